@@ -1,0 +1,174 @@
+import { conditionOfIncident } from "./condition.ts";
+import { diffListing, indexListing } from "./diff.ts";
+import type { Change } from "./diff.ts";
+import { createIncidentLedger } from "./incident-ledger.ts";
+import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
+import type { ClockReading } from "./incident-phase.ts";
+import { judgeServers } from "./judge-servers.ts";
+import { matchesTarget, ruleFingerprint } from "./matching.ts";
+import type { FailureReason, Instant, Listing, Target } from "./model.ts";
+import type { IncidentMessage } from "./notification.ts";
+import { bookTime } from "./occupancy.ts";
+import type { Booking } from "./occupancy.ts";
+import type { Rule, TargetRule } from "./rule.ts";
+import type { SnapshotDelta } from "./snapshot.ts";
+import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
+import type { TargetProgress, TargetState } from "./target-state.ts";
+
+export type PollOutcome =
+  | { readonly kind: "listed"; readonly listing: Listing }
+  | { readonly kind: "failed"; readonly reason: FailureReason };
+
+/** What is decided by rules and settings rather than by the target. */
+export interface JudgeOptions {
+  readonly rules: readonly Rule[];
+  /** Complete listings without a server before it counts as gone. */
+  readonly goneAfter: number;
+  /** Whether a receiver exists and, for a resolve, wants to hear of it. */
+  readonly tells: (receiver: string, type: IncidentMessage) => boolean;
+  readonly newIncidentId: () => string;
+}
+
+/** The next state of a target and all that must happen because of it, to be committed at once. */
+export interface Verdict {
+  readonly at: Instant;
+  readonly progress: TargetProgress;
+  readonly delta: SnapshotDelta;
+  readonly changes: readonly Change[];
+  readonly incidents: IncidentOutcome;
+  readonly booking: Booking;
+  /** Whether the target went out of sight or came back; blind from the start counts as lost. */
+  readonly sight: "lost" | "returned" | null;
+}
+
+const nothing: SnapshotDelta = {
+  sandboxes: [],
+  servers: [],
+  removedSandboxes: [],
+  removedServers: [],
+};
+
+/** Decides what one poll means. Pure: the same state, outcome and time give the same verdict. */
+export function judgePoll(
+  state: TargetState,
+  outcome: PollOutcome,
+  at: Instant,
+  options: JudgeOptions,
+): Verdict {
+  return outcome.kind === "listed"
+    ? judgeListing(state, outcome.listing, at, options)
+    : judgeFailure(state, outcome.reason, at, options);
+}
+
+/** Ends the incidents that no rule owns any more: it was removed, changed, or is not about this target. */
+export function retireIncidents(
+  state: Pick<TargetState, "target" | "incidents">,
+  atMs: number,
+  options: JudgeOptions,
+): IncidentOutcome {
+  const ledger = openLedger(state, atMs, options);
+  const owned = new Set(
+    options.rules.filter((rule) => matchesTarget(rule.match, state.target)).map(ruleFingerprint),
+  );
+  for (const incident of state.incidents.values()) {
+    if (!owned.has(incident.ruleFingerprint))
+      ledger.retire(incident, conditionOfIncident(incident));
+  }
+  return ledger.outcome;
+}
+
+function judgeListing(
+  state: TargetState,
+  listing: Listing,
+  at: Instant,
+  options: JudgeOptions,
+): Verdict {
+  const elapsed = elapsedSince(state, at);
+  const progress = progressAfterListing(state.progress, elapsed, at, listing.complete);
+  const listed = indexListing(listing);
+  const { delta, changes } = diffListing(state.snapshot, listed, listing.complete, {
+    atMs: at.utcMs,
+    observedMs: progress.observed.ms,
+    witnessed: elapsed.fullyInSight && listing.complete,
+    goneAfter: options.goneAfter,
+  });
+  const ledger = openLedger(state, at.utcMs, options);
+  const passed: ClockReading = {
+    ms: progress.observed.ms - state.progress.observed.ms,
+    polls: 1,
+  };
+  judgeServers(
+    ledger,
+    state,
+    { listed, delta, changes, now: progress.observed, passed },
+    options.rules,
+  );
+  for (const rule of targetRules(options.rules, state.target)) {
+    ledger.advance(
+      rule,
+      { kind: "target" },
+      { kind: "clears", now: progress.attempted },
+      { status: null, previousStatus: null, condition: "cannot be seen" },
+    );
+  }
+  return {
+    at,
+    progress,
+    delta,
+    changes,
+    incidents: ledger.outcome,
+    booking: bookTime(
+      state.snapshot,
+      elapsed.sinceLastPollMs,
+      elapsed.fullyInSight && listing.complete,
+    ),
+    sight: state.progress.failuresInARow > 0 ? "returned" : null,
+  };
+}
+
+/** A failed poll touches nothing that was seen: only the target itself is judged by it. */
+function judgeFailure(
+  state: TargetState,
+  reason: FailureReason,
+  at: Instant,
+  options: JudgeOptions,
+): Verdict {
+  const elapsed = elapsedSince(state, at);
+  const progress = progressAfterFailure(state.progress, elapsed, at, reason);
+  const ledger = openLedger(state, at.utcMs, options);
+  for (const rule of targetRules(options.rules, state.target)) {
+    ledger.advance(
+      rule,
+      { kind: "target" },
+      { kind: "holds", now: progress.attempted },
+      { status: null, previousStatus: null, condition: `cannot be seen (${reason})` },
+    );
+  }
+  return {
+    at,
+    progress,
+    delta: nothing,
+    changes: [],
+    incidents: ledger.outcome,
+    booking: { servers: [], unobservedMs: elapsed.sinceLastPollMs },
+    sight: state.progress.failuresInARow === 0 || isFirstPoll(state) ? "lost" : null,
+  };
+}
+
+function isFirstPoll({ lastPollMonotonicMs }: TargetState): boolean {
+  return lastPollMonotonicMs === null;
+}
+
+function openLedger(
+  { target, incidents }: Pick<TargetState, "target" | "incidents">,
+  atMs: number,
+  { tells, newIncidentId }: JudgeOptions,
+): IncidentLedger {
+  return createIncidentLedger({ target, open: incidents, atMs, tells, newIncidentId });
+}
+
+function targetRules(rules: readonly Rule[], target: Target): readonly TargetRule[] {
+  return rules.filter(
+    (rule): rule is TargetRule => rule.on === "target" && matchesTarget(rule.match, target),
+  );
+}

@@ -1,0 +1,54 @@
+import type { Target } from "./model.ts";
+import type { Match, Rule, ServerRule } from "./rule.ts";
+import type { ServerRow } from "./snapshot.ts";
+
+/** Whether a text fits any of the patterns; `*` stands for any run of characters, also none. */
+export function matchesAny(patterns: readonly string[] | undefined, text: string): boolean {
+  return patterns === undefined || patterns.some((pattern) => matchesPattern(pattern, text));
+}
+
+export function matchesTarget(match: Match, target: Target): boolean {
+  return matchesAny(match.region, target.region) && matchesAny(match.key, target.key);
+}
+
+/** Whether a server rule's condition holds for a server of a target that the rule is about. */
+export function holdsForServer(rule: ServerRule, server: ServerRow): boolean {
+  const { serverName, benchmark, tag } = rule.match;
+  return (
+    server.status === rule.status &&
+    matchesAny(serverName, server.serverName ?? "") &&
+    matchesAny(benchmark, server.benchmark ?? "") &&
+    (tag === undefined || server.tags.some((each) => matchesAny(tag, each)))
+  );
+}
+
+/**
+ * What makes a rule the rule that it is. Receivers, severity and reminders can be edited without
+ * ending its incidents; its condition can not.
+ */
+export function ruleFingerprint(rule: Rule): string {
+  const { name, on, match, keepFiringForMs } = rule;
+  const scope = [match.region, match.key, match.serverName, match.benchmark, match.tag].map(
+    (patterns) => patterns?.toSorted() ?? null,
+  );
+  switch (rule.on) {
+    case "server":
+      return JSON.stringify([name, on, rule.status, rule.for, keepFiringForMs, scope]);
+    case "target":
+      return JSON.stringify([name, on, rule.failing, keepFiringForMs, scope]);
+  }
+}
+
+function matchesPattern(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return pattern === text;
+  if (!text.startsWith(first)) return false;
+  let position = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, position);
+    if (found === -1) return false;
+    position = found + part.length;
+  }
+  return text.length - last.length >= position && text.endsWith(last);
+}

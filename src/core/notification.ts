@@ -1,0 +1,78 @@
+import type { Status } from "./model.ts";
+import type { Severity } from "./rule.ts";
+
+/** What is told of an incident, as opposed to `test`, which tells nothing. */
+export const incidentMessages = [
+  "incident.firing",
+  "incident.reminder",
+  "incident.resolved",
+] as const;
+export type IncidentMessage = (typeof incidentMessages)[number];
+export type NotificationType = IncidentMessage | "test";
+
+export type ResolvedReason = "recovered" | "gone" | "silenced" | "rule_removed";
+
+/** One incident as it stood when it was told. Times are UTC milliseconds since 1970. */
+export interface ToldIncident {
+  readonly id: string;
+  readonly state: "firing" | "resolved";
+  readonly subject: "server" | "target";
+  readonly region: string;
+  readonly key: string;
+  /** Null, like the three below it, for an incident of a target. */
+  readonly sandboxId: string | null;
+  readonly serverId: string | null;
+  readonly serverName: string | null;
+  readonly status: Status | "absent" | null;
+  /** The status before it; null for a target, `absent` when the server was first seen like this. */
+  readonly previousStatus: Status | "absent" | null;
+  readonly startedAtMs: number;
+  readonly resolvedAtMs: number | null;
+  readonly resolvedReason: ResolvedReason | null;
+}
+
+/**
+ * One thing to tell one receiver. Items are written in the same transaction as the change that
+ * causes them; later the delivery loop composes items of one group into a notification.
+ */
+export interface OutboxItem {
+  readonly receiver: string;
+  readonly type: IncidentMessage;
+  readonly rule: string;
+  readonly severity: Severity;
+  /** The condition in words, such as "in error" or "cannot be seen (timeout)". */
+  readonly condition: string;
+  readonly incident: ToldIncident;
+  /** When the poll that saw the cause ended. UTC milliseconds. */
+  readonly causedAtMs: number;
+}
+
+/** An outbox item as the store keeps it. `seq` grows with every item: the order of telling. */
+export interface StoredOutboxItem extends OutboxItem {
+  readonly seq: number;
+}
+
+/** One message to one receiver. */
+export interface Notification {
+  /** Derived from what the message tells, so that it is the same after a crash. */
+  readonly id: string;
+  readonly receiver: string;
+  readonly type: NotificationType;
+  readonly rule: string;
+  readonly severity: Severity;
+  /** The values of the receiver's `group_by` fields, without `rule`. */
+  readonly group: Readonly<Record<string, string>>;
+  /** One line for a person: "2 servers in error in us (research)". */
+  readonly summary: string;
+  /** When the message was composed. UTC milliseconds. */
+  readonly createdAtMs: number;
+  /** The earliest cause among the incidents. UTC milliseconds. */
+  readonly causedAtMs: number;
+  /** At most the receiver's limit; `truncated` says how many more there were. */
+  readonly incidents: readonly ToldIncident[];
+  readonly truncated: number;
+}
+
+/** What a receiver may group its messages by; a message never mixes rules or types. */
+export const groupFields = ["rule", "region", "key", "sandbox_id", "server_name"] as const;
+export type GroupField = (typeof groupFields)[number];

@@ -1,0 +1,11 @@
+/** Where in an interval a name's turn is: from 0 (included) to 1 (excluded), always the same. */
+export function phaseOf(name: string): number {
+  // FNV-1a, 32 bits, over the UTF-16 code units; mixed once more since names differ at their ends.
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < name.length; index += 1) {
+    hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+}

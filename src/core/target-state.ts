@@ -1,0 +1,105 @@
+import type { Incident } from "./incident.ts";
+import type { ClockReading } from "./incident-phase.ts";
+import type { FailureReason, Instant, Target } from "./model.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** How far the watching of a target has come. */
+export interface TargetProgress {
+  /** Polls ended, well or badly, and the time between them: the clock of `on: target` rules. */
+  readonly attempted: ClockReading;
+  /** Polls accepted, and the time between them: the clock of `on: server` rules. */
+  readonly observed: ClockReading;
+  readonly failuresInARow: number;
+  readonly lastFailure: FailureReason | null;
+  readonly lastPollAtMs: number | null;
+  readonly lastSuccessAtMs: number | null;
+  /** Whether the last poll was accepted and complete: only then is the time after it observed. */
+  readonly lastComplete: boolean;
+}
+
+/** All that is known of a target between two polls. */
+export interface TargetState {
+  readonly target: Target;
+  readonly progress: TargetProgress;
+  /** When the last poll ended on this process's monotonic clock; null before the first one. */
+  readonly lastPollMonotonicMs: number | null;
+  /**
+   * Whether a complete listing was judged by the rules in force. Until then every listing is judged
+   * as a whole: a partial one may lack a server that is in error already.
+   */
+  readonly rulesApplied: boolean;
+  readonly snapshot: Snapshot;
+  /** The open ones, by `incidentKey`. */
+  readonly incidents: ReadonlyMap<string, Incident>;
+}
+
+export const initialProgress: TargetProgress = {
+  attempted: { ms: 0, polls: 0 },
+  observed: { ms: 0, polls: 0 },
+  failuresInARow: 0,
+  lastFailure: null,
+  lastPollAtMs: null,
+  lastSuccessAtMs: null,
+  lastComplete: false,
+};
+
+/** How the time since the previous poll counts. Milliseconds. */
+export interface Elapsed {
+  /** On the monotonic clock of this process; zero for its first poll. */
+  readonly ms: number;
+  /** The same, but known across a restart from the timestamps. */
+  readonly sinceLastPollMs: number;
+  /** Whether the target was in sight all along: the previous poll was this process's and accepted. */
+  readonly inSight: boolean;
+  /** Whether it was in sight and the previous listing complete. */
+  readonly fullyInSight: boolean;
+}
+
+export function elapsedSince(state: TargetState, at: Instant): Elapsed {
+  const { progress, lastPollMonotonicMs } = state;
+  if (lastPollMonotonicMs === null) {
+    const sinceLastPollMs =
+      progress.lastPollAtMs === null ? 0 : Math.max(0, at.utcMs - progress.lastPollAtMs);
+    return { ms: 0, sinceLastPollMs, inSight: false, fullyInSight: false };
+  }
+  const ms = at.monotonicMs - lastPollMonotonicMs;
+  const inSight = progress.failuresInARow === 0;
+  return { ms, sinceLastPollMs: ms, inSight, fullyInSight: inSight && progress.lastComplete };
+}
+
+export function progressAfterListing(
+  progress: TargetProgress,
+  elapsed: Elapsed,
+  at: Instant,
+  complete: boolean,
+): TargetProgress {
+  return {
+    attempted: tick(progress.attempted, elapsed.ms),
+    observed: tick(progress.observed, elapsed.inSight ? elapsed.ms : 0),
+    failuresInARow: 0,
+    lastFailure: null,
+    lastPollAtMs: at.utcMs,
+    lastSuccessAtMs: at.utcMs,
+    lastComplete: complete,
+  };
+}
+
+export function progressAfterFailure(
+  progress: TargetProgress,
+  elapsed: Elapsed,
+  at: Instant,
+  reason: FailureReason,
+): TargetProgress {
+  return {
+    ...progress,
+    attempted: tick(progress.attempted, elapsed.ms),
+    failuresInARow: progress.failuresInARow + 1,
+    lastFailure: reason,
+    lastPollAtMs: at.utcMs,
+    lastComplete: false,
+  };
+}
+
+function tick(reading: ClockReading, ms: number): ClockReading {
+  return { ms: reading.ms + ms, polls: reading.polls + 1 };
+}

@@ -1,0 +1,68 @@
+import { fstatSync, writeSync } from "node:fs";
+import { Writable } from "node:stream";
+
+const standardOutputFd = 1;
+
+/** A reader that is slow, or has stopped reading, is waited for with this much. Bytes. */
+const mostWaitingBytes = 8 * 1_024 * 1_024;
+
+const lineEnd = Buffer.from("\n");
+
+/**
+ * Standard output for the log: it never fails, never holds anybody up and never grows without bound.
+ * What cannot be written is lost, in whole lines: a monitor must go on watching when its disk is full
+ * and when nobody reads what it says.
+ */
+export function createStandardOutput(): Writable {
+  const file = fstatSync(standardOutputFd);
+  return file.isFIFO() || file.isSocket() || process.stdout.isTTY
+    ? createPipeOutput(process.stdout)
+    : createFileOutput((bytes) => writeSync(standardOutputFd, bytes));
+}
+
+/** Writes that end at once, or fail. `write` gives how many bytes it took. */
+export function createFileOutput(write: (bytes: Uint8Array) => number): Writable {
+  let isTorn = false;
+  return new Writable({
+    write(chunk: Uint8Array, _, done) {
+      const line = isTorn ? Buffer.concat([lineEnd, chunk]) : chunk;
+      let written = 0;
+      try {
+        while (written < line.length) written += write(line.subarray(written));
+        isTorn = false;
+      } catch {
+        // Nobody could be told: the log itself is what is broken.
+        isTorn ||= written > 0;
+      }
+      done();
+    },
+  });
+}
+
+/** Writes that are taken whole and sent when the reader is ready. */
+export function createPipeOutput(
+  pipe: Writable,
+  { mostBytes = mostWaitingBytes }: { readonly mostBytes?: number } = {},
+): Writable {
+  let lostLines = 0;
+  // A reader that has gone is no reason to stop.
+  pipe.on("error", () => {});
+  return new Writable({
+    write(chunk: Uint8Array, _, done) {
+      if (!pipe.destroyed && pipe.writableLength + chunk.length <= mostBytes) {
+        if (lostLines > 0) pipe.write(`${tellOfLoss(lostLines)}\n`);
+        lostLines = 0;
+        pipe.write(chunk);
+      } else {
+        lostLines += 1;
+      }
+      done();
+    },
+  });
+}
+
+/** In the log's own form: whoever parses it parses this too. */
+function tellOfLoss(lines: number): string {
+  const msg = `${lines} lines were lost: nobody read them in time`;
+  return JSON.stringify({ level: "warn", event: "log.lost", lines, msg });
+}

@@ -1,0 +1,46 @@
+import type { IncidentMessage, OutboxItem, ToldIncident } from "../../../src/core/notification.ts";
+
+/** The moment at which fake clocks start. */
+export const startMs = Date.UTC(2026, 10, 20, 9, 30);
+
+export function toldIncident(more: Partial<ToldIncident> = {}): ToldIncident {
+  return {
+    id: "incident-1",
+    state: "firing",
+    subject: "server",
+    region: "us",
+    key: "research",
+    sandboxId: "sandbox-1",
+    // Every incident of a test is about a server of its own, unless the test says otherwise.
+    serverId: (more.id ?? "incident-1").replace("incident-", "server-"),
+    serverName: "github",
+    status: "error",
+    previousStatus: "occupied",
+    startedAtMs: startMs,
+    resolvedAtMs: null,
+    resolvedReason: null,
+    ...more,
+  };
+}
+
+type ItemFields = Partial<Omit<OutboxItem, "incident">> & {
+  readonly incident?: Partial<ToldIncident>;
+};
+
+export function outboxItem({ incident, ...more }: ItemFields = {}): OutboxItem {
+  const type: IncidentMessage = more.type ?? "incident.firing";
+  const resolved: Partial<ToldIncident> =
+    type === "incident.resolved"
+      ? { state: "resolved", resolvedAtMs: startMs + 60_000, resolvedReason: "recovered" }
+      : {};
+  return {
+    receiver: "oncall",
+    type,
+    rule: "server-error",
+    severity: "critical",
+    condition: "in error",
+    causedAtMs: startMs,
+    ...more,
+    incident: toldIncident({ ...resolved, ...incident }),
+  };
+}
