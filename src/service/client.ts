@@ -1,0 +1,172 @@
+import type { Listing } from "../core/model.ts";
+import type { Clock } from "../platform/clock.ts";
+import { parseRetryAfter } from "../platform/retry-after.ts";
+import type { Secret } from "../platform/secret.ts";
+import { createDeviations, type Deviation, type Deviations } from "./deviations.ts";
+import { type CallFailure, failure, reasonOfStatus } from "./failure.ts";
+import { type JsonValue, parseJson } from "./json.ts";
+import {
+  listSandboxesPath,
+  listUniversesPath,
+  type Operation,
+  universeDataPath,
+  userPath,
+  whiteLabelPath,
+} from "./operation.ts";
+import { parseListing } from "./parse-listing.ts";
+import {
+  parseUniverses,
+  parseUser,
+  parseWhiteLabel,
+  type Universe,
+  type User,
+  type WhiteLabel,
+} from "./parse-lookups.ts";
+import { parseValidation } from "./parse-validation.ts";
+import { type Answer, createTransport, type Transport } from "./transport.ts";
+
+export interface ServiceClientOptions {
+  /** A base address may hold a path, such as `https://host/us`. */
+  readonly regions: ReadonlyMap<string, { readonly baseUrl: string }>;
+  /** For a whole call, to the last byte. */
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  /** Told of every request once its answer is here or given up. */
+  readonly onRequest?: (request: EndedRequest) => void;
+}
+
+export interface EndedRequest {
+  readonly region: string;
+  readonly operation: Operation;
+  /** The HTTP status, or the reason of the failure where no whole answer came. */
+  readonly code: string;
+  readonly durationMs: number;
+}
+
+export interface Call {
+  /** A configured region: with any other the call rejects with a RangeError. */
+  readonly region: string;
+  readonly apiKey: Secret;
+  /** Ends the call at once, as a failure for the reason "network" with the detail "stopped". */
+  readonly signal?: AbortSignal;
+  /**
+   * Asked before the request is sent once more because a kept connection turned out dead: it is one
+   * more request within the key's limit. Left out: it is not, and the call fails.
+   */
+  readonly mayResend?: () => boolean;
+}
+
+export type CallResult<T> =
+  | {
+      readonly kind: "ok";
+      readonly value: T;
+      readonly status: number;
+      readonly deviations: readonly Deviation[];
+    }
+  | CallFailure;
+
+/**
+ * The watched service's five operations, as its interface document has them. Whatever the service
+ * does ends in a value. What a call rejects with is a RangeError for wrong use: an unknown region,
+ * or an id that `canStandInPath` refuses.
+ */
+export interface ServiceClient {
+  listSandboxes(call: Call): Promise<CallResult<Listing>>;
+  getUser(call: Call, userId: string): Promise<CallResult<User>>;
+  listUniverses(call: Call): Promise<CallResult<readonly Universe[]>>;
+  getUniverseData(call: Call, universeId: string): Promise<CallResult<JsonValue>>;
+  getWhiteLabel(call: Call, clientId: string): Promise<CallResult<WhiteLabel>>;
+  /** Ends every call in flight as stopped, and closes the connections. */
+  close(): Promise<void>;
+}
+
+/** Undefined: the body is of another overall shape. */
+type Parse<T> = (body: JsonValue, deviations: Deviations) => T | undefined;
+
+export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const { clock } = options;
+  const transports = new Map<string, Transport>();
+  for (const [region, { baseUrl }] of options.regions) {
+    transports.set(region, createTransport({ ...options, baseUrl }));
+  }
+
+  const send = async (operation: Operation, call: Call, path: string) => {
+    const { region, apiKey, signal, mayResend } = call;
+    const transport = transports.get(region);
+    if (!transport) throw new RangeError("The region of a call must be a configured one");
+    const key = apiKey.reveal();
+    if (/[^\x20-\x7e]/.test(key)) return failure("auth", "the key holds what no header can carry");
+    const startedMs = clock.now().monotonicMs;
+    const tell = (code: string): void =>
+      options.onRequest?.({
+        region,
+        operation,
+        code,
+        durationMs: clock.now().monotonicMs - startedMs,
+      });
+    const headers = {
+      accept: "application/json",
+      authorization: `Bearer ${key}`,
+      "user-agent": options.userAgent,
+    };
+    const answer = await transport.get(path, headers, signal, () => {
+      const again = mayResend?.() ?? false;
+      if (again) tell("network");
+      return again;
+    });
+    tell(answer.kind === "answered" ? String(answer.status) : answer.reason);
+    return answer;
+  };
+
+  const perform = async <T>(
+    operation: Operation,
+    call: Call,
+    path: string,
+    parse: Parse<T>,
+  ): Promise<CallResult<T>> => {
+    const answer = await send(operation, call, path);
+    if (answer.kind === "failed") return answer;
+    if (answer.status !== 200) return refusal(answer, call.apiKey, clock.now().utcMs);
+    return readBody(answer, parse);
+  };
+
+  return {
+    listSandboxes: (call) => perform("list_sandboxes", call, listSandboxesPath, parseListing),
+    getUser: async (call, userId) => perform("get_user", call, userPath(userId), parseUser),
+    listUniverses: (call) => perform("list_universes", call, listUniversesPath, parseUniverses),
+    getUniverseData: async (call, universeId) =>
+      perform("get_universe_data", call, universeDataPath(universeId), (body) => body),
+    getWhiteLabel: async (call, clientId) =>
+      perform("get_white_label", call, whiteLabelPath(clientId), parseWhiteLabel),
+    async close() {
+      await Promise.all(Array.from(transports.values(), (transport) => transport.close()));
+    },
+  };
+}
+
+function refusal({ status, header, body }: Answer, apiKey: Secret, nowUtcMs: number): CallFailure {
+  const reason = reasonOfStatus(status);
+  const mayWait = reason === "rate_limited" || reason === "server_error";
+  const parsed = status === 422 && body ? parseJson(body) : null;
+  return failure(reason, `HTTP ${status}`, {
+    status,
+    retryAfterMs: mayWait ? parseRetryAfter(header("retry-after"), nowUtcMs) : null,
+    validation: parsed?.kind === "json" ? parseValidation(parsed.value, apiKey) : [],
+  });
+}
+
+function readBody<T>(answer: Answer, parse: Parse<T>): CallResult<T> {
+  const { status, header, body } = answer;
+  const invalid = (detail: string): CallFailure => failure("invalid_body", detail, { status });
+  const encoding = header("content-encoding")?.trim().toLowerCase() ?? "identity";
+  if (encoding !== "identity" && encoding !== "") return invalid("the body is encoded");
+  const parsed = parseJson(body ?? new Uint8Array());
+  if (parsed.kind === "not_json") return invalid(parsed.detail);
+  if (parsed.kind === "too_large") return failure("too_large", parsed.detail, { status });
+  const deviations = createDeviations();
+  const value = parse(parsed.value, deviations);
+  if (value === undefined) return invalid("the body is not of the promised shape");
+  return { kind: "ok", value, status, deviations: deviations.list() };
+}

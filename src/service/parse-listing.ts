@@ -1,0 +1,155 @@
+import type { ListedSandbox, ListedServer, Listing, Status } from "../core/model.ts";
+import type { Deviations } from "./deviations.ts";
+import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { noteItem, readText } from "./read-value.ts";
+import { resource } from "./resource.ts";
+import {
+  listingSchema,
+  maxIdLength,
+  maxNameLength,
+  sandboxSchema,
+  serverSchema,
+} from "./schema.ts";
+import { worseOf } from "./worse-of.ts";
+
+const sandboxesField = "local_sandboxes[]";
+const serversField = "local_sandboxes[].servers[]";
+const tagsField = "local_sandboxes[].servers[].tags";
+const tagField = "local_sandboxes[].servers[].tags[]";
+const maxTags = 64;
+
+const promisedListing = resource(listingSchema, "");
+const promisedSandbox = resource(sandboxSchema, `${sandboxesField}.`);
+const promisedServer = resource(serverSchema, `${serversField}.`);
+
+interface SandboxDraft {
+  readonly itself: Omit<ListedSandbox, "servers">;
+  readonly servers: Map<string, ListedServer>;
+}
+
+/**
+ * Takes of a listing what can be used. Addresses, metadata, authentication data and times are left
+ * behind here: they may hold secrets, and nothing needs them. An item without a usable identity is
+ * left out and makes the listing incomplete, as does a `total_count` that tells of another number
+ * of sandboxes. Items listed twice are joined, the worse one being believed.
+ *
+ * @returns undefined for what is no listing at all
+ */
+export function parseListing(body: JsonValue, deviations: Deviations): Listing | undefined {
+  if (!isObject(body)) return undefined;
+  const { local_sandboxes: items, total_count: totalCount } = body;
+  if (!isArray(items) || !Number.isInteger(totalCount)) return undefined;
+  promisedListing.compare(body, deviations);
+
+  const drafts = new Map<string, SandboxDraft>();
+  let complete = true;
+  let leftOut = 0;
+  for (const item of items) {
+    const draft = readSandbox(item, drafts, deviations);
+    if (!draft) {
+      leftOut++;
+      continue;
+    }
+    drafts.set(draft.itself.sandboxId, draft);
+    complete = readServers(item, draft.servers, deviations) && complete;
+  }
+  if (totalCount !== drafts.size + leftOut) {
+    deviations.note("total_count", "mismatch");
+    complete = false;
+  }
+  return {
+    sandboxes: Array.from(drafts.values(), ({ itself, servers }) => ({
+      ...itself,
+      servers: [...servers.values()],
+    })),
+    complete: complete && leftOut === 0,
+  };
+}
+
+function readSandbox(
+  item: JsonValue,
+  earlier: ReadonlyMap<string, SandboxDraft>,
+  deviations: Deviations,
+): SandboxDraft | null {
+  if (!isObject(item)) {
+    noteItem(item, sandboxesField, deviations);
+    return null;
+  }
+  promisedSandbox.compare(item, deviations);
+  const sandboxId = readId(item["local_sandbox_id"]);
+  if (sandboxId === null || !isArray(item["servers"])) return null;
+  const status = readStatus(item["status"]);
+  const itself = { sandboxId, status, benchmark: readText(item["benchmark"], maxNameLength) };
+  const twin = earlier.get(sandboxId);
+  if (!twin) return { itself, servers: new Map<string, ListedServer>() };
+  deviations.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
+  const believed = worseOf(twin.itself, itself, ({ benchmark }) => [benchmark]);
+  return { itself: believed, servers: twin.servers };
+}
+
+/** Adds the servers of a sandbox to those known of it; false when one had to be left out. */
+function readServers(
+  sandbox: JsonValue,
+  servers: Map<string, ListedServer>,
+  deviations: Deviations,
+): boolean {
+  const items = isObject(sandbox) ? sandbox["servers"] : undefined;
+  if (!isArray(items)) return false;
+  let complete = true;
+  for (const item of items) {
+    const server = readServer(item, deviations);
+    if (!server) {
+      complete = false;
+      continue;
+    }
+    const twin = servers.get(server.serverId);
+    if (twin) deviations.note(`${serversField}.id`, "duplicate");
+    servers.set(server.serverId, twin ? worseOf(twin, server, textsOf) : server);
+  }
+  return complete;
+}
+
+function textsOf({ serverName, benchmark, tags }: ListedServer): readonly (string | null)[] {
+  return [serverName, benchmark, ...tags];
+}
+
+function readServer(item: JsonValue, deviations: Deviations): ListedServer | null {
+  if (!isObject(item)) {
+    noteItem(item, serversField, deviations);
+    return null;
+  }
+  promisedServer.compare(item, deviations);
+  const serverId = readId(item["id"]);
+  if (serverId === null) return null;
+  return {
+    serverId,
+    serverName: readText(item["server_name"], maxNameLength),
+    status: readStatus(item["status"]),
+    benchmark: readText(item["benchmark"], maxNameLength),
+    tags: readTags(item, deviations),
+  };
+}
+
+const noTags: readonly string[] = [];
+
+function readTags(server: JsonObject, deviations: Deviations): readonly string[] {
+  const items = server["tags"];
+  if (!isArray(items) || items.length === 0) return noTags;
+  const tags: string[] = [];
+  for (const item of items) {
+    const tag = readText(item, maxNameLength);
+    if (tag !== null && tags.length < maxTags) tags.push(tag);
+    else if (tag !== null) deviations.note(tagsField, "too_many");
+    else if (typeof item === "string") deviations.note(tagField, "too_long");
+    else noteItem(item, tagField, deviations);
+  }
+  return tags;
+}
+
+function readId(value: JsonValue | undefined): string | null {
+  return value === "" ? null : readText(value, maxIdLength);
+}
+
+function readStatus(value: JsonValue | undefined): Status {
+  return value === "idle" || value === "occupied" || value === "error" ? value : "unknown";
+}

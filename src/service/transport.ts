@@ -1,0 +1,134 @@
+import { constants } from "node:buffer";
+import { Client, type Dispatcher, Pool } from "undici";
+import type { Clock } from "../platform/clock.ts";
+import { createConnector } from "./connector.ts";
+import { exchange, type Exchange, type ExchangeRequest } from "./exchange.ts";
+import { type CallFailure, connectionFailure, failure } from "./failure.ts";
+
+export interface TransportOptions {
+  /** May hold a path, which every request's path is put after. */
+  readonly baseUrl: string;
+  /** For a whole request, to the last byte of the answer. */
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly clock: Clock;
+}
+
+export type Answer = Extract<Exchange, { kind: "answered" }>;
+
+/** The connections to one deployment of the service. */
+export interface Transport {
+  /** Sends one GET; an answer of any status is an answer. Never rejects. */
+  get(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal | undefined,
+    /** Whether the request may be sent once more where a kept connection turned out dead. */
+    mayResend: () => boolean,
+  ): Promise<Answer | CallFailure>;
+  /** Ends every request at once, those still to come included. */
+  close(): Promise<void>;
+}
+
+/** Longer than any sensible poll interval; undici's own default of 4 s is shorter than most. */
+const keepAliveMs = 10 * 60 * 1000;
+
+/** How long no connection is kept after a kept one broke: the service may end each at its next use. */
+const distrustMs = 10 * 60 * 1000;
+
+const stopped = failure("network", "stopped");
+
+export function createTransport(options: TransportOptions): Transport {
+  const base = new URL(options.baseUrl);
+  const basePath = base.pathname.replace(/\/+$/, "");
+  // A longer body could not become a string, let alone JSON.
+  const maxBodyBytes = Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH);
+  const connector = createConnector(options.timeoutMs);
+  const connectionOptions = {
+    connect: connector.connect,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
+    // The whole request has its time-out below, on the clock that was handed in.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  const pool = new Pool(base.origin, connectionOptions);
+  const closing = new AbortController();
+
+  let freshUntilMs = Number.NEGATIVE_INFINITY;
+
+  const sendFresh = async (request: ExchangeRequest): Promise<Exchange> => {
+    const fresh: Dispatcher = new Client(base.origin, connectionOptions);
+    try {
+      return await exchange(fresh, request);
+    } finally {
+      await fresh.destroy();
+    }
+  };
+
+  /**
+   * A kept connection that the other side closed in the meantime may only be found out by using it.
+   * The request can then be sent once more, on a connection of its own (RFC 9112, section 9.3.1), and
+   * for a while none is kept. A fresh connection that breaks is a failure: nothing is sent twice for
+   * it.
+   */
+  const send = async (request: ExchangeRequest, mayResend: () => boolean): Promise<Exchange> => {
+    const { monotonicMs } = options.clock.now();
+    if (monotonicMs < freshUntilMs) return sendFresh(request);
+    const brokeUsedConnection = connector.watchUsedConnections();
+    const first = await exchange(pool, request);
+    if (first.kind !== "broken" || first.status !== null) return first;
+    if (!brokeUsedConnection(first.error)) return first;
+    freshUntilMs = monotonicMs + distrustMs;
+    return mayResend() ? sendFresh(request) : first;
+  };
+
+  return {
+    async get(path, headers, signal, mayResend) {
+      const stop = new AbortController();
+      let cause = stopped;
+      const end = (): void => stop.abort();
+      const cancelTimeout = options.clock.setTimer(options.timeoutMs, () => {
+        cause = failure("timeout", `no whole answer within ${duration(options.timeoutMs)}`);
+        end();
+      });
+      const signals = [closing.signal, ...(signal ? [signal] : [])];
+      for (const each of signals) each.addEventListener("abort", end, { once: true });
+      if (signals.some((each) => each.aborted)) end();
+      try {
+        const request = { path: basePath + path, headers, maxBodyBytes, stop: stop.signal };
+        const sent = await send(request, mayResend);
+        return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
+      } finally {
+        cancelTimeout();
+        for (const each of signals) each.removeEventListener("abort", end);
+      }
+    },
+    async close() {
+      closing.abort();
+      connector.close();
+      await pool.destroy();
+    },
+  };
+}
+
+function asFailure(
+  sent: Exclude<Exchange, Answer>,
+  cause: CallFailure,
+  maxBodyBytes: number,
+): CallFailure {
+  switch (sent.kind) {
+    case "stopped":
+      return { ...cause, status: sent.status };
+    case "too_large":
+      return failure("too_large", `the body is longer than ${maxBodyBytes} bytes`, {
+        status: sent.status,
+      });
+    case "broken":
+      return connectionFailure(sent.error, sent.status);
+  }
+}
+
+function duration(ms: number): string {
+  return ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`;
+}

@@ -1,0 +1,172 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { ListedSandbox } from "../../src/core/model.ts";
+import type { JsonValue } from "../../src/service/json.ts";
+import { listedSandbox, listing, read, sandbox, server } from "./wire.ts";
+
+const field = (names: readonly string[]) => fc.oneof(fc.constantFrom(...names), fc.string());
+const oddObject = (names: readonly string[], values: fc.Arbitrary<unknown>) =>
+  fc.dictionary(field(names), values, { maxKeys: 12 });
+const oddServer = oddObject(Object.keys(server), fc.jsonValue({ maxDepth: 2 }));
+const oddSandbox = oddObject(
+  Object.keys(sandbox),
+  fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.array(oddServer, { maxLength: 4 })),
+);
+const oddListing = fc.record({
+  local_sandboxes: fc.array(fc.oneof(oddSandbox, fc.jsonValue({ maxDepth: 1 }))),
+  total_count: fc.integer(),
+});
+
+test("any JSON is a listing of unique ids, or none at all, and never an exception", () => {
+  fc.assert(
+    fc.property(fc.oneof(oddListing, fc.jsonValue()), (body) => {
+      const { listing: taken } = read(body);
+      const ids = (taken?.sandboxes ?? []).map(({ sandboxId }) => sandboxId);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const each of taken?.sandboxes ?? []) {
+        const serverIds = each.servers.map(({ serverId }) => serverId);
+        expect(new Set(serverIds).size).toBe(serverIds.length);
+      }
+    }),
+  );
+});
+
+const text = (maxLength: number) =>
+  fc.string({ unit: "binary", maxLength }).map((each) => each.toWellFormed());
+const id = text(20).filter((each) => each !== "");
+const status = fc.constantFrom("idle" as const, "occupied" as const, "error" as const);
+const benchmark = fc.option(text(10));
+const listed: fc.Arbitrary<ListedSandbox[]> = fc.uniqueArray(
+  fc.record({
+    sandboxId: id,
+    status,
+    benchmark,
+    servers: fc.uniqueArray(
+      fc.record({
+        serverId: id,
+        serverName: fc.option(text(10)),
+        status,
+        benchmark,
+        tags: fc.array(text(5), { maxLength: 4 }),
+      }),
+      { selector: ({ serverId }) => serverId, maxLength: 5 },
+    ),
+  }),
+  { selector: ({ sandboxId }) => sandboxId, maxLength: 5 },
+);
+
+test("what is written as promised is read back as it was, without a deviation", () => {
+  fc.assert(
+    fc.property(listed, (written) => {
+      const body = listing(written.map(toWire));
+      expect(read(body)).toEqual({
+        listing: { sandboxes: written, complete: true },
+        deviations: [],
+      });
+    }),
+  );
+});
+
+const anyStatus = fc.constantFrom("idle", "occupied", "error", null);
+const twinServer = fc
+  .record({
+    id: fc.constantFrom("v1", "v2"),
+    server_name: fc.constantFrom("a", "b", "", null),
+    status: anyStatus,
+    benchmark: fc.constantFrom("a", null),
+    tags: fc.subarray(["a", "b"]),
+  })
+  .map((fields) => ({ ...server, ...fields }));
+const twinSandbox = fc
+  .record({
+    local_sandbox_id: fc.constantFrom("s1", "s2"),
+    status: anyStatus,
+    benchmark: fc.constantFrom("a", "b", "", null),
+    servers: fc.array(twinServer, { maxLength: 4 }),
+  })
+  .map((fields) => ({ ...sandbox, ...fields }));
+
+test("what is taken of items listed several times does not depend on their order", () => {
+  const inOrder = (items: readonly unknown[]) => {
+    const { listing: taken, deviations } = read(listing(items, 2));
+    const sandboxes = (taken?.sandboxes ?? []).map((each) => ({
+      ...each,
+      servers: sorted(each.servers, ({ serverId }) => serverId),
+    }));
+    return {
+      sandboxes: sorted(sandboxes, ({ sandboxId }) => sandboxId),
+      complete: taken?.complete,
+      deviations: sorted(deviations, String),
+    };
+  };
+  fc.assert(
+    fc.property(fc.array(twinSandbox, { maxLength: 5 }), (items) => {
+      const turned = items
+        .map((each) => ({ ...each, servers: each.servers.toReversed() }))
+        .toReversed();
+      expect(inOrder(turned)).toEqual(inOrder(items));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+function sorted<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
+  return items.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+test("nothing out of what may be secret is kept", () => {
+  const marker = "marker-4d1e";
+  const secret: fc.Arbitrary<JsonValue> = fc.constantFrom(
+    marker,
+    [marker],
+    { [marker]: marker },
+    { a: { b: [marker] } },
+  );
+  const secretFields = fc.record(
+    { mcp_server_url: secret, metadata: secret, auth_data: secret, updated_at: secret },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(secretFields, secret, (fields, createdAt) => {
+      const odd = { ...sandbox, created_at: createdAt, servers: [{ ...server, ...fields }] };
+      const result = read(listing([odd]));
+      expect(result.listing?.sandboxes).toEqual([listedSandbox]);
+      expect(JSON.stringify(result)).not.toContain(marker);
+    }),
+  );
+});
+
+function toWire(listedOne: ListedSandbox) {
+  return {
+    local_sandbox_id: listedOne.sandboxId,
+    created_at: "2026-02-16T12:45:25.770231-08:00",
+    status: listedOne.status,
+    benchmark: listedOne.benchmark,
+    servers: listedOne.servers.map((each) => ({
+      id: each.serverId,
+      server_name: each.serverName,
+      status: each.status,
+      benchmark: each.benchmark,
+      tags: each.tags,
+    })),
+  };
+}
+
+test("a hundred thousand servers are read, each as it was written", () => {
+  const statuses = ["idle", "occupied", "error"] as const;
+  const written: ListedSandbox[] = Array.from({ length: 25_000 }, (_, at) => ({
+    sandboxId: `sandbox-${at}`,
+    status: "idle",
+    benchmark: null,
+    servers: Array.from({ length: 4 }, (_unused, index) => ({
+      serverId: `server-${at}-${index}`,
+      serverName: "filesystem",
+      status: statuses[(at + index) % 3] ?? "unknown",
+      benchmark: null,
+      tags: [],
+    })),
+  }));
+  const { listing: taken, deviations } = read(listing(written.map(toWire)));
+  expect(deviations).toEqual([]);
+  expect(JSON.stringify(taken)).toBe(JSON.stringify({ sandboxes: written, complete: true }));
+});
