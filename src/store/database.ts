@@ -1,0 +1,163 @@
+import { accessSync, constants, existsSync, mkdirSync, realpathSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { Kysely } from "kysely";
+import { lockFile } from "./file-lock.ts";
+import { migrations } from "./migrations.ts";
+import { sqliteDialect } from "./sqlite.ts";
+import { asStoreError, corrupt, isSqliteError, StoreError } from "./store-error.ts";
+import type { Tables } from "./tables.ts";
+
+export { StoreError } from "./store-error.ts";
+
+export interface OpenDatabase {
+  readonly kysely: Kysely<Tables>;
+  readonly close: () => Promise<void>;
+}
+
+/** A store that lives as long as the process, for looking once and for trying things out. */
+export const inMemory = ":memory:";
+
+/** "swch": tells a store of sandwatch from any other SQLite file. */
+const applicationId = 0x73776368;
+
+/**
+ * How long to wait for another process to let go of the database. SQLite waits in the way of
+ * everything else, so it is short: what could not be written is tried again later.
+ */
+const busyTimeoutMs = 20;
+
+/**
+ * Opens, checks and migrates the store, and holds it against every other process until closed.
+ * A file that is not a sound store of this or an earlier version is left as it is.
+ *
+ * @throws {StoreError} when the file cannot be used
+ */
+export function openDatabase(path: string): OpenDatabase {
+  if (path === inMemory) return openInMemory();
+  const file = locate(resolve(path));
+  const unlock = lockFile(file);
+  try {
+    inspect(file);
+    const database = openSqlite(file);
+    try {
+      migrate(database);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+    return {
+      kysely,
+      async close() {
+        await kysely.destroy();
+        unlock();
+      },
+    };
+  } catch (error) {
+    unlock();
+    throw asStoreError(error, file);
+  }
+}
+
+function openInMemory(): OpenDatabase {
+  const database = new DatabaseSync(inMemory, { enableForeignKeyConstraints: true });
+  migrate(database);
+  const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+  return { kysely, close: () => kysely.destroy() };
+}
+
+/** One by one: where a parent cannot hold folders, the recursive kind may never return. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
+}
+
+/** A file has one lock, whatever name it is opened by. Makes the folder where there is none. */
+function locate(file: string): string {
+  try {
+    makeFolder(dirname(file));
+    return existsSync(file) ? realpathSync(file) : file;
+  } catch (error) {
+    throw asStoreError(error, file);
+  }
+}
+
+/**
+ * Looks without touching: who opens a database for writing alters one that was left by a crash, and
+ * this one may not be ours.
+ */
+function inspect(file: string): void {
+  if (!existsSync(file)) return;
+  // SQLite opens what may not be written all the same: then the first poll would find out.
+  accessSync(file, constants.R_OK | constants.W_OK);
+  try {
+    using database = openReadOnly(file);
+    check(database, file);
+  } catch (error) {
+    if (!isSqliteError(error) || error.errcode !== 776 /* SQLITE_READONLY_ROLLBACK */) throw error;
+    // Killed while it was made, before it had a write-ahead log: only a writer can undo that.
+    using database = openSqlite(file);
+    check(database, file);
+  }
+}
+
+/** With nothing beside the file, it is read as if it could not change: a mere reader leaves a log. */
+function openReadOnly(file: string): DatabaseSync {
+  const address = pathToFileURL(file);
+  const alone = ["-wal", "-journal"].every((end) => !existsSync(file + end));
+  if (alone) address.searchParams.set("immutable", "1");
+  return new DatabaseSync(address, { readOnly: true, timeout: busyTimeoutMs });
+}
+
+function check(database: DatabaseSync, file: string): void {
+  checkOwnership(database, file);
+  checkIntegrity(database, file);
+}
+
+function openSqlite(file: string): DatabaseSync {
+  return new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+}
+
+function checkOwnership(database: DatabaseSync, file: string): void {
+  const owner = readNumber(database, "pragma application_id");
+  const version = readNumber(database, "pragma user_version");
+  const tables = readNumber(database, "select count(*) from sqlite_schema");
+  const fresh = owner === 0 && version === 0 && tables === 0;
+  if (owner !== applicationId && !fresh) {
+    throw new StoreError(
+      `${file} is a database of another program. Give sandwatch a store.path of its own.`,
+    );
+  }
+  if (version > migrations.length) {
+    throw new StoreError(
+      `The store ${file} was written by a newer sandwatch (store version ${version}, this one knows ${migrations.length}). Run that version, or give this one another store.path.`,
+    );
+  }
+}
+
+function checkIntegrity(database: DatabaseSync, file: string): void {
+  const row = database.prepare("pragma quick_check(1)").get();
+  const verdict = row ? Object.values(row)[0] : undefined;
+  if (verdict !== "ok") throw new StoreError(corrupt(file));
+}
+
+function migrate(database: DatabaseSync): void {
+  database.exec("pragma journal_mode = wal; pragma synchronous = full;");
+  const version = readNumber(database, "pragma user_version");
+  for (const [index, migration] of migrations.entries()) {
+    if (index < version) continue;
+    database.exec(
+      `begin immediate; ${migration}; pragma application_id = ${applicationId}; pragma user_version = ${index + 1}; commit;`,
+    );
+  }
+}
+
+function readNumber(database: DatabaseSync, sql: string): number {
+  const row = database.prepare(sql).get();
+  const value = row ? Object.values(row)[0] : undefined;
+  if (typeof value !== "number") throw new TypeError(`${sql} gave no number`);
+  return value;
+}

@@ -1,0 +1,26 @@
+import { DatabaseSync } from "node:sqlite";
+import { asStoreError, isSqliteError, StoreError } from "./store-error.ts";
+
+/**
+ * One process at a time. The lock is an exclusive transaction on a small database beside the store:
+ * the operating system drops it when the process dies, however it dies, and other processes can
+ * still read the store itself. The returned function lets go.
+ *
+ * @throws {StoreError} when another process has it, or the folder cannot be written
+ */
+export function lockFile(file: string): () => void {
+  let holder: DatabaseSync | undefined;
+  try {
+    holder = new DatabaseSync(`${file}.lock`, { timeout: 0 });
+    holder.exec("begin exclusive");
+  } catch (error) {
+    holder?.close();
+    if (isSqliteError(error) && error.errcode === 5 /* SQLITE_BUSY */) {
+      throw new StoreError(
+        `The store ${file} is in use by another sandwatch. Stop that one, or give this one another store.path.`,
+      );
+    }
+    throw asStoreError(error, file);
+  }
+  return () => holder.close();
+}

@@ -1,0 +1,80 @@
+import type { Insertable, Selectable } from "kysely";
+import type { Incident, Subject } from "../core/incident.ts";
+import type { IncidentPhase } from "../core/incident-phase.ts";
+import { readNames } from "./target-rows.ts";
+import type { IncidentsTable } from "./tables.ts";
+
+export function incidentToRow(targetId: number, incident: Incident): Insertable<IncidentsTable> {
+  const { subject, phase } = incident;
+  const server = subject.kind === "server" ? subject : null;
+  const held = phase.name === "resolved" ? { ms: 0, polls: 0 } : phase.heldSince;
+  return {
+    id: incident.id,
+    rule: incident.rule,
+    rule_fingerprint: incident.ruleFingerprint,
+    severity: incident.severity,
+    receivers: JSON.stringify(incident.receivers),
+    subject: subject.kind,
+    target_id: targetId,
+    sandbox_id: server?.sandboxId ?? null,
+    server_id: server?.serverId ?? null,
+    server_name: server?.serverName ?? null,
+    status: incident.status,
+    previous_status: incident.previousStatus,
+    phase: phase.name,
+    held_since_ms: held.ms,
+    held_since_polls: held.polls,
+    clear_since_ms: phase.name === "firing" ? phase.clearSinceMs : null,
+    told_at_clock_ms: phase.name === "firing" ? phase.toldAtMs : null,
+    started_at_ms: incident.startedAtMs,
+    fired_at_ms: incident.firedAtMs,
+    resolved_at_ms: incident.resolvedAtMs,
+    resolved_reason: phase.name === "resolved" ? phase.reason : null,
+  };
+}
+
+export function incidentFromRow(row: Selectable<IncidentsTable>): Incident {
+  return {
+    id: row.id,
+    rule: row.rule,
+    ruleFingerprint: row.rule_fingerprint,
+    severity: row.severity,
+    receivers: readNames(row.receivers),
+    subject: subjectFromRow(row),
+    phase: phaseFromRow(row),
+    status: row.status,
+    previousStatus: row.previous_status,
+    startedAtMs: row.started_at_ms,
+    firedAtMs: row.fired_at_ms,
+    resolvedAtMs: row.resolved_at_ms,
+  };
+}
+
+function subjectFromRow(row: Selectable<IncidentsTable>): Subject {
+  if (row.subject === "target" || row.sandbox_id === null || row.server_id === null) {
+    return { kind: "target" };
+  }
+  return {
+    kind: "server",
+    sandboxId: row.sandbox_id,
+    serverId: row.server_id,
+    serverName: row.server_name,
+  };
+}
+
+function phaseFromRow(row: Selectable<IncidentsTable>): IncidentPhase {
+  const heldSince = { ms: row.held_since_ms, polls: row.held_since_polls };
+  switch (row.phase) {
+    case "pending":
+      return { name: "pending", heldSince };
+    case "firing":
+      return {
+        name: "firing",
+        heldSince,
+        clearSinceMs: row.clear_since_ms,
+        toldAtMs: row.told_at_clock_ms ?? row.held_since_ms,
+      };
+    case "resolved":
+      return { name: "resolved", reason: row.resolved_reason ?? "recovered" };
+  }
+}

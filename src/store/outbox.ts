@@ -1,0 +1,235 @@
+import { sql, type Kysely } from "kysely";
+import { subjectKey } from "../core/grouping.ts";
+import type { Notification, OutboxItem, StoredOutboxItem } from "../core/notification.ts";
+import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
+import type { Tables } from "./tables.ts";
+
+/** So many rows go into one statement: few enough that the prepared ones stay few. */
+const rowsPerInsert = 50;
+
+/** SQLite uses a partial index only where the statement itself holds the value. */
+const pending = sql.lit<"pending">("pending");
+
+/** A notification to be stored; the delivery loop declares it. */
+export interface NewNotificationRow {
+  readonly notification: Notification;
+  readonly itemSeqs: readonly number[];
+  readonly nextAttemptAtMs: number;
+  readonly giveUpAtMs: number;
+}
+
+export interface PendingNotificationRow {
+  readonly seq: number;
+  readonly notification: Notification;
+  readonly attempts: number;
+  readonly giveUpAtMs: number;
+}
+
+/** To be called within the transaction of the change that causes the items, never outside it. */
+export async function insertOutboxItems(
+  db: Kysely<Tables>,
+  items: readonly OutboxItem[],
+): Promise<void> {
+  for (let at = 0; at < items.length; at += rowsPerInsert) {
+    const rows = items.slice(at, at + rowsPerInsert).map((item) => ({
+      receiver: item.receiver,
+      incident_id: item.incident.id,
+      subject: subjectKey(item),
+      type: item.type,
+      body: JSON.stringify(item),
+      caused_at_ms: item.causedAtMs,
+      notification_seq: null,
+    }));
+    await db.insertInto("outbox_items").values(rows).execute();
+  }
+}
+
+/**
+ * The store's side of delivery: everything that `createDeliveryLoop` needs of an outbox, with the
+ * meaning described there. `figures` is for the metrics.
+ */
+export function createOutbox(kysely: Kysely<Tables>) {
+  return {
+    async openItems(receiver: string, limit: number): Promise<readonly StoredOutboxItem[]> {
+      const rows = await kysely
+        .selectFrom("outbox_items")
+        .select(["seq", "body"])
+        .where("receiver", "=", receiver)
+        .where("notification_seq", "is", null)
+        .orderBy("seq")
+        .limit(limit)
+        .execute();
+      return rows.map(({ seq, body }) => ({ ...readItem(body), seq }));
+    },
+
+    async compose(notifications: readonly NewNotificationRow[]): Promise<void> {
+      if (notifications.length === 0) return;
+      await kysely.transaction().execute(async (db) => {
+        for (const notification of notifications) await insertNotification(db, notification);
+      });
+    },
+
+    async due(
+      receiver: string,
+      nowMs: number,
+      limit: number,
+      inFlight: readonly number[],
+    ): Promise<readonly PendingNotificationRow[]> {
+      const rows = await selectReady(kysely, receiver, inFlight)
+        .select(["seq", "body", "attempts", "give_up_at_ms"])
+        .where("next_attempt_at_ms", "<=", nowMs)
+        .orderBy("next_attempt_at_ms")
+        .orderBy("seq")
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({
+        seq: row.seq,
+        notification: readNotification(row.body),
+        attempts: row.attempts,
+        giveUpAtMs: row.give_up_at_ms,
+      }));
+    },
+
+    async nextAttemptAtMs(receiver: string, inFlight: readonly number[]): Promise<number | null> {
+      const row = await selectReady(kysely, receiver, inFlight)
+        .select("next_attempt_at_ms")
+        .orderBy("next_attempt_at_ms")
+        .limit(1)
+        .executeTakeFirst();
+      return row?.next_attempt_at_ms ?? null;
+    },
+
+    async settle(
+      seq: number,
+      settlement: {
+        readonly state: "delivered" | "dead";
+        readonly reason?: string;
+        readonly settledAtMs: number;
+      },
+    ): Promise<void> {
+      await kysely.transaction().execute(async (db) => {
+        await db
+          .updateTable("notifications")
+          .set(({ eb }) => ({
+            state: settlement.state,
+            attempts: eb("attempts", "+", 1),
+            last_reason: settlement.reason ?? null,
+            settled_at_ms: settlement.settledAtMs,
+            waits_for: null,
+          }))
+          .where("seq", "=", seq)
+          .where("state", "=", pending)
+          .execute();
+        await releaseWaiting(db, seq);
+      });
+    },
+
+    async retryLater(
+      seq: number,
+      retry: { readonly reason: string; readonly nextAttemptAtMs: number },
+    ): Promise<void> {
+      await kysely
+        .updateTable("notifications")
+        .set(({ eb }) => ({
+          attempts: eb("attempts", "+", 1),
+          last_reason: retry.reason,
+          next_attempt_at_ms: retry.nextAttemptAtMs,
+        }))
+        .where("seq", "=", seq)
+        .where("state", "=", pending)
+        .execute();
+    },
+
+    async boundTimes(
+      receiver: string,
+      bounds: {
+        readonly latestNextAttemptAtMs: number;
+        readonly earliestGiveUpAtMs: number;
+        readonly latestGiveUpAtMs: number;
+      },
+    ): Promise<void> {
+      await sql`
+        update notifications set
+          next_attempt_at_ms = min(next_attempt_at_ms, ${bounds.latestNextAttemptAtMs}),
+          give_up_at_ms =
+            min(max(give_up_at_ms, ${bounds.earliestGiveUpAtMs}), ${bounds.latestGiveUpAtMs})
+        where receiver = ${receiver} and state = 'pending' and (
+          next_attempt_at_ms > ${bounds.latestNextAttemptAtMs}
+          or give_up_at_ms not between ${bounds.earliestGiveUpAtMs} and ${bounds.latestGiveUpAtMs}
+        )
+      `.execute(kysely);
+    },
+
+    figures: (): Promise<readonly OutboxFigures[]> => selectFigures(kysely),
+  };
+}
+
+/** Pending, and waiting for no earlier notification: straight from the index that holds just these. */
+function selectReady(kysely: Kysely<Tables>, receiver: string, inFlight: readonly number[]) {
+  return kysely
+    .selectFrom("notifications")
+    .where("receiver", "=", receiver)
+    .where("state", "=", pending)
+    .where("waits_for", "is", null)
+    .where(sql<boolean>`seq not in (select value from json_each(${JSON.stringify(inFlight)}))`);
+}
+
+async function insertNotification(
+  db: Kysely<Tables>,
+  { notification, itemSeqs, nextAttemptAtMs, giveUpAtMs }: NewNotificationRow,
+): Promise<void> {
+  const { seq } = await db
+    .insertInto("notifications")
+    .values({
+      id: notification.id,
+      receiver: notification.receiver,
+      state: "pending",
+      created_at_ms: notification.createdAtMs,
+      caused_at_ms: notification.causedAtMs,
+      attempts: 0,
+      next_attempt_at_ms: nextAttemptAtMs,
+      give_up_at_ms: giveUpAtMs,
+      waits_for: null,
+      last_reason: null,
+      settled_at_ms: null,
+      body: JSON.stringify(notification),
+    })
+    .returning("seq")
+    .executeTakeFirstOrThrow();
+  await sql`
+    update outbox_items set notification_seq = ${seq}
+    where seq in (select value from json_each(${JSON.stringify(itemSeqs)}))
+  `.execute(db);
+  await sql`update notifications set waits_for = ${latestBlocker} where seq = ${seq}`.execute(db);
+}
+
+/**
+ * First in, first out for each receiver and subject, so for each incident too: who waited for this notification may now be
+ * ready, or waits for one that is earlier still. Blockers only ever become fewer, since what is
+ * composed later is told later.
+ */
+async function releaseWaiting(db: Kysely<Tables>, seq: number): Promise<void> {
+  await sql`update notifications set waits_for = ${latestBlocker} where waits_for = ${seq}`.execute(
+    db,
+  );
+}
+
+/** Of the notification being updated. */
+const latestBlocker = sql<number | null>`(
+  select max(earlier.seq)
+  from outbox_items as mine
+  join outbox_items as theirs
+    on theirs.subject = mine.subject and theirs.receiver = mine.receiver
+  join notifications as earlier
+    on earlier.seq = theirs.notification_seq and earlier.state = 'pending'
+  where mine.notification_seq = notifications.seq and earlier.seq < notifications.seq
+)`;
+
+/** Bodies are written by this file alone, within this version's tables. */
+function readItem(body: string): OutboxItem {
+  return JSON.parse(body);
+}
+
+function readNotification(body: string): Notification {
+  return JSON.parse(body);
+}

@@ -1,0 +1,131 @@
+import type { Generated } from "kysely";
+import type { FailureReason, Presence, Status } from "../core/model.ts";
+import type { IncidentMessage, ResolvedReason } from "../core/notification.ts";
+import type { Severity } from "../core/rule.ts";
+
+/** The store's tables. `_ms` are milliseconds; `_at_ms` are UTC since 1970; flags are 0 or 1. */
+export interface Tables {
+  targets: TargetsTable;
+  sandboxes: SandboxesTable;
+  servers: ServersTable;
+  changes: ChangesTable;
+  incidents: IncidentsTable;
+  outbox_items: OutboxItemsTable;
+  notifications: NotificationsTable;
+}
+
+export interface TargetsTable {
+  id: Generated<number>;
+  region: string;
+  key: string;
+  /** Polls ended, well or badly, and the time between them: the clock of `on: target` rules. */
+  attempted_polls: number;
+  attempted_ms: number;
+  /** Polls accepted, and the time between consecutive ones: the clock of `on: server` rules. */
+  observed_polls: number;
+  observed_ms: number;
+  failures_in_a_row: number;
+  last_failure: FailureReason | null;
+  last_poll_at_ms: number | null;
+  last_success_at_ms: number | null;
+  /** Whether the last poll was accepted and complete: only then is the time after it observed. */
+  last_complete: number;
+}
+
+export interface SandboxesTable {
+  target_id: number;
+  sandbox_id: string;
+  status: Status;
+  benchmark: string | null;
+  missing: number;
+}
+
+export interface ServersTable {
+  target_id: number;
+  sandbox_id: string;
+  server_id: string;
+  server_name: string | null;
+  benchmark: string | null;
+  /** A JSON array of strings. */
+  tags: string;
+  status: Status;
+  since_at_ms: number;
+  /** The same moment on the target's observed clock. */
+  since_observed_ms: number;
+  /** Whether the moment at which the status began was between two complete polls. */
+  since_witnessed: number;
+  /** Complete listings in a row that lacked it. */
+  missing: number;
+}
+
+export interface ChangesTable {
+  id: Generated<number>;
+  target_id: number;
+  at_ms: number;
+  sandbox_id: string;
+  server_id: string;
+  server_name: string | null;
+  from_status: Presence;
+  to_status: Presence;
+}
+
+export interface IncidentsTable {
+  id: string;
+  rule: string;
+  /** The rule's condition when the incident opened: a changed rule does not own it any more. */
+  rule_fingerprint: string;
+  severity: Severity;
+  /** A JSON array of names: who was told that it fires. */
+  receivers: string;
+  subject: "server" | "target";
+  target_id: number;
+  sandbox_id: string | null;
+  server_id: string | null;
+  server_name: string | null;
+  status: Presence | null;
+  previous_status: Presence | null;
+  phase: "pending" | "firing" | "resolved";
+  /** Readings of the subject's clock, as milliseconds and as polls. */
+  held_since_ms: number;
+  held_since_polls: number;
+  clear_since_ms: number | null;
+  told_at_clock_ms: number | null;
+  started_at_ms: number;
+  fired_at_ms: number | null;
+  resolved_at_ms: number | null;
+  resolved_reason: ResolvedReason | null;
+}
+
+export interface OutboxItemsTable {
+  seq: Generated<number>;
+  receiver: string;
+  incident_id: string;
+  /** A rule and what it is about, as one text: what is told of it keeps its order. */
+  subject: string;
+  type: IncidentMessage;
+  /** The whole `OutboxItem` as JSON. */
+  body: string;
+  caused_at_ms: number;
+  /** Null until the delivery loop made it part of a notification. */
+  notification_seq: number | null;
+}
+
+export interface NotificationsTable {
+  /** Grows with every notification: the order of telling. */
+  seq: Generated<number>;
+  id: string;
+  receiver: string;
+  state: "pending" | "delivered" | "dead";
+  created_at_ms: number;
+  caused_at_ms: number;
+  attempts: number;
+  /** This and the next by the delivery loop's own clock, which runs evenly. */
+  next_attempt_at_ms: number;
+  give_up_at_ms: number;
+  /** The latest earlier notification, still pending, to the same receiver about the same subject. */
+  waits_for: number | null;
+  last_reason: string | null;
+  settled_at_ms: number | null;
+  /** The whole `Notification` as JSON. */
+  body: string;
+}
