@@ -1,0 +1,121 @@
+import type { Verdict } from "../core/judge.ts";
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { IncidentStep } from "../core/incident-phase.ts";
+import { serverText } from "../core/incident.ts";
+import type { Incident } from "../core/incident.ts";
+import { targetName } from "../core/model.ts";
+import type { Target } from "../core/model.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { PollingObserver } from "./polling.ts";
+
+type LoggedEvents = Omit<PollingObserver, "deviated">;
+
+const levelOfStep = {
+  opened: "info",
+  dropped: "info",
+  fired: "warn",
+  reminded: "warn",
+  resolved: "info",
+} as const satisfies Record<IncidentStep, "info" | "warn">;
+
+/** One line for each change, each step of an incident, and each loss or return of sight. */
+export function createPollingLog(log: Logger): LoggedEvents {
+  const lastDetail = new Map<string, string>();
+  const lostTurns = new Map<string, number>();
+  return {
+    polled(target, failure) {
+      if (failure) lastDetail.set(targetName(target), failure.detail);
+    },
+    committed({ target }, verdict) {
+      const name = targetName(target);
+      const lost = lostTurns.get(name);
+      lostTurns.delete(name);
+      if (lost !== undefined) {
+        log.info(
+          { event: "poll.recovered", ...target, lost_polls: lost },
+          `polls of ${name} are kept again; ${lost} came to nothing`,
+        );
+      }
+      logSight(log, target, verdict, lastDetail.get(name) ?? null);
+      lastDetail.delete(name);
+      for (const change of verdict.changes) {
+        log.info(
+          {
+            event: "server.changed",
+            ...target,
+            sandbox_id: change.sandboxId,
+            server_id: change.serverId,
+            server_name: change.serverName,
+            from: change.from,
+            to: change.to,
+          },
+          `${targetName(target)} ${serverText(change)}: ${change.from} -> ${change.to}`,
+        );
+      }
+      logIncidents(log, target, verdict.incidents);
+    },
+    refused(target, retryMs) {
+      log.warn(
+        { event: "target.refused", ...target, retry_seconds: retryMs / 1_000 },
+        `the service refuses the key of ${targetName(target)}: check it; asking again every ${retryMs / 60_000} minutes`,
+      );
+    },
+    turnFailed(target, error) {
+      const name = targetName(target);
+      lastDetail.delete(name);
+      const lost = lostTurns.get(name) ?? 0;
+      lostTurns.set(name, lost + 1);
+      if (lost > 0) return;
+      log.error(
+        { event: "poll.failed", ...target, err: error },
+        `a poll of ${name} came to nothing, and this is not said again until one is kept`,
+      );
+    },
+  };
+}
+
+/** One line for each step of an incident. */
+export function logIncidents(log: Logger, target: Target, { steps }: IncidentOutcome): void {
+  for (const { step, incident } of steps) {
+    log[levelOfStep[step]](
+      { event: `incident.${step}`, ...target, ...describe(incident) },
+      `${incident.rule} ${step}: ${targetName(target)} ${subjectText(incident)}`.trimEnd(),
+    );
+  }
+}
+
+function logSight(
+  log: Logger,
+  target: Target,
+  { sight, progress }: Verdict,
+  detail: string | null,
+): void {
+  if (sight === "lost") {
+    log.warn(
+      { event: "target.lost", ...target, reason: progress.lastFailure, detail },
+      `${targetName(target)} cannot be seen: ${detail ?? progress.lastFailure}`,
+    );
+  } else if (sight === "returned") {
+    log.info({ event: "target.returned", ...target }, `${targetName(target)} can be seen again`);
+  }
+}
+
+function describe(incident: Incident): Record<string, string | null> {
+  const { subject, phase } = incident;
+  return {
+    incident_id: incident.id,
+    rule: incident.rule,
+    severity: incident.severity,
+    ...(subject.kind === "server" && {
+      sandbox_id: subject.sandboxId,
+      server_id: subject.serverId,
+      server_name: subject.serverName,
+      status: incident.status,
+    }),
+    ...(phase.name === "resolved" && { reason: phase.reason }),
+  };
+}
+
+function subjectText({ subject, status }: Incident): string {
+  return subject.kind === "server" ? `${serverText(subject)} ${status ?? ""}` : "";
+}

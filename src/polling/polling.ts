@@ -1,0 +1,153 @@
+import { judgePoll } from "../core/judge.ts";
+import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
+import { targetName } from "../core/model.ts";
+import type { FailureReason, Target } from "../core/model.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Secret } from "../platform/secret.ts";
+import type { CallListing, TurnOutcome } from "./call-listing.ts";
+import type { Deviation } from "./listing-caller.ts";
+import type { WatchedTarget } from "./watched-target.ts";
+
+/** Told of what polling does, for metrics and logs. */
+export interface PollingObserver {
+  /**
+   * A poll ended, before its verdict is committed. One for which nothing could be sent has failed
+   * like any other, but took no time that says anything: its duration is null.
+   */
+  polled(target: Target, failure: PollFailure | null, durationMs: number | null): void;
+  deviated(target: Target, deviations: readonly Deviation[]): void;
+  /** A verdict was committed, and `watched` holds it. */
+  committed(watched: WatchedTarget, verdict: Verdict, durationMs: number): void;
+  /** The service refused the key: it is asked again only at the given distance. */
+  refused(target: Target, retryMs: number): void;
+  /** A turn broke, most likely on the store: nothing of it counts, the next one decides afresh. */
+  turnFailed(target: Target, error: unknown): void;
+}
+
+export interface PollFailure {
+  readonly reason: FailureReason;
+  /** A short sentence for a person, without anything secret. */
+  readonly detail: string;
+}
+
+export interface PollingDeps {
+  readonly targets: readonly { readonly watched: WatchedTarget; readonly apiKey: Secret }[];
+  readonly callListing: CallListing;
+  readonly commit: (targetId: number, verdict: Verdict) => Promise<void>;
+  readonly judge: JudgeOptions;
+  readonly clock: Clock;
+  readonly observer: PollingObserver;
+  /** Called after a commit that gave the outbox something to tell. */
+  readonly onOutbox: () => void;
+}
+
+export interface Polling {
+  /**
+   * One turn of a target: asks, decides, commits, and only then shows. Never rejects. The deadline
+   * is when its next turn comes, in monotonic milliseconds.
+   */
+  poll(target: Target, deadlineMs: number): Promise<void>;
+  /** Ends the calls under way; commits under way go on. */
+  abort(): void;
+}
+
+/** A refused key is asked about this often, not at every turn. */
+const refusedRetryMs = 5 * 60_000;
+
+interface Poller {
+  readonly watched: WatchedTarget;
+  readonly apiKey: Secret;
+  /** Null while the key is not known to be refused. Monotonic milliseconds. */
+  refusedUntilMs: number | null;
+}
+
+export function createPolling(deps: PollingDeps): Polling {
+  const { clock, observer, judge } = deps;
+  const stopping = new AbortController();
+  const pollers = new Map(
+    deps.targets.map(({ watched, apiKey }): [string, Poller] => [
+      targetName(watched.target),
+      { watched, apiKey, refusedUntilMs: null },
+    ]),
+  );
+
+  const decide = async ({ watched }: Poller, outcome: PollOutcome): Promise<void> => {
+    const verdict = judgePoll(watched.state, outcome, clock.now(), judge);
+    const startedMs = clock.now().monotonicMs;
+    await deps.commit(watched.id, verdict);
+    watched.accept(verdict);
+    observer.committed(watched, verdict, clock.now().monotonicMs - startedMs);
+    if (verdict.incidents.outbox.length > 0) deps.onOutbox();
+  };
+
+  const ask = (poller: Poller, deadlineMs: number): Promise<TurnOutcome> => {
+    const { refusedUntilMs, watched, apiKey } = poller;
+    return refusedUntilMs !== null && clock.now().monotonicMs < refusedUntilMs
+      ? Promise.resolve({ kind: "not_sent", reason: "auth" })
+      : deps.callListing(watched.target, apiKey, deadlineMs, stopping.signal);
+  };
+
+  const noteRefusal = (poller: Poller, outcome: TurnOutcome): void => {
+    if (outcome.kind === "not_sent" || outcome.kind === "stopped") return;
+    const before = poller.refusedUntilMs;
+    const refused = outcome.kind === "failed" && outcome.reason === "auth";
+    // Only an answer of the service can take a refusal back: without one it is asked at the next turn.
+    const unanswered = outcome.kind === "failed" && outcome.status === null;
+    const nowMs = clock.now().monotonicMs;
+    if (refused) poller.refusedUntilMs = nowMs + refusedRetryMs;
+    else poller.refusedUntilMs = unanswered && before !== null ? nowMs : null;
+    if (refused && before === null) observer.refused(poller.watched.target, refusedRetryMs);
+  };
+
+  const report = (target: Target, outcome: TurnOutcome, durationMs: number): void => {
+    switch (outcome.kind) {
+      case "ok":
+        observer.polled(target, null, durationMs);
+        observer.deviated(target, outcome.deviations);
+        return;
+      case "failed":
+        observer.polled(target, outcome, durationMs);
+        return;
+      case "not_sent":
+        observer.polled(target, { reason: outcome.reason, detail: "nothing was sent" }, null);
+        return;
+      case "stopped":
+    }
+  };
+
+  const takeTurn = async (poller: Poller, deadlineMs: number): Promise<void> => {
+    const startedMs = clock.now().monotonicMs;
+    const outcome = await ask(poller, deadlineMs);
+    noteRefusal(poller, outcome);
+    report(poller.watched.target, outcome, clock.now().monotonicMs - startedMs);
+    const pollOutcome = toPollOutcome(outcome);
+    if (pollOutcome) await decide(poller, pollOutcome);
+  };
+
+  return {
+    async poll(target, deadlineMs) {
+      const poller = pollers.get(targetName(target));
+      if (!poller || stopping.signal.aborted) return;
+      try {
+        await takeTurn(poller, deadlineMs);
+      } catch (error) {
+        poller.watched.loseTurn();
+        observer.turnFailed(target, error);
+      }
+    },
+    abort: () => stopping.abort(),
+  };
+}
+
+/** A turn in which nothing could be sent saw nothing, like a failed poll. */
+function toPollOutcome(outcome: TurnOutcome): PollOutcome | null {
+  switch (outcome.kind) {
+    case "ok":
+      return { kind: "listed", listing: outcome.value };
+    case "failed":
+    case "not_sent":
+      return { kind: "failed", reason: outcome.reason };
+    case "stopped":
+      return null;
+  }
+}

@@ -1,0 +1,126 @@
+import { targetName } from "../core/model.ts";
+import type { Target } from "../core/model.ts";
+import { phaseOf } from "../core/schedule.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Ticker } from "./ticker.ts";
+
+export interface SchedulerDeps {
+  readonly targets: readonly Target[];
+  readonly ticker: Ticker;
+  readonly clock: Clock;
+  /** A turn of a target. Never rejects. `deadlineMs`: when its next turn is, monotonic. */
+  readonly poll: (target: Target, deadlineMs: number) => Promise<void>;
+}
+
+/** Gives every target its turn in each round, at its own phase, never two at once. */
+export interface Scheduler {
+  start(): void;
+  /** Starts no more turns; resolves when those under way have ended. */
+  stop(): Promise<void>;
+}
+
+/** The first polls are spread, however many targets there are, over at most this long. */
+const firstPollsWithinMs = 2_000;
+const firstPollsApartMs = 50;
+
+/** Where a schedule has long intervals, whoever wrote it expects the polls near its moments. */
+const longestSpreadMs = 60_000;
+
+interface Turn {
+  readonly target: Target;
+  readonly phase: number;
+}
+
+export function createScheduler({ targets, ticker, clock, poll }: SchedulerDeps): Scheduler {
+  const turns: readonly Turn[] = targets
+    .map((target) => ({ target, phase: phaseOf(targetName(target)) }))
+    .toSorted((a, b) => a.phase - b.phase);
+  const underWay = new Map<string, Promise<void>>();
+  const firstPollMs = new Map<string, number>();
+  let endRound = (): void => {};
+  let endFirstPolls = (): void => {};
+  let stopped = false;
+
+  const take = (target: Target, deadlineMs: number): void => {
+    const name = targetName(target);
+    if (stopped || underWay.has(name)) return;
+    underWay.set(
+      name,
+      poll(target, deadlineMs).finally(() => underWay.delete(name)),
+    );
+  };
+
+  const startFirstPolls = (): void => {
+    const startedMs = clock.now().monotonicMs;
+    const apartMs = Math.min(firstPollsApartMs, firstPollsWithinMs / Math.max(1, turns.length));
+    for (const [index, { target }] of turns.entries()) {
+      firstPollMs.set(targetName(target), startedMs + index * apartMs);
+    }
+    const dueMs = (_: Turn, index: number): number => startedMs + index * apartMs;
+    endFirstPolls = walk(clock, turns, dueMs, (turn, turnMs) => {
+      take(turn.target, turnMs + ticker.intervalMs);
+    });
+  };
+
+  const startRound = (lengthMs: number): void => {
+    const startedMs = clock.now().monotonicMs;
+    const spreadMs = Math.min(lengthMs, longestSpreadMs);
+    const dueMs = ({ phase }: Turn): number => startedMs + phase * spreadMs;
+    endRound();
+    endRound = walk(clock, turns, dueMs, ({ target }, turnMs) => {
+      // Right after the start a target's phase can follow its first poll too closely.
+      const first = firstPollMs.get(targetName(target));
+      if (first !== undefined && turnMs - first < lengthMs / 2) return;
+      firstPollMs.delete(targetName(target));
+      take(target, turnMs + lengthMs);
+    });
+  };
+
+  return {
+    start() {
+      startFirstPolls();
+      ticker.start(startRound);
+    },
+    async stop() {
+      stopped = true;
+      ticker.stop();
+      endRound();
+      endFirstPolls();
+      await Promise.all(underWay.values());
+    },
+  };
+}
+
+/**
+ * Calls back for each turn when it is due, with one timer at a time: thousands of targets cost one
+ * timer. The due times must not decrease. The returned function ends the walk, calling back for
+ * what is due by then: a phase at the very end of a round must not be lost to a late timer.
+ */
+function walk(
+  clock: Clock,
+  turns: readonly Turn[],
+  dueMs: (turn: Turn, index: number) => number,
+  onDue: (turn: Turn, dueMs: number) => void,
+): () => void {
+  let index = 0;
+  let cancel = (): void => {};
+  const takeDue = (): number | null => {
+    for (let turn = turns[index]; turn; turn = turns[index]) {
+      const turnMs = dueMs(turn, index);
+      const aheadMs = turnMs - clock.now().monotonicMs;
+      if (aheadMs > 0) return aheadMs;
+      index += 1;
+      onDue(turn, turnMs);
+    }
+    return null;
+  };
+  const go = (): void => {
+    const aheadMs = takeDue();
+    if (aheadMs !== null) cancel = clock.setTimer(aheadMs, go);
+  };
+  go();
+  return () => {
+    cancel();
+    takeDue();
+  };
+}

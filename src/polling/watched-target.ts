@@ -1,0 +1,109 @@
+import { incidentKey } from "../core/incident.ts";
+import type { Incident } from "../core/incident.ts";
+import type { Verdict } from "../core/judge.ts";
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { Target } from "../core/model.ts";
+import { createSnapshot } from "../core/snapshot.ts";
+import type { SnapshotDelta } from "../core/snapshot.ts";
+import type { TargetProgress, TargetState } from "../core/target-state.ts";
+import type { WatchedView } from "../core/watched-view.ts";
+
+/** What the store gives of a target when sandwatch starts. */
+export interface RestoredTarget {
+  readonly id: number;
+  readonly target: Target;
+  readonly progress: TargetProgress;
+  readonly openIncidents: readonly Incident[];
+}
+
+/** A target while it is watched: its state, and what may be shown of it. */
+export interface WatchedTarget extends WatchedView {
+  readonly id: number;
+  /** Turns in a row whose verdict was not kept. */
+  readonly lostTurns: number;
+  /** Takes the state on, after the verdict was committed. */
+  accept(verdict: Verdict): void;
+  acceptIncidents(outcome: IncidentOutcome): void;
+  /** A turn broke: its verdict was not kept, so what passed since the last one was not watched. */
+  loseTurn(): void;
+}
+
+export interface WatchOptions {
+  /** Failed polls in a row before the servers' series are withheld. */
+  readonly staleAfter: number;
+  /** What was last seen before a restart longer ago than this is not shown. Milliseconds. */
+  readonly restoredForMs: number;
+  readonly nowUtcMs: number;
+}
+
+export function watchTarget(
+  { id, target, progress, openIncidents }: RestoredTarget,
+  rows: SnapshotDelta,
+  options: WatchOptions,
+): WatchedTarget {
+  const snapshot = createSnapshot();
+  snapshot.apply(rows);
+  const incidents = new Map<string, Incident>();
+  const acceptIncidents = ({ written, dropped }: IncidentOutcome): void => {
+    for (const incident of written) {
+      const key = incidentKey(incident.rule, incident.subject);
+      if (incident.phase.name === "resolved") incidents.delete(key);
+      else incidents.set(key, incident);
+    }
+    for (const { rule, subject } of dropped) incidents.delete(incidentKey(rule, subject));
+  };
+  for (const incident of openIncidents) {
+    incidents.set(incidentKey(incident.rule, incident.subject), incident);
+  }
+
+  let polled = false;
+  let lostTurns = 0;
+  let restoredTooOld =
+    options.nowUtcMs - (progress.lastSuccessAtMs ?? options.nowUtcMs) > options.restoredForMs;
+  const state: { -readonly [Field in keyof TargetState]: TargetState[Field] } = {
+    target,
+    progress,
+    lastPollMonotonicMs: null,
+    rulesApplied: false,
+    snapshot,
+    incidents,
+  };
+
+  return {
+    id,
+    target,
+    state,
+    get polled() {
+      return polled;
+    },
+    get lostTurns() {
+      return lostTurns;
+    },
+    get up() {
+      return lostTurns === 0 && state.progress.failuresInARow === 0;
+    },
+    get withheld() {
+      const blindTurns = state.progress.failuresInARow + lostTurns;
+      return restoredTooOld || blindTurns >= options.staleAfter;
+    },
+    loseTurn() {
+      polled = true;
+      lostTurns += 1;
+      // As after a restart: nobody knows what was between the last verdict that was kept and now.
+      state.lastPollMonotonicMs = null;
+    },
+    accept(verdict) {
+      snapshot.apply(verdict.delta);
+      acceptIncidents(verdict.incidents);
+      state.progress = verdict.progress;
+      state.lastPollMonotonicMs = verdict.at.monotonicMs;
+      polled = true;
+      lostTurns = 0;
+      if (verdict.progress.failuresInARow > 0) return;
+      // A partial listing may lack the very server that is in error: the next one is judged whole too.
+      if (verdict.progress.lastComplete) state.rulesApplied = true;
+      restoredTooOld = false;
+    },
+    acceptIncidents,
+  };
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { createSnapshot } from "../../src/core/snapshot.ts";
+import { listedSandbox, listedServer, listingOf } from "./support/samples.ts";
+import { bring, snapshotOf } from "./support/worlds.ts";
+
+const idle = listedServer("a", "idle");
+const broken = listedServer("a", "error");
+const change = { sandboxId: "box", serverId: "a", serverName: "github" };
+
+describe("a change", () => {
+  it("is told of a server that appears: it was absent before", () => {
+    const { changes } = bring(createSnapshot(), listingOf(broken));
+    expect(changes).toEqual([{ ...change, from: "absent", to: "error", stayMs: null }]);
+  });
+
+  it("is told of a status that is another, with how long the one before lasted", () => {
+    const snapshot = createSnapshot();
+    bring(snapshot, listingOf(idle), { atMs: 1_000 });
+    const { changes } = bring(snapshot, listingOf(broken), { atMs: 61_000 });
+    expect(changes).toEqual([{ ...change, from: "idle", to: "error", stayMs: 60_000 }]);
+    expect(snapshot.server("box", "a")).toMatchObject({ sinceMs: 61_000, sinceWitnessed: true });
+  });
+
+  it.each([{ serverName: "git" }, { benchmark: "MCP_Atlas" }, { tags: ["prod"] }])(
+    "is not told of another attribute, though the snapshot takes it over: %j",
+    (edit) => {
+      const snapshot = snapshotOf(listingOf(idle));
+      const { changes } = bring(snapshot, listingOf({ ...idle, ...edit }), { atMs: 9_000 });
+      expect(changes).toEqual([]);
+      expect(snapshot.server("box", "a")).toMatchObject({ ...idle, ...edit, sinceMs: 1_000 });
+    },
+  );
+
+  it("of a server's tags is noticed in any place and number", () => {
+    const snapshot = snapshotOf(listingOf({ ...idle, tags: ["a", "b"] }));
+    for (const tags of [["b", "a"], ["b"], []]) {
+      expect(bring(snapshot, listingOf({ ...idle, tags })).delta.servers).toHaveLength(1);
+      expect(snapshot.server("box", "a")?.tags).toEqual(tags);
+    }
+  });
+
+  it("of a sandbox alone touches none of its servers", () => {
+    const snapshot = snapshotOf(listingOf(idle));
+    const sandboxes = [listedSandbox("box", [idle], { status: "error" })];
+    const { delta, changes } = bring(snapshot, { sandboxes, complete: true });
+    expect(delta.sandboxes.map(({ status }) => status)).toEqual(["error"]);
+    expect([delta.servers, changes]).toEqual([[], []]);
+  });
+});
+
+describe("how long a status lasted", () => {
+  it("is measured on the clock that runs while the target is watched, whatever the time of day", () => {
+    const snapshot = createSnapshot();
+    bring(snapshot, listingOf(idle), { atMs: 10_000, observedMs: 1_000 });
+    const { changes } = bring(snapshot, listingOf(broken), { atMs: 9_000, observedMs: 6_000 });
+    expect(changes[0]?.stayMs).toBe(5_000);
+  });
+
+  it("is unknown when its beginning was not witnessed", () => {
+    const snapshot = createSnapshot();
+    bring(snapshot, listingOf(idle), { witnessed: false });
+    expect(bring(snapshot, listingOf(broken)).changes[0]?.stayMs).toBeNull();
+  });
+
+  it("is unknown when its end was not witnessed, nor is the beginning of the next", () => {
+    const snapshot = snapshotOf(listingOf(idle));
+    const { changes } = bring(snapshot, listingOf(broken), { witnessed: false });
+    expect(changes[0]?.stayMs).toBeNull();
+    expect(snapshot.server("box", "a")?.sinceWitnessed).toBe(false);
+  });
+
+  it("is unknown when the server was missing before it was seen in another one", () => {
+    const snapshot = snapshotOf(listingOf(idle));
+    bring(snapshot, listingOf(), { goneAfter: 3 });
+    const { changes } = bring(snapshot, listingOf(broken), { goneAfter: 3 });
+    expect(changes).toMatchObject([{ from: "idle", to: "error", stayMs: null }]);
+  });
+
+  it("is known of a server that is gone only when the first listing without it proves it", () => {
+    const lastOf = (goneAfter: number, witnessed: boolean) => {
+      const snapshot = snapshotOf(listingOf(idle));
+      for (let poll = 1; poll < goneAfter; poll += 1) bring(snapshot, listingOf(), { goneAfter });
+      return bring(snapshot, listingOf(), { goneAfter, witnessed, atMs: 31_000 }).changes;
+    };
+    const gone = { ...change, from: "idle", to: "absent" };
+    expect(lastOf(1, true)).toEqual([{ ...gone, stayMs: 30_000 }]);
+    expect(lastOf(1, false)).toEqual([{ ...gone, stayMs: null }]);
+    expect(lastOf(2, true)).toEqual([{ ...gone, stayMs: null }]);
+  });
+});
+
+describe("a server that is missing", () => {
+  it("keeps its status and its since, and is counted again from the start once it was seen", () => {
+    const snapshot = snapshotOf(listingOf(idle));
+    const miss = () => bring(snapshot, listingOf(), { goneAfter: 2, atMs: 5_000 }).changes;
+    expect(miss()).toEqual([]);
+    expect(snapshot.server("box", "a")).toMatchObject({ status: "idle", missing: 1 });
+    bring(snapshot, listingOf(idle), { goneAfter: 2, atMs: 6_000 });
+    expect(snapshot.server("box", "a")).toMatchObject({ sinceMs: 1_000, missing: 0 });
+    expect(miss()).toEqual([]);
+    expect(miss()).toMatchObject([{ to: "absent" }]);
+  });
+
+  it("is not counted by partial listings, nor do they start the count anew", () => {
+    const snapshot = snapshotOf(listingOf(idle));
+    const partial = { ...listingOf(), complete: false };
+    bring(snapshot, listingOf(), { goneAfter: 2 });
+    bring(snapshot, partial, { goneAfter: 2 });
+    expect(snapshot.server("box", "a")?.missing).toBe(1);
+    expect(bring(snapshot, listingOf(), { goneAfter: 2 }).changes).toMatchObject([
+      { to: "absent" },
+    ]);
+  });
+
+  it("leaves its sandbox's count of listings to start anew as well once that was seen", () => {
+    const snapshot = snapshotOf(listingOf());
+    const nothing = { sandboxes: [], complete: true };
+    for (const listing of [nothing, listingOf(), nothing]) {
+      bring(snapshot, listing, { goneAfter: 2 });
+      expect(snapshot.sandbox("box")).toBeDefined();
+    }
+    expect(bring(snapshot, nothing, { goneAfter: 2 }).delta.removedSandboxes).toEqual(["box"]);
+  });
+
+  it("goes with its sandbox, whose other rows it does not outlive", () => {
+    const snapshot = snapshotOf(listingOf(idle));
+    const { delta } = bring(snapshot, { sandboxes: [], complete: true });
+    expect(delta.removedSandboxes).toEqual(["box"]);
+    expect(delta.removedServers).toEqual([{ sandboxId: "box", serverId: "a" }]);
+    expect([snapshot.serverCount, [...snapshot.sandboxes()]]).toEqual([0, []]);
+  });
+
+  it("leaves a sandbox that is still listed, though nothing is in it", () => {
+    const snapshot = snapshotOf(listingOf(idle), listingOf());
+    expect(snapshot.sandbox("box")).toBeDefined();
+    expect(snapshot.serverCount).toBe(0);
+  });
+});

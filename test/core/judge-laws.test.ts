@@ -1,0 +1,162 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
+import type { ListedSandbox } from "../../src/core/model.ts";
+import { listedSandbox, listedServer } from "./support/samples.ts";
+import { expectedSteps } from "./support/oracle.ts";
+import type { ExpectedStep } from "./support/oracle.ts";
+import { sandboxOf, scripts, serverIds } from "./support/scripts.ts";
+import type { Move, Script, ShownStatuses } from "./support/scripts.ts";
+import { linesOf, stepsOf } from "./support/steps.ts";
+import { createWatch } from "./support/watch.ts";
+import type { Watch } from "./support/watch.ts";
+
+/** Whether a receiver wants to hear of resolves; `ghost`, which the rules name too, does not exist. */
+const receivers = { oncall: true, quiet: false };
+
+const runs = { numRuns: 400 };
+
+function sandboxesOf(shown: ShownStatuses): readonly ListedSandbox[] {
+  const servers = serverIds.flatMap((id) => {
+    const status = shown[id];
+    return status === null ? [] : [{ box: sandboxOf[id], server: listedServer(id, status) }];
+  });
+  const byBox = Map.groupBy(servers, ({ box }) => box);
+  return [...byBox].map(([box, held]) =>
+    listedSandbox(
+      box,
+      held.map(({ server }) => server),
+    ),
+  );
+}
+
+function watchOf({ variants, steady, blind, goneAfter }: Script): Watch {
+  return createWatch({ rules: [variants[0], steady, blind], goneAfter, receivers });
+}
+
+function make(watch: Watch, move: Move, { variants, steady, blind }: Script): IncidentOutcome {
+  watch.wait(move.waitMs);
+  switch (move.kind) {
+    case "restart":
+      return watch.restart({ rules: [variants[move.variant], steady, blind] });
+    case "failure":
+      return watch.fail().incidents;
+    case "listing": {
+      const listing = { sandboxes: sandboxesOf(move.shown), complete: move.complete };
+      return watch.poll({ kind: "listed", listing }).incidents;
+    }
+  }
+}
+
+/** Plays a script from its beginning, and shows what each move did. */
+function play(script: Script, visit: (outcome: IncidentOutcome, index: number) => void): Watch {
+  const watch = watchOf(script);
+  script.moves.forEach((move, index) => visit(make(watch, move, script), index));
+  return watch;
+}
+
+it("every episode fires exactly once, when it must, and resolves when it must", () => {
+  fc.assert(
+    fc.property(scripts, (script) => {
+      const steps: ExpectedStep[] = [];
+      play(script, (outcome, index) => {
+        for (const line of stepsOf(outcome)) {
+          if (/^(fired|resolved)/.test(line)) steps.push([index, line]);
+        }
+      });
+      expect(steps.map(String).toSorted()).toEqual(expectedSteps(script).map(String).toSorted());
+    }),
+    runs,
+  );
+});
+
+it("an incident fires once at most, resolves once at most, and not without having fired", () => {
+  fc.assert(
+    fc.property(scripts, (script) => {
+      const lives = new Map<string, string>();
+      play(script, ({ steps }) => {
+        for (const { step, incident } of steps) {
+          lives.set(incident.id, `${lives.get(incident.id) ?? ""} ${step}`);
+        }
+      });
+      for (const life of lives.values()) {
+        expect(life).toMatch(/^( opened)?( dropped| fired( resolved)?)?$/);
+      }
+    }),
+    runs,
+  );
+});
+
+it("the outbox holds exactly one item for each step and each receiver that hears of it", () => {
+  const typeOf = new Map([
+    ["fired", "incident.firing"],
+    ["resolved", "incident.resolved"],
+  ]);
+  fc.assert(
+    fc.property(scripts, (script) => {
+      const toldOf = new Map<string, readonly string[]>();
+      const due: string[] = [];
+      const watch = play(script, ({ steps }, index) => {
+        for (const { step, incident } of steps) {
+          const type = typeOf.get(step);
+          if (type === undefined) continue;
+          if (step === "fired") toldOf.set(incident.id, receiversAt(script, index, incident.rule));
+          for (const receiver of toldOf.get(incident.id) ?? []) {
+            if (receiver === "ghost" || (step === "resolved" && receiver === "quiet")) continue;
+            due.push(`${receiver} ${type} ${incident.id}`);
+          }
+        }
+      });
+      expect(linesOf(watch.outbox)).toEqual(due);
+    }),
+    runs,
+  );
+});
+
+it("while a target is blind no incident of its servers changes in any way", () => {
+  fc.assert(
+    fc.property(scripts, (script) => {
+      const watch = watchOf(script);
+      const ofServers = () =>
+        structuredClone([...watch.state.incidents.values()]).filter(
+          ({ subject }) => subject.kind === "server",
+        );
+      for (const move of script.moves) {
+        const before = ofServers();
+        const outcome = make(watch, move, script);
+        if (move.kind !== "failure") continue;
+        expect(ofServers()).toEqual(before);
+        expect(outcome.outbox.filter(({ incident }) => incident.subject === "server")).toEqual([]);
+      }
+    }),
+    runs,
+  );
+});
+
+it("a restart under the same rules changes nothing that is known", () => {
+  fc.assert(
+    fc.property(scripts, (script) => {
+      const watch = watchOf(script);
+      const known = () =>
+        structuredClone({
+          progress: watch.state.progress,
+          incidents: new Map(watch.state.incidents),
+          servers: new Set([...watch.state.snapshot.servers()].map((row) => JSON.stringify(row))),
+        });
+      for (const move of script.moves) {
+        if (move.kind !== "restart") make(watch, move, script);
+        const before = known();
+        const { steps, written } = watch.restart();
+        expect([steps, written, known()]).toEqual([[], [], before]);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+function receiversAt(script: Script, index: number, rule: string): readonly string[] {
+  const { variants, steady, blind } = script;
+  const lastRestart = script.moves.slice(0, index + 1).findLast(({ kind }) => kind === "restart");
+  const edited = variants[lastRestart?.kind === "restart" ? lastRestart.variant : 0];
+  return [edited, steady, blind].find(({ name }) => name === rule)?.receivers ?? [];
+}

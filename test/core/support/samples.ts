@@ -1,0 +1,70 @@
+import type {
+  ListedSandbox,
+  ListedServer,
+  Listing,
+  Status,
+  Target,
+} from "../../../src/core/model.ts";
+import type { Hold, ServerRule, TargetRule } from "../../../src/core/rule.ts";
+
+export const target: Target = { region: "us", key: "research" };
+
+export const atOnce: Hold = { kind: "duration", ms: 0 };
+
+export function lasting(ms: number): Hold {
+  return { kind: "duration", ms };
+}
+
+export function inPolls(polls: number): Hold {
+  return { kind: "polls", polls };
+}
+
+export function listedServer(
+  serverId: string,
+  status: Status,
+  more: Partial<ListedServer> = {},
+): ListedServer {
+  return { serverId, status, serverName: "github", benchmark: null, tags: [], ...more };
+}
+
+export function listedSandbox(
+  sandboxId: string,
+  servers: readonly ListedServer[],
+  more: Partial<ListedSandbox> = {},
+): ListedSandbox {
+  return { sandboxId, status: "idle", benchmark: null, servers, ...more };
+}
+
+/** A complete listing of one sandbox, `box`. */
+export function listingOf(...servers: readonly ListedServer[]): Listing {
+  return { sandboxes: [listedSandbox("box", servers)], complete: true };
+}
+
+export function serverRule(more: Partial<ServerRule> = {}): ServerRule {
+  return {
+    name: "server-error",
+    on: "server",
+    status: "error",
+    for: atOnce,
+    keepFiringForMs: 0,
+    remindEveryMs: null,
+    match: {},
+    severity: "critical",
+    receivers: ["oncall"],
+    ...more,
+  };
+}
+
+export function targetRule(more: Partial<TargetRule> = {}): TargetRule {
+  return {
+    name: "target-blind",
+    on: "target",
+    failing: inPolls(3),
+    keepFiringForMs: 0,
+    remindEveryMs: null,
+    match: {},
+    severity: "warning",
+    receivers: ["oncall"],
+    ...more,
+  };
+}

@@ -1,0 +1,136 @@
+import type { Incident } from "../../../src/core/incident.ts";
+import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
+import { judgePoll, retireIncidents } from "../../../src/core/judge.ts";
+import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge.ts";
+import type { FailureReason, ListedServer, Listing } from "../../../src/core/model.ts";
+import type { OutboxItem } from "../../../src/core/notification.ts";
+import type { Rule } from "../../../src/core/rule.ts";
+import type { SandboxRow, ServerRow, SnapshotDelta } from "../../../src/core/snapshot.ts";
+import { initialProgress } from "../../../src/core/target-state.ts";
+import type { TargetState } from "../../../src/core/target-state.ts";
+import { watchTarget } from "../../../src/polling/watched-target.ts";
+import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
+import { listingOf, serverRule, target } from "./samples.ts";
+
+export const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
+export const intervalMs = 30_000;
+
+export interface WatchOptions {
+  readonly rules?: readonly Rule[];
+  readonly goneAfter?: number;
+  /** The receivers that exist, and whether each wants to hear of resolves. */
+  readonly receivers?: Readonly<Record<string, boolean>>;
+}
+
+/** One target being watched: what the polling loop does, with a sheet of paper for a store. */
+export interface Watch {
+  readonly state: TargetState;
+  /** All that was ever put into the outbox, in order. */
+  readonly outbox: readonly OutboxItem[];
+  /** Lets time pass; every poll comes one interval after the one before, and this much later. */
+  wait(ms: number): void;
+  poll(outcome: PollOutcome): Verdict;
+  /** A poll that is answered by a complete listing of these servers, all of one sandbox. */
+  see(...servers: readonly ListedServer[]): Verdict;
+  /** The same, but the listing is partial. */
+  seePart(...servers: readonly ListedServer[]): Verdict;
+  fail(reason?: FailureReason): Verdict;
+  /** Forgets all but what was written, and starts with these rules (or the same ones). */
+  restart(more?: WatchOptions): IncidentOutcome;
+}
+
+export function createWatch(options: WatchOptions = {}): Watch {
+  const paper = createPaper();
+  const outbox: OutboxItem[] = [];
+  let settings = { rules: [serverRule()], goneAfter: 2, receivers: { oncall: true }, ...options };
+  let utcMs = startUtcMs;
+  let monotonicMs = 5_000;
+  let incidentsOpened = 0;
+
+  const judgeOptions = (): JudgeOptions => ({
+    rules: settings.rules,
+    goneAfter: settings.goneAfter,
+    tells: (receiver, type) => {
+      const wantsResolved = new Map(Object.entries(settings.receivers)).get(receiver);
+      return wantsResolved !== undefined && (type !== "incident.resolved" || wantsResolved);
+    },
+    newIncidentId: () => `incident-${(incidentsOpened += 1)}`,
+  });
+
+  const pass = (ms: number): void => {
+    utcMs += ms;
+    monotonicMs += ms;
+  };
+
+  const start = (): WatchedTarget => {
+    monotonicMs = 1_000;
+    const progress = structuredClone(paper.progress);
+    const openIncidents = paper.openIncidents();
+    const how = { staleAfter: 3, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: utcMs };
+    return watchTarget({ id: 1, target, progress, openIncidents }, paper.rows(), how);
+  };
+  let watched = start();
+
+  const poll = (outcome: PollOutcome): Verdict => {
+    pass(intervalMs);
+    const verdict = judgePoll(watched.state, outcome, { utcMs, monotonicMs }, judgeOptions());
+    paper.progress = verdict.progress;
+    paper.writeDelta(verdict.delta);
+    paper.writeIncidents(verdict.incidents);
+    outbox.push(...verdict.incidents.outbox);
+    watched.accept(verdict);
+    return verdict;
+  };
+  const list = (listing: Listing): Verdict => poll({ kind: "listed", listing });
+
+  return {
+    get state() {
+      return watched.state;
+    },
+    outbox,
+    wait: pass,
+    poll,
+    see: (...servers) => list(listingOf(...servers)),
+    seePart: (...servers) => list({ ...listingOf(...servers), complete: false }),
+    fail: (reason = "timeout") => poll({ kind: "failed", reason }),
+    restart(more = {}) {
+      settings = { ...settings, ...more };
+      watched = start();
+      const retired = retireIncidents(watched.state, utcMs, judgeOptions());
+      paper.writeIncidents(retired);
+      outbox.push(...retired.outbox);
+      watched.acceptIncidents(retired);
+      return retired;
+    },
+  };
+}
+
+/** What a store would hold: rows, copied as they are written. */
+function createPaper() {
+  const sandboxes = new Map<string, SandboxRow>();
+  const servers = new Map<string, ServerRow>();
+  const incidents = new Map<string, Incident>();
+  const idOf = (row: { sandboxId: string; serverId: string }): string =>
+    JSON.stringify([row.sandboxId, row.serverId]);
+  return {
+    progress: initialProgress,
+    writeDelta(delta: SnapshotDelta): void {
+      for (const row of delta.sandboxes) sandboxes.set(row.sandboxId, structuredClone(row));
+      for (const row of delta.servers) servers.set(idOf(row), structuredClone(row));
+      for (const id of delta.removedServers) servers.delete(idOf(id));
+      for (const sandboxId of delta.removedSandboxes) sandboxes.delete(sandboxId);
+    },
+    writeIncidents({ written, dropped }: IncidentOutcome): void {
+      for (const incident of written) incidents.set(incident.id, structuredClone(incident));
+      for (const { id } of dropped) incidents.delete(id);
+    },
+    rows: (): SnapshotDelta => ({
+      sandboxes: [...sandboxes.values()],
+      servers: [...servers.values()],
+      removedSandboxes: [],
+      removedServers: [],
+    }),
+    openIncidents: (): Incident[] =>
+      structuredClone([...incidents.values()].filter(({ phase }) => phase.name !== "resolved")),
+  };
+}

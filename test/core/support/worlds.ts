@@ -1,0 +1,108 @@
+import * as fc from "fast-check";
+import type { ListedSandbox, Listing } from "../../../src/core/model.ts";
+import { statuses } from "../../../src/core/model.ts";
+import { indexListing, diffListing } from "../../../src/core/diff.ts";
+import type { DiffOptions } from "../../../src/core/diff.ts";
+import { createSnapshot } from "../../../src/core/snapshot.ts";
+import type { MutableSnapshot, Snapshot } from "../../../src/core/snapshot.ts";
+
+/** Few ids, so that listings share some; some of them would trip a careless lookup. */
+const ids = fc.constantFrom("a", "b", "c", "d", "__proto__", 'q"\n', "");
+const names = fc.constantFrom("github", "git", "cal.com", "constructor", "", null);
+const benchmarks = fc.constantFrom(null, null, "MCP_Atlas", "Toolathlon");
+const anyStatus = fc.constantFrom(...statuses);
+
+const sandboxes: fc.Arbitrary<ListedSandbox> = fc.record({
+  sandboxId: ids,
+  status: anyStatus,
+  benchmark: benchmarks,
+  servers: fc.uniqueArray(
+    fc.record({
+      serverId: ids,
+      serverName: names,
+      status: anyStatus,
+      benchmark: benchmarks,
+      tags: fc.array(fc.constantFrom("prod", "blue"), { maxLength: 2 }),
+    }),
+    { selector: ({ serverId }) => serverId, maxLength: 5 },
+  ),
+});
+
+export const sandboxLists: fc.Arbitrary<readonly ListedSandbox[]> = fc.uniqueArray(sandboxes, {
+  selector: ({ sandboxId }) => sandboxId,
+  maxLength: 5,
+});
+
+export const completeListings: fc.Arbitrary<Listing> = sandboxLists.map((listed) => ({
+  sandboxes: listed,
+  complete: true,
+}));
+
+export const listings: fc.Arbitrary<Listing> = fc.record({
+  sandboxes: sandboxLists,
+  complete: fc.boolean(),
+});
+
+export const diffOptions: DiffOptions = {
+  atMs: 1_000,
+  observedMs: 1_000,
+  witnessed: true,
+  goneAfter: 1,
+};
+
+/** Brings a snapshot to a listing, and gives what that took. */
+export function bring(
+  snapshot: MutableSnapshot,
+  listing: Listing,
+  options: Partial<DiffOptions> = {},
+) {
+  const diff = diffListing(snapshot, indexListing(listing), listing.complete, {
+    ...diffOptions,
+    // Watched all along, unless the test says otherwise.
+    observedMs: options.atMs ?? diffOptions.observedMs,
+    ...options,
+  });
+  snapshot.apply(diff.delta);
+  return diff;
+}
+
+export function snapshotOf(...listed: readonly Listing[]): MutableSnapshot {
+  const snapshot = createSnapshot();
+  for (const listing of listed) bring(snapshot, listing);
+  return snapshot;
+}
+
+/** What a snapshot says of the world, in no order, for comparing with a listing. */
+export function contentOf(snapshot: Snapshot): ReadonlySet<string> {
+  return new Set([
+    ...Array.from(snapshot.sandboxes(), ({ sandboxId, status, benchmark }) =>
+      JSON.stringify([sandboxId, status, benchmark]),
+    ),
+    ...Array.from(snapshot.servers(), ({ sandboxId, serverId, ...server }) =>
+      JSON.stringify([
+        [sandboxId, serverId],
+        server.serverName,
+        server.status,
+        server.benchmark,
+        server.tags,
+      ]),
+    ),
+  ]);
+}
+
+export function contentOfListing(listing: Listing): ReadonlySet<string> {
+  return new Set(
+    listing.sandboxes.flatMap(({ sandboxId, status, benchmark, servers }) => [
+      JSON.stringify([sandboxId, status, benchmark]),
+      ...servers.map((server) =>
+        JSON.stringify([
+          [sandboxId, server.serverId],
+          server.serverName,
+          server.status,
+          server.benchmark,
+          server.tags,
+        ]),
+      ),
+    ]),
+  );
+}

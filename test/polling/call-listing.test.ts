@@ -1,0 +1,266 @@
+import { setImmediate as settle } from "node:timers/promises";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { failureReasons } from "../../src/core/model.ts";
+import type { FailureReason, Target } from "../../src/core/model.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Random } from "../../src/platform/random.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import { createCallListing } from "../../src/polling/call-listing.ts";
+import type { TurnOutcome } from "../../src/polling/call-listing.ts";
+import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import type { CallFailure, CallSuccess } from "../../src/polling/listing-caller.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+
+const target: Target = { region: "us", key: "research" };
+const apiKey = new Secret("T0PSECRET");
+
+const ok: CallSuccess = {
+  kind: "ok",
+  value: { sandboxes: [], complete: true },
+  deviations: [],
+};
+
+function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
+  return { kind: "failed", reason, status: null, retryAfterMs, detail: reason };
+}
+
+/** What the service does with its n-th request; it takes `tookMs` unless it is given up before. */
+type Script = (request: number) => {
+  readonly result: CallSuccess | CallFailure;
+  readonly tookMs?: number;
+};
+
+function start(script: Script, { random = (): number => 0.5 }: { random?: Random } = {}) {
+  const clock = createFakeClock();
+  const startedMs = clock.now().monotonicMs;
+  const sent: number[] = [];
+  const stop = new AbortController();
+  const givenUp = failed("network");
+  const callListing = createCallListing({
+    clock,
+    random,
+    limits: createKeyLimits(clock, { requests: 100, perMs: 1_000 }),
+    service: {
+      listSandboxes({ signal }) {
+        const { result, tookMs = 0 } = script(sent.length);
+        sent.push(clock.now().monotonicMs - startedMs);
+        return new Promise((resolve) => {
+          if (signal?.aborted) return resolve(givenUp);
+          if (tookMs === 0) return resolve(result);
+          const cancel = clock.setTimer(tookMs, () => resolve(result));
+          const end = (): void => (cancel(), resolve(givenUp));
+          signal?.addEventListener("abort", end, { once: true });
+        });
+      },
+    },
+  });
+  const turn = async (deadlineMs: number): Promise<{ outcome: TurnOutcome; endedMs: number }> => {
+    const ended: { outcome: TurnOutcome; endedMs: number }[] = [];
+    const end = async (): Promise<void> => {
+      const outcome = await callListing(target, apiKey, startedMs + deadlineMs, stop.signal);
+      ended.push({ outcome, endedMs: clock.now().monotonicMs - startedMs });
+    };
+    const running = end();
+    for (await settle(); ended.length === 0; await settle()) clock.advance(10);
+    await running;
+    const [first] = ended;
+    if (!first) throw new Error("the turn did not end");
+    return first;
+  };
+  /** Successful turns, so that there are retries to spend. */
+  const saveRetries = async (): Promise<void> => {
+    for (let request = 0; request < 30; request += 1) await turn(1_000_000);
+    sent.length = 0;
+  };
+  const now = (): number => clock.now().monotonicMs - startedMs;
+  return { clock, callListing, sent, stop, turn, saveRetries, now, startedMs };
+}
+
+/** Thirty successes first, then the script. */
+function afterSaving(script: Script): Script {
+  let saved = 0;
+  return (request) => (saved++ < 30 ? { result: ok } : script(request));
+}
+
+describe("which failures are tried again", () => {
+  const table: Record<FailureReason, boolean> = {
+    timeout: true,
+    network: true,
+    rate_limited: true,
+    server_error: true,
+    auth: false,
+    http_error: false,
+    invalid_body: false,
+    too_large: false,
+  };
+
+  it.each(failureReasons)("%s", async (reason) => {
+    const service = start(
+      afterSaving((request) => ({ result: request === 0 ? failed(reason) : ok })),
+    );
+    await service.saveRetries();
+    const { outcome } = await service.turn(service.now() + 30_000);
+    expect(service.sent.length).toBe(table[reason] ? 2 : 1);
+    expect(outcome).toEqual(table[reason] ? ok : failed(reason));
+  });
+});
+
+describe("retries", () => {
+  it("wait for a random part of a time that doubles", async () => {
+    const service = start(
+      afterSaving(() => ({ result: failed("server_error") })),
+      {
+        random: () => 0.8,
+      },
+    );
+    await service.saveRetries();
+    await service.turn(service.now() + 60_000);
+    const gaps = service.sent.slice(1).map((at, index) => at - (service.sent[index] ?? 0));
+    expect(gaps).toEqual([400, 800, 1_600]);
+  });
+
+  it("may leave at once where the draw is zero: the jitter is full", async () => {
+    const service = start(
+      afterSaving((request) => ({ result: request < 2 ? failed("network") : ok })),
+      { random: () => 0 },
+    );
+    await service.saveRetries();
+    const { outcome } = await service.turn(service.now() + 30_000);
+    expect((service.sent[2] ?? 0) - (service.sent[0] ?? 0)).toBeLessThanOrEqual(20);
+    expect([service.sent.length, outcome.kind]).toEqual([3, "ok"]);
+  });
+
+  it("are not begun when one as slow as the last could not end before the next turn", async () => {
+    const service = start(afterSaving(() => ({ result: failed("server_error"), tookMs: 5_000 })));
+    await service.saveRetries();
+    const { outcome } = await service.turn(service.now() + 10_000);
+    expect(service.sent.length).toBe(1);
+    expect(outcome).toEqual(failed("server_error"));
+  });
+
+  it("end before the next turn even when they hang, and the turn ends as the failure before", async () => {
+    const service = start(
+      afterSaving((request) =>
+        request === 0 ? { result: failed("server_error") } : { result: ok, tookMs: 60_000 },
+      ),
+    );
+    await service.saveRetries();
+    const nextTurnMs = service.now() + 10_000;
+    const { outcome, endedMs } = await service.turn(nextTurnMs);
+    expect(service.sent.length).toBe(2);
+    expect(outcome).toEqual(failed("server_error"));
+    expect(endedMs).toBeLessThan(nextTurnMs);
+    expect(service.clock.armed).toBe(0);
+  });
+
+  it("do not cut a first attempt short", async () => {
+    const service = start(() => ({ result: ok, tookMs: 20_000 }));
+    const { outcome, endedMs } = await service.turn(10_000);
+    expect([outcome.kind, endedMs]).toEqual(["ok", 20_000]);
+  });
+
+  it("are at most a tenth of all requests, however long everything fails", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.double({ min: 0.5, max: 1, noNaN: true }),
+        async (seed, failing) => {
+          const random = seededRandom(seed);
+          const service = start(
+            () => ({ result: random() < failing ? failed("server_error") : ok }),
+            { random },
+          );
+          const turns = 300;
+          for (let turn = 0; turn < turns; turn += 1) {
+            await service.turn(service.now() + 30_000);
+          }
+          const retries = service.sent.length - turns;
+          expect(retries).toBeGreaterThan(10);
+          expect(retries).toBeLessThanOrEqual(service.sent.length / 10);
+        },
+      ),
+      { numRuns: 3 },
+    );
+  });
+});
+
+describe("Retry-After", () => {
+  it("is waited out in full before a retry within the turn", async () => {
+    const service = start(
+      afterSaving((request) => ({ result: request === 0 ? failed("rate_limited", 7_000) : ok })),
+    );
+    await service.saveRetries();
+    const begunMs = service.now();
+    const { outcome } = await service.turn(begunMs + 30_000);
+    expect(outcome.kind).toBe("ok");
+    expect(service.sent).toEqual([begunMs, begunMs + 7_000]);
+    expect(service.clock.armed).toBe(0);
+  });
+
+  it("beyond the next turn: nothing is sent until it has passed", async () => {
+    const service = start((request) => ({
+      result: request === 0 ? failed("server_error", 70_000) : ok,
+    }));
+    const outcomes: string[] = [];
+    for (const turnMs of [0, 30_000, 60_000, 90_000]) {
+      service.clock.advance(turnMs - service.now());
+      const { outcome } = await service.turn(turnMs + 30_000);
+      outcomes.push(outcome.kind);
+    }
+    expect(outcomes).toEqual(["failed", "not_sent", "ok", "ok"]);
+    expect(service.sent).toEqual([0, 70_000, 90_000]);
+  });
+
+  it("beyond the next turn costs none of the retries that there are", async () => {
+    let patienceMs: number | null = 40_000;
+    const service = start(afterSaving(() => ({ result: failed("server_error", patienceMs) })));
+    await service.saveRetries();
+    for (let turn = 0; turn < 5; turn += 1) {
+      await service.turn(service.now() + 30_000);
+      service.clock.advance(60_000);
+    }
+    expect(service.sent.length).toBe(5);
+    patienceMs = null;
+    await service.turn(service.now() + 30_000);
+    expect(service.sent.length).toBeGreaterThan(6);
+  });
+
+  it("counts also where the failure itself is not tried again", async () => {
+    const service = start((request) => ({
+      result: request === 0 ? failed("http_error", 20_000) : ok,
+    }));
+    await service.turn(10_000);
+    const { outcome } = await service.turn(15_000);
+    expect([outcome.kind, service.sent.length]).toEqual(["not_sent", 1]);
+  });
+});
+
+describe("stopping", () => {
+  const hanging: ReturnType<Script> = { result: ok, tookMs: 60_000 };
+
+  it.each<readonly [what: string, script: Script, sent: number]>([
+    ["a call", () => hanging, 1],
+    ["the wait for a retry", () => ({ result: failed("network", 60_000) }), 1],
+    ["a retry", (request) => (request === 0 ? { result: failed("network") } : hanging), 2],
+  ])("ends %s at once and leaves no timer", async (_, script, sent) => {
+    const service = start(afterSaving(script));
+    await service.saveRetries();
+    const deadlineMs = service.clock.now().monotonicMs + 300_000;
+    const turn = service.callListing(target, apiKey, deadlineMs, service.stop.signal);
+    await settle();
+    service.clock.advance(1_000);
+    await settle();
+    service.stop.abort();
+    expect(await turn).toEqual({ kind: "stopped" });
+    expect([service.sent.length, service.clock.armed]).toEqual([sent, 0]);
+  });
+
+  it("is no failure, also where no retry is left", async () => {
+    const service = start(() => hanging);
+    const turn = service.callListing(target, apiKey, 300_000, service.stop.signal);
+    await settle();
+    service.stop.abort();
+    expect(await turn).toEqual({ kind: "stopped" });
+  });
+});

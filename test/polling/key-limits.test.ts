@@ -1,0 +1,201 @@
+import { setImmediate as settle } from "node:timers/promises";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Target } from "../../src/core/model.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+
+const us: Target = { region: "us", key: "research" };
+const eu: Target = { region: "eu", key: "research" };
+const other: Target = { region: "us", key: "other" };
+
+function start(limit = { requests: 2, perMs: 1_000 }) {
+  const clock = createFakeClock();
+  const startedMs = clock.now().monotonicMs;
+  let dueMs: readonly number[] = [];
+  const setTimer: Clock["setTimer"] = (delayMs, call) => {
+    dueMs = [...dueMs, clock.now().monotonicMs + delayMs];
+    return clock.setTimer(delayMs, call);
+  };
+  const limits = createKeyLimits({ now: () => clock.now(), setTimer }, limit);
+  /** Who was let through or turned away, and when, in order. */
+  const log: { name: string; admission: string; atMs: number }[] = [];
+  const stop = new AbortController();
+  const ask = async (target: Target, name: string, deadlineMs: number): Promise<void> => {
+    const admission = await limits.admit(target, deadlineMs, stop.signal);
+    log.push({ name, admission, atMs: clock.now().monotonicMs - startedMs });
+  };
+  const admit = (target: Target, name: string, withinMs = Number.POSITIVE_INFINITY): void =>
+    void ask(target, name, startedMs + withinMs);
+  /** Stops at every timer on the way, so that what it leads to happens at its moment. */
+  const advance = async (ms: number): Promise<void> => {
+    const untilMs = clock.now().monotonicMs + ms;
+    for (;;) {
+      await settle();
+      const nowMs = clock.now().monotonicMs;
+      dueMs = dueMs.filter((due) => due > nowMs);
+      clock.advance(Math.min(untilMs, ...dueMs) - nowMs);
+      if (clock.now().monotonicMs >= untilMs) return settle();
+    }
+  };
+  const pause = (target: Target, untilMs: number): void =>
+    limits.pause(target, startedMs + untilMs);
+  const granted = () =>
+    log.filter(({ admission }) => admission === "granted").map(({ name, atMs }) => [name, atMs]);
+  return { clock, log, stop, admit, advance, pause, granted };
+}
+
+describe("the limit of a key", () => {
+  it("lets no more calls leave in any window than it allows, whenever they come", async () => {
+    const limit = fc.record({
+      requests: fc.integer({ min: 1, max: 5 }),
+      perMs: fc.integer({ min: 10, max: 2_000 }),
+    });
+    const arrivals = fc.array(
+      fc.record({ afterMs: fc.integer({ min: 0, max: 700 }), region: fc.constantFrom(us, eu) }),
+      { minLength: 1, maxLength: 30 },
+    );
+    await fc.assert(
+      fc.asyncProperty(limit, arrivals, async ({ requests, perMs }, calls) => {
+        const { admit, advance, granted } = start({ requests, perMs });
+        for (const [index, { afterMs, region }] of calls.entries()) {
+          await advance(afterMs);
+          admit(region, String(index));
+        }
+        await advance(calls.length * perMs * 1.1);
+        const times = granted().map(([, atMs]) => Number(atMs));
+        expect(times.length).toBe(calls.length);
+        const windows = times.slice(requests).map((atMs, index) => atMs - (times[index] ?? 0));
+        expect(Math.min(...windows, Number.POSITIVE_INFINITY)).toBeGreaterThan(perMs);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("lets calls leave in the order in which they came, whatever region they are for", async () => {
+    const { admit, advance, granted } = start({ requests: 1, perMs: 100 });
+    const names = Array.from({ length: 20 }, (_, index) => String(index));
+    for (const [index, name] of names.entries()) admit(index % 2 ? us : eu, name);
+    await advance(3_000);
+    expect(granted().map(([name]) => name)).toEqual(names);
+  });
+
+  it("is shared by its regions and not by other keys", async () => {
+    const { admit, advance, granted } = start({ requests: 1, perMs: 1_000 });
+    admit(us, "us");
+    admit(eu, "eu");
+    admit(other, "other key");
+    await settle();
+    expect(granted()).toEqual([
+      ["us", 0],
+      ["other key", 0],
+    ]);
+    await advance(1_100);
+    expect(granted()[2]).toEqual(["eu", 1_050]);
+  });
+
+  it("turns away at once whoever would come too late, and takes no token for it", async () => {
+    const { admit, advance, log } = start({ requests: 1, perMs: 1_000 });
+    admit(us, "first");
+    admit(us, "too late", 1_000);
+    admit(us, "second", 1_100);
+    await settle();
+    expect(log.map(({ name, admission }) => [name, admission])).toEqual([
+      ["first", "granted"],
+      ["too late", "too_late"],
+    ]);
+    await advance(1_100);
+    expect(log[2]).toEqual({ name: "second", admission: "granted", atMs: 1_050 });
+  });
+});
+
+describe("a pause", () => {
+  it("holds back the key's calls in that region, and no others", async () => {
+    const { admit, advance, pause, granted } = start();
+    pause(us, 5_000);
+    admit(us, "paused");
+    admit(eu, "other region");
+    admit(eu, "other region again");
+    admit(other, "other key");
+    await advance(0);
+    expect(granted()).toEqual([
+      ["other region", 0],
+      ["other region again", 0],
+      ["other key", 0],
+    ]);
+    await advance(5_000);
+    expect(granted()[3]).toEqual(["paused", 5_000]);
+  });
+
+  it("is not shortened by a later, shorter one, and is lengthened by a longer one", async () => {
+    const { admit, advance, pause, granted } = start();
+    pause(us, 5_000);
+    pause(us, 1_000);
+    admit(us, "patient");
+    await advance(4_500);
+    expect(granted()).toEqual([]);
+    pause(us, 7_000);
+    await advance(2_450);
+    expect(granted()).toEqual([]);
+    await advance(50);
+    expect(granted()).toEqual([["patient", 7_000]]);
+  });
+
+  it("holds back also who was already waiting for a token", async () => {
+    const { admit, advance, pause, granted } = start({ requests: 1, perMs: 1_000 });
+    admit(us, "first");
+    admit(us, "second");
+    await advance(500);
+    pause(us, 9_000);
+    await advance(8_499);
+    expect(granted().map(([name]) => name)).toEqual(["first"]);
+    await advance(1);
+    expect(granted()[1]).toEqual(["second", 9_000]);
+  });
+
+  it("that outlasts the deadline turns away at once and takes no token", async () => {
+    const { admit, pause, log } = start({ requests: 1, perMs: 1_000 });
+    pause(us, 5_000);
+    admit(us, "paused", 4_999);
+    admit(eu, "other region");
+    await settle();
+    expect(log.map(({ name, admission }) => [name, admission])).toEqual([
+      ["paused", "too_late"],
+      ["other region", "granted"],
+    ]);
+  });
+
+  it("lets those whom it held back leave no faster than the limit", async () => {
+    const { admit, advance, pause, granted } = start({ requests: 2, perMs: 1_000 });
+    pause(us, 3_000);
+    for (const name of ["a", "b", "c", "d"]) admit(us, name);
+    await advance(6_000);
+    expect(granted()).toEqual([
+      ["a", 3_000],
+      ["b", 3_000],
+      ["c", 4_050],
+      ["d", 4_050],
+    ]);
+  });
+});
+
+it("stopping ends the waits at once and leaves no timer", async () => {
+  const { clock, admit, pause, stop, log } = start({ requests: 1, perMs: 1_000 });
+  admit(us, "first");
+  admit(us, "waits for a token");
+  pause(eu, 60_000);
+  admit(eu, "waits for a pause to end");
+  await settle();
+  stop.abort();
+  await settle();
+  admit(us, "comes after");
+  await settle();
+  expect(log.map(({ admission }) => admission)).toEqual([
+    "granted",
+    "stopped",
+    "stopped",
+    "stopped",
+  ]);
+  expect(clock.armed).toBe(0);
+});

@@ -1,0 +1,242 @@
+import { setImmediate as settle } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { Verdict } from "../../src/core/judge.ts";
+import type { FailureReason, Listing, Target } from "../../src/core/model.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import { createCallListing } from "../../src/polling/call-listing.ts";
+import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import type { CallFailure, CallSuccess } from "../../src/polling/listing-caller.ts";
+import { createPolling } from "../../src/polling/polling.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { judgeBy, listing, research, watchFleet } from "../support/fleet.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+
+type Answer = CallSuccess | CallFailure;
+
+function listed(value: Listing): CallSuccess {
+  const deviations = [{ field: "total_count", problem: "mismatch", count: 2 }];
+  return { kind: "ok", value, deviations };
+}
+
+function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
+  return { kind: "failed", reason, status: null, retryAfterMs, detail: reason };
+}
+
+/** Polling of one target whose service and store are as the test says at each moment. */
+function start(answer: () => Answer | Promise<Answer>) {
+  const clock = createFakeClock();
+  const { watched } = watchFleet();
+  const told: string[] = [];
+  const committed: Verdict[] = [];
+  const store = { commit: (_verdict: Verdict): Promise<void> => Promise.resolve() };
+  let requests = 0;
+  const polling = createPolling({
+    targets: [{ watched, apiKey: new Secret("T0PSECRET") }],
+    callListing: createCallListing({
+      clock,
+      random: () => 0.5,
+      limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
+      service: {
+        async listSandboxes() {
+          requests += 1;
+          return answer();
+        },
+      },
+    }),
+    async commit(targetId, verdict) {
+      told.push(`commit ${targetId}`);
+      await store.commit(verdict);
+      committed.push(verdict);
+    },
+    judge: judgeBy(),
+    clock,
+    onOutbox: () => told.push("outbox"),
+    observer: {
+      polled: (target, failure, durationMs) =>
+        told.push(`polled ${target.region} ${failure?.reason ?? "ok"} ${durationMs}`),
+      deviated: (_target, deviations) => told.push(`deviated ${deviations.length}`),
+      committed: (shown, verdict) =>
+        told.push(`committed ${shown.state.progress === verdict.progress}`),
+      refused: (_target, retryMs) => told.push(`refused ${retryMs / minute}`),
+      turnFailed: (_target, error) => told.push(`turn failed: ${String(error)}`),
+    },
+  });
+  const turn = (target: Target = research): Promise<void> =>
+    polling.poll(target, clock.now().monotonicMs + 30 * second);
+  /** What was told since the last time. */
+  const heard = (): readonly string[] => told.splice(0);
+  return { clock, polling, watched, store, committed, turn, heard, requests: () => requests };
+}
+
+describe("a turn", () => {
+  it("asks, tells of the poll, commits, and shows only then", async () => {
+    const { turn, watched, heard } = start(() => listed(listing({ a: "idle" })));
+    await turn();
+    expect(heard()).toEqual(["polled us ok 0", "deviated 1", "commit 1", "committed true"]);
+    expect(watched.state.snapshot.serverCount).toBe(1);
+    expect(watched.polled).toBe(true);
+  });
+
+  it("calls on delivery after a commit that has something to tell, and only then", async () => {
+    let status: "idle" | "error" = "idle";
+    const { turn, heard } = start(() => listed(listing({ a: status })));
+    await turn();
+    expect(heard()).not.toContain("outbox");
+    status = "error";
+    await turn();
+    expect(heard().slice(-2)).toEqual(["committed true", "outbox"]);
+    await turn();
+    expect(heard()).not.toContain("outbox");
+  });
+
+  it("that fails changes nothing that was seen", async () => {
+    let answer: Answer = listed(listing({ a: "occupied" }));
+    const { turn, watched, heard, committed } = start(() => answer);
+    await turn();
+    answer = failed("http_error");
+    await turn();
+    expect(heard()).toContain("polled us http_error 0");
+    expect(watched.state.snapshot.server("box", "a")?.status).toBe("occupied");
+    expect(watched.state.progress.failuresInARow).toBe(1);
+    expect(committed[1]?.delta.servers).toEqual([]);
+  });
+
+  it("of an unknown target does nothing", async () => {
+    const { turn, heard } = start(() => listed(listing({})));
+    await turn({ region: "eu", key: "research" });
+    expect(heard()).toEqual([]);
+  });
+
+  it("in which the service asked for patience counts as failed, though nothing was sent", async () => {
+    const { turn, watched, heard } = start(() => failed("server_error", 10 * minute));
+    await turn();
+    heard();
+    await turn();
+    expect(heard()).toEqual(["polled us rate_limited null", "commit 1", "committed true"]);
+    expect(watched.state.progress).toMatchObject({
+      failuresInARow: 2,
+      lastFailure: "rate_limited",
+    });
+  });
+});
+
+describe("a refused key", () => {
+  it("is asked about once in five minutes, though every turn counts as failed", async () => {
+    const { clock, turn, watched, heard, requests } = start(() => failed("auth"));
+    for (let turns = 0; turns < 41; turns += 1) {
+      await turn();
+      clock.advance(30 * second);
+    }
+    // At 0, 5, 10, 15 and 20 minutes.
+    expect(requests()).toBe(5);
+    expect(watched.state.progress).toMatchObject({ failuresInARow: 41, lastFailure: "auth" });
+    const told = heard();
+    expect(told.filter((line) => line === "refused 5").length).toBe(1);
+    expect(told.filter((line) => line === "polled us auth 0").length).toBe(5);
+    expect(told.filter((line) => line === "polled us auth null").length).toBe(36);
+  });
+
+  it("that is accepted again is polled at every turn again, and told of when refused anew", async () => {
+    let answer: Answer = failed("auth");
+    const { clock, turn, heard, requests } = start(() => answer);
+    await turn();
+    answer = listed(listing({}));
+    clock.advance(5 * minute);
+    await turn();
+    await turn();
+    expect(requests()).toBe(3);
+    answer = failed("auth");
+    await turn();
+    expect(heard().filter((line) => line === "refused 5").length).toBe(2);
+  });
+
+  it("raises an incident as any other failure does", async () => {
+    const { turn, heard, committed } = start(() => failed("auth"));
+    for (let turns = 0; turns < 3; turns += 1) await turn();
+    expect(heard().at(-1)).toBe("outbox");
+    expect(committed[2]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
+  });
+});
+
+describe("a commit that fails", () => {
+  it("leaves everything as it was; the next poll decides the same anew", async () => {
+    const { turn, watched, store, heard, committed } = start(() => listed(listing({ a: "error" })));
+    const refused: Verdict[] = [];
+    store.commit = (verdict) => {
+      refused.push(verdict);
+      return Promise.reject(new Error("disk full"));
+    };
+    const before = watched.state.progress;
+    await turn();
+    expect(heard()).toEqual([
+      "polled us ok 0",
+      "deviated 1",
+      "commit 1",
+      "turn failed: Error: disk full",
+    ]);
+    expect(watched.state.progress).toBe(before);
+    expect([watched.polled, watched.up]).toEqual([true, false]);
+    expect(watched.state.incidents.size).toBe(0);
+    expect([...watched.state.snapshot.servers()]).toEqual([]);
+
+    store.commit = () => Promise.resolve();
+    await turn();
+    expect(heard().slice(-2)).toEqual(["committed true", "outbox"]);
+    expect(committed[0]?.changes).toEqual(refused[0]?.changes);
+    expect(committed[0]?.incidents.outbox.length).toBe(1);
+    expect(watched.state.incidents.size).toBe(1);
+  });
+});
+
+it("a call that throws ends its turn alone", async () => {
+  let broken = true;
+  const { turn, heard } = start(() => {
+    if (broken) throw new TypeError("our own bug");
+    return listed(listing({}));
+  });
+  await turn();
+  expect(heard()).toEqual(["turn failed: TypeError: our own bug"]);
+  broken = false;
+  await turn();
+  expect(heard()).toContain("committed true");
+});
+
+describe("aborting", () => {
+  it("ends a call under way as if it had never begun, and begins none", async () => {
+    let answerNow: (answer: Answer) => void = () => {};
+    const { polling, turn, watched, heard, requests } = start(
+      () => new Promise((resolve) => void (answerNow = resolve)),
+    );
+    const polled = turn();
+    await settle();
+    polling.abort();
+    answerNow(failed("network"));
+    await polled;
+    await turn();
+    expect([heard(), requests(), watched.polled]).toEqual([[], 1, false]);
+  });
+
+  it("books no failure to a key that was refused before", async () => {
+    const { polling, turn, heard } = start(() => failed("auth"));
+    await turn();
+    heard();
+    polling.abort();
+    await turn();
+    expect(heard()).toEqual([]);
+  });
+
+  it("lets a commit under way go on to its end", async () => {
+    const { polling, turn, store, heard, watched } = start(() => listed(listing({ a: "idle" })));
+    let finish: () => void = () => {};
+    store.commit = () => new Promise((resolve) => void (finish = resolve));
+    const polled = turn();
+    await settle();
+    polling.abort();
+    finish();
+    await polled;
+    expect(heard()).toContain("committed true");
+    expect(watched.polled).toBe(true);
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
+import type { Target } from "../../src/core/model.ts";
+import { targetName } from "../../src/core/model.ts";
+import { restoreTargets } from "../../src/polling/restore-targets.ts";
+import { openStore } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import {
+  judgeBy,
+  listing,
+  research,
+  serverError,
+  startMs,
+  targetBlind,
+  watchFleet,
+} from "../support/fleet.ts";
+
+const evals: Target = { region: "us", key: "evals" };
+
+/** A store in which `research` has one server in error and one idle, and `evals` was never polled. */
+async function storeAfterError(): Promise<Store> {
+  const store = openStore(":memory:");
+  onTestFinished(() => store.close());
+  const { id } = await store.targets.add(research);
+  await store.targets.add(evals);
+  const fleet = watchFleet(research);
+  await store.commitPoll(id, fleet.poll(listing({ a: "idle", b: "idle" })));
+  await store.commitPoll(id, fleet.poll(listing({ a: "error", b: "idle" })));
+  return store;
+}
+
+async function restore(
+  store: Store,
+  configured: readonly Target[],
+  { judge = judgeBy(), afterSeconds = 90 } = {},
+) {
+  const retired: { target: string; outcome: IncidentOutcome }[] = [];
+  const watched = await restoreTargets(store, configured, {
+    judge,
+    staleAfter: 3,
+    restoredForMs: 90_000,
+    nowUtcMs: startMs + afterSeconds * 1_000,
+    onRetired: (target, outcome) => retired.push({ target: targetName(target), outcome }),
+  });
+  return { watched, retired };
+}
+
+describe("the configured targets", () => {
+  it("come back in their order as they were last committed", async () => {
+    const store = await storeAfterError();
+    const { watched, retired } = await restore(store, [evals, research]);
+    expect(watched.map(({ target }) => target)).toEqual([evals, research]);
+    const known = watched[1];
+    expect(known?.state.snapshot.server("box", "a")).toMatchObject({ status: "error" });
+    expect(known?.state.snapshot.serverCount).toBe(2);
+    expect(known?.state.progress.observed.polls).toBe(2);
+    expect([...(known?.state.incidents.values() ?? [])]).toMatchObject([
+      { id: "incident-1", phase: { name: "firing" } },
+    ]);
+    expect(known?.polled).toBe(false);
+    expect(retired).toEqual([]);
+  });
+
+  it("that the store does not know are added, once", async () => {
+    const store = await storeAfterError();
+    const fresh: Target = { region: "eu", key: "research" };
+    const first = await restore(store, [fresh]);
+    const second = await restore(store, [fresh]);
+    expect(second.watched[0]?.id).toBe(first.watched[0]?.id);
+    expect((await store.targets.all()).length).toBe(3);
+  });
+});
+
+describe("incidents that no rule owns any more", () => {
+  it.each([
+    ["its rule was removed", [targetBlind]],
+    ["its rule's condition was changed", [{ ...serverError, status: "unknown" as const }]],
+    ["its rule is not about the target any more", [{ ...serverError, match: { key: ["evals"] } }]],
+  ])("end, and are told: %s", async (_, rules) => {
+    const store = await storeAfterError();
+    const { watched, retired } = await restore(store, [research, evals], {
+      judge: judgeBy(rules),
+    });
+    expect(watched[0]?.state.incidents.size).toBe(0);
+    expect(retired.map(({ target }) => target)).toEqual(["us/research"]);
+    expect(retired[0]?.outcome.steps).toMatchObject([
+      { step: "resolved", incident: { id: "incident-1", phase: { reason: "rule_removed" } } },
+    ]);
+    const told = await store.outbox.openItems("oncall", 10);
+    expect(told.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
+    const again = await restore(store, [research, evals], { judge: judgeBy(rules) });
+    expect(again.retired).toEqual([]);
+  });
+
+  it("stay when only what does not make the rule was edited", async () => {
+    const store = await storeAfterError();
+    const edited = { ...serverError, receivers: ["other"], remindEveryMs: 60_000 };
+    const { watched, retired } = await restore(store, [research], { judge: judgeBy([edited]) });
+    expect([watched[0]?.state.incidents.size, retired.length]).toEqual([1, 0]);
+  });
+
+  it("end with their target, when that is not configured any more", async () => {
+    const store = await storeAfterError();
+    const { watched, retired } = await restore(store, [evals]);
+    expect(watched.map(({ target }) => target)).toEqual([evals]);
+    expect(retired.map(({ target }) => target)).toEqual(["us/research"]);
+    const stored = await store.targets.all();
+    expect(stored.flatMap(({ openIncidents }) => openIncidents)).toEqual([]);
+  });
+});
+
+describe("what was last seen", () => {
+  it.each([
+    ["shown after a short pause", 150, false],
+    ["withheld after a long one", 151, true],
+  ])("is %s", async (_, afterSeconds, withheld) => {
+    const store = await storeAfterError();
+    const { watched } = await restore(store, [research, evals], { afterSeconds });
+    expect(watched.map((each) => each.withheld)).toEqual([withheld, false]);
+  });
+});

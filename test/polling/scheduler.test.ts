@@ -1,0 +1,258 @@
+import { setImmediate as settle } from "node:timers/promises";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { targetName } from "../../src/core/model.ts";
+import type { Target } from "../../src/core/model.ts";
+import { createScheduler } from "../../src/polling/scheduler.ts";
+import { createTicker } from "../../src/polling/ticker.ts";
+import type { Ticker } from "../../src/polling/ticker.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import type { FakeClock } from "../support/fake-clock.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+
+function manyTargets(count: number): readonly Target[] {
+  return Array.from({ length: count }, (_, index) => ({ region: "us", key: `key-${index}` }));
+}
+
+interface Turn {
+  readonly name: string;
+  /** Milliseconds since the start, like the deadline. */
+  readonly atMs: number;
+  readonly deadlineMs: number;
+}
+
+/** A scheduler whose polls end at once, unless `poll` says otherwise. */
+function start(
+  targets: readonly Target[],
+  {
+    lengthMs = 30 * second,
+    clock = createFakeClock(),
+    ticker = createTicker({ kind: "every", ms: lengthMs }, { clock, onLateTick() {} }),
+    poll = () => Promise.resolve(),
+  }: {
+    lengthMs?: number;
+    clock?: FakeClock;
+    ticker?: Ticker;
+    poll?: (name: string) => Promise<void>;
+  } = {},
+) {
+  const startedMs = clock.now().monotonicMs;
+  const turns: Turn[] = [];
+  const scheduler = createScheduler({
+    targets,
+    ticker,
+    clock,
+    poll(target, deadlineMs) {
+      const name = targetName(target);
+      const atMs = clock.now().monotonicMs - startedMs;
+      turns.push({ name, atMs, deadlineMs: deadlineMs - startedMs });
+      return poll(name);
+    },
+  });
+  scheduler.start();
+  /** Lets the turns that ended be seen to have ended, as they are between two timers in life. */
+  const advance = async (ms: number, stepMs = 500): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      clock.advance(Math.min(stepMs, ms - passed));
+      await settle();
+    }
+  };
+  const timesOf = (name: string): readonly number[] =>
+    turns.filter((turn) => turn.name === name).map(({ atMs }) => atMs);
+  return { clock, scheduler, turns, advance, timesOf };
+}
+
+describe("the first poll", () => {
+  it.each([1, 7, 40, 41, 1_000, 5_000])(
+    "of each of %i targets comes within two seconds of the start, and once",
+    (count) => {
+      const { clock, turns } = start(manyTargets(count), { lengthMs: 10 * minute });
+      clock.advance(2 * second);
+      const firsts = turns.filter(({ atMs }) => atMs <= 2 * second);
+      expect(new Set(firsts.map(({ name }) => name)).size).toBe(count);
+      expect(firsts.length).toBe(count);
+    },
+  );
+
+  it("of many targets are spread, not fired at once", () => {
+    const { clock, turns } = start(manyTargets(1_000), { lengthMs: 10 * minute });
+    clock.advance(0);
+    expect(turns.length).toBe(1);
+    clock.advance(second);
+    expect(turns.length).toBeGreaterThan(480);
+    expect(turns.length).toBeLessThan(560);
+  });
+
+  it("does not wait for the schedule's first moment", async () => {
+    let beginRound: (lengthMs: number) => void = () => {};
+    const ticker = {
+      intervalMs: 60 * minute,
+      start: (onRound: (lengthMs: number) => void) => void (beginRound = onRound),
+      stop() {},
+    };
+    const { turns, advance } = start(manyTargets(3), { ticker });
+    await advance(2 * second);
+    expect(turns.map(({ deadlineMs, atMs }) => deadlineMs - atMs)).toEqual(
+      Array.from({ length: 3 }, () => 60 * minute),
+    );
+    await advance(50 * minute, minute);
+    beginRound(60 * minute);
+    await advance(minute);
+    expect(turns.length).toBe(6);
+  });
+});
+
+describe("the turns after it", () => {
+  it("come at the same phase in every round, spread over the interval", async () => {
+    const targets = manyTargets(200);
+    const { advance, timesOf } = start(targets);
+    await advance(5 * 30 * second + 3 * second);
+    const phases = targets.map((target) => {
+      const times = timesOf(targetName(target)).slice(2);
+      const inRound = times.map((atMs) => Math.round(atMs % (30 * second)));
+      expect(times.length).toBeGreaterThan(2);
+      expect(new Set(inRound).size).toBe(1);
+      return inRound[0] ?? 0;
+    });
+    const perSixth = [0, 0, 0, 0, 0, 0].map(
+      (_, sixth) => phases.filter((phase) => Math.floor(phase / 5_000) === sixth).length,
+    );
+    expect(Math.min(...perSixth)).toBeGreaterThan(15);
+    expect(Math.max(...perSixth)).toBeLessThan(60);
+  });
+
+  it("do not depend on which other targets there are", async () => {
+    const lone = start([{ region: "us", key: "key-5" }]);
+    const among = start(manyTargets(20));
+    await lone.advance(95 * second);
+    await among.advance(95 * second);
+    expect(among.timesOf("us/key-5").slice(-2)).toEqual(lone.timesOf("us/key-5").slice(-2));
+  });
+
+  it("keep within a minute of a schedule's moments, however far apart those are", async () => {
+    const { advance, turns } = start(manyTargets(100), { lengthMs: 60 * minute });
+    await advance(2 * 60 * minute - second, 10 * second);
+    const inHour = turns.filter(({ atMs }) => atMs > 2 * minute).map(({ atMs }) => atMs);
+    expect(inHour.length).toBe(100);
+    expect(Math.max(...inHour)).toBeLessThan(61 * minute);
+    expect(Math.min(...inHour)).toBeGreaterThanOrEqual(60 * minute);
+  });
+
+  it.each([
+    [300, 10 * second],
+    [1_000, second],
+  ])("are neither lost nor doubled for any of %i targets, each %i ms", async (count, lengthMs) => {
+    const targets = manyTargets(count);
+    const { advance, timesOf } = start(targets, { lengthMs });
+    await advance(6 * lengthMs, lengthMs / 20);
+    const gaps = targets.flatMap((target) => {
+      const times = timesOf(targetName(target));
+      return times.slice(1).map((each, index) => each - (times[index] ?? 0));
+    });
+    expect(gaps.length).toBeGreaterThan(3 * count);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(1.5 * lengthMs);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(0.5 * lengthMs - 1);
+  });
+
+  it("are not lost at the very end of a round when timers are late", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 20 }),
+        async (late) => {
+          const real = createFakeClock();
+          let timers = 0;
+          const clock: FakeClock = {
+            ...real,
+            setTimer: (delayMs, call) =>
+              real.setTimer(delayMs + (late[timers++ % late.length] ?? 0), call),
+          };
+          const targets = manyTargets(60);
+          const { advance, timesOf } = start(targets, { lengthMs: 10 * second, clock });
+          await advance(65 * second, 250);
+          for (const target of targets) {
+            const rounds = timesOf(targetName(target)).map((atMs) => Math.floor(atMs / 10_000));
+            const gaps = rounds.slice(1).map((each, index) => each - (rounds[index] ?? 0));
+            expect(Math.max(...gaps)).toBeLessThanOrEqual(2);
+            expect(rounds.length).toBeGreaterThanOrEqual(6);
+          }
+        },
+      ),
+      { numRuns: 10, seed: 20 },
+    );
+  });
+
+  it("give as deadline the moment of the target's next turn", async () => {
+    const { advance, turns } = start(manyTargets(5));
+    await advance(130 * second);
+    const later = turns.filter(({ atMs }) => atMs >= 30 * second);
+    const errorsMs = later.flatMap(({ name, atMs, deadlineMs }) => {
+      const next = turns.find((turn) => turn.name === name && turn.atMs > atMs);
+      return next ? [Math.abs(next.atMs - deadlineMs)] : [];
+    });
+    expect(errorsMs.length).toBeGreaterThan(5);
+    expect(Math.max(...errorsMs)).toBeLessThan(1);
+  });
+});
+
+describe("a slow poll", () => {
+  it("skips its next turns instead of running beside itself or queueing", async () => {
+    let end: () => void = () => {};
+    const slow = (name: string): Promise<void> =>
+      name === "us/key-1" ? new Promise((resolve) => void (end = resolve)) : Promise.resolve();
+    const { advance, timesOf } = start(manyTargets(3), { lengthMs: 10 * second, poll: slow });
+    await advance(45 * second);
+    expect(timesOf("us/key-1").length).toBe(1);
+    expect(timesOf("us/key-0").length).toBeGreaterThan(3);
+    end();
+    await settle();
+    expect(timesOf("us/key-1").length).toBe(1);
+    await advance(10 * second);
+    expect(timesOf("us/key-1").length).toBe(2);
+  });
+});
+
+describe("the cost", () => {
+  it("of a thousand targets is one armed timer beside the ticker's own", async () => {
+    const { clock, advance } = start(manyTargets(1_000));
+    await advance(5 * second);
+    expect(clock.armed).toBe(2);
+    await advance(60 * second);
+    expect(clock.armed).toBe(2);
+  });
+});
+
+describe("stopping", () => {
+  it("waits for the turns under way, starts no more and leaves no timer", async () => {
+    const ends: (() => void)[] = [];
+    const { clock, scheduler, turns, advance } = start(manyTargets(100), {
+      poll: () => new Promise((resolve) => void ends.push(resolve)),
+    });
+    await advance(second);
+    const begun = turns.length;
+    expect(begun).toBeGreaterThan(10);
+    let stopped = false;
+    const stopping = scheduler.stop().then(() => (stopped = true));
+    expect(clock.armed).toBe(0);
+    for (const end of ends.slice(1)) end();
+    await settle();
+    expect(stopped).toBe(false);
+    ends[0]?.();
+    await stopping;
+    await advance(2 * minute, 10 * second);
+    expect([turns.length, clock.armed]).toEqual([begun, 0]);
+  });
+
+  it("gives no turn to those whose time came while the process was held up", async () => {
+    const punctual = createFakeClock();
+    const clock: FakeClock = {
+      ...punctual,
+      setTimer: (delayMs, call) => punctual.setTimer(delayMs + minute, call),
+    };
+    const { scheduler, turns } = start(manyTargets(100), { clock });
+    clock.advance(20 * second);
+    await scheduler.stop();
+    expect(turns.length).toBeLessThan(10);
+  });
+});

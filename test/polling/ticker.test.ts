@@ -1,0 +1,247 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createTicker } from "../../src/polling/ticker.ts";
+import type { Ticker } from "../../src/polling/ticker.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+describe("every", () => {
+  const start = (lengthMs: number) => {
+    const clock = createFakeClock();
+    const startedMs = clock.now().monotonicMs;
+    const rounds: { atMs: number; leftMs: number }[] = [];
+    const ticker = createTicker({ kind: "every", ms: lengthMs }, { clock, onLateTick: unexpected });
+    ticker.start((leftMs) => {
+      rounds.push({ atMs: clock.now().monotonicMs - startedMs, leftMs });
+    });
+    return { clock, ticker, rounds };
+  };
+
+  it("starts a round at once and then one each interval", () => {
+    const { clock, ticker, rounds } = start(30 * second);
+    clock.advance(90 * second);
+    expect(ticker.intervalMs).toBe(30 * second);
+    expect(rounds.map(({ atMs }) => atMs / second)).toEqual([0, 30, 60, 90]);
+  });
+
+  it("does not let the lateness of its timers add up, and tells what is left of a round", () => {
+    const clock = createFakeClock();
+    const startedMs = clock.now().monotonicMs;
+    const rounds: number[][] = [];
+    const lateClock = {
+      ...clock,
+      setTimer: (delayMs: number, call: () => void) => clock.setTimer(delayMs + 700, call),
+    };
+    const schedule = { kind: "every", ms: 10 * second } as const;
+    createTicker(schedule, { clock: lateClock, onLateTick: unexpected }).start((leftMs) => {
+      rounds.push([clock.now().monotonicMs - startedMs, leftMs]);
+    });
+    clock.advance(31 * second);
+    expect(rounds).toEqual([
+      [0, 10_000],
+      [10_700, 9_300],
+      [20_700, 9_300],
+      [30_700, 9_300],
+    ]);
+  });
+
+  it("leaves out rounds that were slept through and falls back into step", () => {
+    const clock = createFakeClock();
+    const startedMs = clock.now().monotonicMs;
+    const rounds: number[][] = [];
+    let lateMs = 25 * second;
+    const lateClock = {
+      ...clock,
+      setTimer(delayMs: number, call: () => void) {
+        const cancel = clock.setTimer(delayMs + lateMs, call);
+        lateMs = 0;
+        return cancel;
+      },
+    };
+    const schedule = { kind: "every", ms: 10 * second } as const;
+    createTicker(schedule, { clock: lateClock, onLateTick: unexpected }).start((leftMs) => {
+      rounds.push([(clock.now().monotonicMs - startedMs) / second, leftMs / second]);
+    });
+    clock.advance(60 * second);
+    expect(rounds).toEqual([
+      [0, 10],
+      [35, 5],
+      [40, 10],
+      [50, 10],
+      [60, 10],
+    ]);
+  });
+
+  it("keeps its rhythm whatever the wall clock does", () => {
+    const { clock, rounds } = start(10 * second);
+    clock.stepUtc(-hour);
+    clock.advance(10 * second);
+    clock.stepUtc(2 * hour);
+    clock.advance(10 * second);
+    expect(rounds.map(({ atMs }) => atMs / second)).toEqual([0, 10, 20]);
+  });
+
+  it("leaves no timer once stopped, not even when stopped within a round", () => {
+    const clock = createFakeClock();
+    const ticker = createTicker({ kind: "every", ms: second }, { clock, onLateTick: unexpected });
+    let rounds = 0;
+    ticker.start(() => {
+      rounds += 1;
+      if (rounds === 2) ticker.stop();
+    });
+    clock.advance(minute);
+    expect([rounds, clock.armed]).toEqual([2, 0]);
+  });
+});
+
+describe("cron", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({
+      toFake: ["setTimeout", "clearTimeout", "Date", "performance"],
+      now: Date.UTC(2026, 10, 20, 9, 30, 0),
+    });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Times are seconds since the start on the monotonic clock. */
+  const start = (expression: string) => {
+    const startedMs = performance.now();
+    const rounds: { at: number; left: number }[] = [];
+    const late: number[] = [];
+    const elapsed = (): number => (performance.now() - startedMs) / second;
+    const ticker: Ticker = createTicker(
+      { kind: "cron", expression },
+      { clock: systemClock, onLateTick: () => late.push(elapsed()) },
+    );
+    ticker.start((leftMs) => {
+      rounds.push({ at: elapsed(), left: leftMs / second });
+    });
+    return { ticker, rounds, late, at: () => rounds.map(({ at }) => at) };
+  };
+
+  it("starts a round at each of the schedule's moments and tells how long it lasts", async () => {
+    const { ticker, rounds, late } = start("*/30 * * * * *");
+    await vi.advanceTimersByTimeAsync(95 * second);
+    expect(ticker.intervalMs).toBe(30 * second);
+    expect(rounds).toEqual([
+      { at: 30, left: 30 },
+      { at: 60, left: 30 },
+      { at: 90, left: 30 },
+    ]);
+    expect(late).toEqual([]);
+    ticker.stop();
+  });
+
+  it("follows a schedule whose moments lie unevenly", async () => {
+    const { ticker, rounds, late } = start("0,10,15 * * * * *");
+    await vi.advanceTimersByTimeAsync(75 * second);
+    expect(rounds).toEqual([
+      { at: 10, left: 5 },
+      { at: 15, left: 45 },
+      { at: 60, left: 10 },
+      { at: 70, left: 5 },
+      { at: 75, left: 45 },
+    ]);
+    expect(late).toEqual([]);
+    ticker.stop();
+  });
+
+  it.each([
+    ["ten seconds back", -10 * second],
+    ["an hour back", -hour],
+    ["a day back", -24 * hour],
+    ["ten seconds forward", 10 * second],
+    ["an hour and some forward", hour + 17 * second],
+  ])("goes on when the wall clock is set %s, and tells of it", async (_, stepMs) => {
+    const { ticker, rounds, late, at } = start("*/30 * * * * *");
+    await vi.advanceTimersByTimeAsync(65 * second);
+    expect(at()).toEqual([30, 60]);
+    vi.setSystemTime(Date.now() + stepMs);
+    await vi.advanceTimersByTimeAsync(26 * second + 1);
+    // Expected at 90 s; a forward step may have brought it earlier.
+    const third = rounds[2];
+    expect(third?.at).toBeLessThanOrEqual(91);
+    const told = late.length;
+    await vi.advanceTimersByTimeAsync(3 * minute);
+    const gaps = at().map((each, index) => each - (at()[index - 1] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(31);
+    // Once it is back in step with the wall clock, nothing is late any more.
+    expect(late.length).toBe(told);
+    expect(rounds.slice(-3).every(({ left }) => left === 30)).toBe(true);
+    expect(told).toBeGreaterThanOrEqual(stepMs < 0 ? 1 : 0);
+    ticker.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("goes on when the wall clock is set back again and again", async () => {
+    const { ticker, late, at } = start("*/10 * * * * *");
+    for (let step = 0; step < 12; step += 1) {
+      await vi.advanceTimersByTimeAsync(7 * second);
+      vi.setSystemTime(Date.now() - minute);
+    }
+    await vi.advanceTimersByTimeAsync(11 * second);
+    const gaps = at().map((each, index) => each - (at()[index - 1] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(11);
+    expect(late.length).toBeGreaterThan(3);
+    ticker.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("takes a small step of the wall clock in its stride", async () => {
+    const { ticker, late, at } = start("*/10 * * * * *");
+    await vi.advanceTimersByTimeAsync(15 * second);
+    vi.setSystemTime(Date.now() - 400);
+    await vi.advanceTimersByTimeAsync(10 * second);
+    expect(at()).toEqual([10, 20.4]);
+    expect(late).toEqual([]);
+    ticker.stop();
+  });
+
+  it("leaves no timer and starts no round once stopped", async () => {
+    const { ticker, at } = start("*/10 * * * * *");
+    await vi.advanceTimersByTimeAsync(10 * second);
+    ticker.stop();
+    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(minute);
+    expect(at()).toEqual([10]);
+  });
+
+  it("starts no round when stopped between node-cron's timer and its call", async () => {
+    const { ticker, at } = start("*/10 * * * * *");
+    // Synchronous: the timer fires, the promises behind it have not run yet.
+    vi.advanceTimersByTime(10 * second);
+    ticker.stop();
+    await vi.advanceTimersByTimeAsync(minute);
+    expect(at()).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("leaves no timer when stopped within a round or while it tells that it is late", async () => {
+    let rounds = 0;
+    const late = createTicker(
+      { kind: "cron", expression: "*/10 * * * * *" },
+      { clock: systemClock, onLateTick: () => late.stop() },
+    );
+    late.start(() => void (rounds += 1));
+    vi.setSystemTime(Date.now() - hour);
+    await vi.advanceTimersByTimeAsync(minute);
+    expect([rounds, vi.getTimerCount()]).toEqual([0, 0]);
+
+    const inRound = createTicker(
+      { kind: "cron", expression: "*/10 * * * * *" },
+      { clock: systemClock, onLateTick: unexpected },
+    );
+    inRound.start(() => inRound.stop());
+    await vi.advanceTimersByTimeAsync(10 * second);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+function unexpected(): never {
+  throw new Error("the schedule was never late");
+}

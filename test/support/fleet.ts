@@ -1,0 +1,97 @@
+import { judgePoll } from "../../src/core/judge.ts";
+import type { JudgeOptions, PollOutcome, Verdict } from "../../src/core/judge.ts";
+import type { Instant, ListedServer, Listing, Status, Target } from "../../src/core/model.ts";
+import type { Rule, ServerRule, TargetRule } from "../../src/core/rule.ts";
+import { initialProgress } from "../../src/core/target-state.ts";
+import { watchTarget } from "../../src/polling/watched-target.ts";
+import type { WatchedTarget } from "../../src/polling/watched-target.ts";
+
+export const research: Target = { region: "us", key: "research" };
+
+export const startMs = Date.UTC(2026, 10, 20, 9, 30);
+
+export const serverError: ServerRule = {
+  name: "server-error",
+  on: "server",
+  status: "error",
+  for: { kind: "duration", ms: 0 },
+  severity: "critical",
+  keepFiringForMs: 0,
+  remindEveryMs: null,
+  receivers: ["oncall"],
+  match: {},
+};
+
+export const targetBlind: TargetRule = {
+  name: "target-blind",
+  on: "target",
+  failing: { kind: "polls", polls: 3 },
+  severity: "warning",
+  keepFiringForMs: 0,
+  remindEveryMs: null,
+  receivers: ["oncall"],
+  match: {},
+};
+
+export function judgeBy(rules: readonly Rule[] = [serverError, targetBlind]): JudgeOptions {
+  let incidents = 0;
+  return {
+    rules,
+    goneAfter: 2,
+    newIncidentId: () => `incident-${++incidents}`,
+    tells: () => true,
+  };
+}
+
+export function server(serverId: string, more: Partial<ListedServer> = {}): ListedServer {
+  return { serverId, serverName: "github", status: "idle", benchmark: null, tags: [], ...more };
+}
+
+/** A complete listing of one sandbox, `box`, with servers of these statuses. */
+export function listing(servers: Readonly<Record<string, Status>>): Listing {
+  return {
+    complete: true,
+    sandboxes: [
+      {
+        sandboxId: "box",
+        status: "idle",
+        benchmark: null,
+        servers: Object.entries(servers).map(([id, status]) => server(id, { status })),
+      },
+    ],
+  };
+}
+
+export interface WatchedFleet {
+  readonly watched: WatchedTarget;
+  /** Judges what a poll brought, and takes it on. */
+  readonly poll: (outcome: Listing | "failed", seconds?: number) => Verdict;
+}
+
+/** A target that was never polled, and its polls, 30 seconds apart. */
+export function watchFleet(
+  target: Target = research,
+  { judge = judgeBy(), staleAfter = 3, id = 1 } = {},
+): WatchedFleet {
+  const watched = watchTarget(
+    { id, target, progress: initialProgress, openIncidents: [] },
+    { sandboxes: [], servers: [], removedSandboxes: [], removedServers: [] },
+    { staleAfter, restoredForMs: 90_000, nowUtcMs: startMs },
+  );
+  let at: Instant = { utcMs: startMs, monotonicMs: 1_000 };
+  return {
+    watched,
+    poll(outcome, seconds = 30) {
+      at = { utcMs: at.utcMs + seconds * 1_000, monotonicMs: at.monotonicMs + seconds * 1_000 };
+      const verdict = judgePoll(watched.state, toOutcome(outcome), at, judge);
+      watched.accept(verdict);
+      return verdict;
+    },
+  };
+}
+
+function toOutcome(outcome: Listing | "failed"): PollOutcome {
+  return outcome === "failed"
+    ? { kind: "failed", reason: "timeout" }
+    : { kind: "listed", listing: outcome };
+}
