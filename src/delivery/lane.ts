@@ -1,0 +1,157 @@
+import type { GroupingSettings } from "../core/grouping.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import { attempt } from "./attempt.ts";
+import { composeDue } from "./compose.ts";
+import type { DeliveryClock } from "./delivery-clock.ts";
+import type { DeliveryObserver, Log } from "./observer.ts";
+import type { Outbox, PendingNotification } from "./outbox.ts";
+import { createPersistently } from "./persistently.ts";
+import { createRecorder } from "./recorder.ts";
+import type { Receiver } from "./receiver.ts";
+import { timeBounds } from "./retry.ts";
+
+const maxInFlight = 4;
+
+/** A receiver and how it wants its messages. */
+export interface DeliveryReceiver extends GroupingSettings {
+  readonly receiver: Receiver;
+}
+
+export interface LaneDeps {
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly deliveryClock: DeliveryClock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly observe: DeliveryObserver;
+}
+
+/** The delivery to one receiver. Lanes share nothing but the store: none waits for another. */
+export interface Lane {
+  /** From now on the lane wakes by itself when something is due. */
+  start(): void;
+  /** New items may be there. */
+  wake(): void;
+  /** Resolves when nothing is in flight and nothing more is due. */
+  idle(): Promise<void>;
+  /** No attempt starts from now on. */
+  stop(): void;
+  /** Cuts short what is in flight; it stays pending. */
+  abort(): void;
+}
+
+export function createLane(settings: DeliveryReceiver, deps: LaneDeps): Lane {
+  const { outbox, clock, deliveryClock } = deps;
+  const { receiver } = settings;
+  const grouping = { ...settings, name: receiver.name };
+  const stopped = new AbortController();
+  const aborted = new AbortController();
+  const persistently = createPersistently(deps, receiver.name, stopped.signal);
+  const recorder = createRecorder(receiver.name, deps);
+  const inFlight = new Map<number, Promise<void>>();
+  let turns: Promise<void> | null = null;
+  let anotherTurn = false;
+  let started = false;
+  let bounded = false;
+  /** On the delivery clock. */
+  let groupDueAtMs: number | null = deliveryClock();
+  let cancelTimer = (): void => {};
+
+  const poke = (): void => {
+    anotherTurn = true;
+    if (turns === null && !stopped.signal.aborted) turns = takeTurns();
+  };
+
+  const takeTurns = async (): Promise<void> => {
+    while (anotherTurn && !stopped.signal.aborted) {
+      anotherTurn = false;
+      await persistently(takeTurn);
+    }
+    // No await between the check above and this line, or a poke in between would be lost.
+    turns = null;
+  };
+
+  const takeTurn = async (): Promise<void> => {
+    cancelTimer();
+    if (!bounded) await boundTimes();
+    if (groupDueAtMs !== null && groupDueAtMs <= deliveryClock()) await compose();
+    await beginDue();
+    if (started) await armTimer();
+  };
+
+  const compose = async (): Promise<void> => {
+    const nowMs = deliveryClock();
+    const composing = { outbox, onStored: beginDue };
+    // Cleared first: a wake while the items are composed sets it again.
+    groupDueAtMs = null;
+    // If the store fails: all over again, from now.
+    let waitMs: number | null = 0;
+    try {
+      waitMs = await composeDue(composing, grouping, clock.now().utcMs, nowMs);
+    } finally {
+      if (waitMs !== null) groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, nowMs + waitMs);
+    }
+  };
+
+  const beginDue = async (): Promise<void> => {
+    const free = maxInFlight - inFlight.size;
+    if (free === 0) return;
+    const due = await outbox.due(receiver.name, deliveryClock(), free, [...inFlight.keys()]);
+    if (!stopped.signal.aborted) due.forEach(begin);
+  };
+
+  const boundTimes = async (): Promise<void> => {
+    await outbox.boundTimes(receiver.name, timeBounds(deliveryClock()));
+    bounded = true;
+  };
+
+  const begin = (pending: PendingNotification): void => {
+    const ended = deliver(pending).finally(() => {
+      inFlight.delete(pending.seq);
+      poke();
+    });
+    inFlight.set(pending.seq, ended);
+  };
+
+  const deliver = async (pending: PendingNotification): Promise<void> => {
+    const result = await attempt(receiver, pending.notification, clock, aborted.signal);
+    if (result.kind === "aborted") return;
+    const outcome = recorder.decide(pending, result);
+    const stored = await persistently(() => recorder.store(pending, outcome));
+    if (stored) recorder.tell(pending, outcome);
+  };
+
+  const armTimer = async (): Promise<void> => {
+    const dueAtMs = [groupDueAtMs];
+    // With no slot free, the end of an attempt is what wakes the lane.
+    if (inFlight.size < maxInFlight) {
+      dueAtMs.push(await outbox.nextAttemptAtMs(receiver.name, [...inFlight.keys()]));
+    }
+    const nextAtMs = Math.min(...dueAtMs.map((atMs) => atMs ?? Infinity));
+    if (nextAtMs === Infinity || stopped.signal.aborted) return;
+    cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), poke);
+  };
+
+  const underWay = (): Promise<void> | null =>
+    turns ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null);
+
+  return {
+    start() {
+      started = true;
+      poke();
+    },
+    wake() {
+      groupDueAtMs = deliveryClock();
+      poke();
+    },
+    async idle() {
+      for (let work = underWay(); work; work = underWay()) await work;
+    },
+    stop() {
+      stopped.abort();
+      cancelTimer();
+    },
+    abort: () => aborted.abort(),
+  };
+}

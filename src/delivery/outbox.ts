@@ -1,0 +1,65 @@
+import type { Notification, StoredOutboxItem } from "../core/notification.ts";
+import type { DeliveryFailureReason } from "./receiver.ts";
+
+/** A notification that was composed and is about to be stored. Times as in `PendingNotification`. */
+export interface NewNotification {
+  readonly notification: Notification;
+  readonly itemSeqs: readonly number[];
+  readonly nextAttemptAtMs: number;
+  readonly giveUpAtMs: number;
+}
+
+/** A stored notification that was neither delivered nor given up. */
+export interface PendingNotification {
+  readonly seq: number;
+  readonly notification: Notification;
+  /** How often it was tried. */
+  readonly attempts: number;
+  /** An attempt that fails from here on was the last. Milliseconds of the delivery clock. */
+  readonly giveUpAtMs: number;
+}
+
+/** What a notification came to. */
+export type Settlement =
+  | { readonly state: "delivered"; readonly settledAtMs: number }
+  | {
+      readonly state: "dead";
+      readonly reason: DeliveryFailureReason;
+      readonly settledAtMs: number;
+    };
+
+/** Bounds for the times of pending notifications, in milliseconds of the delivery clock. */
+export interface TimeBounds {
+  readonly latestNextAttemptAtMs: number;
+  readonly earliestGiveUpAtMs: number;
+  readonly latestGiveUpAtMs: number;
+}
+
+/**
+ * What delivery needs of the store. Each call is one transaction and rejects only when the store is
+ * broken.
+ */
+export interface Outbox {
+  /** Items of the receiver that no notification tells yet, oldest first. */
+  openItems(receiver: string, limit: number): Promise<readonly StoredOutboxItem[]>;
+  /** Stores notifications in the order of telling and marks their items as told by them. */
+  compose(notifications: readonly NewNotification[]): Promise<void>;
+  /**
+   * Pending notifications whose next attempt is due, longest due first. One waits while an earlier
+   * one of the same receiver that shares an incident is still pending.
+   */
+  due(
+    receiver: string,
+    nowMs: number,
+    limit: number,
+    inFlight: readonly number[],
+  ): Promise<readonly PendingNotification[]>;
+  /** When the next attempt of those that need not wait for another is due; null: there is none. */
+  nextAttemptAtMs(receiver: string, inFlight: readonly number[]): Promise<number | null>;
+  settle(seq: number, settlement: Settlement): Promise<void>;
+  retryLater(
+    seq: number,
+    retry: { readonly reason: DeliveryFailureReason; readonly nextAttemptAtMs: number },
+  ): Promise<void>;
+  boundTimes(receiver: string, bounds: TimeBounds): Promise<void>;
+}

@@ -1,0 +1,39 @@
+import type { Notification } from "../core/notification.ts";
+
+/** Why an attempt, or a notification as a whole, failed. A closed set: it labels metrics. */
+export const deliveryFailureReasons = [
+  "timeout",
+  "network",
+  "rate_limited",
+  "server_error",
+  "rejected",
+  "gone",
+  "redirect",
+  "expired",
+] as const;
+export type DeliveryFailureReason = (typeof deliveryFailureReasons)[number];
+
+/** `expired` is never one attempt's failure: it is the end of all of them. */
+export type AttemptFailureReason = Exclude<DeliveryFailureReason, "expired">;
+
+export interface AttemptFailure {
+  readonly kind: "failed";
+  readonly reason: AttemptFailureReason;
+  /** A status code or a network error's code, for a person. Holds no address. */
+  readonly detail: string;
+  /** How long the receiver asked to be left alone. Milliseconds; null: it did not ask. */
+  readonly retryAfterMs: number | null;
+}
+
+export type SendResult = { readonly kind: "delivered" } | AttemptFailure;
+
+/** Where notifications go. One file a kind, in `receivers/`. */
+export interface Receiver {
+  readonly name: string;
+  /**
+   * Makes one attempt. It never rejects, and ends soon after the signal aborts: then as delivered
+   * if the receiver had taken the message by then.
+   */
+  send(notification: Notification, signal: AbortSignal): Promise<SendResult>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,39 @@
+import type { Notification, ToldIncident } from "../../core/notification.ts";
+
+/** The body of a webhook request, in the form of Standard Webhooks: `type`, `timestamp`, `data`. */
+export function renderWebhookBody(notification: Notification): string {
+  return JSON.stringify({
+    type: notification.type,
+    timestamp: isoTime(notification.createdAtMs),
+    data: {
+      rule: notification.rule,
+      severity: notification.severity,
+      group: notification.group,
+      summary: notification.summary,
+      incidents: notification.incidents.map(renderIncident),
+      truncated: notification.truncated,
+    },
+  });
+}
+
+function renderIncident(incident: ToldIncident): Readonly<Record<string, string | null>> {
+  return {
+    id: incident.id,
+    state: incident.state,
+    subject: incident.subject,
+    region: incident.region,
+    key: incident.key,
+    sandbox_id: incident.sandboxId,
+    server_id: incident.serverId,
+    server_name: incident.serverName,
+    status: incident.status,
+    previous_status: incident.previousStatus,
+    started_at: isoTime(incident.startedAtMs),
+    resolved_at: incident.resolvedAtMs === null ? null : isoTime(incident.resolvedAtMs),
+    resolved_reason: incident.resolvedReason,
+  };
+}
+
+function isoTime(utcMs: number): string {
+  return new Date(utcMs).toISOString();
+}

@@ -1,0 +1,79 @@
+import { onTestFinished } from "vitest";
+import type { GroupingSettings } from "../../../src/core/grouping.ts";
+import type { DeliveryReceiver } from "../../../src/delivery/lane.ts";
+import { createDeliveryLoop, type DeliveryLoop } from "../../../src/delivery/loop.ts";
+import type { DeliveryObserver, Log } from "../../../src/delivery/observer.ts";
+import type { Outbox } from "../../../src/delivery/outbox.ts";
+import { createWebhookReceiver } from "../../../src/delivery/receivers/webhook.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import type { ReceiverServer } from "./receiver-server.ts";
+
+/** Every incident a message of its own, at once, unless the test says otherwise. */
+const oneByOne: GroupingSettings = {
+  groupBy: ["rule", "region", "key", "sandbox_id"],
+  groupWaitMs: 0,
+  maxIncidents: 50,
+};
+
+export interface Delivery {
+  readonly loop: DeliveryLoop;
+  readonly clock: FakeClock;
+  /** What was observed and logged, in order: "delivered oncall", "notification.dead oncall". */
+  readonly observed: readonly string[];
+  readonly logged: readonly string[];
+  /** Resolves when this was logged, counted from now on. */
+  readonly nextLog: (line: string) => Promise<void>;
+}
+
+export function webhook(
+  server: ReceiverServer,
+  clock: FakeClock,
+  more: Partial<GroupingSettings> & { readonly name?: string } = {},
+): DeliveryReceiver {
+  const { name = "oncall", ...grouping } = more;
+  const receiver = createWebhookReceiver(
+    { name, url: server.url, secret: null },
+    { clock, userAgent: "sandwatch/test" },
+  );
+  onTestFinished(() => receiver.close());
+  return { ...oneByOne, ...grouping, receiver };
+}
+
+export function createDelivery(
+  outbox: Outbox,
+  receivers: (clock: FakeClock) => readonly DeliveryReceiver[],
+  clock: FakeClock = createFakeClock(),
+): Delivery {
+  const observed: string[] = [];
+  const logged: string[] = [];
+  const waiting: { line: string; resolve: () => void }[] = [];
+  const observe: DeliveryObserver = {
+    attemptFailed: (receiver, reason) => void observed.push(`failed ${receiver} ${reason}`),
+    delivered: (receiver, seconds) => void observed.push(`delivered ${receiver} ${seconds}s`),
+    dead: (receiver, reason) => void observed.push(`dead ${receiver} ${reason}`),
+  };
+  const write: Log["info"] = (fields, message) => {
+    const line = `${fields["event"]} ${fields["receiver"]}`;
+    logged.push(line);
+    if (`${JSON.stringify(fields)}${message}`.includes("T0PSECRET")) throw new Error("a secret!");
+    waiting.filter((waiter) => waiter.line === line).forEach(({ resolve }) => resolve());
+  };
+  const log = { info: write, warn: write, error: write };
+  const random = seededRandom(7);
+  const loop = createDeliveryLoop({
+    outbox,
+    receivers: receivers(clock),
+    clock,
+    random,
+    log,
+    observe,
+  });
+  return {
+    loop,
+    clock,
+    observed,
+    logged,
+    nextLog: (line) => new Promise((resolve) => waiting.push({ line, resolve })),
+  };
+}

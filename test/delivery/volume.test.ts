@@ -1,0 +1,82 @@
+import { sql } from "kysely";
+import { expect, it } from "vitest";
+import type { DeliveryReceiver } from "../../src/delivery/lane.ts";
+import type { SendResult } from "../../src/delivery/receiver.ts";
+import { insertOutboxItems } from "../../src/store/outbox.ts";
+import { createDelivery } from "./support/delivery.ts";
+import { outboxItem } from "./support/items.ts";
+import { openTestStore, type TestStore } from "./support/test-store.ts";
+
+const each = 2_000;
+const names = ["four", "one", "stuck", "three", "two"];
+
+interface CountingReceiver extends DeliveryReceiver {
+  readonly ids: Set<string>;
+  readonly mostOpen: () => number;
+  /** Resolves when it was sent so many. */
+  readonly allSent: Promise<void>;
+}
+
+/** Takes everything at once, or nothing ever. */
+function countingReceiver(name: string): CountingReceiver {
+  const ids = new Set<string>();
+  const allSent = Promise.withResolvers<void>();
+  let open = 0;
+  let mostOpen = 0;
+  const takes = name !== "stuck";
+  return {
+    groupBy: ["sandbox_id"],
+    groupWaitMs: 0,
+    maxIncidents: 10,
+    ids,
+    mostOpen: () => mostOpen,
+    allSent: allSent.promise,
+    receiver: {
+      name,
+      async send({ id }, signal): Promise<SendResult> {
+        ids.add(id);
+        mostOpen = Math.max(mostOpen, ++open);
+        if (ids.size === (takes ? each : 4)) allSent.resolve();
+        await (takes ? Promise.resolve() : aborted(signal));
+        open--;
+        if (takes) return { kind: "delivered" };
+        return { kind: "failed", reason: "network", detail: "", retryAfterMs: null };
+      },
+      close: () => Promise.resolve(),
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+}
+
+async function fillOutbox({ kysely }: TestStore): Promise<void> {
+  // Ten thousand commits to a disk say nothing about delivery.
+  await sql`pragma synchronous = off`.execute(kysely);
+  await kysely.transaction().execute(async (transaction) => {
+    for (const receiver of names) {
+      const items = Array.from({ length: each }, (_, n) =>
+        outboxItem({ receiver, incident: { id: `i${n}`, sandboxId: `s${n}` } }),
+      );
+      await insertOutboxItems(transaction, items);
+    }
+  });
+}
+
+it("drains four receivers of 10,000 notifications while a fifth hangs", async () => {
+  const store = openTestStore();
+  await fillOutbox(store);
+  const receivers = names.map(countingReceiver);
+  const { loop, clock } = createDelivery(store.outbox, () => receivers);
+  loop.start();
+  await Promise.all(receivers.map(({ allSent }) => allSent));
+  const stopped = loop.stop({ graceMs: 5_000 });
+  clock.advance(5_000);
+  await stopped;
+
+  expect(receivers.map(({ ids }) => ids.size)).toEqual([each, each, 4, each, each]);
+  expect(Math.max(...receivers.map(({ mostOpen }) => mostOpen()))).toBe(4);
+  const figures = await store.outbox.figures();
+  expect(figures.map(({ receiver, pending }) => [receiver, pending])).toEqual([["stuck", each]]);
+});

@@ -1,0 +1,276 @@
+import { DatabaseSync } from "node:sqlite";
+import { Kysely } from "kysely";
+import { describe, expect, it } from "vitest";
+import type { Notification, OutboxItem } from "../../src/core/notification.ts";
+import { createOutbox, insertOutboxItems } from "../../src/store/outbox.ts";
+import { sqliteDialect } from "../../src/store/sqlite.ts";
+import type { Tables } from "../../src/store/tables.ts";
+import { outboxItem, startMs } from "../delivery/support/items.ts";
+import { openTestStore, type TestStore } from "../delivery/support/test-store.ts";
+
+const dayMs = 86_400_000;
+
+function notificationOf(id: string, items: readonly OutboxItem[]): Notification {
+  return {
+    id,
+    receiver: items[0]?.receiver ?? "oncall",
+    type: items[0]?.type ?? "incident.firing",
+    rule: "server-error",
+    severity: "critical",
+    group: {},
+    summary: id,
+    createdAtMs: startMs,
+    causedAtMs: items[0]?.causedAtMs ?? startMs,
+    incidents: items.map((item) => item.incident),
+    truncated: 0,
+  };
+}
+
+/** Writes items and makes one notification of them. */
+async function tell(
+  { kysely, outbox }: TestStore,
+  id: string,
+  incidents: readonly string[],
+  { receiver = "oncall", dueMs = startMs } = {},
+): Promise<void> {
+  // "a" and "a again" are two incidents of one server.
+  const items = incidents.map((incident) =>
+    outboxItem({ receiver, incident: { id: incident, serverId: incident.replace(" again", "") } }),
+  );
+  await insertOutboxItems(kysely, items);
+  const open = await outbox.openItems(receiver, 1_000);
+  await outbox.compose([
+    {
+      notification: notificationOf(id, items),
+      itemSeqs: open.map(({ seq }) => seq),
+      nextAttemptAtMs: dueMs,
+      giveUpAtMs: startMs + dayMs,
+    },
+  ]);
+}
+
+async function dueIds(
+  { outbox }: TestStore,
+  { receiver = "oncall", nowMs = startMs, limit = 100, inFlight = [] as readonly number[] } = {},
+): Promise<readonly string[]> {
+  const due = await outbox.due(receiver, nowMs, limit, inFlight);
+  return due.map(({ notification }) => notification.id);
+}
+
+async function seqOf({ kysely }: TestStore, id: string): Promise<number> {
+  const { seq } = await kysely
+    .selectFrom("notifications")
+    .select("seq")
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  return seq;
+}
+
+describe("items", () => {
+  it("come back as they were written, oldest first, for their receiver alone", async () => {
+    const { kysely, outbox } = openTestStore();
+    const items = Array.from({ length: 120 }, (_, n) => outboxItem({ incident: { id: `i${n}` } }));
+    await insertOutboxItems(kysely, [...items, outboxItem({ receiver: "other" })]);
+    const open = await outbox.openItems("oncall", 1_000);
+    expect(open).toEqual(items.map((item, index) => ({ ...item, seq: index + 1 })));
+    expect(await outbox.openItems("oncall", 3)).toHaveLength(3);
+  });
+
+  it("vanish with the transaction that wrote them", async () => {
+    const { kysely, outbox } = openTestStore();
+    const poll = kysely.transaction().execute(async (transaction) => {
+      await insertOutboxItems(transaction, [outboxItem()]);
+      throw new Error("the poll's commit failed");
+    });
+    await expect(poll).rejects.toThrow("commit failed");
+    expect(await outbox.openItems("oncall", 10)).toEqual([]);
+  });
+
+  it("are open until a notification tells them", async () => {
+    const store = openTestStore();
+    await tell(store, "msg_1", ["a", "b"]);
+    expect(await store.outbox.openItems("oncall", 10)).toEqual([]);
+    expect(await dueIds(store)).toEqual(["msg_1"]);
+  });
+});
+
+describe("composing", () => {
+  it("stores all notifications of a flush or none", async () => {
+    const store = openTestStore();
+    await tell(store, "msg_1", ["a"]);
+    await insertOutboxItems(store.kysely, [outboxItem(), outboxItem()]);
+    const times = { nextAttemptAtMs: startMs, giveUpAtMs: startMs + dayMs };
+    const composing = store.outbox.compose([
+      { notification: notificationOf("msg_2", [outboxItem()]), itemSeqs: [2], ...times },
+      { notification: notificationOf("msg_1", [outboxItem()]), itemSeqs: [3], ...times },
+    ]);
+    await expect(composing).rejects.toThrow("UNIQUE constraint failed: notifications.id");
+    expect(await dueIds(store)).toEqual(["msg_1"]);
+    expect(await store.outbox.openItems("oncall", 10)).toHaveLength(2);
+  });
+});
+
+describe("what is due", () => {
+  it("is what has come to its time, longest due first, and not in flight", async () => {
+    const store = openTestStore();
+    await tell(store, "later", ["a"], { dueMs: startMs + 2 });
+    await tell(store, "sooner", ["b"], { dueMs: startMs + 1 });
+    await tell(store, "not yet", ["c"], { dueMs: startMs + 9 });
+    await tell(store, "elsewhere", ["d"], { receiver: "other" });
+    expect(await dueIds(store, { nowMs: startMs + 5 })).toEqual(["sooner", "later"]);
+    expect(await dueIds(store, { nowMs: startMs + 5, limit: 1 })).toEqual(["sooner"]);
+    const inFlight = [await seqOf(store, "sooner")];
+    expect(await dueIds(store, { nowMs: startMs + 5, inFlight })).toEqual(["later"]);
+    expect(await store.outbox.nextAttemptAtMs("oncall", [])).toBe(startMs + 1);
+    expect(await store.outbox.nextAttemptAtMs("oncall", inFlight)).toBe(startMs + 2);
+    expect(await store.outbox.nextAttemptAtMs("nobody", [])).toBeNull();
+  });
+
+  it.each(["delivered", "dead"] as const)(
+    "holds a notification back until the one before it about the same incident is %s",
+    async (state) => {
+      const store = openTestStore();
+      await tell(store, "fire", ["a", "b"], { dueMs: startMs + 1_000 });
+      await tell(store, "resolve a", ["a"]);
+      await tell(store, "resolve b", ["b"]);
+      await tell(store, "fire c", ["c"]);
+      expect(await dueIds(store)).toEqual(["fire c"]);
+      await store.outbox.settle(
+        await seqOf(store, "fire"),
+        state === "dead"
+          ? { state, reason: "rejected", settledAtMs: startMs }
+          : { state, settledAtMs: startMs },
+      );
+      expect(await dueIds(store)).toEqual(["resolve a", "resolve b", "fire c"]);
+    },
+  );
+
+  it("holds back that a server fires again until it was told that it had recovered", async () => {
+    const store = openTestStore();
+    await tell(store, "resolve a", ["a"], { dueMs: startMs + 1_000 });
+    await tell(store, "fire a again", ["a again"]);
+    await tell(store, "fire b", ["b"]);
+    expect(await dueIds(store)).toEqual(["fire b"]);
+    await store.outbox.settle(await seqOf(store, "resolve a"), {
+      state: "delivered",
+      settledAtMs: startMs,
+    });
+    expect(await dueIds(store)).toEqual(["fire a again", "fire b"]);
+  });
+
+  it("holds a notification back for every one before it, in whatever order they end", async () => {
+    const store = openTestStore();
+    await tell(store, "fire a", ["a"]);
+    await tell(store, "fire b", ["b"]);
+    await tell(store, "resolve both", ["a", "b"]);
+    await store.outbox.settle(await seqOf(store, "fire b"), {
+      state: "delivered",
+      settledAtMs: startMs,
+    });
+    expect(await dueIds(store)).toEqual(["fire a"]);
+    await store.outbox.settle(await seqOf(store, "fire a"), {
+      state: "delivered",
+      settledAtMs: startMs,
+    });
+    expect(await dueIds(store)).toEqual(["resolve both"]);
+  });
+
+  it("does not wait for another receiver's notification about the same incident", async () => {
+    const store = openTestStore();
+    await tell(store, "to other", ["a"], { receiver: "other" });
+    await tell(store, "to oncall", ["a"]);
+    expect(await dueIds(store)).toEqual(["to oncall"]);
+  });
+});
+
+describe("retries", () => {
+  it("count attempts and move the next one", async () => {
+    const store = openTestStore();
+    await tell(store, "msg_1", ["a"]);
+    const seq = await seqOf(store, "msg_1");
+    const retry = { reason: "timeout", nextAttemptAtMs: startMs + 500 };
+    await store.outbox.retryLater(seq, retry);
+    expect(await dueIds(store)).toEqual([]);
+    const [again] = await store.outbox.due("oncall", startMs + 500, 1, []);
+    expect(again?.attempts).toBe(1);
+  });
+
+  it("bounds the times that an earlier process stored, for one receiver", async () => {
+    const store = openTestStore();
+    await tell(store, "far", ["a"], { dueMs: startMs + 9 * dayMs });
+    await tell(store, "far elsewhere", ["b"], { dueMs: startMs + 9 * dayMs, receiver: "other" });
+    await store.outbox.boundTimes("oncall", {
+      latestNextAttemptAtMs: startMs + 300,
+      earliestGiveUpAtMs: startMs + 2 * dayMs,
+      latestGiveUpAtMs: startMs + 3 * dayMs,
+    });
+    const [far] = await store.outbox.due("oncall", startMs + 300, 1, []);
+    expect(far?.giveUpAtMs).toBe(startMs + 2 * dayMs);
+    expect(await store.outbox.nextAttemptAtMs("other", [])).toBe(startMs + 9 * dayMs);
+  });
+});
+
+describe("figures", () => {
+  it("say for each receiver what is open, pending, dead, and the oldest cause untold", async () => {
+    const store = openTestStore();
+    const { kysely, outbox } = store;
+    await tell(store, "one", ["a"]);
+    await tell(store, "two", ["b"]);
+    await tell(store, "three", ["c"], { receiver: "other" });
+    await outbox.settle(await seqOf(store, "one"), {
+      state: "dead",
+      reason: "gone",
+      settledAtMs: startMs,
+    });
+    await outbox.settle(await seqOf(store, "three"), { state: "delivered", settledAtMs: startMs });
+    await insertOutboxItems(kysely, [outboxItem({ causedAtMs: startMs - 1 })]);
+    await insertOutboxItems(kysely, [outboxItem({ receiver: "not configured" })]);
+    const common = { openItems: 1, pending: 0, dead: 0 };
+    expect(await outbox.figures()).toEqual([
+      { ...common, receiver: "not configured", oldestCausedAtMs: startMs },
+      { receiver: "oncall", openItems: 1, pending: 1, dead: 1, oldestCausedAtMs: startMs - 1 },
+    ]);
+  });
+});
+
+describe("the queries of every turn", () => {
+  it("are answered from an index, without sorting or scanning a table", async () => {
+    const store = openTestStore();
+    const plans = await explainAll(store.path, async (outbox) => {
+      await outbox.openItems("oncall", 10);
+      await outbox.due("oncall", startMs, 4, [1]);
+      await outbox.nextAttemptAtMs("oncall", [1]);
+      await outbox.retryLater(1, { reason: "timeout", nextAttemptAtMs: startMs });
+      await outbox.settle(1, { state: "delivered", settledAtMs: startMs });
+    });
+    expect(plans.length).toBeGreaterThan(6);
+    const costly = plans.filter((plan) => /SCAN (?!json_each)|TEMP B-TREE/.test(plan));
+    expect(costly).toEqual([]);
+  });
+
+  it("read the figures from indices alone", async () => {
+    const store = openTestStore();
+    const plans = await explainAll(store.path, async (outbox) => void (await outbox.figures()));
+    const scans = plans.filter((plan) => /SCAN (notifications|outbox_items)/.test(plan));
+    expect(scans.length).toBe(3);
+    expect(scans.filter((plan) => !plan.includes("USING COVERING INDEX"))).toEqual([]);
+  });
+});
+
+/** How SQLite means to answer each statement that the calls lead to, one line a step. */
+async function explainAll(
+  path: string,
+  call: (outbox: ReturnType<typeof createOutbox>) => Promise<void>,
+): Promise<readonly string[]> {
+  using database = new DatabaseSync(path);
+  const statements: string[] = [];
+  const kysely = new Kysely<Tables>({
+    dialect: sqliteDialect(database),
+    log: ({ query }) => void statements.push(query.sql),
+  });
+  await call(createOutbox(kysely));
+  return statements
+    .filter((statement) => /^\s*(select|update|insert)/.test(statement))
+    .flatMap((statement) => database.prepare(`explain query plan ${statement}`).all())
+    .map((step) => String(step["detail"]));
+}

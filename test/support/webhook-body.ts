@@ -1,0 +1,32 @@
+import { z } from "zod";
+
+const time = z.iso.datetime({ precision: 3 });
+/** A message as the contract with receivers has it, to the field. */
+export const webhookBodySchema = z.strictObject({
+  type: z.enum(["incident.firing", "incident.reminder", "incident.resolved", "test"]),
+  timestamp: time,
+  data: z.strictObject({
+    rule: z.string(),
+    severity: z.enum(["critical", "warning", "info"]),
+    group: z.record(z.string(), z.string()),
+    summary: z.string(),
+    incidents: z.array(
+      z.strictObject({
+        id: z.string(),
+        state: z.enum(["firing", "resolved"]),
+        subject: z.enum(["server", "target"]),
+        region: z.string(),
+        key: z.string(),
+        sandbox_id: z.string().nullable(),
+        server_id: z.string().nullable(),
+        server_name: z.string().nullable(),
+        status: z.enum(["idle", "occupied", "error", "unknown", "absent"]).nullable(),
+        previous_status: z.enum(["idle", "occupied", "error", "unknown", "absent"]).nullable(),
+        started_at: time,
+        resolved_at: time.nullable(),
+        resolved_reason: z.enum(["recovered", "gone", "silenced", "rule_removed"]).nullable(),
+      }),
+    ),
+    truncated: z.int().nonnegative(),
+  }),
+});
