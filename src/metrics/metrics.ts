@@ -1,0 +1,67 @@
+import { Registry } from "prom-client";
+import type { Rule } from "../core/rule.ts";
+import { createDeliveryMetrics } from "./delivery-metrics.ts";
+import type { DeliveryMetrics, OutboxView } from "./delivery-metrics.ts";
+import { inLargePieces, textContentType } from "./exposition-text.ts";
+import { createIncidentMetrics } from "./incident-metrics.ts";
+import { createProcessMetrics } from "./process-metrics.ts";
+import { createSandboxMetrics } from "./sandbox-metrics.ts";
+import type { SandboxMetrics } from "./sandbox-metrics.ts";
+import { renderServerSeries } from "./server-series.ts";
+import { createServiceMetrics } from "./service-metrics.ts";
+import type { ServiceMetrics } from "./service-metrics.ts";
+import { createTargetMetrics } from "./target-metrics.ts";
+import type { TargetMetrics } from "./target-metrics.ts";
+import type { WatchedView } from "../core/watched-view.ts";
+
+export interface MetricsOptions {
+  readonly targets: readonly WatchedView[];
+  readonly regions: Iterable<string>;
+  readonly operations: readonly string[];
+  readonly rules: readonly Rule[];
+  readonly receivers: readonly string[];
+  readonly deliveryFailureReasons: readonly string[];
+  readonly build: { readonly version: string; readonly revision: string };
+  /** Whether to expose series for each server and sandbox, or aggregates alone. */
+  readonly perServer: boolean;
+  readonly readOutbox: () => Promise<readonly OutboxView[]>;
+}
+
+export interface Metrics {
+  readonly sandboxes: SandboxMetrics;
+  readonly targets: TargetMetrics;
+  readonly service: ServiceMetrics;
+  readonly delivery: DeliveryMetrics;
+  readonly contentType: string;
+  /** The whole exposition, in pieces. */
+  render(): Promise<Iterable<string>>;
+}
+
+/** Every metric of sandwatch, in a registry of its own. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const { targets } = options;
+  const metrics = {
+    sandboxes: createSandboxMetrics(registry, targets),
+    targets: createTargetMetrics(registry, targets),
+    service: createServiceMetrics(registry, options.regions, options.operations),
+    delivery: createDeliveryMetrics(registry, {
+      receivers: options.receivers,
+      failureReasons: options.deliveryFailureReasons,
+    }),
+  };
+  createIncidentMetrics(registry, targets, options.rules);
+  createProcessMetrics(registry, options.build);
+
+  return {
+    ...metrics,
+    contentType: textContentType,
+    async render() {
+      metrics.delivery.showOutbox(await options.readOutbox());
+      const aggregates = `${await registry.metrics()}\n`;
+      return options.perServer
+        ? [aggregates, ...inLargePieces(renderServerSeries(targets))]
+        : [aggregates];
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { createMetrics } from "../../src/metrics/metrics.ts";
+import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";
+import { serverError, targetBlind, watchFleet } from "../support/fleet.ts";
+import type { WatchedFleet } from "../support/fleet.ts";
+
+export interface MeteredFleet extends WatchedFleet {
+  readonly metrics: Metrics;
+  /** The whole exposition as text. */
+  readonly render: () => Promise<string>;
+}
+
+/** A watched target and its metrics, told of every poll as the daemon tells them. */
+export function meterFleet(
+  options: Partial<MetricsOptions> = {},
+  fleet: WatchedFleet = watchFleet(),
+): MeteredFleet {
+  const metrics = createMetrics({
+    targets: [fleet.watched],
+    regions: ["us", "eu"],
+    operations: ["list_sandboxes", "get_user"],
+    rules: [serverError, targetBlind],
+    receivers: ["oncall"],
+    deliveryFailureReasons: ["timeout", "expired"],
+    build: { version: "1.2.3", revision: "abc" },
+    perServer: true,
+    readOutbox: () => Promise.resolve([]),
+    ...options,
+  });
+  return {
+    metrics,
+    watched: fleet.watched,
+    poll(outcome, seconds) {
+      const verdict = fleet.poll(outcome, seconds);
+      metrics.targets.polled(fleet.watched.target, outcome === "failed" ? "timeout" : null, 250);
+      metrics.sandboxes.committed(fleet.watched, verdict);
+      metrics.targets.committed(2);
+      return verdict;
+    },
+    async render() {
+      return [...(await metrics.render())].join("");
+    },
+  };
+}
+
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface Family {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+/** Reads the text format 0.0.4, refusing whatever is not well-formed or comes twice. */
+export function parseExposition(text: string): ReadonlyMap<string, Family> {
+  if (!text.endsWith("\n")) throw new SyntaxError("the last line does not end");
+  const families = new Map<string, Family & { samples: Sample[] }>();
+  const helps = new Map<string, string>();
+  const series = new Set<string>();
+  let current: (Family & { samples: Sample[] }) | undefined;
+  for (const line of text.split("\n").filter((each) => each !== "")) {
+    const [, keyword, name = "", rest = ""] = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line) ?? [];
+    if (keyword === "HELP") helps.set(name, rest);
+    else if (keyword === "TYPE") {
+      if (families.has(name)) throw new SyntaxError(`${name} comes twice`);
+      current = { name, type: rest, help: helps.get(name) ?? "", samples: [] };
+      families.set(name, current);
+    } else {
+      const sample = parseSample(line);
+      const own = current && sample.name.replace(/_(bucket|sum|count)$/, "") === current.name;
+      if (!current || (sample.name !== current.name && !own)) {
+        throw new SyntaxError(`not within its family: ${line}`);
+      }
+      const key = `${sample.name} ${JSON.stringify(sample.labels, Object.keys(sample.labels).toSorted())}`;
+      if (series.has(key)) throw new SyntaxError(`twice: ${line}`);
+      series.add(key);
+      current.samples.push(sample);
+    }
+  }
+  return families;
+}
+
+const sampleLine = /^([a-z_][a-z0-9_]*)(?:\{((?:[a-z_]+="(?:[^"\\]|\\["\\n])*",?)+)\})? (\S+)$/;
+
+function parseSample(line: string): Sample {
+  const [whole, name = "", list = "", value = ""] = sampleLine.exec(line) ?? [];
+  if (whole === undefined) throw new SyntaxError(`no sample: ${line}`);
+  const labels: Record<string, string> = {};
+  for (const [, label = "", text = ""] of list.matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)) {
+    labels[label] = text.replaceAll(/\\(.)/g, (_, escaped) => (escaped === "n" ? "\n" : escaped));
+  }
+  return { name, labels, value: Number(value.replace("+Inf", "Infinity")) };
+}
