@@ -1,0 +1,36 @@
+/** What is sent, before faults spoil it. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Iterable<string>;
+}
+
+export function textAnswer(
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  return { status, headers, body: [text] };
+}
+
+export function jsonAnswer(status: number, value: unknown): Answer {
+  return textAnswer(status, JSON.stringify(value));
+}
+
+export function problem(
+  status: number,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  return textAnswer(status, JSON.stringify({ detail }), headers);
+}
+
+/** One entry of the interface document's validation error. */
+export interface ValidationEntry {
+  /** The document says strings; the service mixes in integers. */
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
+  readonly input: unknown;
+  readonly ctx: Readonly<Record<string, unknown>>;
+}
