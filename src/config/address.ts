@@ -1,0 +1,38 @@
+import { isIPv6 } from "node:net";
+
+/** An http or https address; undefined for anything else, and for one with a user or password. */
+export function parseWebAddress(text: string): URL | undefined {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol)) return undefined;
+  return url.username === "" && url.password === "" ? url : undefined;
+}
+
+/** What an operation's path can be put after: a web address without query and fragment. */
+export function parseBaseUrl(text: string): string | undefined {
+  const url = /[?#]/.test(text) ? undefined : parseWebAddress(text);
+  return url?.href.replace(/\/+$/, "");
+}
+
+/** Plain http would show the key to whoever is on the way, unless there is no way. */
+export function leavesUnencrypted(url: URL): boolean {
+  return url.protocol === "http:" && !isLoopback(url.hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Reads `127.0.0.1:9740`, `[::1]:9740`, and `:9740` for every interface. Port 0: any free one. */
+export function parseListenAddress(text: string): ListenAddress | undefined {
+  const match = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
+  if (!match) return undefined;
+  const [, ipv6, name, digits] = match;
+  const port = Number(digits);
+  if (port > 65_535 || (ipv6 !== undefined && !isIPv6(ipv6))) return undefined;
+  return { host: ipv6 ?? (name || "0.0.0.0"), port };
+}

@@ -1,0 +1,61 @@
+import type { GroupField } from "../core/notification.ts";
+import type { Rule } from "../core/rule.ts";
+import type { Secret } from "../platform/secret.ts";
+
+/** A configuration that passed every check. Durations are milliseconds, sizes are bytes. */
+export interface Config {
+  readonly regions: ReadonlyMap<string, RegionConfig>;
+  readonly keys: readonly KeyConfig[];
+  readonly poll: PollConfig;
+  readonly store: { readonly path: string };
+  readonly http: { readonly host: string; readonly port: number };
+  readonly log: LogConfig;
+  readonly metrics: { readonly perServer: boolean };
+  readonly alerts: {
+    readonly rules: readonly Rule[];
+    readonly receivers: readonly WebhookReceiverConfig[];
+  };
+}
+
+export interface RegionConfig {
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+export interface KeyConfig {
+  readonly name: string;
+  readonly apiKey: Secret;
+  /** Names of configured regions, never empty. */
+  readonly regions: readonly string[];
+}
+
+export type Schedule =
+  | { readonly kind: "cron"; readonly expression: string }
+  | { readonly kind: "every"; readonly ms: number };
+
+export interface PollConfig {
+  readonly schedule: Schedule;
+  readonly timeoutMs: number;
+  readonly rateLimit: { readonly requests: number; readonly perMs: number };
+  readonly maxBodyBytes: number;
+  readonly staleAfter: number;
+  readonly goneAfter: number;
+}
+
+export interface LogConfig {
+  readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+  readonly format: "json" | "pretty";
+}
+
+export interface WebhookReceiverConfig {
+  readonly name: string;
+  readonly type: "webhook";
+  readonly url: Secret;
+  /** `whsec_...` as Standard Webhooks has it; null: messages go unsigned. */
+  readonly secret: Secret | null;
+  readonly groupBy: readonly GroupField[];
+  readonly groupWaitMs: number;
+  readonly sendResolved: boolean;
+  /** How many incidents one message holds; the rest is counted. */
+  readonly maxIncidents: number;
+}

@@ -1,0 +1,136 @@
+import { leavesUnencrypted, parseWebAddress } from "./address.ts";
+import { describe, type Evidence } from "./evidence.ts";
+import type { Finding, Path } from "./faults.ts";
+import { readFlag } from "./fields.ts";
+import { repeatedFindings, unknownFindings, type Mention } from "./issue-findings.ts";
+import { outlineSchema, type Outline } from "./outline.ts";
+
+/** What is wrong between settings each of which may be right for itself. */
+export function crossChecks(evidence: Evidence): Finding[] {
+  const outline = outlineSchema.parse(evidence.value);
+  return [
+    ...checkRegions(outline, evidence),
+    ...checkKeys(outline, evidence),
+    ...checkSchedule(outline),
+    ...checkRules(outline, evidence),
+    ...checkReceivers(outline, evidence),
+  ];
+}
+
+function checkRegions(outline: Outline, evidence: Evidence): Finding[] {
+  return [...outline.regions].flatMap(([name, region]) =>
+    checkEncryption(region.base_url, region.allow_http, ["regions", name, "base_url"], evidence),
+  );
+}
+
+function checkKeys({ keys, regions }: Outline, evidence: Evidence): Finding[] {
+  const names = keys.map((key, index) => mention(key.name, "keys", index, "name"));
+  const ownName = "a name that no other key has";
+  return [
+    ...repeatedFindings(names, evidence, ownName),
+    ...checkKeyValues(keys, evidence),
+    ...keys.flatMap((key, index) => {
+      const mentioned = mentions(key.regions, ["keys", index, "regions"]);
+      return [
+        ...repeatedFindings(mentioned, evidence, "each region once"),
+        ...unknownFindings(mentioned, regionNames(regions), evidence, "region"),
+      ];
+    }),
+  ];
+}
+
+/** Two names for one key would each take the rate limit for themselves. */
+function checkKeyValues(keys: Outline["keys"], evidence: Evidence): Finding[] {
+  const owners = new Map<string, number>();
+  return keys.flatMap((key, index) => {
+    const owner = key.api_key === undefined ? undefined : owners.get(key.api_key);
+    if (key.api_key !== undefined && owner === undefined) owners.set(key.api_key, index);
+    if (owner === undefined) return [];
+    const names = [owner, index].map((at) => describe(evidence, ["keys", at, "name"]));
+    const found = `one API key under two names, ${names.join(" and ")}`;
+    return [{ path: ["keys", index, "api_key"], found, allowed: "an API key under one name" }];
+  });
+}
+
+function checkSchedule({ poll }: Outline): Finding[] {
+  if (poll.schedule === undefined || poll.every === undefined) return [];
+  return [{ path: ["poll", "every"], found: "schedule beside it", allowed: "one of the two" }];
+}
+
+function checkRules({ alerts, keys, regions }: Outline, evidence: Evidence): Finding[] {
+  const names = alerts.rules.map((rule, index) => {
+    return mention(rule.name, "alerts", "rules", index, "name");
+  });
+  const knownKeys = keys.map((key, index) => mention(key.name, "keys", index, "name"));
+  const knownReceivers = receiverNames(alerts);
+  return [
+    ...repeatedFindings(names, evidence, "a name that no other rule has"),
+    ...alerts.rules.flatMap((rule, index) => {
+      const path = ["alerts", "rules", index] as const;
+      const receivers = mentions(rule.receivers, [...path, "receivers"]);
+      const matchedRegions = mentions(rule.match.region, [...path, "match", "region"]);
+      const matchedKeys = mentions(rule.match.key, [...path, "match", "key"]);
+      const known = regionNames(regions);
+      return [
+        ...repeatedFindings(receivers, evidence, "each receiver once"),
+        ...unknownFindings(receivers, knownReceivers, evidence, "receiver"),
+        ...unknownFindings(matchedRegions.filter(isPlain), known, evidence, "region"),
+        ...unknownFindings(matchedKeys.filter(isPlain), knownKeys, evidence, "key"),
+      ];
+    }),
+  ];
+}
+
+function checkReceivers({ alerts }: Outline, evidence: Evidence): Finding[] {
+  const ownName = "a name that no other receiver has";
+  return [
+    ...repeatedFindings(receiverNames(alerts), evidence, ownName),
+    ...alerts.receivers.flatMap((receiver, index) => {
+      const path = ["alerts", "receivers", index] as const;
+      const fields = mentions(receiver.group_by, [...path, "group_by"]);
+      return [
+        ...checkEncryption(receiver.url, receiver.allow_http, [...path, "url"], evidence),
+        ...repeatedFindings(fields, evidence, "each field once"),
+      ];
+    }),
+  ];
+}
+
+function checkEncryption(
+  address: string | undefined,
+  allowHttp: unknown,
+  path: Path,
+  evidence: Evidence,
+): Finding[] {
+  const url = address === undefined ? undefined : parseWebAddress(address);
+  if (!url || !leavesUnencrypted(url) || readFlag(allowHttp) === true) return [];
+  const found = `${describe(evidence, path)}, which is not encrypted`;
+  return [{ path, found, allowed: "https, or a loopback address, or allow_http: true beside it" }];
+}
+
+function isPlain({ value }: Mention): boolean {
+  return value !== undefined && !value.includes("*");
+}
+
+function mention(value: string | undefined, ...path: Path): Mention {
+  return { value, path };
+}
+
+/** A single text stands at the path itself, those of a list below it. */
+function mentions(
+  values: string | readonly (string | undefined)[] | undefined,
+  path: Path,
+): Mention[] {
+  if (typeof values === "string") return [{ value: values, path }];
+  return (values ?? []).map((value, index) => ({ value, path: [...path, index] }));
+}
+
+function regionNames(regions: Outline["regions"]): Mention[] {
+  return [...regions.keys()].map((name) => mention(name, "regions", name));
+}
+
+function receiverNames(alerts: Outline["alerts"]): Mention[] {
+  return alerts.receivers.map((receiver, index) => {
+    return mention(receiver.name, "alerts", "receivers", index, "name");
+  });
+}

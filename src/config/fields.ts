@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { formatDuration, parseDuration } from "./duration.ts";
+
+type Scalar = string | number | boolean;
+
+/**
+ * A setting that is one value. Its only message says what is allowed: the fault adds what was found.
+ *
+ * @param read gives undefined for a value that is not allowed
+ * @param known names among which a misspelt value is looked up
+ */
+export function scalar<T>(
+  allowed: string,
+  read: (value: Scalar) => T | undefined,
+  known: readonly string[] = [],
+): z.ZodPipe<z.ZodUnknown, z.ZodTransform<T>> {
+  return z.unknown().transform((value, context): T => {
+    const result = isScalar(value) ? read(value) : undefined;
+    if (result !== undefined) return result;
+    context.addIssue({ code: "custom", message: allowed, params: { known } });
+    return z.NEVER;
+  });
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/**
+ * A mapping with a fixed set of settings. The message for an unknown one is the list of those known,
+ * separated by blanks, for `knownSettings` to read.
+ *
+ * @param readElsewhere settings that are known, but have become others before the schema sees them
+ */
+export function settings<const Shape extends z.ZodRawShape>(
+  shape: Shape,
+  readElsewhere: readonly string[] = [],
+): z.ZodObject<Shape, z.core.$strict> {
+  const known = [...Object.keys(shape), ...readElsewhere].join(" ");
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === "unrecognized_keys" ? known : "a mapping"),
+  });
+}
+
+export function knownSettings(message: string): string[] {
+  return message.split(" ");
+}
+
+export function text(allowed = "text"): ReturnType<typeof scalar<string>> {
+  return scalar(allowed, (value) =>
+    typeof value === "string" && value !== "" ? value : undefined,
+  );
+}
+
+/** Names become labels and parts of paths, so they hold nothing that would need escaping there. */
+export const namePattern = /^[A-Za-z0-9_.-]{1,63}$/;
+export const nameAllowed = "a name of at most 63 letters, digits, _ . -";
+
+export function name(): ReturnType<typeof scalar<string>> {
+  return scalar(nameAllowed, (value) =>
+    typeof value === "string" && namePattern.test(value) ? value : undefined,
+  );
+}
+
+export function oneOf<const T extends string>(
+  values: readonly T[],
+  allowed: string = values.join(", "),
+): ReturnType<typeof scalar<T>> {
+  return scalar(allowed, (value) => values.find((candidate) => candidate === value), values);
+}
+
+/** A whole number; as text too, since a value out of `${...}` is always text. */
+export function count(least: number, most: number): ReturnType<typeof scalar<number>> {
+  return scalar(`a whole number from ${least} to ${most}`, (value) => {
+    const digits = typeof value === "string" && /^\d{1,15}$/.test(value);
+    const number = digits ? Number(value) : value;
+    if (typeof number !== "number" || !Number.isInteger(number)) return undefined;
+    return number >= least && number <= most ? number : undefined;
+  });
+}
+
+export function flag(): ReturnType<typeof scalar<boolean>> {
+  return scalar("true or false", readFlag);
+}
+
+/** YAML 1.2 reads `on` and `off` as text. */
+export function readFlag(value: unknown): boolean | undefined {
+  if (value === true || value === "true" || value === "on") return true;
+  return value === false || value === "false" || value === "off" ? false : undefined;
+}
+
+/** Milliseconds. A bare 0 needs no unit. */
+export function duration(least: string, most?: string): ReturnType<typeof scalar<number>> {
+  const leastMs = parseDuration(least) ?? 0;
+  const mostMs = (most === undefined ? undefined : parseDuration(most)) ?? Number.MAX_SAFE_INTEGER;
+  const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
+  const limits = leastMs === 0 ? "" : `, ${range}`;
+  return scalar(`a duration such as ${example(leastMs)} or 1h30m${limits}`, (value) => {
+    const ms = typeof value === "string" ? parseDuration(value) : value === 0 ? 0 : undefined;
+    return ms !== undefined && ms >= leastMs && ms <= mostMs ? ms : undefined;
+  });
+}
+
+function example(leastMs: number): string {
+  return formatDuration(Math.max(leastMs, 30_000));
+}

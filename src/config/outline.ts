@@ -1,0 +1,50 @@
+import { z } from "zod";
+
+const maybeText = z.string().optional().catch(undefined);
+const maybeTexts = z.array(maybeText).catch([]);
+const anything = z.unknown().optional();
+const textOrTexts = z.union([z.string(), maybeTexts]);
+
+function lenient<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.preprocess((value) => (isMapping(value) ? value : {}), z.object(shape));
+}
+
+function list<Item extends z.ZodType>(item: Item) {
+  return z.preprocess((value) => (Array.isArray(value) ? value : []), z.array(item));
+}
+
+function isMapping(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * What settings say of one another, read from a file that may be wrong in any other way: whatever
+ * is not as it should be is left out, so that every fault can be told at once.
+ */
+export const outlineSchema = lenient({
+  regions: z.preprocess(
+    (value) => new Map(isMapping(value) ? Object.entries(value) : []),
+    z.map(z.string(), lenient({ base_url: maybeText, allow_http: anything })),
+  ),
+  keys: list(lenient({ name: maybeText, api_key: maybeText, regions: maybeTexts })),
+  poll: lenient({ schedule: anything, every: anything }),
+  alerts: lenient({
+    rules: list(
+      lenient({
+        name: maybeText,
+        receivers: maybeTexts,
+        match: lenient({ region: textOrTexts, key: textOrTexts }),
+      }),
+    ),
+    receivers: list(
+      lenient({
+        name: maybeText,
+        url: maybeText,
+        allow_http: anything,
+        group_by: maybeTexts,
+      }),
+    ),
+  }),
+});
+
+export type Outline = z.output<typeof outlineSchema>;

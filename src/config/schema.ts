@@ -1,0 +1,127 @@
+import { validateDetailed } from "node-cron";
+import { z } from "zod";
+import { parseBaseUrl, parseListenAddress } from "./address.ts";
+import type { Schedule } from "./config.ts";
+import { count, duration, flag, name, nameAllowed, namePattern } from "./fields.ts";
+import { oneOf, scalar, settings, text } from "./fields.ts";
+import { receiverSchema, ruleSchema } from "./schema-alerts.ts";
+import { parseSize } from "./size.ts";
+
+const baseUrlAllowed =
+  "an https address without user, password, query and fragment, such as https://us.example.com/api";
+
+const regionSchema = settings({
+  base_url: scalar(baseUrlAllowed, (value) =>
+    typeof value === "string" ? parseBaseUrl(value) : undefined,
+  ),
+  allow_http: flag().default(false),
+}).transform((region) => ({ baseUrl: region.base_url }));
+
+/** As a map from the start: zod would drop a region named `__proto__` from a record in silence. */
+const regionsSchema = z.preprocess(
+  (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? new Map(Object.entries(value))
+      : value,
+  z
+    .map(z.string().regex(namePattern, nameAllowed), regionSchema, {
+      error: "a mapping from the names of regions to their settings",
+    })
+    .refine((regions) => regions.size > 0, "at least one region"),
+);
+
+/** It is sent in a header, where anything but visible ASCII is refused or cut. */
+const apiKeyAllowed = "an API key without blanks and control characters, or api_key_file beside it";
+
+const keySchema = settings(
+  {
+    name: name(),
+    api_key: scalar(apiKeyAllowed, (value) =>
+      typeof value === "string" && /^[\x21-\x7e]+$/.test(value) ? value : undefined,
+    ),
+    regions: z
+      .array(text("the name of a configured region"), "a list of regions")
+      .min(1, "at least one region; left out: every region")
+      .optional(),
+  },
+  ["api_key_file"],
+);
+
+const cronAllowed =
+  "a cron expression, best of six fields with seconds first, such as */30 * * * * *";
+
+const scheduleSchema = z.unknown().transform((value, context): Schedule => {
+  const verdict = typeof value === "string" ? validateDetailed(value) : undefined;
+  if (typeof value === "string" && verdict?.valid) return { kind: "cron", expression: value };
+  const field = verdict?.errors.find((error) => error.field !== "expression")?.field;
+  const wrong = field === undefined ? "" : ` (wrong here: ${field})`;
+  context.addIssue({ code: "custom", message: cronAllowed + wrong });
+  return z.NEVER;
+});
+
+const everySchema = duration("1s", "7d").transform((ms): Schedule => ({ kind: "every", ms }));
+
+const everyHalfMinute: Schedule = { kind: "cron", expression: "*/30 * * * * *" };
+
+const maxBodyAllowed = "a size such as 64MiB, 10MB or 512KiB, from 1KiB to 1GiB";
+
+const maxBodySchema = scalar(maxBodyAllowed, (value) => {
+  const bytes = parseSize(String(value));
+  return bytes !== undefined && bytes >= 2 ** 10 && bytes <= 2 ** 30 ? bytes : undefined;
+});
+
+const pollSchema = settings({
+  schedule: scheduleSchema.optional(),
+  every: everySchema.optional(),
+  timeout: duration("100ms", "1h").default(10_000),
+  rate_limit: settings({
+    requests: count(1, 1_000_000).default(2),
+    per: duration("1ms", "7d").default(1_000),
+  })
+    .transform((limit) => ({ requests: limit.requests, perMs: limit.per }))
+    .prefault({}),
+  max_body: maxBodySchema.default(64 * 2 ** 20),
+  stale_after: count(1, 1_000_000).default(3),
+  gone_after: count(1, 1_000_000).default(2),
+}).transform((poll) => ({
+  schedule: poll.every ?? poll.schedule ?? everyHalfMinute,
+  timeoutMs: poll.timeout,
+  rateLimit: poll.rate_limit,
+  maxBodyBytes: poll.max_body,
+  staleAfter: poll.stale_after,
+  goneAfter: poll.gone_after,
+}));
+
+const httpSchema = settings({
+  listen: scalar(
+    "HOST:PORT, such as 127.0.0.1:9740, [::1]:9740, or :9740 for every interface",
+    (value) => (typeof value === "string" ? parseListenAddress(value) : undefined),
+  ).default({ host: "127.0.0.1", port: 9740 }),
+}).transform((http) => http.listen);
+
+const logSchema = settings({
+  level: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+  format: oneOf(["json", "pretty"]).optional(),
+});
+
+const metricsSchema = settings({ per_server: flag().default(true) }).transform((metrics) => ({
+  perServer: metrics.per_server,
+}));
+
+/** The whole file, each setting for itself. What several settings say together: `crossChecks`. */
+export const settingsSchema = settings({
+  regions: regionsSchema,
+  keys: z.array(keySchema, "a list of keys").min(1, "at least one key"),
+  poll: pollSchema.prefault({}),
+  store: settings({ path: text("the path of a file").default("data/sandwatch.db") }).prefault({}),
+  http: httpSchema.prefault({}),
+  log: logSchema.prefault({}),
+  metrics: metricsSchema.prefault({}),
+  alerts: settings({
+    rules: z.array(ruleSchema, "a list of rules").optional(),
+    receivers: z.array(receiverSchema, "a list of receivers").default([]),
+  }).prefault({}),
+});
+
+/** What the file says, with the defaults that need no knowledge of the rest of it. */
+export type Settings = z.output<typeof settingsSchema>;

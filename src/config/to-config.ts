@@ -1,0 +1,51 @@
+import type { Rule } from "../core/rule.ts";
+import { Secret } from "../platform/secret.ts";
+import type { Config, LogConfig } from "./config.ts";
+import type { Settings } from "./schema.ts";
+
+/** Fills in the defaults that look at other settings: every region, every receiver, the rules. */
+export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Config {
+  const everyRegion = [...settings.regions.keys()];
+  const { receivers, rules } = settings.alerts;
+  const everyReceiver = receivers.map((receiver) => receiver.name);
+  return {
+    regions: settings.regions,
+    keys: settings.keys.map((key) => ({
+      name: key.name,
+      apiKey: new Secret(key.api_key),
+      regions: key.regions ?? everyRegion,
+    })),
+    poll: settings.poll,
+    store: settings.store,
+    http: settings.http,
+    log: { level: settings.log.level, format: settings.log.format ?? logFormat },
+    metrics: settings.metrics,
+    alerts: {
+      rules: rules
+        ? rules.map((rule): Rule => ({ ...rule, receivers: rule.receivers ?? everyReceiver }))
+        : defaultRules(everyReceiver),
+      receivers,
+    },
+  };
+}
+
+function defaultRules(receivers: readonly string[]): Rule[] {
+  const common = { keepFiringForMs: 0, remindEveryMs: null, receivers, match: {} };
+  return [
+    {
+      ...common,
+      name: "server-error",
+      on: "server",
+      status: "error",
+      for: { kind: "duration", ms: 0 },
+      severity: "critical",
+    },
+    {
+      ...common,
+      name: "target-blind",
+      on: "target",
+      failing: { kind: "polls", polls: 3 },
+      severity: "warning",
+    },
+  ];
+}

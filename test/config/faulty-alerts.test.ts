@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "../../src/config/load-config.ts";
+import { faultLines, signingSecret } from "./support.ts";
+
+const regions = {
+  us: { base_url: "https://us.example.com" },
+  eu: { base_url: "https://eu.example.com" },
+};
+const keys = [{ name: "research", api_key: "k1" }];
+const oncall = { name: "oncall", type: "webhook", url: "https://hooks.example.com/x" };
+const serverRule = { name: "a", on: "server", status: "error" };
+const targetRule = { name: "a", on: "target", failing: "1m" };
+
+const receiver = (settings: object) => ({
+  regions,
+  keys,
+  alerts: { receivers: [{ ...oncall, ...settings }] },
+});
+const rule = (settings: unknown) => ({
+  regions,
+  keys,
+  alerts: { rules: [settings], receivers: [oncall] },
+});
+const encrypted = "https, or a loopback address, or allow_http: true beside it";
+const hold = "a duration such as 30s or 1h30m, or { polls: 3 }";
+const onlyServerAndTarget =
+  "server or target (this version does not know rules on pools and probes)";
+
+describe("a wrong alert setting is told by path, what was found and what is allowed", () => {
+  it.each<[string, unknown, string]>([
+    [
+      "a rule on nothing",
+      rule({ name: "a" }),
+      `alerts.rules[0].on: found nothing; allowed: ${onlyServerAndTarget}`,
+    ],
+    [
+      "a rule on pools",
+      rule({ name: "a", on: "pool", occupied_ratio: { above: 0.9 } }),
+      `alerts.rules[0].on: found "pool"; allowed: ${onlyServerAndTarget}`,
+    ],
+    [
+      "a rule on probes",
+      rule({ name: "a", on: "probe" }),
+      `alerts.rules[0].on: found "probe"; allowed: ${onlyServerAndTarget}`,
+    ],
+    ["a rule that is text", rule("text"), "alerts.rules[0]: found text; allowed: a mapping"],
+    [
+      "an unheard-of status",
+      rule({ ...serverRule, status: "erorr" }),
+      'alerts.rules[0].status: found "erorr"; allowed: idle, occupied, error, unknown; did you mean "error"?',
+    ],
+    [
+      "a server rule with a target's condition",
+      rule({ ...serverRule, failing: "1m" }),
+      "alerts.rules[0].failing: found an unknown setting; allowed: name, on, severity, status, for, match, keep_firing_for, remind_every, receivers",
+    ],
+    [
+      "a target rule with a server's condition",
+      rule({ ...targetRule, status: "error" }),
+      "alerts.rules[0].status: found an unknown setting; allowed: name, on, severity, failing, match, keep_firing_for, remind_every, receivers",
+    ],
+    [
+      "a target rule about servers",
+      rule({ ...targetRule, match: { tag: "prod" } }),
+      "alerts.rules[0].match.tag: found an unknown setting; allowed: region, key",
+    ],
+    [
+      "a target rule without condition",
+      rule({ name: "a", on: "target" }),
+      `alerts.rules[0].failing: found nothing; allowed: ${hold}`,
+    ],
+    [
+      "a duration that is none",
+      rule({ ...serverRule, for: "10 parrots" }),
+      `alerts.rules[0].for: found "10 parrots"; allowed: ${hold}`,
+    ],
+    [
+      "no poll at all",
+      rule({ ...serverRule, for: { polls: 0 } }),
+      `alerts.rules[0].for: found a mapping; allowed: ${hold}`,
+    ],
+    [
+      "an unknown severity",
+      rule({ ...serverRule, severity: "page" }),
+      'alerts.rules[0].severity: found "page"; allowed: critical, warning, info',
+    ],
+    [
+      "a number to match",
+      rule({ ...serverRule, match: { server_name: ["git", 12306] } }),
+      "alerts.rules[0].match.server_name[1]: found 12306; allowed: a name or a list of names, * standing for any characters (numbers quoted)",
+    ],
+    [
+      "an unknown region to match",
+      rule({ ...serverRule, match: { region: "use" } }),
+      'alerts.rules[0].match.region: found "use"; allowed: the name of a configured region: us, eu; did you mean "us"?',
+    ],
+    [
+      "an unknown key to match",
+      rule({ ...targetRule, match: { key: ["r*", "reserch"] } }),
+      'alerts.rules[0].match.key[1]: found "reserch"; allowed: the name of a configured key: research; did you mean "research"?',
+    ],
+    [
+      "an unknown receiver",
+      rule({ ...serverRule, receivers: ["onkall"] }),
+      'alerts.rules[0].receivers[0]: found "onkall"; allowed: the name of a configured receiver: oncall; did you mean "oncall"?',
+    ],
+    [
+      "a receiver twice",
+      rule({ ...serverRule, receivers: ["oncall", "oncall"] }),
+      'alerts.rules[0].receivers[1]: found "oncall", the same as alerts.rules[0].receivers[0]; allowed: each receiver once',
+    ],
+    [
+      "two rules of one name",
+      { regions, keys, alerts: { rules: [serverRule, targetRule] } },
+      'alerts.rules[1].name: found "a", the same as alerts.rules[0].name; allowed: a name that no other rule has',
+    ],
+    [
+      "a receiver of another type",
+      receiver({ type: "slack", channel: "x" }),
+      'alerts.receivers[0].type: found "slack"; allowed: webhook (this version does not know other types)',
+    ],
+    [
+      "two receivers of one name",
+      { regions, keys, alerts: { receivers: [oncall, oncall] } },
+      'alerts.receivers[1].name: found "oncall", the same as alerts.receivers[0].name; allowed: a name that no other receiver has',
+    ],
+    [
+      "a receiver in the clear",
+      receiver({ url: "http://hooks.example.com/x" }),
+      `alerts.receivers[0].url: found a value that is not shown, which is not encrypted; allowed: ${encrypted}`,
+    ],
+    [
+      "a receiver with a password",
+      receiver({ url: "https://u:p@hooks.example.com/x" }),
+      "alerts.receivers[0].url: found a value that is not shown; allowed: an https address without user and password, or url_file beside it",
+    ],
+    ...[
+      "whsec_",
+      "whsec_AAAA",
+      `${signingSecret}=`,
+      signingSecret.replace("=", ""),
+      "whsec_!!!",
+    ].map((secret): [string, unknown, string] => [
+      "a secret that cannot sign",
+      receiver({ secret }),
+      "alerts.receivers[0].secret: found a value that is not shown; allowed: whsec_ and 24 to 64 bytes in padded base64, or secret_file beside it",
+    ]),
+    [
+      "an unknown field to group by",
+      receiver({ group_by: ["rule", "regoin"] }),
+      'alerts.receivers[0].group_by[1]: found "regoin"; allowed: rule, region, key, sandbox_id, server_name; did you mean "region"?',
+    ],
+    [
+      "a misspelt secret's file",
+      receiver({ secret_fiel: "x" }),
+      'alerts.receivers[0].secret_fiel: found an unknown setting; allowed: name, type, url, allow_http, secret, group_by, group_wait, send_resolved, max_incidents, url_file, secret_file; did you mean "secret_file"?',
+    ],
+  ])("%s", (_title, value, line) => {
+    expect(faultLines(parseConfig(value))).toStrictEqual([line]);
+  });
+});

@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Config } from "../../src/config/config.ts";
+import { formatFaults } from "../../src/config/faults.ts";
+import type { LoadedConfig } from "../../src/config/load-config.ts";
+
+/** A folder that is gone when the test ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "sandwatch-config-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** Writes files into a folder of the test's own and gives the path of the first. */
+export function writeFiles(files: Readonly<Record<string, string | Uint8Array>>): string {
+  const folder = temporaryFolder();
+  const names = Object.keys(files);
+  for (const name of names) writeFileSync(join(folder, name), files[name] ?? "");
+  return join(folder, names[0] ?? "");
+}
+
+export function configOf(loaded: LoadedConfig): Config {
+  if (loaded.kind === "faulty") throw new Error(formatFaults("configuration", loaded.faults));
+  return loaded.config;
+}
+
+/** The lines for a person, without the first one. */
+export function faultLines(loaded: LoadedConfig): string[] {
+  if (loaded.kind === "ok") return [];
+  return formatFaults("configuration", loaded.faults)
+    .split("\n")
+    .slice(1)
+    .map((line) => line.trim());
+}
+
+export const signingSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
