@@ -1,0 +1,86 @@
+import { Readable } from "node:stream";
+import { fastify } from "fastify";
+import type { FastifyInstance } from "fastify";
+import { renderStatusPage, statusPageStyle } from "./status-page.ts";
+import type { StatusView } from "./status-page.ts";
+
+/** Whether sandwatch does its work: an outage of the service does not count against it. */
+export type Readiness =
+  | { readonly ready: true }
+  | { readonly ready: false; readonly reason: string };
+
+export interface WebDeps {
+  readonly metrics: {
+    readonly contentType: string;
+    render(): Promise<Iterable<string>>;
+  };
+  readonly readiness: () => Promise<Readiness>;
+  readonly status: () => Promise<StatusView>;
+  /** An error that a route did not expect. */
+  readonly onError: (error: Error) => void;
+}
+
+export interface WebServer {
+  /** The address to open, once listening. Rejects when the port is taken. */
+  listen(at: { readonly host: string; readonly port: number }): Promise<string>;
+  close(): Promise<void>;
+}
+
+export function createWebServer(deps: WebDeps): WebServer {
+  const server: FastifyInstance = fastify({ forceCloseConnections: true });
+
+  server.get("/", async (_, reply) => {
+    const page = renderStatusPage(await deps.status());
+    return reply
+      .type("text/html; charset=utf-8")
+      .header("content-security-policy", "default-src 'none'; style-src 'self'")
+      .send(page);
+  });
+
+  server.get("/status-page.css", (_, reply) => reply.type("text/css").send(statusPageStyle));
+
+  server.get("/metrics", async (_, reply) => {
+    const body = Readable.from(await deps.metrics.render());
+    // Before anything was sent the error handler is told of it; later fastify only breaks off.
+    body.once("error", (error) => {
+      if (reply.raw.headersSent) deps.onError(error);
+    });
+    return reply.type(deps.metrics.contentType).send(body);
+  });
+
+  server.get("/-/healthy", (_, reply) => reply.type("text/plain").send("ok\n"));
+
+  server.get("/-/ready", async (_, reply) => {
+    const readiness = await deps.readiness();
+    return readiness.ready
+      ? reply.type("text/plain").send("ready\n")
+      : reply.code(503).type("text/plain").send(`not ready: ${readiness.reason}\n`);
+  });
+
+  server.setErrorHandler((error, _, reply) => {
+    if (isClientFault(error)) {
+      return reply.code(error.statusCode).type("text/plain").send("the request is wrong\n");
+    }
+    const fault = error instanceof Error ? error : new Error(String(error));
+    deps.onError(fault);
+    return reply.code(500).type("text/plain").send("internal error, see the log\n");
+  });
+
+  server.setNotFoundHandler((_, reply) =>
+    reply.code(404).type("text/plain").send("not found; try /metrics, /-/healthy or /-/ready\n"),
+  );
+
+  return {
+    async listen({ host, port }) {
+      return server.listen({ host, port });
+    },
+    close: () => server.close(),
+  };
+}
+
+/** Fastify's own errors say which status they stand for. */
+function isClientFault(error: unknown): error is { readonly statusCode: number } {
+  if (typeof error !== "object" || error === null || !("statusCode" in error)) return false;
+  const { statusCode } = error;
+  return typeof statusCode === "number" && statusCode >= 400 && statusCode < 500;
+}

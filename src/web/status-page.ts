@@ -1,0 +1,203 @@
+import type { CountByStatus } from "../core/snapshot.ts";
+import { statuses } from "../core/model.ts";
+import { html, joinHtml } from "./html.ts";
+import type { Html } from "./html.ts";
+
+/** What the status page shows. Times are UTC milliseconds. */
+export interface StatusView {
+  readonly version: string;
+  readonly nowMs: number;
+  readonly targets: readonly TargetView[];
+  readonly incidents: readonly IncidentView[];
+  readonly receivers: readonly ReceiverView[];
+}
+
+export interface TargetView {
+  readonly region: string;
+  readonly key: string;
+  readonly sight: "seen" | "blind" | "not polled yet";
+  /** Why it is blind. */
+  readonly reason: string | null;
+  readonly lastSuccessAtMs: number | null;
+  /** Null: too old to be shown as the present. */
+  readonly servers: CountByStatus | null;
+}
+
+export interface IncidentView {
+  readonly rule: string;
+  readonly severity: string;
+  readonly state: string;
+  readonly region: string;
+  readonly key: string;
+  readonly subject: string;
+  readonly startedAtMs: number;
+}
+
+export interface ReceiverView {
+  readonly receiver: string;
+  readonly pending: number;
+  readonly dead: number;
+}
+
+/** More open incidents than this are only counted. */
+const mostIncidents = 200;
+
+/** The page a person opens first: what is seen, what is wrong, what waits to be told. */
+export function renderStatusPage(view: StatusView): string {
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta http-equiv="refresh" content="10" />
+        <title>${title(view)}</title>
+        <link rel="stylesheet" href="/status-page.css" />
+      </head>
+      <body>
+        <h1>sandwatch</h1>
+        <h2>Targets</h2>
+        ${targetTable(view)}
+        <h2>Open incidents</h2>
+        ${incidentTable(view)}
+        <h2>Receivers</h2>
+        ${receiverTable(view)}
+        <p class="foot">
+          sandwatch ${view.version}, ${time(view.nowMs)}, reloads every 10 seconds ·
+          <a href="/metrics">metrics</a> · <a href="/-/ready">ready</a> ·
+          <a href="/-/healthy">healthy</a>
+        </p>
+      </body>
+    </html> `;
+  return page.text;
+}
+
+export const statusPageStyle = `
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; }
+th { font-weight: 600; opacity: .7; } .number { text-align: right; }
+.bad { color: #c5221f; font-weight: 600; } .good { color: #188038; }
+.quiet, .foot { opacity: .7; } .foot { margin-top: 3rem; font-size: .85rem; }
+@media (prefers-color-scheme: dark) { .bad { color: #ff8a80; } .good { color: #81c995; } }
+`;
+
+/** A browser tab tells at a glance. */
+function title({ targets, incidents }: StatusView): string {
+  const firing = incidents.filter(({ state }) => state === "firing").length;
+  const blind = targets.filter(({ sight }) => sight === "blind").length;
+  const troubles = [firing > 0 ? `${firing} firing` : "", blind > 0 ? `${blind} blind` : ""];
+  return [...troubles, "sandwatch"].filter((part) => part !== "").join(" · ");
+}
+
+function targetTable({ targets }: StatusView): Html {
+  const rows = targets.map(
+    (target) =>
+      html`<tr>
+        <td>${target.region}</td>
+        <td>${target.key}</td>
+        <td class="${toneOfSight[target.sight]}">${sightText(target)}</td>
+        <td>${target.lastSuccessAtMs === null ? "never" : time(target.lastSuccessAtMs)}</td>
+        ${joinHtml(statuses.map((status) => countCell(target, status)))}
+      </tr> `,
+  );
+  const heads = statuses.map((status) => html`<th class="number">${status}</th>`);
+  return html`<table>
+    <thead>
+      <tr>
+        <th>region</th>
+        <th>key</th>
+        <th>sight</th>
+        <th>last seen</th>
+        ${joinHtml(heads)}
+      </tr>
+    </thead>
+    <tbody>
+      ${joinHtml(rows)}
+    </tbody>
+  </table>`;
+}
+
+const toneOfSight: Readonly<Record<TargetView["sight"], string>> = {
+  seen: "good",
+  blind: "bad",
+  "not polled yet": "quiet",
+};
+
+function sightText({ sight, reason }: TargetView): string {
+  return sight === "blind" && reason !== null ? `blind: ${reason}` : sight;
+}
+
+function countCell({ servers }: TargetView, status: keyof CountByStatus): Html {
+  if (!servers) return html`<td class="number quiet">–</td>`;
+  const alarming = status === "error" && servers.error > 0;
+  return html`<td class="number ${alarming ? "bad" : ""}">${String(servers[status])}</td>`;
+}
+
+function incidentTable({ incidents }: StatusView): Html {
+  if (incidents.length === 0) return html`<p class="quiet">None.</p>`;
+  const rows = incidents.slice(0, mostIncidents).map(
+    (incident) =>
+      html`<tr>
+        <td class="${incident.state === "firing" ? "bad" : ""}">${incident.state}</td>
+        <td>${incident.severity}</td>
+        <td>${incident.rule}</td>
+        <td>${incident.region}</td>
+        <td>${incident.key}</td>
+        <td>${incident.subject}</td>
+        <td>${time(incident.startedAtMs)}</td>
+      </tr> `,
+  );
+  const more = incidents.length - rows.length;
+  return html`<table>
+      <thead>
+        <tr>
+          <th>state</th>
+          <th>severity</th>
+          <th>rule</th>
+          <th>region</th>
+          <th>key</th>
+          <th>subject</th>
+          <th>since</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${joinHtml(rows)}
+      </tbody>
+    </table>
+    ${more > 0 ? html`<p>and ${String(more)} more</p>` : html``}`;
+}
+
+function receiverTable({ receivers }: StatusView): Html {
+  if (receivers.length === 0) {
+    return html`<p class="bad">There are none: nobody is alerted.</p>`;
+  }
+  const rows = receivers.map(
+    ({ receiver, pending, dead }) =>
+      html`<tr>
+        <td>${receiver}</td>
+        <td class="number">${String(pending)}</td>
+        <td class="number ${dead > 0 ? "bad" : ""}">${String(dead)}</td>
+      </tr> `,
+  );
+  return html`<table>
+    <thead>
+      <tr>
+        <th>receiver</th>
+        <th class="number">pending</th>
+        <th class="number">given up</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${joinHtml(rows)}
+    </tbody>
+  </table>`;
+}
+
+function time(utcMs: number): string {
+  return new Date(utcMs)
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.\d+Z$/, " UTC");
+}
