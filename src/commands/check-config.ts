@@ -1,0 +1,23 @@
+import { configNotes } from "./config-notes.ts";
+import { readConfig } from "./read-config.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Validates a configuration and says what it amounts to. */
+export function checkConfig(options: { readonly config: string }, terminal: Terminal): void {
+  const config = readConfig(options.config, terminal);
+  const { regions, keys, alerts } = config;
+  const targets = keys.reduce((sum, key) => sum + key.regions.length, 0);
+  const amounts = [
+    count(regions.size, "region"),
+    count(keys.length, "key"),
+    count(targets, "target"),
+    count(alerts.rules.length, "rule"),
+    count(alerts.receivers.length, "receiver"),
+  ];
+  terminal.out(`${options.config} is valid: ${amounts.join(", ")}\n`);
+  for (const note of configNotes(config)) terminal.out(`note: ${note}\n`);
+}
+
+function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? "" : "s"}`;
+}

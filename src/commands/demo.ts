@@ -1,0 +1,116 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { formatFaults } from "../config/faults.ts";
+import { parseConfig } from "../config/load-config.ts";
+import type { Config } from "../config/config.ts";
+import { createDaemon } from "../daemon.ts";
+import { systemClock } from "../platform/clock.ts";
+import { createLogger } from "../platform/logger.ts";
+import { createSimulator } from "../simulator/simulator.ts";
+import { createDemoReceiver } from "./demo-receiver.ts";
+import { asListenFault } from "./listen-fault.ts";
+import { simulatedKeys } from "./simulate.ts";
+import { printable } from "./table.ts";
+import type { Terminal } from "./terminal.ts";
+import { untilStopped } from "./until-stopped.ts";
+
+export interface DemoOptions {
+  readonly seed: number;
+  /** In all, spread over the targets. */
+  readonly servers: number;
+  readonly keys: number;
+  /** Left out: the usual port, or a free one when that is taken. */
+  readonly port?: number;
+}
+
+const regions = ["us", "eu"];
+const usualPort = 9740;
+const pollEvery = "5s";
+/** Statuses move this much faster than they usually would, so that there is something to see. */
+const pace = 4;
+
+/** Simulator, daemon and a receiver together, until a signal ends them. Nothing is kept. */
+export async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
+  const stopped = untilStopped();
+  await using opened = new AsyncDisposableStack();
+
+  const folder = await mkdtemp(join(tmpdir(), "sandwatch-demo-"));
+  opened.defer(() => rm(folder, { recursive: true }));
+
+  const keys = simulatedKeys(options.keys);
+  const targets = regions.length * keys.length;
+  const simulator = createSimulator({
+    seed: options.seed,
+    clock: systemClock,
+    regions,
+    keys,
+    servers: Math.ceil(options.servers / targets),
+    pace,
+  });
+  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
+  opened.defer(() => simulator.close());
+
+  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  const receiver = createDemoReceiver(secret, (line) => terminal.out(`>>> ${printable(line)}\n`));
+  const alertsUrl = await receiver.listen();
+  opened.defer(() => receiver.close());
+
+  const config = demoConfig({
+    regions: Object.fromEntries(Array.from(services, ([name, url]) => [name, { base_url: url }])),
+    keys: keys.map(({ name, apiKey }) => ({ name, api_key: apiKey })),
+    poll: { every: pollEvery },
+    store: { path: join(folder, "sandwatch.db") },
+    http: { listen: `127.0.0.1:${options.port ?? (await usualPortIfFree())}` },
+    log: { format: "pretty" },
+    alerts: {
+      receivers: [{ name: "demo", type: "webhook", url: alertsUrl, secret, group_wait: "1s" }],
+    },
+  });
+  const log = createLogger(config.log);
+  const daemon = await createDaemon(config, { log });
+  opened.defer(() => daemon.stop());
+
+  terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
+  const address = await daemon.start().catch((error: unknown) => {
+    throw asListenFault(error, config.http, "--port");
+  });
+  terminal.out(describe(address, services));
+  await stopped;
+  terminal.out("\nstopping\n");
+}
+
+function describe(address: string, services: ReadonlyMap<string, string>): string {
+  const lines = [
+    `  status page       ${address}/`,
+    `  metrics           ${address}/metrics`,
+    `  health            ${address}/-/healthy  ${address}/-/ready`,
+    ...Array.from(services, ([name, url]) => `  service in ${name}     ${url}`),
+    "",
+    `Every target is polled each ${pollEvery}. Changes are logged below; lines with >>> are the`,
+    "alerts, as a webhook receiver got them and verified their signature.",
+    "",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function demoConfig(settings: unknown): Config {
+  const parsed = parseConfig(settings);
+  if (parsed.kind === "ok") return parsed.config;
+  throw new Error(formatFaults("the demo's configuration", parsed.faults));
+}
+
+async function usualPortIfFree(): Promise<number> {
+  const probe = createServer().listen(usualPort, "127.0.0.1");
+  try {
+    await once(probe, "listening");
+    return usualPort;
+  } catch {
+    return 0;
+  } finally {
+    probe.close();
+  }
+}

@@ -1,0 +1,14 @@
+/** 0 well, 1 it failed, 2 wrong use or configuration. */
+export const exitCodes = { ok: 0, failed: 1, wrongUse: 2 } as const;
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Ends a command with a line for a person and a code for a script; not a fault of the program. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}

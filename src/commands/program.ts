@@ -1,0 +1,141 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { checkConfig } from "./check-config.ts";
+import { demo } from "./demo.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { poll } from "./poll.ts";
+import { run } from "./run.ts";
+import { simulate } from "./simulate.ts";
+import type { Terminal } from "./terminal.ts";
+import { testReceiver } from "./test-receiver.ts";
+import { version } from "../platform/version.ts";
+import { StoreError } from "../store/database.ts";
+
+const firstSteps = `
+To see it at work, with nothing to configure:
+  sandwatch demo
+
+To watch a real service, write a configuration and:
+  sandwatch check-config --config sandwatch.yaml
+  sandwatch poll --config sandwatch.yaml
+  sandwatch run --config sandwatch.yaml
+
+Exit codes: 0 well, 1 it failed, 2 wrong use or configuration.`;
+
+/** Runs the command that the arguments name, and gives the exit code. Never rejects. */
+export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    await createProgram(terminal).parseAsync(args, { from: "user" });
+    return exitCodes.ok;
+  } catch (error) {
+    return exitCodeOf(error, terminal);
+  }
+}
+
+function createProgram(terminal: Terminal): Command {
+  const program = new Command("sandwatch")
+    .description("Watches the sandboxes of a service: metrics, a log of changes, and alerts.")
+    .version(version)
+    .showHelpAfterError("(add --help for what there is)")
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .addHelpText("after", firstSteps);
+
+  program
+    .command("demo")
+    .description("simulator, daemon and a webhook receiver together, to see what it does")
+    .addOption(seedOption())
+    .option("--servers <n>", "servers in all", atLeast(1), 60)
+    .option("--keys <n>", "API keys", atLeast(1), 2)
+    .option("--port <port>", "where to serve metrics (default: 9740, or a free one)", readPort)
+    .action((options) => demo(options, terminal));
+
+  program
+    .command("run")
+    .description("the daemon: poll, expose, log and alert until it is stopped")
+    .addOption(configOption())
+    .action((options) => run(options, terminal));
+
+  program
+    .command("check-config")
+    .description("validate a configuration, show every fault, and exit")
+    .addOption(configOption())
+    .action((options) => checkConfig(options, terminal));
+
+  program
+    .command("poll")
+    .description("poll every target once and print what was seen; keeps nothing, alerts nobody")
+    .addOption(configOption())
+    .option("--json", "for programs")
+    .action((options) => poll(options, terminal));
+
+  program
+    .command("test-receiver")
+    .description("send a test message to a configured receiver")
+    .argument("<name>", "the receiver's name in the configuration")
+    .addOption(configOption())
+    .action((name, options) => testReceiver(name, options, terminal));
+
+  program
+    .command("simulate")
+    .description("the simulated service alone, to point a configuration at")
+    .option("--regions <names>", "comma-separated", readNames, ["us", "eu"])
+    .option("--keys <n>", "API keys", atLeast(1), 2)
+    .option("--servers <n>", "servers in each listing", atLeast(0), 60)
+    .addOption(seedOption())
+    .option("--pace <factor>", "how many times faster statuses move; 0: never", readPace, 1)
+    .option("--faults <file>", "YAML or JSON: what is to go wrong, and when")
+    .option("--port <port>", "where to serve; 0 takes a free one", readPort, 9750)
+    .action((options) => simulate(options, terminal));
+  return program;
+}
+
+function configOption(): Option {
+  return new Option("-c, --config <file>", "the configuration, in YAML").makeOptionMandatory();
+}
+
+function seedOption(): Option {
+  return new Option("--seed <n>", "equal seeds give equal worlds").argParser(atLeast(0)).default(1);
+}
+
+function atLeast(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
+    throw new InvalidArgumentError(`It must be a whole number of at least ${least}.`);
+  };
+}
+
+function readPort(text: string): number {
+  const port = atLeast(0)(text);
+  if (port <= 65_535) return port;
+  throw new InvalidArgumentError("A port is at most 65535.");
+}
+
+function readPace(text: string): number {
+  const pace = Number(text);
+  if (text.trim() !== "" && pace >= 0 && pace <= 1_000) return pace;
+  throw new InvalidArgumentError("It must be a number from 0 to 1000.");
+}
+
+function readNames(text: string): readonly string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.every((name) => /^[A-Za-z0-9_.-]+$/.test(name))) return [...new Set(names)];
+  throw new InvalidArgumentError("Names are letters, digits, _ . - and separated by commas.");
+}
+
+function exitCodeOf(error: unknown, terminal: Terminal): number {
+  if (error instanceof CommanderError) {
+    return error.exitCode === 0 ? exitCodes.ok : exitCodes.wrongUse;
+  }
+  if (error instanceof CommandError) {
+    terminal.err(`${error.message.trimEnd()}\n`);
+    return error.exitCode;
+  }
+  const text = error instanceof StoreError ? error.message : describeBug(error);
+  terminal.err(`${text}\n`);
+  return exitCodes.failed;
+}
+
+function describeBug(error: unknown): string {
+  return `sandwatch failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}

@@ -1,0 +1,240 @@
+import { randomUUID } from "node:crypto";
+import type { Config } from "./config/config.ts";
+import type { JudgeOptions } from "./core/judge.ts";
+import type { Target } from "./core/model.ts";
+import { createDeliveryLoop } from "./delivery/loop.ts";
+import { deliveryFailureReasons } from "./delivery/receiver.ts";
+import { createWebhookReceiver } from "./delivery/receivers/webhook.ts";
+import { createMetrics } from "./metrics/metrics.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import { systemClock } from "./platform/clock.ts";
+import type { Clock } from "./platform/clock.ts";
+import { createLogger } from "./platform/logger.ts";
+import type { Logger } from "./platform/logger.ts";
+import type { Random } from "./platform/random.ts";
+import { revision, userAgent, version } from "./platform/version.ts";
+import { createCallListing } from "./polling/call-listing.ts";
+import { createKeyLimits } from "./polling/key-limits.ts";
+import { createPolling } from "./polling/polling.ts";
+import type { PollingObserver } from "./polling/polling.ts";
+import { createPollingLog, logIncidents } from "./polling/polling-log.ts";
+import { restoreTargets } from "./polling/restore-targets.ts";
+import { createScheduler } from "./polling/scheduler.ts";
+import { createTicker } from "./polling/ticker.ts";
+import type { WatchedTarget } from "./polling/watched-target.ts";
+import { createServiceClient } from "./service/client.ts";
+import { operations } from "./service/operation.ts";
+import { openStore } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
+import { createWebServer } from "./web/server.ts";
+import type { Readiness } from "./web/server.ts";
+import { viewStatus } from "./web/status-view.ts";
+
+/** What the world gives, handed in: with these replaced, one seed replays the whole daemon. */
+export interface DaemonOverrides {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly newIncidentId?: () => string;
+  readonly log?: Logger;
+  /** @throws {StoreError} */
+  readonly openStore?: (path: string) => Store;
+}
+
+export interface Daemon {
+  readonly targets: readonly WatchedTarget[];
+  /** Serves from now on, without polling. Gives the address to open. */
+  serve(): Promise<string>;
+  /** Serves, polls and delivers from now on. Gives the address to open. */
+  start(): Promise<string>;
+  /** Polls every target once and delivers what is due, outside any schedule. */
+  runOnce(): Promise<void>;
+  /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
+  stop(): Promise<void>;
+}
+
+const deliveryGraceMs = 5_000;
+
+/**
+ * Builds the daemon, in one straight line: what is opened registers on the next line how it is
+ * closed, and closing runs backwards.
+ *
+ * @throws {StoreError} when the store cannot be used
+ */
+export async function createDaemon(
+  config: Config,
+  overrides: DaemonOverrides = {},
+): Promise<Daemon> {
+  const { clock = systemClock, random = Math.random, newIncidentId = randomUUID } = overrides;
+  const log = overrides.log ?? createLogger(config.log);
+  await using opening = new AsyncDisposableStack();
+
+  const store = (overrides.openStore ?? openStore)(config.store.path);
+  opening.defer(() => store.close());
+
+  const ticker = createTicker(config.poll.schedule, {
+    clock,
+    onLateTick: () =>
+      log.warn({ event: "clock.late" }, "the schedule fell silent; polling goes on without it"),
+  });
+
+  const receiverConfigs = new Map(config.alerts.receivers.map((each) => [each.name, each]));
+  const judge: JudgeOptions = {
+    rules: config.alerts.rules,
+    goneAfter: config.poll.goneAfter,
+    newIncidentId,
+    tells: (receiver, type) => {
+      const known = receiverConfigs.get(receiver);
+      return known !== undefined && (type !== "incident.resolved" || known.sendResolved);
+    },
+  };
+  const targets = await restoreTargets(store, configuredTargets(config), {
+    judge,
+    staleAfter: config.poll.staleAfter,
+    restoredForMs: config.poll.staleAfter * ticker.intervalMs,
+    nowUtcMs: clock.now().utcMs,
+    onRetired: (target, outcome) => logIncidents(log, target, outcome),
+  });
+
+  const metrics = createMetrics({
+    targets,
+    regions: config.regions.keys(),
+    operations,
+    rules: config.alerts.rules,
+    receivers: [...receiverConfigs.keys()],
+    deliveryFailureReasons,
+    build: { version, revision },
+    perServer: config.metrics.perServer,
+    readOutbox: () => store.outbox.figures(),
+  });
+
+  const service = createServiceClient({
+    regions: config.regions,
+    timeoutMs: config.poll.timeoutMs,
+    maxBodyBytes: config.poll.maxBodyBytes,
+    userAgent,
+    clock,
+    onRequest: (request) => metrics.service.requested(request),
+  });
+  opening.defer(() => service.close());
+
+  const receivers = config.alerts.receivers.map((receiverConfig) => {
+    const receiver = createWebhookReceiver(receiverConfig, { clock, userAgent });
+    opening.defer(() => receiver.close());
+    return { ...receiverConfig, receiver };
+  });
+  const delivery = createDeliveryLoop({
+    outbox: store.outbox,
+    receivers,
+    clock,
+    random,
+    log,
+    observe: metrics.delivery,
+  });
+  opening.defer(() => delivery.stop({ graceMs: deliveryGraceMs }));
+
+  const limits = createKeyLimits(clock, config.poll.rateLimit);
+  const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
+  const polling = createPolling({
+    targets: targets.flatMap((watched) => {
+      const apiKey = apiKeys.get(watched.target.key);
+      return apiKey ? [{ watched, apiKey }] : [];
+    }),
+    callListing: createCallListing({ service, limits, clock, random }),
+    commit: (targetId, verdict) => store.commitPoll(targetId, verdict),
+    judge,
+    clock,
+    onOutbox: () => delivery.wake(),
+    observer: observePolling(metrics, log),
+  });
+  const scheduler = createScheduler({
+    targets: targets.map(({ target }) => target),
+    ticker,
+    clock,
+    poll: (target, deadlineMs) => polling.poll(target, deadlineMs),
+  });
+  opening.defer(() => {
+    polling.abort();
+    return scheduler.stop();
+  });
+
+  const web = createWebServer({
+    metrics,
+    readiness: () => checkReadiness(store, targets),
+    status: async () =>
+      viewStatus({
+        version,
+        nowMs: clock.now().utcMs,
+        targets,
+        receivers: [...receiverConfigs.keys()],
+        waiting: await store.outbox.figures(),
+      }),
+    onError: (error) => log.error({ event: "http.failed", err: error }, "a request failed"),
+  });
+  opening.defer(() => web.close());
+
+  const serve = (): Promise<string> => web.listen(config.http);
+  const closing = opening.move();
+  return {
+    targets,
+    serve,
+    async start() {
+      const address = await serve();
+      delivery.start();
+      scheduler.start();
+      return address;
+    },
+    async runOnce() {
+      const deadlineMs = clock.now().monotonicMs + ticker.intervalMs;
+      await Promise.all(targets.map(({ target }) => polling.poll(target, deadlineMs)));
+      await delivery.runOnce();
+    },
+    stop: () => closing.disposeAsync(),
+  };
+}
+
+function configuredTargets({ keys }: Config): readonly Target[] {
+  return keys.flatMap(({ name, regions }) => regions.map((region) => ({ region, key: name })));
+}
+
+/** Each of what polling does, counted and logged. */
+function observePolling(metrics: Metrics, log: Logger): PollingObserver {
+  const lines = createPollingLog(log);
+  return {
+    ...lines,
+    turnFailed(target, error) {
+      metrics.targets.turnFailed();
+      lines.turnFailed(target, error);
+    },
+    polled(target, failure, durationMs) {
+      metrics.targets.polled(target, failure?.reason ?? null, durationMs);
+      lines.polled(target, failure, durationMs);
+    },
+    deviated({ region }, deviations) {
+      for (const { field, count } of deviations) {
+        metrics.service.deviated(region, "list_sandboxes", field, count);
+      }
+    },
+    committed(watched, verdict, durationMs) {
+      metrics.targets.committed(durationMs);
+      metrics.sandboxes.committed(watched, verdict);
+      lines.committed(watched, verdict, durationMs);
+    },
+  };
+}
+
+async function checkReadiness(store: Store, targets: readonly WatchedTarget[]): Promise<Readiness> {
+  try {
+    await store.check();
+  } catch {
+    return { ready: false, reason: "the store does not answer" };
+  }
+  const waiting = targets.filter(({ polled }) => !polled).length;
+  if (waiting > 0) {
+    const reason = `the first poll of ${waiting} of ${targets.length} targets has not ended`;
+    return { ready: false, reason };
+  }
+  const lost = targets.filter(({ lostTurns }) => lostTurns > 0).length;
+  return lost === 0
+    ? { ready: true }
+    : { ready: false, reason: `the store did not take the last poll of ${lost} targets` };
+}

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { configNotes } from "../../src/commands/config-notes.ts";
+import { testConfig } from "../support/test-config.ts";
+
+function notesOn(poll: object, receivers: readonly object[] = []): readonly string[] {
+  const base_url = "https://sandboxes.example";
+  return configNotes(
+    testConfig({
+      regions: { us: { base_url }, eu: { base_url }, ap: { base_url } },
+      keys: [
+        { name: "research", api_key: "a" },
+        { name: "training", api_key: "b", regions: ["us"] },
+      ],
+      poll,
+      alerts: { receivers },
+    }),
+  );
+}
+
+const oncall = { name: "oncall", type: "webhook", url: "https://oncall.example/hook" };
+
+it.each([
+  { every: "30s" },
+  { schedule: "*/2 * * * * *" },
+  { every: "3s", rate_limit: { requests: 1, per: "1s" } },
+])("there is nothing to say of a limit that suffices: %j", (poll) => {
+  expect(notesOn(poll, [oncall])).toEqual([]);
+});
+
+it.each([
+  [{ every: "1s" }, "2 requests per 1s", "3 polls every 1s"],
+  [{ schedule: "* * * * * *" }, "2 requests per 1s", "3 polls every 1s"],
+  [
+    { every: "3s", rate_limit: { requests: 1, per: "1500ms" } },
+    "1 requests per 1s500ms",
+    "3 polls every 3s",
+  ],
+])("a key that has more polls than its limit allows is noted: %j", (poll, allowed, wanted) => {
+  expect(notesOn(poll, [oncall])).toEqual([
+    `key research would need ${wanted}, but poll.rate_limit allows ${allowed}: some polls will fail`,
+  ]);
+});
+
+it("that nobody would be alerted is noted", () => {
+  expect(notesOn({ every: "30s" })).toEqual(["there are no receivers, so nobody will be alerted"]);
+});

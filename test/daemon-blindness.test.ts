@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { events, sumOf, told } from "./support/heard.ts";
+import { watchWorld } from "./support/watched-world.ts";
+
+describe("the daemon that does not see everything", () => {
+  it("takes a partial listing as proof of nothing that it lacks", async () => {
+    const world = await watchWorld({ servers: 12 });
+    world.show(0, "error");
+    await world.poll();
+    world.fail({ kind: "partial", share: 1 });
+    await world.poll(4);
+
+    expect(told(world)).toEqual(["server-error firing"]);
+    expect(events(world).slice(12)).not.toContain("server.changed");
+  });
+
+  it("freezes the servers' incidents while blind, and tells of the blindness itself", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    await world.poll();
+    world.fail({ kind: "status", status: 500 });
+    world.show(0, "idle");
+    world.show(1, "error");
+    await world.poll(4);
+    expect(told(world)).toEqual(["server-error firing", "target-blind firing"]);
+
+    world.fail();
+    await world.poll();
+    expect(told(world).slice(2).toSorted()).toEqual([
+      "server-error firing",
+      "server-error resolved",
+      "target-blind resolved",
+    ]);
+    expect(events(world).filter((event) => event?.startsWith("target."))).toEqual([
+      "target.lost",
+      "target.returned",
+    ]);
+  });
+
+  it("keeps what was last seen for a while when blind, and then shows nothing", async () => {
+    const world = await watchWorld({ servers: 1 });
+    await world.poll();
+    world.fail({ kind: "status", status: 503 });
+    await world.poll(2);
+    const early = await world.metrics();
+    expect(early).toContain('sandwatch_target_up{region="us",key="research"} 0');
+    expect(early).toMatch(/sandbox_server_status\{[^}]*status="idle"\} 1/);
+
+    await world.poll();
+    const late = await world.metrics();
+    expect(late).not.toContain("sandbox_server_status{");
+    expect(late).not.toContain("sandbox_servers{");
+    expect(late).toContain(
+      'sandwatch_poll_failures_total{region="us",key="research",reason="server_error"} 3',
+    );
+  });
+
+  it("books the time between complete polls to the statuses, and the rest as unobserved", async () => {
+    const world = await watchWorld({ servers: 4 });
+    await world.poll();
+    world.show(0, "occupied");
+    await world.poll(3);
+    world.fail({ kind: "status", status: 500 });
+    await world.poll();
+    world.fail();
+    await world.poll(2);
+
+    const text = await world.metrics();
+    const seconds = sumOf(text, "sandbox_server_status_seconds_total");
+    const unobserved = sumOf(text, "sandbox_unobserved_seconds_total");
+    // Seven polls span thirty seconds, of which ten lie around the failed one.
+    expect(seconds).toBe(4 * 20);
+    expect(unobserved).toBe(10);
+    expect(sumOf(text, "sandbox_server_status_seconds_total", 'status="occupied"')).toBe(15);
+  });
+
+  it("does not claim to see while the store keeps nothing, and tells all once it does again", async () => {
+    let isFull = false;
+    const world = await watchWorld({
+      servers: 1,
+      wrapStore: (store) => ({
+        ...store,
+        commitPoll: (targetId, verdict) =>
+          isFull
+            ? Promise.reject(new Error("database or disk is full"))
+            : store.commitPoll(targetId, verdict),
+      }),
+    });
+    await world.poll(2);
+    isFull = true;
+    world.show(0, "error");
+    await world.poll(3);
+    const full = await world.metrics();
+    expect(full).toContain('sandwatch_target_up{region="us",key="research"} 0');
+    expect(full).toContain("sandwatch_store_commit_failures_total 3");
+    expect(full).not.toContain("sandbox_server_status{");
+    const ready = await fetch(`${await world.address()}/-/ready`);
+    expect([ready.status, await ready.text()]).toEqual([
+      503,
+      "not ready: the store did not take the last poll of 1 targets\n",
+    ]);
+    expect(told(world)).toEqual([]);
+
+    isFull = false;
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing"]);
+    const after = await world.metrics();
+    expect(sumOf(after, "sandbox_unobserved_seconds_total")).toBe(20);
+    expect(sumOf(after, "sandbox_server_status_seconds_total")).toBe(5);
+    expect(sumOf(after, "sandbox_server_status_duration_seconds_count")).toBe(0);
+  });
+
+  it("says after a restart again that it is blind, and that the key is refused", async () => {
+    const world = await watchWorld();
+    world.fail({ kind: "status", status: 403 });
+    await world.poll(2);
+    await world.restart();
+    await world.poll(2);
+
+    const said = events(world).filter((event) => event?.startsWith("target."));
+    const once = ["target.refused", "target.lost"];
+    expect(said).toEqual([...once, ...once]);
+  });
+});

@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface SandwatchProcess {
+  /** Resolves with the first line of standard output that holds the text, past ones included. */
+  line(part: string): Promise<string>;
+  send(signal: NodeJS.Signals): void;
+  readonly ended: Promise<Ended>;
+}
+
+/** So that the many short runs need not compile the same code each time. */
+export const compileCache = join(tmpdir(), "sandwatch-compile-cache");
+
+const program = join(import.meta.dirname, "../../src/cli.ts");
+
+/** The program as a user runs it: a process of its own. */
+export function startSandwatch(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  /** A file to write standard output to, instead of being read here. */
+  outputFd?: number,
+): SandwatchProcess {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache, ...environment },
+    stdio: ["ignore", outputFd ?? "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  const waiting: { readonly part: string; readonly resolve: (line: string) => void }[] = [];
+  if (child.stdout) {
+    createInterface(child.stdout).on("line", (line) => {
+      lines.push(line);
+      for (const { part, resolve } of waiting) if (line.includes(part)) resolve(line);
+    });
+  }
+  let err = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
+  const end = async (): Promise<Ended> => {
+    const [code, signal] = await once(child, "close");
+    return { code, signal, out: lines.map((line) => `${line}\n`).join(""), err };
+  };
+  return {
+    line: (part) =>
+      new Promise((resolve) => {
+        const past = lines.find((line) => line.includes(part));
+        if (past === undefined) waiting.push({ part, resolve });
+        else resolve(past);
+      }),
+    send: (signal) => void child.kill(signal),
+    ended: end(),
+  };
+}
+
+export function runSandwatch(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  return startSandwatch(args, environment).ended;
+}

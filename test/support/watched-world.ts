@@ -1,0 +1,155 @@
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { onTestFinished } from "vitest";
+import type { Config } from "../../src/config/config.ts";
+import { createDaemon } from "../../src/daemon.ts";
+import type { Daemon } from "../../src/daemon.ts";
+import type { Target } from "../../src/core/model.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Fault } from "../../src/simulator/faults.ts";
+import { openStore } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { createFakeClock } from "./fake-clock.ts";
+import type { FakeClock } from "./fake-clock.ts";
+import { tempFolder } from "./temp-folder.ts";
+import { testConfig } from "./test-config.ts";
+import { startWebhookPeer, webhookSecret } from "./webhook-peer.ts";
+import type { Alert, WebhookPeer } from "./webhook-peer.ts";
+
+/** The key of the simulated service: wherever it shows up, a secret leaked. */
+export const apiKey = "simulated-T0PSECRET";
+
+export interface LogLine {
+  readonly event?: string;
+  readonly [field: string]: unknown;
+}
+
+/** The whole daemon between a simulated service and a real receiver, on a clock of the test's. */
+export interface WatchedWorld {
+  readonly clock: FakeClock;
+  readonly target: Target;
+  readonly peer: WebhookPeer;
+  readonly alerts: readonly Alert[];
+  readonly log: readonly LogLine[];
+  readonly config: Config;
+  /** The ids of the target's servers, in the listing's order. */
+  readonly serverIds: readonly string[];
+  daemon(): Daemon;
+  /** From now on the server shows this status; `absent` is not listed. */
+  show(server: number, status: string): void;
+  fail(...faults: Fault[]): void;
+  /** Lets five seconds pass, polls every target once and delivers what is due. */
+  poll(times?: number): Promise<void>;
+  /** Stops and starts again on the same store, with some settings changed if so wished. */
+  restart(changed?: { readonly alerts?: object }): Promise<void>;
+  /** Where the daemon serves, started to serve if it did not yet. */
+  address(): Promise<string>;
+  /** Scrapes, over HTTP. */
+  metrics(): Promise<string>;
+}
+
+export interface WorldOptions {
+  readonly servers?: number;
+  readonly alerts?: object;
+  readonly metrics?: object;
+  /** Puts something between the daemon and its store. */
+  readonly wrapStore?: (store: Store) => Store;
+}
+
+export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWorld> {
+  const clock = createFakeClock();
+  const target: Target = { region: "us", key: "research" };
+  const simulator = createSimulator({
+    seed: 3,
+    clock,
+    regions: ["us"],
+    keys: [{ name: "research", apiKey }],
+    servers: options.servers ?? 3,
+    pace: 0,
+  });
+  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => simulator.close());
+  const serverIds = Array.from(
+    simulator.truth(target, clock.now().utcMs),
+    ({ serverId }) => serverId,
+  );
+  const show = (server: number, status: string): void => {
+    simulator.pin(target, serverIds[server] ?? "", status);
+  };
+  for (const index of serverIds.keys()) show(index, "idle");
+
+  const peer = await startWebhookPeer();
+  const settings = {
+    regions: { us: { base_url: services.get("us") } },
+    keys: [{ name: "research", api_key: apiKey }],
+    poll: { every: "5s" },
+    store: { path: join(tempFolder(), "sandwatch.db") },
+    http: { listen: "127.0.0.1:0" },
+    metrics: options.metrics ?? {},
+    alerts: {
+      receivers: [
+        { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret, group_wait: "0s" },
+      ],
+      ...options.alerts,
+    },
+  };
+  let config = testConfig(settings);
+
+  const lines: LogLine[] = [];
+  const open = (): Promise<Daemon> =>
+    createDaemon(config, {
+      clock,
+      random: seededRandom(5),
+      log: createLogger({ level: "info", format: "json" }, collect(lines)),
+      openStore: (path) => options.wrapStore?.(openStore(path)) ?? openStore(path),
+    });
+  let daemon = await open();
+  let address: string | undefined;
+  onTestFinished(() => daemon.stop());
+
+  const serve = async (): Promise<string> => (address ??= await daemon.serve());
+
+  return {
+    clock,
+    target,
+    peer,
+    alerts: peer.alerts,
+    log: lines,
+    get config() {
+      return config;
+    },
+    serverIds,
+    daemon: () => daemon,
+    show,
+    fail: (...faults) => simulator.setFaults(faults),
+    async poll(times = 1) {
+      for (let time = 0; time < times; time += 1) {
+        clock.advance(5_000);
+        await daemon.runOnce();
+      }
+    },
+    async restart(changed = {}) {
+      await daemon.stop();
+      config = testConfig({ ...settings, alerts: { ...settings.alerts, ...changed.alerts } });
+      address = undefined;
+      daemon = await open();
+    },
+    address: serve,
+    async metrics() {
+      const response = await fetch(`${await serve()}/metrics`);
+      return response.text();
+    },
+  };
+}
+
+function collect(lines: LogLine[]): Writable {
+  return new Writable({
+    write(chunk, _, done) {
+      const line: LogLine = JSON.parse(String(chunk));
+      lines.push(line);
+      done();
+    },
+  });
+}

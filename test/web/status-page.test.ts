@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { renderStatusPage } from "../../src/web/status-page.ts";
+import type { IncidentView, StatusView, TargetView } from "../../src/web/status-page.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import { emptyStatus } from "./support/status-view.ts";
+
+/** The page without the white space between its tags. */
+function render(view: StatusView): string {
+  return renderStatusPage(view).replaceAll(/>\s+</g, "><");
+}
+
+const seen: TargetView = {
+  region: "us",
+  key: "research",
+  sight: "seen",
+  reason: null,
+  lastSuccessAtMs: Date.UTC(2026, 10, 20, 9, 29, 30),
+  servers: { idle: 7, occupied: 5, error: 0, unknown: 0 },
+};
+
+const firing: IncidentView = {
+  rule: "server-error",
+  severity: "critical",
+  state: "firing",
+  region: "us",
+  key: "research",
+  subject: "github (8f14e45f)",
+  startedAtMs: Date.UTC(2026, 10, 20, 9, 0),
+};
+
+describe("the status page", () => {
+  it("shows each target with its sight, when it was last seen and its servers by status", () => {
+    const page = render({ ...emptyStatus, targets: [seen] });
+    expect(page).toContain("<td>us</td><td>research</td>");
+    expect(page).toContain('<td class="good">seen</td>');
+    expect(page).toContain("2026-11-20 09:29:30 UTC");
+    expect(page).toMatch(/>7<\/td>.*>5<\/td>.*>0<\/td>.*>0<\/td>/s);
+  });
+
+  it("says why a target is blind, and shows no old counts as the present", () => {
+    const blind: TargetView = { ...seen, sight: "blind", reason: "timeout", servers: null };
+    const page = render({ ...emptyStatus, targets: [blind] });
+    expect(page).toContain('<td class="bad">blind: timeout</td>');
+    expect(page).not.toContain(">7</td>");
+  });
+
+  it("tells troubles in the title, for whoever has it in a tab", () => {
+    const page = render({
+      ...emptyStatus,
+      targets: [{ ...seen, sight: "blind" }],
+      incidents: [firing, { ...firing, state: "pending" }],
+    });
+    expect(page).toContain("<title>1 firing · 1 blind · sandwatch</title>");
+  });
+
+  it("names two hundred incidents and counts the rest", () => {
+    const incidents = Array.from({ length: 203 }, () => firing);
+    const page = render({ ...emptyStatus, incidents });
+    expect(page.split("<td>server-error</td>")).toHaveLength(201);
+    expect(page).toContain("and 3 more");
+  });
+
+  it("says that nobody is alerted when there is no receiver", () => {
+    expect(render(emptyStatus)).toContain("nobody is alerted");
+  });
+
+  it("shows what comes from outside as text, never as markup", () => {
+    const subject = `<script>alert("1")</script> & 'co'`;
+    const page = render({ ...emptyStatus, incidents: [{ ...firing, subject }] });
+    expect(page).not.toContain("<script>");
+    expect(page).toContain("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;co&#39;");
+  });
+
+  it("is served at / with the daemon's own state, and needs nothing from elsewhere", async () => {
+    const world = await watchWorld({ servers: 3 });
+    world.show(0, "error");
+    await world.poll();
+    world.fail({ kind: "status", status: 500 });
+    await world.poll();
+    const address = await world.daemon().serve();
+    const response = await fetch(`${address}/`);
+    const page = await response.text();
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toBe(
+      "default-src 'none'; style-src 'self'",
+    );
+    expect(page).toContain("blind: server_error");
+    expect(page).toContain("<td>server-error</td>");
+    expect(page).toContain("<td>oncall</td>");
+    const style = await fetch(`${address}/status-page.css`);
+    expect(style.headers.get("content-type")).toContain("text/css");
+  });
+});
