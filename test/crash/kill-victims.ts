@@ -1,0 +1,131 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Target } from "../../src/core/model.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { compileCache } from "../support/sandwatch-process.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
+import type { Alert } from "../support/webhook-peer.ts";
+import type { Order, VictimSettings } from "./messages.ts";
+
+export interface Killings {
+  /** What the receiver got from all the victims, in order. */
+  readonly alerts: readonly Alert[];
+  readonly refused: readonly string[];
+  /** How often the server went into error. */
+  readonly episodes: number;
+  /** At how many different statements a victim was killed while it told of an error. */
+  readonly killedAtStatements: number;
+}
+
+const target: Target = { region: "us", key: "research" };
+
+/**
+ * Lets a server go into error and out of it again and again. Each time the daemon is killed one
+ * statement later in what it does about it, and another one takes over on the same store, until a
+ * victim gets through both ways without having reached the statement. The last one is left in peace.
+ */
+export async function killVictims(
+  signal: AbortSignal,
+  options: {
+    readonly outboxOutside?: boolean;
+    readonly firstStatement?: number;
+    readonly mostVictims?: number;
+  } = {},
+): Promise<Killings> {
+  const simulator = createSimulator({
+    seed: 3,
+    clock: systemClock,
+    regions: ["us"],
+    keys: [{ name: "research", apiKey: "simulated-research" }],
+    servers: 2,
+    pace: 0,
+    rateLimit: null,
+  });
+  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => simulator.close());
+  const peer = await startWebhookPeer();
+  const serverIds = Array.from(simulator.truth(target, 0), ({ serverId }) => serverId);
+  for (const serverId of serverIds) simulator.pin(target, serverId, "idle");
+  const show = (status: string): void => simulator.pin(target, serverIds[0] ?? "", status);
+
+  const settings: VictimSettings = {
+    settings: {
+      regions: { us: { base_url: services.get("us") } },
+      keys: [{ name: "research", api_key: "simulated-research" }],
+      poll: { rate_limit: { requests: 1_000, per: "1s" } },
+      store: { path: join(tempFolder(), "sandwatch.db") },
+      alerts: {
+        receivers: [
+          {
+            name: "oncall",
+            type: "webhook",
+            url: peer.url,
+            secret: webhookSecret,
+            group_wait: "0s",
+          },
+        ],
+      },
+    },
+    outboxOutside: options.outboxOutside ?? false,
+  };
+
+  let episodes = 0;
+  let statement = options.firstStatement ?? 1;
+  let survivedError = false;
+  let next = spawnVictim(settings);
+  for (let victims = 0; victims < (options.mostVictims ?? 500); victims += 1) {
+    const victim = next;
+    // The one after it is loaded meanwhile; it opens the store only when it is told to.
+    next = spawnVictim(settings);
+    signal.throwIfAborted();
+    await victim.open();
+    const toError = victims % 2 === 0;
+    if (toError) episodes += 1;
+    show(toError ? "error" : "idle");
+    const survived = await victim.killAt(statement);
+    if (survived && !toError && survivedError) break;
+    survivedError = toError && survived;
+    if (!toError) statement += 1;
+  }
+  await next.open();
+  show("idle");
+  await next.killAt(Number.MAX_SAFE_INTEGER);
+  return { alerts: peer.alerts, refused: peer.refused, episodes, killedAtStatements: statement };
+}
+
+interface Victim {
+  /** Lets it start on the store; resolves when it has caught up with the world as it is. */
+  open(): Promise<void>;
+  /** Lets it look again; tells whether it got through. It is dead afterwards in any case. */
+  killAt(statement: number): Promise<boolean>;
+}
+
+function spawnVictim(settings: VictimSettings): Victim {
+  const child = fork(join(import.meta.dirname, "victim.ts"), [JSON.stringify(settings)], {
+    execArgv: [],
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const exited = once(child, "exit");
+  return {
+    async open() {
+      child.send("open");
+      const first = await Promise.race([once(child, "message"), exited]);
+      if (first[0] !== "done") throw new Error(`a victim died early: ${String(first)}`);
+    },
+    async killAt(killAtStatement) {
+      const order: Order = { killAtStatement };
+      const next = Promise.race([once(child, "message"), exited]);
+      child.send(order);
+      const survived = (await next)[0] === "done";
+      child.kill("SIGKILL");
+      await exited;
+      return survived;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { StatementSync } from "node:sqlite";
+import { createDaemon } from "../../src/daemon.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { openStore } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { testConfig } from "../support/test-config.ts";
+import { orderSchema, victimSettingsSchema } from "./messages.ts";
+
+/**
+ * A daemon that is killed just before a statement of its store, as by the kernel: the signal can
+ * not be caught, and nothing is flushed or rolled back.
+ */
+let statementsLeft = Number.POSITIVE_INFINITY;
+for (const method of ["run", "all"] as const) {
+  const original = StatementSync.prototype[method];
+  Object.defineProperty(StatementSync.prototype, method, {
+    value: function countedDown(...parameters: unknown[]) {
+      countDown();
+      return Reflect.apply(original, this, parameters);
+    },
+  });
+}
+
+function countDown(): void {
+  statementsLeft -= 1;
+  if (statementsLeft <= 0) process.kill(process.pid, "SIGKILL");
+}
+
+const { settings, outboxOutside } = victimSettingsSchema.parse(
+  JSON.parse(process.argv[2] ?? "null"),
+);
+await once(process, "message");
+const daemon = await createDaemon(testConfig(settings), {
+  log: createLogger({ level: "silent", format: "json" }),
+  openStore: (path) => (outboxOutside ? withOutboxOutside(openStore(path)) : openStore(path)),
+});
+for (;;) {
+  await daemon.runOnce();
+  process.send?.("done");
+  const [order]: unknown[] = await once(process, "message");
+  statementsLeft = orderSchema.parse(order).killAtStatement;
+}
+
+function withOutboxOutside(store: Store): Store {
+  return {
+    ...store,
+    async commitPoll(targetId, verdict) {
+      const { incidents } = verdict;
+      await store.commitPoll(targetId, { ...verdict, incidents: { ...incidents, outbox: [] } });
+      const { outbox } = incidents;
+      await store.commitIncidents(targetId, { written: [], dropped: [], steps: [], outbox });
+    },
+  };
+}
