@@ -1,0 +1,41 @@
+# docker run --read-only --mount type=volume,source=sandwatch,target=/data \
+#   --mount type=bind,source="$PWD/sandwatch.yaml",target=/etc/sandwatch/sandwatch.yaml,readonly \
+#   --env RESEARCH_API_KEY --publish 9740:9740 sandwatch
+#
+# In a container `http.listen` must be 0.0.0.0:9740 (or :9740), or nothing outside it gets an answer.
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The one package with an install script brings a Node.js, which this image has.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM node:24-slim
+# The commit, for the metric sandwatch_build_info: --build-arg REVISION="$(git rev-parse HEAD)"
+ARG REVISION=unknown
+ENV NODE_ENV=production
+ENV SANDWATCH_REVISION=$REVISION
+# Where SQLite sorts what does not fit into memory; the rest of the file system may be read-only.
+ENV SQLITE_TMPDIR=/data
+RUN mkdir /data && chown node:node /data
+COPY --from=dependencies /app/node_modules /app/node_modules
+COPY --from=build /app/dist /app/dist
+COPY package.json LICENSE /app/
+# From here the default `store.path`, data/sandwatch.db, is /data/sandwatch.db.
+WORKDIR /
+VOLUME /data
+USER 1000:1000
+EXPOSE 9740
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:9740/-/healthy').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/cli.js"]
+CMD ["run", "--config", "/etc/sandwatch/sandwatch.yaml"]
