@@ -4,6 +4,7 @@ import {
   type OutboxItem,
   type StoredOutboxItem,
 } from "./notification.ts";
+import { draftMessages, subjectKey } from "./message-drafts.ts";
 import { summarize } from "./notification-summary.ts";
 
 /** How one receiver wants its messages. */
@@ -51,42 +52,14 @@ export function composeMessages(
   const groups = groupItems(items, settings);
   const { due, waiting } = splitByDue(groups, settings, nowMs);
   return {
-    messages: draftMessages(due).map((told) => composeMessage(told, settings, nowMs)),
+    messages: draftMessages(due.map((group) => group.items)).map((told) =>
+      composeMessage(told, settings, nowMs),
+    ),
     nextDueAtMs: waiting.reduce<number | null>(
       (next, group) => Math.min(next ?? Infinity, group.oldestCausedAtMs + settings.groupWaitMs),
       null,
     ),
   };
-}
-
-/**
- * One message for each type of a group, where the order of what happened to each subject allows it;
- * a subject that fires again after it was resolved needs a message after that of the resolve.
- */
-function draftMessages(groups: readonly Group[]): readonly (readonly StoredOutboxItem[])[] {
-  const drafts: StoredOutboxItem[][] = [];
-  const latestOfKind = new Map<string, number>();
-  const latestOfSubject = new Map<string, number>();
-  const items = groups
-    .flatMap((group, index) => group.items.map((item) => ({ item, index })))
-    .toSorted((a, b) => a.item.seq - b.item.seq);
-  for (const { item, index } of items) {
-    const kind = JSON.stringify([index, item.type]);
-    const subject = subjectKey(item);
-    const notBefore = latestOfSubject.get(subject) ?? 0;
-    const latest = latestOfKind.get(kind);
-    const position = latest !== undefined && latest >= notBefore ? latest : drafts.length;
-    (drafts[position] ??= []).push(item);
-    latestOfKind.set(kind, position);
-    latestOfSubject.set(subject, position);
-  }
-  return drafts;
-}
-
-/** A rule's condition on one subject: what is said of it to a receiver must keep its order. */
-export function subjectKey({ rule, incident }: OutboxItem): string {
-  const { region, key, sandboxId, serverId } = incident;
-  return JSON.stringify([rule, region, key, sandboxId, serverId]);
 }
 
 function groupItems(items: readonly StoredOutboxItem[], settings: GroupingSettings): Group[] {

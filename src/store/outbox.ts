@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import { subjectKey } from "../core/grouping.ts";
+import { subjectKey } from "../core/message-drafts.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../core/notification.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
 import type { Tables } from "./tables.ts";

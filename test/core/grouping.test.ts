@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { composeMessages, subjectKey, type GroupingSettings } from "../../src/core/grouping.ts";
+import { composeMessages, type GroupingSettings } from "../../src/core/grouping.ts";
+import { subjectKey } from "../../src/core/message-drafts.ts";
 import {
   groupFields,
   incidentMessages,
