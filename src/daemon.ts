@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "./config/config.ts";
 import type { JudgeOptions } from "./core/judge.ts";
+import { operations } from "./core/model.ts";
 import type { Target } from "./core/model.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
@@ -23,7 +24,6 @@ import { createScheduler } from "./polling/scheduler.ts";
 import { createTicker } from "./polling/ticker.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
 import { createServiceClient } from "./service/client.ts";
-import { operations } from "./service/operation.ts";
 import { openStore } from "./store/store.ts";
 import type { Store } from "./store/store.ts";
 import { createWebServer } from "./web/server.ts";

@@ -32,6 +32,16 @@ export const failureReasons = [
 ] as const;
 export type FailureReason = (typeof failureReasons)[number];
 
+/** The service's five operations. A closed set: it labels metrics. */
+export const operations = [
+  "list_sandboxes",
+  "get_user",
+  "list_universes",
+  "get_universe_data",
+  "get_white_label",
+] as const;
+export type Operation = (typeof operations)[number];
+
 /** One key, known by its configured name, in one region. */
 export interface Target {
   readonly region: string;

@@ -1,4 +1,4 @@
-import type { Listing } from "../core/model.ts";
+import type { Listing, Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import { parseRetryAfter } from "../platform/retry-after.ts";
 import type { Secret } from "../platform/secret.ts";
@@ -8,11 +8,10 @@ import { type JsonValue, parseJson } from "./json.ts";
 import {
   listSandboxesPath,
   listUniversesPath,
-  type Operation,
   universeDataPath,
   userPath,
   whiteLabelPath,
-} from "./operation.ts";
+} from "./operation-path.ts";
 import { parseListing } from "./parse-listing.ts";
 import {
   parseUniverses,

@@ -1,6 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
-import { faultsSchema, type Fault, type FullFault, type Operation } from "./faults.ts";
+import type { Operation } from "../core/model.ts";
+import { faultsSchema, type Fault, type FullFault } from "./faults.ts";
 
 export interface FaultSubject {
   readonly region: string;

@@ -1,13 +1,5 @@
 import { z } from "zod";
-
-export const operations = [
-  "list_sandboxes",
-  "get_user",
-  "list_universes",
-  "get_universe_data",
-  "get_white_label",
-] as const;
-export type Operation = (typeof operations)[number];
+import { operations } from "../core/model.ts";
 
 export const oddKinds = [
   "null_status",

@@ -1,4 +1,4 @@
-import type { Operation } from "./faults.ts";
+import type { Operation } from "../core/model.ts";
 
 export interface Route {
   readonly region: string;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CallResult } from "../../src/service/client.ts";
-import { canStandInPath } from "../../src/service/operation.ts";
+import { canStandInPath } from "../../src/service/operation-path.ts";
 import { answerJson, type ClientUnderTest, createTestClient, startPeer, testKey } from "./peer.ts";
 
 type Ask = (under: ClientUnderTest) => Promise<CallResult<unknown>>;

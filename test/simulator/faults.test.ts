@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { faultsSchema, oddKinds, operations, type Fault } from "../../src/simulator/faults.ts";
+import { operations } from "../../src/core/model.ts";
+import { faultsSchema, oddKinds, type Fault } from "../../src/simulator/faults.ts";
 import { createFaultBoard } from "../../src/simulator/fault-board.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

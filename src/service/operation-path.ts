@@ -1,13 +1,3 @@
-/** The service's five operations. A closed set: it labels metrics. */
-export const operations = [
-  "list_sandboxes",
-  "get_user",
-  "list_universes",
-  "get_universe_data",
-  "get_white_label",
-] as const;
-export type Operation = (typeof operations)[number];
-
 export const listSandboxesPath = "/local-sandbox";
 export const listUniversesPath = "/universes";
 
