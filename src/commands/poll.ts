@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { statuses, targetName } from "../core/model.ts";
-import { eachStatus } from "../core/snapshot.ts";
+import { countServers, eachStatus } from "../core/snapshot.ts";
 import { createDaemon } from "../daemon.ts";
 import { createLogger } from "../platform/logger.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
@@ -53,11 +53,8 @@ function toTables(targets: readonly WatchedTarget[]): string {
   const summary = targets.map((watched) => {
     const { target, state } = watched;
     const seen = isSeen(watched);
-    const counts = statuses.map((status) => {
-      let sum = 0;
-      for (const { servers } of state.snapshot.tallies()) sum += servers[status];
-      return seen ? String(sum) : "-";
-    });
+    const servers = countServers(state.snapshot);
+    const counts = statuses.map((status) => (seen ? String(servers[status]) : "-"));
     const note = seen
       ? state.progress.lastComplete
         ? "ok"

@@ -168,6 +168,15 @@ function noneByStatus(): Record<Status, number> {
   return { idle: 0, occupied: 0, error: 0, unknown: 0 };
 }
 
+/** A snapshot's servers by status, whatever their names. */
+export function countServers(snapshot: Snapshot): CountByStatus {
+  const counts = noneByStatus();
+  for (const { servers } of snapshot.tallies()) {
+    for (const status of statuses) counts[status] += servers[status];
+  }
+  return counts;
+}
+
 export function* eachStatus(counts: CountByStatus): Iterable<readonly [Status, number]> {
   for (const status of statuses) yield [status, counts[status]];
 }

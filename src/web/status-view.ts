@@ -1,7 +1,6 @@
 import { serverText } from "../core/incident.ts";
 import type { Incident } from "../core/incident.ts";
-import { statuses } from "../core/model.ts";
-import type { Status } from "../core/model.ts";
+import { countServers } from "../core/snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import type { IncidentView, ReceiverView, StatusView, TargetView } from "./status-page.ts";
 
@@ -35,16 +34,12 @@ export function viewStatus({ targets, receivers, waiting, ...rest }: StatusSourc
 
 function viewTarget({ target, state, polled, up, withheld }: WatchedView): TargetView {
   const { lastFailure, lastSuccessAtMs } = state.progress;
-  const servers: Record<Status, number> = { idle: 0, occupied: 0, error: 0, unknown: 0 };
-  for (const tally of state.snapshot.tallies()) {
-    for (const status of statuses) servers[status] += tally.servers[status];
-  }
   return {
     ...target,
     sight: !polled ? "not polled yet" : up ? "seen" : "blind",
     reason: lastFailure ?? (up ? null : "not kept, see the log"),
     lastSuccessAtMs,
-    servers: withheld || lastSuccessAtMs === null ? null : servers,
+    servers: withheld || lastSuccessAtMs === null ? null : countServers(state.snapshot),
   };
 }
 
