@@ -1,6 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import { subjectKey } from "../core/message-drafts.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../core/notification.ts";
+import { inChunks } from "./in-chunks.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
 import type { Tables } from "./tables.ts";
 
@@ -30,8 +31,8 @@ export async function insertOutboxItems(
   db: Kysely<Tables>,
   items: readonly OutboxItem[],
 ): Promise<void> {
-  for (let at = 0; at < items.length; at += rowsPerInsert) {
-    const rows = items.slice(at, at + rowsPerInsert).map((item) => ({
+  for (const chunk of inChunks(items, rowsPerInsert)) {
+    const rows = chunk.map((item) => ({
       receiver: item.receiver,
       incident_id: item.incident.id,
       subject: subjectKey(item),

@@ -1,8 +1,8 @@
 import type { Insertable, Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
-import type { OutboxItem } from "../core/notification.ts";
 import type { SnapshotDelta } from "../core/snapshot.ts";
+import { inChunks } from "./in-chunks.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";
 import { progressToRow, sandboxToRow, serverToRow } from "./target-rows.ts";
@@ -29,7 +29,9 @@ export function createPollCommits(kysely: Kysely<Tables>): PollCommits {
           .where("id", "=", targetId)
           .execute();
         await writeDelta(trx, targetId, verdict.delta);
-        await insertChunks(trx, "changes", changeRows(targetId, verdict));
+        for (const chunk of inChunks(changeRows(targetId, verdict), rowsPerStatement)) {
+          await trx.insertInto("changes").values(chunk).execute();
+        }
         await writeIncidents(trx, targetId, verdict.incidents);
       }),
     commitIncidents: (targetId, incidents) =>
@@ -43,7 +45,7 @@ async function writeDelta(
   delta: SnapshotDelta,
 ): Promise<void> {
   const sandboxes = delta.sandboxes.map((row) => sandboxToRow(targetId, row));
-  for (const chunk of inChunks(sandboxes)) {
+  for (const chunk of inChunks(sandboxes, rowsPerStatement)) {
     await trx
       .insertInto("sandboxes")
       .values(chunk)
@@ -57,7 +59,7 @@ async function writeDelta(
       .execute();
   }
   const servers = delta.servers.map((row) => serverToRow(targetId, row));
-  for (const chunk of inChunks(servers)) {
+  for (const chunk of inChunks(servers, rowsPerStatement)) {
     await trx
       .insertInto("servers")
       .values(chunk)
@@ -104,14 +106,6 @@ function changeRows(targetId: number, { at, changes }: Verdict): Insertable<Tabl
   }));
 }
 
-async function insertChunks(
-  trx: Transaction<Tables>,
-  table: "changes",
-  rows: readonly Insertable<Tables["changes"]>[],
-): Promise<void> {
-  for (const chunk of inChunks(rows)) await trx.insertInto(table).values(chunk).execute();
-}
-
 // The outbox rows must be written in the same transaction as the incidents that cause them:
 // a crash between the two would either lose the alert or send it twice.
 async function writeIncidents(
@@ -130,15 +124,5 @@ async function writeIncidents(
   for (const { id } of dropped) {
     await trx.deleteFrom("incidents").where("id", "=", id).execute();
   }
-  await writeOutbox(trx, outbox);
-}
-
-async function writeOutbox(trx: Transaction<Tables>, items: readonly OutboxItem[]): Promise<void> {
-  if (items.length > 0) await insertOutboxItems(trx, items);
-}
-
-function* inChunks<Row>(rows: readonly Row[]): Iterable<readonly Row[]> {
-  for (let start = 0; start < rows.length; start += rowsPerStatement) {
-    yield rows.slice(start, start + rowsPerStatement);
-  }
+  await insertOutboxItems(trx, outbox);
 }
