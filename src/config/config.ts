@@ -1,5 +1,7 @@
 import type { GroupField } from "../core/notification.ts";
+import type { RateLimit } from "../core/rate-limit.ts";
 import type { Rule } from "../core/rule.ts";
+import type { Schedule } from "../core/schedule.ts";
 import type { Secret } from "../platform/secret.ts";
 
 /** A configuration that passed every check. Durations are milliseconds, sizes are bytes. */
@@ -29,14 +31,10 @@ export interface KeyConfig {
   readonly regions: readonly string[];
 }
 
-export type Schedule =
-  | { readonly kind: "cron"; readonly expression: string }
-  | { readonly kind: "every"; readonly ms: number };
-
 export interface PollConfig {
   readonly schedule: Schedule;
   readonly timeoutMs: number;
-  readonly rateLimit: { readonly requests: number; readonly perMs: number };
+  readonly rateLimit: RateLimit;
   readonly maxBodyBytes: number;
   readonly staleAfter: number;
   readonly goneAfter: number;

@@ -1,7 +1,8 @@
 import { validateDetailed } from "node-cron";
 import { z } from "zod";
+import type { Schedule } from "../core/schedule.ts";
 import { parseBaseUrl, parseListenAddress } from "./address.ts";
-import type { Schedule } from "./config.ts";
+
 import { count, duration, flag, name, nameAllowed, namePattern } from "./fields.ts";
 import { oneOf, scalar, settings, text } from "./fields.ts";
 import { receiverSchema, ruleSchema } from "./schema-alerts.ts";

@@ -1,3 +1,8 @@
+/** When rounds of polls begin: at a cron expression's moments, or once in so many milliseconds. */
+export type Schedule =
+  | { readonly kind: "cron"; readonly expression: string }
+  | { readonly kind: "every"; readonly ms: number };
+
 /** Where in an interval a name's turn is: from 0 (included) to 1 (excluded), always the same. */
 export function phaseOf(name: string): number {
   // FNV-1a, 32 bits, over the UTF-16 code units; mixed once more since names differ at their ends.

@@ -1,11 +1,8 @@
 import type { GroupingSettings } from "../core/grouping.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
 import { attempt } from "./attempt.ts";
 import { composeDue } from "./compose.ts";
-import type { DeliveryClock } from "./delivery-clock.ts";
-import type { DeliveryObserver, Log } from "./observer.ts";
-import type { Outbox, PendingNotification } from "./outbox.ts";
+import type { DeliveryDeps } from "./delivery-deps.ts";
+import type { PendingNotification } from "./outbox.ts";
 import { createPersistently } from "./persistently.ts";
 import { createRecorder } from "./recorder.ts";
 import type { Receiver } from "./receiver.ts";
@@ -16,15 +13,6 @@ const maxInFlight = 4;
 /** A receiver and how it wants its messages. */
 export interface DeliveryReceiver extends GroupingSettings {
   readonly receiver: Receiver;
-}
-
-export interface LaneDeps {
-  readonly outbox: Outbox;
-  readonly clock: Clock;
-  readonly deliveryClock: DeliveryClock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly observe: DeliveryObserver;
 }
 
 /** The delivery to one receiver. Lanes share nothing but the store: none waits for another. */
@@ -41,7 +29,7 @@ export interface Lane {
   abort(): void;
 }
 
-export function createLane(settings: DeliveryReceiver, deps: LaneDeps): Lane {
+export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane {
   const { outbox, clock, deliveryClock } = deps;
   const { receiver } = settings;
   const grouping = { ...settings, name: receiver.name };

@@ -1,8 +1,5 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
-import type { DeliveryClock } from "./delivery-clock.ts";
-import type { DeliveryObserver, Log } from "./observer.ts";
-import type { Outbox, PendingNotification } from "./outbox.ts";
+import type { DeliveryDeps } from "./delivery-deps.ts";
+import type { PendingNotification } from "./outbox.ts";
 import type { AttemptFailure, SendResult } from "./receiver.ts";
 import { decide, type Decision } from "./retry.ts";
 
@@ -23,18 +20,9 @@ export interface Recorder {
   tell(pending: PendingNotification, outcome: Outcome): void;
 }
 
-interface RecorderDeps {
-  readonly outbox: Outbox;
-  readonly clock: Clock;
-  readonly deliveryClock: DeliveryClock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly observe: DeliveryObserver;
-}
-
 export function createRecorder(
   receiver: string,
-  { outbox, clock, deliveryClock, random, log, observe }: RecorderDeps,
+  { outbox, clock, deliveryClock, random, log, observe }: DeliveryDeps,
 ): Recorder {
   /** A receiver that is down is logged once, not at every attempt. */
   let failing = false;

@@ -1,10 +1,7 @@
 import { createTask, schedule as scheduleCron } from "node-cron";
 import type { ScheduledTask } from "node-cron";
+import type { Schedule } from "../core/schedule.ts";
 import type { Clock } from "../platform/clock.ts";
-
-export type Schedule =
-  | { readonly kind: "cron"; readonly expression: string }
-  | { readonly kind: "every"; readonly ms: number };
 
 /** Starts the rounds in which every target has its turn once. */
 export interface Ticker {

@@ -1,11 +1,7 @@
 import { targetName } from "../core/model.ts";
+import type { RateLimit } from "../core/rate-limit.ts";
 import type { Clock } from "../platform/clock.ts";
 import { problem, type Answer } from "./answers.ts";
-
-export interface RateLimit {
-  readonly requests: number;
-  readonly perMs: number;
-}
 
 export type Admission =
   | { readonly kind: "admitted"; readonly key: string }

@@ -1,0 +1,15 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import type { DeliveryClock } from "./delivery-clock.ts";
+import type { DeliveryObserver, Log } from "./observer.ts";
+import type { Outbox } from "./outbox.ts";
+
+/** What the delivery to any receiver stands on. */
+export interface DeliveryDeps {
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly deliveryClock: DeliveryClock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly observe: DeliveryObserver;
+}
