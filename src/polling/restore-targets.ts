@@ -1,3 +1,5 @@
+import { incidentKey } from "../core/incident.ts";
+import type { Incident } from "../core/incident.ts";
 import { retireIncidents } from "../core/judge.ts";
 import type { JudgeOptions } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
@@ -34,26 +36,30 @@ export async function restoreTargets(
   const stored = new Map(
     (await store.targets.all()).map((restored) => [targetName(restored.target), restored]),
   );
-  const restore = async (restored: RestoredTarget, judge: JudgeOptions): Promise<WatchedTarget> => {
-    const watched = watchTarget(restored, await store.targets.snapshotOf(restored.id), options);
-    const retired = retireIncidents(watched.state, options.nowUtcMs, judge);
-    if (retired.steps.length > 0) {
-      await store.commitIncidents(restored.id, retired);
-      watched.acceptIncidents(retired);
-      options.onRetired(restored.target, retired);
-    }
-    return watched;
+  /** Gives the target with the incidents that go on. */
+  const retire = async (restored: RestoredTarget, judge: JudgeOptions): Promise<RestoredTarget> => {
+    const { id, target, openIncidents } = restored;
+    const incidents = byKey(openIncidents);
+    const retired = retireIncidents({ target, incidents }, options.nowUtcMs, judge);
+    if (retired.steps.length === 0) return restored;
+    await store.commitIncidents(id, retired);
+    options.onRetired(target, retired);
+    const ended = byKey(retired.steps.map(({ incident }) => incident));
+    const goesOn = Array.from(incidents).filter(([key]) => !ended.has(key));
+    return { ...restored, openIncidents: goesOn.map(([, incident]) => incident) };
   };
 
   const watched: WatchedTarget[] = [];
   for (const target of configured) {
     const known = stored.get(targetName(target)) ?? (await store.targets.add(target));
     stored.delete(targetName(target));
-    watched.push(await restore(known, options.judge));
+    const restored = await retire(known, options.judge);
+    watched.push(watchTarget(restored, await store.targets.snapshotOf(restored.id), options));
   }
-  for (const abandoned of stored.values()) {
-    if (abandoned.openIncidents.length > 0)
-      await restore(abandoned, { ...options.judge, rules: [] });
-  }
+  for (const abandoned of stored.values()) await retire(abandoned, { ...options.judge, rules: [] });
   return watched;
+}
+
+function byKey(incidents: readonly Incident[]): ReadonlyMap<string, Incident> {
+  return new Map(incidents.map((each) => [incidentKey(each.rule, each.subject), each]));
 }

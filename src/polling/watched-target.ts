@@ -23,7 +23,6 @@ export interface WatchedTarget extends WatchedView {
   readonly lostTurns: number;
   /** Takes the state on, after the verdict was committed. */
   accept(verdict: Verdict): void;
-  acceptIncidents(outcome: IncidentOutcome): void;
   /** A turn broke: its verdict was not kept, so what passed since the last one was not watched. */
   loseTurn(): void;
 }
@@ -104,6 +103,5 @@ export function watchTarget(
       if (verdict.progress.lastComplete) state.rulesApplied = true;
       restoredTooOld = false;
     },
-    acceptIncidents,
   };
 }

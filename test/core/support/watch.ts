@@ -1,3 +1,4 @@
+import { incidentKey } from "../../../src/core/incident.ts";
 import type { Incident } from "../../../src/core/incident.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import { judgePoll, retireIncidents } from "../../../src/core/judge.ts";
@@ -95,11 +96,13 @@ export function createWatch(options: WatchOptions = {}): Watch {
     fail: (reason = "timeout") => poll({ kind: "failed", reason }),
     restart(more = {}) {
       settings = { ...settings, ...more };
-      watched = start();
-      const retired = retireIncidents(watched.state, utcMs, judgeOptions());
+      const incidents = new Map(
+        paper.openIncidents().map((open) => [incidentKey(open.rule, open.subject), open]),
+      );
+      const retired = retireIncidents({ target, incidents }, utcMs, judgeOptions());
       paper.writeIncidents(retired);
       outbox.push(...retired.outbox);
-      watched.acceptIncidents(retired);
+      watched = start();
       return retired;
     },
   };
