@@ -1,15 +1,11 @@
-import type { FailureReason, Listing } from "../core/model.ts";
-import type { Secret } from "../platform/secret.ts";
+import type { Listing } from "../core/model.ts";
+import type { Call } from "../service/client.ts";
+import type { Deviation } from "../service/deviations.ts";
+import type { CallFailure as ServiceFailure } from "../service/failure.ts";
 
 /** What polling needs of the service's client. */
 export interface ListingCaller {
-  listSandboxes(call: {
-    readonly region: string;
-    readonly apiKey: Secret;
-    readonly signal?: AbortSignal;
-    /** Asked before the request is sent once more because a kept connection turned out dead. */
-    readonly mayResend?: () => boolean;
-  }): Promise<CallSuccess | CallFailure>;
+  listSandboxes(call: Call): Promise<CallSuccess | CallFailure>;
 }
 
 export interface CallSuccess {
@@ -18,19 +14,5 @@ export interface CallSuccess {
   readonly deviations: readonly Deviation[];
 }
 
-export interface CallFailure {
-  readonly kind: "failed";
-  readonly reason: FailureReason;
-  /** The HTTP status, where there was an answer. */
-  readonly status: number | null;
-  readonly retryAfterMs: number | null;
-  /** A short sentence for a person, without anything secret. */
-  readonly detail: string;
-}
-
-/** Where an answer was not as the interface has it, and how often. */
-export interface Deviation {
-  readonly field: string;
-  readonly problem: string;
-  readonly count: number;
-}
+/** A listing has no input that could be found invalid. */
+export type CallFailure = Omit<ServiceFailure, "validation">;

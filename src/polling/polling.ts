@@ -5,7 +5,7 @@ import type { FailureReason, Target } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
-import type { Deviation } from "./listing-caller.ts";
+import type { Deviation } from "../service/deviations.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
 /** Told of what polling does, for metrics and logs. */

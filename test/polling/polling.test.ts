@@ -16,7 +16,7 @@ const minute = 60 * second;
 type Answer = CallSuccess | CallFailure;
 
 function listed(value: Listing): CallSuccess {
-  const deviations = [{ field: "total_count", problem: "mismatch", count: 2 }];
+  const deviations = [{ field: "total_count", problem: "mismatch", count: 2 } as const];
   return { kind: "ok", value, deviations };
 }
 
