@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { configOf, faultLines, signingSecret, temporaryFolder, writeFiles } from "./support.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { configOf, faultLines, signingSecret, writeFiles } from "./support.ts";
 
 const region = 'regions: { us: { base_url: "https://us.example.com" } }\n';
 const key = "keys: [{ name: research, api_key: k1 }]\n";
@@ -226,7 +227,7 @@ describe("the file", () => {
   });
 
   it("is faulty when it cannot be read", () => {
-    const folder = temporaryFolder();
+    const folder = tempFolder();
     const allowed = "allowed: a configuration in YAML";
     expect(faultLines(loadConfig(folder, {}))).toEqual([
       `found a file that cannot be used: it is a directory; ${allowed}`,

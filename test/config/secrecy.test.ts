@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { formatFaults } from "../../src/config/faults.ts";
 import { loadConfig, parseConfig, type LoadedConfig } from "../../src/config/load-config.ts";
-import { temporaryFolder, signingSecret, writeFiles } from "./support.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { signingSecret, writeFiles } from "./support.ts";
 
 const marker = "Xk7QmarkerZ9";
 
@@ -74,7 +75,7 @@ describe("a secret is not shown", () => {
   });
 
   it("whatever is wrong about it", () => {
-    const folder = temporaryFolder();
+    const folder = tempFolder();
     for (const [list, setting] of settings) {
       for (const secret of wrongSecrets) {
         const config = configWith(list, setting, secret);

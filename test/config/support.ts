@@ -1,21 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { formatFaults } from "../../src/config/faults.ts";
 import type { LoadedConfig } from "../../src/config/load-config.ts";
-
-/** A folder that is gone when the test ends. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "sandwatch-config-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { tempFolder } from "../support/temp-folder.ts";
 
 /** Writes files into a folder of the test's own and gives the path of the first. */
 export function writeFiles(files: Readonly<Record<string, string | Uint8Array>>): string {
-  const folder = temporaryFolder();
+  const folder = tempFolder();
   const names = Object.keys(files);
   for (const name of names) writeFileSync(join(folder, name), files[name] ?? "");
   return join(folder, names[0] ?? "");

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { onTestFinished } from "vitest";
 import { openDatabase } from "../../../src/store/database.ts";
 import { createOutbox } from "../../../src/store/outbox.ts";
 import type { Tables } from "../../../src/store/tables.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 export interface TestStore {
   readonly path: string;
@@ -18,9 +17,7 @@ export interface TestStore {
 
 /** A real store in a folder of its own, gone when the test ends. */
 export function openTestStore(): TestStore {
-  const folder = mkdtempSync(join(tmpdir(), "sandwatch-outbox-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return open(join(folder, "store.db"));
+  return open(join(tempFolder(), "store.db"));
 }
 
 function open(path: string): TestStore {
