@@ -1,4 +1,4 @@
-import { pino } from "pino";
+import { pino, stdSerializers } from "pino";
 import type { DestinationStream, Logger } from "pino";
 import pretty from "pino-pretty";
 import { createStandardOutput } from "./standard-output.ts";
@@ -14,7 +14,7 @@ export interface LoggerOptions {
  * Nothing secret is ever handed to the logger; should that fail one day, these fields are masked
  * all the same, at the top and one level down.
  */
-const secretFields = [
+const secretFields: ReadonlySet<string> = new Set([
   "apiKey",
   "api_key",
   "authorization",
@@ -25,7 +25,7 @@ const secretFields = [
   "secret",
   "password",
   "token",
-];
+]);
 
 /** The messages say these to a person; for programs there is the JSON format. */
 const saidInMessages = [
@@ -64,11 +64,31 @@ export function createLogger(
     level: options.level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    redact: {
-      paths: secretFields.flatMap((field) => [field, `*.${field}`]),
-      censor: "[secret]",
-    },
+    // pino's own masking copies every line, which costs more than all else that a line takes.
+    formatters: { level: (label: string) => ({ level: label }), log: maskSecrets },
+    serializers: { err: (error: Error) => masked({ ...stdSerializers.err(error) }) },
   };
   return pino(settings, stream);
+}
+
+function maskSecrets(fields: Record<string, unknown>): Record<string, unknown> {
+  return masked(fields, (value) => (isPlain(value) ? masked(value) : value));
+}
+
+/** The same object where there is nothing to mask. */
+function masked(
+  fields: Record<string, unknown>,
+  within: (value: unknown) => unknown = (value) => value,
+): Record<string, unknown> {
+  let copy: Record<string, unknown> | null = null;
+  for (const field in fields) {
+    const value = fields[field];
+    const shown = secretFields.has(field) ? "[secret]" : within(value);
+    if (shown !== value) copy = { ...(copy ?? fields), [field]: shown };
+  }
+  return copy ?? fields;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !(value instanceof Error);
 }
