@@ -168,6 +168,9 @@ export async function createDaemon(
         receivers: [...receiverConfigs.keys()],
         waiting: await store.outbox.figures(),
       }),
+    clock,
+    onSlowScrape: () =>
+      log.warn({ event: "http.slow_scrape" }, "a scrape took longer than a minute and was cut off"),
     onError: (error) => log.error({ event: "http.failed", err: error }, "a request failed"),
   });
   opening.defer(() => web.close());
@@ -217,7 +220,7 @@ function observePolling(metrics: Metrics, log: Logger): PollingObserver {
     committed(watched, verdict, durationMs) {
       metrics.targets.committed(durationMs);
       metrics.sandboxes.committed(watched, verdict);
-      lines.committed(watched, verdict, durationMs);
+      return lines.committed(watched, verdict, durationMs);
     },
   };
 }

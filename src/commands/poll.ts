@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { statuses, targetName } from "../core/model.ts";
-import { countServers, eachStatus } from "../core/snapshot.ts";
+import { countServers } from "../core/snapshot/snapshot.ts";
+import { eachStatus } from "../core/snapshot/tallies.ts";
 import { createDaemon } from "../daemon.ts";
 import { createLogger } from "../platform/logger.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";

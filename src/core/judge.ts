@@ -1,22 +1,26 @@
 import { conditionOfIncident } from "./condition.ts";
-import { diffListing, indexListing } from "./diff.ts";
-import type { Change } from "./diff.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import { judgeServers } from "./judge-servers.ts";
 import { matchesTarget, ruleFingerprint } from "./matching.ts";
-import type { FailureReason, Instant, Listing, Target } from "./model.ts";
+import type { FailureReason, Instant, Target } from "./model.ts";
 import type { IncidentMessage } from "./notification.ts";
 import { bookTime } from "./occupancy.ts";
 import type { Booking } from "./occupancy.ts";
 import type { Rule, TargetRule } from "./rule.ts";
-import type { SnapshotDelta } from "./snapshot.ts";
+import type { SnapshotIntake } from "./snapshot/intake.ts";
+import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
+import { noPages, pageDelta } from "./snapshot/page-delta.ts";
+import type { PageDelta } from "./snapshot/page-delta.ts";
+import { noChanges } from "./snapshot/sighting.ts";
+import type { Changes } from "./snapshot/sighting.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
 import type { TargetProgress, TargetState } from "./target-state.ts";
 
 export type PollOutcome =
-  | { readonly kind: "listed"; readonly listing: Listing }
+  /** The intake was opened on the state's snapshot, and holds a whole listing. */
+  | { readonly kind: "listed"; readonly intake: SnapshotIntake; readonly complete: boolean }
   | { readonly kind: "failed"; readonly reason: FailureReason };
 
 /** What is decided by rules and settings rather than by the target. */
@@ -33,20 +37,16 @@ export interface JudgeOptions {
 export interface Verdict {
   readonly at: Instant;
   readonly progress: TargetProgress;
-  readonly delta: SnapshotDelta;
-  readonly changes: readonly Change[];
+  /** The next one; of a failed poll the same as before. */
+  readonly snapshot: PackedSnapshot;
+  /** What the store must write of it. */
+  readonly pages: PageDelta;
+  readonly changes: Changes;
   readonly incidents: IncidentOutcome;
   readonly booking: Booking;
   /** Whether the target went out of sight or came back; blind from the start counts as lost. */
   readonly sight: "lost" | "returned" | null;
 }
-
-const nothing: SnapshotDelta = {
-  sandboxes: [],
-  servers: [],
-  removedSandboxes: [],
-  removedServers: [],
-};
 
 /** Decides what one poll means. Pure: the same state, outcome and time give the same verdict. */
 export function judgePoll(
@@ -56,7 +56,7 @@ export function judgePoll(
   options: JudgeOptions,
 ): Verdict {
   return outcome.kind === "listed"
-    ? judgeListing(state, outcome.listing, at, options)
+    ? judgeListing(state, outcome, at, options)
     : judgeFailure(state, outcome.reason, at, options);
 }
 
@@ -79,30 +79,25 @@ export function retireIncidents(
 
 function judgeListing(
   state: TargetState,
-  listing: Listing,
+  { intake, complete }: Extract<PollOutcome, { kind: "listed" }>,
   at: Instant,
   options: JudgeOptions,
 ): Verdict {
   const elapsed = elapsedSince(state, at);
-  const progress = progressAfterListing(state.progress, elapsed, at, listing.complete);
-  const listed = indexListing(listing);
-  const { delta, changes } = diffListing(state.snapshot, listed, listing.complete, {
+  const progress = progressAfterListing(state.progress, elapsed, at, complete);
+  const witnessed = elapsed.fullyInSight && complete;
+  const sighting = intake.finish({
+    complete,
     atMs: at.utcMs,
     observedMs: progress.observed.ms,
-    witnessed: elapsed.fullyInSight && listing.complete,
-    goneAfter: options.goneAfter,
+    witnessed,
   });
   const ledger = openLedger(state, at.utcMs, options);
   const passed: ClockReading = {
     ms: progress.observed.ms - state.progress.observed.ms,
     polls: 1,
   };
-  judgeServers(
-    ledger,
-    state,
-    { listed, delta, changes, now: progress.observed, passed },
-    options.rules,
-  );
+  judgeServers(ledger, state, { sighting, now: progress.observed, passed }, options.rules);
   for (const rule of targetRules(options.rules, state.target)) {
     ledger.advance(
       rule,
@@ -114,14 +109,11 @@ function judgeListing(
   return {
     at,
     progress,
-    delta,
-    changes,
+    snapshot: sighting.snapshot,
+    pages: pageDelta(state.snapshot.pages, sighting.snapshot.pages),
+    changes: sighting.changes,
     incidents: ledger.outcome,
-    booking: bookTime(
-      state.snapshot,
-      elapsed.sinceLastPollMs,
-      elapsed.fullyInSight && listing.complete,
-    ),
+    booking: bookTime(state.snapshot, elapsed.sinceLastPollMs, witnessed),
     sight: state.progress.failuresInARow > 0 ? "returned" : null,
   };
 }
@@ -147,8 +139,9 @@ function judgeFailure(
   return {
     at,
     progress,
-    delta: nothing,
-    changes: [],
+    snapshot: state.snapshot,
+    pages: noPages,
+    changes: noChanges,
     incidents: ledger.outcome,
     booking: { servers: [], unobservedMs: elapsed.sinceLastPollMs },
     sight: state.progress.failuresInARow === 0 || isFirstPoll(state) ? "lost" : null,

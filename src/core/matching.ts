@@ -1,6 +1,6 @@
 import type { Target } from "./model.ts";
 import type { Match, Rule, ServerRule } from "./rule.ts";
-import type { ServerRow } from "./snapshot.ts";
+import type { ServerRow } from "./snapshot/snapshot.ts";
 
 /** Whether a text fits any of the patterns; `*` stands for any run of characters, also none. */
 export function matchesAny(patterns: readonly string[] | undefined, text: string): boolean {

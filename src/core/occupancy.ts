@@ -1,6 +1,6 @@
 import type { Status } from "./model.ts";
-import { eachStatus } from "./snapshot.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot/snapshot.ts";
+import { eachStatus } from "./snapshot/tallies.ts";
 
 /** How a stretch of a target's time is accounted for. Milliseconds. */
 export interface Booking {

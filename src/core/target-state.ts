@@ -1,7 +1,7 @@
 import type { Incident } from "./incident.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
 
 /** How far the watching of a target has come. */
 export interface TargetProgress {
@@ -28,7 +28,7 @@ export interface TargetState {
    * as a whole: a partial one may lack a server that is in error already.
    */
   readonly rulesApplied: boolean;
-  readonly snapshot: Snapshot;
+  readonly snapshot: PackedSnapshot;
   /** The open ones, by `incidentKey`. */
   readonly incidents: ReadonlyMap<string, Incident>;
 }

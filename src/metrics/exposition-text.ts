@@ -1,30 +1,48 @@
-/** The text format 0.0.4 of Prometheus. */
-export const textContentType = "text/plain; version=0.0.4; charset=utf-8";
+/** How the exposition is written: the text format 0.0.4 of Prometheus, or OpenMetrics 1.0.0. */
+export type ExpositionSyntax = "text" | "openmetrics";
 
-/** A label's value as the format writes it between quotes. */
+/** What ends an exposition. */
+export const endings: Readonly<Record<ExpositionSyntax, string>> = {
+  text: "",
+  openmetrics: "# EOF\n",
+};
+
+/** A label's value as the formats write it between quotes. */
 export function escapeLabelValue(value: string): string {
   return /[\\\n"]/.test(value)
     ? value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')
     : value;
 }
 
-/** Large enough that sending a piece costs little against rendering it. Characters. */
-const largePiece = 64 * 1_024;
-
-/** The same text in few pieces: a write for each line would cost more than the lines. */
-export function inLargePieces(pieces: Iterable<string>): readonly string[] {
-  const large: string[] = [];
-  let current = "";
-  for (const piece of pieces) {
-    current += piece;
-    if (current.length < largePiece) continue;
-    large.push(current);
-    current = "";
-  }
-  if (current !== "") large.push(current);
-  return large;
+/** @param name as a whole: that of a counter ends in `_total` */
+export function familyHeader(
+  syntax: ExpositionSyntax,
+  name: string,
+  help: string,
+  type: string,
+): string {
+  const family = syntax === "openmetrics" && type === "counter" ? withoutTotal(name) : name;
+  return `# HELP ${family} ${escapeHelp(syntax, help)}\n# TYPE ${family} ${type}\n`;
 }
 
-export function familyHeader(name: string, help: string, type: "gauge" | "counter"): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+export function withoutTotal(name: string): string {
+  return name.replace(/_total$/, "");
+}
+
+export function numberText(value: number): string {
+  if (value === Infinity) return "+Inf";
+  return value === -Infinity ? "-Inf" : String(value);
+}
+
+/** OpenMetrics writes bounds as floats, so that one bound is one text: 1.0 rather than 1. */
+export function bucketBoundText(syntax: ExpositionSyntax, bound: number): string {
+  const text = numberText(bound);
+  return syntax === "openmetrics" && /^-?\d+$/.test(text) ? `${text}.0` : text;
+}
+
+/** The text format has quotes in a help stand as they are. */
+function escapeHelp(syntax: ExpositionSyntax, help: string): string {
+  return syntax === "openmetrics"
+    ? escapeLabelValue(help)
+    : help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }

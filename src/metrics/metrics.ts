@@ -2,12 +2,13 @@ import { Registry } from "prom-client";
 import type { Rule } from "../core/rule.ts";
 import { createDeliveryMetrics } from "./delivery-metrics.ts";
 import type { DeliveryMetrics, OutboxView } from "./delivery-metrics.ts";
-import { inLargePieces, textContentType } from "./exposition-text.ts";
 import { createIncidentMetrics } from "./incident-metrics.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { createSandboxMetrics } from "./sandbox-metrics.ts";
 import type { SandboxMetrics } from "./sandbox-metrics.ts";
-import { renderServerSeries } from "./server-series.ts";
+import { createScraper } from "./scrape.ts";
+import type { Scraper } from "./scrape.ts";
+import { createServerFamilies } from "./server-families.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
 import type { ServiceMetrics } from "./service-metrics.ts";
 import { createTargetMetrics } from "./target-metrics.ts";
@@ -32,15 +33,14 @@ export interface Metrics {
   readonly targets: TargetMetrics;
   readonly service: ServiceMetrics;
   readonly delivery: DeliveryMetrics;
-  readonly contentType: string;
-  /** The whole exposition, in pieces. */
-  render(): Promise<Iterable<string>>;
+  readonly scrape: Scraper;
 }
 
-/** Every metric of sandwatch, in a registry of its own. */
+/** Every metric of sandwatch, in registries of its own. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry();
-  const { targets } = options;
+  const processRegistry = new Registry();
+  const { targets, perServer } = options;
   const metrics = {
     sandboxes: createSandboxMetrics(registry, targets),
     targets: createTargetMetrics(registry, targets),
@@ -51,17 +51,15 @@ export function createMetrics(options: MetricsOptions): Metrics {
     }),
   };
   createIncidentMetrics(registry, targets, options.rules);
-  createProcessMetrics(registry, options.build);
+  createProcessMetrics(processRegistry, options.build);
 
-  return {
-    ...metrics,
-    contentType: textContentType,
-    async render() {
-      metrics.delivery.showOutbox(await options.readOutbox());
-      const aggregates = `${await registry.metrics()}\n`;
-      return options.perServer
-        ? [aggregates, ...inLargePieces(renderServerSeries(targets))]
-        : [aggregates];
-    },
-  };
+  const scrape = createScraper({
+    registry,
+    processRegistry,
+    serverFamilies: createServerFamilies(),
+    perServer,
+    targets,
+    refresh: async () => metrics.delivery.showOutbox(await options.readOutbox()),
+  });
+  return { ...metrics, scrape };
 }

@@ -8,7 +8,11 @@ const misnamed = [
   "nodejs_active_resources_total",
 ];
 
-/** The process itself: CPU, memory, event loop, and which build it is. */
+/**
+ * The process itself: CPU, memory, event loop, and which build it is.
+ *
+ * @param registry its own: some of these metrics are only set while others are collected
+ */
 export function createProcessMetrics(
   registry: Registry,
   build: { readonly version: string; readonly revision: string },

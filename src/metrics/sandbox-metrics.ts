@@ -2,16 +2,16 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Verdict } from "../core/judge.ts";
 import { statuses } from "../core/model.ts";
-import type { Presence, Target } from "../core/model.ts";
-import { eachStatus } from "../core/snapshot.ts";
+import type { Target } from "../core/model.ts";
+import { eachStatus } from "../core/snapshot/tallies.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { presences, TransitionCounts } from "./transition-counts.ts";
 
 export interface SandboxMetrics {
   /** Counts what a committed verdict tells; `watched` already holds it. */
   committed(watched: WatchedView, verdict: Verdict): void;
 }
 
-const presences: readonly Presence[] = [...statuses, "absent"];
 const minutes = 60;
 const hours = 3_600;
 
@@ -125,13 +125,16 @@ export function createSandboxMetrics(
         statusSeconds.inc({ ...target, server_name: serverName, status }, ms / 1_000);
       }
       unobservedSeconds.inc({ ...target }, booking.unobservedMs / 1_000);
+      const counts = new TransitionCounts();
       for (const { serverName, from, to, stayMs } of changes) {
-        const name = state.snapshot.aggregateName(serverName);
-        startSeries(target, name);
-        transitions.inc({ ...target, server_name: name, from, to });
+        counts.add(state.snapshot.aggregateName(serverName), from, to);
         if (stayMs !== null && from !== "absent") {
           stays.observe({ ...target, status: from }, stayMs / 1_000);
         }
+      }
+      for (const { name, from, to, count } of counts) {
+        startSeries(target, name);
+        transitions.inc({ ...target, server_name: name, from, to }, count);
       }
     },
   };

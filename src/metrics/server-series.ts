@@ -1,86 +1,82 @@
 import { statuses } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
-import type { ServerRow, Snapshot } from "../core/snapshot.ts";
+import { hasTextId, sandboxWords, statusNumberIn } from "../core/snapshot/page.ts";
+import type { Page } from "../core/snapshot/page.ts";
 import { escapeLabelValue, familyHeader } from "./exposition-text.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import type { ExpositionSyntax } from "./exposition-text.ts";
+import { IdStamp, sandboxMark, serverMark } from "./id-stamp.ts";
+import { LineWriter } from "./line-writer.ts";
+import type { ServerFamily } from "./server-families.ts";
+
+/** A target's pages at one moment. They never change, however long it takes to render them. */
+export interface ShownTarget {
+  readonly target: Target;
+  readonly pages: readonly Page[];
+}
 
 /**
- * The families with a series for each server or sandbox, as exposition text: by far the most of a
- * scrape. They are rendered straight from the snapshots, and a target that is withheld has none, so
- * that Prometheus marks its series stale. This function is the whole seam.
+ * The families with series for each server or sandbox: by far the most of a scrape. They are
+ * rendered straight from the pages, in pieces of about 64 KiB, each when it is asked for. A piece is
+ * good until the next one is asked for: then its bytes are overwritten.
  */
-export function* renderServerSeries(targets: readonly WatchedView[]): Iterable<string> {
-  const shown = targets.filter(({ withheld }) => !withheld);
-  for (const { name, help, render } of families) {
-    yield familyHeader(name, help, "gauge");
-    for (const { target, state } of shown) {
-      yield* render(name, labelsOf(target), state.snapshot);
+export function* renderServerSeries(
+  shown: readonly ShownTarget[],
+  families: readonly ServerFamily[],
+  syntax: ExpositionSyntax,
+): Generator<Uint8Array, void> {
+  const writer = new LineWriter();
+  for (const family of families) {
+    writer.putText(familyHeader(syntax, family.name, family.help, "gauge"));
+    for (const { target, pages } of shown) {
+      const write = createSubjectWriter(writer, family, target);
+      for (const page of pages) {
+        for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
+          if (family.of === "sandbox") write(page, sandbox, -1);
+          else {
+            const end = page.serversEnd(sandbox);
+            for (let server = page.serversBegin(sandbox); server < end; server++) {
+              write(page, sandbox, server);
+              if (writer.isFull) yield writer.take();
+            }
+          }
+          if (writer.isFull) yield writer.take();
+        }
+      }
     }
   }
+  yield writer.take();
 }
 
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  /** `labels` are those of the target, without braces. */
-  readonly render: (name: string, labels: string, snapshot: Snapshot) => Iterable<string>;
-}
+/** Writes the lines of one server, or of a sandbox where the server is -1. */
+function createSubjectWriter(
+  writer: LineWriter,
+  { name, lines, tail }: ServerFamily,
+  target: Target,
+): (page: Page, sandbox: number, server: number) => void {
+  const labels = `region="${escapeLabelValue(target.region)}",key="${escapeLabelValue(target.key)}"`;
+  const stamps = statuses.map(
+    (status) =>
+      new IdStamp(lines({ name, labels, sandbox: sandboxMark, server: serverMark, status })),
+  );
 
-const families: readonly Family[] = [
-  {
-    name: "sandbox_server_status",
-    help: "Whether a server is in a status, 1 for the one that it is in.",
-    *render(name, labels, snapshot) {
-      for (const server of snapshot.servers()) {
-        const prefix = `${name}{${labels},${serverLabels(server)},status="`;
-        let lines = "";
-        for (const status of statuses) {
-          lines += `${prefix}${status}"} ${status === server.status ? 1 : 0}\n`;
-        }
-        yield lines;
-      }
-    },
-  },
-  {
-    name: "sandbox_server_info",
-    help: "What is known of a server, always 1.",
-    *render(name, labels, snapshot) {
-      for (const server of snapshot.servers()) {
-        const serverName = escapeLabelValue(server.serverName ?? "");
-        const benchmark = escapeLabelValue(server.benchmark ?? "");
-        yield `${name}{${labels},${serverLabels(server)},server_name="${serverName}",benchmark="${benchmark}"} 1\n`;
-      }
-    },
-  },
-  {
-    name: "sandbox_server_status_since_timestamp_seconds",
-    help: "When a server was first seen in the status that it is in, in seconds since 1970.",
-    *render(name, labels, snapshot) {
-      for (const server of snapshot.servers()) {
-        yield `${name}{${labels},${serverLabels(server)}} ${server.sinceMs / 1_000}\n`;
-      }
-    },
-  },
-  {
-    name: "sandbox_status",
-    help: "Whether a sandbox is in a status, 1 for the one that it is in.",
-    *render(name, labels, snapshot) {
-      for (const sandbox of snapshot.sandboxes()) {
-        const prefix = `${name}{${labels},sandbox="${escapeLabelValue(sandbox.sandboxId)}",status="`;
-        let lines = "";
-        for (const status of statuses) {
-          lines += `${prefix}${status}"} ${status === sandbox.status ? 1 : 0}\n`;
-        }
-        yield lines;
-      }
-    },
-  },
-];
-
-function labelsOf({ region, key }: Target): string {
-  return `region="${escapeLabelValue(region)}",key="${escapeLabelValue(key)}"`;
-}
-
-function serverLabels({ sandboxId, serverId }: ServerRow): string {
-  return `sandbox="${escapeLabelValue(sandboxId)}",server="${escapeLabelValue(serverId)}"`;
+  return (page, sandbox, server) => {
+    const sandboxFlags = page.sandboxFlags(sandbox);
+    const flags = server < 0 ? sandboxFlags : page.serverFlags(server);
+    const stamp = stamps[statusNumberIn(flags)];
+    if (stamp === undefined || hasTextId(flags) || hasTextId(sandboxFlags)) {
+      const text = lines({
+        name,
+        labels,
+        sandbox: escapeLabelValue(page.sandboxId(sandbox)),
+        server: server < 0 ? "" : escapeLabelValue(page.serverId(server)),
+        status: statuses[statusNumberIn(flags)] ?? "unknown",
+      });
+      writer.putText(text);
+    } else {
+      stamp.fillSandbox(page.words, sandbox * sandboxWords);
+      if (server >= 0) stamp.fillServer(page.words, page.serverAt(server));
+      writer.put(stamp.bytes);
+    }
+    if (tail !== null) writer.put(tail(page, server));
+  };
 }

@@ -5,7 +5,7 @@ import { delay } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Secret } from "../platform/secret.ts";
-import type { CallFailure, CallSuccess, ListingCaller } from "./listing-caller.ts";
+import type { CallFailure, CallSuccess, ListingCaller, OpenIntake } from "./listing-caller.ts";
 import type { KeyLimits } from "./key-limits.ts";
 
 /** What came of a target's turn. */
@@ -38,12 +38,15 @@ const retryable: ReadonlySet<FailureReason> = new Set([
   "server_error",
 ]);
 
-export type CallListing = (
-  target: Target,
-  apiKey: Secret,
-  deadlineMs: number,
-  signal: AbortSignal,
-) => Promise<TurnOutcome>;
+export interface Turn {
+  readonly apiKey: Secret;
+  /** When the target's next turn comes. Monotonic milliseconds. */
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+  readonly openIntake: OpenIntake;
+}
+
+export type CallListing = (target: Target, turn: Turn) => Promise<TurnOutcome>;
 
 /**
  * Asks for a target's listing, and again after a passing failure, as long as the key's limit, the
@@ -59,28 +62,30 @@ export function createCallListing(deps: CallListingDeps): CallListing {
     return budget.takeRetry();
   };
 
-  const ask = (target: Target, apiKey: Secret, signal: AbortSignal) => {
+  const ask = (target: Target, { apiKey, openIntake }: Turn, signal: AbortSignal) => {
     const { region } = target;
-    return service.listSandboxes({ region, apiKey, signal, mayResend: () => mayResend(target) });
+    const resend = (): boolean => mayResend(target);
+    return service.listSandboxes({ region, apiKey, signal, mayResend: resend, openIntake });
   };
 
   /** Gives the failure before it when it has to be given up. */
   const askAgain = async (
     target: Target,
-    apiKey: Secret,
-    { failure, endMs, signal }: { failure: CallFailure; endMs: number; signal: AbortSignal },
+    turn: Turn,
+    { failure, endMs }: { readonly failure: CallFailure; readonly endMs: number },
   ) => {
     const giveUp = new AbortController();
     const cancel = clock.setTimer(endMs - clock.now().monotonicMs, () => giveUp.abort());
     try {
-      const result = await ask(target, apiKey, AbortSignal.any([signal, giveUp.signal]));
+      const result = await ask(target, turn, AbortSignal.any([turn.signal, giveUp.signal]));
       return result.kind === "failed" && giveUp.signal.aborted ? failure : result;
     } finally {
       cancel();
     }
   };
 
-  return async (target, apiKey, deadlineMs, signal) => {
+  return async (target, turn) => {
+    const { deadlineMs, signal } = turn;
     const endMs = deadlineMs - clearOfNextTurnMs;
     let failure: CallFailure | null = null;
     for (let attempt = 0; ; attempt += 1) {
@@ -90,8 +95,8 @@ export function createCallListing(deps: CallListingDeps): CallListing {
       const startedMs = clock.now().monotonicMs;
       budget.requestSent();
       const result: CallSuccess | CallFailure = failure
-        ? await askAgain(target, apiKey, { failure, endMs, signal })
-        : await ask(target, apiKey, signal);
+        ? await askAgain(target, turn, { failure, endMs })
+        : await ask(target, turn, signal);
       if (signal.aborted) return { kind: "stopped" };
       if (result.kind === "ok" || result === failure) return result;
       failure = result;

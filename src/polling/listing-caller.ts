@@ -1,16 +1,22 @@
-import type { Listing } from "../core/model.ts";
+import type { SnapshotIntake } from "../core/snapshot/intake.ts";
 import type { Call } from "../service/client.ts";
 import type { Deviation } from "../service/deviations.ts";
 import type { CallFailure as ServiceFailure } from "../service/failure.ts";
 
+/** Opened anew for each request that is sent. */
+export type OpenIntake = () => SnapshotIntake;
+
 /** What polling needs of the service's client. */
 export interface ListingCaller {
-  listSandboxes(call: Call): Promise<CallSuccess | CallFailure>;
+  listSandboxes(
+    call: Call & { readonly openIntake: OpenIntake },
+  ): Promise<CallSuccess | CallFailure>;
 }
 
 export interface CallSuccess {
   readonly kind: "ok";
-  readonly value: Listing;
+  /** The intake that took the listing in, and whether it took in all of it. */
+  readonly value: { readonly intake: SnapshotIntake; readonly complete: boolean };
   readonly deviations: readonly Deviation[];
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Verdict } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { IncidentStep } from "../core/incident-phase.ts";
@@ -18,6 +19,9 @@ const levelOfStep = {
   resolved: "info",
 } as const satisfies Record<IncidentStep, "info" | "warn">;
 
+const linesAtOnce = 250;
+const maxLinesOfFirstListing = 1_000;
+
 /** One line for each change, each step of an incident, and each loss or return of sight. */
 export function createPollingLog(log: Logger): LoggedEvents {
   const lastDetail = new Map<string, string>();
@@ -26,7 +30,7 @@ export function createPollingLog(log: Logger): LoggedEvents {
     polled(target, failure) {
       if (failure) lastDetail.set(targetName(target), failure.detail);
     },
-    committed({ target }, verdict) {
+    async committed({ target }, verdict) {
       const name = targetName(target);
       const lost = lostTurns.get(name);
       lostTurns.delete(name);
@@ -38,20 +42,7 @@ export function createPollingLog(log: Logger): LoggedEvents {
       }
       logSight(log, target, verdict, lastDetail.get(name) ?? null);
       lastDetail.delete(name);
-      for (const change of verdict.changes) {
-        log.info(
-          {
-            event: "server.changed",
-            ...target,
-            sandbox_id: change.sandboxId,
-            server_id: change.serverId,
-            server_name: change.serverName,
-            from: change.from,
-            to: change.to,
-          },
-          `${targetName(target)} ${serverText(change)}: ${change.from} -> ${change.to}`,
-        );
-      }
+      await logChanges(log, target, verdict);
       logIncidents(log, target, verdict.incidents);
     },
     refused(target, retryMs) {
@@ -72,6 +63,43 @@ export function createPollingLog(log: Logger): LoggedEvents {
       );
     },
   };
+}
+
+/**
+ * One line for each change, a few at a time: there may be very many. What a first listing shows did
+ * not change under watch, and past a number of lines the rest of it is counted in one.
+ */
+async function logChanges(
+  log: Logger,
+  target: Target,
+  { changes, progress }: Verdict,
+): Promise<void> {
+  const isFirstListing = progress.observed.polls === 1;
+  let lines = 0;
+  for (const change of changes) {
+    if (isFirstListing && lines === maxLinesOfFirstListing) {
+      log.info(
+        { event: "target.first_listing", ...target, servers: changes.length },
+        `${targetName(target)} lists ${changes.length} servers; the others are not logged one by one`,
+      );
+      return;
+    }
+    if (lines > 0 && lines % linesAtOnce === 0) await setImmediate();
+    lines++;
+    const { sandboxId, serverId, serverName, from, to } = change;
+    log.info(
+      {
+        event: "server.changed",
+        ...target,
+        sandbox_id: sandboxId,
+        server_id: serverId,
+        server_name: serverName,
+        from,
+        to,
+      },
+      `${targetName(target)} ${serverText({ serverId, serverName })}: ${from} -> ${to}`,
+    );
+  }
 }
 
 /** One line for each step of an incident. */

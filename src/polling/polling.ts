@@ -2,6 +2,8 @@ import { judgePoll } from "../core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
 import { targetName } from "../core/model.ts";
 import type { FailureReason, Target } from "../core/model.ts";
+import { phaseOf } from "../core/schedule.ts";
+import { openIntake } from "../core/snapshot/intake.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
@@ -17,7 +19,7 @@ export interface PollingObserver {
   polled(target: Target, failure: PollFailure | null, durationMs: number | null): void;
   deviated(target: Target, deviations: readonly Deviation[]): void;
   /** A verdict was committed, and `watched` holds it. */
-  committed(watched: WatchedTarget, verdict: Verdict, durationMs: number): void;
+  committed(watched: WatchedTarget, verdict: Verdict, durationMs: number): void | Promise<void>;
   /** The service refused the key: it is asked again only at the given distance. */
   refused(target: Target, retryMs: number): void;
   /** A turn broke, most likely on the store: nothing of it counts, the next one decides afresh. */
@@ -76,15 +78,24 @@ export function createPolling(deps: PollingDeps): Polling {
     const startedMs = clock.now().monotonicMs;
     await deps.commit(watched.id, verdict);
     watched.accept(verdict);
-    observer.committed(watched, verdict, clock.now().monotonicMs - startedMs);
     if (verdict.incidents.outbox.length > 0) deps.onOutbox();
+    await observer.committed(watched, verdict, clock.now().monotonicMs - startedMs);
   };
 
   const ask = (poller: Poller, deadlineMs: number): Promise<TurnOutcome> => {
     const { refusedUntilMs, watched, apiKey } = poller;
     return refusedUntilMs !== null && clock.now().monotonicMs < refusedUntilMs
       ? Promise.resolve({ kind: "not_sent", reason: "auth" })
-      : deps.callListing(watched.target, apiKey, deadlineMs, stopping.signal);
+      : deps.callListing(watched.target, {
+          apiKey,
+          deadlineMs,
+          signal: stopping.signal,
+          openIntake: () =>
+            openIntake(watched.state.snapshot, {
+              goneAfter: judge.goneAfter,
+              readAll: mustReadAll(watched.target, watched.state.progress.observed.polls),
+            }),
+        });
   };
 
   const noteRefusal = (poller: Poller, outcome: TurnOutcome): void => {
@@ -139,11 +150,22 @@ export function createPolling(deps: PollingDeps): Polling {
   };
 }
 
+/**
+ * Texts are known again by their hashes. Once in this many polls all are read nevertheless, targets
+ * at different times.
+ */
+const readAllEvery = 240;
+
+function mustReadAll(target: Target, polls: number): boolean {
+  const phase = Math.floor(phaseOf(targetName(target)) * readAllEvery);
+  return polls % readAllEvery === phase;
+}
+
 /** A turn in which nothing could be sent saw nothing, like a failed poll. */
 function toPollOutcome(outcome: TurnOutcome): PollOutcome | null {
   switch (outcome.kind) {
     case "ok":
-      return { kind: "listed", listing: outcome.value };
+      return { kind: "listed", ...outcome.value };
     case "failed":
     case "not_sent":
       return { kind: "failed", reason: outcome.reason };

@@ -5,7 +5,7 @@ import type { JudgeOptions } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
-import type { SnapshotDelta } from "../core/snapshot.ts";
+import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { watchTarget } from "./watched-target.ts";
 import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-target.ts";
 
@@ -14,7 +14,7 @@ export interface TargetStore {
   readonly targets: {
     all(): Promise<readonly RestoredTarget[]>;
     add(target: Target): Promise<RestoredTarget>;
-    snapshotOf(targetId: number): Promise<SnapshotDelta>;
+    snapshotOf(targetId: number): Promise<PackedSnapshot>;
   };
   commitIncidents(targetId: number, incidents: IncidentOutcome): Promise<void>;
 }

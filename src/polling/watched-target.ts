@@ -3,8 +3,7 @@ import type { Incident } from "../core/incident.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Target } from "../core/model.ts";
-import { createSnapshot } from "../core/snapshot.ts";
-import type { SnapshotDelta } from "../core/snapshot.ts";
+import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import type { TargetProgress, TargetState } from "../core/target-state.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 
@@ -37,11 +36,9 @@ export interface WatchOptions {
 
 export function watchTarget(
   { id, target, progress, openIncidents }: RestoredTarget,
-  rows: SnapshotDelta,
+  snapshot: PackedSnapshot,
   options: WatchOptions,
 ): WatchedTarget {
-  const snapshot = createSnapshot();
-  snapshot.apply(rows);
   const incidents = new Map<string, Incident>();
   const acceptIncidents = ({ written, dropped }: IncidentOutcome): void => {
     for (const incident of written) {
@@ -92,7 +89,7 @@ export function watchTarget(
       state.lastPollMonotonicMs = null;
     },
     accept(verdict) {
-      snapshot.apply(verdict.delta);
+      state.snapshot = verdict.snapshot;
       acceptIncidents(verdict.incidents);
       state.progress = verdict.progress;
       state.lastPollMonotonicMs = verdict.at.monotonicMs;

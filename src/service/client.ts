@@ -1,10 +1,14 @@
-import type { Listing, Operation } from "../core/model.ts";
+import type { ListingIntake } from "../core/listing-intake.ts";
+import type { Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import { parseRetryAfter } from "../platform/retry-after.ts";
 import type { Secret } from "../platform/secret.ts";
 import { createDeviations, type Deviation, type Deviations } from "./deviations.ts";
+import type { Head } from "./exchange.ts";
 import { type CallFailure, failure, reasonOfStatus } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
+import { createListingMemory, type ListingMemory } from "./listing/listing-memory.ts";
+import { createListingReader, type ListingReader } from "./listing/listing-reader.ts";
 import {
   listSandboxesPath,
   listUniversesPath,
@@ -12,7 +16,6 @@ import {
   userPath,
   whiteLabelPath,
 } from "./operation-path.ts";
-import { parseListing } from "./parse-listing.ts";
 import {
   parseUniverses,
   parseUser,
@@ -21,6 +24,7 @@ import {
   type User,
   type WhiteLabel,
 } from "./parse-lookups.ts";
+import type { BodyReader } from "./pace-reader.ts";
 import { parseValidation } from "./parse-validation.ts";
 import { type Answer, createTransport, type Transport } from "./transport.ts";
 
@@ -57,6 +61,18 @@ export interface Call {
   readonly mayResend?: () => boolean;
 }
 
+export interface ListingCall<I extends ListingIntake> extends Call {
+  /** Asked for each 200 for what takes its listing. Unless the call is ok, all of it is to be dropped. */
+  readonly openIntake: () => I;
+}
+
+export interface TakenListing<I extends ListingIntake> {
+  /** The one that took all of the listing. */
+  readonly intake: I;
+  /** False when something may be missing: what such a listing lacks proves nothing. */
+  readonly complete: boolean;
+}
+
 export type CallResult<T> =
   | {
       readonly kind: "ok";
@@ -72,7 +88,9 @@ export type CallResult<T> =
  * or an id that `canStandInPath` refuses.
  */
 export interface ServiceClient {
-  listSandboxes(call: Call): Promise<CallResult<Listing>>;
+  listSandboxes<I extends ListingIntake>(
+    call: ListingCall<I>,
+  ): Promise<CallResult<TakenListing<I>>>;
   getUser(call: Call, userId: string): Promise<CallResult<User>>;
   listUniverses(call: Call): Promise<CallResult<readonly Universe[]>>;
   getUniverseData(call: Call, universeId: string): Promise<CallResult<JsonValue>>;
@@ -81,20 +99,41 @@ export interface ServiceClient {
   close(): Promise<void>;
 }
 
+interface Region {
+  readonly transport: Transport;
+  readonly memory: ListingMemory;
+}
+
+interface OpenedListing<I extends ListingIntake> {
+  readonly intake: I;
+  readonly reader: ListingReader;
+}
+
 /** Undefined: the body is of another overall shape. */
 type Parse<T> = (body: JsonValue, deviations: Deviations) => T | undefined;
 
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { clock } = options;
-  const transports = new Map<string, Transport>();
+  const regions = new Map<string, Region>();
   for (const [region, { baseUrl }] of options.regions) {
-    transports.set(region, createTransport({ ...options, baseUrl }));
+    const transport = createTransport({ ...options, baseUrl });
+    regions.set(region, { transport, memory: createListingMemory() });
   }
 
-  const send = async (operation: Operation, call: Call, path: string) => {
+  const regionOf = ({ region }: Call): Region => {
+    const found = regions.get(region);
+    if (!found) throw new RangeError("The region of a call must be a configured one");
+    return found;
+  };
+
+  const send = async (
+    operation: Operation,
+    call: Call,
+    path: string,
+    openReader?: (head: Head) => BodyReader,
+  ) => {
     const { region, apiKey, signal, mayResend } = call;
-    const transport = transports.get(region);
-    if (!transport) throw new RangeError("The region of a call must be a configured one");
+    const { transport } = regionOf(call);
     const key = apiKey.reveal();
     if (/[^\x20-\x7e]/.test(key)) return failure("auth", "the key holds what no header can carry");
     const startedMs = clock.now().monotonicMs;
@@ -110,10 +149,16 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       authorization: `Bearer ${key}`,
       "user-agent": options.userAgent,
     };
-    const answer = await transport.get(path, headers, signal, () => {
-      const again = mayResend?.() ?? false;
-      if (again) tell("network");
-      return again;
+    const answer = await transport.get({
+      path,
+      headers,
+      signal,
+      mayResend() {
+        const again = mayResend?.() ?? false;
+        if (again) tell("network");
+        return again;
+      },
+      openReader,
     });
     tell(answer.kind === "answered" ? String(answer.status) : answer.reason);
     return answer;
@@ -131,8 +176,25 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return readBody(answer, parse);
   };
 
+  const listSandboxes = async <I extends ListingIntake>(
+    call: ListingCall<I>,
+  ): Promise<CallResult<TakenListing<I>>> => {
+    const { memory } = regionOf(call);
+    let opened: OpenedListing<I> | undefined;
+    const readListing = (): BodyReader => {
+      const intake = call.openIntake();
+      opened = { intake, reader: createListingReader(intake, memory) };
+      return opened.reader;
+    };
+    const openReader = (head: Head) => (isEncoded(head) ? refuseBody() : readListing());
+    const answer = await send("list_sandboxes", call, listSandboxesPath, openReader);
+    if (answer.kind === "failed") return answer;
+    if (answer.status !== 200) return refusal(answer, call.apiKey, clock.now().utcMs);
+    return listingResult(answer, opened);
+  };
+
   return {
-    listSandboxes: (call) => perform("list_sandboxes", call, listSandboxesPath, parseListing),
+    listSandboxes,
     getUser: async (call, userId) => perform("get_user", call, userPath(userId), parseUser),
     listUniverses: (call) => perform("list_universes", call, listUniversesPath, parseUniverses),
     getUniverseData: async (call, universeId) =>
@@ -140,7 +202,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     getWhiteLabel: async (call, clientId) =>
       perform("get_white_label", call, whiteLabelPath(clientId), parseWhiteLabel),
     async close() {
-      await Promise.all(Array.from(transports.values(), (transport) => transport.close()));
+      await Promise.all(Array.from(regions.values(), ({ transport }) => transport.close()));
     },
   };
 }
@@ -157,10 +219,9 @@ function refusal({ status, header, body }: Answer, apiKey: Secret, nowUtcMs: num
 }
 
 function readBody<T>(answer: Answer, parse: Parse<T>): CallResult<T> {
-  const { status, header, body } = answer;
+  const { status, body } = answer;
   const invalid = (detail: string): CallFailure => failure("invalid_body", detail, { status });
-  const encoding = header("content-encoding")?.trim().toLowerCase() ?? "identity";
-  if (encoding !== "identity" && encoding !== "") return invalid("the body is encoded");
+  if (isEncoded(answer)) return invalid("the body is encoded");
   const parsed = parseJson(body ?? new Uint8Array());
   if (parsed.kind === "not_json") return invalid(parsed.detail);
   if (parsed.kind === "too_large") return failure("too_large", parsed.detail, { status });
@@ -168,4 +229,27 @@ function readBody<T>(answer: Answer, parse: Parse<T>): CallResult<T> {
   const value = parse(parsed.value, deviations);
   if (value === undefined) return invalid("the body is not of the promised shape");
   return { kind: "ok", value, status, deviations: deviations.list() };
+}
+
+function listingResult<I extends ListingIntake>(
+  { status }: Answer,
+  opened: OpenedListing<I> | undefined,
+): CallResult<TakenListing<I>> {
+  if (!opened) return failure("invalid_body", "the body is encoded", { status });
+  const { intake, reader } = opened;
+  const { outcome } = reader;
+  if (!outcome) throw new TypeError("An answer must be read to its end");
+  if (outcome.kind === "refused") return failure(outcome.reason, outcome.detail, { status });
+  const { complete, deviations } = outcome;
+  return { kind: "ok", value: { intake, complete }, status, deviations };
+}
+
+/** No encoding was asked for. */
+function isEncoded({ header }: Head): boolean {
+  const encoding = header("content-encoding")?.trim().toLowerCase() ?? "identity";
+  return encoding !== "identity" && encoding !== "";
+}
+
+function refuseBody(): BodyReader {
+  return { push() {}, end() {}, advance: () => "done" };
 }

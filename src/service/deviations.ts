@@ -18,18 +18,26 @@ export interface Deviation {
   readonly count: number;
 }
 
-/** Counts the deviations of one answer. */
+/** Counts deviations. */
 export interface Deviations {
   note(field: string, problem: DeviationProblem, count?: number): void;
   /** The name is taken as it came, from outside. The prefix ends in a dot or is empty. */
   noteUnknown(prefix: string, name: string): void;
+  /** Notes what another one has counted, as if it had been noted here. */
+  add(deviations: readonly Deviation[]): void;
   list(): readonly Deviation[];
+  /** Whether nothing was noted. */
+  readonly isEmpty: boolean;
+  clear(): void;
 }
 
+/** As many unknown fields of one answer are told apart. */
 const maxUnknownFields = 20;
 const maxFieldNameLength = 64;
+const otherField = "other";
 
-export function createDeviations(): Deviations {
+/** @param maxUnknown how many unknown fields are told apart: the rest is `other` */
+export function createDeviations(maxUnknown = maxUnknownFields): Deviations {
   // Nested: a joined key would have to be made for each of what may be millions of deviations.
   const counts = new Map<string, Map<DeviationProblem, number>>();
   const unknownFields = new Set<string>();
@@ -39,18 +47,32 @@ export function createDeviations(): Deviations {
     if (!ofField) counts.set(field, (ofField = new Map()));
     ofField.set(problem, (ofField.get(problem) ?? 0) + count);
   };
+  const noteUnknownField = (field: string, count: number): void => {
+    if (unknownFields.size < maxUnknown) unknownFields.add(field);
+    note(unknownFields.has(field) ? field : otherField, "unknown_field", count);
+  };
 
   return {
     note,
-    noteUnknown(prefix, name) {
-      const field = prefix + printable(name);
-      if (unknownFields.size < maxUnknownFields) unknownFields.add(field);
-      note(unknownFields.has(field) ? field : "other", "unknown_field");
+    noteUnknown: (prefix, name) => noteUnknownField(prefix + printable(name), 1),
+    add(deviations) {
+      for (const { field, problem, count } of deviations) {
+        const isNamed = problem === "unknown_field" && field !== otherField;
+        if (isNamed) noteUnknownField(field, count);
+        else note(field, problem, count);
+      }
     },
     list: () =>
       [...counts].flatMap(([field, ofField]) =>
         Array.from(ofField, ([problem, count]) => ({ field, problem, count })),
       ),
+    get isEmpty() {
+      return counts.size === 0;
+    },
+    clear() {
+      counts.clear();
+      unknownFields.clear();
+    },
   };
 }
 

@@ -1,19 +1,23 @@
 import type { Buffer } from "node:buffer";
 import type { Dispatcher } from "undici";
 import { createByteCollector } from "./byte-collector.ts";
+import { type BodyReader, type PacedReader, paceReader } from "./pace-reader.ts";
 
 /** What came of one request. Only "answered" holds a whole answer. */
 export type Exchange =
   | (Head & {
       readonly kind: "answered";
-      /** Null where the status is not 200 and the body is too long, hangs or breaks off. */
+      /**
+       * Null where a reader was given it, and where the status is not 200 and the body is too long,
+       * hangs or breaks off.
+       */
       readonly body: Buffer | null;
     })
   | { readonly kind: "too_large"; readonly status: number }
   | { readonly kind: "stopped"; readonly status: number | null }
   | { readonly kind: "broken"; readonly status: number | null; readonly error: unknown };
 
-interface Head {
+export interface Head {
   readonly status: number;
   readonly header: (name: string) => string | undefined;
 }
@@ -24,23 +28,31 @@ export interface ExchangeRequest {
   readonly maxBodyBytes: number;
   /** Ends the exchange at once, whatever the connection is doing, and closes it. */
   readonly stop: AbortSignal;
+  /** Asked for what takes the body of a 200; without it the body is collected. */
+  readonly openReader?: ((head: Head) => BodyReader) | undefined;
 }
 
 /** Enough for a 422 with its entries. A longer body of a failure is not worth waiting for. */
 const maxFailureBodyBytes = 64 * 1024;
 
-/** Sends one GET. Never rejects. */
+/** Sends one GET. Rejects with nothing but what the reader throws. */
 export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Promise<Exchange> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let settled = false;
     let abort: (() => void) | null = null;
     let head: Head | null = null;
+    let intake: PacedReader | null = null;
+    let size = 0;
     const received = createByteCollector();
 
-    const settle = (outcome: Exchange): void => {
-      if (settled) return;
+    const leave = (): boolean => {
+      if (settled) return false;
       settled = true;
       request.stop.removeEventListener("abort", stop);
+      return true;
+    };
+    const settle = (outcome: Exchange): void => {
+      if (!leave()) return;
       if (outcome.kind === "answered") return resolve(outcome);
       // Any other status than 200 has said enough, whatever became of its body.
       if (head && head.status !== 200) resolve({ kind: "answered", ...head, body: null });
@@ -51,6 +63,19 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
     const limit = ({ status }: Head, bytes: number): void => {
       const maxBytes = status === 200 ? request.maxBodyBytes : maxFailureBodyBytes;
       if (bytes > maxBytes) settle({ kind: "too_large", status });
+    };
+    const readerEnds = {
+      isGivenUp: () => settled,
+      done(isWhole: boolean): void {
+        if (head) settle({ kind: "answered", ...head, body: null });
+        // A reader that has seen enough needs no more of the body.
+        if (!isWhole) abort?.();
+      },
+      failed(error: unknown): void {
+        if (!leave()) return;
+        reject(error instanceof Error ? error : new TypeError("The reader threw what is no error"));
+        abort?.();
+      },
     };
 
     if (request.stop.aborted) return stop();
@@ -63,18 +88,24 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           // A request only starts once there is a connection; by then it may be given up.
           if (settled) abort();
         },
-        onResponseStart(_controller, status, headers) {
+        onResponseStart(controller, status, headers) {
           if (status < 200) return;
           head = { status, header: (name) => [headers[name]].flat()[0] };
           limit(head, Number(head.header("content-length") ?? 0));
+          if (settled || status !== 200 || !request.openReader) return;
+          intake = paceReader(request.openReader(head), controller, readerEnds);
         },
         onResponseData(_controller, chunk) {
-          if (head) limit(head, received.size + chunk.length);
-          if (!settled) received.add(chunk);
+          size += chunk.length;
+          if (head) limit(head, size);
+          if (settled) return;
+          if (intake) intake.push(chunk);
+          else received.add(chunk);
         },
         onResponseEnd() {
           if (!head) return;
-          settle({ kind: "answered", ...head, body: received.join() });
+          if (intake) intake.end();
+          else settle({ kind: "answered", ...head, body: received.join() });
         },
         onResponseError(_controller, error) {
           settle({ kind: "broken", status: head?.status ?? null, error });

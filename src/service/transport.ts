@@ -2,8 +2,9 @@ import { constants } from "node:buffer";
 import { Client, type Dispatcher, Pool } from "undici";
 import type { Clock } from "../platform/clock.ts";
 import { createConnector } from "./connector.ts";
-import { exchange, type Exchange, type ExchangeRequest } from "./exchange.ts";
+import { exchange, type Exchange, type ExchangeRequest, type Head } from "./exchange.ts";
 import { type CallFailure, connectionFailure, failure } from "./failure.ts";
+import type { BodyReader } from "./pace-reader.ts";
 
 export interface TransportOptions {
   /** May hold a path, which every request's path is put after. */
@@ -16,16 +17,22 @@ export interface TransportOptions {
 
 export type Answer = Extract<Exchange, { kind: "answered" }>;
 
+export interface TransportRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+  /** Whether the request may be sent once more where a kept connection turned out dead. */
+  readonly mayResend: () => boolean;
+  /** Asked, for each 200, for what takes its body; without it the body is collected. */
+  readonly openReader: ((head: Head) => BodyReader) | undefined;
+}
+
 /** The connections to one deployment of the service. */
 export interface Transport {
-  /** Sends one GET; an answer of any status is an answer. Never rejects. */
-  get(
-    path: string,
-    headers: Readonly<Record<string, string>>,
-    signal: AbortSignal | undefined,
-    /** Whether the request may be sent once more where a kept connection turned out dead. */
-    mayResend: () => boolean,
-  ): Promise<Answer | CallFailure>;
+  /**
+   * Sends one GET; an answer of any status is an answer. Rejects with nothing but what a reader throws.
+   */
+  get(request: TransportRequest): Promise<Answer | CallFailure>;
   /** Ends every request at once, those still to come included. */
   close(): Promise<void>;
 }
@@ -41,8 +48,8 @@ const stopped = failure("network", "stopped");
 export function createTransport(options: TransportOptions): Transport {
   const base = new URL(options.baseUrl);
   const basePath = base.pathname.replace(/\/+$/, "");
-  // A longer body could not become a string, let alone JSON.
-  const maxBodyBytes = Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH);
+  // A longer body that is collected could not become a string, let alone JSON.
+  const maxCollectedBytes = Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH);
   const connector = createConnector(options.timeoutMs);
   const connectionOptions = {
     connect: connector.connect,
@@ -84,7 +91,8 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   return {
-    async get(path, headers, signal, mayResend) {
+    async get({ path, headers, signal, mayResend, openReader }) {
+      const maxBodyBytes = openReader ? options.maxBodyBytes : maxCollectedBytes;
       const stop = new AbortController();
       let cause = stopped;
       const end = (): void => stop.abort();
@@ -96,8 +104,8 @@ export function createTransport(options: TransportOptions): Transport {
       for (const each of signals) each.addEventListener("abort", end, { once: true });
       if (signals.some((each) => each.aborted)) end();
       try {
-        const request = { path: basePath + path, headers, maxBodyBytes, stop: stop.signal };
-        const sent = await send(request, mayResend);
+        const whole = { path: basePath + path, headers, maxBodyBytes, stop: stop.signal };
+        const sent = await send({ ...whole, openReader }, mayResend);
         return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
       } finally {
         cancelTimeout();

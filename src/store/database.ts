@@ -13,6 +13,8 @@ export { StoreError } from "./store-error.ts";
 
 export interface OpenDatabase {
   readonly kysely: Kysely<Tables>;
+  /** Reads what was last committed, without waiting for a transaction that is under way. */
+  readonly reader: Kysely<Tables>;
   readonly close: () => Promise<void>;
 }
 
@@ -48,9 +50,14 @@ export function openDatabase(path: string): OpenDatabase {
       throw error;
     }
     const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+    const reader = new Kysely<Tables>({
+      dialect: sqliteDialect(new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs })),
+    });
     return {
       kysely,
+      reader,
       async close() {
+        await reader.destroy();
         await kysely.destroy();
         unlock();
       },
@@ -65,7 +72,7 @@ function openInMemory(): OpenDatabase {
   const database = new DatabaseSync(inMemory, { enableForeignKeyConstraints: true });
   migrate(database);
   const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
-  return { kysely, close: () => kysely.destroy() };
+  return { kysely, reader: kysely, close: () => kysely.destroy() };
 }
 
 /** One by one: where a parent cannot hold folders, the recursive kind may never return. */
@@ -149,8 +156,10 @@ function migrate(database: DatabaseSync): void {
   const version = readNumber(database, "pragma user_version");
   for (const [index, migration] of migrations.entries()) {
     if (index < version) continue;
+    database.exec("begin immediate");
+    migration(database);
     database.exec(
-      `begin immediate; ${migration}; pragma application_id = ${applicationId}; pragma user_version = ${index + 1}; commit;`,
+      `pragma application_id = ${applicationId}; pragma user_version = ${index + 1}; commit;`,
     );
   }
 }

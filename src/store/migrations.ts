@@ -1,9 +1,15 @@
+import type { DatabaseSync } from "node:sqlite";
+import { packServers } from "./pack-servers.ts";
+
+/** Run within a transaction. */
+export type Migration = (database: DatabaseSync) => void;
+
 /**
  * Forward only: a migration that was released is never edited, a later one mends it. The number of
  * migrations applied is the database's `user_version`.
  */
-export const migrations: readonly string[] = [
-  `
+export const migrations: readonly Migration[] = [
+  sql(`
   create table targets (
     id integer primary key,
     region text not null,
@@ -119,5 +125,48 @@ export const migrations: readonly string[] = [
   create index outbox_items_of_notification on outbox_items (notification_seq)
     where notification_seq is not null;
   create index outbox_items_of_subject on outbox_items (subject, receiver);
-  `,
+  `),
+  (database) => {
+    database.exec(`
+  create table pages (
+    target_id integer not null references targets (id),
+    page_id integer not null,
+    last_edit integer not null,
+    sandbox_count integer not null,
+    records blob not null,
+    texts text not null,
+    primary key (target_id, page_id)
+  ) strict;
+
+  create table page_edits (
+    id integer primary key autoincrement,
+    target_id integer not null references targets (id),
+    words blob not null
+  ) strict;
+  create index page_edits_of_target on page_edits (target_id);
+
+  create table changes_of_polls (
+    id integer primary key,
+    target_id integer not null references targets (id),
+    at_ms integer not null,
+    change_count integer not null,
+    body text not null
+  ) strict;
+  insert into changes_of_polls (target_id, at_ms, change_count, body)
+    select target_id, at_ms, count(*),
+      json_group_array(json_array(sandbox_id, server_id, server_name, from_status, to_status))
+    from (select * from changes order by id)
+    group by target_id, at_ms
+    order by min(id);
+  drop table changes;
+  alter table changes_of_polls rename to changes;
+  create index changes_by_time on changes (at_ms);
+  `);
+    packServers(database);
+    database.exec("drop table servers; drop table sandboxes;");
+  },
 ];
+
+function sql(statements: string): Migration {
+  return (database) => database.exec(statements);
+}

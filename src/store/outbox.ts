@@ -3,6 +3,7 @@ import { subjectKey } from "../core/message-drafts.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../core/notification.ts";
 import { inChunks } from "./in-chunks.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
+import { paced } from "./paced.ts";
 import type { Tables } from "./tables.ts";
 
 /** So many rows go into one statement: few enough that the prepared ones stay few. */
@@ -31,7 +32,7 @@ export async function insertOutboxItems(
   db: Kysely<Tables>,
   items: readonly OutboxItem[],
 ): Promise<void> {
-  for (const chunk of inChunks(items, rowsPerInsert)) {
+  for await (const chunk of paced(inChunks(items, rowsPerInsert))) {
     const rows = chunk.map((item) => ({
       receiver: item.receiver,
       incident_id: item.incident.id,
@@ -49,7 +50,7 @@ export async function insertOutboxItems(
  * The store's side of delivery: everything that `createDeliveryLoop` needs of an outbox, with the
  * meaning described there. `figures` is for the metrics.
  */
-export function createOutbox(kysely: Kysely<Tables>) {
+export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
   return {
     async openItems(receiver: string, limit: number): Promise<readonly StoredOutboxItem[]> {
       const rows = await kysely
@@ -161,7 +162,7 @@ export function createOutbox(kysely: Kysely<Tables>) {
       `.execute(kysely);
     },
 
-    figures: (): Promise<readonly OutboxFigures[]> => selectFigures(kysely),
+    figures: (): Promise<readonly OutboxFigures[]> => selectFigures(reader),
   };
 }
 

@@ -1,11 +1,13 @@
-import type { Insertable, Kysely, Transaction } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
-import type { SnapshotDelta } from "../core/snapshot.ts";
-import { inChunks } from "./in-chunks.ts";
+import type { Change, Changes } from "../core/snapshot/sighting.ts";
+import { batches, inChunks } from "./in-chunks.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";
-import { progressToRow, sandboxToRow, serverToRow } from "./target-rows.ts";
+import { paced } from "./paced.ts";
+import type { SnapshotPages } from "./snapshot-pages.ts";
+import { progressToRow } from "./target-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** Writes what a poll decided, all of it or nothing. */
@@ -16,94 +18,47 @@ export interface PollCommits {
   commitIncidents(targetId: number, incidents: IncidentOutcome): Promise<void>;
 }
 
-/** SQLite takes up to 32,766 parameters a statement; a fixed chunk keeps statements reusable. */
-const rowsPerStatement = 100;
+const changesPerRow = 500;
+const incidentsAtOnce = 20;
 
-export function createPollCommits(kysely: Kysely<Tables>): PollCommits {
+export function createPollCommits(kysely: Kysely<Tables>, pages: SnapshotPages): PollCommits {
   return {
-    commitPoll: (targetId, verdict) =>
-      kysely.transaction().execute(async (trx) => {
+    async commitPoll(targetId, verdict) {
+      const pagesCommitted = await kysely.transaction().execute(async (trx) => {
         await trx
           .updateTable("targets")
           .set(progressToRow(verdict.progress))
           .where("id", "=", targetId)
           .execute();
-        await writeDelta(trx, targetId, verdict.delta);
-        for (const chunk of inChunks(changeRows(targetId, verdict), rowsPerStatement)) {
-          await trx.insertInto("changes").values(chunk).execute();
-        }
+        const written = await pages.write(trx, targetId, verdict.pages);
+        await writeChanges(trx, targetId, verdict.at.utcMs, verdict.changes);
         await writeIncidents(trx, targetId, verdict.incidents);
-      }),
+        return written;
+      });
+      pagesCommitted();
+    },
     commitIncidents: (targetId, incidents) =>
       kysely.transaction().execute((trx) => writeIncidents(trx, targetId, incidents)),
   };
 }
 
-async function writeDelta(
+async function writeChanges(
   trx: Transaction<Tables>,
   targetId: number,
-  delta: SnapshotDelta,
+  atMs: number,
+  changes: Changes,
 ): Promise<void> {
-  const sandboxes = delta.sandboxes.map((row) => sandboxToRow(targetId, row));
-  for (const chunk of inChunks(sandboxes, rowsPerStatement)) {
+  for await (const some of paced(batches(changes, changesPerRow))) {
+    const body = JSON.stringify(some.map(fieldsOf));
     await trx
-      .insertInto("sandboxes")
-      .values(chunk)
-      .onConflict((conflict) =>
-        conflict.columns(["target_id", "sandbox_id"]).doUpdateSet((row) => ({
-          status: row.ref("excluded.status"),
-          benchmark: row.ref("excluded.benchmark"),
-          missing: row.ref("excluded.missing"),
-        })),
-      )
-      .execute();
-  }
-  const servers = delta.servers.map((row) => serverToRow(targetId, row));
-  for (const chunk of inChunks(servers, rowsPerStatement)) {
-    await trx
-      .insertInto("servers")
-      .values(chunk)
-      .onConflict((conflict) =>
-        conflict.columns(["target_id", "sandbox_id", "server_id"]).doUpdateSet((row) => ({
-          server_name: row.ref("excluded.server_name"),
-          benchmark: row.ref("excluded.benchmark"),
-          tags: row.ref("excluded.tags"),
-          status: row.ref("excluded.status"),
-          since_at_ms: row.ref("excluded.since_at_ms"),
-          since_observed_ms: row.ref("excluded.since_observed_ms"),
-          since_witnessed: row.ref("excluded.since_witnessed"),
-          missing: row.ref("excluded.missing"),
-        })),
-      )
-      .execute();
-  }
-  for (const { sandboxId, serverId } of delta.removedServers) {
-    await trx
-      .deleteFrom("servers")
-      .where("target_id", "=", targetId)
-      .where("sandbox_id", "=", sandboxId)
-      .where("server_id", "=", serverId)
-      .execute();
-  }
-  for (const sandboxId of delta.removedSandboxes) {
-    await trx
-      .deleteFrom("sandboxes")
-      .where("target_id", "=", targetId)
-      .where("sandbox_id", "=", sandboxId)
+      .insertInto("changes")
+      .values({ target_id: targetId, at_ms: atMs, change_count: some.length, body })
       .execute();
   }
 }
 
-function changeRows(targetId: number, { at, changes }: Verdict): Insertable<Tables["changes"]>[] {
-  return changes.map((change) => ({
-    target_id: targetId,
-    at_ms: at.utcMs,
-    sandbox_id: change.sandboxId,
-    server_id: change.serverId,
-    server_name: change.serverName,
-    from_status: change.from,
-    to_status: change.to,
-  }));
+function fieldsOf({ sandboxId, serverId, serverName, from, to }: Change): (string | null)[] {
+  return [sandboxId, serverId, serverName, from, to];
 }
 
 // The outbox rows must be written in the same transaction as the incidents that cause them:
@@ -113,16 +68,31 @@ async function writeIncidents(
   targetId: number,
   { written, dropped, outbox }: IncidentOutcome,
 ): Promise<void> {
-  for (const incident of written) {
-    const row = incidentToRow(targetId, incident);
+  for await (const incidents of paced(inChunks(written, incidentsAtOnce))) {
     await trx
       .insertInto("incidents")
-      .values(row)
-      .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
+      .values(incidents.map((incident) => incidentToRow(targetId, incident)))
+      .onConflict((conflict) =>
+        conflict.column("id").doUpdateSet((row) => ({
+          severity: row.ref("excluded.severity"),
+          receivers: row.ref("excluded.receivers"),
+          status: row.ref("excluded.status"),
+          previous_status: row.ref("excluded.previous_status"),
+          phase: row.ref("excluded.phase"),
+          held_since_ms: row.ref("excluded.held_since_ms"),
+          held_since_polls: row.ref("excluded.held_since_polls"),
+          clear_since_ms: row.ref("excluded.clear_since_ms"),
+          told_at_clock_ms: row.ref("excluded.told_at_clock_ms"),
+          fired_at_ms: row.ref("excluded.fired_at_ms"),
+          resolved_at_ms: row.ref("excluded.resolved_at_ms"),
+          resolved_reason: row.ref("excluded.resolved_reason"),
+        })),
+      )
       .execute();
   }
-  for (const { id } of dropped) {
-    await trx.deleteFrom("incidents").where("id", "=", id).execute();
+  for await (const incidents of paced(inChunks(dropped, incidentsAtOnce))) {
+    const ids = incidents.map(({ id }) => id);
+    await trx.deleteFrom("incidents").where("id", "in", ids).execute();
   }
   await insertOutboxItems(trx, outbox);
 }

@@ -4,6 +4,7 @@ import { openDatabase } from "./database.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPollCommits } from "./poll-commits.ts";
 import type { PollCommits } from "./poll-commits.ts";
+import { createSnapshotPages } from "./snapshot-pages.ts";
 import { createStoredTargets } from "./stored-targets.ts";
 import type { StoredTargets } from "./stored-targets.ts";
 import type { Tables } from "./tables.ts";
@@ -19,17 +20,22 @@ export interface Store extends PollCommits {
 
 /** @throws {StoreError} when the file cannot be used */
 export function openStore(path: string): Store {
-  const { kysely, close } = openDatabase(path);
-  return createStore(kysely, close);
+  const { kysely, reader, close } = openDatabase(path);
+  return createStore(kysely, close, reader);
 }
 
-export function createStore(kysely: Kysely<Tables>, close: () => Promise<void>): Store {
+export function createStore(
+  kysely: Kysely<Tables>,
+  close: () => Promise<void>,
+  reader = kysely,
+): Store {
+  const pages = createSnapshotPages(kysely);
   return {
-    ...createPollCommits(kysely),
-    targets: createStoredTargets(kysely),
-    outbox: createOutbox(kysely),
+    ...createPollCommits(kysely, pages),
+    targets: createStoredTargets(kysely, pages),
+    outbox: createOutbox(kysely, reader),
     async check() {
-      await sql`select 1`.execute(kysely);
+      await sql`select 1`.execute(reader);
     },
     close,
   };

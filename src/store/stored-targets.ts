@@ -1,11 +1,12 @@
 import type { Kysely } from "kysely";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
-import type { SnapshotDelta } from "../core/snapshot.ts";
+import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { initialProgress } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
 import { incidentFromRow } from "./incident-rows.ts";
-import { progressFromRow, progressToRow, sandboxFromRow, serverFromRow } from "./target-rows.ts";
+import type { SnapshotPages } from "./snapshot-pages.ts";
+import { progressFromRow, progressToRow } from "./target-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** A target as the store knows it. */
@@ -20,11 +21,10 @@ export interface StoredTargets {
   /** All that were ever watched, also those that the configuration does not name any more. */
   all(): Promise<readonly StoredTarget[]>;
   add(target: Target): Promise<StoredTarget>;
-  /** The whole snapshot, as what takes an empty one to it. */
-  snapshotOf(targetId: number): Promise<SnapshotDelta>;
+  snapshotOf(targetId: number): Promise<PackedSnapshot>;
 }
 
-export function createStoredTargets(kysely: Kysely<Tables>): StoredTargets {
+export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages): StoredTargets {
   return {
     async all() {
       const targets = await kysely.selectFrom("targets").selectAll().orderBy("id").execute();
@@ -49,23 +49,6 @@ export function createStoredTargets(kysely: Kysely<Tables>): StoredTargets {
         .executeTakeFirstOrThrow();
       return { id, target, progress: initialProgress, openIncidents: [] };
     },
-    async snapshotOf(targetId) {
-      const sandboxes = await kysely
-        .selectFrom("sandboxes")
-        .selectAll()
-        .where("target_id", "=", targetId)
-        .execute();
-      const servers = await kysely
-        .selectFrom("servers")
-        .selectAll()
-        .where("target_id", "=", targetId)
-        .execute();
-      return {
-        sandboxes: sandboxes.map(sandboxFromRow),
-        servers: servers.map(serverFromRow),
-        removedSandboxes: [],
-        removedServers: [],
-      };
-    },
+    snapshotOf: (targetId) => pages.restore(targetId),
   };
 }

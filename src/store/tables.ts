@@ -1,13 +1,13 @@
 import type { Generated } from "kysely";
-import type { FailureReason, Presence, Status } from "../core/model.ts";
+import type { FailureReason, Presence } from "../core/model.ts";
 import type { IncidentMessage, ResolvedReason } from "../core/notification.ts";
 import type { Severity } from "../core/rule.ts";
 
 /** The store's tables. `_ms` are milliseconds; `_at_ms` are UTC since 1970; flags are 0 or 1. */
 export interface Tables {
   targets: TargetsTable;
-  sandboxes: SandboxesTable;
-  servers: ServersTable;
+  pages: PagesTable;
+  page_edits: PageEditsTable;
   changes: ChangesTable;
   incidents: IncidentsTable;
   outbox_items: OutboxItemsTable;
@@ -32,41 +32,34 @@ export interface TargetsTable {
   last_complete: number;
 }
 
-export interface SandboxesTable {
+/** A target's snapshot in packed pages, in the form that it has in memory. */
+export interface PagesTable {
   target_id: number;
-  sandbox_id: string;
-  status: Status;
-  benchmark: string | null;
-  missing: number;
+  page_id: number;
+  /** Edits up to this one are in the page already. */
+  last_edit: number;
+  sandbox_count: number;
+  /** Records of sandboxes and servers: see the snapshot's `Page`. */
+  records: Uint8Array;
+  /** A JSON array of the texts that the records name by number. */
+  texts: string;
 }
 
-export interface ServersTable {
+/** Words of pages that changed since the pages were written: see `page-edits.ts`. */
+export interface PageEditsTable {
+  id: Generated<number>;
   target_id: number;
-  sandbox_id: string;
-  server_id: string;
-  server_name: string | null;
-  benchmark: string | null;
-  /** A JSON array of strings. */
-  tags: string;
-  status: Status;
-  since_at_ms: number;
-  /** The same moment on the target's observed clock. */
-  since_observed_ms: number;
-  /** Whether the moment at which the status began was between two complete polls. */
-  since_witnessed: number;
-  /** Complete listings in a row that lacked it. */
-  missing: number;
+  words: Uint8Array;
 }
 
+/** The changes that a poll showed, several to a row: one poll may show very many. */
 export interface ChangesTable {
   id: Generated<number>;
   target_id: number;
   at_ms: number;
-  sandbox_id: string;
-  server_id: string;
-  server_name: string | null;
-  from_status: Presence;
-  to_status: Presence;
+  change_count: number;
+  /** A JSON array of `[sandbox_id, server_id, server_name, from_status, to_status]`. */
+  body: string;
 }
 
 export interface IncidentsTable {

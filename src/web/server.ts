@@ -1,6 +1,9 @@
-import { Readable } from "node:stream";
 import { fastify } from "fastify";
 import type { FastifyInstance } from "fastify";
+import { systemClock } from "../platform/clock.ts";
+import type { Clock } from "../platform/clock.ts";
+import { addScrapeRoute } from "./scrape-route.ts";
+import type { ScrapeSource } from "./scrape-route.ts";
 import { renderStatusPage, statusPageStyle } from "./status-page.ts";
 import type { StatusView } from "./status-page.ts";
 
@@ -10,14 +13,14 @@ export type Readiness =
   | { readonly ready: false; readonly reason: string };
 
 export interface WebDeps {
-  readonly metrics: {
-    readonly contentType: string;
-    render(): Promise<Iterable<string>>;
-  };
+  readonly metrics: ScrapeSource;
   readonly readiness: () => Promise<Readiness>;
   readonly status: () => Promise<StatusView>;
   /** An error that a route did not expect. */
   readonly onError: (error: Error) => void;
+  /** A scraper read so slowly that it was cut off. */
+  readonly onSlowScrape?: () => void;
+  readonly clock?: Clock;
 }
 
 export interface WebServer {
@@ -39,14 +42,8 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   server.get("/status-page.css", (_, reply) => reply.type("text/css").send(statusPageStyle));
 
-  server.get("/metrics", async (_, reply) => {
-    const body = Readable.from(await deps.metrics.render());
-    // Before anything was sent the error handler is told of it; later fastify only breaks off.
-    body.once("error", (error) => {
-      if (reply.raw.headersSent) deps.onError(error);
-    });
-    return reply.type(deps.metrics.contentType).send(body);
-  });
+  const { metrics, onError, onSlowScrape = () => {}, clock = systemClock } = deps;
+  addScrapeRoute(server, { metrics, clock, onError, onSlowScrape });
 
   server.get("/-/healthy", (_, reply) => reply.type("text/plain").send("ok\n"));
 

@@ -1,6 +1,6 @@
 import { serverText } from "../core/incident.ts";
 import type { Incident } from "../core/incident.ts";
-import { countServers } from "../core/snapshot.ts";
+import { countServers } from "../core/snapshot/snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import type { IncidentView, ReceiverView, StatusView, TargetView } from "./status-page.ts";
 

@@ -16,8 +16,11 @@ describe("while a target is blind", () => {
     const watch = createWatch();
     watch.see(broken);
     const before = [...watch.state.incidents.values()];
-    const { delta, changes, incidents } = watch.fail();
-    expect(Object.values(delta).flat()).toEqual([]);
+    const { snapshot } = watch.state;
+    const verdict = watch.fail();
+    const { pages, changes, incidents } = verdict;
+    expect(verdict.snapshot).toBe(snapshot);
+    expect(pages).toMatchObject({ replaced: [], removed: [] });
     expect(changes).toEqual([]);
     expect(incidents).toEqual({ written: [], dropped: [], steps: [], outbox: [] });
     expect([...watch.state.incidents.values()]).toEqual(before);

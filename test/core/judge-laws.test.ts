@@ -43,7 +43,7 @@ function make(watch: Watch, move: Move, { variants, steady, blind }: Script): In
       return watch.fail().incidents;
     case "listing": {
       const listing = { sandboxes: sandboxesOf(move.shown), complete: move.complete };
-      return watch.poll({ kind: "listed", listing }).incidents;
+      return watch.list(listing).incidents;
     }
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { conditionOfStatus } from "../../src/core/condition.ts";
 import { judgePoll } from "../../src/core/judge.ts";
+import { changesOf, intakeOf } from "../support/take-in.ts";
 import { inPolls, lasting, listedServer, serverRule, targetRule } from "./support/samples.ts";
 import { linesOf, stepsOf } from "./support/steps.ts";
 import { createWatch, intervalMs, startUtcMs } from "./support/watch.ts";
@@ -154,7 +155,7 @@ describe("a server that is gone", () => {
     expect(stepsOf(watch.see().incidents)).toEqual([]);
     const { incidents, changes } = watch.see();
     expect(stepsOf(incidents)).toEqual(["resolved server-error a (gone)"]);
-    expect(changes).toMatchObject([{ from: "error", to: "absent" }]);
+    expect(changesOf(changes)).toMatchObject([{ from: "error", to: "absent" }]);
     expect(incidents.outbox[0]).toMatchObject({
       condition: "in error",
       incident: { status: "absent", previousStatus: "error", resolvedReason: "gone" },
@@ -166,7 +167,7 @@ describe("a server that is gone", () => {
     watch.see(broken);
     for (let poll = 0; poll < 5; poll += 1) {
       const { incidents, changes } = watch.seePart();
-      expect([stepsOf(incidents), changes]).toEqual([[], []]);
+      expect([stepsOf(incidents), changesOf(changes)]).toEqual([[], []]);
     }
     expect(stepsOf(watch.see(broken).incidents)).toEqual([]);
   });
@@ -234,14 +235,16 @@ describe("how long a status lasted", () => {
     watch.see();
     watch.see(idle);
     look(watch);
-    expect(watch.see(broken).changes).toMatchObject([{ from: "idle", to: "error", stayMs }]);
+    expect(changesOf(watch.see(broken).changes)).toMatchObject([
+      { from: "idle", to: "error", stayMs },
+    ]);
   });
 
   it("is not known from a partial listing", () => {
     const watch = createWatch();
     watch.see();
     watch.see(idle);
-    expect(watch.seePart(broken).changes).toMatchObject([{ to: "error", stayMs: null }]);
+    expect(changesOf(watch.seePart(broken).changes)).toMatchObject([{ to: "error", stayMs: null }]);
   });
 });
 
@@ -276,10 +279,14 @@ it("the same state, outcome and time give the same verdict, and leave the state 
     tells: () => true,
     newIncidentId: () => "incident",
   };
-  const listing = { sandboxes: [], complete: true };
   const at = { utcMs: startUtcMs + 9e6, monotonicMs: 9e6 };
   const before = structuredClone([...watch.state.snapshot.servers()]);
-  const judge = () => judgePoll(watch.state, { kind: "listed", listing }, at, options);
+  const judge = () => {
+    const intake = intakeOf(watch.state.snapshot, [], options.goneAfter);
+    const outcome = { kind: "listed", intake, complete: true } as const;
+    const { snapshot, changes, ...verdict } = judgePoll(watch.state, outcome, at, options);
+    return { ...verdict, servers: [...snapshot.servers()], changes: changesOf(changes) };
+  };
   expect(judge()).toEqual(judge());
   expect([...watch.state.snapshot.servers()]).toEqual(before);
 });

@@ -6,7 +6,7 @@ import {
   matchesTarget,
   ruleFingerprint,
 } from "../../src/core/matching.ts";
-import type { ServerRow } from "../../src/core/snapshot.ts";
+import type { ServerRow } from "../../src/core/snapshot/snapshot.ts";
 import type { ServerRule, TargetRule } from "../../src/core/rule.ts";
 import { inPolls, lasting, serverRule, targetRule } from "./support/samples.ts";
 

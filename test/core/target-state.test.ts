@@ -6,7 +6,7 @@ import {
   progressAfterListing,
 } from "../../src/core/target-state.ts";
 import type { TargetProgress, TargetState } from "../../src/core/target-state.ts";
-import { createSnapshot } from "../../src/core/snapshot.ts";
+import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
 import { target } from "./support/samples.ts";
 
 const polledAtMs = 100_000;
@@ -22,8 +22,7 @@ const seen: TargetProgress = {
 const at = { utcMs: polledAtMs + 30_000, monotonicMs: 31_000 };
 
 function stateOf(progress: TargetProgress, lastPollMonotonicMs: number | null): TargetState {
-  const snapshot = createSnapshot();
-  const incidents = new Map();
+  const [snapshot, incidents] = [emptySnapshot, new Map()];
   return { target, progress, lastPollMonotonicMs, rulesApplied: true, snapshot, incidents };
 }
 

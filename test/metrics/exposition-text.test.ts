@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { Listing } from "../../src/core/model.ts";
-import { inLargePieces } from "../../src/metrics/exposition-text.ts";
 import { judgeBy, listing, research, server, serverError, watchFleet } from "../support/fleet.ts";
 import { meterFleet, parseExposition } from "./exposition.ts";
 
@@ -255,17 +254,4 @@ describe("what happens", () => {
 it("a store that cannot be read fails the scrape", async () => {
   const { render } = meterFleet({ readOutbox: () => Promise.reject(new Error("disk")) });
   await expect(render()).rejects.toThrow("disk");
-});
-
-describe("pieces", () => {
-  it("are joined to few large ones that are the same text", () => {
-    const pieces = Array.from({ length: 5_000 }, (_, index) => `line ${index}\n`.repeat(20));
-    const large = inLargePieces(pieces);
-    expect(large.join("")).toBe(pieces.join(""));
-    expect(large.length).toBeLessThan(30);
-  });
-
-  it("are none where there is nothing", () => {
-    expect(inLargePieces([])).toEqual([]);
-  });
 });

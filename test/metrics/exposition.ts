@@ -1,12 +1,14 @@
+import { ok } from "node:assert/strict";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";
+import type { ScrapeRequest } from "../../src/metrics/scrape.ts";
 import { serverError, targetBlind, watchFleet } from "../support/fleet.ts";
 import type { WatchedFleet } from "../support/fleet.ts";
 
 export interface MeteredFleet extends WatchedFleet {
   readonly metrics: Metrics;
-  /** The whole exposition as text. */
-  readonly render: () => Promise<string>;
+  /** The exposition, by default the whole of it as text. */
+  readonly render: (request?: Partial<ScrapeRequest>) => Promise<string>;
 }
 
 /** A watched target and its metrics, told of every poll as the daemon tells them. */
@@ -36,10 +38,17 @@ export function meterFleet(
       metrics.targets.committed(2);
       return verdict;
     },
-    async render() {
-      return [...(await metrics.render())].join("");
+    async render(request) {
+      const scrape = await metrics.scrape({ syntax: "text", collect: [], ...request });
+      ok(scrape.kind === "exposition");
+      return joinPieces(scrape.pieces);
     },
   };
+}
+
+/** Keeps each piece before the next one is asked for, as a reader must. */
+export function joinPieces(pieces: Iterable<Uint8Array>): string {
+  return Buffer.concat(Array.from(pieces, (piece) => Buffer.from(piece))).toString();
 }
 
 export interface Sample {
@@ -53,6 +62,26 @@ export interface Family {
   readonly type: string;
   readonly help: string;
   readonly samples: readonly Sample[];
+}
+
+/**
+ * Reads OpenMetrics as if it were the text format, refusing what only the latter allows: then one
+ * can be compared with the other.
+ */
+export function parseOpenMetrics(exposition: string): ReadonlyMap<string, Family> {
+  const [body = "", ...more] = exposition.split("# EOF\n");
+  if (more.length !== 1 || more[0] !== "") throw new SyntaxError("does not end in one EOF");
+  if (body.includes("\n\n")) throw new SyntaxError("has an empty line");
+  const counters = Array.from(body.matchAll(/^# TYPE (\S+) counter$/gm), ([, name = ""]) => name);
+  const misnamed = counters.find((name) => name.endsWith("_total"));
+  if (misnamed !== undefined) throw new SyntaxError(`${misnamed} is no name of a family`);
+  const named = body.replaceAll(/^# (HELP|TYPE) (\S+)/gm, (line, _, name: string) =>
+    counters.includes(name) ? `${line}_total` : line,
+  );
+  const bounds = Array.from(named.matchAll(/\ble="([^"]*)"/g), ([, bound = ""]) => bound);
+  const inexact = bounds.find((bound) => !/^(\d+\.\d+|\d(\.\d+)?e[-+]\d+|\+Inf)$/.test(bound));
+  if (inexact !== undefined) throw new SyntaxError(`${inexact} is no float`);
+  return parseExposition(named.replaceAll(/\ble="(\d+)\.0"/g, 'le="$1"'));
 }
 
 /** Reads the text format 0.0.4, refusing whatever is not well-formed or comes twice. */

@@ -3,6 +3,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { failureReasons } from "../../src/core/model.ts";
 import type { FailureReason, Target } from "../../src/core/model.ts";
+import { openIntake } from "../../src/core/snapshot/intake.ts";
+import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Random } from "../../src/platform/random.ts";
 import { Secret } from "../../src/platform/secret.ts";
@@ -15,9 +17,11 @@ import { createFakeClock } from "../support/fake-clock.ts";
 const target: Target = { region: "us", key: "research" };
 const apiKey = new Secret("T0PSECRET");
 
+const openEmpty = () => openIntake(emptySnapshot, { goneAfter: 1 });
+
 const ok: CallSuccess = {
   kind: "ok",
-  value: { sandboxes: [], complete: true },
+  value: { intake: openEmpty(), complete: true },
   deviations: [],
 };
 
@@ -55,10 +59,12 @@ function start(script: Script, { random = (): number => 0.5 }: { random?: Random
       },
     },
   });
+  const takeTurn = (deadlineMs: number): Promise<TurnOutcome> =>
+    callListing(target, { apiKey, deadlineMs, signal: stop.signal, openIntake: openEmpty });
   const turn = async (deadlineMs: number): Promise<{ outcome: TurnOutcome; endedMs: number }> => {
     const ended: { outcome: TurnOutcome; endedMs: number }[] = [];
     const end = async (): Promise<void> => {
-      const outcome = await callListing(target, apiKey, startedMs + deadlineMs, stop.signal);
+      const outcome = await takeTurn(startedMs + deadlineMs);
       ended.push({ outcome, endedMs: clock.now().monotonicMs - startedMs });
     };
     const running = end();
@@ -74,7 +80,7 @@ function start(script: Script, { random = (): number => 0.5 }: { random?: Random
     sent.length = 0;
   };
   const now = (): number => clock.now().monotonicMs - startedMs;
-  return { clock, callListing, sent, stop, turn, saveRetries, now, startedMs };
+  return { clock, takeTurn, sent, stop, turn, saveRetries, now, startedMs };
 }
 
 /** Thirty successes first, then the script. */
@@ -247,7 +253,7 @@ describe("stopping", () => {
     const service = start(afterSaving(script));
     await service.saveRetries();
     const deadlineMs = service.clock.now().monotonicMs + 300_000;
-    const turn = service.callListing(target, apiKey, deadlineMs, service.stop.signal);
+    const turn = service.takeTurn(deadlineMs);
     await settle();
     service.clock.advance(1_000);
     await settle();
@@ -258,7 +264,7 @@ describe("stopping", () => {
 
   it("is no failure, also where no retry is left", async () => {
     const service = start(() => hanging);
-    const turn = service.callListing(target, apiKey, 300_000, service.stop.signal);
+    const turn = service.takeTurn(300_000);
     await settle();
     service.stop.abort();
     expect(await turn).toEqual({ kind: "stopped" });

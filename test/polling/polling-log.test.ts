@@ -32,20 +32,42 @@ function start(judge = judgeBy([serverError, targetBlind])) {
   const pollingLog = createPollingLog(log);
   const fleet = watchFleet(research, { judge });
   /** The lines of one poll, without what every line has. */
-  const poll = (outcome: Parameters<typeof fleet.poll>[0], failure: CallFailure | null = null) => {
+  const poll = async (
+    outcome: Parameters<typeof fleet.poll>[0],
+    failure: CallFailure | null = null,
+  ) => {
     lines.length = 0;
     if (outcome !== "failed" || failure) pollingLog.polled(research, failure, 5);
-    pollingLog.committed(fleet.watched, fleet.poll(outcome), 1);
+    await pollingLog.committed(fleet.watched, fleet.poll(outcome), 1);
     return lines.map(({ time, ...line }) => (time ? line : {}));
   };
-  return { poll, pollingLog, lines };
+  /** The same where there are more lines than are written at once: how many of each event. */
+  const pollMany = async (outcome: Parameters<typeof fleet.poll>[0]) => {
+    lines.length = 0;
+    await pollingLog.committed(fleet.watched, fleet.poll(outcome), 1);
+    const byEvent = Map.groupBy(lines, (line) => String(line["event"]));
+    return Object.fromEntries(Array.from(byEvent, ([event, { length }]) => [event, length]));
+  };
+  return { poll, pollMany, pollingLog, lines };
 }
 
 describe("changes", () => {
-  it("are one line each, with everything that tells which server it is", () => {
+  it("of a first listing are told one by one up to a thousand, all later ones in any number", async () => {
+    const { pollMany, lines } = start(judgeBy([]));
+    const all = (status: "idle" | "occupied") =>
+      listing(Object.fromEntries(Array.from({ length: 1_005 }, (_, id) => [`s${id}`, status])));
+    expect(await pollMany(all("idle"))).toEqual({
+      "server.changed": 1_000,
+      "target.first_listing": 1,
+    });
+    expect(lines.at(-1)).toMatchObject({ region: "us", key: "research", servers: 1_005 });
+    expect(await pollMany(all("occupied"))).toEqual({ "server.changed": 1_005 });
+  });
+
+  it("are one line each, with everything that tells which server it is", async () => {
     const { poll } = start(judgeBy([]));
-    poll(listing({ a: "idle", b: "idle", c: "idle" }));
-    const lines = poll(listing({ a: "occupied", b: "error", c: "idle" }));
+    await poll(listing({ a: "idle", b: "idle", c: "idle" }));
+    const lines = await poll(listing({ a: "occupied", b: "error", c: "idle" }));
     const changed = {
       level: "info",
       event: "server.changed",
@@ -66,41 +88,39 @@ describe("changes", () => {
     ]);
   });
 
-  it("are also a server's first sight and its end", () => {
+  it("are also a server's first sight and its end", async () => {
     const { poll } = start(judgeBy([]));
-    expect(poll(listing({ a: "idle" }))).toMatchObject([{ from: "absent", to: "idle" }]);
-    expect(poll(listing({}))).toEqual([]);
-    expect(poll(listing({}))).toMatchObject([{ from: "idle", to: "absent", server_id: "a" }]);
+    expect(await poll(listing({ a: "idle" }))).toMatchObject([{ from: "absent", to: "idle" }]);
+    expect(await poll(listing({}))).toEqual([]);
+    expect(await poll(listing({}))).toMatchObject([{ from: "idle", to: "absent", server_id: "a" }]);
   });
 
-  it("that are none are no lines", () => {
+  it("that are none are no lines", async () => {
     const { poll } = start();
-    poll(listing({ a: "idle" }));
-    expect(poll(listing({ a: "idle" }))).toEqual([]);
+    await poll(listing({ a: "idle" }));
+    expect(await poll(listing({ a: "idle" }))).toEqual([]);
   });
 });
 
-it("names from the service reach a terminal without their control characters", () => {
+it("names from the service reach a terminal without their control characters", async () => {
   const { poll } = start(judgeBy([]));
   const odd = server("a", { serverName: "two\nlines \u001b[31m" });
   const box = { sandboxId: "box", status: "idle", benchmark: null, servers: [odd] } as const;
-  const [line] = poll({ sandboxes: [box], complete: true });
+  const [line] = await poll({ sandboxes: [box], complete: true });
   expect(line?.["msg"]).toBe("us/research two?lines ?[31m (a): absent -> idle");
   expect(line?.["server_name"]).toBe("two\nlines \u001b[31m");
 });
 
 describe("incidents", () => {
-  it("of a server are one line a step", () => {
+  it("of a server are one line a step", async () => {
     const { poll } = start(
       judgeBy([{ ...serverError, for: { kind: "polls", polls: 2 }, remindEveryMs: 30_000 }]),
     );
-    const steps = [
-      listing({ a: "idle" }),
-      listing({ a: "error" }),
-      listing({ a: "error" }),
-      listing({ a: "error" }),
-      listing({ a: "idle" }),
-    ].map((each) => poll(each).filter(({ event }) => event !== "server.changed"));
+    const steps: Line[][] = [];
+    for (const status of ["idle", "error", "error", "error", "idle"] as const) {
+      const lines = await poll(listing({ a: status }));
+      steps.push(lines.filter(({ event }) => event !== "server.changed"));
+    }
     const told = {
       region: "us",
       key: "research",
@@ -127,16 +147,16 @@ describe("incidents", () => {
     ]);
   });
 
-  it("that end before they fire are told as dropped", () => {
+  it("that end before they fire are told as dropped", async () => {
     const { poll } = start(judgeBy([{ ...serverError, for: { kind: "polls", polls: 9 } }]));
-    poll(listing({ a: "error" }));
-    const events = poll(listing({ a: "idle" })).map(({ event }) => event);
+    await poll(listing({ a: "error" }));
+    const events = (await poll(listing({ a: "idle" }))).map(({ event }) => event);
     expect(events).toEqual(["server.changed", "incident.dropped"]);
   });
 
-  it("of a target name no server", () => {
+  it("of a target name no server", async () => {
     const { poll } = start(judgeBy([{ ...targetBlind, failing: { kind: "polls", polls: 1 } }]));
-    const fired = poll("failed", outage).find(({ event }) => event === "incident.fired");
+    const fired = (await poll("failed", outage)).find(({ event }) => event === "incident.fired");
     expect(Object.keys(fired ?? {}).toSorted()).toEqual([
       "event",
       "incident_id",
@@ -151,15 +171,15 @@ describe("incidents", () => {
 });
 
 describe("the loss and return of sight", () => {
-  it("are one line each, not one a failed poll", () => {
+  it("are one line each, not one a failed poll", async () => {
     const { poll } = start(judgeBy([]));
-    poll(listing({}));
+    await poll(listing({}));
     const lines = [
-      poll("failed", outage),
-      poll("failed", outage),
-      poll("failed", outage),
-      poll(listing({})),
-      poll(listing({})),
+      await poll("failed", outage),
+      await poll("failed", outage),
+      await poll("failed", outage),
+      await poll(listing({})),
+      await poll(listing({})),
     ];
     expect(lines).toEqual([
       [
@@ -188,32 +208,32 @@ describe("the loss and return of sight", () => {
     ]);
   });
 
-  it("do not repeat the words of an earlier failure where nothing was sent", () => {
+  it("do not repeat the words of an earlier failure where nothing was sent", async () => {
     const { poll } = start(judgeBy([]));
-    poll("failed", outage);
-    poll(listing({}));
-    expect(poll("failed")).toMatchObject([{ event: "target.lost", detail: null }]);
+    await poll("failed", outage);
+    await poll(listing({}));
+    expect(await poll("failed")).toMatchObject([{ event: "target.lost", detail: null }]);
   });
 
-  it("do not repeat the words of a failure whose turn broke", () => {
+  it("do not repeat the words of a failure whose turn broke", async () => {
     const { poll, pollingLog, lines } = start(judgeBy([]));
     pollingLog.polled(research, outage, 5);
     pollingLog.turnFailed(research, new Error("disk full"));
     expect(lines).toMatchObject([{ level: "error", event: "poll.failed", key: "research" }]);
-    expect(poll("failed")).toMatchObject([
+    expect(await poll("failed")).toMatchObject([
       { event: "poll.recovered", lost_polls: 1 },
       { event: "target.lost", detail: null },
     ]);
   });
 
-  it("of the store are said once, with how many polls came to nothing in between", () => {
+  it("of the store are said once, with how many polls came to nothing in between", async () => {
     const { poll, pollingLog, lines } = start(judgeBy([]));
     for (let turn = 0; turn < 3; turn += 1) pollingLog.turnFailed(research, new Error("disk full"));
     expect(lines).toHaveLength(1);
-    const [recovered, ...more] = poll(listing({}));
+    const [recovered, ...more] = await poll(listing({}));
     expect(recovered).toMatchObject({ event: "poll.recovered", lost_polls: 3, key: "research" });
     expect(more).toEqual([]);
-    expect(poll(listing({}))).toEqual([]);
+    expect(await poll(listing({}))).toEqual([]);
   });
 });
 

@@ -5,19 +5,26 @@ import type { FailureReason, Listing, Target } from "../../src/core/model.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createCallListing } from "../../src/polling/call-listing.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import type { CallFailure, CallSuccess } from "../../src/polling/listing-caller.ts";
+import type { CallFailure, CallSuccess, OpenIntake } from "../../src/polling/listing-caller.ts";
 import { createPolling } from "../../src/polling/polling.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, research, watchFleet } from "../support/fleet.ts";
+import { changesOf, takeIn } from "../support/take-in.ts";
 
 const second = 1_000;
 const minute = 60 * second;
 
-type Answer = CallSuccess | CallFailure;
+type Answer = { readonly kind: "listed"; readonly listing: Listing } | CallFailure;
 
-function listed(value: Listing): CallSuccess {
+function listed(value: Listing): Answer {
+  return { kind: "listed", listing: value };
+}
+
+function toResult(answer: Answer, openIntake: OpenIntake): CallSuccess | CallFailure {
+  if (answer.kind === "failed") return answer;
+  const { sandboxes, complete } = answer.listing;
   const deviations = [{ field: "total_count", problem: "mismatch", count: 2 } as const];
-  return { kind: "ok", value, deviations };
+  return { kind: "ok", value: { intake: takeIn(openIntake(), sandboxes), complete }, deviations };
 }
 
 function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
@@ -39,9 +46,9 @@ function start(answer: () => Answer | Promise<Answer>) {
       random: () => 0.5,
       limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
       service: {
-        async listSandboxes() {
+        async listSandboxes({ openIntake }) {
           requests += 1;
-          return answer();
+          return toResult(await answer(), openIntake);
         },
       },
     }),
@@ -57,8 +64,9 @@ function start(answer: () => Answer | Promise<Answer>) {
       polled: (target, failure, durationMs) =>
         told.push(`polled ${target.region} ${failure?.reason ?? "ok"} ${durationMs}`),
       deviated: (_target, deviations) => told.push(`deviated ${deviations.length}`),
-      committed: (shown, verdict) =>
-        told.push(`committed ${shown.state.progress === verdict.progress}`),
+      committed(shown, verdict) {
+        told.push(`committed ${shown.state.progress === verdict.progress}`);
+      },
       refused: (_target, retryMs) => told.push(`refused ${retryMs / minute}`),
       turnFailed: (_target, error) => told.push(`turn failed: ${String(error)}`),
     },
@@ -86,7 +94,7 @@ describe("a turn", () => {
     expect(heard()).not.toContain("outbox");
     status = "error";
     await turn();
-    expect(heard().slice(-2)).toEqual(["committed true", "outbox"]);
+    expect(heard().slice(-2)).toEqual(["outbox", "committed true"]);
     await turn();
     expect(heard()).not.toContain("outbox");
   });
@@ -100,7 +108,7 @@ describe("a turn", () => {
     expect(heard()).toContain("polled us http_error 0");
     expect(watched.state.snapshot.server("box", "a")?.status).toBe("occupied");
     expect(watched.state.progress.failuresInARow).toBe(1);
-    expect(committed[1]?.delta.servers).toEqual([]);
+    expect(committed[1]?.pages).toMatchObject({ replaced: [], removed: [] });
   });
 
   it("of an unknown target does nothing", async () => {
@@ -155,7 +163,7 @@ describe("a refused key", () => {
   it("raises an incident as any other failure does", async () => {
     const { turn, heard, committed } = start(() => failed("auth"));
     for (let turns = 0; turns < 3; turns += 1) await turn();
-    expect(heard().at(-1)).toBe("outbox");
+    expect(heard().slice(-2)).toEqual(["outbox", "committed true"]);
     expect(committed[2]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
   });
 });
@@ -183,8 +191,10 @@ describe("a commit that fails", () => {
 
     store.commit = () => Promise.resolve();
     await turn();
-    expect(heard().slice(-2)).toEqual(["committed true", "outbox"]);
-    expect(committed[0]?.changes).toEqual(refused[0]?.changes);
+    expect(heard().slice(-2)).toEqual(["outbox", "committed true"]);
+    const [kept, lost] = [committed[0], refused[0]].map((each) => changesOf(each?.changes ?? []));
+    expect(kept).toHaveLength(1);
+    expect(kept).toEqual(lost);
     expect(committed[0]?.incidents.outbox.length).toBe(1);
     expect(watched.state.incidents.size).toBe(1);
   });

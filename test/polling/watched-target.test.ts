@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { judgePoll } from "../../src/core/judge.ts";
 import { initialProgress } from "../../src/core/target-state.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
-import { judgeBy, listing, research, server, startMs, watchFleet } from "../support/fleet.ts";
+import { restoreSnapshot } from "../../src/core/snapshot/restore-snapshot.ts";
+import { judgeBy, listing, research, startMs, watchFleet } from "../support/fleet.ts";
+import { intakeOf } from "../support/take-in.ts";
 
 describe("what is shown of a target", () => {
   it("is withheld from the failed poll on that makes it stale until a poll is accepted", () => {
@@ -30,30 +32,19 @@ describe("what is shown of a target", () => {
 
   it("after a restart that took long is withheld until it was seen, not merely asked for", () => {
     const progress = { ...initialProgress, lastSuccessAtMs: startMs - 90_001 };
-    const row = {
-      ...server("a"),
-      sandboxId: "box",
-      sinceMs: 1,
-      sinceObservedMs: 1,
-      sinceWitnessed: false,
-      missing: 0,
-    };
+    const { snapshot } = watchFleet().poll(listing({ a: "idle" }));
     const watched = watchTarget(
       { id: 1, target: research, progress, openIncidents: [] },
-      {
-        sandboxes: [{ sandboxId: "box", status: "idle", benchmark: null, missing: 0 }],
-        servers: [row],
-        removedSandboxes: [],
-        removedServers: [],
-      },
+      restoreSnapshot(snapshot.pages),
       { staleAfter: 3, restoredForMs: 90_000, nowUtcMs: startMs },
     );
     const at = { utcMs: startMs, monotonicMs: 5 };
     expect([watched.withheld, watched.polled]).toEqual([true, false]);
     watched.accept(judgePoll(watched.state, { kind: "failed", reason: "auth" }, at, judgeBy()));
     expect([watched.withheld, watched.polled]).toEqual([true, true]);
-    const seen = { kind: "listed", listing: listing({ a: "idle" }) } as const;
-    watched.accept(judgePoll(watched.state, seen, at, judgeBy()));
+    const { sandboxes, complete } = listing({ a: "idle" });
+    const intake = intakeOf(watched.state.snapshot, sandboxes, 2);
+    watched.accept(judgePoll(watched.state, { kind: "listed", intake, complete }, at, judgeBy()));
     expect(watched.withheld).toBe(false);
   });
 });

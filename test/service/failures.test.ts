@@ -73,15 +73,37 @@ test.for([
   expect(ended.map(({ code }) => code)).toEqual(["200"]);
 });
 
-test("a listing of absurdly many objects is too large", async () => {
-  const body = `{"local_sandboxes":[${"{},".repeat(4_999_999)}{}],"total_count":5000000}`;
+const objects = (count: number): string => `[${"{},".repeat(count - 1)}{}]`;
+const tooLarge: [string, string, string][] = [
+  [
+    "of absurdly many items",
+    `{"local_sandboxes":[${"0,".repeat(5_000_000)}0],"total_count":0}`,
+    "the listing holds more than 5000000 items",
+  ],
+  [
+    "of absurdly many objects in a sandbox",
+    `{"local_sandboxes":[{"a":${objects(100_000)}}],"total_count":1}`,
+    "one value of the body holds more than 100000 objects",
+  ],
+  [
+    "of an absurdly long sandbox",
+    `{"local_sandboxes":[{"a":"${"a".repeat(8 * 1024 * 1024)}"}],"total_count":1}`,
+    "one value of the body is longer than 8388608 bytes",
+  ],
+  [
+    "of absurdly many fields",
+    `{${Array.from({ length: 10_001 }, (_, at) => `"f${at}":0`).join()}}`,
+    "the body holds more than 10000 fields",
+  ],
+];
+test.for(tooLarge)("a listing %s is too large", async ([, body, detail]) => {
   const peer = await startPeer((_request, response) => void response.end(body));
   const { client, call, ended } = createTestClient(peer.baseUrl, { maxBodyBytes: body.length });
   expect(await client.listSandboxes(call)).toMatchObject({
     kind: "failed",
     reason: "too_large",
     status: 200,
-    detail: "the body holds more than 5000000 objects",
+    detail,
   });
   expect(ended.map(({ code }) => code)).toEqual(["200"]);
 });

@@ -3,9 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { createServiceClient, type EndedRequest } from "../../src/service/client.ts";
-import type { Call, ServiceClient, ServiceClientOptions } from "../../src/service/client.ts";
+import type { ListingCall, ServiceClient, ServiceClientOptions } from "../../src/service/client.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
+import { type CollectingIntake, createCollectingIntake } from "./support/collecting-intake.ts";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -64,7 +65,7 @@ function portOf(address: AddressInfo | string | null): number {
 export interface ClientUnderTest {
   readonly client: ServiceClient;
   readonly clock: FakeClock;
-  readonly call: Call;
+  readonly call: ListingCall<CollectingIntake>;
   readonly ended: readonly EndedRequest[];
 }
 
@@ -90,7 +91,9 @@ export function createTestClient(
     await client.close();
     if (clock.armed > 0) throw new Error(`${clock.armed} timers were left armed`);
   });
-  return { client, clock, ended, call: { region: "us", apiKey: new Secret(testKey) } };
+  const apiKey = new Secret(testKey);
+  const call = { region: "us", apiKey, openIntake: () => createCollectingIntake() };
+  return { client, clock, ended, call };
 }
 
 export function answerJson(response: ServerResponse, body: unknown, status = 200): void {

@@ -1,15 +1,14 @@
-import { createDeviations } from "../../src/service/deviations.ts";
-import { parseJson } from "../../src/service/json.ts";
-import { parseListing } from "../../src/service/parse-listing.ts";
+import { createCollectingIntake } from "./support/collecting-intake.ts";
+import { readChunks } from "./support/read-chunks.ts";
 
 /** Reads what JSON makes of the value, as the client does with a body. */
 export function read(body: unknown) {
-  const parsed = parseJson(new TextEncoder().encode(JSON.stringify(body)));
-  if (parsed.kind !== "json") throw new TypeError(parsed.detail);
-  const deviations = createDeviations();
+  const intake = createCollectingIntake();
+  const outcome = readChunks([Buffer.from(JSON.stringify(body))], intake);
+  if (outcome.kind === "refused") return { listing: undefined, deviations: [] };
   return {
-    listing: parseListing(parsed.value, deviations),
-    deviations: deviations.list().map(({ field, problem, count }) => [field, problem, count]),
+    listing: { sandboxes: intake.sandboxes(), complete: outcome.complete },
+    deviations: outcome.deviations.map(({ field, problem, count }) => [field, problem, count]),
   };
 }
 

@@ -197,7 +197,7 @@ describe("a file that cannot be used is left as it is, and the message says why"
     [
       "a store of a newer version",
       (path) => execute(path, `pragma user_version = ${migrations.length + 1}`),
-      /was written by a newer sandwatch \(store version 2, this one knows 1\)/,
+      /was written by a newer sandwatch \(store version 3, this one knows 2\)/,
     ],
     [
       "a database of another program",

@@ -3,18 +3,23 @@ import { describe, expect, it } from "vitest";
 import type { Incident } from "../../src/core/incident.ts";
 import type { Verdict } from "../../src/core/judge.ts";
 import type { ListedSandbox } from "../../src/core/model.ts";
+import { Page } from "../../src/core/snapshot/page.ts";
 import { judgeBy, listing, research, server, serverError, watchFleet } from "../support/fleet.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { contentOf, contentOfTarget, openPollStore } from "./support/poll-store.ts";
+
+function uuid(number: number): string {
+  return `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
+}
 
 /** As many idle servers, four a sandbox, with some of other statuses. */
 function manyServers(count: number, others: Readonly<Record<number, "error" | "occupied">> = {}) {
   const sandboxes: ListedSandbox[] = [];
   for (let from = 0; from < count; from += 4) {
     const servers = [from, from + 1, from + 2, from + 3].map((index) =>
-      server(`s${index}`, { status: others[index] ?? "idle" }),
+      server(uuid(index), { status: others[index] ?? "idle" }),
     );
-    sandboxes.push({ sandboxId: `box-${from}`, status: "idle", benchmark: null, servers });
+    sandboxes.push({ sandboxId: uuid(10_000 + from), status: "idle", benchmark: null, servers });
   }
   return { sandboxes, complete: true };
 }
@@ -36,22 +41,25 @@ describe("what a poll costs", () => {
   });
 
   it.each([
-    ["a changed status", { 7: "occupied" } as const, 1 + 2],
-    ["an incident that is told", { 7: "error" } as const, 1 + 2 + 2],
-    ["ten changed statuses", tenOccupied(), 1 + 20],
-  ])("is in proportion to what changed: %s", async (_, changed, rows) => {
-    const { store, targetId, written } = await openPollStore();
-    const { poll } = watchFleet();
-    await store.commitPoll(targetId, poll(manyServers(2_000)));
-    const busy = () => store.commitPoll(targetId, poll(manyServers(2_000, changed)));
-    expect(await written(busy)).toBe(rows);
-  });
+    ["a changed status", { 7: "occupied" } as const, 3],
+    ["an incident that is told", { 7: "error" } as const, 3 + 2],
+    ["ten changed statuses on five pages", tenOccupied(), 3],
+  ])(
+    "is one row for what became of the servers, and one for their changes: %s",
+    async (_, changed, rows) => {
+      const { store, targetId, written } = await openPollStore();
+      const { poll } = watchFleet();
+      await store.commitPoll(targetId, poll(manyServers(2_000)));
+      const busy = () => store.commitPoll(targetId, poll(manyServers(2_000, changed)));
+      expect(await written(busy)).toBe(rows);
+    },
+  );
 
-  it("is each row once for a first listing, and all of them come back", async () => {
+  it("is one row for many servers of a first listing, and all of them come back", async () => {
     const { store, targetId, written } = await openPollStore();
     const { poll, watched } = watchFleet();
     const first = () => store.commitPoll(targetId, poll(manyServers(1_000)));
-    expect(await written(first)).toBe(1 + 250 + 1_000 + 1_000);
+    expect(await written(first)).toBe(1 + 6 + 2);
     expect(await contentOf(store)).toEqual(contentOfTarget(watched));
   });
 });
@@ -67,11 +75,8 @@ describe("a poll's rows", () => {
       id: 2,
       target_id: targetId,
       at_ms: verdict.at.utcMs,
-      sandbox_id: "box",
-      server_id: "a",
-      server_name: "github",
-      from_status: "idle",
-      to_status: "error",
+      change_count: 1,
+      body: JSON.stringify([["box", "a", "github", "idle", "error"]]),
     });
     expect(await rows("outbox_items")).toMatchObject([
       { receiver: "oncall", incident_id: "incident-1", type: "incident.firing" },
@@ -86,11 +91,11 @@ describe("a poll's rows", () => {
     await store.commitPoll(other.id, eu.poll(listing({ a: "occupied", b: "idle" })));
     await store.commitPoll(targetId, us.poll(listing({})));
     await store.commitPoll(targetId, us.poll(listing({})));
-    const left = await rows("servers");
-    expect(left.map((row) => [row["target_id"], row["server_id"]])).toEqual([
-      [other.id, "a"],
-      [other.id, "b"],
-    ]);
+    expect((await store.targets.snapshotOf(targetId)).serverCount).toBe(0);
+    const left = [...(await store.targets.snapshotOf(other.id)).servers()];
+    expect(left.map(({ serverId }) => serverId)).toEqual(["a", "b"]);
+    const owners = new Set((await rows("pages")).map((row) => row["target_id"]));
+    expect(owners).toEqual(new Set([targetId, other.id]));
   });
 });
 
@@ -122,6 +127,16 @@ describe("a commit is all or nothing", () => {
         },
       }),
     ],
+    [
+      "a page's row",
+      ({ pages, ...verdict }) => {
+        const replaced = pages.all.map(({ sandboxCount, words, texts }) => ({
+          before: null,
+          after: new Page(0.5, sandboxCount, words.buffer, texts),
+        }));
+        return { ...verdict, pages: { ...pages, replaced } };
+      },
+    ],
     ["a change's row", (verdict) => ({ ...verdict, at: { ...verdict.at, utcMs: Number.NaN } })],
   ])("when %s is refused nothing of the poll is there", async (_, spoil) => {
     const { store, targetId, everything } = await openPollStore();
@@ -147,7 +162,7 @@ describe("a commit is all or nothing", () => {
     expect(await everything()).toEqual(before);
     await limitPages(1_000_000);
     await store.commitPoll(targetId, verdict);
-    expect((await store.targets.snapshotOf(targetId)).servers).toHaveLength(1_000);
+    expect((await store.targets.snapshotOf(targetId)).serverCount).toBe(1_000);
   });
 
   it("when a target is not known nothing is there either", async () => {

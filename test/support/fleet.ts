@@ -2,9 +2,12 @@ import { judgePoll } from "../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/core/judge.ts";
 import type { Instant, ListedServer, Listing, Status, Target } from "../../src/core/model.ts";
 import type { Rule, ServerRule, TargetRule } from "../../src/core/rule.ts";
+import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
+import type { PackedSnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
 import { initialProgress } from "../../src/core/target-state.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../src/polling/watched-target.ts";
+import { intakeOf } from "./take-in.ts";
 
 export const research: Target = { region: "us", key: "research" };
 
@@ -75,7 +78,7 @@ export function watchFleet(
 ): WatchedFleet {
   const watched = watchTarget(
     { id, target, progress: initialProgress, openIncidents: [] },
-    { sandboxes: [], servers: [], removedSandboxes: [], removedServers: [] },
+    emptySnapshot,
     { staleAfter, restoredForMs: 90_000, nowUtcMs: startMs },
   );
   let at: Instant = { utcMs: startMs, monotonicMs: 1_000 };
@@ -83,15 +86,21 @@ export function watchFleet(
     watched,
     poll(outcome, seconds = 30) {
       at = { utcMs: at.utcMs + seconds * 1_000, monotonicMs: at.monotonicMs + seconds * 1_000 };
-      const verdict = judgePoll(watched.state, toOutcome(outcome), at, judge);
+      const { state } = watched;
+      const polled = toOutcome(state.snapshot, outcome, judge.goneAfter);
+      const verdict = judgePoll(state, polled, at, judge);
       watched.accept(verdict);
       return verdict;
     },
   };
 }
 
-function toOutcome(outcome: Listing | "failed"): PollOutcome {
-  return outcome === "failed"
-    ? { kind: "failed", reason: "timeout" }
-    : { kind: "listed", listing: outcome };
+function toOutcome(
+  snapshot: PackedSnapshot,
+  outcome: Listing | "failed",
+  goneAfter: number,
+): PollOutcome {
+  if (outcome === "failed") return { kind: "failed", reason: "timeout" };
+  const { sandboxes, complete } = outcome;
+  return { kind: "listed", intake: intakeOf(snapshot, sandboxes, goneAfter), complete };
 }

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createWebServer } from "../../src/web/server.ts";
 import type { Readiness } from "../../src/web/server.ts";
+import { exposing } from "./support/exposing.ts";
 import { emptyStatus } from "./support/status-view.ts";
 
 const contentType = "text/plain; version=0.0.4; charset=utf-8";
@@ -14,7 +15,7 @@ async function start(
 ) {
   const errors: string[] = [];
   const web = createWebServer({
-    metrics: { contentType, render },
+    metrics: exposing(render),
     readiness,
     status: () => Promise.resolve(emptyStatus),
     onError: (error) => errors.push(error.message),
@@ -142,7 +143,7 @@ describe("anything else", () => {
 it("rejects when the port is taken", async () => {
   const { address } = await start();
   const second = createWebServer({
-    metrics: { contentType, render: () => Promise.resolve([]) },
+    metrics: exposing(() => Promise.resolve([])),
     readiness: () => Promise.resolve({ ready: true }),
     status: () => Promise.resolve(emptyStatus),
     onError() {},

@@ -6,11 +6,15 @@ import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge
 import type { FailureReason, ListedServer, Listing } from "../../../src/core/model.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 import type { Rule } from "../../../src/core/rule.ts";
-import type { SandboxRow, ServerRow, SnapshotDelta } from "../../../src/core/snapshot.ts";
+import { Page } from "../../../src/core/snapshot/page.ts";
+import type { PageDelta } from "../../../src/core/snapshot/page-delta.ts";
+import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import { initialProgress } from "../../../src/core/target-state.ts";
 import type { TargetState } from "../../../src/core/target-state.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
+import { intakeOf } from "../../support/take-in.ts";
 import { listingOf, serverRule, target } from "./samples.ts";
 
 export const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
@@ -30,7 +34,8 @@ export interface Watch {
   readonly outbox: readonly OutboxItem[];
   /** Lets time pass; every poll comes one interval after the one before, and this much later. */
   wait(ms: number): void;
-  poll(outcome: PollOutcome): Verdict;
+  /** A poll that is answered by a listing. */
+  list(listing: Listing): Verdict;
   /** A poll that is answered by a complete listing of these servers, all of one sandbox. */
   see(...servers: readonly ListedServer[]): Verdict;
   /** The same, but the listing is partial. */
@@ -68,7 +73,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
     const progress = structuredClone(paper.progress);
     const openIncidents = paper.openIncidents();
     const how = { staleAfter: 3, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: utcMs };
-    return watchTarget({ id: 1, target, progress, openIncidents }, paper.rows(), how);
+    return watchTarget({ id: 1, target, progress, openIncidents }, paper.snapshot(), how);
   };
   let watched = start();
 
@@ -76,13 +81,16 @@ export function createWatch(options: WatchOptions = {}): Watch {
     pass(intervalMs);
     const verdict = judgePoll(watched.state, outcome, { utcMs, monotonicMs }, judgeOptions());
     paper.progress = verdict.progress;
-    paper.writeDelta(verdict.delta);
+    paper.writePages(verdict.pages);
     paper.writeIncidents(verdict.incidents);
     outbox.push(...verdict.incidents.outbox);
     watched.accept(verdict);
     return verdict;
   };
-  const list = (listing: Listing): Verdict => poll({ kind: "listed", listing });
+  const list = ({ sandboxes, complete }: Listing): Verdict => {
+    const intake = intakeOf(watched.state.snapshot, sandboxes, settings.goneAfter);
+    return poll({ kind: "listed", intake, complete });
+  };
 
   return {
     get state() {
@@ -90,7 +98,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
     },
     outbox,
     wait: pass,
-    poll,
+    list,
     see: (...servers) => list(listingOf(...servers)),
     seePart: (...servers) => list({ ...listingOf(...servers), complete: false }),
     fail: (reason = "timeout") => poll({ kind: "failed", reason }),
@@ -108,32 +116,27 @@ export function createWatch(options: WatchOptions = {}): Watch {
   };
 }
 
-/** What a store would hold: rows, copied as they are written. */
+/** What a store would hold, copied as it is written. */
 function createPaper() {
-  const sandboxes = new Map<string, SandboxRow>();
-  const servers = new Map<string, ServerRow>();
+  const pages = new Map<number, Page>();
   const incidents = new Map<string, Incident>();
-  const idOf = (row: { sandboxId: string; serverId: string }): string =>
-    JSON.stringify([row.sandboxId, row.serverId]);
   return {
     progress: initialProgress,
-    writeDelta(delta: SnapshotDelta): void {
-      for (const row of delta.sandboxes) sandboxes.set(row.sandboxId, structuredClone(row));
-      for (const row of delta.servers) servers.set(idOf(row), structuredClone(row));
-      for (const id of delta.removedServers) servers.delete(idOf(id));
-      for (const sandboxId of delta.removedSandboxes) sandboxes.delete(sandboxId);
+    writePages({ replaced, removed }: PageDelta): void {
+      for (const { after } of replaced) pages.set(after.id, copyOf(after));
+      for (const id of removed) pages.delete(id);
     },
     writeIncidents({ written, dropped }: IncidentOutcome): void {
       for (const incident of written) incidents.set(incident.id, structuredClone(incident));
       for (const { id } of dropped) incidents.delete(id);
     },
-    rows: (): SnapshotDelta => ({
-      sandboxes: [...sandboxes.values()],
-      servers: [...servers.values()],
-      removedSandboxes: [],
-      removedServers: [],
-    }),
+    snapshot: (): PackedSnapshot =>
+      restoreSnapshot([...pages.values()].toSorted((one, other) => one.id - other.id)),
     openIncidents: (): Incident[] =>
       structuredClone([...incidents.values()].filter(({ phase }) => phase.name !== "resolved")),
   };
+}
+
+function copyOf({ id, sandboxCount, words, texts }: Page): Page {
+  return new Page(id, sandboxCount, words.slice().buffer, [...texts]);
 }

@@ -1,10 +1,12 @@
 import * as fc from "fast-check";
 import type { ListedSandbox, Listing } from "../../../src/core/model.ts";
 import { statuses } from "../../../src/core/model.ts";
-import { indexListing, diffListing } from "../../../src/core/diff.ts";
-import type { DiffOptions } from "../../../src/core/diff.ts";
-import { createSnapshot } from "../../../src/core/snapshot.ts";
-import type { MutableSnapshot, Snapshot } from "../../../src/core/snapshot.ts";
+import type { SightingOptions } from "../../../src/core/snapshot/intake.ts";
+import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import type { Change, Sighting } from "../../../src/core/snapshot/sighting.ts";
+import type { Snapshot } from "../../../src/core/snapshot/snapshot.ts";
+import { changesOf, intakeOf } from "../../support/take-in.ts";
 
 /** Few ids, so that listings share some; some of them would trip a careless lookup. */
 const ids = fc.constantFrom("a", "b", "c", "d", "__proto__", 'q"\n', "");
@@ -43,33 +45,41 @@ export const listings: fc.Arbitrary<Listing> = fc.record({
   complete: fc.boolean(),
 });
 
-export const diffOptions: DiffOptions = {
+export interface BringOptions extends Omit<SightingOptions, "complete"> {
+  readonly goneAfter: number;
+}
+
+export const bringOptions: BringOptions = {
   atMs: 1_000,
   observedMs: 1_000,
   witnessed: true,
   goneAfter: 1,
 };
 
-/** Brings a snapshot to a listing, and gives what that took. */
-export function bring(
-  snapshot: MutableSnapshot,
-  listing: Listing,
-  options: Partial<DiffOptions> = {},
-) {
-  const diff = diffListing(snapshot, indexListing(listing), listing.complete, {
-    ...diffOptions,
-    // Watched all along, unless the test says otherwise.
-    observedMs: options.atMs ?? diffOptions.observedMs,
-    ...options,
-  });
-  snapshot.apply(diff.delta);
-  return diff;
+export interface Brought {
+  readonly snapshot: PackedSnapshot;
+  readonly sighting: Sighting;
+  readonly changes: readonly Change[];
 }
 
-export function snapshotOf(...listed: readonly Listing[]): MutableSnapshot {
-  const snapshot = createSnapshot();
-  for (const listing of listed) bring(snapshot, listing);
-  return snapshot;
+/** Brings a snapshot to a listing, and gives what that took. */
+export function bring(
+  before: PackedSnapshot,
+  { sandboxes: listed, complete }: Listing,
+  options: Partial<BringOptions> = {},
+): Brought {
+  const { goneAfter, ...given } = {
+    ...bringOptions,
+    // Watched all along, unless the test says otherwise.
+    observedMs: options.atMs ?? bringOptions.observedMs,
+    ...options,
+  };
+  const sighting = intakeOf(before, listed, goneAfter).finish({ ...given, complete });
+  return { snapshot: sighting.snapshot, sighting, changes: changesOf(sighting.changes) };
+}
+
+export function snapshotOf(...listed: readonly Listing[]): PackedSnapshot {
+  return listed.reduce((before, listing) => bring(before, listing).snapshot, emptySnapshot);
 }
 
 /** What a snapshot says of the world, in no order, for comparing with a listing. */

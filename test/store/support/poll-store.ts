@@ -19,7 +19,7 @@ export interface PollStore {
   readonly limitPages: (more: number) => Promise<void>;
 }
 
-const tables = ["targets", "sandboxes", "servers", "changes", "incidents", "outbox_items"];
+const tables = ["targets", "pages", "page_edits", "changes", "incidents", "outbox_items"];
 
 export async function openPollStore(path = ":memory:"): Promise<PollStore> {
   const database = openDatabase(path);
@@ -67,9 +67,9 @@ export function contentOfTarget({ state }: WatchedTarget) {
 export async function contentOf(store: Store) {
   const stored = (await store.targets.all()).find(({ target }) => target.key === research.key);
   if (!stored) throw new Error("the target is not stored");
-  const delta = await store.targets.snapshotOf(stored.id);
+  const snapshot = await store.targets.snapshotOf(stored.id);
   const options = { staleAfter: 3, restoredForMs: 90_000, nowUtcMs: startMs };
-  return contentOfTarget(watchTarget(stored, delta, options));
+  return contentOfTarget(watchTarget(stored, snapshot, options));
 }
 
 function sortedJson(value: object): string {

@@ -1,11 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { statuses } from "../../src/core/model.ts";
-import type { Status } from "../../src/core/model.ts";
-import { createSnapshot, maxDistinctNames } from "../../src/core/snapshot.ts";
-import type { CountByStatus, ServerRow, Snapshot } from "../../src/core/snapshot.ts";
-import { listedServer, listingOf } from "./support/samples.ts";
-import { bring, contentOf, listings, snapshotOf } from "./support/worlds.ts";
+import { statuses } from "../../../src/core/model.ts";
+import type { Status } from "../../../src/core/model.ts";
+import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
+import type { Snapshot } from "../../../src/core/snapshot/snapshot.ts";
+import { maxDistinctNames } from "../../../src/core/snapshot/tallies.ts";
+import type { CountByStatus } from "../../../src/core/snapshot/tallies.ts";
+import { listedServer, listingOf } from "../support/samples.ts";
+import { bring, contentOf, listings, snapshotOf } from "../support/worlds.ts";
 
 function count(rows: readonly { readonly status: Status }[]): CountByStatus {
   const of = (wanted: Status): number => rows.filter(({ status }) => status === wanted).length;
@@ -34,10 +37,10 @@ describe("tallies", () => {
         fc.array(listings, { maxLength: 8 }),
         fc.integer({ min: 1, max: 3 }),
         (seen, goneAfter) => {
-          const snapshot = createSnapshot();
+          let snapshot = emptySnapshot;
           const everNamed = new Set<string>();
           for (const listing of seen) {
-            bring(snapshot, listing, { goneAfter });
+            ({ snapshot } = bring(snapshot, listing, { goneAfter }));
             for (const { serverName } of snapshot.servers()) everNamed.add(serverName ?? "");
             const tallies = [...snapshot.tallies()];
             expect(new Set(tallies.map(({ name }) => name))).toEqual(everNamed);
@@ -62,38 +65,30 @@ describe("tallies", () => {
   });
 
   it("count a missing server among the servers, but not among the listed", () => {
-    const snapshot = snapshotOf(listingOf(listedServer("a", "error")));
-    bring(snapshot, listingOf(), { goneAfter: 2 });
+    const before = snapshotOf(listingOf(listedServer("a", "error")));
+    const { snapshot } = bring(before, listingOf(), { goneAfter: 2 });
     const [tally] = snapshot.tallies();
     expect([tally?.servers.error, tally?.listed.error]).toEqual([1, 0]);
   });
 });
 
 describe("past the limit of distinct names", () => {
-  const server = (index: number): ServerRow => ({
-    ...listedServer(`server-${index}`, "idle", { serverName: `name-${index}` }),
-    sandboxId: "box",
-    sinceMs: 0,
-    sinceObservedMs: 0,
-    sinceWitnessed: false,
-    missing: 0,
-  });
-  const box = { sandboxId: "box", status: "idle", benchmark: null, missing: 0 } as const;
-  const withNames = (names: number) => {
-    const snapshot = createSnapshot();
-    const servers = Array.from({ length: names }, (_, index) => server(index));
-    snapshot.apply({ sandboxes: [box], servers, removedSandboxes: [], removedServers: [] });
-    return snapshot;
-  };
+  const named = (names: number) =>
+    listingOf(
+      ...Array.from({ length: names }, (_, index) =>
+        listedServer(`server-${index}`, "idle", { serverName: `name-${index}` }),
+      ),
+    );
+  const withNames = (names: number) => snapshotOf(named(names));
+  const otherIn = (snapshot: Snapshot) =>
+    [...snapshot.tallies()].find(({ name }) => name === "other");
 
   it("further names are counted as `other`, and leave it again", () => {
-    const snapshot = withNames(maxDistinctNames + 3);
-    const other = () => [...snapshot.tallies()].find(({ name }) => name === "other");
-    expect([...snapshot.tallies()]).toHaveLength(maxDistinctNames + 1);
-    expect(other()?.servers.idle).toBe(3);
-    const removedServers = [{ sandboxId: "box", serverId: `server-${maxDistinctNames}` }];
-    snapshot.apply({ sandboxes: [], servers: [], removedSandboxes: [], removedServers });
-    expect(other()?.servers.idle).toBe(2);
+    const before = withNames(maxDistinctNames + 3);
+    expect([...before.tallies()]).toHaveLength(maxDistinctNames + 1);
+    expect(otherIn(before)?.servers.idle).toBe(3);
+    const { snapshot } = bring(before, named(maxDistinctNames + 2));
+    expect(otherIn(snapshot)?.servers.idle).toBe(2);
   });
 
   it("a name that was there before keeps its own, however many came since", () => {
@@ -111,21 +106,19 @@ describe("past the limit of distinct names", () => {
 });
 
 describe("a snapshot", () => {
-  it("is the same when it is built again from its rows", () => {
+  it("is the same when it is built again from its pages", () => {
     fc.assert(
       fc.property(fc.array(listings, { maxLength: 5 }), (seen) => {
-        const snapshot = createSnapshot();
-        for (const listing of seen) bring(snapshot, listing, { goneAfter: 2 });
-        const again = createSnapshot();
-        again.apply({
-          sandboxes: [...snapshot.sandboxes()],
-          servers: [...snapshot.servers()],
-          removedSandboxes: [],
-          removedServers: [],
-        });
+        let snapshot = emptySnapshot;
+        for (const listing of seen) ({ snapshot } = bring(snapshot, listing, { goneAfter: 2 }));
+        const again = restoreSnapshot(snapshot.pages);
         expect(contentOf(again)).toEqual(contentOf(snapshot));
         expect([...again.servers()]).toEqual([...snapshot.servers()]);
-        expect(bruteForce(again)).toEqual(bruteForce(snapshot));
+        expect(new Map(Array.from(again.tallies(), (tally) => [tally.name, tally]))).toEqual(
+          bruteForce(snapshot),
+        );
+        expect(again.sandboxTally).toEqual(snapshot.sandboxTally);
+        expect(again.serverCount).toBe(snapshot.serverCount);
       }),
     );
   });
@@ -136,25 +129,5 @@ describe("a snapshot", () => {
     expect([...snapshot.serversOf("nowhere")]).toEqual([]);
     expect(snapshot.server("nowhere", "a")).toBeUndefined();
     expect(snapshot.server("box", "c")).toBeUndefined();
-  });
-
-  it("takes the servers along when their sandbox is removed", () => {
-    const snapshot = snapshotOf(listingOf(listedServer("a", "idle")));
-    snapshot.apply({ sandboxes: [], servers: [], removedSandboxes: ["box"], removedServers: [] });
-    expect([snapshot.serverCount, bruteForce(snapshot).size]).toEqual([0, 0]);
-    expect([...snapshot.tallies()].every(({ servers }) => isEmpty(servers))).toBe(true);
-  });
-
-  it("refuses a server whose sandbox it does not know", () => {
-    const row: ServerRow = {
-      ...listedServer("a", "idle"),
-      sandboxId: "nowhere",
-      sinceMs: 0,
-      sinceObservedMs: 0,
-      sinceWitnessed: false,
-      missing: 0,
-    };
-    const delta = { sandboxes: [], servers: [row], removedSandboxes: [], removedServers: [] };
-    expect(() => createSnapshot().apply(delta)).toThrow(RangeError);
   });
 });

@@ -1,16 +1,16 @@
-import type { ListedSandbox, ListedServer, Listing, Status } from "../core/model.ts";
-import type { Deviations } from "./deviations.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
-import { noteItem, readText } from "./read-value.ts";
-import { resource } from "./resource.ts";
+import type { ListedSandbox, ListedServer, Listing, Status } from "../../../src/core/model.ts";
+import type { Deviations } from "../../../src/service/deviations.ts";
+import { isArray, isObject, type JsonObject, type JsonValue } from "../../../src/service/json.ts";
+import { noteItem, readText } from "../../../src/service/read-value.ts";
+import { resource } from "../../../src/service/resource.ts";
 import {
   listingSchema,
   maxIdLength,
   maxNameLength,
   sandboxSchema,
   serverSchema,
-} from "./schema.ts";
-import { worseOf } from "./worse-of.ts";
+} from "../../../src/service/schema.ts";
+import { worseOf } from "../../../src/core/worse-of.ts";
 
 const sandboxesField = "local_sandboxes[]";
 const serversField = "local_sandboxes[].servers[]";

@@ -1,4 +1,4 @@
-import type { Status } from "../core/model.ts";
+import type { Status } from "./model.ts";
 
 type Texts = readonly (string | null)[];
 

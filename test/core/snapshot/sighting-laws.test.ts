@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Presence } from "../../src/core/model.ts";
-import type { Snapshot } from "../../src/core/snapshot.ts";
+import { statuses } from "../../../src/core/model.ts";
+import type { Presence } from "../../../src/core/model.ts";
+import type { Snapshot } from "../../../src/core/snapshot/snapshot.ts";
+import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import {
   bring,
   completeListings,
@@ -9,15 +11,17 @@ import {
   contentOfListing,
   listings,
   snapshotOf,
-} from "./support/worlds.ts";
+} from "../support/worlds.ts";
 
 it("nothing changes from a listing to the same listing", () => {
   fc.assert(
     fc.property(completeListings, fc.boolean(), (listing, complete) => {
-      const again = bring(snapshotOf(listing), { ...listing, complete }, { goneAfter: 2 });
-      expect(again).toEqual({
-        delta: { sandboxes: [], servers: [], removedSandboxes: [], removedServers: [] },
-        changes: [],
+      const before = snapshotOf(listing);
+      const again = bring(before, { ...listing, complete }, { goneAfter: 2 });
+      expect([again.changes, [...again.sighting.touched(new Set(statuses))]]).toEqual([[], []]);
+      expect(pageDelta(before.pages, again.snapshot.pages)).toMatchObject({
+        replaced: [],
+        removed: [],
       });
     }),
   );
@@ -26,8 +30,7 @@ it("nothing changes from a listing to the same listing", () => {
 it("a complete listing's changes bring any snapshot to what it lists", () => {
   fc.assert(
     fc.property(fc.array(listings, { maxLength: 4 }), completeListings, (before, after) => {
-      const snapshot = snapshotOf(...before);
-      bring(snapshot, after);
+      const { snapshot } = bring(snapshotOf(...before), after);
       expect(contentOf(snapshot)).toEqual(contentOfListing(after));
     }),
   );
@@ -36,16 +39,16 @@ it("a complete listing's changes bring any snapshot to what it lists", () => {
 it("what complete listings lack is forgotten after as many as `gone_after` says", () => {
   fc.assert(
     fc.property(completeListings, completeListings, fc.integer({ min: 2, max: 4 }), (a, b, n) => {
-      const snapshot = snapshotOf(a);
+      let snapshot = snapshotOf(a);
       const both = new Set([
         ...Array.from(snapshotOf(a).servers(), idOf),
         ...Array.from(snapshotOf(b).servers(), idOf),
       ]);
       for (let poll = 1; poll < n; poll += 1) {
-        bring(snapshot, b, { goneAfter: n });
+        ({ snapshot } = bring(snapshot, b, { goneAfter: n }));
         expect(new Set(Array.from(snapshot.servers(), idOf))).toEqual(both);
       }
-      bring(snapshot, b, { goneAfter: n });
+      ({ snapshot } = bring(snapshot, b, { goneAfter: n }));
       expect(contentOf(snapshot)).toEqual(contentOfListing(b));
     }),
   );
@@ -58,11 +61,13 @@ it("a partial listing removes nothing and makes nothing missing, but takes in al
       listings,
       fc.integer({ min: 1, max: 3 }),
       (before, shown, goneAfter) => {
-        const snapshot = snapshotOf(...before);
-        const earlier = new Map(Array.from(snapshot.servers(), (row) => [idOf(row), row]));
+        const known = snapshotOf(...before);
+        const earlier = new Map(Array.from(known.servers(), (row) => [idOf(row), row]));
         const listed = contentOfListing(shown);
-        const { delta, changes } = bring(snapshot, { ...shown, complete: false }, { goneAfter });
-        expect([delta.removedSandboxes, delta.removedServers]).toEqual([[], []]);
+        const partial = { ...shown, complete: false };
+        const { snapshot, sighting, changes } = bring(known, partial, { goneAfter });
+        for (const row of known.sandboxes()) expect(snapshot.sandbox(row.sandboxId)).toBeDefined();
+        for (const row of known.servers()) expect(sighting.isRemoved(row)).toBe(false);
         expect(changes.filter(({ to }) => to === "absent")).toEqual([]);
         expect(contentOf(snapshot).isSupersetOf(listed)).toBe(true);
         const shownIds = new Set(
@@ -85,10 +90,12 @@ it("changes tell every server's way without a gap, and only what really changed"
       fc.array(listings, { maxLength: 8 }),
       fc.integer({ min: 1, max: 3 }),
       (seen, goneAfter) => {
-        const snapshot = snapshotOf();
+        let snapshot = snapshotOf();
         const told = new Map<string, Presence>();
         for (const listing of seen) {
-          for (const change of bring(snapshot, listing, { goneAfter }).changes) {
+          const brought = bring(snapshot, listing, { goneAfter });
+          snapshot = brought.snapshot;
+          for (const change of brought.changes) {
             expect(change.from).toBe(told.get(idOf(change)) ?? "absent");
             expect(change.to).not.toBe(change.from);
             told.set(idOf(change), change.to);
@@ -101,14 +108,16 @@ it("changes tell every server's way without a gap, and only what really changed"
   );
 });
 
-it("a delta is no larger than what differs", () => {
+it("only servers that differ are touched, and all of them", () => {
   fc.assert(
     fc.property(completeListings, completeListings, (a, b) => {
-      const snapshot = snapshotOf(a);
-      const before = contentOf(snapshot);
-      const { delta } = bring(snapshot, b);
-      const fresh = [...contentOf(snapshot).difference(before)];
-      expect(delta.servers.length + delta.sandboxes.length).toBe(fresh.length);
+      const before = snapshotOf(a);
+      const { snapshot, sighting } = bring(before, b);
+      const differing = [...contentOf(snapshot).difference(contentOf(before))];
+      const servers = new Set(
+        Array.from(sighting.touched(new Set(statuses)), ({ server }) => idOf(server)),
+      );
+      expect(servers).toEqual(new Set(differing.flatMap(idIn)));
     }),
   );
 });
@@ -119,4 +128,10 @@ function idOf({ sandboxId, serverId }: { sandboxId: string; serverId: string }):
 
 function statusesOf(snapshot: Snapshot): ReadonlyMap<string, Presence> {
   return new Map(Array.from(snapshot.servers(), (row) => [idOf(row), row.status]));
+}
+
+/** Of a server's content its id, of a sandbox's nothing. */
+function idIn(content: string): readonly string[] {
+  const [id]: unknown[] = JSON.parse(content);
+  return Array.isArray(id) ? [JSON.stringify(id)] : [];
 }

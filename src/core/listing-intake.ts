@@ -1,0 +1,29 @@
+import type { ListedSandbox } from "./model.ts";
+
+/** By what the text of a sandbox is known again without reading it. */
+export interface TextMark {
+  /** In bytes. */
+  readonly length: number;
+  /** 64 bits over all of the text. */
+  readonly hash: bigint;
+  /** What the reader wants to remember of it: a number below 65,536. */
+  readonly note: number;
+}
+
+/** Takes a listing in while it is read, sandbox by sandbox, in the order of the listing. */
+export interface ListingIntake {
+  /** The text that the sandbox expected next had last time; null when it must be read. */
+  expected(): TextMark | null;
+  /** The expected sandbox came with the same text. Only right after `expected` gave a mark. */
+  same(): void;
+  /**
+   * A sandbox that was read. Without a mark it must be read again next time.
+   *
+   * @returns null, or of a sandbox that this listing held already, how many of the servers it held too
+   */
+  listed(sandbox: ListedSandbox, mark: TextMark | null): { readonly servers: number } | null;
+  /** All that was taken so far is void. */
+  restart(): void;
+  /** Distinct sandboxes taken so far. */
+  readonly sandboxCount: number;
+}

@@ -1,0 +1,198 @@
+import type { ListingIntake } from "../listing-intake.ts";
+import type { ListedSandbox, ListedServer, Status } from "../model.ts";
+import { worseOf } from "../worse-of.ts";
+import { seekId } from "./id-table.ts";
+import { ListingPass } from "./listing-pass.ts";
+import { createPackedSnapshot, findSandbox } from "./packed-snapshot.ts";
+import type { PackedSnapshot } from "./packed-snapshot.ts";
+import { missingIn, statusIn } from "./page.ts";
+import type { Page } from "./page.ts";
+import { serverKey } from "./sandbox-writer.ts";
+import { changesIn, settleChanged, touchedIn } from "./sighting.ts";
+import type { Sighting, SightingParts } from "./sighting.ts";
+import type { ServerId, ServerRow } from "./snapshot.ts";
+
+export interface SightingOptions {
+  /** False: what the listing lacks proves nothing. */
+  readonly complete: boolean;
+  /** When the poll ended. UTC milliseconds. */
+  readonly atMs: number;
+  /** The target's observed clock at this poll. */
+  readonly observedMs: number;
+  /** Whether the time since the previous listing was watched: then a change's moment is known. */
+  readonly witnessed: boolean;
+}
+
+/** Takes a listing in beside the snapshot that it is compared with, which stays as it is. */
+export interface SnapshotIntake extends ListingIntake {
+  /** Once, after the whole listing. */
+  finish(options: SightingOptions): Sighting;
+}
+
+/** A sandbox that came more than once, joined: of each item the worse one is believed. */
+interface Twins {
+  itself: Omit<ListedSandbox, "servers">;
+  readonly servers: Map<string, ListedServer>;
+}
+
+export interface IntakeOptions {
+  /** Complete listings without a server before it counts as gone. */
+  readonly goneAfter: number;
+  /** Whether every text must be read, known or not. */
+  readonly readAll?: boolean;
+}
+
+export function openIntake(
+  before: PackedSnapshot,
+  { goneAfter, readAll = false }: IntakeOptions,
+): SnapshotIntake {
+  const startPass = (complete: boolean): ListingPass =>
+    new ListingPass(before, { goneAfter, complete, readAll });
+  let pass = startPass(true);
+  const twins = new Map<string, Twins>();
+
+  const joinTwin = (sandbox: ListedSandbox, pageIndex: number): { readonly servers: number } => {
+    let known = twins.get(sandbox.sandboxId);
+    if (!known) {
+      pass.endListed();
+      const page = pass.sequence.pages[pageIndex];
+      if (!page) throw new RangeError("a twin must have been written");
+      const { servers, ...itself } = listedIn(page, findSandbox(page, seekId(sandbox.sandboxId)));
+      known = { itself, servers: new Map(servers.map((server) => [server.serverId, server])) };
+      twins.set(sandbox.sandboxId, known);
+    }
+    known.itself = worseOf(known.itself, sandbox, ({ benchmark }) => [benchmark]);
+    let servers = 0;
+    for (const server of sandbox.servers) {
+      const twin = known.servers.get(server.serverId);
+      if (twin) servers++;
+      known.servers.set(server.serverId, twin ? worseOf(twin, server, textsOf) : server);
+    }
+    return { servers };
+  };
+
+  /** The same listing once more, knowing now what only its end could tell. */
+  const passAgain = (complete: boolean): ListingPass => {
+    pass.endListed();
+    const again = startPass(complete);
+    for (const [index, page] of pass.sequence.pages.entries()) {
+      const marks = pass.sequence.marks[index];
+      for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
+        const twin = twins.size === 0 ? undefined : twins.get(page.sandboxId(sandbox));
+        if (twin) again.listed({ ...twin.itself, servers: [...twin.servers.values()] }, null);
+        else again.listed(listedIn(page, sandbox), marks?.at(sandbox) ?? null);
+      }
+    }
+    return again;
+  };
+
+  return {
+    expected: () => pass.expected(),
+    same: () => pass.same(),
+    listed(sandbox, mark) {
+      const twinPage = pass.listed(sandbox, mark);
+      return twinPage === null ? null : joinTwin(sandbox, twinPage);
+    },
+    restart() {
+      pass = startPass(true);
+      twins.clear();
+    },
+    get sandboxCount() {
+      return pass.sandboxCount;
+    },
+    finish(options) {
+      const { complete } = options;
+      if (twins.size > 0 || (!complete && pass.writer.leftOut > 0)) pass = passAgain(complete);
+      else if (!complete) pass.becomePartial();
+      const listedCount = pass.sandboxCount;
+      pass.endUnlisted();
+      return sightingOf(before, pass, listedCount, options);
+    },
+  };
+}
+
+function sightingOf(
+  before: PackedSnapshot,
+  pass: ListingPass,
+  listedCount: number,
+  { atMs, observedMs, witnessed }: SightingOptions,
+): Sighting {
+  const { sequence, writer } = pass;
+  const parts: SightingParts = {
+    before: before.pages,
+    after: sequence.pages,
+    touched: writer.touched,
+    removed: writer.removed,
+    observedMs,
+    witnessed,
+  };
+  settleChanged(parts, atMs);
+  const snapshot = createPackedSnapshot({
+    pages: sequence.pages,
+    marks: sequence.marks,
+    tally: writer.tally,
+    nextPageId: sequence.nextPageId,
+    index: pass.index(),
+  });
+  const isUnlisted = (id: ServerId): boolean =>
+    writer.unlisted.size > 0 && writer.unlisted.has(serverKey(id.sandboxId, id.serverId));
+  return {
+    snapshot,
+    changes: changesIn(parts),
+    touched: (statuses) => touchedIn(parts, statuses),
+    *listed(statuses) {
+      for (const server of listedServers(snapshot, listedCount, statuses)) {
+        if (!isUnlisted(server)) yield server;
+      }
+    },
+    isListed(id) {
+      const isAllListed = listedCount === snapshot.sandboxCount;
+      if (isUnlisted(id)) return false;
+      if (!isAllListed && snapshot.ordinalOf(seekId(id.sandboxId)) >= listedCount) return false;
+      return snapshot.server(id.sandboxId, id.serverId)?.missing === 0;
+    },
+    isRemoved: ({ sandboxId, serverId }) =>
+      writer.removed.length > 0 && snapshot.server(sandboxId, serverId) === undefined,
+  };
+}
+
+/** The sandboxes that were listed come before the others. */
+function* listedServers(
+  { pages }: PackedSnapshot,
+  sandboxCount: number,
+  statuses: ReadonlySet<Status>,
+): Iterable<ServerRow> {
+  let left = sandboxCount;
+  for (const page of pages) {
+    const sandboxes = Math.min(left, page.sandboxCount);
+    left -= sandboxes;
+    const end = sandboxes === 0 ? 0 : page.serversEnd(sandboxes - 1);
+    for (let server = 0; server < end; server++) {
+      const flags = page.serverFlags(server);
+      if (missingIn(flags) === 0 && statuses.has(statusIn(flags))) yield page.serverRow(server);
+    }
+  }
+}
+
+/** What a listing said of a sandbox that was written from it. */
+function listedIn(page: Page, sandbox: number): ListedSandbox {
+  const { sandboxId, status, benchmark } = page.sandboxRow(sandbox);
+  const servers: ListedServer[] = [];
+  const end = page.serversEnd(sandbox);
+  for (let server = page.serversBegin(sandbox); server < end; server++) {
+    if (missingIn(page.serverFlags(server)) > 0) continue;
+    const {
+      serverId,
+      serverName,
+      status: serverStatus,
+      benchmark: serverBenchmark,
+      tags,
+    } = page.serverRow(server, sandboxId);
+    servers.push({ serverId, serverName, status: serverStatus, benchmark: serverBenchmark, tags });
+  }
+  return { sandboxId, status, benchmark, servers };
+}
+
+function textsOf({ serverName, benchmark, tags }: ListedServer): readonly (string | null)[] {
+  return [serverName, benchmark, ...tags];
+}

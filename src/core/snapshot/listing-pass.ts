@@ -1,0 +1,223 @@
+import type { TextMark } from "../listing-intake.ts";
+import type { ListedSandbox } from "../model.ts";
+import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
+import type { Marks } from "./marks.ts";
+import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapshot.ts";
+import { PageSequence } from "./page-sequence.ts";
+import { sandboxWords } from "./page.ts";
+import type { Page } from "./page.ts";
+import { SandboxWriter } from "./sandbox-writer.ts";
+
+/** A sandbox that was skipped is looked for this far ahead: past that it was moved. */
+const longestSkip = 4_096;
+
+export interface PassOptions {
+  /** Complete listings without a server before it counts as gone. */
+  readonly goneAfter: number;
+  /** Whether what the listing lacks is missing. */
+  readonly complete: boolean;
+  /** Whether every text must be read, known or not. */
+  readonly readAll: boolean;
+}
+
+/**
+ * Walks over a snapshot along a listing, and writes the next one. As long as the sandboxes come in
+ * the order that they had, a page of which nothing changed is taken over as it is.
+ */
+export class ListingPass {
+  readonly sequence: PageSequence;
+  readonly writer: SandboxWriter;
+  sandboxCount = 0;
+  /** Whether a sandbox is not where it was. */
+  private moved = false;
+  private readonly before: PackedSnapshot;
+  private readonly readAll: boolean;
+  private readonly id = new SoughtId();
+  /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
+  private readonly placed: Uint32Array;
+  private readonly newIds = new IdTable();
+  private readonly newPlaced: number[] = [];
+  /** The sandbox that is expected next. */
+  private pageIndex = 0;
+  private sandbox = 0;
+  /** While nothing of the page differs up to there, it is not copied. */
+  private clean = true;
+  private newMarks: Marks | null = null;
+  private taken = 0;
+
+  constructor(before: PackedSnapshot, options: PassOptions) {
+    this.before = before;
+    this.readAll = options.readAll;
+    this.placed = new Uint32Array(before.sandboxCount);
+    this.sequence = new PageSequence(before.nextPageId);
+    this.writer = new SandboxWriter(before, this.sequence, options);
+  }
+
+  expected(): TextMark | null {
+    return this.settle() && !this.readAll ? this.marksBefore().at(this.sandbox) : null;
+  }
+
+  same(): void {
+    const page = this.settle();
+    if (!page) throw new RangeError("no sandbox is expected");
+    this.takeUnchanged(page);
+  }
+
+  /** The page that holds it already, counted from 0, of a sandbox that came before; else null. */
+  listed(sandbox: ListedSandbox, mark: TextMark | null): number | null {
+    const id = this.id.set(sandbox.sandboxId);
+    const page = this.settle();
+    if (page && isIdAt(page, this.sandbox * sandboxWords, page.sandboxFlags(this.sandbox), id)) {
+      this.takeExpected(page, sandbox, mark);
+      return null;
+    }
+    const ordinal = this.before.ordinalOf(id);
+    if (ordinal >= 0) return this.takeMoved(ordinal, sandbox, mark);
+    const twin = this.newIds.find(id);
+    if (twin >= 0) return this.newPlaced[twin] ?? null;
+    this.newIds.add(id);
+    this.moved = true;
+    this.leaveClean();
+    this.newPlaced.push(this.sequence.pages.length);
+    this.sandboxCount++;
+    this.writer.write(sandbox, null, mark);
+    return null;
+  }
+
+  /** What the listing lacks proves nothing. Only before anything was missing. */
+  becomePartial(): void {
+    this.writer.complete = false;
+  }
+
+  /** Of the next snapshot, where it is known without making it. */
+  index(): SandboxIndex {
+    if (!this.moved) return this.before.index;
+    return { table: this.before.sandboxCount === 0 ? this.newIds : null };
+  }
+
+  /** Ends what is written of the listing, so that all of it is in the sequence's pages. */
+  endListed(): void {
+    this.leaveClean();
+    this.sequence.endPage();
+  }
+
+  /** Writes what the listing lacked, after all that it held. */
+  endUnlisted(): void {
+    if (this.taken === this.before.sandboxCount) {
+      this.settle();
+      this.sequence.endPage();
+      return;
+    }
+    this.settle();
+    this.leaveClean();
+    this.moved = true;
+    for (const [ordinal, placed] of this.placed.entries()) {
+      if (placed === 0) this.writer.writeUnlisted(this.before.placeOf(ordinal));
+    }
+    this.sequence.endPage();
+  }
+
+  private takeExpected(page: Page, sandbox: ListedSandbox, mark: TextMark | null): void {
+    if (this.writer.isSame(page, this.sandbox, sandbox)) {
+      this.takeUnchanged(page, mark);
+      return;
+    }
+    this.leaveClean();
+    this.note(this.ordinal());
+    const place: SandboxPlace = { page, pageIndex: this.pageIndex, sandbox: this.sandbox };
+    this.writer.write(sandbox, place, mark);
+    this.sandbox++;
+  }
+
+  private takeMoved(ordinal: number, sandbox: ListedSandbox, mark: TextMark | null): number | null {
+    const placed = this.placed[ordinal] ?? 0;
+    if (placed > 0) return placed - 1;
+    this.moved = true;
+    this.leaveClean();
+    const place = this.before.placeOf(ordinal);
+    const ahead = ordinal - this.ordinal();
+    if (ahead > 0 && ahead <= longestSkip) {
+      if (place.pageIndex !== this.pageIndex) {
+        this.sequence.endReplaced();
+        this.sequence.replace(place.page);
+      }
+      this.pageIndex = place.pageIndex;
+      this.sandbox = place.sandbox;
+      this.clean = false;
+      this.takeExpected(place.page, sandbox, mark);
+      return null;
+    }
+    this.note(ordinal);
+    this.writer.write(sandbox, place, mark);
+    return null;
+  }
+
+  /** @param mark where the text is another, though it says the same */
+  private takeUnchanged(page: Page, mark?: TextMark | null): void {
+    this.note(this.ordinal());
+    if (!this.clean) {
+      this.sequence.draft.copyWhole(page, this.sandbox, this.marksBefore());
+      if (mark !== undefined) this.sequence.draft.setMark(mark);
+      this.sequence.endSandbox();
+    } else if (mark !== undefined) {
+      this.newMarks ??= this.marksBefore().first(page.sandboxCount);
+      this.newMarks.set(this.sandbox, mark);
+    }
+    this.sandbox++;
+  }
+
+  /** Goes to the next sandbox that was not seen yet. Null at the end. */
+  private settle(): Page | null {
+    for (;;) {
+      const page = this.before.pages[this.pageIndex];
+      if (!page) return null;
+      if (this.sandbox === page.sandboxCount) this.nextPage(page);
+      else if (this.placed[this.ordinal()] === 0) return page;
+      else {
+        this.leaveClean();
+        this.sandbox++;
+      }
+    }
+  }
+
+  private nextPage(page: Page): void {
+    if (this.clean) this.sequence.takeOver(page, this.newMarks ?? this.marksBefore());
+    else this.sequence.endReplaced();
+    this.pageIndex++;
+    this.sandbox = 0;
+    this.newMarks = null;
+    this.clean = this.sequence.draftIsEmpty;
+    const next = this.before.pages[this.pageIndex];
+    if (next && !this.clean) this.sequence.replace(next);
+  }
+
+  /** From now on the page is written anew. */
+  private leaveClean(): void {
+    const page = this.before.pages[this.pageIndex];
+    if (!this.clean) return;
+    this.clean = false;
+    if (!page) return;
+    const marks = this.newMarks ?? this.marksBefore();
+    this.newMarks = null;
+    this.sequence.replace(page);
+    for (let sandbox = 0; sandbox < this.sandbox; sandbox++) {
+      this.sequence.draft.copyWhole(page, sandbox, marks);
+    }
+  }
+
+  private note(ordinal: number): void {
+    this.placed[ordinal] = this.sequence.pages.length + 1;
+    this.taken++;
+    this.sandboxCount++;
+  }
+
+  private ordinal(): number {
+    return (this.before.pageStarts[this.pageIndex] ?? 0) + this.sandbox;
+  }
+
+  private marksBefore(): Marks {
+    const marks = this.before.marks[this.pageIndex];
+    if (!marks) throw new RangeError("every page has its marks");
+    return marks;
+  }
+}

@@ -1,0 +1,53 @@
+import type { TextMark } from "../listing-intake.ts";
+
+const wordsPerMark = 4;
+
+/** The texts by which a page's sandboxes are known again, in 16 bytes each. */
+export class Marks {
+  /** Of each the hash in two words, the length (0 where there is none), and the note. */
+  private words: Uint32Array<ArrayBuffer>;
+  private hashes: BigUint64Array<ArrayBuffer>;
+
+  constructor(sandboxCount: number) {
+    this.words = new Uint32Array(sandboxCount * wordsPerMark);
+    this.hashes = new BigUint64Array(this.words.buffer);
+  }
+
+  /** Null where the sandbox must be read. */
+  at(sandbox: number): TextMark | null {
+    const length = this.words[sandbox * wordsPerMark + 2] ?? 0;
+    if (length === 0) return null;
+    const note = this.words[sandbox * wordsPerMark + 3] ?? 0;
+    return { length, hash: this.hashes[sandbox * 2] ?? 0n, note };
+  }
+
+  set(sandbox: number, mark: TextMark | null): void {
+    this.makeRoom(sandbox);
+    this.hashes[sandbox * 2] = mark?.hash ?? 0n;
+    this.words[sandbox * wordsPerMark + 2] = mark?.length ?? 0;
+    this.words[sandbox * wordsPerMark + 3] = mark?.note ?? 0;
+  }
+
+  setAs(sandbox: number, other: Marks, otherSandbox: number): void {
+    this.makeRoom(sandbox);
+    for (let word = 0; word < wordsPerMark; word++) {
+      const value = other.words[otherSandbox * wordsPerMark + word] ?? 0;
+      this.words[sandbox * wordsPerMark + word] = value;
+    }
+  }
+
+  /** A copy of the first ones. */
+  first(sandboxCount: number): Marks {
+    const marks = new Marks(sandboxCount);
+    marks.words.set(this.words.subarray(0, sandboxCount * wordsPerMark));
+    return marks;
+  }
+
+  private makeRoom(sandbox: number): void {
+    if ((sandbox + 1) * wordsPerMark <= this.words.length) return;
+    const larger = new Uint32Array(this.words.length * 2);
+    larger.set(this.words);
+    this.words = larger;
+    this.hashes = new BigUint64Array(larger.buffer);
+  }
+}

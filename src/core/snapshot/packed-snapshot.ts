@@ -1,0 +1,148 @@
+import { IdTable, isIdAt, seekId } from "./id-table.ts";
+import type { SoughtId } from "./id-table.ts";
+import type { Marks } from "./marks.ts";
+import { sandboxWords } from "./page.ts";
+import type { Page } from "./page.ts";
+import type { ServerRow, Snapshot } from "./snapshot.ts";
+import { createTallies } from "./tallies.ts";
+import type { Tallies } from "./tallies.ts";
+
+/** A sandbox among the pages. */
+export interface SandboxPlace {
+  readonly page: Page;
+  readonly pageIndex: number;
+  readonly sandbox: number;
+}
+
+/** What the next listing is compared with, and goes on from. */
+export interface PackedSnapshot extends Snapshot {
+  /** One for each page. */
+  readonly marks: readonly Marks[];
+  readonly tally: Tallies;
+  readonly sandboxCount: number;
+  /** How many sandboxes are in the pages before each one, and last in all. */
+  readonly pageStarts: Uint32Array;
+  readonly nextPageId: number;
+  /** The place of a sandbox counted over all pages, or -1. */
+  ordinalOf(id: SoughtId): number;
+  placeOf(ordinal: number): SandboxPlace;
+  readonly index: SandboxIndex;
+}
+
+/** Made when it is first needed, and handed on for as long as no sandbox comes, goes or moves. */
+export interface SandboxIndex {
+  table: IdTable | null;
+}
+
+export interface SnapshotParts {
+  readonly pages: readonly Page[];
+  readonly marks: readonly Marks[];
+  readonly tally: Tallies;
+  readonly nextPageId: number;
+  readonly index: SandboxIndex;
+}
+
+export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
+  pages: [],
+  marks: [],
+  tally: createTallies(),
+  nextPageId: 1,
+  index: { table: null },
+});
+
+export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
+  const { pages, tally, index } = parts;
+  const pageStarts = new Uint32Array(pages.length + 1);
+  for (const [at, page] of pages.entries()) {
+    pageStarts[at + 1] = (pageStarts[at] ?? 0) + page.sandboxCount;
+  }
+
+  const ordinalOf = (id: SoughtId): number => {
+    if (!index.table) {
+      index.table = new IdTable();
+      for (const page of pages) index.table.addSandboxes(page);
+    }
+    return index.table.find(id);
+  };
+  const placeOf = (ordinal: number): SandboxPlace => {
+    let low = 0;
+    let high = pages.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if ((pageStarts[middle] ?? 0) <= ordinal) low = middle;
+      else high = middle - 1;
+    }
+    const page = pages[low];
+    if (!page) throw new RangeError("an ordinal must be of a sandbox of the snapshot");
+    return { page, pageIndex: low, sandbox: ordinal - (pageStarts[low] ?? 0) };
+  };
+  const find = (sandboxId: string): SandboxPlace | null => {
+    const ordinal = ordinalOf(seekId(sandboxId));
+    return ordinal < 0 ? null : placeOf(ordinal);
+  };
+
+  return {
+    ...parts,
+    pageStarts,
+    sandboxCount: pageStarts[pages.length] ?? 0,
+    ordinalOf,
+    placeOf,
+    serverCount: tally.serverCount,
+    sandboxTally: tally.sandboxes,
+    tallies: () => tally.names.values(),
+    aggregateName: (name) => tally.aggregateName(name),
+    sandbox(sandboxId) {
+      const place = find(sandboxId);
+      return place?.page.sandboxRow(place.sandbox);
+    },
+    server(sandboxId, serverId) {
+      const place = find(sandboxId);
+      if (!place) return undefined;
+      const server = findServer(place.page, place.sandbox, seekId(serverId));
+      return server < 0 ? undefined : place.page.serverRow(server, sandboxId);
+    },
+    *serversOf(sandboxId) {
+      const place = find(sandboxId);
+      if (place) yield* serversIn(place.page, place.sandbox);
+    },
+    *sandboxes() {
+      for (const page of pages) {
+        for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
+          yield page.sandboxRow(sandbox);
+        }
+      }
+    },
+    *servers() {
+      for (const page of pages) {
+        for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
+          yield* serversIn(page, sandbox);
+        }
+      }
+    },
+  };
+}
+
+/** The server of a sandbox with this id, or -1. */
+export function findServer(page: Page, sandbox: number, id: SoughtId): number {
+  const end = page.serversEnd(sandbox);
+  for (let server = page.serversBegin(sandbox); server < end; server++) {
+    if (isIdAt(page, page.serverAt(server), page.serverFlags(server), id)) return server;
+  }
+  return -1;
+}
+
+/** The sandbox of a page with this id, or -1. */
+export function findSandbox(page: Page, id: SoughtId): number {
+  for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
+    if (isIdAt(page, sandbox * sandboxWords, page.sandboxFlags(sandbox), id)) return sandbox;
+  }
+  return -1;
+}
+
+function* serversIn(page: Page, sandbox: number): Iterable<ServerRow> {
+  const sandboxId = page.sandboxId(sandbox);
+  const end = page.serversEnd(sandbox);
+  for (let server = page.serversBegin(sandbox); server < end; server++) {
+    yield page.serverRow(server, sandboxId);
+  }
+}

@@ -1,0 +1,58 @@
+import type { Marks } from "./marks.ts";
+import { PageDraft } from "./page-draft.ts";
+import type { Page } from "./page.ts";
+
+/** Fewer would cost memory for each page, more would cost writing for each change. */
+const fullPage = { sandboxes: 96, servers: 192 };
+/** A smaller page takes in what follows it. */
+const smallPage = { sandboxes: 24, servers: 48 };
+
+/** Pages in the order in which they are written: whole ones taken over, and new ones. */
+export class PageSequence {
+  readonly pages: Page[] = [];
+  readonly marks: Marks[] = [];
+  readonly draft = new PageDraft();
+  private nextId: number;
+  private idToKeep: number | null = null;
+
+  constructor(nextPageId: number) {
+    this.nextId = nextPageId;
+  }
+
+  get nextPageId(): number {
+    return this.nextId;
+  }
+
+  get draftIsEmpty(): boolean {
+    return this.draft.sandboxCount === 0;
+  }
+
+  takeOver(page: Page, marks: Marks): void {
+    this.pages.push(page);
+    this.marks.push(marks);
+  }
+
+  /** The next page that is written takes the place of this one. */
+  replace(page: Page): void {
+    this.idToKeep = page.id;
+  }
+
+  /** After a sandbox was written whole. */
+  endSandbox(): void {
+    const { sandboxCount, serverCount } = this.draft;
+    if (sandboxCount >= fullPage.sandboxes || serverCount >= fullPage.servers) this.endPage();
+  }
+
+  /** Where a page that is replaced ends: small ones are joined with the next. */
+  endReplaced(): void {
+    const { sandboxCount, serverCount } = this.draft;
+    if (sandboxCount >= smallPage.sandboxes || serverCount >= smallPage.servers) this.endPage();
+  }
+
+  endPage(): void {
+    if (this.draftIsEmpty) return;
+    const { page, marks } = this.draft.finish(this.idToKeep ?? this.nextId++);
+    this.idToKeep = null;
+    this.takeOver(page, marks);
+  }
+}

@@ -1,0 +1,47 @@
+import { Marks } from "./marks.ts";
+import { createPackedSnapshot } from "./packed-snapshot.ts";
+import type { PackedSnapshot } from "./packed-snapshot.ts";
+import { PageSequence } from "./page-sequence.ts";
+import { missingIn, statusIn } from "./page.ts";
+import type { Page } from "./page.ts";
+import type { SandboxRow, ServerRow } from "./snapshot.ts";
+import { createTallies } from "./tallies.ts";
+
+/** A snapshot of stored pages. No text is known of them: the next listing is read whole. */
+export function restoreSnapshot(pages: readonly Page[]): PackedSnapshot {
+  const tally = createTallies();
+  for (const page of pages) {
+    for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
+      tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]++;
+    }
+    for (let server = 0; server < page.serverCount; server++) {
+      const flags = page.serverFlags(server);
+      tally.countServer(page.serverName(server), statusIn(flags), missingIn(flags), 1);
+    }
+  }
+  return createPackedSnapshot({
+    pages,
+    marks: pages.map(({ sandboxCount }) => new Marks(sandboxCount)),
+    tally,
+    nextPageId: pages.reduce((next, { id }) => Math.max(next, id + 1), 1),
+    index: { table: null },
+  });
+}
+
+/** Packs rows, such as those of an older store. Rows of servers without their sandbox are left out. */
+export function packRows(
+  sandboxes: Iterable<SandboxRow>,
+  servers: Iterable<ServerRow>,
+): readonly Page[] {
+  const bySandbox = Map.groupBy(servers, ({ sandboxId }) => sandboxId);
+  const sequence = new PageSequence(1);
+  for (const sandbox of sandboxes) {
+    sequence.draft.beginSandbox(sandbox.sandboxId, sandbox, null, sandbox.missing);
+    for (const server of bySandbox.get(sandbox.sandboxId) ?? []) {
+      sequence.draft.addServer(server, server, server.missing);
+    }
+    sequence.endSandbox();
+  }
+  sequence.endPage();
+  return sequence.pages;
+}

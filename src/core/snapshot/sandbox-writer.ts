@@ -1,0 +1,195 @@
+import type { TextMark } from "../listing-intake.ts";
+import type { ListedSandbox, ListedServer } from "../model.ts";
+import { isIdAt, SoughtId } from "./id-table.ts";
+import { findServer } from "./packed-snapshot.ts";
+import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
+import type { PageSequence } from "./page-sequence.ts";
+import {
+  maxMissing,
+  missingIn,
+  sandboxField,
+  sandboxWords,
+  serverField,
+  statusIn,
+  tagsText,
+} from "./page.ts";
+import type { Page } from "./page.ts";
+import { Steps } from "./sighting.ts";
+import type { Tallies } from "./tallies.ts";
+
+/** Writes sandboxes as a listing has them, going on from what was known of them, and counts. */
+export class SandboxWriter {
+  readonly tally: Tallies;
+  readonly touched = new Steps();
+  readonly removed = new Steps();
+  /** Servers that a sandbox was listed without. */
+  readonly unlisted = new Set<string>();
+  leftOut = 0;
+  /** Whether what the listing lacks is missing. */
+  complete: boolean;
+  private readonly sequence: PageSequence;
+  private readonly goneAfter: number;
+  private readonly id = new SoughtId();
+
+  constructor(
+    before: PackedSnapshot,
+    sequence: PageSequence,
+    options: { readonly goneAfter: number; readonly complete: boolean },
+  ) {
+    this.tally = before.tally.copy();
+    this.sequence = sequence;
+    this.goneAfter = Math.min(options.goneAfter, maxMissing);
+    this.complete = options.complete;
+  }
+
+  /** Whether a sandbox is listed just as it was known. */
+  isSame(page: Page, sandbox: number, listed: ListedSandbox): boolean {
+    const flags = page.sandboxFlags(sandbox);
+    const begin = page.serversBegin(sandbox);
+    if (statusIn(flags) !== listed.status || missingIn(flags) !== 0) return false;
+    if (page.textAt(sandbox * sandboxWords + sandboxField.benchmark) !== listed.benchmark) {
+      return false;
+    }
+    if (page.serversEnd(sandbox) - begin !== listed.servers.length) return false;
+    for (let index = 0; index < listed.servers.length; index++) {
+      const server = listed.servers[index];
+      const known = begin + index;
+      if (!server || !isSameServer(page, known, server)) return false;
+      this.id.set(server.serverId);
+      if (!isIdAt(page, page.serverAt(known), page.serverFlags(known), this.id)) return false;
+    }
+    return true;
+  }
+
+  /** @param known where it was before; null for a new one */
+  write(listed: ListedSandbox, known: SandboxPlace | null, mark: TextMark | null): void {
+    const { draft } = this.sequence;
+    draft.beginSandbox(listed.sandboxId, listed, mark);
+    this.tally.sandboxes[listed.status]++;
+    if (!known) {
+      for (const server of listed.servers) this.writeNew(server);
+    } else {
+      this.tally.sandboxes[statusIn(known.page.sandboxFlags(known.sandbox))]--;
+      this.writeServers(listed, known);
+    }
+    this.sequence.endSandbox();
+  }
+
+  /** A sandbox that the listing lacked. */
+  writeUnlisted({ page, pageIndex, sandbox }: SandboxPlace): void {
+    const { draft } = this.sequence;
+    const flags = page.sandboxFlags(sandbox);
+    const missing = missingIn(flags) + (this.complete ? 1 : 0);
+    const gone = this.complete && missing >= this.goneAfter;
+    if (gone) this.tally.sandboxes[statusIn(flags)]--;
+    else draft.copySandbox(page, sandbox, missing, null);
+    const end = page.serversEnd(sandbox);
+    for (let server = page.serversBegin(sandbox); server < end; server++) {
+      this.writeMissing(page, pageIndex, server, gone);
+    }
+    this.sequence.endSandbox();
+  }
+
+  private writeServers(listed: ListedSandbox, { page, pageIndex, sandbox }: SandboxPlace): void {
+    const begin = page.serversBegin(sandbox);
+    const count = page.serversEnd(sandbox) - begin;
+    const found = new Uint8Array(count);
+    let hint = begin;
+    let byId: ReadonlyMap<string, number> | null = null;
+    let misses = 0;
+    for (const server of listed.servers) {
+      this.id.set(server.serverId);
+      let known = -1;
+      if (
+        hint < begin + count &&
+        isIdAt(page, page.serverAt(hint), page.serverFlags(hint), this.id)
+      ) {
+        known = hint;
+      } else if (++misses < 16) known = findServer(page, sandbox, this.id);
+      else {
+        byId ??= indexServers(page, begin, count);
+        known = byId.get(server.serverId) ?? -1;
+      }
+      if (known < 0) this.writeNew(server);
+      else {
+        found[known - begin] = 1;
+        hint = known + 1;
+        this.writeKnown(server, page, pageIndex, known);
+      }
+    }
+    for (let index = 0; index < count; index++) {
+      if (found[index]) continue;
+      this.leftOut++;
+      this.sequence.draft.setMark(null);
+      this.writeMissing(page, pageIndex, begin + index);
+      if (!this.complete) {
+        this.unlisted.add(serverKey(listed.sandboxId, page.serverId(begin + index)));
+      }
+    }
+  }
+
+  private writeNew(server: ListedServer): void {
+    this.touched.add(this.sequence.pages.length, this.sequence.draft.serverCount, null, 0);
+    this.sequence.draft.addServer(server, null);
+    this.tally.countServer(server.serverName, server.status, 0, 1);
+  }
+
+  private writeKnown(server: ListedServer, page: Page, pageIndex: number, known: number): void {
+    const { draft } = this.sequence;
+    if (isSameServer(page, known, server)) {
+      draft.copyServer(page, known, 0);
+      return;
+    }
+    this.touched.add(this.sequence.pages.length, draft.serverCount, pageIndex, known);
+    const flags = page.serverFlags(known);
+    const since =
+      statusIn(flags) === server.status
+        ? {
+            sinceMs: page.sinceMs(known),
+            sinceObservedMs: page.sinceObservedMs(known),
+            sinceWitnessed: page.isWitnessed(known),
+          }
+        : null;
+    draft.addServer(server, since);
+    this.tally.countServer(page.serverName(known), statusIn(flags), missingIn(flags), -1);
+    this.tally.countServer(server.serverName, server.status, 0, 1);
+  }
+
+  private writeMissing(page: Page, pageIndex: number, server: number, gone = false): void {
+    const flags = page.serverFlags(server);
+    const before = missingIn(flags);
+    if (!this.complete) {
+      this.sequence.draft.copyServer(page, server, before);
+      return;
+    }
+    const name = page.serverName(server);
+    this.tally.countServer(name, statusIn(flags), before, -1);
+    if (gone || before + 1 >= this.goneAfter) this.removed.add(pageIndex, server, null, 0);
+    else {
+      this.sequence.draft.copyServer(page, server, before + 1);
+      this.tally.countServer(name, statusIn(flags), before + 1, 1);
+    }
+  }
+}
+
+export function serverKey(sandboxId: string, serverId: string): string {
+  return JSON.stringify([sandboxId, serverId]);
+}
+
+/** But for its id. */
+function isSameServer(page: Page, known: number, server: ListedServer): boolean {
+  const at = page.serverAt(known);
+  const flags = page.serverFlags(known);
+  return (
+    statusIn(flags) === server.status &&
+    missingIn(flags) === 0 &&
+    page.textAt(at + serverField.name) === server.serverName &&
+    page.textAt(at + serverField.benchmark) === server.benchmark &&
+    page.textAt(at + serverField.tags) === tagsText(server.tags)
+  );
+}
+
+function indexServers(page: Page, begin: number, count: number): ReadonlyMap<string, number> {
+  const numbers = Array.from({ length: count }, (_, index) => begin + index);
+  return new Map(numbers.map((server) => [page.serverId(server), server]));
+}

@@ -1,0 +1,77 @@
+import { statuses } from "../model.ts";
+import type { Status } from "../model.ts";
+
+export type CountByStatus = Readonly<Record<Status, number>>;
+
+/** How many servers of one name are in each status. */
+export interface NameTally {
+  /** The name as aggregates show it: past the limit of distinct names it is `other`. */
+  readonly name: string;
+  /** All that are not gone. */
+  readonly servers: CountByStatus;
+  /** Those that the last complete listing held: only their time is observed. */
+  readonly listed: CountByStatus;
+}
+
+/** Past this many distinct names a target's further ones are counted as `other`. */
+export const maxDistinctNames = 200;
+
+interface MutableTally extends NameTally {
+  readonly servers: Record<Status, number>;
+  readonly listed: Record<Status, number>;
+}
+
+/** Servers and sandboxes counted, so that no aggregate has to walk over them. */
+export interface Tallies {
+  readonly names: ReadonlyMap<string, NameTally>;
+  readonly sandboxes: Record<Status, number>;
+  readonly serverCount: number;
+  aggregateName(serverName: string | null): string;
+  countServer(serverName: string | null, status: Status, missing: number, by: 1 | -1): void;
+  /** The same counts, to go on from. */
+  copy(): Tallies;
+}
+
+export function createTallies(from?: Tallies): Tallies {
+  const names = new Map<string, MutableTally>();
+  for (const [key, { name, servers, listed }] of from?.names ?? []) {
+    names.set(key, { name, servers: { ...servers }, listed: { ...listed } });
+  }
+  const sandboxes = from ? { ...from.sandboxes } : noneByStatus();
+  let serverCount = from?.serverCount ?? 0;
+
+  const aggregateName = (serverName: string | null): string => {
+    const wanted = serverName ?? "";
+    return names.has(wanted) || names.size < maxDistinctNames ? wanted : "other";
+  };
+
+  const tallies: Tallies = {
+    names,
+    sandboxes,
+    get serverCount() {
+      return serverCount;
+    },
+    aggregateName,
+    countServer(serverName, status, missing, by) {
+      const name = aggregateName(serverName);
+      let tally = names.get(name);
+      if (!tally) {
+        tally = { name, servers: noneByStatus(), listed: noneByStatus() };
+        names.set(name, tally);
+      }
+      tally.servers[status] += by;
+      if (missing === 0) tally.listed[status] += by;
+      serverCount += by;
+    },
+    copy: () => createTallies(tallies),
+  };
+  return tallies;
+}
+
+function noneByStatus(): Record<Status, number> {
+  return { idle: 0, occupied: 0, error: 0, unknown: 0 };
+}
+
+export function* eachStatus(counts: CountByStatus): Iterable<readonly [Status, number]> {
+  for (const status of statuses) yield [status, counts[status]];
+}

@@ -1,0 +1,36 @@
+/** Large enough that sending a piece costs little against rendering it. */
+const pieceBytes = 64 * 1_024;
+
+/** Gathers lines in one buffer, which is used again for each piece. */
+export class LineWriter {
+  private buffer = new Uint8Array(pieceBytes * 1.25);
+  private length = 0;
+
+  put(bytes: Uint8Array): void {
+    if (this.length + bytes.length > this.buffer.length) this.grow(bytes.length);
+    this.buffer.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  putText(text: string): void {
+    this.put(Buffer.from(text));
+  }
+
+  /** Whether there is enough for a piece. */
+  get isFull(): boolean {
+    return this.length >= pieceBytes;
+  }
+
+  /** All that was put since the last time: good until something is put again. */
+  take(): Uint8Array {
+    const piece = this.buffer.subarray(0, this.length);
+    this.length = 0;
+    return piece;
+  }
+
+  private grow(neededBytes: number): void {
+    const larger = new Uint8Array((this.length + neededBytes) * 2);
+    larger.set(this.buffer.subarray(0, this.length));
+    this.buffer = larger;
+  }
+}

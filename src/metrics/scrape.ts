@@ -1,0 +1,103 @@
+import type { Registry } from "prom-client";
+import type { WatchedView } from "../core/watched-view.ts";
+import { collectFamilies, familyLines, familyNames } from "./aggregate-text.ts";
+import type { CollectedFamily } from "./aggregate-text.ts";
+import { endings } from "./exposition-text.ts";
+import type { ExpositionSyntax } from "./exposition-text.ts";
+import { LineWriter } from "./line-writer.ts";
+import type { ServerFamily } from "./server-families.ts";
+import { renderServerSeries } from "./server-series.ts";
+
+export interface ScrapeRequest {
+  readonly syntax: ExpositionSyntax;
+  /** Names of the families to expose; none stands for all. */
+  readonly collect: readonly string[];
+}
+
+export type Scrape =
+  /**
+   * Every target as of one moment, rendered while it is iterated, in pieces of about 64 KiB. A piece
+   * is good until the next one is asked for: then its bytes are overwritten.
+   */
+  | { readonly kind: "exposition"; readonly pieces: Iterable<Uint8Array> }
+  | { readonly kind: "refused"; readonly reason: string };
+
+export interface ScrapeParts {
+  readonly registry: Registry;
+  /** Its metrics depend on one another: they are collected all or none. */
+  readonly processRegistry: Registry;
+  readonly serverFamilies: readonly ServerFamily[];
+  /** Whether the families of servers are exposed at all. */
+  readonly perServer: boolean;
+  readonly targets: readonly WatchedView[];
+  /** Brings the registry up to date with what is not in memory. */
+  readonly refresh: () => Promise<void>;
+}
+
+export type Scraper = (request: ScrapeRequest) => Promise<Scrape>;
+
+export function createScraper(parts: ScrapeParts): Scraper {
+  const { registry, processRegistry, serverFamilies, perServer, targets } = parts;
+  const own = familyNames(registry);
+  const ofProcess = familyNames(processRegistry);
+  const ofServers = serverFamilies.map(({ name }) => name);
+  const known = new Set([...own, ...ofProcess, ...ofServers]);
+
+  const refusal = (collect: readonly string[]): string | null => {
+    const unknown = collect.find((name) => !known.has(name));
+    if (unknown !== undefined) return `there is no metric family ${JSON.stringify(unknown)}`;
+    const off = perServer ? undefined : collect.find((name) => ofServers.includes(name));
+    return off === undefined
+      ? null
+      : `the metric family ${JSON.stringify(off)} is turned off by metrics.per_server`;
+  };
+
+  return async ({ syntax, collect }) => {
+    const reason = refusal(collect);
+    if (reason !== null) return { kind: "refused", reason };
+    const wanted = new Set(collect);
+    const isWanted = (name: string): boolean => wanted.size === 0 || wanted.has(name);
+
+    if (own.some(isWanted)) await parts.refresh();
+    // From here on nothing is waited for until all that changes was taken hold of: the aggregates
+    // and the series of servers tell of the same moment.
+    const shown = targets
+      .filter(({ withheld }) => !withheld)
+      .map(({ target, state }) => ({ target, pages: state.snapshot.pages }));
+    const collecting = [
+      collectFamilies(registry, isWanted),
+      collectFamilies(processRegistry, () => ofProcess.some(isWanted)),
+    ];
+    const collected = (await Promise.all(collecting)).flat();
+    const aggregates = collected.filter(({ name }) => isWanted(name));
+    const families = serverFamilies.filter(({ name }) => perServer && isWanted(name));
+    return {
+      kind: "exposition",
+      pieces: inOrder([
+        renderAggregates(aggregates, syntax),
+        renderServerSeries(shown, families, syntax),
+        [Buffer.from(endings[syntax])],
+      ]),
+    };
+  };
+}
+
+function* renderAggregates(
+  aggregates: readonly CollectedFamily[],
+  syntax: ExpositionSyntax,
+): Iterable<Uint8Array> {
+  const writer = new LineWriter();
+  for (const family of aggregates) {
+    for (const line of familyLines(family, syntax)) {
+      writer.putText(line);
+      if (writer.isFull) yield writer.take();
+    }
+  }
+  yield writer.take();
+}
+
+function* inOrder(parts: readonly Iterable<Uint8Array>[]): Iterable<Uint8Array> {
+  for (const part of parts) {
+    for (const piece of part) if (piece.length > 0) yield piece;
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * Up to where a listing is read. Within these limits the outcome is that of a parse of the whole body;
+ * beyond them the body is refused, before it could cost what no listing is worth.
+ */
+export const limits = {
+  /** Of one sandbox, or of another value of the root object. */
+  valueBytes: 8 * 1024 * 1024,
+  /** Arrays and objects open within one another, in one such value: deeper is an invalid body. */
+  nesting: 512,
+  /** In one such value. */
+  objects: 100_000,
+  /** Sandboxes, or whatever else stands in their place. */
+  items: 5_000_000,
+  /** Fields of the root object with distinct names. */
+  rootFields: 10_000,
+};

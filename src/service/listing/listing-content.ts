@@ -1,0 +1,112 @@
+import type { Buffer } from "node:buffer";
+import type { ListingIntake, TextMark } from "../../core/listing-intake.ts";
+import { createDeviations, type Deviation } from "../deviations.ts";
+import { isArray, type JsonValue } from "../json.ts";
+import { resource } from "../resource.ts";
+import { listingSchema } from "../schema.ts";
+import { BodyFault, otherShape } from "./body-fault.ts";
+import { limits } from "./limits.ts";
+import type { ListingMemory } from "./listing-memory.ts";
+import { readSandbox, sandboxesField, serversField } from "./read-sandbox.ts";
+
+/** What a whole listing came to, beside what its intake took. */
+export interface ListingSummary {
+  /**
+   * False when something may be missing: an item without a usable identity was left out, or
+   * `total_count` tells of another number of sandboxes.
+   */
+  readonly complete: boolean;
+  readonly deviations: readonly Deviation[];
+}
+
+/** Makes a listing of what the parts of a body say. */
+export interface ListingContent {
+  /** A list of sandboxes begins. It counts instead of one before. */
+  begin(): void;
+  /** The item expected next came with the same text as last time. */
+  same(mark: TextMark): void;
+  /** An item was parsed. Its text is asked for to make a mark. */
+  item(value: JsonValue, textOf: () => Buffer): void;
+  /** A field of the root object; of a list of sandboxes the value is any array. */
+  field(name: string, value: JsonValue): void;
+  /** The root object is whole. Throws a BodyFault where it is no listing. */
+  end(): ListingSummary;
+}
+
+const promisedListing = resource(listingSchema, "");
+
+export function createListingContent(
+  intake: ListingIntake,
+  { hash, notes }: ListingMemory,
+): ListingContent {
+  const ofItems = createDeviations();
+  // Counts without a limit to the names: which of them are told apart depends on the items before.
+  const ofItem = createDeviations(Number.POSITIVE_INFINITY);
+  const root = new Map<string, JsonValue>();
+  let complete = true;
+  let items = 0;
+  let leftOut = 0;
+  let hasBegun = false;
+
+  const countItem = (): void => {
+    items++;
+    if (items <= limits.items) return;
+    throw new BodyFault("too_large", `the listing holds more than ${limits.items} items`);
+  };
+
+  const markOf = (text: Buffer, isWhole: boolean): TextMark | null => {
+    const isPlain = isWhole && ofItem.isEmpty;
+    const note = isPlain ? 0 : notes.numberOf({ deviations: ofItem.list(), complete: isWhole });
+    return note === null ? null : { length: text.length, hash: hash(text), note };
+  };
+
+  return {
+    begin() {
+      if (hasBegun) intake.restart();
+      hasBegun = true;
+      ofItems.clear();
+      complete = true;
+      items = leftOut = 0;
+    },
+    same({ note }) {
+      countItem();
+      intake.same();
+      if (note === 0) return;
+      const remarks = notes.get(note);
+      ofItems.add(remarks.deviations);
+      complete &&= remarks.complete;
+    },
+    item(value, textOf) {
+      countItem();
+      if (!ofItem.isEmpty) ofItem.clear();
+      const read = readSandbox(value, ofItem);
+      if (!ofItem.isEmpty) ofItems.add(ofItem.list());
+      if (!read) {
+        leftOut++;
+        return;
+      }
+      complete &&= read.complete;
+      const twin = intake.listed(read.sandbox, markOf(textOf(), read.complete));
+      if (!twin) return;
+      ofItems.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
+      if (twin.servers > 0) ofItems.note(`${serversField}.id`, "duplicate", twin.servers);
+    },
+    field(name, value) {
+      root.set(name, value);
+      if (root.size <= limits.rootFields) return;
+      throw new BodyFault("too_large", `the body holds more than ${limits.rootFields} fields`);
+    },
+    end() {
+      const body = Object.fromEntries(root);
+      const totalCount = body["total_count"];
+      if (!isArray(body["local_sandboxes"]) || !Number.isInteger(totalCount)) throw otherShape();
+      // What is said of the listing comes first, wherever in the body its items stand.
+      const deviations = createDeviations();
+      promisedListing.compare(body, deviations);
+      deviations.add(ofItems.list());
+      const isCounted = totalCount === intake.sandboxCount + leftOut;
+      if (!isCounted) deviations.note("total_count", "mismatch");
+      return { complete: complete && leftOut === 0 && isCounted, deviations: deviations.list() };
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { Buffer } from "node:buffer";
+
+/** Takes a body while it comes. */
+export interface BodyReader {
+  /** Keeps the chunk, which must not change any more, to be read by `advance`. */
+  push(chunk: Buffer): void;
+  /** No more chunks come. */
+  end(): void;
+  /**
+   * Reads on until the event loop should turn before more is read (busy), more must come (hungry), or
+   * no more is wanted (done).
+   */
+  advance(): "busy" | "hungry" | "done";
+}
+
+/** Feeds a reader and holds the body back while it is busy. */
+export interface PacedReader {
+  push(chunk: Buffer): void;
+  end(): void;
+}
+
+export interface ReaderEnds {
+  /** Whether nobody waits for the reader any more. */
+  readonly isGivenUp: () => boolean;
+  /** `isWhole`: all of the body has come. */
+  readonly done: (isWhole: boolean) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+export interface BodyFlow {
+  pause(): void;
+  resume(): void;
+}
+
+/** Between two short whiles of reading the event loop turns once. */
+export function paceReader(reader: BodyReader, flow: BodyFlow, ends: ReaderEnds): PacedReader {
+  let isWaiting = false;
+  let isWhole = false;
+
+  const read = (): void => {
+    switch (reader.advance()) {
+      case "done":
+        return ends.done(isWhole);
+      case "hungry":
+        // The end comes without being asked for, and after it the connection is someone else's.
+        if (!isWhole) flow.resume();
+        return;
+      case "busy":
+        isWaiting = true;
+        if (!isWhole) flow.pause();
+        setImmediate(() => {
+          isWaiting = false;
+          readOn();
+        });
+    }
+  };
+  const readOn = (): void => {
+    if (isWaiting || ends.isGivenUp()) return;
+    try {
+      read();
+    } catch (error) {
+      ends.failed(error);
+    }
+  };
+
+  return {
+    push(chunk) {
+      reader.push(chunk);
+      readOn();
+    },
+    end() {
+      isWhole = true;
+      reader.end();
+      readOn();
+    },
+  };
+}

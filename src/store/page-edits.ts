@@ -1,0 +1,72 @@
+import { Buffer } from "node:buffer";
+import type { Page } from "../core/snapshot/page.ts";
+
+/**
+ * Most polls change a few words of many pages. Those words are stored, not the pages: for each page
+ * its id, how many words changed, and of each its place and its value.
+ */
+export type EditWords = number[];
+
+/** A page with more of its words changed than one in this is stored whole. */
+const largestShare = 8;
+
+/** Compared at once, before they are compared one by one. */
+const blockWords = 256;
+
+/** Adds what takes one page to another; false when the other must be stored whole. */
+export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
+  if (!isAlike(before, after)) return false;
+  const { words } = after;
+  const wordsBefore = before.words;
+  const bytes = Buffer.from(words.buffer);
+  const bytesBefore = Buffer.from(wordsBefore.buffer);
+  const start = edits.length;
+  edits.push(after.id, 0);
+  let changed = 0;
+  for (let block = 0; block < words.length; block += blockWords) {
+    const end = Math.min(block + blockWords, words.length);
+    if (bytes.compare(bytesBefore, block * 4, end * 4, block * 4, end * 4) === 0) continue;
+    for (let at = block; at < end; at++) {
+      if (words[at] === wordsBefore[at]) continue;
+      edits.push(at, words[at] ?? 0);
+      changed++;
+    }
+  }
+  edits[start + 1] = changed;
+  if (changed * largestShare <= words.length) return true;
+  edits.length = start;
+  return false;
+}
+
+/** @throws {RangeError} when the edits are not of these pages */
+export function applyEdits(
+  pages: ReadonlyMap<number, Pick<Page, "words">>,
+  edits: Uint32Array,
+  isCurrent: (pageId: number) => boolean,
+): void {
+  let at = 0;
+  while (at < edits.length) {
+    const pageId = edits[at] ?? 0;
+    const end = at + 2 + (edits[at + 1] ?? 0) * 2;
+    const page = pages.get(pageId);
+    if (end > edits.length) throw new RangeError("an edit of the store is not whole");
+    if (page && isCurrent(pageId)) {
+      for (let edit = at + 2; edit < end; edit += 2) {
+        const word = edits[edit] ?? 0;
+        if (word >= page.words.length) throw new RangeError("an edit of the store fits no page");
+        page.words[word] = edits[edit + 1] ?? 0;
+      }
+    }
+    at = end;
+  }
+}
+
+function isAlike(before: Page, after: Page): boolean {
+  return (
+    before.id === after.id &&
+    before.sandboxCount === after.sandboxCount &&
+    before.words.length === after.words.length &&
+    before.texts.length === after.texts.length &&
+    before.texts.every((text, number) => text === after.texts[number])
+  );
+}

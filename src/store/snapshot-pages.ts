@@ -1,0 +1,126 @@
+import type { Kysely } from "kysely";
+import type { PageDelta } from "../core/snapshot/page-delta.ts";
+import type { Page } from "../core/snapshot/page.ts";
+import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
+import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
+import { inChunks } from "./in-chunks.ts";
+import { paced } from "./paced.ts";
+import { addEdit, applyEdits } from "./page-edits.ts";
+import type { EditWords } from "./page-edits.ts";
+import { pageFromRow, pageToRow } from "./page-rows.ts";
+import type { Tables } from "./tables.ts";
+
+/** The stored pages of the targets' snapshots. */
+export interface SnapshotPages {
+  restore(targetId: number): Promise<PackedSnapshot>;
+  /**
+   * Within the transaction of the poll.
+   *
+   * @returns what to call once the transaction is committed
+   */
+  write(trx: Kysely<Tables>, targetId: number, delta: PageDelta): Promise<() => void>;
+}
+
+/** A fixed number keeps statements few and reusable. */
+const pagesPerStatement = 16;
+const idsPerStatement = 100;
+
+/** Past this many words of edits, or half of the pages' own, the pages are stored whole. */
+const fewEditWords = 4_096;
+
+interface Edited {
+  /** The id of the latest row of edits; a page that is stored whole later knows it. */
+  readonly lastEdit: number;
+  readonly words: number;
+}
+
+const notEdited: Edited = { lastEdit: 0, words: 0 };
+
+export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
+  const edited = new Map<number, Edited>();
+
+  const writeWhole = async (
+    trx: Kysely<Tables>,
+    targetId: number,
+    pages: readonly Page[],
+    lastEdit: number,
+  ): Promise<void> => {
+    for await (const some of paced(inChunks(pages, pagesPerStatement))) {
+      await trx
+        .insertInto("pages")
+        .values(some.map((page) => pageToRow(targetId, page, lastEdit)))
+        .onConflict((conflict) =>
+          conflict.columns(["target_id", "page_id"]).doUpdateSet((row) => ({
+            last_edit: row.ref("excluded.last_edit"),
+            sandbox_count: row.ref("excluded.sandbox_count"),
+            records: row.ref("excluded.records"),
+            texts: row.ref("excluded.texts"),
+          })),
+        )
+        .execute();
+    }
+  };
+
+  return {
+    async restore(targetId) {
+      const rows = await kysely
+        .selectFrom("pages")
+        .selectAll()
+        .where("target_id", "=", targetId)
+        .orderBy("page_id")
+        .execute();
+      const pages = rows.map(pageFromRow);
+      const byId = new Map(pages.map((page) => [page.id, page]));
+      const lastEdits = new Map(rows.map((row) => [row.page_id, row.last_edit]));
+      const edits = await kysely
+        .selectFrom("page_edits")
+        .select(["id", "words"])
+        .where("target_id", "=", targetId)
+        .orderBy("id")
+        .execute();
+      let words = 0;
+      for (const { id, words: bytes } of edits) {
+        const editWords = new Uint32Array(Uint8Array.from(bytes).buffer);
+        applyEdits(byId, editWords, (pageId) => (lastEdits.get(pageId) ?? 0) < id);
+        words += editWords.length;
+      }
+      const lastEdit = Math.max(0, edits.at(-1)?.id ?? 0, ...new Set(lastEdits.values()));
+      edited.set(targetId, { lastEdit, words });
+      return restoreSnapshot(pages);
+    },
+
+    async write(trx, targetId, { replaced, removed, all }) {
+      const known = edited.get(targetId) ?? notEdited;
+      const edits: EditWords = [];
+      const whole: Page[] = [];
+      for (const { before, after } of replaced) {
+        if (!before || !addEdit(edits, before, after)) whole.push(after);
+      }
+      for await (const ids of paced(inChunks(removed, idsPerStatement))) {
+        await trx
+          .deleteFrom("pages")
+          .where("target_id", "=", targetId)
+          .where("page_id", "in", ids)
+          .execute();
+      }
+      if (known.words + edits.length > Math.max(fewEditWords, wordsIn(all) / 2)) {
+        await trx.deleteFrom("page_edits").where("target_id", "=", targetId).execute();
+        await writeWhole(trx, targetId, all, known.lastEdit);
+        return () => edited.set(targetId, { ...known, words: 0 });
+      }
+      await writeWhole(trx, targetId, whole, known.lastEdit);
+      if (edits.length === 0) return () => {};
+      const words = new Uint8Array(Uint32Array.from(edits).buffer);
+      const { id } = await trx
+        .insertInto("page_edits")
+        .values({ target_id: targetId, words })
+        .returning("id")
+        .executeTakeFirstOrThrow();
+      return () => edited.set(targetId, { lastEdit: id, words: known.words + edits.length });
+    },
+  };
+}
+
+function wordsIn(pages: readonly Page[]): number {
+  return pages.reduce((sum, { words }) => sum + words.length, 0);
+}

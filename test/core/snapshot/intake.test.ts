@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import type { ListedSandbox } from "../../../src/core/model.ts";
+import { openIntake } from "../../../src/core/snapshot/intake.ts";
+import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
+import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
+import { createMarkedReader } from "../support/marked-intake.ts";
+import { listedSandbox, listedServer } from "../support/samples.ts";
+import { bring } from "../support/worlds.ts";
+
+const options = { complete: true, atMs: 1_000, observedMs: 1_000, witnessed: true };
+
+function manySandboxes(count: number): readonly ListedSandbox[] {
+  return Array.from({ length: count }, (_, index) =>
+    listedSandbox(`box-${index}`, [listedServer("a", index % 2 === 0 ? "idle" : "error")]),
+  );
+}
+
+function idsOf(snapshot: PackedSnapshot): readonly string[] {
+  return Array.from(snapshot.sandboxes(), ({ sandboxId }) => sandboxId);
+}
+
+/** One reading after another by the same reader; gives how many sandboxes the last one skipped. */
+function readAfter(first: readonly ListedSandbox[], second: readonly ListedSandbox[]) {
+  const reader = createMarkedReader();
+  const opened = openIntake(emptySnapshot, { goneAfter: 2 });
+  reader.read(opened, first);
+  const { snapshot } = opened.finish(options);
+  const intake = openIntake(snapshot, { goneAfter: 2 });
+  reader.read(intake, second);
+  return { skipped: reader.skipped, before: snapshot, sighting: intake.finish(options) };
+}
+
+describe("a sandbox whose text is known", () => {
+  it("needs no reading, and neither page nor change comes of it", () => {
+    const all = manySandboxes(500);
+    const { skipped, before, sighting } = readAfter(all, all);
+    expect(skipped).toBe(500);
+    expect(sighting.changes.length).toBe(0);
+    expect(sighting.snapshot.pages.every((page, index) => page === before.pages[index])).toBe(true);
+  });
+
+  it("is known again behind sandboxes that were left out, changed or came in between", () => {
+    const all = manySandboxes(500);
+    const second = all
+      .toSpliced(400, 1, { ...listedSandbox("box-400", []) })
+      .toSpliced(300, 0, listedSandbox("new", []))
+      .toSpliced(100, 50);
+    // The first one behind a gap is not expected, and read.
+    expect(readAfter(all, second).skipped).toBe(500 - 50 - 1 - 1);
+  });
+
+  it("is read once after a restart, and known again from then on", () => {
+    const all = manySandboxes(500);
+    const reader = createMarkedReader();
+    const stored = bring(emptySnapshot, { sandboxes: all, complete: true }).snapshot.pages;
+    const opened = openIntake(restoreSnapshot(stored), { goneAfter: 2 });
+    reader.read(opened, all);
+    expect(reader.skipped).toBe(0);
+    const { snapshot } = opened.finish(options);
+    expect(snapshot.pages).toEqual(stored);
+    reader.read(openIntake(snapshot, { goneAfter: 2 }), all);
+    expect(reader.skipped).toBe(500);
+  });
+
+  it("must be read all the same where every text must be", () => {
+    const reader = createMarkedReader();
+    const opened = openIntake(emptySnapshot, { goneAfter: 2 });
+    reader.read(opened, manySandboxes(3));
+    const { snapshot } = opened.finish(options);
+    reader.read(openIntake(snapshot, { goneAfter: 2, readAll: true }), manySandboxes(3));
+    expect(reader.skipped).toBe(0);
+  });
+
+  it("is not said to be the same where none is expected", () => {
+    const intake = openIntake(emptySnapshot, { goneAfter: 2 });
+    expect(intake.expected()).toBeNull();
+    expect(() => intake.same()).toThrow(RangeError);
+  });
+});
+
+describe("sandboxes that come in another order", () => {
+  it("are kept in it, however far one was moved, and nothing changes", () => {
+    const all = manySandboxes(6_000);
+    const moved = [...all.slice(5_500), ...all.slice(0, 20), ...all.slice(20, 5_500).toReversed()];
+    const { before, sighting } = readAfter(all, moved);
+    expect(sighting.changes.length).toBe(0);
+    expect(idsOf(sighting.snapshot)).toEqual(moved.map(({ sandboxId }) => sandboxId));
+    expect(sighting.snapshot.serverCount).toBe(before.serverCount);
+  });
+});
+
+describe("a change in many pages", () => {
+  it("takes one new page, in the place of one", () => {
+    const all = manySandboxes(1_000);
+    const before = bring(emptySnapshot, { sandboxes: all, complete: true }).snapshot;
+    const changed = all.toSpliced(500, 1, listedSandbox("box-500", [listedServer("a", "error")]));
+    const { snapshot } = bring(before, { sandboxes: changed, complete: true });
+    const { replaced, removed } = pageDelta(before.pages, snapshot.pages);
+    expect(replaced.map(({ before: old, after }) => old?.id === after.id)).toEqual([true]);
+    expect(removed).toEqual([]);
+  });
+});
+
+describe("a sandbox that comes twice", () => {
+  const twins = [
+    listedSandbox("box", [listedServer("a", "idle"), listedServer("b", "error")]),
+    listedSandbox("box", [listedServer("a", "occupied"), listedServer("c", "idle")]),
+  ];
+
+  it("is joined: the worse is believed of what both hold, and said how many servers that were", () => {
+    for (const listed of [twins, twins.toReversed()]) {
+      const intake = openIntake(emptySnapshot, { goneAfter: 1 });
+      expect(listed.map((sandbox) => intake.listed(sandbox, null))).toEqual([null, { servers: 1 }]);
+      expect(intake.sandboxCount).toBe(1);
+      const { snapshot } = intake.finish(options);
+      const statuses = Array.from(snapshot.servers(), ({ serverId, status }) => serverId + status);
+      expect(statuses.toSorted()).toEqual(["aoccupied", "berror", "cidle"]);
+    }
+  });
+});

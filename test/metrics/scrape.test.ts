@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { listing, server } from "../support/fleet.ts";
+import { joinPieces, meterFleet, parseExposition, parseOpenMetrics } from "./exposition.ts";
+import type { Family } from "./exposition.ts";
+
+function eventful(options: Parameters<typeof meterFleet>[0] = {}) {
+  const fleet = meterFleet(options);
+  fleet.poll(listing({ a: "idle", b: "idle" }));
+  fleet.poll(listing({ a: "error", b: "idle" }));
+  fleet.metrics.service.deviated("us", "list_sandboxes", 'say "what"\n', 3);
+  return fleet;
+}
+
+/** Those whose values do not change by being looked at. */
+function ours(families: ReadonlyMap<string, Family>): readonly Family[] {
+  return [...families.values()].filter(({ name }) => /^(sandbox|sandwatch)_/.test(name));
+}
+
+describe("OpenMetrics", () => {
+  it("is written like this", async () => {
+    const { render } = eventful();
+    const collect = [
+      "sandwatch_polls_total",
+      "sandwatch_poll_duration_seconds",
+      "sandwatch_schema_deviations_total",
+      "sandbox_server_info",
+    ];
+    expect(await render({ syntax: "openmetrics", collect })).toMatchInlineSnapshot(`
+      "# HELP sandwatch_polls Polls ended, well or badly, those included for which nothing could be sent.
+      # TYPE sandwatch_polls counter
+      sandwatch_polls_total{region="us",key="research"} 2
+      # HELP sandwatch_poll_duration_seconds How long polls took, with retries and the wait for the key's rate limit.
+      # TYPE sandwatch_poll_duration_seconds histogram
+      sandwatch_poll_duration_seconds_bucket{le="0.01",region="us"} 0
+      sandwatch_poll_duration_seconds_bucket{le="0.025",region="us"} 0
+      sandwatch_poll_duration_seconds_bucket{le="0.05",region="us"} 0
+      sandwatch_poll_duration_seconds_bucket{le="0.1",region="us"} 0
+      sandwatch_poll_duration_seconds_bucket{le="0.25",region="us"} 2
+      sandwatch_poll_duration_seconds_bucket{le="0.5",region="us"} 2
+      sandwatch_poll_duration_seconds_bucket{le="1.0",region="us"} 2
+      sandwatch_poll_duration_seconds_bucket{le="2.5",region="us"} 2
+      sandwatch_poll_duration_seconds_bucket{le="5.0",region="us"} 2
+      sandwatch_poll_duration_seconds_bucket{le="10.0",region="us"} 2
+      sandwatch_poll_duration_seconds_bucket{le="30.0",region="us"} 2
+      sandwatch_poll_duration_seconds_bucket{le="+Inf",region="us"} 2
+      sandwatch_poll_duration_seconds_sum{region="us"} 0.5
+      sandwatch_poll_duration_seconds_count{region="us"} 2
+      # HELP sandwatch_schema_deviations Places in the service's answers that were not as its interface has them.
+      # TYPE sandwatch_schema_deviations counter
+      sandwatch_schema_deviations_total{region="us",operation="list_sandboxes",field="say \\"what\\"\\n"} 3
+      # HELP sandbox_server_info What is known of a server, always 1.
+      # TYPE sandbox_server_info gauge
+      sandbox_server_info{region="us",key="research",sandbox="box",server="a",server_name="github",benchmark=""} 1
+      sandbox_server_info{region="us",key="research",sandbox="box",server="b",server_name="github",benchmark=""} 1
+      # EOF
+      "
+    `);
+  });
+
+  it("tells what the text tells, series by series, whichever was asked for before", async () => {
+    const { render } = eventful();
+    const text = parseExposition(await render());
+    const open = parseOpenMetrics(await render({ syntax: "openmetrics" }));
+    expect(ours(open)).toEqual(ours(text));
+    expect([...open.keys()]).toEqual([...text.keys()]);
+    const again = parseExposition(await render());
+    expect(ours(again)).toEqual(ours(text));
+    expect([...again.keys()]).toEqual([...text.keys()]);
+  });
+
+  it("has one family of each name, counters being named without their ending", async () => {
+    const exposition = await eventful().render({ syntax: "openmetrics" });
+    const names = Array.from(exposition.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toContain("sandwatch_polls");
+    expect(names).toContain("process_cpu_seconds");
+  });
+});
+
+describe("a scrape for some families", () => {
+  const namesIn = (text: string) => [...parseExposition(text).keys()];
+
+  it.each([
+    [["sandwatch_polls_total"]],
+    [["sandbox_server_status"]],
+    [["process_cpu_seconds_total"]],
+    [["sandbox_servers", "sandwatch_build_info", "sandbox_status"]],
+  ])("exposes %j and nothing else", async (collect) => {
+    const { render } = eventful();
+    expect(namesIn(await render({ collect: collect.toReversed() }))).toEqual(collect);
+    const open = parseOpenMetrics(await render({ collect, syntax: "openmetrics" }));
+    expect([...open.keys()]).toEqual(collect);
+  });
+
+  it("brings those of the process up to date that are set along with others", async () => {
+    const { render } = eventful();
+    const collect = ["process_cpu_seconds_total"];
+    const secondsIn = (text: string): number =>
+      parseExposition(text).get("process_cpu_seconds_total")?.samples[0]?.value ?? 0;
+    const before = secondsIn(await render({ collect }));
+    const usedMicros = process.cpuUsage().user;
+    while (process.cpuUsage().user < usedMicros + 5_000);
+    expect(secondsIn(await render({ collect }))).toBeGreaterThan(before);
+  });
+
+  it("does not ask the store when the store is not asked about", async () => {
+    const { render } = eventful({ readOutbox: () => Promise.reject(new Error("disk")) });
+    const text = await render({ collect: ["sandbox_server_status"] });
+    expect(namesIn(text)).toEqual(["sandbox_server_status"]);
+  });
+
+  it("says which one there is not", async () => {
+    const { metrics } = eventful();
+    const collect = ["sandwatch_polls_total", "sandwatch_pools_total"];
+    expect(await metrics.scrape({ syntax: "text", collect })).toEqual({
+      kind: "refused",
+      reason: 'there is no metric family "sandwatch_pools_total"',
+    });
+  });
+
+  it("says which one is turned off", async () => {
+    const { metrics } = eventful({ perServer: false });
+    const collect = ["sandbox_server_info"];
+    expect(await metrics.scrape({ syntax: "text", collect })).toEqual({
+      kind: "refused",
+      reason: 'the metric family "sandbox_server_info" is turned off by metrics.per_server',
+    });
+  });
+});
+
+describe("a poll that ends while a scrape is rendered", () => {
+  it("is not in it: every family tells of the moment when the scrape began", async () => {
+    const { poll, metrics, render } = eventful();
+    const before = ours(parseExposition(await render()));
+    const scrape = await metrics.scrape({ syntax: "text", collect: [] });
+    poll({
+      complete: true,
+      sandboxes: [
+        { sandboxId: "new", status: "error", benchmark: null, servers: [server("c")] },
+        ...listing({ a: "occupied", b: "error" }).sandboxes,
+      ],
+    });
+    const during =
+      scrape.kind === "exposition" ? ours(parseExposition(joinPieces(scrape.pieces))) : [];
+    expect(during).toEqual(before);
+    expect(ours(parseExposition(await render()))).not.toEqual(before);
+  });
+});

@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import { createListingMemory } from "../../../src/service/listing/listing-memory.ts";
+import { type CollectingIntake, createCollectingIntake } from "../support/collecting-intake.ts";
+import { chunkReading, cutBody, wholeReading } from "../support/read-chunks.ts";
+import { listing, sandbox, server } from "../wire.ts";
+
+const sandboxes = (count: number, more: object = {}) =>
+  Array.from({ length: count }, (_, at) => ({ ...sandbox, local_sandbox_id: `s${at}`, ...more }));
+
+function poll(body: unknown, before: CollectingIntake | null, memory = createListingMemory()) {
+  const intake = createCollectingIntake(before?.taken());
+  const bytes = Buffer.from(JSON.stringify(body));
+  const reading = chunkReading(cutBody(bytes, [1000]), intake, memory);
+  expect(reading).toEqual(wholeReading(bytes));
+  return intake;
+}
+
+test("of a body that has not changed no sandbox is parsed", () => {
+  const memory = createListingMemory();
+  const body = listing(sandboxes(100));
+  const first = poll(body, null, memory);
+  expect(first.calls).toEqual({ same: 0, listed: 100, restart: 0 });
+  const second = poll(body, first, memory);
+  expect(second.calls).toEqual({ same: 100, listed: 0, restart: 0 });
+  expect(second.taken()).toEqual(first.taken());
+});
+
+test("only the sandboxes that changed, or stand elsewhere, are parsed", () => {
+  const memory = createListingMemory();
+  const items = sandboxes(100);
+  const first = poll(listing(items), null, memory);
+  const changed = items.toSpliced(40, 1, { ...sandbox, local_sandbox_id: "s40", status: "error" });
+  expect(poll(listing(changed), first, memory).calls).toMatchObject({ same: 99, listed: 1 });
+  const inserted = items.toSpliced(40, 0, { ...sandbox, local_sandbox_id: "new" });
+  expect(poll(listing(inserted), first, memory).calls).toMatchObject({ same: 100, listed: 1 });
+  const removed = items.toSpliced(40, 1);
+  expect(poll(listing(removed), first, memory).calls).toMatchObject({ same: 98, listed: 1 });
+});
+
+test("what a known text deviates in is counted again, and what it lacks is still lacking", () => {
+  const memory = createListingMemory();
+  const odd = { created_at: null, owner: "me", servers: [server, { ...server, id: null }] };
+  const body = listing(sandboxes(30, odd));
+  const first = poll(body, null, memory);
+  expect(poll(body, first, memory).calls).toMatchObject({ same: 30 });
+  const fields = Array.from({ length: 30 }, (_, at) => ({ [`f${at}`]: 1, f0: 1 }));
+  const various = listing(sandboxes(30).map((each, at) => ({ ...each, ...fields[at] })));
+  expect(poll(various, poll(various, null, memory), memory).calls).toMatchObject({ same: 30 });
+});
+
+test("a mark that another memory made is never met", () => {
+  const body = listing(sandboxes(20));
+  const first = poll(body, null, createListingMemory());
+  expect(poll(body, first, createListingMemory()).calls).toMatchObject({ same: 0, listed: 20 });
+});
+
+test("sandboxes that deviate in more ways than are kept are parsed at each poll", () => {
+  const memory = createListingMemory();
+  const body = listing(sandboxes(1010).map((each, at) => ({ ...each, [`f${at}`]: 1 })));
+  const first = poll(body, null, memory);
+  expect(first.taken().filter(({ mark }) => mark === null)).toHaveLength(10);
+  expect(poll(body, first, memory).calls).toMatchObject({ same: 1000, listed: 10 });
+  const many = Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`f${at}`, 1]));
+  expect(poll(listing(sandboxes(1, many)), null).taken()[0]?.mark).toBeNull();
+});
+
+test("a list of sandboxes that comes twice counts as it came last", () => {
+  const [one, two] = [sandboxes(3, { owner: "me" }), sandboxes(5)].map((each) =>
+    JSON.stringify(each),
+  );
+  for (const last of [two, "null", "[]", "{}"]) {
+    const body = Buffer.from(
+      `{"local_sandboxes":${one},"total_count":5,"local_sandboxes":${last}}`,
+    );
+    const intake = createCollectingIntake();
+    expect(chunkReading(cutBody(body, [50]), intake)).toEqual(wholeReading(body));
+  }
+});
+
+test("a long sandbox that comes byte by byte takes no longer than its bytes", () => {
+  const memory = createListingMemory();
+  const long = { metadata: "m".repeat(500_000), "},{": '},{"local_sandbox_id":' };
+  const body = Buffer.from(
+    JSON.stringify(listing(sandboxes(3, { servers: [{ id: "v", ...long }] }))),
+  );
+  const first = createCollectingIntake();
+  expect(chunkReading(cutBody(body, [1]), first, memory)).toEqual(wholeReading(body));
+  const second = createCollectingIntake(first.taken());
+  expect(chunkReading(cutBody(body, [1]), second, memory)).toEqual(wholeReading(body));
+  expect(second.calls).toMatchObject({ same: 3 });
+});
+
+const layered = (levels: number): string =>
+  `{"local_sandboxes":[${'{"a":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}],"total_count":1}`;
+
+test.for([
+  ["one by one", [1]],
+  ["as a whole", []],
+] as const)(
+  "a sandbox nested deeper than 512 levels is refused, come its bytes %s",
+  ([, sizes]) => {
+    const of = (levels: number) => chunkReading(cutBody(Buffer.from(layered(levels)), sizes));
+    expect(of(512)).not.toBe("refused");
+    expect(of(513)).toBe("refused");
+    const among = (levels: number) => {
+      const items = `${'{"a":1},'.repeat(5)}${'{"a":'.repeat(levels)}1${"}".repeat(levels)},{"a":1}`;
+      const body = Buffer.from(`{"local_sandboxes":[${items}],"total_count":7}`);
+      return chunkReading(cutBody(body, sizes));
+    };
+    expect(among(512)).not.toBe("refused");
+    expect(among(513)).toBe("refused");
+  },
+);

@@ -1,0 +1,127 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { createListingMemory } from "../../../src/service/listing/listing-memory.ts";
+import { createCollectingIntake } from "../support/collecting-intake.ts";
+import {
+  anyBody,
+  bodyText,
+  chunkSizes,
+  compact,
+  itemsText,
+  loose,
+  sandboxText,
+} from "../support/json-texts.ts";
+import { chunkReading, cutBody, wholeReading } from "../support/read-chunks.ts";
+import { listing, sandbox, server } from "../wire.ts";
+
+test("read in whatever chunks, a body says what it says when parsed as a whole", () => {
+  fc.assert(
+    fc.property(anyBody, chunkSizes, fc.boolean(), (text, sizes, hasMark) => {
+      const body = Buffer.from(hasMark ? `\u{feff}${text}` : text);
+      expect(chunkReading(cutBody(body, sizes))).toEqual(wholeReading(body));
+    }),
+    { numRuns: 400 },
+  );
+});
+
+type Edit = readonly [kind: "change" | "insert" | "remove" | "swap", at: number, text: string];
+
+function edited(items: readonly string[], edits: readonly Edit[]): readonly string[] {
+  const next = [...items];
+  for (const [kind, position, text] of edits) {
+    const at = position % (next.length + 1);
+    if (kind === "change") next.splice(at, 1, text);
+    else if (kind === "insert") next.splice(at, 0, text);
+    else if (kind === "remove") next.splice(at, 1);
+    else next.push(...next.splice(at, 1));
+  }
+  return next;
+}
+
+const polls = fc.constantFrom(loose, compact).chain((layout) => {
+  const edit = fc.tuple(
+    fc.constantFrom("change" as const, "insert" as const, "remove" as const, "swap" as const),
+    fc.nat(20),
+    sandboxText(layout),
+  );
+  const edits = fc.array(edit, { maxLength: 3 });
+  return fc
+    .tuple(itemsText(layout), fc.array(edits, { minLength: 1, maxLength: 3 }))
+    .chain(([first, later]) => {
+      let items = first;
+      const lists = [first, ...later.map((each) => (items = edited(items, each)))];
+      return fc.tuple(...lists.map((each) => bodyText(fc.constant(each), layout)));
+    });
+});
+
+test("poll after poll, with most of the text known, a body says what it says as a whole", () => {
+  fc.assert(
+    fc.property(polls, chunkSizes, (texts, sizes) => {
+      const memory = createListingMemory();
+      let intake = createCollectingIntake();
+      for (const text of texts) {
+        const body = Buffer.from(text);
+        const next = createCollectingIntake(intake.taken());
+        const reading = chunkReading(cutBody(body, sizes), next, memory);
+        expect(reading).toEqual(wholeReading(body));
+        if (reading !== "refused") intake = next;
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
+
+const valid = Buffer.from(
+  JSON.stringify({
+    extra: [1, { a: "é\\" }],
+    ...listing([sandbox, { ...sandbox, local_sandbox_id: "s2", servers: [server, { id: "é\n" }] }]),
+  }),
+);
+
+test("a body that ends early at any byte is refused, whatever was known before", () => {
+  const memory = createListingMemory();
+  const before = createCollectingIntake();
+  expect(chunkReading([valid], before, memory)).toEqual(wholeReading(valid));
+  for (let length = 0; length < valid.length; length++) {
+    const body = Buffer.from(valid.subarray(0, length));
+    expect(chunkReading(cutBody(body, []))).toBe("refused");
+    const after = createCollectingIntake(before.taken());
+    expect(chunkReading(cutBody(body, [7]), after, memory)).toBe("refused");
+  }
+});
+
+const byte = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('{}[]",:\\ \n0e-tn\u00e9')));
+const damage = fc.record({
+  at: fc.nat(),
+  removed: fc.nat(3),
+  inserted: fc.array(byte, { maxLength: 3 }),
+});
+
+test("a damaged body is refused or says what it says as a whole", () => {
+  const memory = createListingMemory();
+  const known = createCollectingIntake();
+  chunkReading([valid], known, memory);
+  const original = fc.oneof(
+    fc.constant(valid),
+    anyBody.map((text) => Buffer.from(text)),
+  );
+  fc.assert(
+    fc.property(
+      original,
+      fc.array(damage, { minLength: 1, maxLength: 2 }),
+      chunkSizes,
+      (whole, damages, sizes) => {
+        const bytes = [...whole];
+        for (const { at, removed, inserted } of damages) {
+          bytes.splice(at % (bytes.length + 1), removed, ...inserted);
+        }
+        const body = Buffer.from(bytes);
+        const reading = wholeReading(body);
+        expect(chunkReading(cutBody(body, sizes))).toEqual(reading);
+        const intake = createCollectingIntake(known.taken());
+        expect(chunkReading(cutBody(body, sizes), intake, memory)).toEqual(reading);
+      },
+    ),
+    { numRuns: 800 },
+  );
+});

@@ -1,0 +1,52 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { paceReader } from "../../src/service/pace-reader.ts";
+
+type Turn = "busy" | "hungry" | "done";
+
+/** A reader whose next steps are given, and all that happens around it. */
+function start(turns: Turn[]) {
+  const log: string[] = [];
+  const reader = {
+    push: (chunk: Buffer) => void log.push(`push ${chunk.toString()}`),
+    end: () => void log.push("end"),
+    advance: () => turns.shift() ?? "hungry",
+  };
+  const flow = { pause: () => void log.push("pause"), resume: () => void log.push("resume") };
+  const given = new AbortController();
+  const ends = {
+    isGivenUp: () => given.signal.aborted,
+    done: (isWhole: boolean) => void log.push(`done ${isWhole}`),
+    failed: () => void log.push("failed"),
+  };
+  return { log, turns, paced: paceReader(reader, flow, ends), giveUp: () => given.abort() };
+}
+
+test("while the reader is busy nothing is to come, and what comes all the same waits", async () => {
+  const { log, paced } = start(["busy", "busy", "hungry"]);
+  paced.push(Buffer.from("a"));
+  paced.push(Buffer.from("b"));
+  expect(log).toEqual(["push a", "pause", "push b"]);
+  await nextTurn();
+  expect(log).toEqual(["push a", "pause", "push b", "pause"]);
+  await nextTurn();
+  expect(log).toEqual(["push a", "pause", "push b", "pause", "resume"]);
+});
+
+test("behind the end of a body its connection is left alone", async () => {
+  const { log, paced } = start(["busy", "busy", "hungry", "done"]);
+  paced.push(Buffer.from("a"));
+  paced.end();
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  expect(log).toEqual(["push a", "pause", "end"]);
+});
+
+test("a reader that nobody waits for reads no more", async () => {
+  const { log, turns, paced, giveUp } = start(["busy", "done"]);
+  paced.push(Buffer.from("a"));
+  giveUp();
+  await nextTurn();
+  paced.end();
+  expect(turns).toEqual(["done"]);
+  expect(log).toEqual(["push a", "pause", "end"]);
+});

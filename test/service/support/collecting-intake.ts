@@ -1,0 +1,75 @@
+import type { ListingIntake, TextMark } from "../../../src/core/listing-intake.ts";
+import type { ListedSandbox, ListedServer } from "../../../src/core/model.ts";
+import { worseOf } from "../../../src/core/worse-of.ts";
+
+export interface MarkedSandbox {
+  readonly sandbox: ListedSandbox;
+  /** Null for what was listed several times, too: no one text tells of it. */
+  readonly mark: TextMark | null;
+}
+
+/** Takes a listing in as it is, and counts what it was told. */
+export interface CollectingIntake extends ListingIntake {
+  readonly taken: () => readonly MarkedSandbox[];
+  readonly sandboxes: () => readonly ListedSandbox[];
+  readonly calls: { same: number; listed: number; restart: number };
+}
+
+/** Expects the sandboxes of the listing before in their order, and after any of them the next one. */
+export function createCollectingIntake(before: readonly MarkedSandbox[] = []): CollectingIntake {
+  const positions = new Map(before.map(({ sandbox }, at) => [sandbox.sandboxId, at]));
+  const taken = new Map<string, MarkedSandbox>();
+  const calls = { same: 0, listed: 0, restart: 0 };
+  let position = 0;
+
+  const sandboxes = () => Array.from(taken.values(), ({ sandbox }) => sandbox);
+  return {
+    calls,
+    taken: () => [...taken.values()],
+    sandboxes,
+    expected() {
+      const next = before[position];
+      return next && !taken.has(next.sandbox.sandboxId) ? next.mark : null;
+    },
+    same() {
+      const next = before[position];
+      if (!next?.mark) throw new TypeError("no sandbox was expected");
+      calls.same++;
+      taken.set(next.sandbox.sandboxId, next);
+      position++;
+    },
+    listed(sandbox, mark) {
+      calls.listed++;
+      position = (positions.get(sandbox.sandboxId) ?? position - 1) + 1;
+      const twin = taken.get(sandbox.sandboxId)?.sandbox;
+      if (!twin) {
+        taken.set(sandbox.sandboxId, { sandbox, mark });
+        return null;
+      }
+      const known = new Map(twin.servers.map((server) => [server.serverId, server]));
+      const servers = sandbox.servers.filter(({ serverId }) => known.has(serverId)).length;
+      for (const server of sandbox.servers) {
+        const other = known.get(server.serverId);
+        known.set(server.serverId, other ? worseOf(other, server, textsOf) : server);
+      }
+      const believed = worseOf(twin, sandbox, ({ benchmark }) => [benchmark]);
+      taken.set(sandbox.sandboxId, {
+        sandbox: { ...believed, servers: [...known.values()] },
+        mark: null,
+      });
+      return { servers };
+    },
+    restart() {
+      calls.restart++;
+      taken.clear();
+      position = 0;
+    },
+    get sandboxCount() {
+      return taken.size;
+    },
+  };
+}
+
+function textsOf({ serverName, benchmark, tags }: ListedServer): readonly (string | null)[] {
+  return [serverName, benchmark, ...tags];
+}

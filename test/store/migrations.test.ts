@@ -1,0 +1,218 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import * as fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { statuses } from "../../src/core/model.ts";
+import type { SandboxRow, ServerRow } from "../../src/core/snapshot/snapshot.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { migrations } from "../../src/store/migrations.ts";
+import { createStore } from "../../src/store/store.ts";
+import { listing, research, startMs, watchFleet } from "../support/fleet.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+interface OldSandbox extends SandboxRow {
+  readonly servers: readonly Omit<ServerRow, "sandboxId">[];
+}
+
+const text = fc.oneof(
+  fc.constantFrom("a", "b", "quote ' \"", "nul \u0000 line \n", "沙箱 🏖", "__proto__"),
+  fc.uuid(),
+);
+const optional = fc.option(text, { nil: null });
+const missing = fc.integer({ min: 0, max: 3 });
+const status = fc.constantFrom(...statuses);
+const oldServers = fc.record<OldSandbox["servers"][number]>({
+  serverId: text,
+  serverName: optional,
+  benchmark: optional,
+  tags: fc.array(text, { maxLength: 2 }),
+  status,
+  sinceMs: fc.integer({ min: 0, max: 4e12 }),
+  sinceObservedMs: fc.double({ min: 0, max: 1e12, noNaN: true }),
+  sinceWitnessed: fc.boolean(),
+  missing,
+});
+const oldSandboxes: fc.Arbitrary<OldSandbox> = fc.record({
+  sandboxId: text,
+  status,
+  benchmark: optional,
+  missing,
+  servers: fc.uniqueArray(oldServers, { selector: ({ serverId }) => serverId, maxLength: 4 }),
+});
+const oldSnapshots = fc.uniqueArray(oldSandboxes, {
+  selector: ({ sandboxId }) => sandboxId,
+  maxLength: 12,
+});
+
+/** Makes a store as the first version did, with two targets in it. */
+function makeOldStore(fill: (database: DatabaseSync) => void): string {
+  const path = join(tempFolder(), "store.db");
+  using database = new DatabaseSync(path);
+  migrations[0]?.(database);
+  database.exec("pragma application_id = 0x73776368; pragma user_version = 1");
+  const insert = database.prepare(`insert into targets values
+    (?, 'us', ?, 3, 61000.5, 2, 30000.25, 0, null, ${startMs}, ${startMs}, 1)`);
+  insert.run(1, "research");
+  insert.run(2, "evals");
+  fill(database);
+  return path;
+}
+
+function insertOldRows(
+  database: DatabaseSync,
+  targetId: number,
+  sandboxes: readonly OldSandbox[],
+): void {
+  const insertSandbox = database.prepare("insert into sandboxes values (?, ?, ?, ?, ?)");
+  const insertServer = database.prepare(
+    "insert into servers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  );
+  for (const sandbox of sandboxes) {
+    const { sandboxId } = sandbox;
+    insertSandbox.run(targetId, sandboxId, sandbox.status, sandbox.benchmark, sandbox.missing);
+    for (const server of sandbox.servers) {
+      insertServer.run(
+        targetId,
+        sandboxId,
+        server.serverId,
+        server.serverName,
+        server.benchmark,
+        JSON.stringify(server.tags),
+        server.status,
+        server.sinceMs,
+        server.sinceObservedMs,
+        server.sinceWitnessed ? 1 : 0,
+        server.missing,
+      );
+    }
+  }
+}
+
+function insertOldChange(
+  database: DatabaseSync,
+  [targetId, atMs, serverId, from, to]: readonly [number, number, string, string, string],
+): void {
+  database
+    .prepare("insert into changes values (null, ?, ?, 'box', ?, null, ?, ?)")
+    .run(targetId, atMs, serverId, from, to);
+}
+
+function openOld(path: string) {
+  const { kysely, close } = openDatabase(path);
+  let closing: Promise<void> | undefined;
+  const closeOnce = (): Promise<void> => (closing ??= close());
+  onTestFinished(closeOnce);
+  return { kysely, store: createStore(kysely, closeOnce) };
+}
+
+function inOneOrder(rows: Iterable<SandboxRow | ServerRow>): readonly string[] {
+  const textOf = (row: object): string =>
+    JSON.stringify(
+      Object.entries(row)
+        .map(([field, value]) => JSON.stringify([field, value]))
+        .toSorted(),
+    );
+  return Array.from(rows, textOf).toSorted();
+}
+
+describe("a store of the first version", () => {
+  it("has the same sandboxes and servers when it is opened by this one, and again later", async () => {
+    await fc.assert(
+      fc.asyncProperty(oldSnapshots, oldSnapshots, async (first, second) => {
+        const path = makeOldStore((database) => {
+          insertOldRows(database, 1, first);
+          insertOldRows(database, 2, second);
+        });
+        for (let opening = 1; opening <= 2; opening++) {
+          const { store } = openOld(path);
+          for (const [targetId, old] of [[1, first] as const, [2, second] as const]) {
+            const snapshot = await store.targets.snapshotOf(targetId);
+            const sandboxes = old.map(({ sandboxId, status: is, benchmark, missing: times }) => ({
+              sandboxId,
+              status: is,
+              benchmark,
+              missing: times,
+            }));
+            const servers = old.flatMap(({ sandboxId, servers: held }) =>
+              held.map((server) => ({ ...server, sandboxId })),
+            );
+            expect(inOneOrder(snapshot.sandboxes())).toEqual(inOneOrder(sandboxes));
+            expect(inOneOrder(snapshot.servers())).toEqual(inOneOrder(servers));
+          }
+          await store.close();
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("keeps its changes, those of one poll in one row", async () => {
+    const path = makeOldStore((database) => {
+      insertOldChange(database, [1, 1_000, "b", "absent", "idle"]);
+      insertOldChange(database, [1, 1_000, "a", "absent", "error"]);
+      insertOldChange(database, [2, 1_000, "a", "absent", "idle"]);
+      insertOldChange(database, [1, 2_000, "a", "error", "absent"]);
+    });
+    const { kysely } = openOld(path);
+    const rows = await kysely.selectFrom("changes").selectAll().orderBy("id").execute();
+    expect(rows.map(({ body, ...row }) => ({ ...row, changes: JSON.parse(body) }))).toEqual([
+      {
+        id: 1,
+        target_id: 1,
+        at_ms: 1_000,
+        change_count: 2,
+        changes: [
+          ["box", "b", null, "absent", "idle"],
+          ["box", "a", null, "absent", "error"],
+        ],
+      },
+      {
+        id: 2,
+        target_id: 2,
+        at_ms: 1_000,
+        change_count: 1,
+        changes: [["box", "a", null, "absent", "idle"]],
+      },
+      {
+        id: 3,
+        target_id: 1,
+        at_ms: 2_000,
+        change_count: 1,
+        changes: [["box", "a", null, "error", "absent"]],
+      },
+    ]);
+  });
+
+  it("goes on from what it knew: targets, progress and what polls make of it", async () => {
+    const fleet = watchFleet();
+    const known = fleet.poll(listing({ a: "idle", b: "error" })).snapshot;
+    const path = makeOldStore((database) => {
+      const servers = [...known.serversOf("box")];
+      insertOldRows(
+        database,
+        1,
+        [...known.sandboxes()].map((sandbox) => ({ ...sandbox, servers })),
+      );
+    });
+    const { store } = openOld(path);
+    const [stored] = await store.targets.all();
+    expect(stored).toMatchObject({
+      id: 1,
+      target: research,
+      progress: { attempted: { polls: 3, ms: 61_000.5 }, observed: { polls: 2, ms: 30_000.25 } },
+    });
+    const before = await store.targets.snapshotOf(1);
+    expect(inOneOrder(before.servers())).toEqual(inOneOrder(known.servers()));
+    const verdict = fleet.poll(listing({ a: "occupied", b: "error" }));
+    await store.commitPoll(1, verdict);
+    const after = await store.targets.snapshotOf(1);
+    expect(inOneOrder(after.servers())).toEqual(inOneOrder(verdict.snapshot.servers()));
+  });
+
+  it("has no tables left of that version, and is whole", async () => {
+    const { kysely } = openOld(makeOldStore(() => {}));
+    const tables = (await kysely.introspection.getTables()).map(({ name }) => name);
+    expect(tables).not.toContain("servers");
+    expect(tables).not.toContain("sandboxes");
+  });
+});
