@@ -1,0 +1,129 @@
+import { checkServers } from "../support/check.ts";
+import { openDaemon } from "../support/daemon.ts";
+import type { MeasuredDaemon } from "../support/daemon.ts";
+import { collectGarbage, measureCpu } from "../support/meters.ts";
+import { startPeer } from "../support/peer-client.ts";
+import type { Peer } from "../support/peer-client.ts";
+import type { Step } from "../support/peer-messages.ts";
+import { createReceiving } from "../support/receiving.ts";
+import type { Measurement, Scenario } from "../support/scenario.ts";
+import { percentile } from "../support/stats.ts";
+
+const shares = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1];
+
+/**
+ * How the cost of a poll grows: with the number of servers, for each of them, and at 100,000 servers
+ * with the share of them that changed status. All of it is CPU of the daemon's process, receiving
+ * included; beside it stand receiving alone and `JSON.parse` of the same bytes.
+ */
+export const growth: Scenario = {
+  name: "growth",
+  rounds: { full: 1, quick: 1 },
+  nodeArguments: ["--max-old-space-size=8192"],
+  async run({ quick }) {
+    const sizes = [1_000, 10_000, 100_000, ...(quick ? [] : [1_000_000])];
+    const measurements: Measurement[] = [];
+    for (const servers of sizes) measurements.push(...(await measureSize(servers)));
+    measurements.push(...(await measureShares(quick ? 20_000 : 100_000)));
+    return measurements;
+  },
+};
+
+async function measureSize(servers: number): Promise<Measurement[]> {
+  await using peer = await startPeer();
+  await peer.fleet("main", servers);
+  await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
+  const bench = { peer, opened, polls: Math.min(30, Math.max(3, Math.round(300_000 / servers))) };
+  await opened.daemon.runOnce();
+  const row = (series: string, costsMs: readonly number[], isFloor = false): Measurement => ({
+    what: `${series}, ${servers.toLocaleString("en")} servers`,
+    unit: "ns a server",
+    samples: costsMs.map((ms) => (ms * 1e6) / servers),
+    plot: { plot: "servers", series, x: servers, isFloor },
+  });
+  const unchanged = await measurePolls({ kind: "same" }, bench);
+  const changed = await measurePolls({ kind: "change", share: 0.01 }, bench);
+  const { parses, receives } = await measureFloors(bench);
+  const floor = {
+    floor: "JSON.parse",
+    floorUnit: "ns",
+    floorSamples: parses.map((ms) => (ms * 1e6) / servers),
+  };
+  return [
+    row("JSON.parse", parses, true),
+    row("receiving alone", receives, true),
+    { ...row("poll, 1 % changed", changed), ...floor },
+    { ...row("poll, unchanged", unchanged), ...floor },
+  ];
+}
+
+async function measureShares(servers: number): Promise<Measurement[]> {
+  await using peer = await startPeer();
+  await peer.fleet("main", servers);
+  await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
+  const bench = { peer, opened, polls: 4 };
+  await opened.daemon.runOnce();
+  const measurements: Measurement[] = [];
+  const { parses, receives } = await measureFloors({ ...bench, polls: 8 });
+  const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parses };
+  for (const share of shares) {
+    const row = (series: string, samples: readonly number[], isFloor: boolean): Measurement => ({
+      what: `${series}, ${share * 100} % of ${servers.toLocaleString("en")} changed`,
+      unit: "ms",
+      samples: [...samples],
+      plot: { plot: "changed", series, x: share * 100, isFloor },
+    });
+    const costs = await measurePolls({ kind: "change", share }, bench);
+    measurements.push(
+      row("JSON.parse", [percentile(parses, 0.5)], true),
+      row("receiving alone", [percentile(receives, 0.5)], true),
+      { ...row("poll", costs, false), ...floor },
+    );
+  }
+  return measurements;
+}
+
+interface Bench {
+  readonly peer: Peer;
+  readonly opened: MeasuredDaemon;
+  readonly polls: number;
+}
+
+/** The first ones are not counted. */
+async function measurePolls(step: Step, { peer, opened, polls }: Bench): Promise<number[]> {
+  const costs: number[] = [];
+  const warmUps = Math.ceil(polls / 3);
+  for (let turn = 1; turn <= warmUps + polls; turn += 1) {
+    const prepared = await peer.step("main", step);
+    await collectLargeGarbage(prepared);
+    const pollMs = await measureCpu(() => opened.daemon.runOnce());
+    if (turn > warmUps) costs.push(pollMs);
+    if (turn < warmUps + polls) continue;
+    checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
+  }
+  return costs;
+}
+
+/** A small listing leaves little garbage, and collecting it would throw compiled code away. */
+async function collectLargeGarbage({ servers }: { readonly servers: number }): Promise<void> {
+  if (servers >= 50_000) await collectGarbage();
+}
+
+async function measureFloors({ peer, polls }: Bench) {
+  await using receiving = createReceiving(peer.origin);
+  const parses: number[] = [];
+  const receives: number[] = [];
+  const warmUps = Math.ceil(polls / 3);
+  const prepared = await peer.step("main", { kind: "same" });
+  for (let turn = 1; turn <= warmUps + polls; turn += 1) {
+    const body = await receiving.keep("main");
+    await collectLargeGarbage(prepared);
+    const parseMs = await measureCpu(() => void JSON.parse(body.toString()));
+    await collectLargeGarbage(prepared);
+    const receiveMs = await measureCpu(() => receiving.drop("main"));
+    if (turn <= warmUps) continue;
+    parses.push(parseMs);
+    receives.push(receiveMs);
+  }
+  return { parses, receives };
+}

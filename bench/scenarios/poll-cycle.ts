@@ -1,0 +1,95 @@
+import { checkServers } from "../support/check.ts";
+import { openDaemon } from "../support/daemon.ts";
+import type { MeasuredDaemon } from "../support/daemon.ts";
+import { collectGarbage, measureCpu } from "../support/meters.ts";
+import { startPeer } from "../support/peer-client.ts";
+import type { Peer } from "../support/peer-client.ts";
+import type { Step } from "../support/peer-messages.ts";
+import { createReceiving } from "../support/receiving.ts";
+import type { Receiving } from "../support/receiving.ts";
+import type { Measurement, Scenario } from "../support/scenario.ts";
+
+interface Case {
+  readonly what: string;
+  readonly step: Step;
+  readonly target: number;
+}
+
+const cases: readonly Case[] = [
+  { what: "1 % change status", step: { kind: "change", share: 0.01 }, target: 0.3 },
+  { what: "nothing changed", step: { kind: "same" }, target: 0.1 },
+  { what: "every updated_at touched", step: { kind: "touch" }, target: 1.2 },
+  { what: "sandboxes shuffled", step: { kind: "shuffle" }, target: 1.2 },
+  { what: "every status changed", step: { kind: "change", share: 1 }, target: 1.2 },
+];
+
+/**
+ * What one whole poll cycle of 100,000 servers costs: asked over HTTP, compared, judged, committed to
+ * the store and logged, with the default rules and a receiver. The CPU of the process without that
+ * of receiving the same bytes and dropping them is held against `JSON.parse` of the same bytes, as
+ * text. Each case has eight polls before those that count.
+ */
+export const pollCycle: Scenario = {
+  name: "poll-cycle",
+  rounds: { full: 3, quick: 1 },
+  async run({ quick }) {
+    await using peer = await startPeer();
+    const servers = quick ? 20_000 : 100_000;
+    await peer.fleet("main", servers);
+    await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
+    await using receiving = createReceiving(peer.origin);
+    await opened.daemon.runOnce();
+
+    const measurements: Measurement[] = [];
+    for (const each of cases) {
+      measurements.push(...(await measureCase(each, { peer, opened, receiving })));
+    }
+    return measurements;
+  },
+};
+
+interface Bench {
+  readonly peer: Peer;
+  readonly opened: MeasuredDaemon;
+  readonly receiving: Receiving;
+}
+
+/** A daemon runs for weeks: what it costs before its code is compiled is not what it costs. */
+const warmUps = 8;
+const polls = 7;
+
+async function measureCase({ what, step, target }: Case, bench: Bench): Promise<Measurement[]> {
+  const { peer, opened, receiving } = bench;
+  const parses: number[] = [];
+  const ratios: number[] = [];
+  const wholeRatios: number[] = [];
+  for (let turn = 0; turn < warmUps + polls; turn += 1) {
+    const prepared = await peer.step("main", step);
+    const { receiveMs, parseMs } = await measureFloors(receiving);
+    await collectGarbage();
+    const pollMs = await measureCpu(() => opened.daemon.runOnce());
+    if (turn + 1 === warmUps + polls) {
+      checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
+    }
+    if (turn < warmUps) continue;
+    parses.push(parseMs);
+    ratios.push((pollMs - receiveMs) / parseMs);
+    wholeRatios.push(pollMs / parseMs);
+  }
+  const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parses, unit: "x" };
+  return [
+    { ...floor, what, samples: ratios, target },
+    { ...floor, what: `${what}, receiving included`, samples: wholeRatios },
+  ];
+}
+
+/** Receiving and parsing in the obvious way, of the bytes that the next poll gets. CPU in ms. */
+async function measureFloors(
+  receiving: Receiving,
+): Promise<{ readonly receiveMs: number; readonly parseMs: number }> {
+  const receiveMs = await measureCpu(() => receiving.drop("main"));
+  const body = await receiving.keep("main");
+  await collectGarbage();
+  const parseMs = await measureCpu(() => void JSON.parse(body.toString()));
+  return { receiveMs, parseMs };
+}

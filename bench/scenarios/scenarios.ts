@@ -1,0 +1,20 @@
+import type { Scenario } from "../support/scenario.ts";
+import { alertLatency } from "./alert-latency.ts";
+import { growth } from "./growth.ts";
+import { manyTargets } from "./many-targets.ts";
+import { millionListing } from "./million-listing.ts";
+import { millionMemory } from "./million-memory.ts";
+import { pollCycle } from "./poll-cycle.ts";
+import { scrape } from "./scrape.ts";
+import { start } from "./start.ts";
+
+export const scenarios: readonly Scenario[] = [
+  pollCycle,
+  growth,
+  millionListing,
+  millionMemory,
+  scrape,
+  manyTargets,
+  alertLatency,
+  start,
+];
