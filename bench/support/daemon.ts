@@ -59,7 +59,7 @@ export function daemonSettings(
     poll: {
       every,
       timeout: "10m",
-      rate_limit: { requests: 1_000_000, per: "1s" },
+      rate_limit: { requests: 10_000, per: "1s" },
       max_body: "1GiB",
     },
     store: { path: join(folder, "sandwatch.db") },

@@ -23,9 +23,10 @@ export interface TokenBucket {
  * nearly twice as many through after a pause.)
  */
 export function createTokenBucket({ requests, perMs }: RateLimit): TokenBucket {
-  const backAtMs = Array.from({ length: requests }, () => Number.NEGATIVE_INFINITY);
+  /** Of the tokens taken so far: a limit may be far beyond what is ever sent. */
+  const backAtMs: number[] = [];
   let oldest = 0;
-  const nextFreeMs = (): number => backAtMs[oldest] ?? 0;
+  const nextFreeMs = (): number => backAtMs[oldest] ?? Number.NEGATIVE_INFINITY;
   return {
     get nextFreeMs() {
       return nextFreeMs();

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Verdict } from "../core/judge.ts";
 import { statuses } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
+import type { Status, Target } from "../core/model.ts";
 import { eachStatus } from "../core/snapshot/tallies.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { presences, TransitionCounts } from "./transition-counts.ts";
@@ -56,11 +56,23 @@ export function createSandboxMetrics(
     },
   });
 
-  const statusSeconds = new Counter({
+  const bookedMs = new Map<Target, Map<string, Record<Status, number>>>();
+  new Counter({
     name: "sandbox_server_status_seconds_total",
     help: "Server-seconds observed in a status: the rate is the time-weighted number of servers in it.",
     labelNames: ["region", "key", "server_name", "status"],
     registers,
+    // Every poll books time for each name: added up here, and counted when it is looked at.
+    collect() {
+      this.reset();
+      for (const [target, names] of bookedMs) {
+        for (const [name, booked] of names) {
+          for (const status of statuses) {
+            this.inc({ ...target, server_name: name, status }, booked[status] / 1_000);
+          }
+        }
+      }
+    },
   });
 
   const unobservedSeconds = new Counter({
@@ -102,13 +114,11 @@ export function createSandboxMetrics(
   }
 
   // The names come from the service, so their series start with the first server of that name.
-  const namesSeen = new Set<string>();
   const startSeries = (target: Target, serverName: string): void => {
-    const name = JSON.stringify([target.region, target.key, serverName]);
-    if (namesSeen.has(name)) return;
-    namesSeen.add(name);
+    const names = bookedMs.get(target) ?? new Map<string, Record<Status, number>>();
+    if (names.has(serverName)) return;
+    bookedMs.set(target, names.set(serverName, { idle: 0, occupied: 0, error: 0, unknown: 0 }));
     const labels = { ...target, server_name: serverName };
-    for (const status of statuses) statusSeconds.inc({ ...labels, status }, 0);
     // Whoever alerts on the increase into error must not miss the first one.
     for (const from of presences) {
       if (from !== "error") transitions.inc({ ...labels, from, to: "error" }, 0);
@@ -122,7 +132,8 @@ export function createSandboxMetrics(
     committed({ target, state }, { booking, changes }) {
       for (const { serverName, status, ms } of booking.servers) {
         startSeries(target, serverName);
-        statusSeconds.inc({ ...target, server_name: serverName, status }, ms / 1_000);
+        const booked = bookedMs.get(target)?.get(serverName);
+        if (booked) booked[status] += ms;
       }
       unobservedSeconds.inc({ ...target }, booking.unobservedMs / 1_000);
       const counts = new TransitionCounts();

@@ -24,6 +24,7 @@ export interface SnapshotPages {
 /** A fixed number keeps statements few and reusable. */
 const pagesPerStatement = 16;
 const idsPerStatement = 100;
+const pagesComparedAtOnce = 256;
 
 /** Past this many words of edits, or half of the pages' own, the pages are stored whole. */
 const fewEditWords = 4_096;
@@ -93,8 +94,10 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
       const known = edited.get(targetId) ?? notEdited;
       const edits: EditWords = [];
       const whole: Page[] = [];
-      for (const { before, after } of replaced) {
-        if (!before || !addEdit(edits, before, after)) whole.push(after);
+      for await (const some of paced(inChunks(replaced, pagesComparedAtOnce))) {
+        for (const { before, after } of some) {
+          if (!before || !addEdit(edits, before, after)) whole.push(after);
+        }
       }
       for await (const ids of paced(inChunks(removed, idsPerStatement))) {
         await trx

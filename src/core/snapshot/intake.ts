@@ -130,7 +130,7 @@ function sightingOf(
   const snapshot = createPackedSnapshot({
     pages: sequence.pages,
     marks: sequence.marks,
-    tally: writer.tally,
+    tally: writer.counts,
     nextPageId: sequence.nextPageId,
     index: pass.index(),
   });

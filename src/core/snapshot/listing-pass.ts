@@ -35,7 +35,7 @@ export class ListingPass {
   private readonly id = new SoughtId();
   /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
   private readonly placed: Uint32Array;
-  private readonly newIds = new IdTable();
+  private startedIds: IdTable | null = null;
   private readonly newPlaced: number[] = [];
   /** The sandbox that is expected next. */
   private pageIndex = 0;
@@ -115,6 +115,10 @@ export class ListingPass {
       if (placed === 0) this.writer.writeUnlisted(this.before.placeOf(ordinal));
     }
     this.sequence.endPage();
+  }
+
+  private get newIds(): IdTable {
+    return (this.startedIds ??= new IdTable());
   }
 
   private takeExpected(page: Page, sandbox: ListedSandbox, mark: TextMark | null): void {

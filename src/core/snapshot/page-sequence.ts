@@ -11,7 +11,7 @@ const smallPage = { sandboxes: 24, servers: 48 };
 export class PageSequence {
   readonly pages: Page[] = [];
   readonly marks: Marks[] = [];
-  readonly draft = new PageDraft();
+  private started: PageDraft | null = null;
   private nextId: number;
   private idToKeep: number | null = null;
 
@@ -23,8 +23,13 @@ export class PageSequence {
     return this.nextId;
   }
 
+  /** Made when it is first written to: most polls write nothing. */
+  get draft(): PageDraft {
+    return (this.started ??= new PageDraft());
+  }
+
   get draftIsEmpty(): boolean {
-    return this.draft.sandboxCount === 0;
+    return this.started === null || this.started.sandboxCount === 0;
   }
 
   takeOver(page: Page, marks: Marks): void {
@@ -45,6 +50,7 @@ export class PageSequence {
 
   /** Where a page that is replaced ends: small ones are joined with the next. */
   endReplaced(): void {
+    if (this.draftIsEmpty) return;
     const { sandboxCount, serverCount } = this.draft;
     if (sandboxCount >= smallPage.sandboxes || serverCount >= smallPage.servers) this.endPage();
   }

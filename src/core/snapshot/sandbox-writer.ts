@@ -19,7 +19,6 @@ import type { Tallies } from "./tallies.ts";
 
 /** Writes sandboxes as a listing has them, going on from what was known of them, and counts. */
 export class SandboxWriter {
-  readonly tally: Tallies;
   readonly touched = new Steps();
   readonly removed = new Steps();
   /** Servers that a sandbox was listed without. */
@@ -27,6 +26,8 @@ export class SandboxWriter {
   leftOut = 0;
   /** Whether what the listing lacks is missing. */
   complete: boolean;
+  private readonly tallyBefore: Tallies;
+  private copiedTally: Tallies | null = null;
   private readonly sequence: PageSequence;
   private readonly goneAfter: number;
   private readonly id = new SoughtId();
@@ -36,10 +37,19 @@ export class SandboxWriter {
     sequence: PageSequence,
     options: { readonly goneAfter: number; readonly complete: boolean },
   ) {
-    this.tally = before.tally.copy();
+    this.tallyBefore = before.tally;
     this.sequence = sequence;
     this.goneAfter = Math.min(options.goneAfter, maxMissing);
     this.complete = options.complete;
+  }
+
+  /** The counts so far: those from before as long as nothing is counted. */
+  get counts(): Tallies {
+    return this.copiedTally ?? this.tallyBefore;
+  }
+
+  private get tally(): Tallies {
+    return (this.copiedTally ??= this.tallyBefore.copy());
   }
 
   /** Whether a sandbox is listed just as it was known. */

@@ -43,7 +43,7 @@ export interface Touched {
 /** What became of one server, packed: places in the pages before and after. */
 export class Steps {
   /** Four a step: page and server after, page (counted from 1, 0: none) and server before. */
-  private words = new Uint32Array(64);
+  private words = new Uint32Array(0);
   private count = 0;
 
   get length(): number {
@@ -53,7 +53,7 @@ export class Steps {
   add(page: number, server: number, pageBefore: number | null, serverBefore: number): void {
     const at = this.count * 4;
     if (at === this.words.length) {
-      const larger = new Uint32Array(this.words.length * 2);
+      const larger = new Uint32Array(Math.max(64, this.words.length * 2));
       larger.set(this.words);
       this.words = larger;
     }
