@@ -217,10 +217,10 @@ function observePolling(metrics: Metrics, log: Logger): PollingObserver {
         metrics.service.deviated(region, "list_sandboxes", field, count);
       }
     },
-    committed(watched, verdict, durationMs) {
+    async committed(watched, verdict, durationMs) {
       metrics.targets.committed(durationMs);
-      metrics.sandboxes.committed(watched, verdict);
-      return lines.committed(watched, verdict, durationMs);
+      await metrics.sandboxes.committed(watched, verdict);
+      await lines.committed(watched, verdict, durationMs);
     },
   };
 }

@@ -4,12 +4,15 @@ import type { Verdict } from "../core/judge.ts";
 import { statuses } from "../core/model.ts";
 import type { Status, Target } from "../core/model.ts";
 import { eachStatus } from "../core/snapshot/tallies.ts";
+import { batches, paced } from "../platform/paced.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { presences, TransitionCounts } from "./transition-counts.ts";
 
+const changesAtOnce = 5_000;
+
 export interface SandboxMetrics {
   /** Counts what a committed verdict tells; `watched` already holds it. */
-  committed(watched: WatchedView, verdict: Verdict): void;
+  committed(watched: WatchedView, verdict: Verdict): Promise<void>;
 }
 
 const minutes = 60;
@@ -129,7 +132,7 @@ export function createSandboxMetrics(
   }
 
   return {
-    committed({ target, state }, { booking, changes }) {
+    async committed({ target, state }, { booking, changes }) {
       for (const { serverName, status, ms } of booking.servers) {
         startSeries(target, serverName);
         const booked = bookedMs.get(target)?.get(serverName);
@@ -137,10 +140,12 @@ export function createSandboxMetrics(
       }
       unobservedSeconds.inc({ ...target }, booking.unobservedMs / 1_000);
       const counts = new TransitionCounts();
-      for (const { serverName, from, to, stayMs } of changes) {
-        counts.add(state.snapshot.aggregateName(serverName), from, to);
-        if (stayMs !== null && from !== "absent") {
-          stays.observe({ ...target, status: from }, stayMs / 1_000);
+      for await (const some of paced(batches(changes, changesAtOnce))) {
+        for (const { serverName, from, to, stayMs } of some) {
+          counts.add(state.snapshot.aggregateName(serverName), from, to);
+          if (stayMs !== null && from !== "absent") {
+            stays.observe({ ...target, status: from }, stayMs / 1_000);
+          }
         }
       }
       for (const { name, from, to, count } of counts) {

@@ -7,15 +7,3 @@ export function* inChunks<Row>(
     yield rows.slice(start, start + rowsPerStatement);
   }
 }
-
-/** The same of rows that are made one by one. */
-export function* batches<Row>(rows: Iterable<Row>, size: number): Iterable<readonly Row[]> {
-  let batch: Row[] = [];
-  for (const row of rows) {
-    batch.push(row);
-    if (batch.length < size) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
-}

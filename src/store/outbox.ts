@@ -3,7 +3,7 @@ import { subjectKey } from "../core/message-drafts.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../core/notification.ts";
 import { inChunks } from "./in-chunks.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
-import { paced } from "./paced.ts";
+import { paced } from "../platform/paced.ts";
 import type { Tables } from "./tables.ts";
 
 /** So many rows go into one statement: few enough that the prepared ones stay few. */

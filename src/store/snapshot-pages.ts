@@ -4,7 +4,7 @@ import type { Page } from "../core/snapshot/page.ts";
 import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { inChunks } from "./in-chunks.ts";
-import { paced } from "./paced.ts";
+import { paced } from "../platform/paced.ts";
 import { addEdit, applyEdits } from "./page-edits.ts";
 import type { EditWords } from "./page-edits.ts";
 import { pageFromRow, pageToRow } from "./page-rows.ts";

@@ -28,17 +28,19 @@ export function meterFleet(
     readOutbox: () => Promise.resolve([]),
     ...options,
   });
+  const counted: Promise<void>[] = [];
   return {
     metrics,
     watched: fleet.watched,
     poll(outcome, seconds) {
       const verdict = fleet.poll(outcome, seconds);
       metrics.targets.polled(fleet.watched.target, outcome === "failed" ? "timeout" : null, 250);
-      metrics.sandboxes.committed(fleet.watched, verdict);
+      counted.push(metrics.sandboxes.committed(fleet.watched, verdict));
       metrics.targets.committed(2);
       return verdict;
     },
     async render(request) {
+      await Promise.all(counted);
       const scrape = await metrics.scrape({ syntax: "text", collect: [], ...request });
       ok(scrape.kind === "exposition");
       return joinPieces(scrape.pieces);

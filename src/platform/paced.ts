@@ -9,3 +9,15 @@ export async function* paced<Piece>(pieces: Iterable<Piece>): AsyncIterable<Piec
     yield piece;
   }
 }
+
+/** So many at a time of what is made one by one. */
+export function* batches<Row>(rows: Iterable<Row>, size: number): Iterable<readonly Row[]> {
+  let batch: Row[] = [];
+  for (const row of rows) {
+    batch.push(row);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
