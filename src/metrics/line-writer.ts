@@ -1,5 +1,5 @@
 /** Large enough that sending a piece costs little against rendering it. */
-const pieceBytes = 64 * 1_024;
+const pieceBytes = 128 * 1_024;
 
 /** Gathers lines in one buffer, which is used again for each piece. */
 export class LineWriter {
