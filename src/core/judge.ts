@@ -11,7 +11,7 @@ import type { Booking } from "./occupancy.ts";
 import type { Rule, TargetRule } from "./rule.ts";
 import type { SnapshotIntake } from "./snapshot/intake.ts";
 import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
-import { noPages, pageDelta } from "./snapshot/page-delta.ts";
+import { pageDelta } from "./snapshot/page-delta.ts";
 import type { PageDelta } from "./snapshot/page-delta.ts";
 import { noChanges } from "./snapshot/sighting.ts";
 import type { Changes } from "./snapshot/sighting.ts";
@@ -39,8 +39,8 @@ export interface Verdict {
   readonly progress: TargetProgress;
   /** The next one; of a failed poll the same as before. */
   readonly snapshot: PackedSnapshot;
-  /** What the store must write of it. */
-  readonly pages: PageDelta;
+  /** What the store must write of it; null when nothing was listed. */
+  readonly pages: PageDelta | null;
   readonly changes: Changes;
   readonly incidents: IncidentOutcome;
   readonly booking: Booking;
@@ -140,7 +140,7 @@ function judgeFailure(
     at,
     progress,
     snapshot: state.snapshot,
-    pages: noPages,
+    pages: null,
     changes: noChanges,
     incidents: ledger.outcome,
     booking: { servers: [], unobservedMs: elapsed.sinceLastPollMs },

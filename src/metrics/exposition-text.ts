@@ -9,9 +9,15 @@ export const endings: Readonly<Record<ExpositionSyntax, string>> = {
 
 /** A label's value as the formats write it between quotes. */
 export function escapeLabelValue(value: string): string {
-  return /[\\\n"]/.test(value)
-    ? value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')
-    : value;
+  const text = value.isWellFormed() ? value : spellSurrogates(value);
+  return /[\\\n"]/.test(text)
+    ? text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')
+    : text;
+}
+
+/** Half a character cannot be encoded: two different ones would become the same label. */
+function spellSurrogates(text: string): string {
+  return text.replaceAll(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);
 }
 
 /** @param name as a whole: that of a counter ends in `_total` */

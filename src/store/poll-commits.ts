@@ -30,12 +30,12 @@ export function createPollCommits(kysely: Kysely<Tables>, pages: SnapshotPages):
           .set(progressToRow(verdict.progress))
           .where("id", "=", targetId)
           .execute();
-        const written = await pages.write(trx, targetId, verdict.pages);
+        const written = verdict.pages && (await pages.write(trx, targetId, verdict.pages));
         await writeChanges(trx, targetId, verdict.at.utcMs, verdict.changes);
         await writeIncidents(trx, targetId, verdict.incidents);
         return written;
       });
-      pagesCommitted();
+      pagesCommitted?.();
     },
     commitIncidents: (targetId, incidents) =>
       kysely.transaction().execute((trx) => writeIncidents(trx, targetId, incidents)),

@@ -16,9 +16,9 @@ export interface SnapshotPages {
   /**
    * Within the transaction of the poll.
    *
-   * @returns what to call once the transaction is committed
+   * @returns what to call once the transaction is committed; null when nothing was written
    */
-  write(trx: Kysely<Tables>, targetId: number, delta: PageDelta): Promise<() => void>;
+  write(trx: Kysely<Tables>, targetId: number, delta: PageDelta): Promise<(() => void) | null>;
 }
 
 /** A fixed number keeps statements few and reusable. */
@@ -91,6 +91,7 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
     },
 
     async write(trx, targetId, { replaced, removed, all }) {
+      if (replaced.length === 0 && removed.length === 0) return null;
       const known = edited.get(targetId) ?? notEdited;
       const edits: EditWords = [];
       const whole: Page[] = [];
@@ -112,7 +113,7 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
         return () => edited.set(targetId, { ...known, words: 0 });
       }
       await writeWhole(trx, targetId, whole, known.lastEdit);
-      if (edits.length === 0) return () => {};
+      if (edits.length === 0) return null;
       const words = new Uint8Array(Uint32Array.from(edits).buffer);
       const { id } = await trx
         .insertInto("page_edits")

@@ -1,3 +1,4 @@
+import type { Transform } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Clock } from "../platform/clock.ts";
 import { chooseEncoding, createCompressor } from "./content-encoding.ts";
@@ -34,25 +35,46 @@ export const longestScrapeMs = 60_000;
 /** For the same reason, further ones are refused. */
 export const mostScrapes = 8;
 
+/** One that has not read for that long gives its place to the next. */
+const idleScrapeMs = 5_000;
+
+interface RunningScrape {
+  /** When it last was ready for more. Monotonic milliseconds. */
+  readMs: number;
+  /** Null until the answer has begun. */
+  cutOff: (() => void) | null;
+}
+
 /** How soon a scraper that was refused may come back. */
 const retryAfterSeconds = 5;
 
 /** Serves `/metrics`, in the format and encoding that the scraper asks for. */
 export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): void {
-  let running = 0;
+  const running = new Set<RunningScrape>();
+
+  const hasRoom = (): boolean => {
+    if (running.size < mostScrapes) return true;
+    const [idlest] = [...running].toSorted((a, b) => a.readMs - b.readMs);
+    const idleMs = deps.clock.now().monotonicMs - (idlest?.readMs ?? 0);
+    if (!idlest?.cutOff || idleMs < idleScrapeMs) return false;
+    idlest.cutOff();
+    running.delete(idlest);
+    return true;
+  };
 
   server.route({
     method: ["GET", "HEAD"],
     url: "/metrics",
     async handler(request, reply) {
-      if (running >= mostScrapes) {
+      if (!hasRoom()) {
         return reply
           .code(503)
           .header("retry-after", retryAfterSeconds)
           .type("text/plain")
           .send(`${mostScrapes} scrapes are being answered already; try again later\n`);
       }
-      running += 1;
+      const itself: RunningScrape = { readMs: deps.clock.now().monotonicMs, cutOff: null };
+      running.add(itself);
       try {
         const { accept, "accept-encoding": acceptEncoding } = request.headers;
         const format = chooseFormat(accept);
@@ -69,15 +91,17 @@ export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): 
           vary: "accept, accept-encoding",
           ...(encoding === "identity" ? {} : { "content-encoding": encoding }),
         };
-        const pieces = scrape.pieces[Symbol.iterator]();
+        const pieces = watchReading(scrape.pieces[Symbol.iterator](), () => {
+          itself.readMs = deps.clock.now().monotonicMs;
+        });
         // Until the first piece is there, what fails is answered as an error.
         const first = request.method === "HEAD" ? null : pieces.next();
         reply.hijack();
         reply.raw.writeHead(200, headers);
         if (first === null) reply.raw.end();
-        else await send(first, pieces, reply, createCompressor(encoding));
+        else await send(first, pieces, reply, { itself, compressor: createCompressor(encoding) });
       } finally {
-        running -= 1;
+        running.delete(itself);
       }
     },
   });
@@ -86,12 +110,14 @@ export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): 
     first: IteratorResult<Uint8Array, unknown>,
     pieces: Iterator<Uint8Array>,
     { raw: response }: FastifyReply,
-    compressor: ReturnType<typeof createCompressor>,
+    { itself, compressor }: { itself: RunningScrape; compressor: Transform | null },
   ): Promise<void> => {
-    const disarm = deps.clock.setTimer(longestScrapeMs, () => {
+    const cutOff = (): void => {
       deps.onSlowScrape();
       response.destroy();
-    });
+    };
+    itself.cutOff = cutOff;
+    const disarm = deps.clock.setTimer(longestScrapeMs, cutOff);
     try {
       await sendPieces(first, pieces, { response, compressor });
     } catch (error) {
@@ -99,6 +125,17 @@ export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): 
     } finally {
       disarm();
     }
+  };
+}
+
+/** The same iterator, telling each time that a piece is asked for. */
+function watchReading(pieces: Iterator<Uint8Array>, onRead: () => void): Iterator<Uint8Array> {
+  return {
+    next() {
+      onRead();
+      return pieces.next();
+    },
+    return: () => pieces.return?.() ?? { done: true, value: undefined },
   };
 }
 

@@ -129,7 +129,9 @@ describe("a commit is all or nothing", () => {
     ],
     [
       "a page's row",
-      ({ pages, ...verdict }) => {
+      (verdict) => {
+        const { pages } = verdict;
+        if (!pages) throw new Error("the poll wrote no page");
         const replaced = pages.all.map(({ sandboxCount, words, texts }) => ({
           before: null,
           after: new Page(0.5, sandboxCount, words.buffer, texts),

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { judgePoll } from "../../src/core/judge.ts";
+import type { PollOutcome } from "../../src/core/judge.ts";
 import type { Snapshot } from "../../src/core/snapshot/snapshot.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import { openDatabase } from "../../src/store/database.ts";
@@ -8,6 +9,7 @@ import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
 import { createStore } from "../../src/store/store.ts";
 import { worlds } from "../core/support/listing-edits.ts";
 import type { World } from "../core/support/listing-edits.ts";
+import { listedServer } from "../core/support/samples.ts";
 import { judgeBy, research, startMs } from "../support/fleet.ts";
 import { intakeOf } from "../support/take-in.ts";
 
@@ -63,6 +65,43 @@ async function play({ polls, goneAfter }: World, luck: readonly ("restart" | "lo
   } finally {
     await close();
   }
+}
+
+/** Many changes of many servers, until the pages are stored whole and the edits begin anew. */
+it("what is stored outlives failed polls, however many edits are kept beside the pages", async () => {
+  const { kysely, close } = openDatabase(":memory:");
+  onTestFinished(close);
+  const store = createStore(kysely, close);
+  const judge = judgeBy([]);
+  const stored = await store.targets.add(research);
+  const snapshot = await store.targets.snapshotOf(stored.id);
+  const options = { staleAfter: 3, restoredForMs: 90_000, nowUtcMs: startMs };
+  const watched = watchTarget(stored, snapshot, options);
+  let nowMs = 1_000;
+  const poll = async (outcome: PollOutcome): Promise<void> => {
+    nowMs += 30_000;
+    const at = { utcMs: startMs + nowMs, monotonicMs: nowMs };
+    const verdict = judgePoll(watched.state, outcome, at, judge);
+    await store.commitPoll(stored.id, verdict);
+    watched.accept(verdict);
+  };
+  for (let turn = 0; turn < 12; turn++) {
+    const sandboxes = Array.from({ length: 4_000 }, (_, index) => ({
+      sandboxId: uuidOf(index),
+      status: "idle" as const,
+      benchmark: null,
+      servers: [listedServer(uuidOf(index), index % 10 === turn % 10 ? "error" : "idle")],
+    }));
+    const intake = intakeOf(watched.state.snapshot, sandboxes, 2);
+    await poll({ kind: "listed", intake, complete: true });
+    await poll({ kind: "failed", reason: "timeout" });
+    const restored = await createSnapshotPages(kysely).restore(stored.id);
+    expect(rowsOf(restored)).toEqual(rowsOf(watched.state.snapshot));
+  }
+});
+
+function uuidOf(index: number): string {
+  return `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
 }
 
 const luck = fc.array(fc.constantFrom("well", "well", "restart", "lost"), {

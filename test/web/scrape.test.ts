@@ -248,6 +248,16 @@ describe("many scrapers at once", () => {
     expect(String(next.read(15))).toBe("HTTP/1.1 200 OK");
   });
 
+  it("take the place of one that has not read for five seconds", async () => {
+    // More than the connection takes while nobody reads.
+    const piece = "x".repeat(16 * 2 ** 20);
+    const { address, clock, slowScrapes } = await serve(exposing(() => Promise.resolve([piece])));
+    await Promise.all(Array.from({ length: mostScrapes }, () => scraper(address)));
+    clock.advance(5_000);
+    const next = await scraper(address);
+    expect([String(next.read(15)), slowScrapes()]).toEqual(["HTTP/1.1 200 OK", 1]);
+  });
+
   it("leave room again also when they were refused or failed", async () => {
     const scrapes = [
       () => Promise.reject(new Error("disk")),

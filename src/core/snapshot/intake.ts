@@ -54,9 +54,7 @@ export function openIntake(
   const joinTwin = (sandbox: ListedSandbox, pageIndex: number): { readonly servers: number } => {
     let known = twins.get(sandbox.sandboxId);
     if (!known) {
-      pass.endListed();
-      const page = pass.sequence.pages[pageIndex];
-      if (!page) throw new RangeError("a twin must have been written");
+      const page = pass.pageSoFar(pageIndex);
       const { servers, ...itself } = listedIn(page, findSandbox(page, seekId(sandbox.sandboxId)));
       known = { itself, servers: new Map(servers.map((server) => [server.serverId, server])) };
       twins.set(sandbox.sandboxId, known);

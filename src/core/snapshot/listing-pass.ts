@@ -84,6 +84,12 @@ export class ListingPass {
     return null;
   }
 
+  /** The page that a sandbox was written to; the last one may not be whole yet. */
+  pageSoFar(index: number): Page {
+    this.leaveClean();
+    return this.sequence.pages[index] ?? this.sequence.draft.peek(0);
+  }
+
   /** What the listing lacks proves nothing. Only before anything was missing. */
   becomePartial(): void {
     this.writer.complete = false;

@@ -10,8 +10,6 @@ export interface PageDelta {
   readonly all: readonly Page[];
 }
 
-export const noPages: PageDelta = { replaced: [], removed: [], all: [] };
-
 export function pageDelta(before: readonly Page[], after: readonly Page[]): PageDelta {
   const known = new Map(before.map((page) => [page.id, page]));
   const replaced: { before: Page | null; after: Page }[] = [];

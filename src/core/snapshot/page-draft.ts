@@ -119,15 +119,20 @@ export class PageDraft {
     this.marks.set(this.sandboxCount - 1, mark);
   }
 
-  /** Ends the page, and begins the next one. */
-  finish(id: number): { readonly page: Page; readonly marks: Marks } {
+  /** A page of what was written so far. */
+  peek(id: number): Page {
     this.copyRun();
     const sandboxLength = this.sandboxCount * sandboxWords;
     const serverLength = this.serverCount * serverWords;
     const words = new Uint32Array(sandboxLength + serverLength);
     words.set(this.sandboxes.subarray(0, sandboxLength));
     words.set(this.servers.subarray(0, serverLength), sandboxLength);
-    const page = new Page(id, this.sandboxCount, words.buffer, this.texts);
+    return new Page(id, this.sandboxCount, words.buffer, this.texts);
+  }
+
+  /** Ends the page, and begins the next one. */
+  finish(id: number): { readonly page: Page; readonly marks: Marks } {
+    const page = this.peek(id);
     const marks = this.marks.first(this.sandboxCount);
     this.sandboxCount = 0;
     this.serverCount = 0;

@@ -34,8 +34,8 @@ export interface ItemCutter {
 const longestMarker = 256;
 const maxSkipped = 1024;
 const patience = { least: 4 * 1024, most: 1024 * 1024 };
-/** A text of that many brackets and braces at most that close is within every limit. */
-const harmlessClosers = Math.min(limits.nesting, limits.objects);
+/** A text of that many brackets and braces at most that open is within every limit. */
+const harmlessOpeners = Math.min(limits.nesting, limits.objects);
 
 /**
  * A service writes all of a list alike. So the bytes from the end of one object to the first name in
@@ -133,12 +133,12 @@ function endOfFirstName(bytes: Buffer, start: number): number {
 
 /** Far quicker than a look at each byte, and no for nearly every text. */
 function mayExceed(text: string): boolean {
-  if (text.length <= 2 * harmlessClosers) return false;
-  let closers = 0;
-  for (const closer of ["}", "]"]) {
-    for (let at = text.indexOf(closer); at >= 0; at = text.indexOf(closer, at + 1)) {
-      closers++;
-      if (closers > harmlessClosers) return true;
+  if (text.length <= 2 * harmlessOpeners) return false;
+  let openers = 0;
+  for (const opener of ["{", "["]) {
+    for (let at = text.indexOf(opener); at >= 0; at = text.indexOf(opener, at + 1)) {
+      openers++;
+      if (openers > harmlessOpeners) return true;
     }
   }
   return false;

@@ -81,7 +81,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
     pass(intervalMs);
     const verdict = judgePoll(watched.state, outcome, { utcMs, monotonicMs }, judgeOptions());
     paper.progress = verdict.progress;
-    paper.writePages(verdict.pages);
+    if (verdict.pages) paper.writePages(verdict.pages);
     paper.writeIncidents(verdict.incidents);
     outbox.push(...verdict.incidents.outbox);
     watched.accept(verdict);
