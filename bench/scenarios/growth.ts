@@ -1,7 +1,7 @@
 import { checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
 import type { MeasuredDaemon } from "../support/daemon.ts";
-import { collectGarbage, measureCpu } from "../support/meters.ts";
+import { measureCpu } from "../support/meters.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Peer } from "../support/peer-client.ts";
 import type { Step } from "../support/peer-messages.ts";
@@ -95,7 +95,6 @@ async function measurePolls(step: Step, { peer, opened, polls }: Bench): Promise
   const warmUps = Math.ceil(polls / 3);
   for (let turn = 1; turn <= warmUps + polls; turn += 1) {
     const prepared = await peer.step("main", step);
-    await collectLargeGarbage(prepared);
     const pollMs = await measureCpu(() => opened.daemon.runOnce());
     if (turn > warmUps) costs.push(pollMs);
     if (turn < warmUps + polls) continue;
@@ -104,22 +103,15 @@ async function measurePolls(step: Step, { peer, opened, polls }: Bench): Promise
   return costs;
 }
 
-/** A small listing leaves little garbage, and collecting it would throw compiled code away. */
-async function collectLargeGarbage({ servers }: { readonly servers: number }): Promise<void> {
-  if (servers >= 50_000) await collectGarbage();
-}
-
 async function measureFloors({ peer, polls }: Bench) {
   await using receiving = createReceiving(peer.origin);
   const parses: number[] = [];
   const receives: number[] = [];
   const warmUps = Math.ceil(polls / 3);
-  const prepared = await peer.step("main", { kind: "same" });
+  await peer.step("main", { kind: "same" });
   for (let turn = 1; turn <= warmUps + polls; turn += 1) {
     const body = await receiving.keep("main");
-    await collectLargeGarbage(prepared);
     const parseMs = await measureCpu(() => void JSON.parse(body.toString()));
-    await collectLargeGarbage(prepared);
     const receiveMs = await measureCpu(() => receiving.drop("main"));
     if (turn <= warmUps) continue;
     parses.push(parseMs);
