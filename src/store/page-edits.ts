@@ -33,6 +33,7 @@ export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
     }
   }
   edits[start + 1] = changed;
+  if (changed === 0) edits.length = start;
   if (changed * largestShare <= words.length) return true;
   edits.length = start;
   return false;

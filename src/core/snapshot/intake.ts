@@ -92,6 +92,8 @@ export function openIntake(
       return twinPage === null ? null : joinTwin(sandbox, twinPage);
     },
     restart() {
+      // A body can begin its list anew very often, and a pass is not made for nothing.
+      if (pass.sandboxCount === 0) return;
       pass = startPass(true);
       twins.clear();
     },
