@@ -1,3 +1,5 @@
+import { seededRandom } from "../../src/platform/random.ts";
+
 export interface ListingShape {
   readonly seed: number;
   readonly servers: number;
@@ -16,7 +18,7 @@ export function listingBodies(shape: ListingShape): readonly [Buffer, Buffer] {
 }
 
 function listingBody(shape: ListingShape, changedShare: number): Buffer {
-  const next = randomFrom(shape.seed);
+  const next = seededRandom(shape.seed);
   const sandboxes = [];
   for (let first = 0; first < shape.servers; first += serversPerSandbox) {
     const sandboxId = uuid(next);
@@ -58,17 +60,6 @@ function server(
     metadata: null,
     auth_data: null,
     tags: null,
-  };
-}
-
-/** Mulberry32: small, fast, and the same everywhere. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
 

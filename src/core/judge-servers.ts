@@ -6,7 +6,8 @@ import { holdsForServer, matchesTarget } from "./matching.ts";
 import type { Presence, Target } from "./model.ts";
 import type { Rule, ServerRule } from "./rule.ts";
 import type { Sighting } from "./snapshot/sighting.ts";
-import type { ServerId, ServerRow } from "./snapshot/snapshot.ts";
+import { serverKey } from "./snapshot/snapshot.ts";
+import type { ServerRow } from "./snapshot/snapshot.ts";
 import type { TargetState } from "./target-state.ts";
 
 /** What one accepted listing showed of a target. */
@@ -108,8 +109,4 @@ function serverRules(rules: readonly Rule[], target: Target): readonly ServerRul
   return rules.filter(
     (rule): rule is ServerRule => rule.on === "server" && matchesTarget(rule.match, target),
   );
-}
-
-function serverKey({ sandboxId, serverId }: ServerId): string {
-  return JSON.stringify([sandboxId, serverId]);
 }

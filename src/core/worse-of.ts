@@ -1,4 +1,4 @@
-import type { Status } from "./model.ts";
+import type { ListedSandbox, ListedServer, Status } from "./model.ts";
 
 type Texts = readonly (string | null)[];
 
@@ -16,6 +16,15 @@ export function worseOf<T extends { readonly status: Status }>(
 ): T {
   const difference = badness[one.status] - badness[other.status];
   return (difference || compare(textsOf(one), textsOf(other))) < 0 ? other : one;
+}
+
+export function worseServer(one: ListedServer, other: ListedServer): ListedServer {
+  return worseOf(one, other, ({ serverName, benchmark, tags }) => [serverName, benchmark, ...tags]);
+}
+
+/** Of the sandboxes themselves, whatever their servers. */
+export function worseSandbox<T extends Omit<ListedSandbox, "servers">>(one: T, other: T): T {
+  return worseOf(one, other, ({ benchmark }) => [benchmark]);
 }
 
 function compare(one: Texts, other: Texts): number {

@@ -3,7 +3,7 @@ import type { Registry } from "prom-client";
 import type { Verdict } from "../core/judge.ts";
 import { statuses } from "../core/model.ts";
 import type { Status, Target } from "../core/model.ts";
-import { eachStatus } from "../core/snapshot/tallies.ts";
+import { eachStatus, noneByStatus } from "../core/snapshot/tallies.ts";
 import { batches, paced } from "../platform/paced.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { presences, TransitionCounts } from "./transition-counts.ts";
@@ -117,15 +117,18 @@ export function createSandboxMetrics(
   }
 
   // The names come from the service, so their series start with the first server of that name.
-  const startSeries = (target: Target, serverName: string): void => {
+  const startSeries = (target: Target, serverName: string): Record<Status, number> => {
     const names = bookedMs.get(target) ?? new Map<string, Record<Status, number>>();
-    if (names.has(serverName)) return;
-    bookedMs.set(target, names.set(serverName, { idle: 0, occupied: 0, error: 0, unknown: 0 }));
+    const known = names.get(serverName);
+    if (known) return known;
+    const booked = noneByStatus();
+    bookedMs.set(target, names.set(serverName, booked));
     const labels = { ...target, server_name: serverName };
     // Whoever alerts on the increase into error must not miss the first one.
     for (const from of presences) {
       if (from !== "error") transitions.inc({ ...labels, from, to: "error" }, 0);
     }
+    return booked;
   };
   for (const { target, state } of targets) {
     for (const { name } of state.snapshot.tallies()) startSeries(target, name);
@@ -134,9 +137,7 @@ export function createSandboxMetrics(
   return {
     async committed({ target, state }, { booking, changes }) {
       for (const { serverName, status, ms } of booking.servers) {
-        startSeries(target, serverName);
-        const booked = bookedMs.get(target)?.get(serverName);
-        if (booked) booked[status] += ms;
+        startSeries(target, serverName)[status] += ms;
       }
       unobservedSeconds.inc({ ...target }, booking.unobservedMs / 1_000);
       const counts = new TransitionCounts();

@@ -1,22 +1,19 @@
 import type { SnapshotIntake } from "../core/snapshot/intake.ts";
-import type { Call } from "../service/client.ts";
+import type { ListingCall, TakenListing } from "../service/client.ts";
 import type { Deviation } from "../service/deviations.ts";
 import type { CallFailure as ServiceFailure } from "../service/failure.ts";
 
-/** Opened anew for each request that is sent. */
-export type OpenIntake = () => SnapshotIntake;
+/** Asked for each 200 for what takes its listing. */
+export type OpenIntake = ListingCall<SnapshotIntake>["openIntake"];
 
 /** What polling needs of the service's client. */
 export interface ListingCaller {
-  listSandboxes(
-    call: Call & { readonly openIntake: OpenIntake },
-  ): Promise<CallSuccess | CallFailure>;
+  listSandboxes(call: ListingCall<SnapshotIntake>): Promise<CallSuccess | CallFailure>;
 }
 
 export interface CallSuccess {
   readonly kind: "ok";
-  /** The intake that took the listing in, and whether it took in all of it. */
-  readonly value: { readonly intake: SnapshotIntake; readonly complete: boolean };
+  readonly value: TakenListing<SnapshotIntake>;
   readonly deviations: readonly Deviation[];
 }
 

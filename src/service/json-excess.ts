@@ -1,9 +1,11 @@
-const quote = 0x22;
-const backslash = 0x5c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  openBrace,
+  openBracket,
+  quote,
+} from "./json-bytes.ts";
 
 export interface JsonLimits {
   /** Arrays and objects open within one another. */

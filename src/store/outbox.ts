@@ -1,9 +1,8 @@
 import { sql, type Kysely } from "kysely";
 import { subjectKey } from "../core/message-drafts.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../core/notification.ts";
-import { inChunks } from "./in-chunks.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
-import { paced } from "../platform/paced.ts";
+import { batches, paced } from "../platform/paced.ts";
 import type { Tables } from "./tables.ts";
 
 /** So many rows go into one statement: few enough that the prepared ones stay few. */
@@ -32,7 +31,7 @@ export async function insertOutboxItems(
   db: Kysely<Tables>,
   items: readonly OutboxItem[],
 ): Promise<void> {
-  for await (const chunk of paced(inChunks(items, rowsPerInsert))) {
+  for await (const chunk of paced(batches(items, rowsPerInsert))) {
     const rows = chunk.map((item) => ({
       receiver: item.receiver,
       incident_id: item.incident.id,

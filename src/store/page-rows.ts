@@ -22,5 +22,5 @@ export function pageFromRow(row: Selectable<PagesTable>): Page {
   if (serverBytes < 0 || serverBytes % (serverWords * 4) !== 0) {
     throw new RangeError(`page ${id} of the store is not whole`);
   }
-  return new Page(id, sandboxCount, Uint8Array.from(records).buffer, readNames(row.texts));
+  return new Page(id, sandboxCount, new Uint8Array(records).buffer, readNames(row.texts));
 }

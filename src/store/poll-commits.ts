@@ -2,7 +2,6 @@ import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { Change, Changes } from "../core/snapshot/sighting.ts";
-import { inChunks } from "./in-chunks.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";
 import { batches, paced } from "../platform/paced.ts";
@@ -68,7 +67,7 @@ async function writeIncidents(
   targetId: number,
   { written, dropped, outbox }: IncidentOutcome,
 ): Promise<void> {
-  for await (const incidents of paced(inChunks(written, incidentsAtOnce))) {
+  for await (const incidents of paced(batches(written, incidentsAtOnce))) {
     await trx
       .insertInto("incidents")
       .values(incidents.map((incident) => incidentToRow(targetId, incident)))
@@ -90,7 +89,7 @@ async function writeIncidents(
       )
       .execute();
   }
-  for await (const incidents of paced(inChunks(dropped, incidentsAtOnce))) {
+  for await (const incidents of paced(batches(dropped, incidentsAtOnce))) {
     const ids = incidents.map(({ id }) => id);
     await trx.deleteFrom("incidents").where("id", "in", ids).execute();
   }

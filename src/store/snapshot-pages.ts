@@ -3,8 +3,7 @@ import type { PageDelta } from "../core/snapshot/page-delta.ts";
 import type { Page } from "../core/snapshot/page.ts";
 import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
-import { inChunks } from "./in-chunks.ts";
-import { paced } from "../platform/paced.ts";
+import { batches, paced } from "../platform/paced.ts";
 import { addEdit, applyEdits } from "./page-edits.ts";
 import type { EditWords } from "./page-edits.ts";
 import { pageFromRow, pageToRow } from "./page-rows.ts";
@@ -46,7 +45,7 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
     pages: readonly Page[],
     lastEdit: number,
   ): Promise<void> => {
-    for await (const some of paced(inChunks(pages, pagesPerStatement))) {
+    for await (const some of paced(batches(pages, pagesPerStatement))) {
       await trx
         .insertInto("pages")
         .values(some.map((page) => pageToRow(targetId, page, lastEdit)))
@@ -81,7 +80,7 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
         .execute();
       let words = 0;
       for (const { id, words: bytes } of edits) {
-        const editWords = new Uint32Array(Uint8Array.from(bytes).buffer);
+        const editWords = new Uint32Array(new Uint8Array(bytes).buffer);
         applyEdits(byId, editWords, (pageId) => (lastEdits.get(pageId) ?? 0) < id);
         words += editWords.length;
       }
@@ -95,12 +94,12 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
       const known = edited.get(targetId) ?? notEdited;
       const edits: EditWords = [];
       const whole: Page[] = [];
-      for await (const some of paced(inChunks(replaced, pagesComparedAtOnce))) {
+      for await (const some of paced(batches(replaced, pagesComparedAtOnce))) {
         for (const { before, after } of some) {
           if (!before || !addEdit(edits, before, after)) whole.push(after);
         }
       }
-      for await (const ids of paced(inChunks(removed, idsPerStatement))) {
+      for await (const ids of paced(batches(removed, idsPerStatement))) {
         await trx
           .deleteFrom("pages")
           .where("target_id", "=", targetId)

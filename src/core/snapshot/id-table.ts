@@ -1,6 +1,7 @@
 import { hashUuid, packUuid, wordsPerId } from "./packed-id.ts";
 import { hasTextId, sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
+import { withRoom } from "./with-room.ts";
 
 /** An id, packed where it is a UUID. Used again for the next one where many are sought. */
 export class SoughtId {
@@ -60,13 +61,8 @@ export class IdTable {
 
   private addUuid(words: Uint32Array, at: number): void {
     if (this.count * 2 >= this.slots.length) this.grow();
-    const neededWords = (this.count + 1) * wordsPerId;
-    if (neededWords > this.words.length) {
-      // Texts are numbered too but take no words: one may need many times as many as there are.
-      const larger = new Uint32Array(neededWords * 2);
-      larger.set(this.words);
-      this.words = larger;
-    }
+    // Texts are numbered too but take no words: one may need many times as many as there are.
+    this.words = withRoom(this.words, (this.count + 1) * wordsPerId);
     for (let word = 0; word < wordsPerId; word++) {
       this.words[this.count * wordsPerId + word] = words[at + word] ?? 0;
     }

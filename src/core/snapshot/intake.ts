@@ -1,15 +1,15 @@
 import type { ListingIntake } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
-import { worseOf } from "../worse-of.ts";
+import { worseSandbox, worseServer } from "../worse-of.ts";
 import { seekId } from "./id-table.ts";
 import { ListingPass } from "./listing-pass.ts";
 import { createPackedSnapshot, findSandbox } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { missingIn, statusIn } from "./page.ts";
 import type { Page } from "./page.ts";
-import { serverKey } from "./sandbox-writer.ts";
 import { changesIn, settleChanged, touchedIn } from "./sighting.ts";
 import type { Sighting, SightingParts } from "./sighting.ts";
+import { serverKey } from "./snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
 
 export interface SightingOptions {
@@ -59,12 +59,12 @@ export function openIntake(
       known = { itself, servers: new Map(servers.map((server) => [server.serverId, server])) };
       twins.set(sandbox.sandboxId, known);
     }
-    known.itself = worseOf(known.itself, sandbox, ({ benchmark }) => [benchmark]);
+    known.itself = worseSandbox<Twins["itself"]>(known.itself, sandbox);
     let servers = 0;
     for (const server of sandbox.servers) {
       const twin = known.servers.get(server.serverId);
       if (twin) servers++;
-      known.servers.set(server.serverId, twin ? worseOf(twin, server, textsOf) : server);
+      known.servers.set(server.serverId, twin ? worseServer(twin, server) : server);
     }
     return { servers };
   };
@@ -135,7 +135,7 @@ function sightingOf(
     index: pass.index(),
   });
   const isUnlisted = (id: ServerId): boolean =>
-    writer.unlisted.size > 0 && writer.unlisted.has(serverKey(id.sandboxId, id.serverId));
+    writer.unlisted.size > 0 && writer.unlisted.has(serverKey(id));
   return {
     snapshot,
     changes: changesIn(parts),
@@ -191,8 +191,4 @@ function listedIn(page: Page, sandbox: number): ListedSandbox {
     servers.push({ serverId, serverName, status: serverStatus, benchmark: serverBenchmark, tags });
   }
   return { sandboxId, status, benchmark, servers };
-}
-
-function textsOf({ serverName, benchmark, tags }: ListedServer): readonly (string | null)[] {
-  return [serverName, benchmark, ...tags];
 }

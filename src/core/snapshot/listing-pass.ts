@@ -109,16 +109,13 @@ export class ListingPass {
 
   /** Writes what the listing lacked, after all that it held. */
   endUnlisted(): void {
-    if (this.taken === this.before.sandboxCount) {
-      this.settle();
-      this.sequence.endPage();
-      return;
-    }
     this.settle();
-    this.leaveClean();
-    this.moved = true;
-    for (const [ordinal, placed] of this.placed.entries()) {
-      if (placed === 0) this.writer.writeUnlisted(this.before.placeOf(ordinal));
+    if (this.taken < this.before.sandboxCount) {
+      this.leaveClean();
+      this.moved = true;
+      for (const [ordinal, placed] of this.placed.entries()) {
+        if (placed === 0) this.writer.writeUnlisted(this.before.placeOf(ordinal));
+      }
     }
     this.sequence.endPage();
   }

@@ -1,4 +1,5 @@
 import type { TextMark } from "../listing-intake.ts";
+import { withRoom } from "./with-room.ts";
 
 const wordsPerMark = 4;
 
@@ -44,10 +45,9 @@ export class Marks {
   }
 
   private makeRoom(sandbox: number): void {
-    if ((sandbox + 1) * wordsPerMark <= this.words.length) return;
-    const larger = new Uint32Array(this.words.length * 2);
-    larger.set(this.words);
-    this.words = larger;
-    this.hashes = new BigUint64Array(larger.buffer);
+    const words = withRoom(this.words, (sandbox + 1) * wordsPerMark);
+    if (words === this.words) return;
+    this.words = words;
+    this.hashes = new BigUint64Array(words.buffer);
   }
 }

@@ -13,6 +13,7 @@ import {
   tagsText,
   withMissing,
 } from "./page.ts";
+import { withRoom } from "./with-room.ts";
 
 /** When a status began; null where that is not known before the listing's end. */
 export interface Since {
@@ -196,13 +197,11 @@ export class PageDraft {
   }
 
   private makeRoom(): void {
-    while (this.sandboxCount * sandboxWords > this.sandboxes.length) {
-      this.sandboxes = doubled(this.sandboxes);
-    }
-    while (this.serverCount * serverWords > this.servers.length) {
-      this.servers = doubled(this.servers);
-      this.doubles = new Float64Array(this.servers.buffer);
-    }
+    this.sandboxes = withRoom(this.sandboxes, this.sandboxCount * sandboxWords);
+    const servers = withRoom(this.servers, this.serverCount * serverWords);
+    if (servers === this.servers) return;
+    this.servers = servers;
+    this.doubles = new Float64Array(servers.buffer);
   }
 
   private nextSandbox(mark: TextMark | null): number {
@@ -264,10 +263,4 @@ export class PageDraft {
     this.copied[number] = copy;
     return copy;
   }
-}
-
-function doubled(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(words.length * 2);
-  larger.set(words);
-  return larger;
 }

@@ -15,6 +15,7 @@ import {
 } from "./page.ts";
 import type { Page } from "./page.ts";
 import { Steps } from "./sighting.ts";
+import { serverKey } from "./snapshot.ts";
 import type { Tallies } from "./tallies.ts";
 
 /** Writes sandboxes as a listing has them, going on from what was known of them, and counts. */
@@ -133,7 +134,8 @@ export class SandboxWriter {
       this.sequence.draft.setMark(null);
       this.writeMissing(page, pageIndex, begin + index);
       if (!this.complete) {
-        this.unlisted.add(serverKey(listed.sandboxId, page.serverId(begin + index)));
+        const { sandboxId } = listed;
+        this.unlisted.add(serverKey({ sandboxId, serverId: page.serverId(begin + index) }));
       }
     }
   }
@@ -180,10 +182,6 @@ export class SandboxWriter {
       this.tally.countServer(name, statusIn(flags), before + 1, 1);
     }
   }
-}
-
-export function serverKey(sandboxId: string, serverId: string): string {
-  return JSON.stringify([sandboxId, serverId]);
 }
 
 /** But for its id. */

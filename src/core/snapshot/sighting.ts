@@ -3,6 +3,7 @@ import { missingIn, statusIn, statusNumberIn } from "./page.ts";
 import type { Page } from "./page.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
+import { withRoom } from "./with-room.ts";
 
 /** A server appeared, changed status, or is gone. */
 export interface Change extends ServerId {
@@ -52,11 +53,7 @@ export class Steps {
 
   add(page: number, server: number, pageBefore: number | null, serverBefore: number): void {
     const at = this.count * 4;
-    if (at === this.words.length) {
-      const larger = new Uint32Array(Math.max(64, this.words.length * 2));
-      larger.set(this.words);
-      this.words = larger;
-    }
+    this.words = withRoom(this.words, at + 4);
     this.words[at] = page;
     this.words[at + 1] = server;
     this.words[at + 2] = pageBefore === null ? 0 : pageBefore + 1;

@@ -1,5 +1,6 @@
 import type { ListedServer, Status } from "../model.ts";
 import { statuses } from "../model.ts";
+import { noneByStatus } from "./tallies.ts";
 import type { CountByStatus, NameTally } from "./tallies.ts";
 import type { Page } from "./page.ts";
 
@@ -29,6 +30,11 @@ export interface ServerId {
   readonly serverId: string;
 }
 
+/** A server of a target as one text, for maps. */
+export function serverKey({ sandboxId, serverId }: ServerId): string {
+  return JSON.stringify([sandboxId, serverId]);
+}
+
 /** The accepted content of a target's listings. It never changes: a listing gives the next one. */
 export interface Snapshot {
   sandbox(sandboxId: string): SandboxRow | undefined;
@@ -48,7 +54,7 @@ export interface Snapshot {
 
 /** A snapshot's servers by status, whatever their names. */
 export function countServers(snapshot: Snapshot): CountByStatus {
-  const counts = { idle: 0, occupied: 0, error: 0, unknown: 0 };
+  const counts = noneByStatus();
   for (const { servers } of snapshot.tallies()) {
     for (const status of statuses) counts[status] += servers[status];
   }

@@ -68,7 +68,7 @@ export function createTallies(from?: Tallies): Tallies {
   return tallies;
 }
 
-function noneByStatus(): Record<Status, number> {
+export function noneByStatus(): Record<Status, number> {
   return { idle: 0, occupied: 0, error: 0, unknown: 0 };
 }
 

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { findExcess } from "../json-excess.ts";
 import type { JsonValue } from "../json.ts";
 import { notJson } from "./body-fault.ts";
-import { colon, openBrace, quote, skipSpace } from "./json-bytes.ts";
+import { colon, openBrace, quote, skipSpace } from "../json-bytes.ts";
 import { limits } from "./limits.ts";
 import { createValueScanner } from "./value-scanner.ts";
 import { createValueText, parseText } from "./value-text.ts";

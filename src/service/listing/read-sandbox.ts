@@ -1,5 +1,5 @@
 import type { ListedSandbox, ListedServer, Status } from "../../core/model.ts";
-import { worseOf } from "../../core/worse-of.ts";
+import { worseServer } from "../../core/worse-of.ts";
 import type { Deviations } from "../deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../json.ts";
 import { noteItem, readText } from "../read-value.ts";
@@ -54,13 +54,9 @@ function readServers(items: readonly JsonValue[], deviations: Deviations) {
     }
     const twin = servers.get(server.serverId);
     if (twin) deviations.note(`${serversField}.id`, "duplicate");
-    servers.set(server.serverId, twin ? worseOf(twin, server, textsOf) : server);
+    servers.set(server.serverId, twin ? worseServer(twin, server) : server);
   }
   return { servers: [...servers.values()], complete };
-}
-
-function textsOf({ serverName, benchmark, tags }: ListedServer): readonly (string | null)[] {
-  return [serverName, benchmark, ...tags];
 }
 
 function readServer(item: JsonValue, deviations: Deviations): ListedServer | null {

@@ -11,7 +11,7 @@ import {
   openBracket,
   quote,
   skipSpace,
-} from "./json-bytes.ts";
+} from "../json-bytes.ts";
 import type { ListingContent } from "./listing-content.ts";
 import type { TextHash } from "./text-hash.ts";
 

@@ -8,7 +8,7 @@ import {
   openBrace,
   openBracket,
   quote,
-} from "./json-bytes.ts";
+} from "../json-bytes.ts";
 import { limits } from "./limits.ts";
 
 /**
