@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { seededRandom } from "../../../src/platform/random.ts";
 import { statuses } from "../../../src/core/model.ts";
 import type { ListedSandbox, ListedServer, Listing } from "../../../src/core/model.ts";
 import type { BringOptions } from "./worlds.ts";
@@ -83,7 +84,7 @@ function applyEdit(
   { seed, share }: PollSeed,
   idPool: number,
 ): readonly ListedSandbox[] {
-  const random = randomFrom(seed ^ (edits.indexOf(edit) << 8));
+  const random = seededRandom(seed ^ (edits.indexOf(edit) << 8));
   const isChosen = (): boolean => random() < share;
   switch (edit) {
     case "none":
@@ -141,7 +142,7 @@ function changed(sandbox: ListedSandbox, random: () => number): ListedSandbox {
 
 /** The pool's sandboxes; their ids are always the same, all else is not. */
 function distinct(seed: number, count: number): readonly ListedSandbox[] {
-  const random = randomFrom(seed);
+  const random = seededRandom(seed);
   return Array.from({ length: count }, (_, index) => sandboxOf(idOf(index), random));
 }
 
@@ -191,15 +192,4 @@ function idOf(index: number): string {
 
 function pick(list: readonly ListedSandbox[], count: number): readonly ListedSandbox[] {
   return list.slice(0, count);
-}
-
-/** Mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
