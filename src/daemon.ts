@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { Config } from "./config/config.ts";
+import type { Config, ReceiverConfig } from "./config/config.ts";
+import { noInterventions } from "./core/interventions.ts";
 import type { JudgeOptions } from "./core/judge.ts";
 import { operations } from "./core/model.ts";
 import type { Target } from "./core/model.ts";
+import type { IncidentMessage } from "./core/notification.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
 import { createWebhookReceiver } from "./delivery/receivers/webhook.ts";
@@ -82,10 +84,8 @@ export async function createDaemon(
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
     newIncidentId,
-    tells: (receiver, type) => {
-      const known = receiverConfigs.get(receiver);
-      return known !== undefined && (type !== "incident.resolved" || known.sendResolved);
-    },
+    interventions: noInterventions,
+    tells: (receiver, type) => wants(receiverConfigs.get(receiver), type),
   };
   const targets = await restoreTargets(store, configuredTargets(config), {
     judge,
@@ -193,6 +193,13 @@ export async function createDaemon(
     },
     stop: () => closing.disposeAsync(),
   };
+}
+
+/** Whether a receiver is there and wants to hear of this. */
+function wants(receiver: ReceiverConfig | undefined, type: IncidentMessage): boolean {
+  if (!receiver) return false;
+  if (type === "incident.resolved") return receiver.sendResolved;
+  return type !== "incident.acknowledged" || receiver.sendAcknowledged;
 }
 
 function configuredTargets({ keys }: Config): readonly Target[] {

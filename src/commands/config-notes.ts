@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { formatDuration } from "../config/duration.ts";
+import { formatDuration } from "../core/duration.ts";
 import { intervalOf } from "../polling/ticker.ts";
 
 /** What is allowed, but hardly meant. */

@@ -55,6 +55,7 @@ function testNotification(receiver: string): Notification {
     summary: "A test message from sandwatch: this receiver works",
     createdAtMs: nowMs,
     causedAtMs: nowMs,
+    runbookUrl: null,
     incidents: [],
     truncated: 0,
   };

@@ -15,7 +15,7 @@ export interface Config {
   readonly metrics: { readonly perServer: boolean };
   readonly alerts: {
     readonly rules: readonly Rule[];
-    readonly receivers: readonly WebhookReceiverConfig[];
+    readonly receivers: readonly ReceiverConfig[];
   };
 }
 
@@ -45,15 +45,24 @@ export interface LogConfig {
   readonly format: "json" | "pretty";
 }
 
-export interface WebhookReceiverConfig {
+/** How a receiver wants its messages. */
+export interface MessageConfig {
+  readonly groupBy: readonly GroupField[];
+  readonly groupWaitMs: number;
+  readonly groupIntervalMs: number;
+  readonly mergeAbove: number;
+  readonly sendResolved: boolean;
+  readonly sendAcknowledged: boolean;
+  /** How many incidents one message holds; the rest is counted. */
+  readonly maxIncidents: number;
+}
+
+export interface WebhookReceiverConfig extends MessageConfig {
   readonly name: string;
   readonly type: "webhook";
   readonly url: Secret;
   /** `whsec_...` as Standard Webhooks has it; null: messages go unsigned. */
   readonly secret: Secret | null;
-  readonly groupBy: readonly GroupField[];
-  readonly groupWaitMs: number;
-  readonly sendResolved: boolean;
-  /** How many incidents one message holds; the rest is counted. */
-  readonly maxIncidents: number;
 }
+
+export type ReceiverConfig = WebhookReceiverConfig;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatDuration, parseDuration } from "./duration.ts";
+import { formatDuration, parseDuration } from "../core/duration.ts";
 
 type Scalar = string | number | boolean;
 

@@ -5,7 +5,8 @@ import { parseBaseUrl, parseListenAddress } from "./address.ts";
 
 import { count, duration, flag, name, nameAllowed, namePattern } from "./fields.ts";
 import { oneOf, scalar, settings, text } from "./fields.ts";
-import { receiverSchema, ruleSchema } from "./schema-alerts.ts";
+import { receiverSchema } from "./schema-receivers.ts";
+import { ruleSchema } from "./schema-rules.ts";
 import { parseSize } from "./size.ts";
 
 const baseUrlAllowed =

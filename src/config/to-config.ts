@@ -30,7 +30,14 @@ export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Co
 }
 
 function defaultRules(receivers: readonly string[]): Rule[] {
-  const common = { keepFiringForMs: 0, remindEveryMs: null, receivers, match: {} };
+  const common = {
+    keepFiringForMs: 0,
+    remindEveryMs: null,
+    receivers,
+    match: {},
+    summaryTemplate: null,
+    runbookUrlTemplate: null,
+  };
   return [
     {
       ...common,
@@ -38,13 +45,15 @@ function defaultRules(receivers: readonly string[]): Rule[] {
       on: "server",
       status: "error",
       for: { kind: "duration", ms: 0 },
+      flap: null,
       severity: "critical",
     },
     {
       ...common,
       name: "target-blind",
       on: "target",
-      failing: { kind: "polls", polls: 3 },
+      trouble: "failing",
+      for: { kind: "polls", polls: 3 },
       severity: "warning",
     },
   ];

@@ -6,12 +6,17 @@ import {
 } from "./notification.ts";
 import { draftMessages, subjectKey } from "./message-drafts.ts";
 import { summarize } from "./notification-summary.ts";
+import { fillUrlTemplate } from "./template.ts";
 
 /** How one receiver wants its messages. */
 export interface GroupingSettings {
   readonly groupBy: readonly GroupField[];
   /** How long the first item of a group waits for others. Milliseconds. */
   readonly groupWaitMs: number;
+  /** How long after a message of a group its next one comes at the earliest. Milliseconds. */
+  readonly groupIntervalMs: number;
+  /** More servers and targets of one region than this at once make one group, whatever `groupBy` says. */
+  readonly mergeAbove: number;
   /** How many incidents one message names; the rest is counted. */
   readonly maxIncidents: number;
 }
@@ -23,6 +28,8 @@ export interface ComposedMessage {
   readonly notification: Omit<Notification, "id">;
   /** Every item the message tells, including those of incidents it only counts. */
   readonly itemSeqs: readonly number[];
+  /** The names of the groups that it tells of. */
+  readonly groupNames: readonly string[];
 }
 
 export interface Grouping {
@@ -33,9 +40,14 @@ export interface Grouping {
 }
 
 interface Group {
+  readonly names: readonly string[];
   readonly items: StoredOutboxItem[];
-  readonly oldestCausedAtMs: number;
+  /** UTC milliseconds. */
+  readonly dueAtMs: number;
 }
+
+/** When groups were last told of, by their names. UTC milliseconds. */
+export type GroupTimes = ReadonlyMap<string, number>;
 
 /**
  * Makes messages of the groups that waited long enough. A message never mixes rule, severity or
@@ -43,47 +55,98 @@ interface Group {
  *
  * @param items one receiver's open items, oldest first
  * @param nowMs UTC milliseconds, by the clock that stamped the items
+ * @param toldAtMs when the groups of earlier messages were last told of; older ones may be left out
  */
 export function composeMessages(
   items: readonly StoredOutboxItem[],
   settings: GroupingSettings,
   nowMs: number,
+  toldAtMs: GroupTimes = new Map(),
 ): Grouping {
-  const groups = groupItems(items, settings);
-  const { due, waiting } = splitByDue(groups, settings, nowMs);
+  const groups = mergeGroups(groupItems(items, settings, nowMs, toldAtMs), settings.mergeAbove);
+  const { due, waiting } = splitByDue(groups, nowMs);
   return {
     messages: draftMessages(due.map((group) => group.items)).map((told) =>
       composeMessage(told, settings, nowMs),
     ),
     nextDueAtMs: waiting.reduce<number | null>(
-      (next, group) => Math.min(next ?? Infinity, group.oldestCausedAtMs + settings.groupWaitMs),
+      (next, { dueAtMs }) => Math.min(next ?? Infinity, dueAtMs),
       null,
     ),
   };
 }
 
-function groupItems(items: readonly StoredOutboxItem[], settings: GroupingSettings): Group[] {
+function groupItems(
+  items: readonly StoredOutboxItem[],
+  settings: GroupingSettings,
+  nowMs: number,
+  toldAtMs: GroupTimes,
+): Group[] {
   const groups = new Map<string, Group>();
   for (const item of items) {
-    const values = settings.groupBy.map((field) => groupValue(item, field));
-    const name = JSON.stringify([item.rule, item.severity, ...values]);
+    const name = groupName(item, settings);
     const group = groups.get(name);
     if (group) group.items.push(item);
-    else groups.set(name, { items: [item], oldestCausedAtMs: item.causedAtMs });
+    else {
+      const dueAtMs = dueTime(item.causedAtMs, toldAtMs.get(name), settings, nowMs);
+      groups.set(name, { names: [name], items: [item], dueAtMs });
+    }
   }
   return [...groups.values()];
 }
 
+function groupName(item: OutboxItem, { groupBy }: GroupingSettings): string {
+  return JSON.stringify([item.rule, item.severity, ...groupBy.map((by) => groupValue(item, by))]);
+}
+
+/**
+ * A time in the future means that the wall clock was stepped back: waiting for it to come round
+ * again could take hours.
+ */
+function dueTime(
+  causedAtMs: number,
+  toldAtMs: number | undefined,
+  { groupWaitMs, groupIntervalMs }: GroupingSettings,
+  nowMs: number,
+): number {
+  if (causedAtMs > nowMs) return nowMs;
+  const afterCause = causedAtMs + groupWaitMs;
+  const told = toldAtMs !== undefined && toldAtMs <= nowMs;
+  return told ? Math.max(afterCause, toldAtMs + groupIntervalMs) : afterCause;
+}
+
+/**
+ * What befalls a whole region is one group, though `groupBy` would make many of it. It is told when
+ * the first of them is due.
+ */
+function mergeGroups(groups: readonly Group[], mergeAbove: number): readonly Group[] {
+  const alike = Map.groupBy(groups, (group) => scopeOf(group));
+  return [...alike].flatMap(([scope, some]) => {
+    const size = some.reduce((sum, { items }) => sum + items.length, 0);
+    if (scope === null || some.length === 1 || size <= mergeAbove) return some;
+    return [
+      {
+        names: some.flatMap(({ names }) => names),
+        items: some.flatMap(({ items }) => items),
+        dueAtMs: Math.min(...some.map(({ dueAtMs }) => dueAtMs)),
+      },
+    ];
+  });
+}
+
+/** What groups must share to be merged; null: it is never merged. */
+function scopeOf({ items: [first] }: Group): string | null {
+  if (!first) return null;
+  const { subject, region } = first.incident;
+  if (region === null || (subject !== "server" && subject !== "target")) return null;
+  return JSON.stringify([first.rule, first.severity, region]);
+}
+
 function splitByDue(
   groups: readonly Group[],
-  { groupWaitMs }: GroupingSettings,
   nowMs: number,
 ): { readonly due: readonly Group[]; readonly waiting: readonly Group[] } {
-  // A cause in the future means that the wall clock was stepped back: waiting for it to come round
-  // again could take hours.
-  const isDue = ({ oldestCausedAtMs }: Group): boolean =>
-    oldestCausedAtMs > nowMs || oldestCausedAtMs + groupWaitMs <= nowMs;
-  const due = new Set(groups.filter(isDue));
+  const due = new Set(groups.filter(({ dueAtMs }) => dueAtMs <= nowMs));
   const subjects = new Set<string>();
   const markSubjects = (group: Group): void =>
     group.items.forEach((item) => subjects.add(subjectKey(item)));
@@ -122,13 +185,18 @@ function composeMessage(
       ...items.map((item) => [item.incident.id, item.type, item.seq]),
     ]),
     itemSeqs: items.map((item) => item.seq),
+    groupNames: [...new Set(items.map((item) => groupName(item, settings)))],
     notification: {
       receiver: first.receiver,
       type,
       rule: first.rule,
       severity: first.severity,
-      group: groupValues(first, settings.groupBy),
+      group: groupValues(items, settings.groupBy),
       summary: summarize(latest),
+      runbookUrl:
+        first.runbookUrlTemplate === null
+          ? null
+          : fillUrlTemplate(first.runbookUrlTemplate, latest),
       createdAtMs: nowMs,
       causedAtMs: items.reduce((least, item) => Math.min(least, item.causedAtMs), Infinity),
       incidents,
@@ -137,13 +205,21 @@ function composeMessage(
   };
 }
 
-/** The rule is left out: a notification names it anyway. */
+/**
+ * What all items share of the fields that they were grouped by. The rule is left out: a notification
+ * names it anyway.
+ */
 function groupValues(
-  item: OutboxItem,
+  items: readonly OutboxItem[],
   groupBy: readonly GroupField[],
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    groupBy.filter((field) => field !== "rule").map((field) => [field, groupValue(item, field)]),
+    groupBy
+      .filter((field) => field !== "rule")
+      .flatMap((field) => {
+        const [value = "", ...others] = new Set(items.map((item) => groupValue(item, field)));
+        return others.length === 0 ? [[field, value]] : [];
+      }),
   );
 }
 
@@ -152,12 +228,14 @@ function groupValue({ rule, incident }: OutboxItem, field: GroupField): string {
     case "rule":
       return rule;
     case "region":
-      return incident.region;
+      return incident.region ?? "";
     case "key":
-      return incident.key;
+      return incident.key ?? "";
     case "sandbox_id":
       return incident.sandboxId ?? "";
     case "server_name":
       return incident.serverName ?? "";
+    case "incident":
+      return incident.id;
   }
 }

@@ -1,29 +1,42 @@
+import { createFlapLedger } from "./flap-ledger.ts";
+import type { FlapSight } from "./flap-ledger.ts";
+import type { FlapRecord } from "./flap-record.ts";
 import { advanceIncident } from "./incident-phase.ts";
-import type { IncidentEvent, IncidentStep, IncidentTiming, Transition } from "./incident-phase.ts";
+import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phase.ts";
+import type { IncidentStep, IncidentTiming, Transition } from "./incident-phase.ts";
 import { incidentKey, tellIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
+import type { Interventions } from "./interventions.ts";
 import { ruleFingerprint } from "./matching.ts";
 import type { Presence, Target } from "./model.ts";
 import type { IncidentMessage, OutboxItem } from "./notification.ts";
-import type { Rule } from "./rule.ts";
+import type { Hold, Rule } from "./rule.ts";
+import { silenceFacts } from "./silence-facts.ts";
+import type { SilenceFacts } from "./silence.ts";
 
 /** What a poll did to a target's incidents: rows to write and remove, and what must be told. */
 export interface IncidentOutcome {
-  /** New, or changed in any way. Resolved ones are among them. */
+  /** New, or changed in any way. Resolved ones are among them; one that takes its place follows. */
   readonly written: readonly Incident[];
   /** Pending ones that ended before they fired. */
   readonly dropped: readonly Incident[];
+  /** Changed ones; those without entries are to be forgotten. */
+  readonly flaps: readonly FlapRecord[];
   readonly steps: readonly { readonly step: IncidentStep; readonly incident: Incident }[];
   readonly outbox: readonly OutboxItem[];
 }
 
 export interface LedgerOptions {
-  readonly target: Target;
+  /** Whose incidents these are; null: those of pools or receivers. */
+  readonly target: Target | null;
   readonly open: ReadonlyMap<string, Incident>;
+  /** By the same keys. */
+  readonly flaps: ReadonlyMap<string, FlapRecord>;
   /** UTC milliseconds. */
   readonly atMs: number;
-  /** Whether a receiver exists and, for a resolve, wants to hear of it. */
+  /** Whether a receiver exists and wants to hear of this. */
   readonly tells: (receiver: string, type: IncidentMessage) => boolean;
+  readonly interventions: Interventions;
   readonly newIncidentId: () => string;
 }
 
@@ -33,19 +46,31 @@ export interface Sighting {
   readonly previousStatus: Presence | null;
   /** The condition in words, for the message. */
   readonly condition: string;
+  /** Of a server. */
+  readonly benchmark?: string | null;
+  readonly tags?: readonly string[];
 }
+
+/** What happened to a subject, as far as it alone tells. */
+export type SubjectEvent =
+  | { readonly kind: "holds" | "clears"; readonly now: ClockReading }
+  | Exclude<IncidentEvent, { readonly kind: "holds" | "clears" }>;
 
 export interface IncidentLedger {
   /** Passes an event to the incident that a rule has for a subject, or would have. */
-  advance(rule: Rule, subject: Subject, event: IncidentEvent, sighting: Sighting): void;
+  advance(rule: Rule, subject: Subject, event: SubjectEvent, sighting: Sighting): void;
   /** Ends an incident whose rule is no more. */
   retire(incident: Incident, condition: string): void;
+  /** Forgets when a subject entered a rule's condition. */
+  forget(record: FlapRecord): void;
   readonly outcome: IncidentOutcome;
 }
 
 const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = {
   fired: "incident.firing",
   reminded: "incident.reminder",
+  flapping: "incident.reminder",
+  settled: "incident.reminder",
   resolved: "incident.resolved",
 };
 
@@ -55,12 +80,19 @@ const untimed: IncidentTiming = {
   remindEveryMs: null,
 };
 
+type Templates = Pick<Rule, "summaryTemplate" | "runbookUrlTemplate">;
+
+const noTemplates: Templates = { summaryTemplate: null, runbookUrlTemplate: null };
+
 export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
-  const { target, atMs } = options;
+  const { target, atMs, interventions } = options;
   const written: Incident[] = [];
   const dropped: Incident[] = [];
+  const flaps = createFlapLedger(options.flaps);
   const steps: { step: IncidentStep; incident: Incident }[] = [];
   const outbox: OutboxItem[] = [];
+
+  const acknowledgedBy = ({ id }: Incident): string | null => interventions.acknowledgedBy(id);
 
   const toldOfFire = ({ receivers }: Rule): readonly string[] =>
     receivers.filter((receiver) => options.tells(receiver, "incident.firing"));
@@ -69,56 +101,129 @@ export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
     incident: Incident,
     type: IncidentMessage,
     receivers: readonly string[],
-    condition: string,
+    words: Words,
   ): void => {
     const { rule, severity } = incident;
-    const told = tellIncident(target, incident);
+    const { condition, summaryTemplate, runbookUrlTemplate } = words;
+    const told = tellIncident(target, incident, acknowledgedBy(incident));
+    const templates = { summaryTemplate, runbookUrlTemplate };
+    const item = { type, rule, severity, condition, ...templates, incident: told };
     for (const receiver of receivers) {
-      if (!options.tells(receiver, type)) continue;
-      outbox.push({ receiver, type, rule, severity, condition, incident: told, causedAtMs: atMs });
+      if (options.tells(receiver, type)) outbox.push({ receiver, ...item, causedAtMs: atMs });
     }
   };
 
-  const record = (incident: Incident, step: IncidentStep | null, condition: string): void => {
+  const record = (incident: Incident, step: IncidentStep | null, words: Words): void => {
     if (step === "dropped") dropped.push(incident);
     else written.push(incident);
     if (step === null) return;
     steps.push({ step, incident });
     const type = messageOfStep[step];
-    if (type !== undefined) tell(incident, type, incident.receivers, condition);
+    if (type !== undefined) tell(incident, type, incident.receivers, words);
   };
 
-  /** Receivers that were not there, or not named by the rule, when the incident fired. */
-  const tellNewcomers = (rule: Rule, incident: Incident, condition: string): Incident => {
+  /** Receivers that were not there, or not named by the rule, when the incident was told. */
+  const tellNewcomers = (rule: Rule, incident: Incident, words: Words): Incident => {
     const newcomers = toldOfFire(rule).filter((name) => !incident.receivers.includes(name));
     if (newcomers.length === 0) return incident;
-    tell(incident, "incident.firing", newcomers, condition);
+    tell(incident, "incident.firing", newcomers, words);
     return { ...incident, receivers: [...incident.receivers, ...newcomers] };
+  };
+
+  const complete = (
+    event: SubjectEvent,
+    before: Incident | undefined,
+    sight: FlapSight | null,
+    facts: () => SilenceFacts,
+  ): IncidentEvent => {
+    const flapping = sight?.flaps ?? "no";
+    switch (event.kind) {
+      case "holds": {
+        const silenced = interventions.silenced(facts(), atMs);
+        const acknowledged = before !== undefined && acknowledgedBy(before) !== null;
+        return { kind: "holds", now: event.now, silenced, acknowledged, flaps: flapping };
+      }
+      case "clears":
+        return { kind: "clears", now: event.now, flaps: flapping };
+      case "unseen":
+      case "gone":
+      case "rule_removed":
+        return event;
+    }
+  };
+
+  /** A silence took back what was told: the condition goes on, as an incident that is not told. */
+  const mute = (incident: Incident, words: Words): void => {
+    if (incident.phase.name !== "firing") return;
+    const phase = { ...incident.phase, toldAtMs: null };
+    const id = options.newIncidentId();
+    record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", words);
+  };
+
+  const seeFlaps = (
+    rule: Rule,
+    subject: Subject,
+    event: SubjectEvent,
+    before: Incident | undefined,
+  ): FlapSight | null => {
+    if (event.kind !== "holds" && event.kind !== "clears") return null;
+    return flaps.see(rule, subject, { holds: event.kind === "holds", now: event.now, before });
   };
 
   return {
     advance(rule, subject, event, sighting) {
       const before = options.open.get(incidentKey(rule.name, subject));
-      const transition = advanceIncident(before?.phase ?? null, event, timingOf(rule));
+      const sight = seeFlaps(rule, subject, event, before);
+      const whole = complete(event, before, sight, () =>
+        silenceFacts(rule, target, subject, sighting),
+      );
+      const transition = advanceIncident(before?.phase ?? null, whole, timingOf(rule));
       if (!before && transition.phase === null) return;
-      const goesOn = event.kind === "holds" && before?.phase.name === "firing";
-      const known = goesOn ? tellNewcomers(rule, before, sighting.condition) : before;
+      const words = wordsOf(rule, sighting, transition, sight);
+      const goesOn = isTold(before?.phase) && isTold(transition.phase) && event.kind === "holds";
+      const known = goesOn && before ? tellNewcomers(rule, before, words) : before;
       if (known && known === before && transition.phase === before.phase) return;
       const current = known ?? openIncident(rule, subject, sighting, options);
       const after = applyTransition(current, transition, atMs, toldOfFire(rule));
       const resolved = transition.step === "resolved" ? seenAs(after, sighting) : after;
-      record(resolved, transition.step, sighting.condition);
+      record(resolved, transition.step, words);
+      if (before && isSilenced(transition.phase)) mute(before, words);
     },
     retire(incident, condition) {
       const transition = advanceIncident(incident.phase, { kind: "rule_removed" }, untimed);
-      record(
-        applyTransition(incident, transition, atMs, incident.receivers),
-        transition.step,
-        condition,
-      );
+      const after = applyTransition(incident, transition, atMs, incident.receivers);
+      record(after, transition.step, { ...noTemplates, condition });
     },
-    outcome: { written, dropped, steps, outbox },
+    forget: (entries) => flaps.forget(entries),
+    outcome: { written, dropped, flaps: flaps.changed, steps, outbox },
   };
+}
+
+/** What a message says beside the incident itself. */
+interface Words extends Templates {
+  readonly condition: string;
+}
+
+function wordsOf(
+  { summaryTemplate, runbookUrlTemplate }: Rule,
+  { condition }: Sighting,
+  { phase }: Transition,
+  sight: FlapSight | null,
+): Words {
+  const flapping = sight !== null && phase?.name === "firing" && phase.flapping;
+  return {
+    summaryTemplate,
+    runbookUrlTemplate,
+    condition: flapping ? `flapping (${condition} ${sight.frequency})` : condition,
+  };
+}
+
+function isTold(phase: IncidentPhase | null | undefined): boolean {
+  return phase?.name === "firing" && phase.toldAtMs !== null;
+}
+
+function isSilenced(phase: IncidentPhase | null): boolean {
+  return phase?.name === "resolved" && phase.reason === "silenced";
 }
 
 function openIncident(
@@ -155,13 +260,13 @@ function applyTransition(
 }
 
 function seenAs(incident: Incident, { status }: Sighting): Incident {
-  return incident.subject.kind === "target" || incident.status === status
+  return incident.subject.kind !== "server" || incident.status === status
     ? incident
     : { ...incident, status, previousStatus: incident.status };
 }
 
 function timingOf(rule: Rule): IncidentTiming {
   const { keepFiringForMs, remindEveryMs } = rule;
-  const hold = rule.on === "server" ? rule.for : rule.failing;
+  const hold: Hold = rule.on === "pool" ? { kind: "duration", ms: rule.forMs } : rule.for;
   return { hold, keepFiringForMs, remindEveryMs };
 }

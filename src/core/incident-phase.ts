@@ -18,20 +18,33 @@ export type IncidentPhase =
       readonly heldSince: ClockReading;
       /** Since when the condition does not hold any more, while `keep_firing_for` runs. */
       readonly clearSinceMs: number | null;
-      /** When it was last told, for reminders. */
-      readonly toldAtMs: number;
+      /** When it was last told, for reminders. Null: a silence keeps it from being told. */
+      readonly toldAtMs: number | null;
+      /** Whether it enters and leaves the condition too often for every time to be told. */
+      readonly flapping: boolean;
     }
   | { readonly name: "resolved"; readonly reason: ResolvedReason };
 
 export type IncidentEvent =
   /** The subject was seen and the rule's condition holds. */
-  | { readonly kind: "holds"; readonly now: ClockReading }
+  | {
+      readonly kind: "holds";
+      readonly now: ClockReading;
+      /** Whether a silence is about it. */
+      readonly silenced: boolean;
+      /** Whether somebody said "I know": it is not reminded of. */
+      readonly acknowledged: boolean;
+      readonly flaps: Flaps;
+    }
   /** The subject was seen and the condition does not hold. */
-  | { readonly kind: "clears"; readonly now: ClockReading }
+  | { readonly kind: "clears"; readonly now: ClockReading; readonly flaps: Flaps }
   /** Its clock went on, but the subject itself was not seen: what passed does not count. */
   | { readonly kind: "unseen"; readonly passed: ClockReading }
   | { readonly kind: "gone" }
   | { readonly kind: "rule_removed" };
+
+/** `too_often`: beyond the rule's limit; `of_late`: it may be settling; `no`: it is not, or settled. */
+export type Flaps = "no" | "of_late" | "too_often";
 
 export interface IncidentTiming {
   readonly hold: Hold;
@@ -40,7 +53,18 @@ export interface IncidentTiming {
 }
 
 /** What a transition means to the world outside. */
-export type IncidentStep = "opened" | "dropped" | "fired" | "reminded" | "resolved";
+export type IncidentStep =
+  | "opened"
+  | "dropped"
+  /** It fires, and a silence keeps that from being told. */
+  | "muted"
+  | "fired"
+  | "reminded"
+  /** It was told as firing, and from now on single changes are not told. */
+  | "flapping"
+  /** It flapped, and now holds for good. */
+  | "settled"
+  | "resolved";
 
 export interface Transition {
   /** Null: there is no incident (not yet, or not any more since it never fired). */
@@ -57,7 +81,7 @@ export function advanceIncident(
 ): Transition {
   switch (phase?.name) {
     case undefined:
-      return event.kind === "holds" ? open(event.now, timing) : { phase: null, step: null };
+      return event.kind === "holds" ? open(event, timing) : { phase: null, step: null };
     case "pending":
       return advancePending(phase, event, timing);
     case "firing":
@@ -69,19 +93,19 @@ export function advanceIncident(
 
 type Pending = Extract<IncidentPhase, { name: "pending" }>;
 type Firing = Extract<IncidentPhase, { name: "firing" }>;
+type Holds = Extract<IncidentEvent, { kind: "holds" }>;
 
-function open(now: ClockReading, timing: IncidentTiming): Transition {
-  return hasHeld(now, now, timing.hold)
-    ? { phase: fire(now, now), step: "fired" }
-    : { phase: { name: "pending", heldSince: now }, step: "opened" };
+function open(event: Holds, timing: IncidentTiming): Transition {
+  const pending: Pending = { name: "pending", heldSince: event.now };
+  return mustFire(pending, event, timing)
+    ? fire(pending, event)
+    : { phase: pending, step: "opened" };
 }
 
 function advancePending(phase: Pending, event: IncidentEvent, timing: IncidentTiming): Transition {
   switch (event.kind) {
     case "holds":
-      return hasHeld(phase.heldSince, event.now, timing.hold)
-        ? { phase: fire(phase.heldSince, event.now), step: "fired" }
-        : { phase, step: null };
+      return mustFire(phase, event, timing) ? fire(phase, event) : { phase, step: null };
     case "unseen":
       return {
         phase: { ...phase, heldSince: later(phase.heldSince, event.passed) },
@@ -97,9 +121,9 @@ function advancePending(phase: Pending, event: IncidentEvent, timing: IncidentTi
 function advanceFiring(phase: Firing, event: IncidentEvent, timing: IncidentTiming): Transition {
   switch (event.kind) {
     case "holds":
-      return keepFiring(phase, event.now, timing.remindEveryMs);
+      return keepFiring(phase, event, timing.remindEveryMs);
     case "clears":
-      return settle(phase, event.now, timing.keepFiringForMs);
+      return settle(phase, event, timing.keepFiringForMs);
     case "unseen":
       return { phase: isTimed(phase, timing) ? shift(phase, event.passed) : phase, step: null };
     case "gone":
@@ -109,19 +133,41 @@ function advanceFiring(phase: Firing, event: IncidentEvent, timing: IncidentTimi
   }
 }
 
-function keepFiring(phase: Firing, now: ClockReading, remindEveryMs: number | null): Transition {
-  if (remindEveryMs !== null && now.ms - phase.toldAtMs >= remindEveryMs) {
-    return { phase: { ...phase, clearSinceMs: null, toldAtMs: now.ms }, step: "reminded" };
+/** What goes on is told when something about it is new, unless a silence is about it. */
+function keepFiring(phase: Firing, event: Holds, remindEveryMs: number | null): Transition {
+  const { now, silenced, acknowledged, flaps } = event;
+  // Once told it is taken back: who was woken by it must not wait for an end that nobody tells.
+  if (silenced && phase.toldAtMs !== null) {
+    return { phase: { name: "resolved", reason: "silenced" }, step: "resolved" };
   }
-  return {
-    phase: phase.clearSinceMs === null ? phase : { ...phase, clearSinceMs: null },
-    step: null,
-  };
+  const flapping = phase.flapping ? flaps !== "no" : flaps === "too_often";
+  const told: Firing = { ...phase, clearSinceMs: null, flapping, toldAtMs: now.ms };
+  if (phase.toldAtMs === null) {
+    return silenced
+      ? { phase: whileHolding(phase, flapping), step: null }
+      : { phase: told, step: "fired" };
+  }
+  if (flapping !== phase.flapping) return { phase: told, step: flapping ? "flapping" : "settled" };
+  const reminds = remindEveryMs !== null && !acknowledged && !flapping;
+  return reminds && now.ms - phase.toldAtMs >= remindEveryMs
+    ? { phase: told, step: "reminded" }
+    : { phase: whileHolding(phase, flapping), step: null };
 }
 
-function settle(phase: Firing, now: ClockReading, keepFiringForMs: number): Transition {
+function whileHolding(phase: Firing, flapping: boolean): Firing {
+  return phase.clearSinceMs === null && phase.flapping === flapping
+    ? phase
+    : { ...phase, clearSinceMs: null, flapping };
+}
+
+function settle(
+  phase: Firing,
+  { now, flaps }: Extract<IncidentEvent, { kind: "clears" }>,
+  keepFiringForMs: number,
+): Transition {
   const clearSinceMs = phase.clearSinceMs ?? now.ms;
-  if (now.ms - clearSinceMs >= keepFiringForMs) {
+  const settling = phase.flapping && flaps !== "no";
+  if (!settling && now.ms - clearSinceMs >= keepFiringForMs) {
     return { phase: { name: "resolved", reason: "recovered" }, step: "resolved" };
   }
   return {
@@ -130,8 +176,22 @@ function settle(phase: Firing, now: ClockReading, keepFiringForMs: number): Tran
   };
 }
 
-function fire(heldSince: ClockReading, now: ClockReading): Firing {
-  return { name: "firing", heldSince, clearSinceMs: null, toldAtMs: now.ms };
+/** What flaps is told at once: it may never hold for long enough. */
+function mustFire(
+  { heldSince }: Pending,
+  { now, flaps }: Holds,
+  { hold }: IncidentTiming,
+): boolean {
+  return flaps === "too_often" || hasHeld(heldSince, now, hold);
+}
+
+function fire({ heldSince }: Pending, { now, silenced, flaps }: Holds): Transition {
+  const toldAtMs = silenced ? null : now.ms;
+  const flapping = flaps === "too_often";
+  return {
+    phase: { name: "firing", heldSince, clearSinceMs: null, toldAtMs, flapping },
+    step: silenced ? "muted" : "fired",
+  };
 }
 
 /** Whether its clock still decides anything: if not, what passes need not be kept. */
@@ -144,7 +204,7 @@ function shift(phase: Firing, passed: ClockReading): Firing {
     ...phase,
     heldSince: later(phase.heldSince, passed),
     clearSinceMs: phase.clearSinceMs === null ? null : phase.clearSinceMs + passed.ms,
-    toldAtMs: phase.toldAtMs + passed.ms,
+    toldAtMs: phase.toldAtMs === null ? null : phase.toldAtMs + passed.ms,
   };
 }
 

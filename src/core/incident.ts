@@ -3,15 +3,25 @@ import type { Presence, Target } from "./model.ts";
 import type { ToldIncident } from "./notification.ts";
 import type { Severity } from "./rule.ts";
 
-/** What an incident is about: a server of a target, or the target itself. */
+/** What an incident is about: a server of a target, the target itself, a pool, or a receiver. */
 export type Subject =
   | { readonly kind: "target" }
+  | PoolSubject
+  | { readonly kind: "receiver"; readonly receiver: string }
   | {
       readonly kind: "server";
       readonly sandboxId: string;
       readonly serverId: string;
       readonly serverName: string | null;
     };
+
+/** The servers alike in what the rule pools `by`; null: the rule is not by it. */
+export interface PoolSubject {
+  readonly kind: "pool";
+  readonly region: string | null;
+  readonly key: string | null;
+  readonly serverName: string | null;
+}
 
 /** One stretch during which a rule holds for one subject. Times are UTC milliseconds. */
 export interface Incident {
@@ -35,29 +45,50 @@ export interface Incident {
 
 /** Finds an incident among the open ones of its target: a rule and a subject have one at most. */
 export function incidentKey(rule: string, subject: Subject): string {
-  return subject.kind === "target"
-    ? JSON.stringify([rule])
-    : JSON.stringify([rule, subject.sandboxId, subject.serverId]);
+  switch (subject.kind) {
+    case "target":
+      return JSON.stringify([rule]);
+    case "server":
+      return JSON.stringify([rule, subject.sandboxId, subject.serverId]);
+    case "pool":
+      return JSON.stringify([rule, subject.region, subject.key, subject.serverName]);
+    case "receiver":
+      return JSON.stringify([rule, subject.receiver]);
+  }
 }
 
-/** The incident as a notification tells it at this moment. */
-export function tellIncident(target: Target, incident: Incident): ToldIncident {
+/**
+ * The incident as a notification tells it at this moment.
+ *
+ * @param target whose incident it is; null for one of a pool or a receiver
+ * @param acknowledgedBy who said "I know" of it; null: nobody
+ */
+export function tellIncident(
+  target: Target | null,
+  incident: Incident,
+  acknowledgedBy: string | null,
+): ToldIncident {
   const { subject, phase } = incident;
   const server = subject.kind === "server" ? subject : null;
+  const place = subject.kind === "pool" ? subject : target;
+  const named = subject.kind === "pool" ? subject : server;
   return {
     id: incident.id,
     state: phase.name === "resolved" ? "resolved" : "firing",
     subject: subject.kind,
-    region: target.region,
-    key: target.key,
+    region: place?.region ?? null,
+    key: place?.key ?? null,
     sandboxId: server?.sandboxId ?? null,
     serverId: server?.serverId ?? null,
-    serverName: server?.serverName ?? null,
+    serverName: named?.serverName ?? null,
     status: incident.status,
     previousStatus: incident.previousStatus,
     startedAtMs: incident.startedAtMs,
     resolvedAtMs: incident.resolvedAtMs,
     resolvedReason: phase.name === "resolved" ? phase.reason : null,
+    receiver: subject.kind === "receiver" ? subject.receiver : null,
+    flapping: phase.name === "firing" && phase.flapping,
+    acknowledgedBy,
   };
 }
 

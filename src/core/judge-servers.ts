@@ -1,8 +1,9 @@
 import { conditionOfIncident, conditionOfStatus } from "./condition.ts";
-import type { IncidentLedger } from "./incident-ledger.ts";
-import type { ClockReading, IncidentEvent } from "./incident-phase.ts";
+import { flapKey, isPast } from "./flap-record.ts";
+import type { IncidentLedger, SubjectEvent } from "./incident-ledger.ts";
+import type { ClockReading } from "./incident-phase.ts";
 import type { Subject } from "./incident.ts";
-import { holdsForServer, matchesTarget } from "./matching.ts";
+import { holdsForServer, matchesTarget, ruleFingerprint } from "./matching.ts";
 import type { Presence, Target } from "./model.ts";
 import type { Rule, ServerRule } from "./rule.ts";
 import type { Sighting } from "./snapshot/sighting.ts";
@@ -39,13 +40,34 @@ export function judgeServers(
         status: server.status,
         previousStatus,
         condition: conditionOfStatus(rule.status),
+        benchmark: server.benchmark,
+        tags: server.tags,
       });
     }
   }
   judgeUnlisted(ledger, state, sight, rules);
+  forgetFlaps(ledger, state, sight, rules);
 }
 
-function eventOf(rule: ServerRule, server: ServerRow, now: ClockReading): IncidentEvent {
+/** Of servers that are gone, or did not enter a rule's condition for so long that they settled. */
+function forgetFlaps(
+  ledger: IncidentLedger,
+  state: TargetState,
+  { sighting, now }: Sight,
+  rules: readonly ServerRule[],
+): void {
+  if (state.flaps.size === 0) return;
+  const limits = new Map(rules.map((rule) => [ruleFingerprint(rule), rule.flap]));
+  const written = new Set(ledger.outcome.flaps.map(flapKey));
+  for (const [key, record] of state.flaps) {
+    if (written.has(key)) continue;
+    const limit = limits.get(record.ruleFingerprint);
+    const gone = record.subject.kind === "server" && sighting.isRemoved(record.subject);
+    if (!limit || gone || isPast(record, now.ms, limit)) ledger.forget(record);
+  }
+}
+
+function eventOf(rule: ServerRule, server: ServerRow, now: ClockReading): SubjectEvent {
   if (holdsForServer(rule, server)) return { kind: "holds", now };
   // It shows the status still, but is not what the rule is about any more: it did not recover.
   if (server.status === rule.status) return { kind: "rule_removed" };

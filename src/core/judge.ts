@@ -1,8 +1,9 @@
-import { conditionOfIncident } from "./condition.ts";
+import { conditionOfIncident, conditionOfTarget } from "./condition.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import { judgeServers } from "./judge-servers.ts";
+import type { Interventions } from "./interventions.ts";
 import { matchesTarget, ruleFingerprint } from "./matching.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
 import type { IncidentMessage } from "./notification.ts";
@@ -30,6 +31,7 @@ export interface JudgeOptions {
   readonly goneAfter: number;
   /** Whether a receiver exists and, for a resolve, wants to hear of it. */
   readonly tells: (receiver: string, type: IncidentMessage) => boolean;
+  readonly interventions: Interventions;
   readonly newIncidentId: () => string;
 }
 
@@ -62,7 +64,7 @@ export function judgePoll(
 
 /** Ends the incidents that no rule owns any more: it was removed, changed, or is not about this target. */
 export function retireIncidents(
-  state: Pick<TargetState, "target" | "incidents">,
+  state: LedgerState,
   atMs: number,
   options: JudgeOptions,
 ): IncidentOutcome {
@@ -73,6 +75,9 @@ export function retireIncidents(
   for (const incident of state.incidents.values()) {
     if (!owned.has(incident.ruleFingerprint))
       ledger.retire(incident, conditionOfIncident(incident));
+  }
+  for (const record of state.flaps.values()) {
+    if (!owned.has(record.ruleFingerprint)) ledger.forget(record);
   }
   return ledger.outcome;
 }
@@ -103,7 +108,7 @@ function judgeListing(
       rule,
       { kind: "target" },
       { kind: "clears", now: progress.attempted },
-      { status: null, previousStatus: null, condition: "cannot be seen" },
+      { status: null, previousStatus: null, condition: conditionOfTarget(rule) },
     );
   }
   return {
@@ -128,12 +133,17 @@ function judgeFailure(
   const elapsed = elapsedSince(state, at);
   const progress = progressAfterFailure(state.progress, elapsed, at, reason);
   const ledger = openLedger(state, at.utcMs, options);
+  const now = progress.attempted;
+  const { attempted } = state.progress;
+  const passed = { ms: now.ms - attempted.ms, polls: now.polls - attempted.polls };
   for (const rule of targetRules(options.rules, state.target)) {
+    // Any other failure hides whether the key is still refused.
+    const hidden = rule.trouble === "auth" && reason !== "auth";
     ledger.advance(
       rule,
       { kind: "target" },
-      { kind: "holds", now: progress.attempted },
-      { status: null, previousStatus: null, condition: `cannot be seen (${reason})` },
+      hidden ? { kind: "unseen", passed } : { kind: "holds", now },
+      { status: null, previousStatus: null, condition: conditionOfTarget(rule, reason) },
     );
   }
   return {
@@ -152,12 +162,15 @@ function isFirstPoll({ lastPollMonotonicMs }: TargetState): boolean {
   return lastPollMonotonicMs === null;
 }
 
+type LedgerState = Pick<TargetState, "target" | "incidents" | "flaps">;
+
 function openLedger(
-  { target, incidents }: Pick<TargetState, "target" | "incidents">,
+  { target, incidents, flaps }: LedgerState,
   atMs: number,
-  { tells, newIncidentId }: JudgeOptions,
+  { tells, interventions, newIncidentId }: JudgeOptions,
 ): IncidentLedger {
-  return createIncidentLedger({ target, open: incidents, atMs, tells, newIncidentId });
+  const said = { tells, interventions, newIncidentId };
+  return createIncidentLedger({ target, open: incidents, flaps, atMs, ...said });
 }
 
 function targetRules(rules: readonly Rule[], target: Target): readonly TargetRule[] {

@@ -34,8 +34,14 @@ export function ruleFingerprint(rule: Rule): string {
   switch (rule.on) {
     case "server":
       return JSON.stringify([name, on, rule.status, rule.for, keepFiringForMs, scope]);
-    case "target":
-      return JSON.stringify([name, on, rule.failing, keepFiringForMs, scope]);
+    case "target": {
+      const kind = rule.trouble === "failing" ? on : `${on}:${rule.trouble}`;
+      return JSON.stringify([name, kind, rule.for, keepFiringForMs, scope]);
+    }
+    case "pool": {
+      const condition = [rule.by.toSorted(), rule.measure, rule.side, rule.limit, rule.forMs];
+      return JSON.stringify([name, on, condition, keepFiringForMs, scope]);
+    }
   }
 }
 

@@ -1,21 +1,50 @@
 import type { OutboxItem, ToldIncident } from "./notification.ts";
+import { fillTemplate } from "./template.ts";
 
 /** A name comes from the service and can be anything: the summary stays one readable line. */
 const longestName = 60;
 
+/** A filled template is cut here, so that no receiver refuses the message for it. */
+const longestSummary = 500;
+
 /**
  * One line for a person about items that share rule, severity and type, one for each incident:
- * "2 servers in error in us (research)", "us (research) cannot be seen (timeout)".
- * Empty when there is nothing to tell.
+ * "2 servers in error in us (research)", "us (research) cannot be seen (timeout)". A rule's own
+ * template takes its place. Empty when there is nothing to tell.
  */
 export function summarize(items: readonly OutboxItem[]): string {
   const [first] = items;
   if (!first) return "";
-  const statement = first.incident.subject === "target" ? aboutTargets : aboutServers;
+  const template = first.summaryTemplate;
+  return template === null
+    ? usualSummary(first, items)
+    : readable(`${prefixOf(first, items)}${fillTemplate(template, items)}`, longestSummary);
+}
+
+function usualSummary(first: OutboxItem, items: readonly OutboxItem[]): string {
+  const statement = statements[first.incident.subject];
   // An alert that ended without the condition being seen to end must not claim that it did.
-  return endedUnseen(items)
-    ? `alert ended for ${statement(items, "firing")}`
-    : statement(items, step(first));
+  if (endedUnseen(items)) return `alert ended for ${statement(items, "firing")}`;
+  const text = statement(items, step(first));
+  return first.type === "incident.acknowledged" ? `${text} - ${acknowledgement(items)}` : text;
+}
+
+function prefixOf(first: OutboxItem, items: readonly OutboxItem[]): string {
+  switch (first.type) {
+    case "incident.firing":
+      return "";
+    case "incident.reminder":
+      return "Still: ";
+    case "incident.acknowledged":
+      return `${acknowledgement(items)}: `;
+    case "incident.resolved":
+      return endedUnseen(items) ? "Alert ended: " : "Resolved: ";
+  }
+}
+
+function acknowledgement(items: readonly OutboxItem[]): string {
+  const authors = new Set(items.map(({ incident }) => incident.acknowledgedBy ?? "somebody"));
+  return `acknowledged by ${readable([...authors].join(", "), longestName)}`;
 }
 
 type Step = "firing" | "still" | "resolved";
@@ -23,6 +52,7 @@ type Step = "firing" | "still" | "resolved";
 function step(item: OutboxItem): Step {
   switch (item.type) {
     case "incident.firing":
+    case "incident.acknowledged":
       return "firing";
     case "incident.reminder":
       return "still";
@@ -39,28 +69,53 @@ function endedUnseen(items: readonly OutboxItem[]): boolean {
   );
 }
 
+const statements = {
+  server: aboutServers,
+  target: aboutTargets,
+  pool: aboutPools,
+  receiver: aboutReceivers,
+} as const;
+
+const prefixOfStep = { firing: "", still: "still ", resolved: "no longer " } as const;
+
 function aboutServers(items: readonly OutboxItem[], told: Step): string {
   const condition = commonCondition(items);
-  const prefix = { firing: "", still: "still ", resolved: "no longer " }[told];
-  const line = `${count(items.length, "server")} ${prefix}${condition} in ${place(items)}`;
+  const line = `${count(items.length, "server")} ${prefixOfStep[told]}${condition} in ${place(items)}`;
   const name = items.length === 1 ? items[0]?.incident.serverName : null;
-  return name ? `${line}: ${readable(name)}` : line;
+  return name ? `${line}: ${readable(name, longestName)}` : line;
 }
 
 function aboutTargets(items: readonly OutboxItem[], told: Step): string {
-  const condition = commonCondition(items);
-  const predicate = {
-    firing: condition,
-    still: `still ${condition}`,
-    resolved: ended(condition),
-  }[told];
+  const predicate = predicateOf(commonCondition(items), told);
   return items.length === 1
     ? `${place(items)} ${predicate}`
     : `${count(items.length, "target")} ${predicate} in ${place(items)}`;
 }
 
-function ended(condition: string): string {
-  return condition.startsWith("cannot be seen") ? "can be seen again" : `no longer ${condition}`;
+function aboutPools(items: readonly OutboxItem[], told: Step): string {
+  const predicate = `${prefixOfStep[told]}${commonCondition(items)}`;
+  const where = place(items);
+  const name = items.length === 1 ? items[0]?.incident.serverName : null;
+  const servers = name ? `servers named ${readable(name, longestName)}` : "servers";
+  const pool = items.length === 1 ? servers : count(items.length, "pool");
+  return `${pool}${where === "" ? "" : ` in ${where}`} ${predicate}`;
+}
+
+function aboutReceivers(items: readonly OutboxItem[], told: Step): string {
+  const names = [...new Set(items.map(({ incident }) => incident.receiver ?? ""))].join(", ");
+  return `receiver ${names} ${predicateOf(commonCondition(items), told)}`;
+}
+
+/** Conditions that cannot be said to be "no longer" so. */
+const ends: readonly (readonly [beginning: string, end: string])[] = [
+  ["cannot be seen", "can be seen again"],
+  ["takes no notifications", "takes notifications again"],
+  ["refused by the service", "no longer refused by the service"],
+];
+
+function predicateOf(condition: string, told: Step): string {
+  const end = ends.find(([beginning]) => condition.startsWith(beginning))?.[1];
+  return told === "resolved" && end !== undefined ? end : `${prefixOfStep[told]}${condition}`;
 }
 
 /** The condition in words, without its detail in brackets where the items differ in that. */
@@ -69,22 +124,27 @@ function commonCondition(items: readonly OutboxItem[]): string {
   return others.length === 0 ? condition : condition.replace(/ \([^)]*\)$/, "");
 }
 
-/** Region and key, as far as all incidents share them: "us (research)", "us", "2 regions". */
+/**
+ * Region and key, as far as all incidents share them: "us (research)", "us", "2 regions". Empty for
+ * what lies in no region.
+ */
 function place(items: readonly OutboxItem[]): string {
-  const distinct = (field: (incident: ToldIncident) => string): string[] => [
+  const distinct = (field: (incident: ToldIncident) => string | null): (string | null)[] => [
     ...new Set(items.map((item) => field(item.incident))),
   ];
-  const [region = "", ...otherRegions] = distinct((incident) => incident.region);
-  const [key = "", ...otherKeys] = distinct((incident) => incident.key);
+  const [region = null, ...otherRegions] = distinct((incident) => incident.region);
+  const [key = null, ...otherKeys] = distinct((incident) => incident.key);
   const regions = otherRegions.length === 0 ? region : `${otherRegions.length + 1} regions`;
-  return otherKeys.length === 0 ? `${regions} (${key})` : regions;
+  const keys = otherKeys.length === 0 ? key : null;
+  if (regions === null) return keys ?? "";
+  return keys === null ? regions : `${regions} (${keys})`;
 }
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-function readable(name: string): string {
-  const start = name.slice(0, longestName + 1).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ");
-  return start.length > longestName ? `${start.slice(0, longestName)}…` : start;
+function readable(text: string, longest: number): string {
+  const start = text.slice(0, longest + 1).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ");
+  return start.length > longest ? `${start.slice(0, longest)}…` : start;
 }

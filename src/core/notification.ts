@@ -5,10 +5,15 @@ import type { Severity } from "./rule.ts";
 export const incidentMessages = [
   "incident.firing",
   "incident.reminder",
+  "incident.acknowledged",
   "incident.resolved",
 ] as const;
 export type IncidentMessage = (typeof incidentMessages)[number];
 export type NotificationType = IncidentMessage | "test";
+
+/** What an incident can be about. */
+export const subjectKinds = ["server", "target", "pool", "receiver"] as const;
+export type SubjectKind = (typeof subjectKinds)[number];
 
 export type ResolvedReason = "recovered" | "gone" | "silenced" | "rule_removed";
 
@@ -16,10 +21,11 @@ export type ResolvedReason = "recovered" | "gone" | "silenced" | "rule_removed";
 export interface ToldIncident {
   readonly id: string;
   readonly state: "firing" | "resolved";
-  readonly subject: "server" | "target";
-  readonly region: string;
-  readonly key: string;
-  /** Null, like the three below it, for an incident of a target. */
+  readonly subject: SubjectKind;
+  /** Null, like the next and `serverName`, for a pool whose rule is not `by` it, and for a receiver. */
+  readonly region: string | null;
+  readonly key: string | null;
+  /** Null, like the next, for an incident of anything but a server. */
   readonly sandboxId: string | null;
   readonly serverId: string | null;
   readonly serverName: string | null;
@@ -29,6 +35,12 @@ export interface ToldIncident {
   readonly startedAtMs: number;
   readonly resolvedAtMs: number | null;
   readonly resolvedReason: ResolvedReason | null;
+  /** Of an incident of a receiver: which one does not take its notifications. */
+  readonly receiver: string | null;
+  /** Whether it enters and leaves its condition so often that single changes are not told. */
+  readonly flapping: boolean;
+  /** Who said "I know"; null: nobody. */
+  readonly acknowledgedBy: string | null;
 }
 
 /**
@@ -42,6 +54,9 @@ export interface OutboxItem {
   readonly severity: Severity;
   /** The condition in words, such as "in error" or "cannot be seen (timeout)". */
   readonly condition: string;
+  /** The rule's templates, to be filled when the message is composed; null: the rule has none. */
+  readonly summaryTemplate: string | null;
+  readonly runbookUrlTemplate: string | null;
   readonly incident: ToldIncident;
   /** When the poll that saw the cause ended. UTC milliseconds. */
   readonly causedAtMs: number;
@@ -64,6 +79,8 @@ export interface Notification {
   readonly group: Readonly<Record<string, string>>;
   /** One line for a person: "2 servers in error in us (research)". */
   readonly summary: string;
+  /** Where it is written what to do; null: the rule does not say. */
+  readonly runbookUrl: string | null;
   /** When the message was composed. UTC milliseconds. */
   readonly createdAtMs: number;
   /** The earliest cause among the incidents. UTC milliseconds. */
@@ -74,5 +91,12 @@ export interface Notification {
 }
 
 /** What a receiver may group its messages by; a message never mixes rules or types. */
-export const groupFields = ["rule", "region", "key", "sandbox_id", "server_name"] as const;
+export const groupFields = [
+  "rule",
+  "region",
+  "key",
+  "sandbox_id",
+  "server_name",
+  "incident",
+] as const;
 export type GroupField = (typeof groupFields)[number];

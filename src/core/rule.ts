@@ -29,6 +29,15 @@ interface RuleBase {
   readonly remindEveryMs: number | null;
   readonly receivers: readonly string[];
   readonly match: Match;
+  /** Texts with placeholders such as `{server_name}`; null: none, or for the summary the usual one. */
+  readonly summaryTemplate: string | null;
+  readonly runbookUrlTemplate: string | null;
+}
+
+/** More than so many times within so long: the subject flaps. */
+export interface FlapLimit {
+  readonly changes: number;
+  readonly withinMs: number;
 }
 
 /** Holds for a server while it shows the given status. */
@@ -36,12 +45,34 @@ export interface ServerRule extends RuleBase {
   readonly on: "server";
   readonly status: Status;
   readonly for: Hold;
+  /** Null: every time is told. */
+  readonly flap: FlapLimit | null;
 }
 
-/** Holds for a target while its polls fail. */
+/** Holds for a target while its polls fail; with `auth` only while the service refuses the key. */
 export interface TargetRule extends RuleBase {
   readonly on: "target";
-  readonly failing: Hold;
+  readonly trouble: "failing" | "auth";
+  readonly for: Hold;
 }
 
-export type Rule = ServerRule | TargetRule;
+/** What servers are pooled by: those alike in all of these make one pool. */
+export const poolFields = ["region", "key", "server_name"] as const;
+export type PoolField = (typeof poolFields)[number];
+
+/** What is measured of a pool: ratios are of its servers whose status is known. */
+export const poolMeasures = ["occupied_ratio", "idle", "error_ratio", "servers"] as const;
+export type PoolMeasure = (typeof poolMeasures)[number];
+
+/** Holds for a pool while a measure of it is above or below a limit, the limit itself not counting. */
+export interface PoolRule extends RuleBase {
+  readonly on: "pool";
+  /** Empty: one pool of all servers that the rule is about. */
+  readonly by: readonly PoolField[];
+  readonly measure: PoolMeasure;
+  readonly side: "above" | "below";
+  readonly limit: number;
+  readonly forMs: number;
+}
+
+export type Rule = ServerRule | TargetRule | PoolRule;

@@ -1,3 +1,4 @@
+import type { FlapRecord } from "./flap-record.ts";
 import type { Incident } from "./incident.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
@@ -31,6 +32,8 @@ export interface TargetState {
   readonly snapshot: PackedSnapshot;
   /** The open ones, by `incidentKey`. */
   readonly incidents: ReadonlyMap<string, Incident>;
+  /** By the same keys. */
+  readonly flaps: ReadonlyMap<string, FlapRecord>;
 }
 
 export const initialProgress: TargetProgress = {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { composeMessages, type ComposedMessage, type GroupingSettings } from "../core/grouping.ts";
+import { composeMessages } from "../core/grouping.ts";
+import type { ComposedMessage, GroupingSettings, GroupTimes } from "../core/grouping.ts";
 import type { NewNotification, Outbox } from "./outbox.ts";
 import { giveUpAfterMs } from "./retry.ts";
 
@@ -30,7 +31,8 @@ export async function composeDue(
 ): Promise<number | null> {
   for (;;) {
     const items = await outbox.openItems(receiver.name, maxItems);
-    const { messages, nextDueAtMs } = composeMessages(items, receiver, nowMs);
+    const toldAtMs = await toldLately(outbox, receiver, nowMs);
+    const { messages, nextDueAtMs } = composeMessages(items, receiver, nowMs, toldAtMs);
     for (let at = 0; at < messages.length; at += maxMessagesPerTransaction) {
       const batch = messages.slice(at, at + maxMessagesPerTransaction);
       await outbox.compose(batch.map((message) => addTimes(message, deliveryNowMs)));
@@ -42,10 +44,22 @@ export async function composeDue(
   }
 }
 
+/** Where a group's message waits no longer for an earlier one than for its own items, none is asked. */
+function toldLately(
+  outbox: Outbox,
+  { name, groupWaitMs, groupIntervalMs }: GroupingSettings & { readonly name: string },
+  nowMs: number,
+): Promise<GroupTimes> {
+  return groupIntervalMs <= groupWaitMs
+    ? Promise.resolve(new Map())
+    : outbox.groupTimes(name, nowMs - groupIntervalMs);
+}
+
 function addTimes(message: ComposedMessage, deliveryNowMs: number): NewNotification {
   return {
     notification: { id: messageId(message.identity), ...message.notification },
     itemSeqs: message.itemSeqs,
+    groupNames: message.groupNames,
     nextAttemptAtMs: deliveryNowMs,
     giveUpAtMs: deliveryNowMs + giveUpAfterMs,
   };

@@ -5,6 +5,8 @@ import type { DeliveryFailureReason } from "./receiver.ts";
 export interface NewNotification {
   readonly notification: Notification;
   readonly itemSeqs: readonly number[];
+  /** The names of the groups that it tells of. */
+  readonly groupNames: readonly string[];
   readonly nextAttemptAtMs: number;
   readonly giveUpAtMs: number;
 }
@@ -42,6 +44,8 @@ export interface TimeBounds {
 export interface Outbox {
   /** Items of the receiver that no notification tells yet, oldest first. */
   openItems(receiver: string, limit: number): Promise<readonly StoredOutboxItem[]>;
+  /** When groups of the receiver were told of at or after a moment, by name. UTC milliseconds. */
+  groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>>;
   /** Stores notifications in the order of telling and marks their items as told by them. */
   compose(notifications: readonly NewNotification[]): Promise<void>;
   /**

@@ -15,7 +15,10 @@ const levelOfStep = {
   opened: "info",
   dropped: "info",
   fired: "warn",
+  muted: "info",
   reminded: "warn",
+  flapping: "warn",
+  settled: "warn",
   resolved: "info",
 } as const satisfies Record<IncidentStep, "info" | "warn">;
 

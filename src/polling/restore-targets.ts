@@ -1,3 +1,4 @@
+import { flapKey } from "../core/flap-record.ts";
 import { incidentKey } from "../core/incident.ts";
 import type { Incident } from "../core/incident.ts";
 import { retireIncidents } from "../core/judge.ts";
@@ -40,13 +41,19 @@ export async function restoreTargets(
   const retire = async (restored: RestoredTarget, judge: JudgeOptions): Promise<RestoredTarget> => {
     const { id, target, openIncidents } = restored;
     const incidents = byKey(openIncidents);
-    const retired = retireIncidents({ target, incidents }, options.nowUtcMs, judge);
-    if (retired.steps.length === 0) return restored;
+    const flaps = new Map(restored.flaps.map((record) => [flapKey(record), record]));
+    const retired = retireIncidents({ target, incidents, flaps }, options.nowUtcMs, judge);
+    if (retired.steps.length === 0 && retired.flaps.length === 0) return restored;
     await store.commitIncidents(id, retired);
     options.onRetired(target, retired);
     const ended = byKey(retired.steps.map(({ incident }) => incident));
     const goesOn = Array.from(incidents).filter(([key]) => !ended.has(key));
-    return { ...restored, openIncidents: goesOn.map(([, incident]) => incident) };
+    const forgotten = new Set(retired.flaps.map(flapKey));
+    return {
+      ...restored,
+      openIncidents: goesOn.map(([, incident]) => incident),
+      flaps: restored.flaps.filter((record) => !forgotten.has(flapKey(record))),
+    };
   };
 
   const watched: WatchedTarget[] = [];

@@ -1,4 +1,6 @@
 import { incidentKey } from "../core/incident.ts";
+import { flapKey } from "../core/flap-record.ts";
+import type { FlapRecord } from "../core/flap-record.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
@@ -13,6 +15,7 @@ export interface RestoredTarget {
   readonly target: Target;
   readonly progress: TargetProgress;
   readonly openIncidents: readonly Incident[];
+  readonly flaps: readonly FlapRecord[];
 }
 
 /** A target while it is watched: its state, and what may be shown of it. */
@@ -35,18 +38,23 @@ export interface WatchOptions {
 }
 
 export function watchTarget(
-  { id, target, progress, openIncidents }: RestoredTarget,
+  { id, target, progress, openIncidents, flaps: restoredFlaps }: RestoredTarget,
   snapshot: PackedSnapshot,
   options: WatchOptions,
 ): WatchedTarget {
   const incidents = new Map<string, Incident>();
-  const acceptIncidents = ({ written, dropped }: IncidentOutcome): void => {
+  const flaps = new Map(restoredFlaps.map((record) => [flapKey(record), record]));
+  const acceptIncidents = ({ written, dropped, ...outcome }: IncidentOutcome): void => {
     for (const incident of written) {
       const key = incidentKey(incident.rule, incident.subject);
       if (incident.phase.name === "resolved") incidents.delete(key);
       else incidents.set(key, incident);
     }
     for (const { rule, subject } of dropped) incidents.delete(incidentKey(rule, subject));
+    for (const record of outcome.flaps) {
+      if (record.enteredMs.length === 0) flaps.delete(flapKey(record));
+      else flaps.set(flapKey(record), record);
+    }
   };
   for (const incident of openIncidents) {
     incidents.set(incidentKey(incident.rule, incident.subject), incident);
@@ -63,6 +71,7 @@ export function watchTarget(
     rulesApplied: false,
     snapshot,
     incidents,
+    flaps,
   };
 
   return {

@@ -4,9 +4,14 @@ import type { IncidentPhase } from "../core/incident-phase.ts";
 import { readNames } from "./target-rows.ts";
 import type { IncidentsTable } from "./tables.ts";
 
-export function incidentToRow(targetId: number, incident: Incident): Insertable<IncidentsTable> {
+/** @param targetId whose incident it is; null for one of a pool or a receiver */
+export function incidentToRow(
+  targetId: number | null,
+  incident: Incident,
+): Insertable<IncidentsTable> {
   const { subject, phase } = incident;
   const server = subject.kind === "server" ? subject : null;
+  const pool = subject.kind === "pool" ? subject : null;
   const held = phase.name === "resolved" ? { ms: 0, polls: 0 } : phase.heldSince;
   return {
     id: incident.id,
@@ -18,7 +23,10 @@ export function incidentToRow(targetId: number, incident: Incident): Insertable<
     target_id: targetId,
     sandbox_id: server?.sandboxId ?? null,
     server_id: server?.serverId ?? null,
-    server_name: server?.serverName ?? null,
+    server_name: (pool ?? server)?.serverName ?? null,
+    region: pool?.region ?? null,
+    key: pool?.key ?? null,
+    receiver: subject.kind === "receiver" ? subject.receiver : null,
     status: incident.status,
     previous_status: incident.previousStatus,
     phase: phase.name,
@@ -26,6 +34,7 @@ export function incidentToRow(targetId: number, incident: Incident): Insertable<
     held_since_polls: held.polls,
     clear_since_ms: phase.name === "firing" ? phase.clearSinceMs : null,
     told_at_clock_ms: phase.name === "firing" ? phase.toldAtMs : null,
+    flapping: Number(phase.name === "firing" && phase.flapping),
     started_at_ms: incident.startedAtMs,
     fired_at_ms: incident.firedAtMs,
     resolved_at_ms: incident.resolvedAtMs,
@@ -51,6 +60,11 @@ export function incidentFromRow(row: Selectable<IncidentsTable>): Incident {
 }
 
 function subjectFromRow(row: Selectable<IncidentsTable>): Subject {
+  if (row.subject === "pool") {
+    const { region, key, server_name: serverName } = row;
+    return { kind: "pool", region, key, serverName };
+  }
+  if (row.subject === "receiver") return { kind: "receiver", receiver: row.receiver ?? "" };
   if (row.subject === "target" || row.sandbox_id === null || row.server_id === null) {
     return { kind: "target" };
   }
@@ -72,7 +86,8 @@ function phaseFromRow(row: Selectable<IncidentsTable>): IncidentPhase {
         name: "firing",
         heldSince,
         clearSinceMs: row.clear_since_ms,
-        toldAtMs: row.told_at_clock_ms ?? row.held_since_ms,
+        toldAtMs: row.told_at_clock_ms,
+        flapping: row.flapping === 1,
       };
     case "resolved":
       return { name: "resolved", reason: row.resolved_reason ?? "recovered" };

@@ -165,6 +165,95 @@ export const migrations: readonly Migration[] = [
     packServers(database);
     database.exec("drop table servers; drop table sandboxes;");
   },
+  sql(`
+  create table all_incidents (
+    id text primary key,
+    rule text not null,
+    rule_fingerprint text not null,
+    severity text not null,
+    receivers text not null,
+    subject text not null,
+    target_id integer references targets (id),
+    sandbox_id text,
+    server_id text,
+    server_name text,
+    region text,
+    key text,
+    receiver text,
+    status text,
+    previous_status text,
+    phase text not null,
+    held_since_ms real not null,
+    held_since_polls integer not null,
+    clear_since_ms real,
+    told_at_clock_ms real,
+    flapping integer not null,
+    started_at_ms integer not null,
+    fired_at_ms integer,
+    resolved_at_ms integer,
+    resolved_reason text
+  ) strict, without rowid;
+  insert into all_incidents
+    select id, rule, rule_fingerprint, severity, receivers, subject, target_id, sandbox_id,
+      server_id, server_name, null, null, null, status, previous_status, phase, held_since_ms,
+      held_since_polls, clear_since_ms,
+      case phase when 'firing' then coalesce(told_at_clock_ms, held_since_ms) end,
+      0, started_at_ms, fired_at_ms, resolved_at_ms, resolved_reason
+    from incidents;
+  drop table incidents;
+  alter table all_incidents rename to incidents;
+  create index incidents_open on incidents (target_id) where phase <> 'resolved';
+  create index incidents_by_time on incidents (started_at_ms);
+  create index incidents_resolved on incidents (resolved_at_ms) where phase = 'resolved';
+  create index incidents_of_server on incidents (server_id) where server_id is not null;
+
+  create table flap_records (
+    target_id integer not null references targets (id),
+    rule text not null,
+    rule_fingerprint text not null,
+    sandbox_id text not null,
+    server_id text not null,
+    server_name text,
+    entered text not null,
+    primary key (target_id, rule, sandbox_id, server_id)
+  ) strict, without rowid;
+
+  create table silences (
+    id text primary key,
+    match text not null,
+    author text not null,
+    reason text not null,
+    created_at_ms integer not null,
+    starts_at_ms integer not null,
+    ends_at_ms integer not null
+  ) strict, without rowid;
+  create index silences_by_end on silences (ends_at_ms);
+
+  create table acknowledgements (
+    incident_id text primary key,
+    author text not null,
+    note text,
+    at_ms integer not null
+  ) strict, without rowid;
+
+  create table delivery_attempts (
+    id integer primary key,
+    notification_seq integer not null references notifications (seq),
+    at_ms integer not null,
+    reason text,
+    detail text
+  ) strict;
+  create index attempts_of_notification on delivery_attempts (notification_seq);
+
+  create table group_times (
+    receiver text not null,
+    group_name text not null,
+    told_at_ms integer not null,
+    primary key (receiver, group_name)
+  ) strict, without rowid;
+
+  create index outbox_items_of_incident on outbox_items (incident_id);
+  `),
 ];
 
 function sql(statements: string): Migration {

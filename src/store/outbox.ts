@@ -1,6 +1,11 @@
 import { sql, type Kysely } from "kysely";
 import { subjectKey } from "../core/message-drafts.ts";
-import type { Notification, OutboxItem, StoredOutboxItem } from "../core/notification.ts";
+import type {
+  Notification,
+  OutboxItem,
+  StoredOutboxItem,
+  ToldIncident,
+} from "../core/notification.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
 import { batches, paced } from "../platform/paced.ts";
 import type { Tables } from "./tables.ts";
@@ -15,6 +20,7 @@ const pending = sql.lit<"pending">("pending");
 export interface NewNotificationRow {
   readonly notification: Notification;
   readonly itemSeqs: readonly number[];
+  readonly groupNames: readonly string[];
   readonly nextAttemptAtMs: number;
   readonly giveUpAtMs: number;
 }
@@ -61,6 +67,16 @@ export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
         .limit(limit)
         .execute();
       return rows.map(({ seq, body }) => ({ ...readItem(body), seq }));
+    },
+
+    async groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>> {
+      const rows = await kysely
+        .selectFrom("group_times")
+        .select(["group_name", "told_at_ms"])
+        .where("receiver", "=", receiver)
+        .where("told_at_ms", ">=", sinceMs)
+        .execute();
+      return new Map(rows.map((row) => [row.group_name, row.told_at_ms]));
     },
 
     async compose(notifications: readonly NewNotificationRow[]): Promise<void> {
@@ -177,7 +193,7 @@ function selectReady(kysely: Kysely<Tables>, receiver: string, inFlight: readonl
 
 async function insertNotification(
   db: Kysely<Tables>,
-  { notification, itemSeqs, nextAttemptAtMs, giveUpAtMs }: NewNotificationRow,
+  { notification, itemSeqs, groupNames, nextAttemptAtMs, giveUpAtMs }: NewNotificationRow,
 ): Promise<void> {
   const { seq } = await db
     .insertInto("notifications")
@@ -202,6 +218,30 @@ async function insertNotification(
     where seq in (select value from json_each(${JSON.stringify(itemSeqs)}))
   `.execute(db);
   await sql`update notifications set waits_for = ${latestBlocker} where seq = ${seq}`.execute(db);
+  await writeGroupTimes(db, notification, groupNames);
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** Times of groups that were not told of for a day are dropped: no interval is as long as that. */
+async function writeGroupTimes(
+  db: Kysely<Tables>,
+  { receiver, createdAtMs }: Notification,
+  groupNames: readonly string[],
+): Promise<void> {
+  const told = { told_at_ms: createdAtMs };
+  for await (const names of paced(batches(groupNames, rowsPerInsert))) {
+    await db
+      .insertInto("group_times")
+      .values(names.map((name) => ({ receiver, group_name: name, ...told })))
+      .onConflict((conflict) => conflict.doUpdateSet(told))
+      .execute();
+  }
+  await db
+    .deleteFrom("group_times")
+    .where("receiver", "=", receiver)
+    .where("told_at_ms", "<", createdAtMs - dayMs)
+    .execute();
 }
 
 /**
@@ -226,11 +266,31 @@ const latestBlocker = sql<number | null>`(
   where mine.notification_seq = notifications.seq and earlier.seq < notifications.seq
 )`;
 
-/** Bodies are written by this file alone, within this version's tables. */
+/** Bodies are written by this file alone. An earlier version's lack what was not known then. */
 function readItem(body: string): OutboxItem {
-  return JSON.parse(body);
+  const item: OutboxItem = JSON.parse(body);
+  return {
+    ...item,
+    summaryTemplate: item.summaryTemplate ?? null,
+    runbookUrlTemplate: item.runbookUrlTemplate ?? null,
+    incident: completed(item.incident),
+  };
 }
 
 function readNotification(body: string): Notification {
-  return JSON.parse(body);
+  const notification: Notification = JSON.parse(body);
+  return {
+    ...notification,
+    runbookUrl: notification.runbookUrl ?? null,
+    incidents: notification.incidents.map(completed),
+  };
+}
+
+function completed(incident: ToldIncident): ToldIncident {
+  return {
+    ...incident,
+    receiver: incident.receiver ?? null,
+    flapping: incident.flapping ?? false,
+    acknowledgedBy: incident.acknowledgedBy ?? null,
+  };
 }

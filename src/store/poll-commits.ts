@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { Change, Changes } from "../core/snapshot/sighting.ts";
+import { writeFlaps } from "./flap-rows.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";
 import { batches, paced } from "../platform/paced.ts";
@@ -65,7 +66,7 @@ function fieldsOf({ sandboxId, serverId, serverName, from, to }: Change): (strin
 async function writeIncidents(
   trx: Transaction<Tables>,
   targetId: number,
-  { written, dropped, outbox }: IncidentOutcome,
+  { written, dropped, flaps, outbox }: IncidentOutcome,
 ): Promise<void> {
   for await (const incidents of paced(batches(written, incidentsAtOnce))) {
     await trx
@@ -82,6 +83,7 @@ async function writeIncidents(
           held_since_polls: row.ref("excluded.held_since_polls"),
           clear_since_ms: row.ref("excluded.clear_since_ms"),
           told_at_clock_ms: row.ref("excluded.told_at_clock_ms"),
+          flapping: row.ref("excluded.flapping"),
           fired_at_ms: row.ref("excluded.fired_at_ms"),
           resolved_at_ms: row.ref("excluded.resolved_at_ms"),
           resolved_reason: row.ref("excluded.resolved_reason"),
@@ -93,5 +95,6 @@ async function writeIncidents(
     const ids = incidents.map(({ id }) => id);
     await trx.deleteFrom("incidents").where("id", "in", ids).execute();
   }
+  await writeFlaps(trx, targetId, flaps);
   await insertOutboxItems(trx, outbox);
 }

@@ -1,9 +1,11 @@
 import type { Kysely } from "kysely";
+import type { FlapRecord } from "../core/flap-record.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { initialProgress } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
+import { flapFromRow } from "./flap-rows.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
 import { progressFromRow, progressToRow } from "./target-rows.ts";
@@ -15,6 +17,7 @@ export interface StoredTarget {
   readonly target: Target;
   readonly progress: TargetProgress;
   readonly openIncidents: readonly Incident[];
+  readonly flaps: readonly FlapRecord[];
 }
 
 export interface StoredTargets {
@@ -33,12 +36,15 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
         .selectAll()
         .where("phase", "<>", "resolved")
         .execute();
+      const flaps = await kysely.selectFrom("flap_records").selectAll().execute();
+      const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
       const byTarget = Map.groupBy(incidents, (row) => row.target_id);
       return targets.map((row) => ({
         id: row.id,
         target: { region: row.region, key: row.key },
         progress: progressFromRow(row),
         openIncidents: (byTarget.get(row.id) ?? []).map(incidentFromRow),
+        flaps: (flapsByTarget.get(row.id) ?? []).map(flapFromRow),
       }));
     },
     async add(target) {
@@ -47,7 +53,7 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
         .values({ region: target.region, key: target.key, ...progressToRow(initialProgress) })
         .returning("id")
         .executeTakeFirstOrThrow();
-      return { id, target, progress: initialProgress, openIncidents: [] };
+      return { id, target, progress: initialProgress, openIncidents: [], flaps: [] };
     },
     snapshotOf: (targetId) => pages.restore(targetId),
   };

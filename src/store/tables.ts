@@ -1,6 +1,6 @@
 import type { Generated } from "kysely";
 import type { FailureReason, Presence } from "../core/model.ts";
-import type { IncidentMessage, ResolvedReason } from "../core/notification.ts";
+import type { IncidentMessage, ResolvedReason, SubjectKind } from "../core/notification.ts";
 import type { Severity } from "../core/rule.ts";
 
 /** The store's tables. `_ms` are milliseconds; `_at_ms` are UTC since 1970; flags are 0 or 1. */
@@ -10,8 +10,13 @@ export interface Tables {
   page_edits: PageEditsTable;
   changes: ChangesTable;
   incidents: IncidentsTable;
+  flap_records: FlapRecordsTable;
+  silences: SilencesTable;
+  acknowledgements: AcknowledgementsTable;
   outbox_items: OutboxItemsTable;
   notifications: NotificationsTable;
+  delivery_attempts: DeliveryAttemptsTable;
+  group_times: GroupTimesTable;
 }
 
 export interface TargetsTable {
@@ -70,11 +75,16 @@ export interface IncidentsTable {
   severity: Severity;
   /** A JSON array of names: who was told that it fires. */
   receivers: string;
-  subject: "server" | "target";
-  target_id: number;
+  subject: SubjectKind;
+  /** Null for a pool and a receiver. */
+  target_id: number | null;
   sandbox_id: string | null;
   server_id: string | null;
   server_name: string | null;
+  /** This and the next only of a pool: otherwise the target has them. */
+  region: string | null;
+  key: string | null;
+  receiver: string | null;
   status: Presence | null;
   previous_status: Presence | null;
   phase: "pending" | "firing" | "resolved";
@@ -82,11 +92,61 @@ export interface IncidentsTable {
   held_since_ms: number;
   held_since_polls: number;
   clear_since_ms: number | null;
+  /** Null while a silence keeps it from being told. */
   told_at_clock_ms: number | null;
+  flapping: number;
   started_at_ms: number;
   fired_at_ms: number | null;
   resolved_at_ms: number | null;
   resolved_reason: ResolvedReason | null;
+}
+
+/** When servers of late entered the condition of a rule with a limit on that. */
+export interface FlapRecordsTable {
+  target_id: number;
+  rule: string;
+  rule_fingerprint: string;
+  sandbox_id: string;
+  server_id: string;
+  server_name: string | null;
+  /** A JSON array of readings of the target's observed clock, milliseconds. */
+  entered: string;
+}
+
+export interface SilencesTable {
+  id: string;
+  /** A `SilenceMatch` as JSON. */
+  match: string;
+  author: string;
+  reason: string;
+  created_at_ms: number;
+  starts_at_ms: number;
+  /** Moved to the moment when somebody ended it early. */
+  ends_at_ms: number;
+}
+
+export interface AcknowledgementsTable {
+  incident_id: string;
+  author: string;
+  note: string | null;
+  at_ms: number;
+}
+
+/** The first attempts to deliver a notification, and the last ones: see where they are written. */
+export interface DeliveryAttemptsTable {
+  id: Generated<number>;
+  notification_seq: number;
+  at_ms: number;
+  /** Null: it was delivered. */
+  reason: string | null;
+  detail: string | null;
+}
+
+/** When a receiver was last told of a group. */
+export interface GroupTimesTable {
+  receiver: string;
+  group_name: string;
+  told_at_ms: number;
 }
 
 export interface OutboxItemsTable {
@@ -108,7 +168,7 @@ export interface NotificationsTable {
   seq: Generated<number>;
   id: string;
   receiver: string;
-  state: "pending" | "delivered" | "dead";
+  state: "pending" | "delivered" | "dead" | "discarded";
   created_at_ms: number;
   caused_at_ms: number;
   attempts: number;

@@ -13,6 +13,8 @@ import { outboxItem, startMs } from "../delivery/support/items.ts";
 const settings: GroupingSettings = {
   groupBy: ["rule", "region", "key"],
   groupWaitMs: 5_000,
+  groupIntervalMs: 5_000,
+  mergeAbove: 1_000_000,
   maxIncidents: 50,
 };
 
@@ -218,6 +220,8 @@ describe("the laws of grouping", () => {
   const settingsArbitrary = fc.record({
     groupBy: fc.subarray([...groupFields]),
     groupWaitMs: fc.constantFrom(0, 5_000),
+    groupIntervalMs: fc.constantFrom(0, 60_000),
+    mergeAbove: fc.constantFrom(1, 1_000_000),
     maxIncidents: fc.integer({ min: 1, max: 5 }),
   });
   const nowArbitrary = fc.nat(30_000).map((ms) => startMs + ms);

@@ -27,6 +27,8 @@ function countingReceiver(name: string): CountingReceiver {
   return {
     groupBy: ["sandbox_id"],
     groupWaitMs: 0,
+    groupIntervalMs: 0,
+    mergeAbove: 1_000_000,
     maxIncidents: 10,
     ids,
     mostOpen: () => mostOpen,

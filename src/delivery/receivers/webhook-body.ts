@@ -12,11 +12,12 @@ export function renderWebhookBody(notification: Notification): string {
       summary: notification.summary,
       incidents: notification.incidents.map(renderIncident),
       truncated: notification.truncated,
+      ...(notification.runbookUrl !== null && { runbook_url: notification.runbookUrl }),
     },
   });
 }
 
-function renderIncident(incident: ToldIncident): Readonly<Record<string, string | null>> {
+function renderIncident(incident: ToldIncident): Readonly<Record<string, string | boolean | null>> {
   return {
     id: incident.id,
     state: incident.state,
@@ -31,6 +32,9 @@ function renderIncident(incident: ToldIncident): Readonly<Record<string, string 
     started_at: isoTime(incident.startedAtMs),
     resolved_at: incident.resolvedAtMs === null ? null : isoTime(incident.resolvedAtMs),
     resolved_reason: incident.resolvedReason,
+    ...(incident.receiver !== null && { receiver: incident.receiver }),
+    ...(incident.flapping && { flapping: true }),
+    ...(incident.acknowledgedBy !== null && { acknowledged_by: incident.acknowledgedBy }),
   };
 }
 

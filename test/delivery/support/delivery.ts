@@ -13,6 +13,8 @@ import type { ReceiverServer } from "./receiver-server.ts";
 const oneByOne: GroupingSettings = {
   groupBy: ["rule", "region", "key", "sandbox_id"],
   groupWaitMs: 0,
+  groupIntervalMs: 0,
+  mergeAbove: 1_000_000,
   maxIncidents: 50,
 };
 

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { statuses } from "../core/model.ts";
-import { groupFields } from "../core/notification.ts";
-import { severities, type Hold, type Match } from "../core/rule.ts";
-import { Secret } from "../platform/secret.ts";
-import { parseWebAddress } from "./address.ts";
-import { count, duration, flag, name, oneOf, scalar, settings, text } from "./fields.ts";
+import { severities } from "../core/rule.ts";
+import type { FlapLimit, Hold, Match } from "../core/rule.ts";
+import { placeholders, placeholdersIn } from "../core/template.ts";
+import { count, duration, name, oneOf, scalar, settings, text } from "./fields.ts";
 
 const holdSchema = z.union(
   [
@@ -45,7 +44,29 @@ const serverMatchSchema = settings({
   serverName === undefined ? rest : { ...rest, serverName },
 );
 
+const templateAllowed = `text with placeholders among ${placeholders.map((each) => `{${each}}`).join(", ")}`;
+
+const templateSchema = scalar(templateAllowed, (value) =>
+  typeof value === "string" && value !== "" && placeholdersIn(value).every(isPlaceholder)
+    ? value
+    : undefined,
+);
+
+function isPlaceholder(text: string): boolean {
+  return placeholders.some((each) => each === text);
+}
+
+const runbookSchema = scalar(`an https or http address; ${templateAllowed}`, (value) =>
+  typeof value === "string" &&
+  /^https?:\/\/[^{}]/.test(value) &&
+  placeholdersIn(value).every(isPlaceholder)
+    ? value
+    : undefined,
+);
+
 const common = {
+  summary: templateSchema.optional(),
+  runbook_url: runbookSchema.optional(),
   keep_firing_for: duration("0s").default(0),
   remind_every: duration("1s").optional(),
   receivers: z
@@ -59,6 +80,8 @@ interface CommonSettings {
   readonly keep_firing_for: number;
   readonly remind_every?: number | undefined;
   readonly receivers?: readonly string[] | undefined;
+  readonly summary?: string | undefined;
+  readonly runbook_url?: string | undefined;
 }
 
 function commonOf(rule: CommonSettings): {
@@ -66,14 +89,23 @@ function commonOf(rule: CommonSettings): {
   readonly keepFiringForMs: number;
   readonly remindEveryMs: number | null;
   readonly receivers: readonly string[] | undefined;
+  readonly summaryTemplate: string | null;
+  readonly runbookUrlTemplate: string | null;
 } {
   return {
     name: rule.name,
     keepFiringForMs: rule.keep_firing_for,
     remindEveryMs: rule.remind_every ?? null,
     receivers: rule.receivers,
+    summaryTemplate: rule.summary ?? null,
+    runbookUrlTemplate: rule.runbook_url ?? null,
   };
 }
+
+const flapSchema = settings({
+  changes: count(1, 1_000),
+  within: duration("1s"),
+}).transform((flap): FlapLimit => ({ changes: flap.changes, withinMs: flap.within }));
 
 const serverRuleSchema = settings({
   name: name(),
@@ -81,6 +113,7 @@ const serverRuleSchema = settings({
   severity: oneOf(severities).default("critical"),
   status: oneOf(statuses),
   for: holdSchema.prefault("0s"),
+  flap: flapSchema.optional(),
   match: serverMatchSchema.prefault({}),
   ...common,
 }).transform((rule) => ({
@@ -89,6 +122,7 @@ const serverRuleSchema = settings({
   severity: rule.severity,
   status: rule.status,
   for: rule.for,
+  flap: rule.flap ?? null,
   match: rule.match,
 }));
 
@@ -96,71 +130,31 @@ const targetRuleSchema = settings({
   name: name(),
   on: z.literal("target"),
   severity: oneOf(severities).default("warning"),
-  failing: holdSchema,
+  failing: holdSchema.optional(),
+  auth: holdSchema.optional(),
   match: targetMatchSchema.prefault({}),
   ...common,
-}).transform((rule) => ({
-  ...commonOf(rule),
-  on: rule.on,
-  severity: rule.severity,
-  failing: rule.failing,
-  match: rule.match,
-}));
+}).transform(({ failing, auth, ...rule }, context) => {
+  const trouble = auth === undefined ? ("failing" as const) : ("auth" as const);
+  const hold = auth ?? failing;
+  if (hold === undefined || (auth !== undefined && failing !== undefined)) {
+    const message = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
+    context.addIssue({ code: "custom", message, path: ["failing"] });
+    return z.NEVER;
+  }
+  return {
+    ...commonOf(rule),
+    on: rule.on,
+    severity: rule.severity,
+    trouble,
+    for: hold,
+    match: rule.match,
+  };
+});
 
 export const ruleSchema = z.discriminatedUnion("on", [serverRuleSchema, targetRuleSchema], {
   error: (issue) =>
     issue.code === "invalid_union"
       ? "server or target (this version does not know rules on pools and probes)"
-      : "a mapping",
-});
-
-const webAddressAllowed = "an https address without user and password, or url_file beside it";
-
-/** As the standardwebhooks package reads it, which throws for anything else when it signs. */
-const signingSecretPattern =
-  /^(?:whsec_)?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
-
-const signingSecretAllowed = "whsec_ and 24 to 64 bytes in padded base64, or secret_file beside it";
-
-function readSigningSecret(value: unknown): Secret | undefined {
-  const match = typeof value === "string" ? signingSecretPattern.exec(value) : null;
-  const bytes = Buffer.from(match?.[1] ?? "", "base64").length;
-  return match && bytes >= 24 && bytes <= 64 ? new Secret(match[0]) : undefined;
-}
-
-const webhookSchema = settings(
-  {
-    name: name(),
-    type: z.literal("webhook"),
-    url: scalar(webAddressAllowed, (value) => {
-      const url = typeof value === "string" ? parseWebAddress(value) : undefined;
-      return url && new Secret(url.href);
-    }),
-    allow_http: flag().default(false),
-    secret: scalar(signingSecretAllowed, readSigningSecret).optional(),
-    group_by: z
-      .array(oneOf(groupFields), `a list of ${groupFields.join(", ")}`)
-      .readonly()
-      .default(["rule", "region", "key"]),
-    group_wait: duration("0s").default(5_000),
-    send_resolved: flag().default(true),
-    max_incidents: count(1, 10_000).default(100),
-  },
-  ["url_file", "secret_file"],
-).transform((receiver) => ({
-  name: receiver.name,
-  type: receiver.type,
-  url: receiver.url,
-  secret: receiver.secret ?? null,
-  groupBy: receiver.group_by,
-  groupWaitMs: receiver.group_wait,
-  sendResolved: receiver.send_resolved,
-  maxIncidents: receiver.max_incidents,
-}));
-
-export const receiverSchema = z.discriminatedUnion("type", [webhookSchema], {
-  error: (issue) =>
-    issue.code === "invalid_union"
-      ? "webhook (this version does not know other types)"
       : "a mapping",
 });
