@@ -21,6 +21,7 @@ import { createKeyLimits } from "./polling/key-limits.ts";
 import { createPolling } from "./polling/polling.ts";
 import type { PollingObserver } from "./polling/polling.ts";
 import { createPollingLog, logIncidents } from "./polling/polling-log.ts";
+import { restorePools } from "./polling/restore-pools.ts";
 import { restoreTargets } from "./polling/restore-targets.ts";
 import { createScheduler } from "./polling/scheduler.ts";
 import { createTicker } from "./polling/ticker.ts";
@@ -95,6 +96,14 @@ export async function createDaemon(
     onRetired: (target, outcome) => logIncidents(log, target, outcome),
   });
 
+  const pools = await restorePools(store, {
+    rules: config.alerts.rules,
+    targets: configuredTargets(config),
+    judge,
+    nowUtcMs: clock.now().utcMs,
+    onRetired: (outcome) => logIncidents(log, null, outcome),
+  });
+
   const metrics = createMetrics({
     targets,
     regions: config.regions.keys(),
@@ -142,6 +151,7 @@ export async function createDaemon(
     callListing: createCallListing({ service, limits, clock, random }),
     commit: (targetId, verdict) => store.commitPoll(targetId, verdict),
     judge,
+    pools,
     clock,
     onOutbox: () => delivery.wake(),
     observer: observePolling(metrics, log),

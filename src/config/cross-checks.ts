@@ -1,3 +1,4 @@
+import { matchesAny } from "../core/matching.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 import { describe, type Evidence } from "./evidence.ts";
 import type { Finding, Path } from "./faults.ts";
@@ -71,14 +72,51 @@ function checkRules({ alerts, keys, regions }: Outline, evidence: Evidence): Fin
       const matchedRegions = mentions(rule.match.region, [...path, "match", "region"]);
       const matchedKeys = mentions(rule.match.key, [...path, "match", "key"]);
       const known = regionNames(regions);
-      return [
-        ...repeatedFindings(receivers, evidence, "each receiver once"),
-        ...unknownFindings(receivers, knownReceivers, evidence, "receiver"),
+      const unknown = [
         ...unknownFindings(matchedRegions.filter(isPlain), known, evidence, "region"),
         ...unknownFindings(matchedKeys.filter(isPlain), knownKeys, evidence, "key"),
       ];
+      return [
+        ...repeatedFindings(receivers, evidence, "each receiver once"),
+        ...unknownFindings(receivers, knownReceivers, evidence, "receiver"),
+        ...unknown,
+        ...(unknown.length === 0
+          ? checkMatch(rule.match, { keys, regions }, [...path, "match"])
+          : []),
+      ];
     }),
   ];
+}
+
+/** A rule that is about no target can never hold. */
+function checkMatch(
+  { region, key }: Outline["alerts"]["rules"][number]["match"],
+  { keys, regions }: Pick<Outline, "keys" | "regions">,
+  path: Path,
+): Finding[] {
+  const everyRegion = [...regions.keys()];
+  const regionPatterns = asPatterns(region);
+  const keyPatterns = asPatterns(key);
+  const targets = keys.flatMap(({ name, regions: named }) =>
+    (named.length === 0 ? everyRegion : named).map((each) => ({ key: name, region: each })),
+  );
+  const isAbout = targets.some(
+    (target) =>
+      target.key === undefined ||
+      target.region === undefined ||
+      (matchesAny(regionPatterns, target.region) && matchesAny(keyPatterns, target.key)),
+  );
+  return targets.length === 0 || isAbout
+    ? []
+    : [{ path, found: "no key in any region that fits", allowed: "what fits at least one target" }];
+}
+
+/** Undefined allows all, as in a rule. */
+function asPatterns(
+  values: string | readonly (string | undefined)[] | undefined,
+): readonly string[] | undefined {
+  const patterns = [values ?? []].flat().filter((each) => each !== undefined);
+  return patterns.length === 0 ? undefined : patterns;
 }
 
 function checkReceivers({ alerts }: Outline, evidence: Evidence): Finding[] {

@@ -98,7 +98,15 @@ export function serverText(server: {
   readonly serverName: string | null;
 }): string {
   const shortId = server.serverId.slice(0, 8);
-  const text = server.serverName === null ? shortId : `${server.serverName} (${shortId})`;
-  // It comes from the service, and a terminal would obey its control characters.
+  return printable(server.serverName === null ? shortId : `${server.serverName} (${shortId})`);
+}
+
+/** A pool for a person: "pool us/research/github", with `*` where its rule pools all. */
+export function poolText({ region, key, serverName }: PoolSubject): string {
+  return printable(`pool ${[region, key, serverName].map((part) => part ?? "*").join("/")}`);
+}
+
+/** Names come from the service, and a terminal would obey their control characters. */
+function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, "?");
 }

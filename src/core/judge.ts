@@ -9,6 +9,7 @@ import type { FailureReason, Instant, Target } from "./model.ts";
 import type { IncidentMessage } from "./notification.ts";
 import { bookTime } from "./occupancy.ts";
 import type { Booking } from "./occupancy.ts";
+import type { PoolOutcome } from "./pool-watch.ts";
 import type { Rule, TargetRule } from "./rule.ts";
 import type { SnapshotIntake } from "./snapshot/intake.ts";
 import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
@@ -46,6 +47,8 @@ export interface Verdict {
   readonly changes: Changes;
   readonly incidents: IncidentOutcome;
   readonly booking: Booking;
+  /** What it means for the pools that the target adds to; null: there are none. */
+  readonly pools: PoolOutcome | null;
   /** Whether the target went out of sight or came back; blind from the start counts as lost. */
   readonly sight: "lost" | "returned" | null;
 }
@@ -119,6 +122,7 @@ function judgeListing(
     changes: sighting.changes,
     incidents: ledger.outcome,
     booking: bookTime(state.snapshot, elapsed.sinceLastPollMs, witnessed),
+    pools: null,
     sight: state.progress.failuresInARow > 0 ? "returned" : null,
   };
 }
@@ -154,6 +158,7 @@ function judgeFailure(
     changes: noChanges,
     incidents: ledger.outcome,
     booking: { servers: [], unobservedMs: elapsed.sinceLastPollMs },
+    pools: null,
     sight: state.progress.failuresInARow === 0 || isFirstPoll(state) ? "lost" : null,
   };
 }

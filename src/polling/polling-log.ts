@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Verdict } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { IncidentStep } from "../core/incident-phase.ts";
-import { serverText } from "../core/incident.ts";
+import { poolText, serverText } from "../core/incident.ts";
 import type { Incident } from "../core/incident.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
@@ -47,6 +47,7 @@ export function createPollingLog(log: Logger): LoggedEvents {
       lastDetail.delete(name);
       await logChanges(log, target, verdict);
       logIncidents(log, target, verdict.incidents);
+      if (verdict.pools) logIncidents(log, null, verdict.pools.incidents);
     },
     refused(target, retryMs) {
       log.warn(
@@ -105,12 +106,17 @@ async function logChanges(
   }
 }
 
-/** One line for each step of an incident. */
-export function logIncidents(log: Logger, target: Target, { steps }: IncidentOutcome): void {
+/**
+ * One line for each step of an incident.
+ *
+ * @param target whose they are; null: those of pools or receivers
+ */
+export function logIncidents(log: Logger, target: Target | null, { steps }: IncidentOutcome): void {
   for (const { step, incident } of steps) {
+    const about = [target === null ? "" : targetName(target), subjectText(incident)];
     log[levelOfStep[step]](
       { event: `incident.${step}`, ...target, ...describe(incident) },
-      `${incident.rule} ${step}: ${targetName(target)} ${subjectText(incident)}`.trimEnd(),
+      `${incident.rule} ${step}: ${about.filter((text) => text !== "").join(" ")}`,
     );
   }
 }
@@ -132,21 +138,43 @@ function logSight(
 }
 
 function describe(incident: Incident): Record<string, string | null> {
-  const { subject, phase } = incident;
+  const { phase } = incident;
   return {
     incident_id: incident.id,
     rule: incident.rule,
     severity: incident.severity,
-    ...(subject.kind === "server" && {
-      sandbox_id: subject.sandboxId,
-      server_id: subject.serverId,
-      server_name: subject.serverName,
-      status: incident.status,
-    }),
+    ...describeSubject(incident),
     ...(phase.name === "resolved" && { reason: phase.reason }),
   };
 }
 
+function describeSubject({ subject, status }: Incident): Record<string, string | null> {
+  switch (subject.kind) {
+    case "target":
+      return {};
+    case "server":
+      return {
+        sandbox_id: subject.sandboxId,
+        server_id: subject.serverId,
+        server_name: subject.serverName,
+        status,
+      };
+    case "pool":
+      return { region: subject.region, key: subject.key, server_name: subject.serverName };
+    case "receiver":
+      return { receiver: subject.receiver };
+  }
+}
+
 function subjectText({ subject, status }: Incident): string {
-  return subject.kind === "server" ? `${serverText(subject)} ${status ?? ""}` : "";
+  switch (subject.kind) {
+    case "target":
+      return "";
+    case "server":
+      return `${serverText(subject)} ${status ?? ""}`.trimEnd();
+    case "pool":
+      return poolText(subject);
+    case "receiver":
+      return subject.receiver;
+  }
 }

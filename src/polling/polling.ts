@@ -4,10 +4,12 @@ import { targetName } from "../core/model.ts";
 import type { FailureReason, Target } from "../core/model.ts";
 import { phaseOf } from "../core/schedule.ts";
 import { openIntake } from "../core/snapshot/intake.ts";
+import type { PoolWatch } from "../core/pool-watch.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
 import type { Deviation } from "../service/deviations.ts";
+import { createPoolCommits } from "./pool-commits.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
 /** Told of what polling does, for metrics and logs. */
@@ -37,6 +39,7 @@ export interface PollingDeps {
   readonly callListing: CallListing;
   readonly commit: (targetId: number, verdict: Verdict) => Promise<void>;
   readonly judge: JudgeOptions;
+  readonly pools: PoolWatch;
   readonly clock: Clock;
   readonly observer: PollingObserver;
   /** Called after a commit that gave the outbox something to tell. */
@@ -74,13 +77,15 @@ export function createPolling(deps: PollingDeps): Polling {
   );
 
   const decide = async ({ watched }: Poller, outcome: PollOutcome): Promise<void> => {
-    const verdict = judgePoll(watched.state, outcome, clock.now(), judge);
+    const judged = judgePoll(watched.state, outcome, clock.now(), judge);
     const startedMs = clock.now().monotonicMs;
-    await deps.commit(watched.id, verdict);
+    const verdict = await commitWithPools(watched, judged);
     watched.accept(verdict);
-    if (verdict.incidents.outbox.length > 0) deps.onOutbox();
+    if (tellsAnything(verdict)) deps.onOutbox();
     await observer.committed(watched, verdict, clock.now().monotonicMs - startedMs);
   };
+
+  const commitWithPools = createPoolCommits(deps);
 
   const ask = (poller: Poller, deadlineMs: number): Promise<TurnOutcome> => {
     const { refusedUntilMs, watched, apiKey } = poller;
@@ -172,4 +177,8 @@ function toPollOutcome(outcome: TurnOutcome): PollOutcome | null {
     case "stopped":
       return null;
   }
+}
+
+function tellsAnything({ incidents, pools }: Verdict): boolean {
+  return incidents.outbox.length > 0 || (pools !== null && pools.incidents.outbox.length > 0);
 }

@@ -252,6 +252,15 @@ export const migrations: readonly Migration[] = [
     primary key (receiver, group_name)
   ) strict, without rowid;
 
+  create table pool_clocks (
+    rule text not null,
+    scope text not null,
+    ms real not null,
+    primary key (rule, scope)
+  ) strict, without rowid;
+
+  create index incidents_open_untargeted on incidents (subject)
+    where target_id is null and phase <> 'resolved';
   create index outbox_items_of_incident on outbox_items (incident_id);
   `),
 ];

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
+import type { PoolOutcome } from "../core/pool-watch.ts";
 import type { Change, Changes } from "../core/snapshot/sighting.ts";
 import { writeFlaps } from "./flap-rows.ts";
 import { incidentToRow } from "./incident-rows.ts";
@@ -14,8 +15,12 @@ import type { Tables } from "./tables.ts";
 export interface PollCommits {
   /** A poll that changed nothing writes one row. */
   commitPoll(targetId: number, verdict: Verdict): Promise<void>;
-  /** What a changed configuration does to incidents, outside any poll. */
-  commitIncidents(targetId: number, incidents: IncidentOutcome): Promise<void>;
+  /**
+   * What a changed configuration does to incidents, outside any poll.
+   *
+   * @param targetId whose they are; null: those of pools or receivers
+   */
+  commitIncidents(targetId: number | null, incidents: IncidentOutcome): Promise<void>;
 }
 
 const changesPerRow = 500;
@@ -33,6 +38,7 @@ export function createPollCommits(kysely: Kysely<Tables>, pages: SnapshotPages):
         const written = verdict.pages && (await pages.write(trx, targetId, verdict.pages));
         await writeChanges(trx, targetId, verdict.at.utcMs, verdict.changes);
         await writeIncidents(trx, targetId, verdict.incidents);
+        if (verdict.pools) await writePools(trx, verdict.pools);
         return written;
       });
       pagesCommitted?.();
@@ -61,11 +67,25 @@ function fieldsOf({ sandboxId, serverId, serverName, from, to }: Change): (strin
   return [sandboxId, serverId, serverName, from, to];
 }
 
+async function writePools(
+  trx: Transaction<Tables>,
+  { incidents, clocks }: PoolOutcome,
+): Promise<void> {
+  for (const { rule, scope, ms } of clocks) {
+    await trx
+      .insertInto("pool_clocks")
+      .values({ rule, scope, ms })
+      .onConflict((conflict) => conflict.doUpdateSet({ ms }))
+      .execute();
+  }
+  await writeIncidents(trx, null, incidents);
+}
+
 // The outbox rows must be written in the same transaction as the incidents that cause them:
 // a crash between the two would either lose the alert or send it twice.
 async function writeIncidents(
   trx: Transaction<Tables>,
-  targetId: number,
+  targetId: number | null,
   { written, dropped, flaps, outbox }: IncidentOutcome,
 ): Promise<void> {
   for await (const incidents of paced(batches(written, incidentsAtOnce))) {
@@ -95,6 +115,6 @@ async function writeIncidents(
     const ids = incidents.map(({ id }) => id);
     await trx.deleteFrom("incidents").where("id", "in", ids).execute();
   }
-  await writeFlaps(trx, targetId, flaps);
+  if (targetId !== null) await writeFlaps(trx, targetId, flaps);
   await insertOutboxItems(trx, outbox);
 }

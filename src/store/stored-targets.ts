@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import type { FlapRecord } from "../core/flap-record.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
+import type { PoolClock } from "../core/pool-watch.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { initialProgress } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
@@ -25,6 +26,13 @@ export interface StoredTargets {
   all(): Promise<readonly StoredTarget[]>;
   add(target: Target): Promise<StoredTarget>;
   snapshotOf(targetId: number): Promise<PackedSnapshot>;
+  pools(): Promise<StoredPools>;
+}
+
+/** What is known of pools. */
+export interface StoredPools {
+  readonly openIncidents: readonly Incident[];
+  readonly clocks: readonly PoolClock[];
 }
 
 export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages): StoredTargets {
@@ -56,5 +64,16 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
       return { id, target, progress: initialProgress, openIncidents: [], flaps: [] };
     },
     snapshotOf: (targetId) => pages.restore(targetId),
+    async pools() {
+      const incidents = await kysely
+        .selectFrom("incidents")
+        .selectAll()
+        .where("subject", "=", "pool")
+        .where("target_id", "is", null)
+        .where("phase", "<>", "resolved")
+        .execute();
+      const clocks = await kysely.selectFrom("pool_clocks").selectAll().execute();
+      return { openIncidents: incidents.map(incidentFromRow), clocks };
+    },
   };
 }

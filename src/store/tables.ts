@@ -11,6 +11,7 @@ export interface Tables {
   changes: ChangesTable;
   incidents: IncidentsTable;
   flap_records: FlapRecordsTable;
+  pool_clocks: PoolClocksTable;
   silences: SilencesTable;
   acknowledgements: AcknowledgementsTable;
   outbox_items: OutboxItemsTable;
@@ -111,6 +112,13 @@ export interface FlapRecordsTable {
   server_name: string | null;
   /** A JSON array of readings of the target's observed clock, milliseconds. */
   entered: string;
+}
+
+/** How long the pools of a rule and scope were watched, while any of the rule's incidents was open. */
+export interface PoolClocksTable {
+  rule: string;
+  scope: string;
+  ms: number;
 }
 
 export interface SilencesTable {

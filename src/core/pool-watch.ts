@@ -1,0 +1,180 @@
+import { conditionOfIncident } from "./condition.ts";
+import { incidentKey } from "./incident.ts";
+import type { Incident } from "./incident.ts";
+import { createIncidentLedger } from "./incident-ledger.ts";
+import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
+import type { Interventions } from "./interventions.ts";
+import { ruleFingerprint } from "./matching.ts";
+import { targetName } from "./model.ts";
+import type { Instant, Target } from "./model.ts";
+import type { IncidentMessage } from "./notification.ts";
+import { countPools, holdsForPool, poolCondition, poolKey, scopeOf } from "./pool.ts";
+import type { PoolCount, PoolCounts } from "./pool.ts";
+import { createPoolScopes } from "./pool-scope.ts";
+import type { PoolScope, SeenScope } from "./pool-scope.ts";
+import type { PoolRule } from "./rule.ts";
+import type { Snapshot } from "./snapshot/snapshot.ts";
+import { noneByStatus } from "./snapshot/tallies.ts";
+
+/** How long a rule's pools of one scope were watched. Milliseconds. */
+export interface PoolClock {
+  readonly rule: string;
+  readonly scope: string;
+  readonly ms: number;
+}
+
+/** What a poll of one target means for pools, to be committed together with the poll. */
+export interface PoolOutcome {
+  readonly incidents: IncidentOutcome;
+  /** Of scopes with open incidents: only these need their clocks after a restart. */
+  readonly clocks: readonly PoolClock[];
+}
+
+/** What a poll of a target showed, as far as it concerns pools. */
+export interface PoolSight {
+  readonly target: Target;
+  readonly at: Instant;
+  readonly snapshot: Snapshot;
+  /** Whether the poll was accepted and complete. */
+  readonly whole: boolean;
+}
+
+export interface PoolJudgeOptions {
+  /** Whether a receiver exists and wants to hear of this. */
+  readonly tells: (receiver: string, type: IncidentMessage) => boolean;
+  readonly interventions: Interventions;
+  readonly newIncidentId: () => string;
+}
+
+export interface PoolVerdict {
+  readonly outcome: PoolOutcome;
+  /** Takes on what was decided, after it was committed. */
+  accept(): void;
+}
+
+/** All pools of all rules on pools, over the targets that they draw on. */
+export interface PoolWatch {
+  /** The open incidents, by `incidentKey`. */
+  readonly incidents: ReadonlyMap<string, Incident>;
+  /** Whether any rule on pools is about the target. */
+  concerns(target: Target): boolean;
+  /**
+   * Judges the pools that the target adds to. While any target that a pool draws on is out of sight,
+   * its incidents neither open nor resolve nor age.
+   */
+  judge(sight: PoolSight, options: PoolJudgeOptions): PoolVerdict;
+  /** Ends the incidents that no rule owns any more. To be committed and accepted before any poll. */
+  retire(atMs: number, options: PoolJudgeOptions): PoolVerdict;
+}
+
+export interface PoolWatchOptions {
+  readonly rules: readonly PoolRule[];
+  readonly targets: readonly Target[];
+  /** What an earlier process left behind. */
+  readonly openIncidents: readonly Incident[];
+  readonly clocks: readonly PoolClock[];
+}
+
+export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOptions): PoolWatch {
+  const clocks = new Map(restored.clocks.map(({ rule, scope, ms }) => [`${rule} ${scope}`, ms]));
+  const scopesOf = createPoolScopes(
+    rules,
+    targets,
+    (rule, scope) => clocks.get(`${rule} ${scope}`) ?? 0,
+  );
+  const incidents = new Map<string, Incident>(
+    restored.openIncidents.map((each) => [incidentKey(each.rule, each.subject), each]),
+  );
+
+  const openLedger = (atMs: number, options: PoolJudgeOptions): IncidentLedger =>
+    createIncidentLedger({ target: null, open: incidents, flaps: new Map(), atMs, ...options });
+
+  const takeOn = ({ written, dropped }: IncidentOutcome): void => {
+    for (const incident of written) {
+      const key = incidentKey(incident.rule, incident.subject);
+      if (incident.phase.name === "resolved") incidents.delete(key);
+      else incidents.set(key, incident);
+    }
+    for (const { rule, subject } of dropped) incidents.delete(incidentKey(rule, subject));
+  };
+
+  /** The open incidents of a scope whose pools hold no server any more. */
+  const emptied = function* ({ rule, name }: PoolScope, pools: PoolCounts): Iterable<PoolCount> {
+    for (const { rule: owner, subject } of incidents.values()) {
+      if (owner !== rule.name || subject.kind !== "pool" || scopeOf(subject) !== name) continue;
+      if (!pools.has(poolKey(subject))) yield { subject, servers: noneByStatus() };
+    }
+  };
+
+  const judgeScope = (ledger: IncidentLedger, scope: PoolScope, seen: SeenScope): void => {
+    const { rule } = scope;
+    const left = seen.returned ? emptied(scope, seen.pools) : [];
+    for (const pool of [...seen.pools.values(), ...left]) {
+      ledger.advance(
+        rule,
+        pool.subject,
+        {
+          kind: holdsForPool(rule, pool) ? "holds" : "clears",
+          now: { ms: seen.clockMs, polls: 0 },
+        },
+        { status: null, previousStatus: null, condition: poolCondition(rule, pool) },
+      );
+    }
+  };
+
+  return {
+    incidents,
+    concerns: (target) => scopesOf(target).length > 0,
+    judge({ target, at, snapshot, whole }, options) {
+      const ledger = openLedger(at.utcMs, options);
+      const seen = scopesOf(target).map((scope) => {
+        const counts = whole ? countPools(scope.rule, target, snapshot) : null;
+        const sight = scope.see({ name: targetName(target), atMs: at.monotonicMs, counts });
+        if (sight.inSight) judgeScope(ledger, scope, sight);
+        return { scope, sight };
+      });
+      const { outcome } = ledger;
+      const open = new Set([...incidents.values(), ...outcome.written].map(({ rule }) => rule));
+      return {
+        outcome: {
+          incidents: outcome,
+          clocks: seen
+            .filter(({ scope }) => open.has(scope.rule.name))
+            .map(({ scope, sight }) => ({
+              rule: scope.rule.name,
+              scope: scope.name,
+              ms: sight.clockMs,
+            })),
+        },
+        accept() {
+          takeOn(outcome);
+          for (const { sight } of seen) sight.accept();
+        },
+      };
+    },
+    retire(atMs, options) {
+      const ledger = openLedger(atMs, options);
+      const owned = new Set(rules.map(ruleFingerprint));
+      for (const incident of incidents.values()) {
+        if (!owned.has(incident.ruleFingerprint) || !isDrawnOn(incident)) {
+          ledger.retire(incident, conditionOfIncident(incident));
+        }
+      }
+      const { outcome } = ledger;
+      return {
+        outcome: { incidents: outcome, clocks: [] },
+        accept: () => takeOn(outcome),
+      };
+    },
+  };
+
+  /** Whether any configured target adds to the incident's pool. */
+  function isDrawnOn({ rule, subject }: Incident): boolean {
+    return targets.some((target) =>
+      scopesOf(target).some(
+        (scope) =>
+          scope.rule.name === rule && subject.kind === "pool" && scopeOf(subject) === scope.name,
+      ),
+    );
+  }
+}
