@@ -66,6 +66,7 @@ function createScope(
   const added = new Map<string, PoolCounts>();
   const totals = new Map<string, PoolCount>();
   let clockMs = restoredMs;
+  /** When the scope was last seen; null: it is not in sight. */
   let lastAtMs: number | null = null;
 
   return {
@@ -74,7 +75,7 @@ function createScope(
     see({ name: target, atMs, counts }) {
       const wasInSight = hidden.size === 0;
       const inSight = counts !== null && (wasInSight || (hidden.size === 1 && hidden.has(target)));
-      const passedMs = wasInSight && inSight && lastAtMs !== null ? atMs - lastAtMs : 0;
+      const passedMs = inSight && lastAtMs !== null ? atMs - lastAtMs : 0;
       const nowMs = clockMs + Math.max(0, passedMs);
       const before: PoolCounts = added.get(target) ?? new Map();
       const changed = counts === null ? new Map() : withDifference(totals, before, counts);

@@ -1,0 +1,302 @@
+import { describe, expect, it } from "vitest";
+import { noInterventions } from "../../src/core/interventions.ts";
+import type { Target } from "../../src/core/model.ts";
+import type { OutboxItem } from "../../src/core/notification.ts";
+import { summarize } from "../../src/core/notification-summary.ts";
+import { createPoolWatch } from "../../src/core/pool-watch.ts";
+import type { PoolClock, PoolJudgeOptions, PoolWatch } from "../../src/core/pool-watch.ts";
+import type { Incident } from "../../src/core/incident.ts";
+import type { PoolRule } from "../../src/core/rule.ts";
+import { snapshotOf } from "./support/worlds.ts";
+
+const usResearch: Target = { region: "us", key: "research" };
+const euResearch: Target = { region: "eu", key: "research" };
+const usBatch: Target = { region: "us", key: "batch" };
+
+function poolRule(more: Partial<PoolRule> = {}): PoolRule {
+  return {
+    name: "pool-full",
+    on: "pool",
+    by: ["region", "key", "server_name"],
+    measure: "occupied_ratio",
+    side: "above",
+    limit: 0.5,
+    forMs: 0,
+    severity: "warning",
+    keepFiringForMs: 0,
+    remindEveryMs: null,
+    receivers: ["oncall"],
+    match: {},
+    summaryTemplate: null,
+    runbookUrlTemplate: null,
+    ...more,
+  };
+}
+
+/** Statuses by the servers' names: `{ github: "io" }` is one idle and one occupied. */
+type Servers = Readonly<Record<string, string>>;
+
+const statusOf = { i: "idle", o: "occupied", e: "error", u: "unknown" } as const;
+
+function snapshotShowing(servers: Servers) {
+  return snapshotOf({
+    complete: true,
+    sandboxes: [
+      {
+        sandboxId: "box",
+        status: "idle",
+        benchmark: null,
+        servers: Object.entries(servers).flatMap(([serverName, statuses]) =>
+          [...statuses].map((letter, index) => ({
+            serverId: `${serverName}-${index}`,
+            serverName,
+            status: statusOf[letter as keyof typeof statusOf],
+            benchmark: null,
+            tags: [],
+          })),
+        ),
+      },
+    ],
+  });
+}
+
+/** Pools being watched, on paper: what is committed is written down and can be restored. */
+function watchPools(
+  rules: readonly PoolRule[],
+  targets: readonly Target[] = [usResearch],
+  more: Partial<PoolJudgeOptions> = {},
+) {
+  let ids = 0;
+  const options: PoolJudgeOptions = {
+    tells: () => true,
+    interventions: noInterventions,
+    newIncidentId: () => `incident-${++ids}`,
+    ...more,
+  };
+  const told: OutboxItem[] = [];
+  const open = new Map<string, Incident>();
+  const clocks = new Map<string, PoolClock>();
+  let atMs = 0;
+  let startedAtMs = 0;
+  let pools: PoolWatch = createPoolWatch({ rules, targets, openIncidents: [], clocks: [] });
+
+  const write = (verdict: ReturnType<PoolWatch["judge"]>): void => {
+    const { incidents, clocks: read } = verdict.outcome;
+    for (const incident of incidents.written) {
+      if (incident.phase.name === "resolved") open.delete(incident.id);
+      else open.set(incident.id, incident);
+    }
+    for (const { id } of incidents.dropped) open.delete(id);
+    for (const clock of read) clocks.set(`${clock.rule} ${clock.scope}`, clock);
+    told.push(...incidents.outbox);
+    verdict.accept();
+  };
+  const poll = (target: Target, servers: Servers | null, whole = servers !== null): void => {
+    atMs += 10_000;
+    const at = { utcMs: atMs, monotonicMs: atMs - startedAtMs };
+    const snapshot = snapshotShowing(servers ?? {});
+    write(pools.judge({ target, at, snapshot, whole }, options));
+  };
+
+  return {
+    see: (servers: Servers, target = usResearch) => poll(target, servers),
+    seePart: (servers: Servers, target = usResearch) => poll(target, servers, false),
+    fail: (target = usResearch) => poll(target, null),
+    told: () => told.map(({ type, incident }) => `${type} ${incident.serverName ?? "all"}`),
+    summaries: () => told.map((item) => summarize([item])),
+    items: told,
+    restart(changed: readonly PoolRule[] = rules) {
+      startedAtMs = atMs;
+      pools = createPoolWatch({
+        rules: changed,
+        targets,
+        openIncidents: [...open.values()],
+        clocks: [...clocks.values()],
+      });
+      write(pools.retire(atMs, options));
+    },
+  };
+}
+
+describe("a pool", () => {
+  it("is told when its ratio goes over the limit, and when it no longer is", () => {
+    const pools = watchPools([poolRule()]);
+    pools.see({ github: "io" });
+    expect(pools.told()).toEqual([]);
+    pools.see({ github: "ooi" });
+    pools.see({ github: "ooo" });
+    pools.see({ github: "oii" });
+    expect(pools.summaries()).toEqual([
+      "servers named github in us (research) over 50% occupied (66.7%)",
+      "servers named github in us (research) no longer over 50% occupied (33.3%)",
+    ]);
+    expect(new Set(pools.items.map(({ incident }) => incident.id)).size).toBe(1);
+  });
+
+  it("is exactly at its limit not beyond it", () => {
+    const above = watchPools([poolRule({ limit: 0.5 })]);
+    above.see({ github: "io" });
+    const below = watchPools([poolRule({ measure: "idle", side: "below", limit: 1 })]);
+    below.see({ github: "io" });
+    expect([...above.told(), ...below.told()]).toEqual([]);
+  });
+
+  it("is one for each name, or of all names where the rule is not by it", () => {
+    const byName = watchPools([poolRule()]);
+    byName.see({ github: "oo", slack: "ii" });
+    expect(byName.told()).toEqual(["incident.firing github"]);
+
+    const byKey = watchPools([poolRule({ by: ["region", "key"] })]);
+    byKey.see({ github: "oo", slack: "ii" });
+    expect(byKey.told()).toEqual([]);
+    byKey.see({ github: "oo", slack: "oi" });
+    expect(byKey.summaries()).toEqual(["servers in us (research) over 50% occupied (75%)"]);
+  });
+
+  it("draws on every target that it is about, and on no other", () => {
+    const rule = poolRule({ by: ["server_name"], match: { region: ["us"] } });
+    const pools = watchPools([rule], [usResearch, usBatch, euResearch]);
+    pools.see({ github: "oo" }, usResearch);
+    pools.see({ github: "oo" }, euResearch);
+    expect(pools.told()).toEqual([]);
+    pools.see({ github: "i" }, usBatch);
+    expect(pools.summaries()).toEqual(["servers named github over 50% occupied (66.7%)"]);
+    expect(pools.items[0]?.incident).toMatchObject({ subject: "pool", region: null, key: null });
+  });
+
+  it("counts only the servers whose names match", () => {
+    const rule = poolRule({ by: ["region"], match: { serverName: ["git*"] } });
+    const pools = watchPools([rule]);
+    pools.see({ github: "oo", slack: "iiii" });
+    expect(pools.told()).toEqual(["incident.firing all"]);
+  });
+
+  it("makes no ratio of servers whose status nobody knows", () => {
+    const pools = watchPools([poolRule()]);
+    pools.see({ github: "uuuo" });
+    expect(pools.summaries()).toEqual([
+      "servers named github in us (research) over 50% occupied (100%)",
+    ]);
+    pools.see({ github: "uuuu" });
+    expect(pools.told()).toEqual(["incident.firing github", "incident.resolved github"]);
+  });
+
+  it.each([
+    [{ measure: "idle", side: "below", limit: 2 }, "oi", "with fewer than 2 idle (1)"],
+    [{ measure: "error_ratio", side: "above", limit: 0.2 }, "eii", "over 20% in error (33.3%)"],
+    [{ measure: "servers", side: "below", limit: 3 }, "iu", "with fewer than 3 servers (2)"],
+    [{ measure: "servers", side: "above", limit: 1 }, "ii", "with more than 1 servers (2)"],
+    [{ measure: "occupied_ratio", side: "below", limit: 0.5 }, "iio", "under 50% occupied (33.3%)"],
+  ] as const)("can be measured by %o", (rule, statuses, condition) => {
+    const pools = watchPools([poolRule(rule)]);
+    pools.see({ github: statuses });
+    expect(pools.summaries()).toEqual([`servers named github in us (research) ${condition}`]);
+  });
+
+  it("must be beyond its limit for as long as the rule says", () => {
+    const pools = watchPools([poolRule({ forMs: 20_000 })]);
+    pools.see({ github: "oo" });
+    pools.see({ github: "oo" });
+    expect(pools.told()).toEqual([]);
+    pools.see({ github: "oo" });
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+
+  it("starts anew when it was within its limit in between", () => {
+    const pools = watchPools([poolRule({ forMs: 20_000 })]);
+    for (const statuses of ["oo", "oo", "ii", "oo", "oo"]) pools.see({ github: statuses });
+    expect(pools.told()).toEqual([]);
+  });
+});
+
+describe("a pool of which a part cannot be seen", () => {
+  const rule = poolRule({ by: ["server_name"], forMs: 20_000 });
+
+  it("opens nothing before every target was seen once", () => {
+    const pools = watchPools([poolRule({ by: ["server_name"] })], [usResearch, usBatch]);
+    pools.see({ github: "oo" }, usResearch);
+    pools.see({ github: "oo" }, usResearch);
+    expect(pools.told()).toEqual([]);
+    pools.see({}, usBatch);
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+
+  it("resolves nothing and does not age until it is seen again", () => {
+    const pools = watchPools([rule], [usResearch, usBatch]);
+    pools.see({ github: "i" }, usBatch);
+    pools.see({ github: "oo" }, usResearch);
+    pools.fail(usBatch);
+    for (let poll = 0; poll < 5; poll += 1) pools.see({ github: "oo" }, usResearch);
+    expect(pools.told()).toEqual([]);
+    pools.see({ github: "i" }, usBatch);
+    pools.see({ github: "oo" }, usResearch);
+    expect(pools.told()).toEqual([]);
+    pools.see({ github: "oo" }, usResearch);
+    expect(pools.told()).toEqual(["incident.firing github"]);
+
+    pools.fail(usBatch);
+    pools.see({ github: "ii" }, usResearch);
+    expect(pools.told()).toEqual(["incident.firing github"]);
+    pools.see({ github: "i" }, usBatch);
+    expect(pools.told()).toEqual(["incident.firing github", "incident.resolved github"]);
+  });
+
+  it("is not judged by a partial listing", () => {
+    const pools = watchPools([poolRule()]);
+    pools.seePart({ github: "oo" });
+    expect(pools.told()).toEqual([]);
+    pools.see({ github: "oo" });
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+});
+
+describe("a pool after a restart", () => {
+  it("goes on with its incident: it is not told again, and resolves as itself", () => {
+    const pools = watchPools([poolRule()]);
+    pools.see({ github: "oo" });
+    pools.restart();
+    pools.see({ github: "oo" });
+    pools.see({ github: "ii" });
+    expect(pools.told()).toEqual(["incident.firing github", "incident.resolved github"]);
+    expect(new Set(pools.items.map(({ incident }) => incident.id)).size).toBe(1);
+  });
+
+  it("goes on with how long it was beyond its limit, without the time in between", () => {
+    const pools = watchPools([poolRule({ forMs: 20_000 })]);
+    pools.see({ github: "oo" });
+    pools.see({ github: "oo" });
+    pools.restart();
+    pools.see({ github: "oo" });
+    expect(pools.told()).toEqual([]);
+    pools.see({ github: "oo" });
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+
+  it("resolves when no server of it is left", () => {
+    const pools = watchPools([poolRule()]);
+    pools.see({ github: "oo" });
+    pools.restart();
+    pools.see({ slack: "i" });
+    expect(pools.told()).toEqual(["incident.firing github", "incident.resolved github"]);
+  });
+
+  it("ends with the reason rule_removed when the rule's limit was changed", () => {
+    const pools = watchPools([poolRule()]);
+    pools.see({ github: "oo" });
+    pools.restart([poolRule({ limit: 0.6 })]);
+    expect(pools.items.at(-1)?.incident.resolvedReason).toBe("rule_removed");
+    pools.see({ github: "oo" });
+    expect(pools.told()).toEqual([
+      "incident.firing github",
+      "incident.resolved github",
+      "incident.firing github",
+    ]);
+  });
+
+  it("keeps its incident when only receivers, severity or texts of the rule were changed", () => {
+    const pools = watchPools([poolRule()]);
+    pools.see({ github: "oo" });
+    pools.restart([poolRule({ severity: "critical", summaryTemplate: "full", remindEveryMs: 5 })]);
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+});
