@@ -23,6 +23,7 @@ const rule = (settings: unknown) => ({
 });
 const encrypted = "https, or a loopback address, or allow_http: true beside it";
 const hold = "a duration such as 30s or 1h30m, or { polls: 3 }";
+const trouble = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
 const onlyServerAndTarget =
   "server or target (this version does not know rules on pools and probes)";
 
@@ -52,12 +53,12 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     [
       "a server rule with a target's condition",
       rule({ ...serverRule, failing: "1m" }),
-      "alerts.rules[0].failing: found an unknown setting; allowed: name, on, severity, status, for, match, keep_firing_for, remind_every, receivers",
+      "alerts.rules[0].failing: found an unknown setting; allowed: name, on, severity, status, for, flap, match, summary, runbook_url, keep_firing_for, remind_every, receivers",
     ],
     [
       "a target rule with a server's condition",
       rule({ ...targetRule, status: "error" }),
-      "alerts.rules[0].status: found an unknown setting; allowed: name, on, severity, failing, match, keep_firing_for, remind_every, receivers",
+      "alerts.rules[0].status: found an unknown setting; allowed: name, on, severity, failing, auth, match, summary, runbook_url, keep_firing_for, remind_every, receivers",
     ],
     [
       "a target rule about servers",
@@ -67,7 +68,12 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     [
       "a target rule without condition",
       rule({ name: "a", on: "target" }),
-      `alerts.rules[0].failing: found nothing; allowed: ${hold}`,
+      `alerts.rules[0].failing: found nothing; allowed: ${trouble}`,
+    ],
+    [
+      "a target rule with both conditions",
+      rule({ ...targetRule, auth: "1m" }),
+      `alerts.rules[0].failing: found "1m"; allowed: ${trouble}`,
     ],
     [
       "a duration that is none",
@@ -148,12 +154,12 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     [
       "an unknown field to group by",
       receiver({ group_by: ["rule", "regoin"] }),
-      'alerts.receivers[0].group_by[1]: found "regoin"; allowed: rule, region, key, sandbox_id, server_name; did you mean "region"?',
+      'alerts.receivers[0].group_by[1]: found "regoin"; allowed: rule, region, key, sandbox_id, server_name, incident; did you mean "region"?',
     ],
     [
       "a misspelt secret's file",
       receiver({ secret_fiel: "x" }),
-      'alerts.receivers[0].secret_fiel: found an unknown setting; allowed: name, type, url, allow_http, secret, group_by, group_wait, send_resolved, max_incidents, url_file, secret_file; did you mean "secret_file"?',
+      'alerts.receivers[0].secret_fiel: found an unknown setting; allowed: name, type, url, allow_http, secret, group_by, group_wait, group_interval, merge_above, send_resolved, send_acknowledged, max_incidents, url_file, secret_file; did you mean "secret_file"?',
     ],
   ])("%s", (_title, value, line) => {
     expect(faultLines(parseConfig(value))).toStrictEqual([line]);

@@ -54,6 +54,8 @@ describe("defaults", () => {
       remindEveryMs: null,
       receivers: ["oncall", "desk"],
       match: {},
+      summaryTemplate: null,
+      runbookUrlTemplate: null,
     };
     expect(rules).toStrictEqual([
       {
@@ -62,13 +64,15 @@ describe("defaults", () => {
         on: "server",
         status: "error",
         for: { kind: "duration", ms: 0 },
+        flap: null,
         severity: "critical",
       },
       {
         ...common,
         name: "target-blind",
         on: "target",
-        failing: { kind: "polls", polls: 3 },
+        trouble: "failing",
+        for: { kind: "polls", polls: 3 },
         severity: "warning",
       },
     ]);
@@ -95,7 +99,10 @@ describe("defaults", () => {
         secret: null,
         groupBy: ["rule", "region", "key"],
         groupWaitMs: 5_000,
+        groupIntervalMs: 5_000,
+        mergeAbove: 20,
         sendResolved: true,
+        sendAcknowledged: false,
         maxIncidents: 100,
       },
     ]);
@@ -125,6 +132,9 @@ describe("rules", () => {
         },
         severity: "info",
         remind_every: "4h",
+        flap: { changes: 4, within: "10m" },
+        summary: "{server_name} is stuck",
+        runbook_url: "https://runbooks.example.com/{rule}",
         receivers: [],
       }),
     ).toStrictEqual({
@@ -142,6 +152,9 @@ describe("rules", () => {
       },
       severity: "info",
       remindEveryMs: 14_400_000,
+      flap: { changes: 4, withinMs: 600_000 },
+      summaryTemplate: "{server_name} is stuck",
+      runbookUrlTemplate: "https://runbooks.example.com/{rule}",
       receivers: [],
     });
   });
@@ -153,8 +166,13 @@ describe("rules", () => {
       for: { kind: "polls", polls: 2 },
     });
     expect(parseRule({ name: "a", on: "target", failing: "5m" })).toMatchObject({
-      failing: { kind: "duration", ms: 300_000 },
+      trouble: "failing",
+      for: { kind: "duration", ms: 300_000 },
       severity: "warning",
+    });
+    expect(parseRule({ name: "a", on: "target", auth: { polls: 1 } })).toMatchObject({
+      trouble: "auth",
+      for: { kind: "polls", polls: 1 },
     });
     expect(parseRule({ name: "a", on: "server", status: "error", for: 0 })).toMatchObject({
       for: { kind: "duration", ms: 0 },

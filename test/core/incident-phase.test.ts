@@ -7,6 +7,7 @@ import type {
   IncidentTiming,
   Transition,
 } from "../../src/core/incident-phase.ts";
+import { clears, firingSince, holds } from "./support/incident-events.ts";
 import { atOnce, inPolls, lasting } from "./support/samples.ts";
 
 const minute = 60_000;
@@ -21,12 +22,7 @@ const timing: IncidentTiming = {
 type PhaseName = "none" | "pending" | "firing" | "clearing" | "resolved";
 type EventKind = IncidentEvent["kind"];
 
-const firing = {
-  name: "firing",
-  heldSince: at(10),
-  clearSinceMs: null,
-  toldAtMs: 15 * minute,
-} as const;
+const firing = firingSince(at(10), 15 * minute);
 
 const phases = {
   none: null,
@@ -38,8 +34,8 @@ const phases = {
 
 /** It is minute 12: too early for a pending incident to fire or a clearing one to resolve. */
 const events = {
-  holds: { kind: "holds", now: at(12) },
-  clears: { kind: "clears", now: at(12) },
+  holds: holds(at(12)),
+  clears: clears(at(12)),
   unseen: { kind: "unseen", passed: at(2) },
   gone: { kind: "gone" },
   rule_removed: { kind: "rule_removed" },
@@ -129,21 +125,15 @@ describe("every phase meets every event", () => {
 
 describe("`for`", () => {
   const hold = (since: number, now: number, more: Partial<IncidentTiming>): Transition =>
-    advanceIncident(
-      { name: "pending", heldSince: at(since) },
-      { kind: "holds", now: at(now) },
-      { ...timing, ...more },
-    );
+    advanceIncident({ name: "pending", heldSince: at(since) }, holds(at(now)), {
+      ...timing,
+      ...more,
+    });
 
   it("fires at the first sight when it is zero", () => {
     const first = advanceIncident(null, events.holds, { ...timing, hold: atOnce });
     expect(first).toEqual({
-      phase: {
-        name: "firing",
-        heldSince: at(12),
-        clearSinceMs: null,
-        toldAtMs: 12 * minute,
-      },
+      phase: firingSince(at(12), 12 * minute),
       step: "fired",
     });
   });
@@ -154,7 +144,7 @@ describe("`for`", () => {
 
   it("fires when the duration is reached to the millisecond, and remembers since when it held", () => {
     const justBefore = { ms: 15 * minute - 1, polls: 15 };
-    const early = advanceIncident(phases.pending, { kind: "holds", now: justBefore }, timing);
+    const early = advanceIncident(phases.pending, holds(justBefore), timing);
     expect(early).toEqual({ phase: phases.pending, step: null });
     expect(hold(10, 15, {})).toEqual({ phase: firing, step: "fired" });
   });
@@ -166,71 +156,66 @@ describe("`for`", () => {
 
   it("does not count what passed unseen, neither time nor polls", () => {
     const shifted = advanceIncident(phases.pending, events.unseen, timing).phase;
-    const holds = (minutes: number): IncidentEvent => ({ kind: "holds", now: at(minutes) });
-    expect(advanceIncident(shifted, holds(16), timing).step).toBeNull();
-    expect(advanceIncident(shifted, holds(17), timing).step).toBe("fired");
+    expect(advanceIncident(shifted, holds(at(16)), timing).step).toBeNull();
+    expect(advanceIncident(shifted, holds(at(17)), timing).step).toBe("fired");
     const polls = { ...timing, hold: inPolls(3) };
-    expect(advanceIncident(shifted, holds(13), polls).step).toBeNull();
-    expect(advanceIncident(shifted, holds(14), polls).step).toBe("fired");
+    expect(advanceIncident(shifted, holds(at(13)), polls).step).toBeNull();
+    expect(advanceIncident(shifted, holds(at(14)), polls).step).toBe("fired");
   });
 });
 
 describe("keep_firing_for", () => {
-  const clears = (minutes: number): IncidentEvent => ({ kind: "clears", now: at(minutes) });
-
   it("left at zero lets an incident resolve the moment it clears", () => {
-    expect(advanceIncident(firing, clears(16), { ...timing, keepFiringForMs: 0 })).toEqual({
+    expect(advanceIncident(firing, clears(at(16)), { ...timing, keepFiringForMs: 0 })).toEqual({
       phase: { name: "resolved", reason: "recovered" },
       step: "resolved",
     });
   });
 
   it("resolves when it has run out, not before", () => {
-    const early: IncidentEvent = { kind: "clears", now: { ms: 13 * minute - 1, polls: 13 } };
+    const early = clears({ ms: 13 * minute - 1, polls: 13 });
     expect(advanceIncident(phases.clearing, early, timing).step).toBeNull();
-    expect(advanceIncident(phases.clearing, clears(13), timing).step).toBe("resolved");
+    expect(advanceIncident(phases.clearing, clears(at(13)), timing).step).toBe("resolved");
   });
 
   it("starts again when the condition holds in between", () => {
     const back = advanceIncident(phases.clearing, events.holds, timing).phase;
-    const again = advanceIncident(back, clears(14), timing).phase;
-    expect(advanceIncident(again, clears(16), timing).step).toBeNull();
-    expect(advanceIncident(again, clears(17), timing).step).toBe("resolved");
+    const again = advanceIncident(back, clears(at(14)), timing).phase;
+    expect(advanceIncident(again, clears(at(16)), timing).step).toBeNull();
+    expect(advanceIncident(again, clears(at(17)), timing).step).toBe("resolved");
   });
 
   it("does not run while the subject is unseen", () => {
     const shifted = advanceIncident(phases.clearing, events.unseen, timing).phase;
-    expect(advanceIncident(shifted, clears(14), timing).step).toBeNull();
-    expect(advanceIncident(shifted, clears(15), timing).step).toBe("resolved");
+    expect(advanceIncident(shifted, clears(at(14)), timing).step).toBeNull();
+    expect(advanceIncident(shifted, clears(at(15)), timing).step).toBe("resolved");
   });
 });
 
 describe("remind_every", () => {
   const reminding = { ...timing, remindEveryMs: 10 * minute };
-  const holds = (minutes: number): IncidentEvent => ({ kind: "holds", now: at(minutes) });
 
   it("reminds that long after it was told, and then again that long after the reminder", () => {
-    expect(advanceIncident(firing, holds(24), reminding).step).toBeNull();
-    const reminded = advanceIncident(firing, holds(26), reminding);
+    expect(advanceIncident(firing, holds(at(24)), reminding).step).toBeNull();
+    const reminded = advanceIncident(firing, holds(at(26)), reminding);
     expect(reminded).toEqual({ phase: { ...firing, toldAtMs: 26 * minute }, step: "reminded" });
-    expect(advanceIncident(reminded.phase, holds(35), reminding).step).toBeNull();
-    expect(advanceIncident(reminded.phase, holds(36), reminding).step).toBe("reminded");
+    expect(advanceIncident(reminded.phase, holds(at(35)), reminding).step).toBeNull();
+    expect(advanceIncident(reminded.phase, holds(at(36)), reminding).step).toBe("reminded");
   });
 
   it("does not count the time for which the subject was unseen", () => {
     const shifted = advanceIncident(firing, events.unseen, reminding).phase;
-    expect(advanceIncident(shifted, holds(26), reminding).step).toBeNull();
-    expect(advanceIncident(shifted, holds(27), reminding).step).toBe("reminded");
+    expect(advanceIncident(shifted, holds(at(26)), reminding).step).toBeNull();
+    expect(advanceIncident(shifted, holds(at(27)), reminding).step).toBe("reminded");
   });
 
   it("reminds of nothing that is clearing", () => {
     const patient = { ...reminding, keepFiringForMs: 60 * minute };
-    const clears: IncidentEvent = { kind: "clears", now: at(30) };
-    expect(advanceIncident(firing, clears, patient).step).toBeNull();
+    expect(advanceIncident(firing, clears(at(30)), patient).step).toBeNull();
   });
 
   it("takes back that it was clearing when it reminds", () => {
-    const reminded = advanceIncident(phases.clearing, holds(40), reminding);
+    const reminded = advanceIncident(phases.clearing, holds(at(40)), reminding);
     expect(reminded).toEqual({ phase: { ...firing, toldAtMs: 40 * minute }, step: "reminded" });
   });
 });

@@ -22,7 +22,7 @@ describe("while a target is blind", () => {
     expect(verdict.snapshot).toBe(snapshot);
     expect(pages).toBeNull();
     expect(changes).toEqual([]);
-    expect(incidents).toEqual({ written: [], dropped: [], steps: [], outbox: [] });
+    expect(incidents).toEqual({ written: [], dropped: [], flaps: [], steps: [], outbox: [] });
     expect([...watch.state.incidents.values()]).toEqual(before);
   });
 
@@ -160,8 +160,7 @@ describe("a target that cannot be seen", () => {
   });
 
   it("by a duration fires when it failed for so long since the first failure", () => {
-    const failing = lasting(2 * intervalMs);
-    const watch = createWatch({ rules: [targetRule({ failing })] });
+    const watch = createWatch({ rules: [targetRule({ for: lasting(2 * intervalMs) })] });
     watch.see();
     expect(failTimes(watch, 2)).toEqual(["opened target-blind"]);
     expect(failTimes(watch, 1)).toEqual(["fired target-blind"]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { conditionOfStatus } from "../../src/core/condition.ts";
+import { noInterventions } from "../../src/core/interventions.ts";
 import { judgePoll } from "../../src/core/judge.ts";
 import { changesOf, intakeOf } from "../support/take-in.ts";
 import { inPolls, lasting, listedServer, serverRule, targetRule } from "./support/samples.ts";
@@ -22,6 +23,8 @@ describe("first sight", () => {
         rule: "server-error",
         severity: "critical",
         condition: conditionOfStatus("error"),
+        summaryTemplate: null,
+        runbookUrlTemplate: null,
         causedAtMs: at.utcMs,
         incident: {
           id: "incident-1",
@@ -37,6 +40,9 @@ describe("first sight", () => {
           startedAtMs: startUtcMs + intervalMs,
           resolvedAtMs: null,
           resolvedReason: null,
+          receiver: null,
+          flapping: false,
+          acknowledgedBy: null,
         },
       },
     ]);
@@ -276,6 +282,7 @@ it("the same state, outcome and time give the same verdict, and leave the state 
   const options = {
     rules: [serverRule()],
     goneAfter: 1,
+    interventions: noInterventions,
     tells: () => true,
     newIncidentId: () => "incident",
   };

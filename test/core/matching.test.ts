@@ -119,8 +119,9 @@ describe("a rule's fingerprint", () => {
   ];
   const otherTarget: readonly Partial<TargetRule>[] = [
     { name: "another" },
-    { failing: inPolls(4) },
-    { failing: lasting(3) },
+    { for: inPolls(4) },
+    { for: lasting(3) },
+    { trouble: "auth" },
     { keepFiringForMs: 1 },
     { match: { region: ["us"] } },
   ];

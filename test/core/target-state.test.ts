@@ -22,8 +22,8 @@ const seen: TargetProgress = {
 const at = { utcMs: polledAtMs + 30_000, monotonicMs: 31_000 };
 
 function stateOf(progress: TargetProgress, lastPollMonotonicMs: number | null): TargetState {
-  const [snapshot, incidents] = [emptySnapshot, new Map()];
-  return { target, progress, lastPollMonotonicMs, rulesApplied: true, snapshot, incidents };
+  const nothing = { snapshot: emptySnapshot, incidents: new Map(), flaps: new Map() };
+  return { target, progress, lastPollMonotonicMs, rulesApplied: true, ...nothing };
 }
 
 describe("the time since the poll before", () => {

@@ -49,7 +49,8 @@ function withOutboxOutside(store: Store): Store {
       const { incidents } = verdict;
       await store.commitPoll(targetId, { ...verdict, incidents: { ...incidents, outbox: [] } });
       const { outbox } = incidents;
-      await store.commitIncidents(targetId, { written: [], dropped: [], steps: [], outbox });
+      const nothing = { written: [], dropped: [], flaps: [], steps: [] };
+      await store.commitIncidents(targetId, { ...nothing, outbox });
     },
   };
 }

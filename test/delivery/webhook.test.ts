@@ -26,6 +26,7 @@ const notification: Notification = {
   severity: "critical",
   group: { region: "us", key: "research" },
   summary: "1 server in error in us (research): github",
+  runbookUrl: null,
   createdAtMs: startMs,
   causedAtMs: startMs - 5_000,
   incidents: [toldIncident()],

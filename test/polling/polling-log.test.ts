@@ -155,7 +155,7 @@ describe("incidents", () => {
   });
 
   it("of a target name no server", async () => {
-    const { poll } = start(judgeBy([{ ...targetBlind, failing: { kind: "polls", polls: 1 } }]));
+    const { poll } = start(judgeBy([{ ...targetBlind, for: { kind: "polls", polls: 1 } }]));
     const fired = (await poll("failed", outage)).find(({ event }) => event === "incident.fired");
     expect(Object.keys(fired ?? {}).toSorted()).toEqual([
       "event",

@@ -34,7 +34,7 @@ describe("what is shown of a target", () => {
     const progress = { ...initialProgress, lastSuccessAtMs: startMs - 90_001 };
     const { snapshot } = watchFleet().poll(listing({ a: "idle" }));
     const watched = watchTarget(
-      { id: 1, target: research, progress, openIncidents: [] },
+      { id: 1, target: research, progress, openIncidents: [], flaps: [] },
       restoreSnapshot(snapshot.pages),
       { staleAfter: 3, restoredForMs: 90_000, nowUtcMs: startMs },
     );

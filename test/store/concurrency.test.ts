@@ -94,12 +94,14 @@ function emptyNotification(id: string) {
     severity: "critical",
     group: {},
     summary: id,
+    runbookUrl: null,
     createdAtMs: startMs,
     causedAtMs: startMs,
     incidents: [],
     truncated: 0,
   };
-  return { notification, itemSeqs: [], nextAttemptAtMs: startMs, giveUpAtMs: startMs };
+  const times = { nextAttemptAtMs: startMs, giveUpAtMs: startMs };
+  return { notification, itemSeqs: [], groupNames: [], ...times };
 }
 
 it("a transaction that SQLite has rolled back itself ends with the error that was the cause", async () => {

@@ -19,6 +19,7 @@ function notificationOf(id: string, items: readonly OutboxItem[]): Notification 
     severity: "critical",
     group: {},
     summary: id,
+    runbookUrl: null,
     createdAtMs: startMs,
     causedAtMs: items[0]?.causedAtMs ?? startMs,
     incidents: items.map((item) => item.incident),
@@ -43,6 +44,7 @@ async function tell(
     {
       notification: notificationOf(id, items),
       itemSeqs: open.map(({ seq }) => seq),
+      groupNames: [],
       nextAttemptAtMs: dueMs,
       giveUpAtMs: startMs + dayMs,
     },
@@ -99,10 +101,10 @@ describe("composing", () => {
     const store = openTestStore();
     await tell(store, "msg_1", ["a"]);
     await insertOutboxItems(store.kysely, [outboxItem(), outboxItem()]);
-    const times = { nextAttemptAtMs: startMs, giveUpAtMs: startMs + dayMs };
+    const rest = { groupNames: [], nextAttemptAtMs: startMs, giveUpAtMs: startMs + dayMs };
     const composing = store.outbox.compose([
-      { notification: notificationOf("msg_2", [outboxItem()]), itemSeqs: [2], ...times },
-      { notification: notificationOf("msg_1", [outboxItem()]), itemSeqs: [3], ...times },
+      { notification: notificationOf("msg_2", [outboxItem()]), itemSeqs: [2], ...rest },
+      { notification: notificationOf("msg_1", [outboxItem()]), itemSeqs: [3], ...rest },
     ]);
     await expect(composing).rejects.toThrow("UNIQUE constraint failed: notifications.id");
     expect(await dueIds(store)).toEqual(["msg_1"]);

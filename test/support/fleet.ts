@@ -1,3 +1,4 @@
+import { noInterventions } from "../../src/core/interventions.ts";
 import { judgePoll } from "../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/core/judge.ts";
 import type { Instant, ListedServer, Listing, Status, Target } from "../../src/core/model.ts";
@@ -21,19 +22,25 @@ export const serverError: ServerRule = {
   severity: "critical",
   keepFiringForMs: 0,
   remindEveryMs: null,
+  flap: null,
   receivers: ["oncall"],
   match: {},
+  summaryTemplate: null,
+  runbookUrlTemplate: null,
 };
 
 export const targetBlind: TargetRule = {
   name: "target-blind",
   on: "target",
-  failing: { kind: "polls", polls: 3 },
+  trouble: "failing",
+  for: { kind: "polls", polls: 3 },
   severity: "warning",
   keepFiringForMs: 0,
   remindEveryMs: null,
   receivers: ["oncall"],
   match: {},
+  summaryTemplate: null,
+  runbookUrlTemplate: null,
 };
 
 export function judgeBy(rules: readonly Rule[] = [serverError, targetBlind]): JudgeOptions {
@@ -41,6 +48,7 @@ export function judgeBy(rules: readonly Rule[] = [serverError, targetBlind]): Ju
   return {
     rules,
     goneAfter: 2,
+    interventions: noInterventions,
     newIncidentId: () => `incident-${++incidents}`,
     tells: () => true,
   };
@@ -77,7 +85,7 @@ export function watchFleet(
   { judge = judgeBy(), staleAfter = 3, id = 1 } = {},
 ): WatchedFleet {
   const watched = watchTarget(
-    { id, target, progress: initialProgress, openIncidents: [] },
+    { id, target, progress: initialProgress, openIncidents: [], flaps: [] },
     emptySnapshot,
     { staleAfter, restoredForMs: 90_000, nowUtcMs: startMs },
   );

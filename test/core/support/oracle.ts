@@ -1,5 +1,5 @@
 import type { Status } from "../../../src/core/model.ts";
-import type { Hold, Rule } from "../../../src/core/rule.ts";
+import type { Hold, ServerRule, TargetRule } from "../../../src/core/rule.ts";
 import { serverIds } from "./scripts.ts";
 import type { Script } from "./scripts.ts";
 import { intervalMs } from "./watch.ts";
@@ -105,13 +105,13 @@ function targetSightings(script: Script): readonly Sighting[] {
 
 function episodes(
   sightings: readonly Sighting[],
-  rule: Rule,
+  rule: ServerRule | TargetRule,
   suffix: string,
   ruleEndsAt: number,
 ): ExpectedStep[] {
   const steps: ExpectedStep[] = [];
   for (let begin = 0; begin < sightings.length;) {
-    const fired = firedAt(sightings, begin, rule.on === "server" ? rule.for : rule.failing);
+    const fired = firedAt(sightings, begin, rule.for);
     if (fired === null) {
       begin += 1;
       // A stretch that was not held long enough is skipped whole: its later parts were shorter still.

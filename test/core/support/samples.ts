@@ -48,9 +48,12 @@ export function serverRule(more: Partial<ServerRule> = {}): ServerRule {
     for: atOnce,
     keepFiringForMs: 0,
     remindEveryMs: null,
+    flap: null,
     match: {},
     severity: "critical",
     receivers: ["oncall"],
+    summaryTemplate: null,
+    runbookUrlTemplate: null,
     ...more,
   };
 }
@@ -59,12 +62,15 @@ export function targetRule(more: Partial<TargetRule> = {}): TargetRule {
   return {
     name: "target-blind",
     on: "target",
-    failing: inPolls(3),
+    trouble: "failing",
+    for: inPolls(3),
     keepFiringForMs: 0,
     remindEveryMs: null,
     match: {},
     severity: "warning",
     receivers: ["oncall"],
+    summaryTemplate: null,
+    runbookUrlTemplate: null,
     ...more,
   };
 }

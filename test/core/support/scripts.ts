@@ -92,7 +92,5 @@ export const scripts: fc.Arbitrary<Script> = fc.record({
     serverRules("edited", ["quiet", "oncall"]),
   ),
   steady: serverRules("steady", ["quiet"]).map((rule) => ({ ...rule, status: "idle" as const })),
-  blind: fc
-    .record({ failing: holds, keepFiringForMs: durations })
-    .map((timing) => targetRule(timing)),
+  blind: fc.record({ for: holds, keepFiringForMs: durations }).map((timing) => targetRule(timing)),
 });

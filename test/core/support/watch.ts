@@ -1,6 +1,9 @@
+import { flapKey } from "../../../src/core/flap-record.ts";
+import type { FlapRecord } from "../../../src/core/flap-record.ts";
 import { incidentKey } from "../../../src/core/incident.ts";
 import type { Incident } from "../../../src/core/incident.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
+import { noInterventions } from "../../../src/core/interventions.ts";
 import { judgePoll, retireIncidents } from "../../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge.ts";
 import type { FailureReason, ListedServer, Listing } from "../../../src/core/model.ts";
@@ -56,6 +59,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
   const judgeOptions = (): JudgeOptions => ({
     rules: settings.rules,
     goneAfter: settings.goneAfter,
+    interventions: noInterventions,
     tells: (receiver, type) => {
       const wantsResolved = new Map(Object.entries(settings.receivers)).get(receiver);
       return wantsResolved !== undefined && (type !== "incident.resolved" || wantsResolved);
@@ -71,9 +75,9 @@ export function createWatch(options: WatchOptions = {}): Watch {
   const start = (): WatchedTarget => {
     monotonicMs = 1_000;
     const progress = structuredClone(paper.progress);
-    const openIncidents = paper.openIncidents();
+    const known = { openIncidents: paper.openIncidents(), flaps: paper.flaps() };
     const how = { staleAfter: 3, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: utcMs };
-    return watchTarget({ id: 1, target, progress, openIncidents }, paper.snapshot(), how);
+    return watchTarget({ id: 1, target, progress, ...known }, paper.snapshot(), how);
   };
   let watched = start();
 
@@ -107,7 +111,8 @@ export function createWatch(options: WatchOptions = {}): Watch {
       const incidents = new Map(
         paper.openIncidents().map((open) => [incidentKey(open.rule, open.subject), open]),
       );
-      const retired = retireIncidents({ target, incidents }, utcMs, judgeOptions());
+      const flaps = new Map(paper.flaps().map((record) => [flapKey(record), record]));
+      const retired = retireIncidents({ target, incidents, flaps }, utcMs, judgeOptions());
       paper.writeIncidents(retired);
       outbox.push(...retired.outbox);
       watched = start();
@@ -120,20 +125,26 @@ export function createWatch(options: WatchOptions = {}): Watch {
 function createPaper() {
   const pages = new Map<number, Page>();
   const incidents = new Map<string, Incident>();
+  const records = new Map<string, FlapRecord>();
   return {
     progress: initialProgress,
     writePages({ replaced, removed }: PageDelta): void {
       for (const { after } of replaced) pages.set(after.id, copyOf(after));
       for (const id of removed) pages.delete(id);
     },
-    writeIncidents({ written, dropped }: IncidentOutcome): void {
+    writeIncidents({ written, dropped, flaps }: IncidentOutcome): void {
       for (const incident of written) incidents.set(incident.id, structuredClone(incident));
       for (const { id } of dropped) incidents.delete(id);
+      for (const record of flaps) {
+        if (record.enteredMs.length === 0) records.delete(flapKey(record));
+        else records.set(flapKey(record), structuredClone(record));
+      }
     },
     snapshot: (): PackedSnapshot =>
       restoreSnapshot([...pages.values()].toSorted((one, other) => one.id - other.id)),
     openIncidents: (): Incident[] =>
       structuredClone([...incidents.values()].filter(({ phase }) => phase.name !== "resolved")),
+    flaps: (): FlapRecord[] => structuredClone([...records.values()]),
   };
 }
 

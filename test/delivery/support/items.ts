@@ -19,6 +19,9 @@ export function toldIncident(more: Partial<ToldIncident> = {}): ToldIncident {
     startedAtMs: startMs,
     resolvedAtMs: null,
     resolvedReason: null,
+    receiver: null,
+    flapping: false,
+    acknowledgedBy: null,
     ...more,
   };
 }
@@ -39,6 +42,8 @@ export function outboxItem({ incident, ...more }: ItemFields = {}): OutboxItem {
     rule: "server-error",
     severity: "critical",
     condition: "in error",
+    summaryTemplate: null,
+    runbookUrlTemplate: null,
     causedAtMs: startMs,
     ...more,
     incident: toldIncident({ ...resolved, ...incident }),
