@@ -53,6 +53,9 @@ it("logs the steps of a pool's incident", async () => {
   await world.poll(3);
   expect(world.log.filter(({ rule }) => rule === "pool-full")).toEqual([
     expect.objectContaining({ event: "incident.opened", region: "us", server_name: null }),
-    expect.objectContaining({ event: "incident.fired", msg: "pool-full fired: pool us/research/*" }),
+    expect.objectContaining({
+      event: "incident.fired",
+      msg: "pool-full fired: pool us/research/*",
+    }),
   ]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noInterventions } from "../../src/core/interventions.ts";
-import type { Target } from "../../src/core/model.ts";
+import type { Status, Target } from "../../src/core/model.ts";
 import type { OutboxItem } from "../../src/core/notification.ts";
 import { summarize } from "../../src/core/notification-summary.ts";
 import { createPoolWatch } from "../../src/core/pool-watch.ts";
@@ -36,7 +36,11 @@ function poolRule(more: Partial<PoolRule> = {}): PoolRule {
 /** Statuses by the servers' names: `{ github: "io" }` is one idle and one occupied. */
 type Servers = Readonly<Record<string, string>>;
 
-const statusOf = { i: "idle", o: "occupied", e: "error", u: "unknown" } as const;
+const statusOf = new Map<string, Status>([
+  ["i", "idle"],
+  ["o", "occupied"],
+  ["e", "error"],
+]);
 
 function snapshotShowing(servers: Servers) {
   return snapshotOf({
@@ -47,10 +51,10 @@ function snapshotShowing(servers: Servers) {
         status: "idle",
         benchmark: null,
         servers: Object.entries(servers).flatMap(([serverName, statuses]) =>
-          [...statuses].map((letter, index) => ({
+          Array.from(statuses, (letter, index) => ({
             serverId: `${serverName}-${index}`,
             serverName,
-            status: statusOf[letter as keyof typeof statusOf],
+            status: statusOf.get(letter) ?? "unknown",
             benchmark: null,
             tags: [],
           })),

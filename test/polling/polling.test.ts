@@ -1,6 +1,7 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/core/judge.ts";
+import { createPoolWatch } from "../../src/core/pool-watch.ts";
 import type { FailureReason, Listing, Target } from "../../src/core/model.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createCallListing } from "../../src/polling/call-listing.ts";
@@ -58,6 +59,7 @@ function start(answer: () => Answer | Promise<Answer>) {
       committed.push(verdict);
     },
     judge: judgeBy(),
+    pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
     clock,
     onOutbox: () => told.push("outbox"),
     observer: {

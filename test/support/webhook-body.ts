@@ -3,7 +3,13 @@ import { z } from "zod";
 const time = z.iso.datetime({ precision: 3 });
 /** A message as the contract with receivers has it, to the field. */
 export const webhookBodySchema = z.strictObject({
-  type: z.enum(["incident.firing", "incident.reminder", "incident.resolved", "test"]),
+  type: z.enum([
+    "incident.firing",
+    "incident.reminder",
+    "incident.acknowledged",
+    "incident.resolved",
+    "test",
+  ]),
   timestamp: time,
   data: z.strictObject({
     rule: z.string(),
@@ -14,9 +20,9 @@ export const webhookBodySchema = z.strictObject({
       z.strictObject({
         id: z.string(),
         state: z.enum(["firing", "resolved"]),
-        subject: z.enum(["server", "target"]),
-        region: z.string(),
-        key: z.string(),
+        subject: z.enum(["server", "target", "pool", "receiver"]),
+        region: z.string().nullable(),
+        key: z.string().nullable(),
         sandbox_id: z.string().nullable(),
         server_id: z.string().nullable(),
         server_name: z.string().nullable(),
@@ -25,8 +31,13 @@ export const webhookBodySchema = z.strictObject({
         started_at: time,
         resolved_at: time.nullable(),
         resolved_reason: z.enum(["recovered", "gone", "silenced", "rule_removed"]).nullable(),
+        receiver: z.string().optional(),
+        flapping: z.literal(true).optional(),
+        acknowledged_by: z.string().optional(),
       }),
     ),
     truncated: z.int().nonnegative(),
+    runbook_url: z.string().optional(),
+    delayed_seconds: z.int().positive().optional(),
   }),
 });
