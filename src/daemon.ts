@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { Config, ReceiverConfig } from "./config/config.ts";
+import type { Config } from "./config/config.ts";
 import { noInterventions } from "./core/interventions.ts";
 import type { JudgeOptions } from "./core/judge.ts";
 import { operations } from "./core/model.ts";
 import type { Target } from "./core/model.ts";
-import type { IncidentMessage } from "./core/notification.ts";
+import { wants } from "./core/wants.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
 import { createWebhookReceiver } from "./delivery/receivers/webhook.ts";
@@ -203,13 +203,6 @@ export async function createDaemon(
     },
     stop: () => closing.disposeAsync(),
   };
-}
-
-/** Whether a receiver is there and wants to hear of this. */
-function wants(receiver: ReceiverConfig | undefined, type: IncidentMessage): boolean {
-  if (!receiver) return false;
-  if (type === "incident.resolved") return receiver.sendResolved;
-  return type !== "incident.acknowledged" || receiver.sendAcknowledged;
 }
 
 function configuredTargets({ keys }: Config): readonly Target[] {

@@ -7,6 +7,7 @@ import { run } from "./run.ts";
 import { simulate } from "./simulate.ts";
 import type { Terminal } from "./terminal.ts";
 import { testReceiver } from "./test-receiver.ts";
+import { testRules } from "./test-rules.ts";
 import { version } from "../platform/version.ts";
 import { StoreError } from "../store/database.ts";
 
@@ -74,6 +75,13 @@ function createProgram(terminal: Terminal): Command {
     .argument("<name>", "the receiver's name in the configuration")
     .addOption(configOption())
     .action((name, options) => testReceiver(name, options, terminal));
+
+  program
+    .command("test-rules")
+    .description("run tests of alert rules: timelines of statuses, and what must be told when")
+    .argument("<file>", "tests in YAML")
+    .option("--json", "for programs")
+    .action((file, options) => testRules(file, options, terminal));
 
   program
     .command("simulate")

@@ -62,8 +62,24 @@ function formatFault(fault: Fault): string {
   return `${where}found ${fault.found}; allowed: ${fault.allowed}${hint}`;
 }
 
+/** Findings as they are told, each with its place, in the order of the file. */
+export function toFaults(
+  findings: readonly Finding[],
+  locate: (path: Path) => Position | null,
+): readonly Fault[] {
+  return inFileOrder(
+    findings.map((finding) => ({
+      path: pathText(finding.path),
+      found: finding.found,
+      allowed: finding.allowed,
+      suggestion: finding.suggestion ?? null,
+      position: finding.position ?? locate(finding.path),
+    })),
+  );
+}
+
 /** Sorts by place; faults without one come first, otherwise the order stays. */
-export function inFileOrder(faults: readonly Fault[]): Fault[] {
+function inFileOrder(faults: readonly Fault[]): Fault[] {
   const line = (fault: Fault): number => fault.position?.line ?? 0;
   const column = (fault: Fault): number => fault.position?.column ?? 0;
   return faults.toSorted((a, b) => line(a) - line(b) || column(a) - column(b));

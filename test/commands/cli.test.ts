@@ -207,6 +207,35 @@ describe("sandwatch test-receiver", () => {
   });
 });
 
+describe("sandwatch test-rules", () => {
+  it("says which tests failed and how, and fails itself for it", async () => {
+    const file = join(tempFolder(), "rules.test.yaml");
+    writeFileSync(
+      file,
+      `
+rules: [{ name: server-error, on: server, status: error }]
+tests:
+  - { name: good, servers: [{ server: a, timeline: idle }], expect: [] }
+  - { name: bad, servers: [{ server: a, timeline: error }], expect: [] }
+`,
+    );
+    const failed = await runSandwatch(["test-rules", file]);
+    expect(failed).toMatchObject({ code: 1, err: "1 of 2 tests failed\n" });
+    expect(failed.out).toContain(
+      "passed  good\nFAILED  bad\n        told, not expected:  0s  oncall",
+    );
+
+    const passed = await runSandwatch(["test-rules", "config/rules.test.example.yaml", "--json"]);
+    expect(passed).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(passed.out)).toMatchObject({ tests: [{ passed: true }, {}, {}, {}] });
+
+    writeFileSync(file, "tests: [{ name: x, expect: [] }]");
+    const faulty = await runSandwatch(["test-rules", file]);
+    expect(faulty).toMatchObject({ code: 2, out: "" });
+    expect(faulty.err).toContain("neither config nor rules");
+  });
+});
+
 describe("sandwatch demo", () => {
   it("prints the addresses first, polls, and is stopped by Ctrl-C", async () => {
     const demo = startSandwatch(["demo", "--port", "0", "--servers", "8"]);

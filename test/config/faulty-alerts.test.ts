@@ -24,25 +24,82 @@ const rule = (settings: unknown) => ({
 const encrypted = "https, or a loopback address, or allow_http: true beside it";
 const hold = "a duration such as 30s or 1h30m, or { polls: 3 }";
 const trouble = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
-const onlyServerAndTarget =
-  "server or target (this version does not know rules on pools and probes)";
+const subjects = "server, target or pool (this version does not know rules on probes)";
+const poolRule = { name: "a", on: "pool" };
+const measure =
+  "one of occupied_ratio, idle, error_ratio, servers, such as occupied_ratio: { above: 0.9 }";
+const fields = "one or a list of region, key, server_name, each once";
 
 describe("a wrong alert setting is told by path, what was found and what is allowed", () => {
   it.each<[string, unknown, string]>([
     [
       "a rule on nothing",
       rule({ name: "a" }),
-      `alerts.rules[0].on: found nothing; allowed: ${onlyServerAndTarget}`,
+      `alerts.rules[0].on: found nothing; allowed: ${subjects}`,
     ],
     [
-      "a rule on pools",
-      rule({ name: "a", on: "pool", occupied_ratio: { above: 0.9 } }),
-      `alerts.rules[0].on: found "pool"; allowed: ${onlyServerAndTarget}`,
+      "a pool rule without measure",
+      rule(poolRule),
+      `alerts.rules[0]: found a mapping; allowed: ${measure}`,
+    ],
+    [
+      "a pool rule with two measures",
+      rule({ ...poolRule, idle: { below: 1 }, servers: { below: 1 } }),
+      `alerts.rules[0]: found a mapping; allowed: ${measure}`,
+    ],
+    [
+      "a pool rule with two limits",
+      rule({ ...poolRule, idle: { below: 1, above: 9 } }),
+      "alerts.rules[0].idle: found a mapping; allowed: { above: ... } or { below: ... }",
+    ],
+    [
+      "a ratio that no pool can be above",
+      rule({ ...poolRule, occupied_ratio: { above: 1 } }),
+      "alerts.rules[0].occupied_ratio.above: found 1; allowed: a ratio below 1",
+    ],
+    [
+      "a count that no pool can be below",
+      rule({ ...poolRule, servers: { below: 0 } }),
+      "alerts.rules[0].servers.below: found 0; allowed: a whole number of at least 1",
+    ],
+    [
+      "a share of a server",
+      rule({ ...poolRule, idle: { above: 0.5 } }),
+      "alerts.rules[0].idle.above: found 0.5; allowed: a whole number of at least 0",
+    ],
+    [
+      "a pool by what there is not",
+      rule({ ...poolRule, idle: { below: 1 }, by: ["region", "tag"] }),
+      `alerts.rules[0].by: found a list; allowed: ${fields}`,
+    ],
+    [
+      "a pool by the same twice",
+      rule({ ...poolRule, idle: { below: 1 }, by: ["region", "region"] }),
+      `alerts.rules[0].by: found a list; allowed: ${fields}`,
+    ],
+    [
+      "a rule that fits no target",
+      {
+        regions,
+        keys: [...keys, { name: "batch", api_key: "k2", regions: ["us"] }],
+        alerts: { rules: [{ ...serverRule, match: { region: "eu", key: "b*" } }] },
+      },
+      "alerts.rules[0].match: found no key in any region that fits; allowed: what fits at least one target",
+    ],
+    [
+      "a text with an unknown placeholder",
+      rule({ ...serverRule, summary: "{sever_name} is down" }),
+      'alerts.rules[0].summary: found "{sever_name} is down"; allowed: text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {status}, {previous_status}',
+    ],
+    [
+      "a flapping that never ends",
+      rule({ ...serverRule, flap: { changes: 3, within: "0s" } }),
+      'alerts.rules[0].flap.within: found "0s"; allowed: a duration such as 30s or 1h30m, at least 1s',
     ],
     [
       "a rule on probes",
       rule({ name: "a", on: "probe" }),
-      `alerts.rules[0].on: found "probe"; allowed: ${onlyServerAndTarget}`,
+      `alerts.rules[0].on: found "probe"; allowed: ${subjects}`,
     ],
     ["a rule that is text", rule("text"), "alerts.rules[0]: found text; allowed: a mapping"],
     [

@@ -23,7 +23,11 @@ describe("the example", () => {
 
   it("is a configuration", () => {
     const config = configOf(loadConfig(file, environment));
-    expect(config.alerts.rules.map((rule) => rule.name)).toEqual(["server-error", "target-blind"]);
+    expect(config.alerts.rules.map((rule) => rule.name)).toEqual([
+      "server-error",
+      "target-blind",
+      "pool-full",
+    ]);
     expect(config.keys[0]?.apiKey.reveal()).toBe("k1");
     expect(config.alerts.receivers[0]?.secret?.reveal()).toBe(signingSecret);
   });

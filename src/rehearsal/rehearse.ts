@@ -1,0 +1,142 @@
+import type { Config } from "../config/config.ts";
+import { tellAcknowledgement } from "../core/acknowledgement.ts";
+import { judgePoll } from "../core/judge.ts";
+import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
+import type { ListedSandbox, Target } from "../core/model.ts";
+import { createPoolWatch } from "../core/pool-watch.ts";
+import { openIntake } from "../core/snapshot/intake.ts";
+import { emptySnapshot } from "../core/snapshot/packed-snapshot.ts";
+import { initialProgress } from "../core/target-state.ts";
+import { watchTarget } from "../polling/watched-target.ts";
+import type { WatchedTarget } from "../polling/watched-target.ts";
+import { createPaperOutbox } from "./paper-outbox.ts";
+import type { ToldMessage } from "./paper-outbox.ts";
+import { rehearsedInterventions } from "./rehearsed-interventions.ts";
+import type { RuleTest } from "./schema.ts";
+import { atPoll } from "./timeline.ts";
+
+/** A test whose servers and targets are all told apart by region and key. */
+export interface PlacedTest extends Omit<RuleTest, "servers" | "targets" | "every" | "until"> {
+  /** Between two polls of a target, and from the first one to the last. Milliseconds. */
+  readonly every: number;
+  readonly until: number;
+  readonly servers: readonly (RuleTest["servers"][number] & Target)[];
+  readonly targets: readonly (RuleTest["targets"][number] & Target)[];
+}
+
+/**
+ * Runs the very core of sandwatch through a test's timelines, on time that only the test moves: all
+ * targets are polled at the same moments, the first time at 0. A target without a timeline of its
+ * own always answers.
+ *
+ * @returns every message up to and at the test's end, in the order of time
+ */
+export function rehearse(
+  test: PlacedTest,
+  { alerts, poll: { goneAfter } }: Pick<Config, "alerts" | "poll">,
+  targets: readonly Target[],
+): readonly ToldMessage[] {
+  const { rules, receivers } = alerts;
+  const outbox = createPaperOutbox(receivers, test.start);
+  const interventions = rehearsedInterventions(test);
+  let incidents = 0;
+  const judge: JudgeOptions = {
+    rules,
+    goneAfter,
+    interventions,
+    newIncidentId: () => `incident-${++incidents}`,
+    tells: outbox.wants,
+  };
+  const watched = targets.map((target) => watchFromNothing(target, test.start));
+  const poolRules = rules.filter((rule) => rule.on === "pool");
+  const pools = createPoolWatch({ rules: poolRules, targets, openIncidents: [], clocks: [] });
+
+  const pollOne = (one: WatchedTarget, poll: number): void => {
+    const { target } = one;
+    const at = { utcMs: test.start + poll * test.every, monotonicMs: poll * test.every };
+    const verdict = judgePoll(one.state, outcomeOf(test, one, poll, goneAfter), at, judge);
+    one.accept(verdict);
+    const { snapshot } = verdict;
+    const ofPools = pools.judge({ target, at, snapshot, whole: isWhole(verdict) }, judge);
+    ofPools.accept();
+    outbox.add([...verdict.incidents.outbox, ...ofPools.outcome.incidents.outbox]);
+  };
+
+  const acknowledge = (atMs: number): void => {
+    const places = [
+      ...watched.map(({ target, state }) => ({ target, open: state.incidents })),
+      { target: null, open: pools.incidents },
+    ];
+    for (const { target, open } of places) {
+      for (const { incident, author } of interventions.acknowledge(open.values(), atMs)) {
+        const said = { incidentId: incident.id, author, note: null, atMs: test.start + atMs };
+        const rule = rules.find(({ name }) => name === incident.rule);
+        outbox.add(tellAcknowledgement(incident, said, { target, rule, tells: outbox.wants }));
+      }
+    }
+  };
+
+  const acknowledged = test.acknowledge.map(({ at }) => at).toSorted((one, other) => one - other);
+  for (let poll = 0; poll * test.every <= test.until; poll += 1) {
+    const atMs = poll * test.every;
+    for (const one of watched) pollOne(one, poll);
+    const nextMs = atMs + test.every;
+    for (const at of acknowledged.filter((each) => each >= atMs && each < nextMs)) {
+      outbox.tellUpTo(at - 1);
+      acknowledge(at);
+    }
+    outbox.tellUpTo(Math.min(test.until, nextMs - 1));
+  }
+  return outbox.told;
+}
+
+function watchFromNothing(target: Target, nowUtcMs: number): WatchedTarget {
+  return watchTarget(
+    { id: 0, target, progress: initialProgress, openIncidents: [], flaps: [] },
+    emptySnapshot,
+    { staleAfter: 1, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs },
+  );
+}
+
+function isWhole({ progress }: Verdict): boolean {
+  return progress.failuresInARow === 0 && progress.lastComplete;
+}
+
+function outcomeOf(
+  test: PlacedTest,
+  { target, state }: WatchedTarget,
+  poll: number,
+  goneAfter: number,
+): PollOutcome {
+  const own = test.targets.find((each) => isAt(each, target));
+  const word = (own && atPoll(own.timeline, poll)) ?? "ok";
+  if (word !== "ok" && word !== "partial") return { kind: "failed", reason: word };
+  const intake = openIntake(state.snapshot, { goneAfter });
+  for (const sandbox of sandboxesAt(test, target, poll)) intake.listed(sandbox, null);
+  return { kind: "listed", intake, complete: word === "ok" };
+}
+
+/** A sandbox is listed as long as one of its servers is. */
+function sandboxesAt(test: PlacedTest, target: Target, poll: number): readonly ListedSandbox[] {
+  const listed = test.servers.flatMap((server) => {
+    const word = isAt(server, target) ? atPoll(server.timeline, poll) : undefined;
+    return word === undefined || word === "gone" ? [] : [{ ...server, status: word }];
+  });
+  const sandboxes = Map.groupBy(listed, ({ sandbox }) => sandbox);
+  return Array.from(sandboxes, ([sandboxId, servers]) => ({
+    sandboxId,
+    status: "occupied",
+    benchmark: null,
+    servers: servers.map(({ server, name = null, status, benchmark = null, tags }) => ({
+      serverId: server,
+      serverName: name,
+      status,
+      benchmark,
+      tags,
+    })),
+  }));
+}
+
+function isAt(one: Target, other: Target): boolean {
+  return one.region === other.region && one.key === other.key;
+}

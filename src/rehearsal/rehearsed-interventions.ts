@@ -1,0 +1,67 @@
+import type { Incident } from "../core/incident.ts";
+import type { Interventions } from "../core/interventions.ts";
+import { isInForce, silences } from "../core/silence.ts";
+import type { SilenceMatch } from "../core/silence.ts";
+import type { RuleTest } from "./schema.ts";
+
+/** What people say in the course of a test. */
+export interface RehearsedInterventions extends Interventions {
+  /**
+   * Acknowledges the firing incidents that the test names for this moment.
+   *
+   * @returns those that were acknowledged by this call
+   */
+  acknowledge(open: Iterable<Incident>, atMs: number): readonly Acknowledged[];
+}
+
+export interface Acknowledged {
+  readonly incident: Incident;
+  readonly author: string;
+}
+
+/** Times are as in the test: milliseconds from its first poll. */
+export function rehearsedInterventions(
+  test: Pick<RuleTest, "start" | "silences" | "acknowledge">,
+): RehearsedInterventions {
+  const authors = new Map<string, string>();
+  const inTest = test.silences.map(({ from, until, match }) => ({
+    startsAtMs: test.start + from,
+    endsAtMs: test.start + until,
+    match: asMatch(match),
+  }));
+  return {
+    silenced: (facts, atMs) =>
+      inTest.some((silence) => isInForce(silence, atMs) && silences(silence.match, facts)),
+    acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
+    acknowledge(open, atMs) {
+      const incidents = [...open];
+      const acknowledged: Acknowledged[] = [];
+      for (const each of test.acknowledge.filter(({ at }) => at === atMs)) {
+        for (const incident of incidents) {
+          if (!isMeant(each, incident) || authors.has(incident.id)) continue;
+          authors.set(incident.id, each.by);
+          acknowledged.push({ incident, author: each.by });
+        }
+      }
+      return acknowledged;
+    },
+  };
+}
+
+function isMeant(
+  { rule, server }: RuleTest["acknowledge"][number],
+  { rule: owner, subject, phase }: Incident,
+): boolean {
+  if (owner !== rule || phase.name !== "firing" || phase.toldAtMs === null) return false;
+  return server === undefined || (subject.kind === "server" && subject.serverId === server);
+}
+
+function asMatch(match: RuleTest["silences"][number]["match"]): SilenceMatch {
+  const { sandbox_id: sandboxId, server_id: serverId, server_name: serverName, ...rest } = match;
+  return {
+    ...rest,
+    ...(sandboxId && { sandboxId }),
+    ...(serverId && { serverId }),
+    ...(serverName && { serverName }),
+  };
+}
