@@ -1,5 +1,5 @@
 import { formatDuration } from "./duration.ts";
-import { enter, exceeds, isPast, recentEntries } from "./flap-record.ts";
+import { enter, exceeds, isPast, recentEntries, shifted } from "./flap-record.ts";
 import type { FlapRecord } from "./flap-record.ts";
 import type { ClockReading, Flaps } from "./incident-phase.ts";
 import { incidentKey } from "./incident.ts";
@@ -16,8 +16,10 @@ export interface FlapSight {
 
 /** Writes down when subjects enter the conditions of rules with a limit on that. */
 export interface FlapLedger {
-  /** The subject was seen, and the condition holds or not. Null: the rule has no limit. */
+  /** The subject was seen, and the condition holds or not. Null: there is nothing to count. */
   see(rule: Rule, subject: Subject, holds: Holding): FlapSight | null;
+  /** Time passed in which the subject was not seen: what of late it did is that much later. */
+  pass(rule: Rule, subject: Subject, ms: number): void;
   forget(record: FlapRecord): void;
   /** Changed records; those without entries are to be forgotten. */
   readonly changed: readonly FlapRecord[];
@@ -39,8 +41,10 @@ export function createFlapLedger(known: ReadonlyMap<string, FlapRecord>): FlapLe
     subject: Subject,
     { holds, now, before }: Holding,
     limit: FlapLimit,
-  ): FlapSight => {
-    let record = known.get(incidentKey(rule.name, subject)) ?? blankRecord(rule, subject);
+  ): FlapSight | null => {
+    const past = known.get(incidentKey(rule.name, subject));
+    if (!past && !holds) return null;
+    let record = past ?? blankRecord(rule, subject);
     if (holds && enters(before)) {
       record = enter({ ...record, subject }, now.ms, limit);
       changed.push(record);
@@ -56,6 +60,10 @@ export function createFlapLedger(known: ReadonlyMap<string, FlapRecord>): FlapLe
     see(rule, subject, holding) {
       const limit = rule.on === "server" ? rule.flap : null;
       return limit && seeLimited(rule, subject, holding, limit);
+    },
+    pass(rule, subject, ms) {
+      const record = known.get(incidentKey(rule.name, subject));
+      if (record && ms > 0) changed.push(shifted(record, ms));
     },
     forget: (record) => changed.push({ ...record, enteredMs: [] }),
     changed,

@@ -36,3 +36,8 @@ export function exceeds(record: FlapRecord, nowMs: number, limit: FlapLimit): bo
 export function isPast({ enteredMs }: FlapRecord, nowMs: number, limit: FlapLimit): boolean {
   return enteredMs.every((each) => nowMs - each >= limit.withinMs);
 }
+
+/** The record as if the subject's clock had stood still for so long. */
+export function shifted(record: FlapRecord, ms: number): FlapRecord {
+  return { ...record, enteredMs: record.enteredMs.map((each) => each + ms) };
+}

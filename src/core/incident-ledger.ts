@@ -155,7 +155,7 @@ export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
   /** A silence took back what was told: the condition goes on, as an incident that is not told. */
   const mute = (incident: Incident, words: Words): void => {
     if (incident.phase.name !== "firing") return;
-    const phase = { ...incident.phase, toldAtMs: null };
+    const phase = { ...incident.phase, clearSinceMs: null, toldAtMs: null };
     const id = options.newIncidentId();
     record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", words);
   };
@@ -166,6 +166,7 @@ export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
     event: SubjectEvent,
     before: Incident | undefined,
   ): FlapSight | null => {
+    if (event.kind === "unseen") flaps.pass(rule, subject, event.passed.ms);
     if (event.kind !== "holds" && event.kind !== "clears") return null;
     return flaps.see(rule, subject, { holds: event.kind === "holds", now: event.now, before });
   };

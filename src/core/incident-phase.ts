@@ -32,7 +32,7 @@ export type IncidentEvent =
       readonly now: ClockReading;
       /** Whether a silence is about it. */
       readonly silenced: boolean;
-      /** Whether somebody said "I know": it is not reminded of. */
+      /** Whether somebody said "I know": nothing is told of how it goes on, only of its end. */
       readonly acknowledged: boolean;
       readonly flaps: Flaps;
     }
@@ -147,8 +147,9 @@ function keepFiring(phase: Firing, event: Holds, remindEveryMs: number | null): 
       ? { phase: whileHolding(phase, flapping), step: null }
       : { phase: told, step: "fired" };
   }
+  if (acknowledged) return { phase: whileHolding(phase, flapping), step: null };
   if (flapping !== phase.flapping) return { phase: told, step: flapping ? "flapping" : "settled" };
-  const reminds = remindEveryMs !== null && !acknowledged && !flapping;
+  const reminds = remindEveryMs !== null && !flapping;
   return reminds && now.ms - phase.toldAtMs >= remindEveryMs
     ? { phase: told, step: "reminded" }
     : { phase: whileHolding(phase, flapping), step: null };

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { advanceIncident } from "../../src/core/incident-phase.ts";
 import type {
   ClockReading,
+  Flaps,
   IncidentEvent,
   IncidentPhase,
   IncidentStep,
@@ -30,6 +31,9 @@ const moves = fc.array(
       ...(["holds", "holds", "holds", "clears", "unseen", "gone", "rule_removed"] as const),
     ),
     ms: fc.constantFrom(0, 10_000, 30_000, 90_000),
+    silenced: fc.constantFrom(false, false, false, true),
+    acknowledged: fc.constantFrom(false, false, false, true),
+    flaps: fc.constantFrom(...(["no", "no", "of_late", "too_often"] as const)),
   }),
   { maxLength: 30 },
 );
@@ -37,14 +41,17 @@ const moves = fc.array(
 interface Move {
   readonly kind: IncidentEvent["kind"];
   readonly ms: number;
+  readonly silenced: boolean;
+  readonly acknowledged: boolean;
+  readonly flaps: Flaps;
 }
 
-function eventOf({ kind, ms }: Move, now: ClockReading): IncidentEvent {
+function eventOf({ kind, ms, flaps, ...said }: Move, now: ClockReading): IncidentEvent {
   switch (kind) {
     case "holds":
-      return holds(now);
+      return holds(now, { flaps, ...said });
     case "clears":
-      return clears(now);
+      return clears(now, { flaps });
     case "unseen":
       return { kind, passed: { ms, polls: 1 } };
     case "gone":
@@ -61,7 +68,7 @@ function live(played: readonly Move[], timing: IncidentTiming, visit: (seen: See
     now = { ms: now.ms + move.ms, polls: now.polls + 1 };
     const event = eventOf(move, now);
     const after: Transition = advanceIncident(phase, event, timing);
-    visit({ before: phase, now, after });
+    visit({ before: phase, now, event, after });
     phase = after.phase?.name === "resolved" ? null : after.phase;
   }
 }
@@ -69,6 +76,7 @@ function live(played: readonly Move[], timing: IncidentTiming, visit: (seen: See
 interface Seen {
   readonly before: IncidentPhase | null;
   readonly now: ClockReading;
+  readonly event: IncidentEvent;
   readonly after: Transition;
 }
 
@@ -82,7 +90,9 @@ it("an incident fires once at most, and resolves only if it fired", () => {
         if (step !== null) life.push(step);
       });
       for (const each of lives) {
-        expect(each.join(" ")).toMatch(/^(opened ?)?(dropped|fired( reminded)*( resolved)?)?$/);
+        expect(each.join(" ")).toMatch(
+          /^(opened ?)?(dropped|muted( resolved)?|(muted )?fired( (reminded|flapping|settled))*( resolved)?)?$/,
+        );
       }
     }),
   );
@@ -104,7 +114,7 @@ it("an incident that is resolved hears of nothing any more", () => {
 const waysOf: Readonly<Record<IncidentStep | "none", readonly string[]>> = {
   opened: ["none -> pending"],
   dropped: ["pending -> none"],
-  fired: ["none -> firing", "pending -> firing"],
+  fired: ["none -> firing", "pending -> firing", "firing -> firing"],
   muted: ["none -> firing", "pending -> firing"],
   reminded: ["firing -> firing"],
   flapping: ["firing -> firing"],
@@ -119,6 +129,33 @@ it("every step goes with the phases that it leads from and to", () => {
       live(played, timing, ({ before, after: { step, phase } }) => {
         const way = `${before?.name ?? "none"} -> ${phase?.name ?? "none"}`;
         expect(waysOf[step ?? "none"]).toContain(way);
+      });
+    }),
+  );
+});
+
+it("while a silence is about it nothing is told but that what was told has ended", () => {
+  fc.assert(
+    fc.property(moves, timings, (played, timing) => {
+      live(played, timing, ({ before, event, after: { phase, step } }) => {
+        if (event.kind !== "holds" || !event.silenced) return;
+        expect(step === null || ["opened", "muted", "resolved"].includes(step)).toBe(true);
+        expect(phase?.name === "firing" && phase.toldAtMs !== null).toBe(false);
+        if (step === "resolved") expect(before).not.toMatchObject({ toldAtMs: null });
+      });
+    }),
+  );
+});
+
+it("of what flaps, entering and leaving is told only when it begins and when it settled", () => {
+  fc.assert(
+    fc.property(moves, timings, (played, timing) => {
+      live(played, timing, ({ before, event, after: { step } }) => {
+        if (before?.name !== "firing" || !before.flapping || before.toldAtMs === null) return;
+        if (event.kind === "holds" && event.silenced) return;
+        if (event.kind !== "holds" && event.kind !== "clears") return;
+        const settled = event.kind === "holds" ? "settled" : "resolved";
+        expect([null, ...(event.flaps === "no" ? [settled] : [])]).toContain(step);
       });
     }),
   );

@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { advanceIncident } from "../../src/core/incident-phase.ts";
-import type {
-  ClockReading,
-  IncidentEvent,
-  IncidentPhase,
-  IncidentTiming,
-  Transition,
-} from "../../src/core/incident-phase.ts";
+import type { ClockReading, IncidentTiming, Transition } from "../../src/core/incident-phase.ts";
 import { clears, firingSince, holds } from "./support/incident-events.ts";
 import { atOnce, inPolls, lasting } from "./support/samples.ts";
 
@@ -19,109 +13,18 @@ const timing: IncidentTiming = {
   remindEveryMs: null,
 };
 
-type PhaseName = "none" | "pending" | "firing" | "clearing" | "resolved";
-type EventKind = IncidentEvent["kind"];
-
 const firing = firingSince(at(10), 15 * minute);
 
 const phases = {
-  none: null,
   pending: { name: "pending", heldSince: at(10) },
-  firing,
   clearing: { ...firing, clearSinceMs: 10 * minute },
-  resolved: { name: "resolved", reason: "recovered" },
-} satisfies Record<PhaseName, IncidentPhase | null>;
+} as const;
 
 /** It is minute 12: too early for a pending incident to fire or a clearing one to resolve. */
 const events = {
   holds: holds(at(12)),
-  clears: clears(at(12)),
   unseen: { kind: "unseen", passed: at(2) },
-  gone: { kind: "gone" },
-  rule_removed: { kind: "rule_removed" },
-} satisfies { [Kind in EventKind]: IncidentEvent & { kind: Kind } };
-
-const nothing: Transition = { phase: null, step: null };
-const dropped: Transition = { phase: null, step: "dropped" };
-const staysResolved: Transition = { phase: phases.resolved, step: null };
-const resolvedAsGone: Transition = {
-  phase: { name: "resolved", reason: "gone" },
-  step: "resolved",
-};
-const resolvedWithRule: Transition = {
-  phase: { name: "resolved", reason: "rule_removed" },
-  step: "resolved",
-};
-
-const table = {
-  none: {
-    holds: { phase: { name: "pending", heldSince: at(12) }, step: "opened" },
-    clears: nothing,
-    unseen: nothing,
-    gone: nothing,
-    rule_removed: nothing,
-  },
-  pending: {
-    holds: { phase: phases.pending, step: null },
-    clears: dropped,
-    unseen: { phase: { name: "pending", heldSince: at(12) }, step: null },
-    gone: dropped,
-    rule_removed: dropped,
-  },
-  firing: {
-    holds: { phase: firing, step: null },
-    clears: { phase: { ...firing, clearSinceMs: 12 * minute }, step: null },
-    unseen: { phase: firing, step: null },
-    gone: resolvedAsGone,
-    rule_removed: resolvedWithRule,
-  },
-  clearing: {
-    holds: { phase: firing, step: null },
-    clears: { phase: phases.clearing, step: null },
-    unseen: {
-      phase: {
-        ...firing,
-        heldSince: at(12),
-        clearSinceMs: 12 * minute,
-        toldAtMs: 17 * minute,
-      },
-      step: null,
-    },
-    gone: resolvedAsGone,
-    rule_removed: resolvedWithRule,
-  },
-  resolved: {
-    holds: staysResolved,
-    clears: staysResolved,
-    unseen: staysResolved,
-    gone: staysResolved,
-    rule_removed: staysResolved,
-  },
-} satisfies Record<PhaseName, Record<EventKind, Transition>>;
-
-describe("every phase meets every event", () => {
-  const phaseNames = ["none", "pending", "firing", "clearing", "resolved"] as const;
-  const kinds = ["holds", "clears", "unseen", "gone", "rule_removed"] as const;
-  // A phase or an event missing from the lists above would leave its cells untried.
-  const cells = phaseNames.flatMap((phase) => kinds.map((kind) => ({ phase, kind })));
-
-  it("has a test for each cell of the table", () => {
-    expect(cells).toHaveLength(Object.values(table).flatMap((row) => Object.keys(row)).length);
-  });
-
-  it.each(cells)("$phase, $kind", ({ phase, kind }) => {
-    expect(advanceIncident(phases[phase], events[kind], timing)).toEqual(table[phase][kind]);
-  });
-
-  it.each([
-    ["pending", "holds"],
-    ["firing", "holds"],
-    ["clearing", "clears"],
-    ["resolved", "gone"],
-  ] as const)("without effect keeps the very same phase: %s, %s", (name, kind) => {
-    expect(advanceIncident(phases[name], events[kind], timing).phase).toBe(phases[name]);
-  });
-});
+} as const;
 
 describe("`for`", () => {
   const hold = (since: number, now: number, more: Partial<IncidentTiming>): Transition =>
@@ -217,5 +120,87 @@ describe("remind_every", () => {
   it("takes back that it was clearing when it reminds", () => {
     const reminded = advanceIncident(phases.clearing, holds(at(40)), reminding);
     expect(reminded).toEqual({ phase: { ...firing, toldAtMs: 40 * minute }, step: "reminded" });
+  });
+});
+
+describe("a silence", () => {
+  const silenced = (minutes: number) => holds(at(minutes), { silenced: true });
+
+  it("does not keep an incident from firing, only from being told", () => {
+    const muted = advanceIncident(phases.pending, silenced(15), timing);
+    expect(muted).toEqual({ phase: firingSince(at(10), null), step: "muted" });
+    expect(advanceIncident(muted.phase, silenced(90), { ...timing, remindEveryMs: 1 }).phase).toBe(
+      muted.phase,
+    );
+  });
+
+  it("that ends has what it kept back told, with reminders from then on", () => {
+    const reminding = { ...timing, remindEveryMs: 10 * minute };
+    const told = advanceIncident(firingSince(at(10), null), holds(at(20)), reminding);
+    expect(told).toEqual({ phase: firingSince(at(10), 20 * minute), step: "fired" });
+    expect(advanceIncident(told.phase, holds(at(29)), reminding).step).toBeNull();
+    expect(advanceIncident(told.phase, holds(at(30)), reminding).step).toBe("reminded");
+  });
+
+  it("that ends after the condition did has nothing told but the end, of which nobody was told", () => {
+    const clearing = advanceIncident(firingSince(at(10), null), clears(at(20)), timing).phase;
+    expect(clearing).toEqual(firingSince(at(10), null, { clearSinceMs: 20 * minute }));
+    expect(advanceIncident(clearing, clears(at(23)), timing).step).toBe("resolved");
+  });
+
+  it("does not take back what is clearing already: that comes to its own end", () => {
+    expect(advanceIncident(phases.clearing, clears(at(13)), timing).phase).toEqual({
+      name: "resolved",
+      reason: "recovered",
+    });
+  });
+});
+
+describe("an acknowledged incident", () => {
+  const reminding = { ...timing, remindEveryMs: minute };
+  const known = { acknowledged: true } as const;
+
+  it("is not reminded of, nor told to flap or to settle, and still resolves", () => {
+    expect(advanceIncident(firing, holds(at(90), known), reminding).phase).toBe(firing);
+    const flapping = { ...firing, flapping: true };
+    const often = holds(at(90), { ...known, flaps: "too_often" });
+    expect(advanceIncident(firing, often, reminding)).toEqual({ phase: flapping, step: null });
+    expect(advanceIncident(flapping, holds(at(90), known), reminding)).toEqual({
+      phase: firing,
+      step: null,
+    });
+    const impatient = { ...reminding, keepFiringForMs: 0 };
+    expect(advanceIncident(firing, clears(at(90)), impatient).step).toBe("resolved");
+  });
+
+  it("is reminded of again when that was taken back", () => {
+    expect(advanceIncident(firing, holds(at(90)), reminding).step).toBe("reminded");
+  });
+});
+
+describe("an incident that flaps", () => {
+  const flapping = { ...firing, flapping: true };
+  const impatient = { ...timing, keepFiringForMs: 0, remindEveryMs: minute };
+
+  it("does not resolve while it may come back, however long `keep_firing_for` ran", () => {
+    const cleared = advanceIncident(flapping, clears(at(16), { flaps: "too_often" }), impatient);
+    expect(cleared).toEqual({ phase: { ...flapping, clearSinceMs: 16 * minute }, step: null });
+    const later = advanceIncident(cleared.phase, clears(at(90), { flaps: "of_late" }), impatient);
+    expect(later).toEqual(cleared);
+    expect(advanceIncident(later.phase, clears(at(91)), impatient).step).toBe("resolved");
+  });
+
+  it("having settled resolves only when `keep_firing_for` ran out too", () => {
+    const clearing = { ...flapping, clearSinceMs: 16 * minute };
+    expect(advanceIncident(clearing, clears(at(18)), timing).step).toBeNull();
+    expect(advanceIncident(clearing, clears(at(19)), timing).step).toBe("resolved");
+  });
+
+  it("is not reminded of before it settled, and then that long after it was told to have", () => {
+    const often = holds(at(40), { flaps: "of_late" });
+    expect(advanceIncident(flapping, often, impatient).step).toBeNull();
+    const settled = advanceIncident(flapping, holds(at(41)), impatient);
+    expect(settled).toEqual({ phase: { ...firing, toldAtMs: 41 * minute }, step: "settled" });
+    expect(advanceIncident(settled.phase, holds(at(42)), impatient).step).toBe("reminded");
   });
 });

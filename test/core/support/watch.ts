@@ -3,12 +3,12 @@ import type { FlapRecord } from "../../../src/core/flap-record.ts";
 import { incidentKey } from "../../../src/core/incident.ts";
 import type { Incident } from "../../../src/core/incident.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
-import { noInterventions } from "../../../src/core/interventions.ts";
 import { judgePoll, retireIncidents } from "../../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge.ts";
 import type { FailureReason, ListedServer, Listing } from "../../../src/core/model.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 import type { Rule } from "../../../src/core/rule.ts";
+import type { SilenceFacts } from "../../../src/core/silence.ts";
 import { Page } from "../../../src/core/snapshot/page.ts";
 import type { PageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
@@ -44,6 +44,9 @@ export interface Watch {
   /** The same, but the listing is partial. */
   seePart(...servers: readonly ListedServer[]): Verdict;
   fail(reason?: FailureReason): Verdict;
+  /** From now on a silence is in force about these, and no other one; about nothing: it ended. */
+  silence(about: (facts: SilenceFacts) => boolean): void;
+  acknowledge(incidentId: string, author: string): void;
   /** Forgets all but what was written, and starts with these rules (or the same ones). */
   restart(more?: WatchOptions): IncidentOutcome;
 }
@@ -52,6 +55,8 @@ export function createWatch(options: WatchOptions = {}): Watch {
   const paper = createPaper();
   const outbox: OutboxItem[] = [];
   let settings = { rules: [serverRule()], goneAfter: 2, receivers: { oncall: true }, ...options };
+  let isSilenced = (_facts: SilenceFacts): boolean => false;
+  const acknowledgements = new Map<string, string>();
   let utcMs = startUtcMs;
   let monotonicMs = 5_000;
   let incidentsOpened = 0;
@@ -59,7 +64,10 @@ export function createWatch(options: WatchOptions = {}): Watch {
   const judgeOptions = (): JudgeOptions => ({
     rules: settings.rules,
     goneAfter: settings.goneAfter,
-    interventions: noInterventions,
+    interventions: {
+      silenced: (facts) => isSilenced(facts),
+      acknowledgedBy: (id) => acknowledgements.get(id) ?? null,
+    },
     tells: (receiver, type) => {
       const wantsResolved = new Map(Object.entries(settings.receivers)).get(receiver);
       return wantsResolved !== undefined && (type !== "incident.resolved" || wantsResolved);
@@ -106,6 +114,10 @@ export function createWatch(options: WatchOptions = {}): Watch {
     see: (...servers) => list(listingOf(...servers)),
     seePart: (...servers) => list({ ...listingOf(...servers), complete: false }),
     fail: (reason = "timeout") => poll({ kind: "failed", reason }),
+    silence(about) {
+      isSilenced = about;
+    },
+    acknowledge: (id, author) => acknowledgements.set(id, author),
     restart(more = {}) {
       settings = { ...settings, ...more };
       const incidents = new Map(
