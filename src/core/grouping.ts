@@ -122,8 +122,8 @@ function dueTime(
 function mergeGroups(groups: readonly Group[], mergeAbove: number): readonly Group[] {
   const alike = Map.groupBy(groups, (group) => scopeOf(group));
   return [...alike].flatMap(([scope, some]) => {
-    const size = some.reduce((sum, { items }) => sum + items.length, 0);
-    if (scope === null || some.length === 1 || size <= mergeAbove) return some;
+    const subjects = new Set(some.flatMap(({ items }) => items.map(subjectKey)));
+    if (scope === null || some.length === 1 || subjects.size <= mergeAbove) return some;
     return [
       {
         names: some.flatMap(({ names }) => names),
@@ -135,10 +135,12 @@ function mergeGroups(groups: readonly Group[], mergeAbove: number): readonly Gro
 }
 
 /** What groups must share to be merged; null: it is never merged. */
-function scopeOf({ items: [first] }: Group): string | null {
+function scopeOf({ items }: Group): string | null {
+  const [first] = items;
   if (!first) return null;
   const { subject, region } = first.incident;
   if (region === null || (subject !== "server" && subject !== "target")) return null;
+  if (items.some(({ incident }) => incident.region !== region)) return null;
   return JSON.stringify([first.rule, first.severity, region]);
 }
 

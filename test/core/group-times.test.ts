@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { composeMessages, type GroupingSettings } from "../../src/core/grouping.ts";
+import type { GroupTimes } from "../../src/core/grouping.ts";
+import type { OutboxItem, ToldIncident } from "../../src/core/notification.ts";
+import { outboxItem, startMs } from "../delivery/support/items.ts";
+
+const settings: GroupingSettings = {
+  groupBy: ["rule", "region", "key"],
+  groupWaitMs: 5_000,
+  groupIntervalMs: 60_000,
+  mergeAbove: 4,
+  maxIncidents: 3,
+};
+
+interface When {
+  readonly afterMs: number;
+  readonly toldAtMs?: GroupTimes;
+  readonly more?: Partial<GroupingSettings>;
+}
+
+function compose(items: readonly OutboxItem[], { afterMs, toldAtMs, more }: When) {
+  const stored = items.map((item, index) => ({ ...item, seq: index + 1 }));
+  return composeMessages(stored, { ...settings, ...more }, startMs + afterMs, toldAtMs);
+}
+
+/** When each group of some messages was told, as a store remembers it. */
+function timesOf({ messages }: ReturnType<typeof compose>): GroupTimes {
+  return new Map(
+    messages.flatMap(({ groupNames, notification }) =>
+      groupNames.map((name) => [name, notification.createdAtMs] as const),
+    ),
+  );
+}
+
+describe("a group that was told of", () => {
+  const toldAtMs = timesOf(compose([outboxItem()], { afterMs: 5_000 }));
+  const later = outboxItem({ causedAtMs: startMs + 10_000, incident: { id: "incident-2" } });
+
+  it("is not told of again before the interval has passed since its last message", () => {
+    expect(compose([later], { afterMs: 64_999, toldAtMs })).toEqual({
+      messages: [],
+      nextDueAtMs: startMs + 65_000,
+    });
+    expect(compose([later], { afterMs: 65_000, toldAtMs }).messages).toHaveLength(1);
+  });
+
+  it("waits as any other once the interval is over", () => {
+    const late = outboxItem({ causedAtMs: startMs + 100_000 });
+    expect(compose([late], { afterMs: 104_999, toldAtMs })).toEqual({
+      messages: [],
+      nextDueAtMs: startMs + 105_000,
+    });
+  });
+
+  it("keeps no other group waiting", () => {
+    const other = outboxItem({ causedAtMs: startMs + 10_000, incident: { key: "batch" } });
+    const { messages, nextDueAtMs } = compose([later, other], { afterMs: 15_000, toldAtMs });
+    expect(messages.map(({ itemSeqs }) => itemSeqs)).toEqual([[2]]);
+    expect(nextDueAtMs).toBe(startMs + 65_000);
+  });
+
+  it("does not wait for a wall clock that was stepped back to come round again", () => {
+    const before = outboxItem({ causedAtMs: startMs - 3_600_000 });
+    expect(compose([before], { afterMs: -3_595_000, toldAtMs }).messages).toHaveLength(1);
+  });
+
+  it("is the group, whatever type of message it was told by", () => {
+    const resolved = outboxItem({ type: "incident.resolved", causedAtMs: startMs + 10_000 });
+    expect(compose([resolved], { afterMs: 20_000, toldAtMs }).messages).toEqual([]);
+  });
+});
+
+describe("what befalls a whole region", () => {
+  /** So many servers, each of a key of its own. */
+  const storm = (count: number, more: Partial<ToldIncident> = {}): OutboxItem[] =>
+    Array.from({ length: count }, (_, n) =>
+      outboxItem({ incident: { id: `${more.region}-${n}`, key: `key-${n}`, ...more } }),
+    );
+
+  it("is one message for more subjects than the limit, and one each up to it", () => {
+    expect(compose(storm(4), { afterMs: 5_000 }).messages).toHaveLength(4);
+    const { messages } = compose(storm(5), { afterMs: 5_000 });
+    expect(messages).toMatchObject([
+      {
+        itemSeqs: [1, 2, 3, 4, 5],
+        notification: {
+          group: { region: "us" },
+          summary: "5 servers in error in us",
+          incidents: [{ key: "key-0" }, { key: "key-1" }, { key: "key-2" }],
+          truncated: 2,
+        },
+      },
+    ]);
+    expect(messages[0]?.groupNames).toHaveLength(5);
+  });
+
+  it("is told for each region, rule and severity apart", () => {
+    const { messages } = compose(
+      [
+        ...storm(5),
+        ...storm(5, { region: "eu" }),
+        ...storm(5).map((item) => ({ ...item, rule: "stuck" })),
+        ...storm(5).map((item) => ({ ...item, rule: "slow", severity: "info" as const })),
+      ],
+      { afterMs: 5_000 },
+    );
+    const told = messages.map(({ notification: { rule, group } }) => [rule, group["region"]]);
+    expect(told).toEqual([
+      ["server-error", "us"],
+      ["server-error", "eu"],
+      ["stuck", "us"],
+      ["slow", "us"],
+    ]);
+  });
+
+  it("is counted by subjects: one that goes on and off is one", () => {
+    const onAndOff = storm(2).flatMap((item) => [
+      item,
+      { ...item, type: "incident.resolved" as const },
+      item,
+    ]);
+    expect(compose(onAndOff, { afterMs: 5_000 }).messages).toHaveLength(6);
+  });
+
+  it("is told as soon as the first of it is due, and to all of its groups at once", () => {
+    const late = storm(5).map((item, n) => ({ ...item, causedAtMs: startMs + n * 1_000 }));
+    expect(compose(late, { afterMs: 4_999 })).toEqual({
+      messages: [],
+      nextDueAtMs: startMs + 5_000,
+    });
+    const told = compose(late, { afterMs: 5_000 });
+    expect(told.messages).toHaveLength(1);
+    const again = storm(1, { id: "again" }).map((item) => ({
+      ...item,
+      causedAtMs: startMs + 6_000,
+    }));
+    const toldAtMs = timesOf(told);
+    expect(compose(again, { afterMs: 64_999, toldAtMs }).nextDueAtMs).toBe(startMs + 65_000);
+  });
+
+  it("is of targets as of servers, and not of pools and receivers", () => {
+    const targets = storm(5, { subject: "target", sandboxId: null, serverId: null });
+    expect(compose(targets, { afterMs: 5_000 }).messages).toHaveLength(1);
+    for (const subject of ["pool", "receiver"] as const) {
+      const others = storm(5, { subject, sandboxId: null, serverId: null });
+      expect(compose(others, { afterMs: 5_000 }).messages).toHaveLength(5);
+    }
+  });
+
+  it("is not what a receiver groups across regions anyway", () => {
+    const groupBy = ["rule", "key"] as const;
+    const both = storm(5).flatMap((item) => [
+      item,
+      { ...item, incident: { ...item.incident, id: `eu-${item.incident.id}`, region: "eu" } },
+    ]);
+    expect(compose(both, { afterMs: 5_000, more: { groupBy } }).messages).toHaveLength(5);
+  });
+});
