@@ -51,9 +51,11 @@ function isPlaceholder(word: string): boolean {
   return placeholders.some((each) => each === word);
 }
 
-const runbookSchema = scalar(`an https or http address; ${templateAllowed}`, (value) =>
+const runbookAllowed = `an https or http address, its host without placeholders; ${templateAllowed}`;
+
+const runbookSchema = scalar(runbookAllowed, (value) =>
   typeof value === "string" &&
-  /^https?:\/\/[^{}]/.test(value) &&
+  /^https?:\/\/[^{}/?#\\]+(?:[/?#]|$)/.test(value) &&
   placeholdersIn(value).every(isPlaceholder)
     ? value
     : undefined,

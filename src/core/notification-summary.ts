@@ -1,8 +1,6 @@
 import type { OutboxItem, ToldIncident } from "./notification.ts";
-import { fillTemplate } from "./template.ts";
-
-/** A name comes from the service and can be anything: the summary stays one readable line. */
-const longestName = 60;
+import { longestName, readable } from "./readable.ts";
+import { fillTemplate, placeholdersIn } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */
 const longestSummary = 500;
@@ -18,7 +16,10 @@ export function summarize(items: readonly OutboxItem[]): string {
   const template = first.summaryTemplate;
   return template === null
     ? usualSummary(first, items)
-    : readable(`${prefixOf(first, items)}${fillTemplate(template, items)}`, longestSummary);
+    : readable(
+        `${prefixOf(first, items, template)}${fillTemplate(template, items)}`,
+        longestSummary,
+      );
 }
 
 function usualSummary(first: OutboxItem, items: readonly OutboxItem[]): string {
@@ -29,12 +30,15 @@ function usualSummary(first: OutboxItem, items: readonly OutboxItem[]): string {
   return first.type === "incident.acknowledged" ? `${text} - ${acknowledgement(items)}` : text;
 }
 
-function prefixOf(first: OutboxItem, items: readonly OutboxItem[]): string {
+/** What a rule's own template does not say. */
+function prefixOf(first: OutboxItem, items: readonly OutboxItem[], template: string): string {
+  const said = placeholdersIn(template).includes("condition");
+  const flapping = !said && items.some(({ incident }) => incident.flapping) ? "Flapping: " : null;
   switch (first.type) {
     case "incident.firing":
-      return "";
+      return flapping ?? "";
     case "incident.reminder":
-      return "Still: ";
+      return flapping ?? "Still: ";
     case "incident.acknowledged":
       return `${acknowledgement(items)}: `;
     case "incident.resolved":
@@ -142,9 +146,4 @@ function place(items: readonly OutboxItem[]): string {
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-function readable(text: string, longest: number): string {
-  const start = text.slice(0, longest + 1).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ");
-  return start.length > longest ? `${start.slice(0, longest)}…` : start;
 }

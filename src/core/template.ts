@@ -1,4 +1,5 @@
 import type { OutboxItem } from "./notification.ts";
+import { longestName, readable } from "./readable.ts";
 
 /** What a rule's `summary` and `runbook_url` can hold in braces. */
 export const placeholders = [
@@ -21,6 +22,9 @@ const placeholderPattern = /\{([^{}]*)\}/g;
 /** A text names this many different values, and counts the others. */
 const mostNamed = 3;
 
+/** Receivers refuse a message for an address that is too long. */
+const longestInAddress = 100;
+
 /** What stands in braces in a template, in its order. */
 export function placeholdersIn(template: string): string[] {
   return Array.from(template.matchAll(placeholderPattern), ([, name = ""]) => name);
@@ -35,17 +39,22 @@ export function fillTemplate(template: string, items: readonly OutboxItem[]): st
     if (name === "count") return String(items.length);
     const values = distinctValues(name, items);
     const more = values.length - mostNamed;
-    const named = values.slice(0, mostNamed).join(", ");
+    const named = values
+      .slice(0, mostNamed)
+      .map((value) => readable(value, longestName))
+      .join(", ");
     return more > 0 ? `${named} and ${more} more` : named;
   });
 }
 
-/** The same for an address, where each value is escaped, and only the first one can stand. */
+/** The same for an address, where each value is cut and escaped, and only the first can stand. */
 export function fillUrlTemplate(template: string, items: readonly OutboxItem[]): string {
   return replacePlaceholders(template, (name) =>
     name === "count"
       ? String(items.length)
-      : encodeURIComponent(distinctValues(name, items)[0]?.toWellFormed() ?? ""),
+      : encodeURIComponent(
+          distinctValues(name, items)[0]?.slice(0, longestInAddress).toWellFormed() ?? "",
+        ),
   );
 }
 
