@@ -1,6 +1,9 @@
 import type { Kysely, Selectable } from "kysely";
 import type { FlapRecord } from "../core/flap-record.ts";
+import { batches, paced } from "../platform/paced.ts";
 import type { FlapRecordsTable, Tables } from "./tables.ts";
+
+const recordsAtOnce = 20;
 
 /** To be called within the transaction of the poll that changed them. */
 export async function writeFlaps(
@@ -8,35 +11,39 @@ export async function writeFlaps(
   targetId: number,
   records: readonly FlapRecord[],
 ): Promise<void> {
-  for (const { rule, ruleFingerprint, subject, enteredMs } of records) {
-    if (subject.kind !== "server") continue;
-    const key = {
-      target_id: targetId,
-      rule,
-      sandbox_id: subject.sandboxId,
-      server_id: subject.serverId,
-    };
-    if (enteredMs.length === 0) {
-      await db
-        .deleteFrom("flap_records")
-        .where("target_id", "=", targetId)
-        .where("rule", "=", rule)
-        .where("sandbox_id", "=", key.sandbox_id)
-        .where("server_id", "=", key.server_id)
-        .execute();
-      continue;
-    }
-    const content = {
-      rule_fingerprint: ruleFingerprint,
-      server_name: subject.serverName,
-      entered: JSON.stringify(enteredMs),
-    };
-    await db
-      .insertInto("flap_records")
-      .values({ ...key, ...content })
-      .onConflict((conflict) => conflict.doUpdateSet(content))
-      .execute();
+  for await (const some of paced(batches(records, recordsAtOnce))) {
+    for (const record of some) await writeFlap(db, targetId, record);
   }
+}
+
+async function writeFlap(
+  db: Kysely<Tables>,
+  targetId: number,
+  { rule, ruleFingerprint, subject, enteredMs }: FlapRecord,
+): Promise<void> {
+  if (subject.kind !== "server") return;
+  const { sandboxId, serverId, serverName } = subject;
+  if (enteredMs.length === 0) {
+    await db
+      .deleteFrom("flap_records")
+      .where("target_id", "=", targetId)
+      .where("rule", "=", rule)
+      .where("sandbox_id", "=", sandboxId)
+      .where("server_id", "=", serverId)
+      .execute();
+    return;
+  }
+  const key = { target_id: targetId, rule, sandbox_id: sandboxId, server_id: serverId };
+  const content = {
+    rule_fingerprint: ruleFingerprint,
+    server_name: serverName,
+    entered: JSON.stringify(enteredMs),
+  };
+  await db
+    .insertInto("flap_records")
+    .values({ ...key, ...content })
+    .onConflict((conflict) => conflict.doUpdateSet(content))
+    .execute();
 }
 
 export function flapFromRow(row: Selectable<FlapRecordsTable>): FlapRecord {
