@@ -184,3 +184,43 @@ describe("a target that cannot be seen", () => {
     ]);
   });
 });
+
+describe("a key that the service refuses", () => {
+  const refused = targetRule({ name: "key-refused", trouble: "auth", for: inPolls(2) });
+
+  it("fires by its own rule, in words of its own, and resolves when it is accepted", () => {
+    const watch = createWatch({ rules: [refused] });
+    expect(stepsOf(watch.fail("auth").incidents)).toEqual(["opened key-refused"]);
+    const fired = watch.fail("auth").incidents;
+    expect(stepsOf(fired)).toEqual(["fired key-refused"]);
+    expect(fired.outbox).toMatchObject([
+      { condition: "refused by the service", incident: { subject: "target" } },
+    ]);
+    expect(stepsOf(watch.seePart().incidents)).toEqual(["resolved key-refused (recovered)"]);
+  });
+
+  it("is not one whose polls fail for another reason", () => {
+    const watch = createWatch({ rules: [refused] });
+    expect(failTimes(watch, 9)).toEqual([]);
+    expect(watch.state.incidents.size).toBe(0);
+  });
+
+  it("neither recovers nor counts on while another failure hides it", () => {
+    const watch = createWatch({ rules: [{ ...refused, for: inPolls(3) }] });
+    const polls = (["auth", "timeout", "network", "auth", "server_error", "auth"] as const).map(
+      (reason) => stepsOf(watch.fail(reason).incidents).join(),
+    );
+    expect(polls).toEqual(["opened key-refused", "", "", "", "", "fired key-refused"]);
+    expect(failTimes(watch, 9)).toEqual([]);
+    expect(stepsOf(watch.see().incidents)).toEqual(["resolved key-refused (recovered)"]);
+  });
+
+  it("for a duration counts only the time in which it was seen to be refused", () => {
+    const rule = { ...refused, for: lasting(2 * intervalMs) };
+    const watch = createWatch({ rules: [rule] });
+    watch.fail("auth");
+    failTimes(watch, 5);
+    expect(stepsOf(watch.fail("auth").incidents)).toEqual([]);
+    expect(stepsOf(watch.fail("auth").incidents)).toEqual(["fired key-refused"]);
+  });
+});
