@@ -23,6 +23,9 @@ const rule = (settings: unknown) => ({
 });
 const encrypted = "https, or a loopback address, or allow_http: true beside it";
 const hold = "a duration such as 30s or 1h30m, or { polls: 3 }";
+const template =
+  "text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {status}, {previous_status}";
+const runbook = `an https or http address, its host without placeholders; ${template}`;
 const trouble = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
 const subjects = "server, target or pool (this version does not know rules on probes)";
 const poolRule = { name: "a", on: "pool" };
@@ -136,6 +139,21 @@ describe("a wrong alert setting is told by path, what was found and what is allo
       "a duration that is none",
       rule({ ...serverRule, for: "10 parrots" }),
       `alerts.rules[0].for: found "10 parrots"; allowed: ${hold}`,
+    ],
+    [
+      "a summary with a placeholder that there is not",
+      rule({ ...serverRule, summary: "{server} is down" }),
+      `alerts.rules[0].summary: found "{server} is down"; allowed: ${template}`,
+    ],
+    [
+      "a runbook with a placeholder that there is not",
+      rule({ ...serverRule, runbook_url: "https://wiki/{rules}" }),
+      `alerts.rules[0].runbook_url: found a value that is not shown; allowed: ${runbook}`,
+    ],
+    [
+      "a runbook whose host comes from the service",
+      rule({ ...serverRule, runbook_url: "https://wiki{server_name}/x" }),
+      `alerts.rules[0].runbook_url: found a value that is not shown; allowed: ${runbook}`,
     ],
     [
       "no poll at all",

@@ -1,11 +1,13 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
+import { subjectKey } from "../../src/core/message-drafts.ts";
 import type { ListedSandbox } from "../../src/core/model.ts";
+import type { OutboxItem } from "../../src/core/notification.ts";
 import { listedSandbox, listedServer } from "./support/samples.ts";
 import { expectedSteps } from "./support/oracle.ts";
 import type { ExpectedStep } from "./support/oracle.ts";
-import { sandboxOf, scripts, serverIds } from "./support/scripts.ts";
+import { flappingScripts, sandboxOf, scripts, serverIds } from "./support/scripts.ts";
 import type { Move, Script, ShownStatuses } from "./support/scripts.ts";
 import { linesOf, stepsOf } from "./support/steps.ts";
 import { createWatch } from "./support/watch.ts";
@@ -36,6 +38,10 @@ function watchOf({ variants, steady, blind, goneAfter }: Script): Watch {
 
 function make(watch: Watch, move: Move, { variants, steady, blind }: Script): IncidentOutcome {
   watch.wait(move.waitMs);
+  watch.silence(() => move.silenced);
+  if (move.acknowledges) {
+    for (const { id } of watch.state.incidents.values()) watch.acknowledge(id, "ada");
+  }
   switch (move.kind) {
     case "restart":
       return watch.restart({ rules: [variants[move.variant], steady, blind] });
@@ -55,13 +61,13 @@ function play(script: Script, visit: (outcome: IncidentOutcome, index: number) =
   return watch;
 }
 
-it("every episode fires exactly once, when it must, and resolves when it must", () => {
+it("every episode fires or is muted exactly when it must, and resolves when it must", () => {
   fc.assert(
     fc.property(scripts, (script) => {
       const steps: ExpectedStep[] = [];
       play(script, (outcome, index) => {
         for (const line of stepsOf(outcome)) {
-          if (/^(fired|resolved)/.test(line)) steps.push([index, line]);
+          if (/^(fired|muted|resolved)/.test(line)) steps.push([index, line]);
         }
       });
       expect(steps.map(String).toSorted()).toEqual(expectedSteps(script).map(String).toSorted());
@@ -80,7 +86,7 @@ it("an incident fires once at most, resolves once at most, and not without havin
         }
       });
       for (const life of lives.values()) {
-        expect(life).toMatch(/^( opened)?( dropped| fired( resolved)?)?$/);
+        expect(life).toMatch(/^( opened)?( dropped|( muted)?( fired)?( resolved)?)?$/);
       }
     }),
     runs,
@@ -108,6 +114,53 @@ it("the outbox holds exactly one item for each step and each receiver that hears
         }
       });
       expect(linesOf(watch.outbox)).toEqual(due);
+    }),
+    runs,
+  );
+});
+
+it("what a receiver was told last of a subject is how it stands, or the silence about it", () => {
+  fc.assert(
+    fc.property(flappingScripts, (script) => {
+      const watch = watchOf(script);
+      for (const move of script.moves) {
+        make(watch, move, script);
+        const firing = [...watch.state.incidents.values()]
+          .filter(({ phase }) => phase.name === "firing" && phase.toldAtMs !== null)
+          .map(({ id }) => id);
+        const told = watch.outbox.filter(({ receiver }) => receiver === "oncall");
+        const lastOfSubject = new Map(told.map((item) => [subjectKey(item), item]));
+        const last = [...lastOfSubject.values()].filter(({ type }) => type !== "incident.resolved");
+        const tellsOncall = ({ rule }: OutboxItem) => rule !== "steady";
+        expect(
+          last
+            .filter(tellsOncall)
+            .map(({ incident }) => incident.id)
+            .toSorted(),
+        ).toEqual(
+          firing.filter((id) => told.some(({ incident }) => incident.id === id)).toSorted(),
+        );
+      }
+    }),
+    runs,
+  );
+});
+
+it("what flaps is told once when it begins and once when it is over, and not in between", () => {
+  fc.assert(
+    fc.property(flappingScripts, (script) => {
+      const watch = play(script, () => {});
+      const told = watch.outbox.filter(
+        ({ receiver, rule }) => receiver === "oncall" && rule === "edited",
+      );
+      for (const items of Map.groupBy(told, ({ incident }) => incident.id).values()) {
+        const words = items.map(({ type, incident }) =>
+          incident.flapping ? "flapping" : type.replace("incident.", ""),
+        );
+        expect(words.join(" ")).toMatch(
+          /^(firing|flapping)( reminder| flapping reminder)*( flapping)?( resolved)?$/,
+        );
+      }
     }),
     runs,
   );

@@ -216,3 +216,81 @@ describe("a store of the first version", () => {
     expect(tables).not.toContain("sandboxes");
   });
 });
+
+describe("a store of the version before pools, silences and flapping", () => {
+  /** The columns as that version had them. */
+  const insertIncident = `insert into incidents values (?, 'server-error', 'fingerprint', 'critical',
+    '["oncall"]', ?, 1, ?, ?, ?, 'error', 'idle', ?, 1000.5, 7, ?, ?, 10, ?, null, null)`;
+  const server = ["server", "box", "a", "github"] as const;
+
+  function makeStore(...incidents: readonly (readonly (string | number | null)[])[]): string {
+    const path = makeOldStore((database) => {
+      migrations[1]?.(database);
+      database.exec("pragma user_version = 2");
+      const insert = database.prepare(insertIncident);
+      for (const values of incidents) insert.run(...values);
+    });
+    return path;
+  }
+
+  it("has its open incidents as they were: told those that fire, flapping none", async () => {
+    const path = makeStore(
+      ["pending", ...server, "pending", null, null, null],
+      ["firing", ...server, "firing", null, 2_000.5, 20],
+      ["clearing", ...server, "firing", 3_000.5, 2_000.5, 20],
+      ["target", "target", null, null, null, "firing", null, 2_000.5, 20],
+    );
+    const { store } = openOld(path);
+    const [stored, other] = await store.targets.all();
+    const heldSince = { ms: 1_000.5, polls: 7 };
+    const firing = { name: "firing", heldSince, toldAtMs: 2_000.5, flapping: false };
+    const byId = new Map(stored?.openIncidents.map((each) => [each.id, each]));
+    expect(byId.get("pending")).toEqual({
+      id: "pending",
+      rule: "server-error",
+      ruleFingerprint: "fingerprint",
+      severity: "critical",
+      receivers: ["oncall"],
+      subject: { kind: "server", sandboxId: "box", serverId: "a", serverName: "github" },
+      phase: { name: "pending", heldSince },
+      status: "error",
+      previousStatus: "idle",
+      startedAtMs: 10,
+      firedAtMs: null,
+      resolvedAtMs: null,
+    });
+    expect(byId.get("firing")?.phase).toEqual({ ...firing, clearSinceMs: null });
+    expect(byId.get("clearing")?.phase).toEqual({ ...firing, clearSinceMs: 3_000.5 });
+    expect(byId.get("target")).toMatchObject({ subject: { kind: "target" }, firedAtMs: 20 });
+    expect(byId.size).toBe(4);
+    expect([stored?.flaps, other?.openIncidents]).toEqual([[], []]);
+  });
+
+  it("tells none of those that fire again: an alert without a time of telling was told", async () => {
+    const { store } = openOld(makeStore(["firing", ...server, "firing", null, null, 20]));
+    const [stored] = await store.targets.all();
+    expect(stored?.openIncidents[0]?.phase).toMatchObject({ toldAtMs: 1_000.5 });
+  });
+
+  it("keeps what is resolved, and what was to be told is told with what is known now", async () => {
+    const item = { receiver: "oncall", type: "incident.firing", incident: { id: "firing" } };
+    const path = makeStore(["firing", ...server, "firing", null, 2_000.5, 20]);
+    {
+      using database = new DatabaseSync(path);
+      database.exec("update incidents set phase = 'resolved', resolved_reason = 'gone'");
+      database
+        .prepare("insert into outbox_items values (1, 'oncall', 'firing', 's', ?, ?, 5, null)")
+        .run(item.type, JSON.stringify(item));
+    }
+    const { kysely, store } = openOld(path);
+    const rows = await kysely.selectFrom("incidents").selectAll().execute();
+    expect(rows).toMatchObject([{ phase: "resolved", resolved_reason: "gone", flapping: 0 }]);
+    expect(await store.outbox.openItems("oncall", 9)).toMatchObject([
+      {
+        summaryTemplate: null,
+        runbookUrlTemplate: null,
+        incident: { id: "firing", receiver: null, flapping: false, acknowledgedBy: null },
+      },
+    ]);
+  });
+});

@@ -10,6 +10,7 @@ interface Sighting {
   readonly seen: "holds" | "clears" | "gone";
   /** What this sighting adds to a stretch that was seen at the one before. */
   readonly creditMs: number;
+  readonly silenced: boolean;
 }
 
 export type ExpectedStep = readonly [move: number, line: string];
@@ -69,9 +70,11 @@ function serverSightings(
     const status = move.shown[id];
     if (status !== null) {
       const seen = status === wanted ? "holds" : "clears";
-      return [{ move: index, seen, creditMs: creditMs(script, index, "observed") }];
+      const ms = creditMs(script, index, "observed");
+      return [{ move: index, seen, creditMs: ms, silenced: move.silenced }];
     }
-    return goneAt(script, id, index) ? [{ move: index, seen: "gone", creditMs: 0 }] : [];
+    const gone = { move: index, seen: "gone", creditMs: 0, silenced: move.silenced } as const;
+    return goneAt(script, id, index) ? [gone] : [];
   });
 }
 
@@ -98,6 +101,7 @@ function targetSightings(script: Script): readonly Sighting[] {
             move: index,
             seen: move.kind === "failure" ? "holds" : "clears",
             creditMs: creditMs(script, index, "attempted"),
+            silenced: move.silenced,
           },
         ],
   );
@@ -119,8 +123,8 @@ function episodes(
         begin += 1;
       continue;
     }
-    steps.push([sightings[fired]?.move ?? -1, `fired ${rule.name}${suffix}`]);
     const end = resolvedAt(sightings, fired, rule.keepFiringForMs);
+    steps.push(...tellings(sightings.slice(fired, end ?? undefined), `${rule.name}${suffix}`));
     const line = `resolved ${rule.name}${suffix}`;
     if (end === null) {
       if (ruleEndsAt !== Infinity) steps.push([ruleEndsAt, `${line} (rule_removed)`]);
@@ -131,6 +135,21 @@ function episodes(
     begin = end + 1;
   }
   return steps;
+}
+
+/** What is told of a condition from when it fires, as silences begin and end, to before its own end. */
+function tellings(episode: readonly Sighting[], name: string): ExpectedStep[] {
+  const held = episode.filter(({ seen }) => seen === "holds");
+  return held.flatMap(({ move, silenced }, index): ExpectedStep[] => {
+    const toldBefore = index > 0 && held[index - 1]?.silenced === false;
+    if (silenced === !toldBefore) return index > 0 ? [] : [[move, `muted ${name}`]];
+    return silenced
+      ? [
+          [move, `resolved ${name} (silenced)`],
+          [move, `muted ${name}`],
+        ]
+      : [[move, `fired ${name}`]];
+  });
 }
 
 /** The sighting at which a stretch that begins here has held for long enough; null: at none. */

@@ -10,17 +10,27 @@ export const sandboxOf = { a: "box-1", b: "box-1", c: "box-2" } as const;
 export type ShownStatuses = Readonly<Record<(typeof serverIds)[number], Status | null>>;
 
 /** What happens to a target, one move after another. */
-export type Move =
-  | {
-      readonly kind: "listing";
-      readonly complete: boolean;
-      /** Null: the listing lacks it. */
-      readonly shown: ShownStatuses;
-      readonly waitMs: number;
-    }
-  | { readonly kind: "failure"; readonly waitMs: number }
-  /** A start with one of the script's two variants of its edited rule. */
-  | { readonly kind: "restart"; readonly variant: 0 | 1; readonly waitMs: number };
+export type Move = Said &
+  (
+    | {
+        readonly kind: "listing";
+        readonly complete: boolean;
+        /** Null: the listing lacks it. */
+        readonly shown: ShownStatuses;
+      }
+    | { readonly kind: "failure" }
+    /** A start with one of the script's two variants of its edited rule. */
+    | { readonly kind: "restart"; readonly variant: 0 | 1 }
+  );
+
+/** How a move begins. */
+interface Said {
+  readonly waitMs: number;
+  /** Whether a silence about everything is in force. */
+  readonly silenced: boolean;
+  /** Whether somebody acknowledges whatever is open. */
+  readonly acknowledges: boolean;
+}
 
 export interface Script {
   readonly moves: readonly Move[];
@@ -33,6 +43,11 @@ export interface Script {
 }
 
 const waits = fc.constantFrom(0, 0, 15_000, 300_000);
+const said = {
+  waitMs: waits,
+  silenced: fc.constantFrom(false, false, true),
+  acknowledges: fc.constantFrom(false, false, false, true),
+};
 const durations = fc.constantFrom(0, 0, 30_000, 45_000, 90_000);
 
 const holds: fc.Arbitrary<Hold> = fc.oneof(
@@ -57,18 +72,18 @@ const listing: fc.Arbitrary<Move> = fc.record({
   kind: fc.constant("listing" as const),
   complete: fc.constantFrom(true, true, false),
   shown: fc.record({ a: statuses, b: statuses, c: statuses }),
-  waitMs: waits,
+  ...said,
 });
 
 const failure: fc.Arbitrary<Move> = fc.record({
   kind: fc.constant("failure" as const),
-  waitMs: waits,
+  ...said,
 });
 
 const restart: fc.Arbitrary<Move> = fc.record({
   kind: fc.constant("restart" as const),
   variant: fc.constantFrom(0, 1),
-  waitMs: waits,
+  ...said,
 });
 
 function serverRules(name: string, receivers: readonly string[]): fc.Arbitrary<ServerRule> {
@@ -94,3 +109,25 @@ export const scripts: fc.Arbitrary<Script> = fc.record({
   steady: serverRules("steady", ["quiet"]).map((rule) => ({ ...rule, status: "idle" as const })),
   blind: fc.record({ for: holds, keepFiringForMs: durations }).map((timing) => targetRule(timing)),
 });
+
+/** The same with reminders, and with rules that take what goes on and off often for one alert. */
+export const flappingScripts: fc.Arbitrary<Script> = fc
+  .tuple(
+    scripts,
+    fc.record({
+      changes: fc.integer({ min: 1, max: 2 }),
+      withinMs: fc.constantFrom(120_000, 600_000),
+    }),
+    fc.option(fc.constantFrom(30_000, 60_000), { nil: null }),
+  )
+  .map(([script, flap, remindEveryMs]) => {
+    const [one, other] = script.variants;
+    const more = { flap, remindEveryMs };
+    return {
+      ...script,
+      variants: [
+        { ...one, ...more },
+        { ...other, ...more },
+      ],
+    };
+  });

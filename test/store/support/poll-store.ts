@@ -19,7 +19,15 @@ export interface PollStore {
   readonly limitPages: (more: number) => Promise<void>;
 }
 
-const tables = ["targets", "pages", "page_edits", "changes", "incidents", "outbox_items"];
+const tables = [
+  "targets",
+  "pages",
+  "page_edits",
+  "changes",
+  "incidents",
+  "flap_records",
+  "outbox_items",
+];
 
 export async function openPollStore(path = ":memory:"): Promise<PollStore> {
   const database = openDatabase(path);
@@ -61,6 +69,7 @@ export function contentOfTarget({ state }: WatchedTarget) {
     sandboxes: sorted(state.snapshot.sandboxes()),
     servers: sorted(state.snapshot.servers()),
     incidents: sorted(state.incidents.values()),
+    flaps: sorted(state.flaps.values()),
   };
 }
 
