@@ -40,7 +40,7 @@ export interface DaemonOverrides {
   readonly newIncidentId?: () => string;
   readonly log?: Logger;
   /** @throws {StoreError} */
-  readonly openStore?: (path: string) => Store;
+  readonly openStore?: (path: string, clock: Clock) => Store;
 }
 
 export interface Daemon {
@@ -71,7 +71,7 @@ export async function createDaemon(
   const log = overrides.log ?? createLogger(config.log);
   await using opening = new AsyncDisposableStack();
 
-  const store = (overrides.openStore ?? openStore)(config.store.path);
+  const store = (overrides.openStore ?? openStore)(config.store.path, clock);
   opening.defer(() => store.close());
 
   const ticker = createTicker(config.poll.schedule, {
@@ -150,6 +150,7 @@ export async function createDaemon(
     }),
     callListing: createCallListing({ service, limits, clock, random }),
     commit: (targetId, verdict) => store.commitPoll(targetId, verdict),
+    onLull: () => store.commitGathered(),
     judge,
     pools,
     clock,

@@ -38,6 +38,8 @@ export interface PollingDeps {
   readonly targets: readonly { readonly watched: WatchedTarget; readonly apiKey: Secret }[];
   readonly callListing: CallListing;
   readonly commit: (targetId: number, verdict: Verdict) => Promise<void>;
+  /** Called when no call is under way whose poll could be committed with those before it. */
+  readonly onLull: () => void;
   readonly judge: JudgeOptions;
   readonly pools: PoolWatch;
   readonly clock: Clock;
@@ -131,9 +133,25 @@ export function createPolling(deps: PollingDeps): Polling {
     }
   };
 
+  let callsUnderWay = 0;
+  const noteLull = (): void => {
+    if (callsUnderWay === 0) deps.onLull();
+  };
+
+  const call = async (poller: Poller, deadlineMs: number): Promise<TurnOutcome> => {
+    callsUnderWay += 1;
+    try {
+      return await ask(poller, deadlineMs);
+    } finally {
+      callsUnderWay -= 1;
+      // Only after the poll of this very call, too, was given to be committed.
+      if (callsUnderWay === 0) setImmediate(noteLull);
+    }
+  };
+
   const takeTurn = async (poller: Poller, deadlineMs: number): Promise<void> => {
     const startedMs = clock.now().monotonicMs;
-    const outcome = await ask(poller, deadlineMs);
+    const outcome = await call(poller, deadlineMs);
     noteRefusal(poller, outcome);
     report(poller.watched.target, outcome, clock.now().monotonicMs - startedMs);
     const pollOutcome = toPollOutcome(outcome);

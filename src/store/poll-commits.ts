@@ -6,14 +6,21 @@ import type { Change, Changes } from "../core/snapshot/sighting.ts";
 import { writeFlaps } from "./flap-rows.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";
+import type { Clock } from "../platform/clock.ts";
 import { batches, paced } from "../platform/paced.ts";
+import { initialProgress } from "../core/target-state.ts";
+import type { TargetProgress } from "../core/target-state.ts";
+import { createSharedCommits } from "./shared-commits.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
 import { progressToRow } from "./target-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** Writes what a poll decided, all of it or nothing. */
 export interface PollCommits {
-  /** A poll that changed nothing writes one row. */
+  /**
+   * A poll that changed nothing writes one row, and may wait a moment for others to be committed
+   * with; one that changed something does not wait.
+   */
   commitPoll(targetId: number, verdict: Verdict): Promise<void>;
   /**
    * What a changed configuration does to incidents, outside any poll.
@@ -21,30 +28,88 @@ export interface PollCommits {
    * @param targetId whose they are; null: those of pools or receivers
    */
   commitIncidents(targetId: number | null, incidents: IncidentOutcome): Promise<void>;
+  /** No other poll is about to end: those that wait for others are committed now. */
+  commitGathered(): void;
 }
 
 const changesPerRow = 500;
 const incidentsAtOnce = 20;
 
-export function createPollCommits(kysely: Kysely<Tables>, pages: SnapshotPages): PollCommits {
+export interface PollCommitsParts {
+  readonly kysely: Kysely<Tables>;
+  readonly pages: SnapshotPages;
+  /** Measures how long polls wait for others; without it they do not. */
+  readonly clock?: Clock | undefined;
+}
+
+/** `end` is to be awaited before the database is closed. */
+export function createPollCommits({
+  kysely,
+  pages,
+  clock,
+}: PollCommitsParts): PollCommits & { readonly end: () => Promise<void> } {
+  const commits = createSharedCommits(kysely, clock);
+  const writeProgress = prepareProgress(kysely);
   return {
-    async commitPoll(targetId, verdict) {
-      const pagesCommitted = await kysely.transaction().execute(async (trx) => {
-        await trx
-          .updateTable("targets")
-          .set(progressToRow(verdict.progress))
-          .where("id", "=", targetId)
-          .execute();
-        const written = verdict.pages && (await pages.write(trx, targetId, verdict.pages));
-        await writeChanges(trx, targetId, verdict.at.utcMs, verdict.changes);
-        await writeIncidents(trx, targetId, verdict.incidents);
-        if (verdict.pools) await writePools(trx, verdict.pools);
-        return written;
-      });
-      pagesCommitted?.();
-    },
+    commitPoll: (targetId, verdict) =>
+      commits.add({
+        targetId,
+        rows: rowsOf(verdict),
+        isPatient: verdict.changes.length === 0 && incidentsOf(verdict).every(isUneventful),
+        async write(trx) {
+          await writeProgress(trx, targetId, verdict.progress);
+          const written = verdict.pages && (await pages.write(trx, targetId, verdict.pages));
+          await writeChanges(trx, targetId, verdict.at.utcMs, verdict.changes);
+          await writeIncidents(trx, targetId, verdict.incidents);
+          if (verdict.pools) await writePools(trx, verdict.pools);
+          return written;
+        },
+      }),
     commitIncidents: (targetId, incidents) =>
-      kysely.transaction().execute((trx) => writeIncidents(trx, targetId, incidents)),
+      commits.add({
+        targetId,
+        rows: incidentRows(incidents),
+        isPatient: false,
+        async write(trx) {
+          await writeIncidents(trx, targetId, incidents);
+          return null;
+        },
+      }),
+    commitGathered: () => commits.release(),
+    end: () => commits.end(),
+  };
+}
+
+function rowsOf(verdict: Verdict): number {
+  const { pages, changes } = verdict;
+  const pageRows = pages ? pages.replaced.length + pages.removed.length : 0;
+  const ofIncidents = incidentsOf(verdict).map(incidentRows);
+  const changeRows = Math.ceil(changes.length / changesPerRow);
+  return ofIncidents.reduce((sum, rows) => sum + rows, 1 + pageRows + changeRows);
+}
+
+function incidentsOf({ incidents, pools }: Verdict): readonly IncidentOutcome[] {
+  return pools ? [incidents, pools.incidents] : [incidents];
+}
+
+function incidentRows({ written, dropped, flaps, outbox }: IncidentOutcome): number {
+  return written.length + dropped.length + flaps.length + outbox.length;
+}
+
+function isUneventful(incidents: IncidentOutcome): boolean {
+  return incidentRows(incidents) === 0;
+}
+
+/** Every poll writes this row, so its statement is built once. */
+function prepareProgress(kysely: Kysely<Tables>) {
+  const update = kysely
+    .updateTable("targets")
+    .set(progressToRow(initialProgress))
+    .where("id", "=", 0)
+    .compile();
+  return async (trx: Transaction<Tables>, targetId: number, progress: TargetProgress) => {
+    const parameters = [...Object.values(progressToRow(progress)), targetId];
+    await trx.executeQuery({ ...update, parameters });
   };
 }
 
@@ -54,6 +119,7 @@ async function writeChanges(
   atMs: number,
   changes: Changes,
 ): Promise<void> {
+  if (changes.length === 0) return;
   for await (const some of paced(batches(changes, changesPerRow))) {
     const body = JSON.stringify(some.map(fieldsOf));
     await trx
@@ -86,12 +152,14 @@ async function writePools(
 async function writeIncidents(
   trx: Transaction<Tables>,
   targetId: number | null,
-  { written, dropped, flaps, outbox }: IncidentOutcome,
+  incidents: IncidentOutcome,
 ): Promise<void> {
-  for await (const incidents of paced(batches(written, incidentsAtOnce))) {
+  if (isUneventful(incidents)) return;
+  const { written, dropped, flaps, outbox } = incidents;
+  for await (const some of paced(batches(written, incidentsAtOnce))) {
     await trx
       .insertInto("incidents")
-      .values(incidents.map((incident) => incidentToRow(targetId, incident)))
+      .values(some.map((incident) => incidentToRow(targetId, incident)))
       .onConflict((conflict) =>
         conflict.column("id").doUpdateSet((row) => ({
           severity: row.ref("excluded.severity"),
@@ -111,8 +179,8 @@ async function writeIncidents(
       )
       .execute();
   }
-  for await (const incidents of paced(batches(dropped, incidentsAtOnce))) {
-    const ids = incidents.map(({ id }) => id);
+  for await (const some of paced(batches(dropped, incidentsAtOnce))) {
+    const ids = some.map(({ id }) => id);
     await trx.deleteFrom("incidents").where("id", "in", ids).execute();
   }
   if (targetId !== null) await writeFlaps(trx, targetId, flaps);

@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import { sql } from "kysely";
+import type { Clock } from "../platform/clock.ts";
 import { openDatabase } from "./database.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPollCommits } from "./poll-commits.ts";
@@ -18,25 +19,35 @@ export interface Store extends PollCommits {
   close(): Promise<void>;
 }
 
-/** @throws {StoreError} when the file cannot be used */
-export function openStore(path: string): Store {
+/**
+ * @param clock measures how long polls wait to be committed together; without it they do not wait
+ * @throws {StoreError} when the file cannot be used
+ */
+export function openStore(path: string, clock?: Clock): Store {
   const { kysely, reader, close } = openDatabase(path);
-  return createStore(kysely, close, reader);
+  return createStore(kysely, close, { reader, clock });
 }
 
 export function createStore(
   kysely: Kysely<Tables>,
   close: () => Promise<void>,
-  reader = kysely,
+  {
+    reader = kysely,
+    clock,
+  }: { readonly reader?: Kysely<Tables>; readonly clock?: Clock | undefined } = {},
 ): Store {
   const pages = createSnapshotPages(kysely);
+  const { end, ...commits } = createPollCommits({ kysely, pages, clock });
   return {
-    ...createPollCommits(kysely, pages),
+    ...commits,
     targets: createStoredTargets(kysely, pages),
     outbox: createOutbox(kysely, reader),
     async check() {
       await sql`select 1`.execute(reader);
     },
-    close,
+    async close() {
+      await end();
+      await close();
+    },
   };
 }

@@ -23,6 +23,9 @@ export interface Killings {
 
 const target: Target = { region: "us", key: "research" };
 
+/** Nothing happens to the servers of the second: its polls share the transactions of the first. */
+const keyNames = ["research", "quiet"];
+
 /**
  * Lets a server go into error and out of it again and again. Each time the daemon is killed one
  * statement later in what it does about it, and another one takes over on the same store, until a
@@ -40,7 +43,7 @@ export async function killVictims(
     seed: 3,
     clock: systemClock,
     regions: ["us"],
-    keys: [{ name: "research", apiKey: "simulated-research" }],
+    keys: keyNames.map((name) => ({ name, apiKey: `simulated-${name}` })),
     servers: 2,
     pace: 0,
     rateLimit: null,
@@ -48,14 +51,18 @@ export async function killVictims(
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => simulator.close());
   const peer = await startWebhookPeer();
-  const serverIds = Array.from(simulator.truth(target, 0), ({ serverId }) => serverId);
-  for (const serverId of serverIds) simulator.pin(target, serverId, "idle");
-  const show = (status: string): void => simulator.pin(target, serverIds[0] ?? "", status);
+  const idsOf = (key: string): readonly string[] =>
+    Array.from(simulator.truth({ ...target, key }, 0), ({ serverId }) => serverId);
+  for (const key of keyNames) {
+    for (const serverId of idsOf(key)) simulator.pin({ ...target, key }, serverId, "idle");
+  }
+  const [watched = ""] = idsOf(target.key);
+  const show = (status: string): void => simulator.pin(target, watched, status);
 
   const settings: VictimSettings = {
     settings: {
       regions: { us: { base_url: services.get("us") } },
-      keys: [{ name: "research", api_key: "simulated-research" }],
+      keys: keyNames.map((name) => ({ name, api_key: `simulated-${name}` })),
       poll: { rate_limit: { requests: 1_000, per: "1s" } },
       store: { path: join(tempFolder(), "sandwatch.db") },
       alerts: {

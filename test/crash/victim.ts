@@ -33,7 +33,8 @@ const { settings, outboxOutside } = victimSettingsSchema.parse(
 await once(process, "message");
 const daemon = await createDaemon(testConfig(settings), {
   log: createLogger({ level: "silent", format: "json" }),
-  openStore: (path) => (outboxOutside ? withOutboxOutside(openStore(path)) : openStore(path)),
+  openStore: (path, clock) =>
+    outboxOutside ? withOutboxOutside(openStore(path, clock)) : openStore(path, clock),
 });
 for (;;) {
   await daemon.runOnce();

@@ -40,6 +40,7 @@ function start(answer: () => Answer | Promise<Answer>) {
   const committed: Verdict[] = [];
   const store = { commit: (_verdict: Verdict): Promise<void> => Promise.resolve() };
   let requests = 0;
+  let lulls = 0;
   const polling = createPolling({
     targets: [{ watched, apiKey: new Secret("T0PSECRET") }],
     callListing: createCallListing({
@@ -58,6 +59,7 @@ function start(answer: () => Answer | Promise<Answer>) {
       await store.commit(verdict);
       committed.push(verdict);
     },
+    onLull: () => void (lulls += 1),
     judge: judgeBy(),
     pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
     clock,
@@ -77,7 +79,17 @@ function start(answer: () => Answer | Promise<Answer>) {
     polling.poll(target, clock.now().monotonicMs + 30 * second);
   /** What was told since the last time. */
   const heard = (): readonly string[] => told.splice(0);
-  return { clock, polling, watched, store, committed, turn, heard, requests: () => requests };
+  return {
+    clock,
+    polling,
+    watched,
+    store,
+    committed,
+    turn,
+    heard,
+    requests: () => requests,
+    lulls: () => lulls,
+  };
 }
 
 describe("a turn", () => {
@@ -99,6 +111,21 @@ describe("a turn", () => {
     expect(heard().slice(-2)).toEqual(["outbox", "committed true"]);
     await turn();
     expect(heard()).not.toContain("outbox");
+  });
+
+  it("is followed by a lull once no other call is under way, also where one failed", async () => {
+    const gives: ((answer: Answer) => void)[] = [];
+    const { turn, lulls } = start(() => new Promise((resolve) => void gives.push(resolve)));
+    const turns = [turn(), turn()];
+    await settle();
+    gives[0]?.(listed(listing({ a: "idle" })));
+    await turns[0];
+    await settle();
+    expect(lulls()).toBe(0);
+    gives[1]?.(failed("http_error"));
+    await turns[1];
+    await settle();
+    expect(lulls()).toBe(1);
   });
 
   it("that fails changes nothing that was seen", async () => {
