@@ -23,6 +23,12 @@ export interface Scheduler {
 const firstPollsWithinMs = 2_000;
 const firstPollsApartMs = 50;
 
+/**
+ * Turns of a round that are due this close to one another begin together: of many calls at once each
+ * costs a fraction of one alone.
+ */
+const togetherMs = 100;
+
 /** Where a schedule has long intervals, whoever wrote it expects the polls near its moments. */
 const longestSpreadMs = 60_000;
 
@@ -65,7 +71,8 @@ export function createScheduler({ targets, ticker, clock, poll }: SchedulerDeps)
   const startRound = (lengthMs: number): void => {
     const startedMs = clock.now().monotonicMs;
     const spreadMs = Math.min(lengthMs, longestSpreadMs);
-    const dueMs = ({ phase }: Turn): number => startedMs + phase * spreadMs;
+    const dueMs = ({ phase }: Turn): number =>
+      startedMs + Math.floor((phase * spreadMs) / togetherMs) * togetherMs;
     endRound();
     endRound = walk(clock, turns, dueMs, ({ target }, turnMs) => {
       // Right after the start a target's phase can follow its first poll too closely.
