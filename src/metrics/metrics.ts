@@ -42,7 +42,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const processRegistry = new Registry();
   const { targets, perServer } = options;
   const metrics = {
-    sandboxes: createSandboxMetrics(registry, targets),
+    sandboxes: createSandboxMetrics(targets),
     targets: createTargetMetrics(registry, targets),
     service: createServiceMetrics(registry, options.regions, options.operations),
     delivery: createDeliveryMetrics(registry, {
@@ -56,6 +56,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const scrape = createScraper({
     registry,
     processRegistry,
+    targetFamilies: [...metrics.sandboxes.families, ...metrics.targets.families],
     serverFamilies: createServerFamilies(),
     perServer,
     targets,

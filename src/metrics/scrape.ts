@@ -7,6 +7,8 @@ import type { ExpositionSyntax } from "./exposition-text.ts";
 import { LineWriter } from "./line-writer.ts";
 import type { ServerFamily } from "./server-families.ts";
 import { renderServerSeries } from "./server-series.ts";
+import { renderTargetFamilies, takeFamily } from "./target-family.ts";
+import type { TargetFamily } from "./target-family.ts";
 
 export interface ScrapeRequest {
   readonly syntax: ExpositionSyntax;
@@ -26,6 +28,7 @@ export interface ScrapeParts {
   readonly registry: Registry;
   /** Its metrics depend on one another: they are collected all or none. */
   readonly processRegistry: Registry;
+  readonly targetFamilies: readonly TargetFamily[];
   readonly serverFamilies: readonly ServerFamily[];
   /** Whether the families of servers are exposed at all. */
   readonly perServer: boolean;
@@ -37,11 +40,12 @@ export interface ScrapeParts {
 export type Scraper = (request: ScrapeRequest) => Promise<Scrape>;
 
 export function createScraper(parts: ScrapeParts): Scraper {
-  const { registry, processRegistry, serverFamilies, perServer, targets } = parts;
+  const { registry, processRegistry, targetFamilies, serverFamilies, perServer, targets } = parts;
   const own = familyNames(registry);
   const ofProcess = familyNames(processRegistry);
   const ofServers = serverFamilies.map(({ name }) => name);
-  const known = new Set([...own, ...ofProcess, ...ofServers]);
+  const ofTargets = targetFamilies.map(({ name }) => name);
+  const known = new Set([...own, ...ofProcess, ...ofTargets, ...ofServers]);
 
   const refusal = (collect: readonly string[]): string | null => {
     const unknown = collect.find((name) => !known.has(name));
@@ -64,6 +68,9 @@ export function createScraper(parts: ScrapeParts): Scraper {
     const shown = targets
       .filter(({ withheld }) => !withheld)
       .map(({ target, state }) => ({ target, pages: state.snapshot.pages }));
+    const taken = targetFamilies
+      .filter(({ name }) => isWanted(name))
+      .map((family) => takeFamily(family, syntax));
     const collecting = [
       collectFamilies(registry, isWanted),
       collectFamilies(processRegistry, () => ofProcess.some(isWanted)),
@@ -74,6 +81,7 @@ export function createScraper(parts: ScrapeParts): Scraper {
     return {
       kind: "exposition",
       pieces: inOrder([
+        renderTargetFamilies(taken),
         renderAggregates(aggregates, syntax),
         renderServerSeries(shown, families, syntax),
         [Buffer.from(endings[syntax])],

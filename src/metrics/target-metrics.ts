@@ -1,10 +1,14 @@
-import { Counter, Gauge, Histogram } from "prom-client";
+import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
-import { failureReasons } from "../core/model.ts";
 import type { FailureReason, Target } from "../core/model.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { createPollFamilies } from "./poll-families.ts";
+import type { PollCounts } from "./poll-families.ts";
+import { keepForTargets } from "./target-family.ts";
+import type { TargetFamily } from "./target-family.ts";
 
 export interface TargetMetrics {
+  readonly families: readonly TargetFamily[];
   /** @param durationMs null where nothing was sent */
   polled(target: Target, failure: FailureReason | null, durationMs: number | null): void;
   committed(durationMs: number): void;
@@ -17,44 +21,7 @@ export function createTargetMetrics(
   targets: readonly WatchedView[],
 ): TargetMetrics {
   const registers = [registry];
-
-  new Gauge({
-    name: "sandwatch_target_up",
-    help: "Whether the last poll of a target was accepted, and kept.",
-    labelNames: ["region", "key"],
-    registers,
-    collect() {
-      for (const { target, up, polled } of targets) {
-        if (polled) this.set({ ...target }, up ? 1 : 0);
-      }
-    },
-  });
-
-  new Gauge({
-    name: "sandwatch_target_last_success_timestamp_seconds",
-    help: "When a poll of a target was last accepted, in seconds since 1970; 0 when never.",
-    labelNames: ["region", "key"],
-    registers,
-    collect() {
-      for (const { target, state } of targets) {
-        this.set({ ...target }, (state.progress.lastSuccessAtMs ?? 0) / 1_000);
-      }
-    },
-  });
-
-  const polls = new Counter({
-    name: "sandwatch_polls_total",
-    help: "Polls ended, well or badly, those included for which nothing could be sent.",
-    labelNames: ["region", "key"],
-    registers,
-  });
-
-  const failures = new Counter({
-    name: "sandwatch_poll_failures_total",
-    help: "Polls that gave no listing, by reason.",
-    labelNames: ["region", "key", "reason"],
-    registers,
-  });
+  const counts = keepForTargets<PollCounts>(targets, () => ({ polls: 0, failures: new Map() }));
 
   const pollDuration = new Histogram({
     name: "sandwatch_poll_duration_seconds",
@@ -66,7 +33,7 @@ export function createTargetMetrics(
 
   const commitDuration = new Histogram({
     name: "sandwatch_store_commit_duration_seconds",
-    help: "How long the store took to commit a poll.",
+    help: "How long polls took to be committed, with the wait for others to share a transaction with.",
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers,
   });
@@ -78,15 +45,17 @@ export function createTargetMetrics(
   });
 
   for (const { target } of targets) {
-    polls.inc({ ...target }, 0);
-    for (const reason of failureReasons) failures.inc({ ...target, reason }, 0);
     pollDuration.zero({ region: target.region });
   }
 
   return {
+    families: createPollFamilies(targets, counts.all),
     polled(target, failure, durationMs) {
-      polls.inc({ ...target });
-      if (failure !== null) failures.inc({ ...target, reason: failure });
+      const counted = counts.of(target);
+      counted.polls += 1;
+      if (failure !== null) {
+        counted.failures.set(failure, (counted.failures.get(failure) ?? 0) + 1);
+      }
       if (durationMs !== null) pollDuration.observe({ region: target.region }, durationMs / 1_000);
     },
     committed: (durationMs) => commitDuration.observe(durationMs / 1_000),

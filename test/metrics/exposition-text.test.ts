@@ -70,8 +70,8 @@ describe("a small fleet", () => {
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="idle",to="error"} 0
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="occupied",to="error"} 0
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="unknown",to="error"} 0
-      sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="absent",to="error"} 0
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="absent",to="idle"} 1
+      sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="absent",to="error"} 0
       # HELP sandbox_server_status_duration_seconds How long servers stayed in a status, of stays whose start and end were both watched.
       # TYPE sandbox_server_status_duration_seconds histogram
       sandbox_server_status_duration_seconds_sum{region="us",key="research",status="idle"} 0

@@ -1,0 +1,79 @@
+import { statuses } from "../core/model.ts";
+import type { Presence, Status } from "../core/model.ts";
+
+export const presences: readonly Presence[] = [...statuses, "absent"];
+
+const pairs = presences.length ** 2;
+
+/** The numbers of one moment, in the order of the names. */
+export interface TakenNumbers {
+  readonly names: readonly string[];
+  readonly values: Float64Array | Uint32Array;
+}
+
+/** What is counted of a target's servers by name. The numbers only grow. */
+export class NameCounts {
+  private readonly names: string[] = [];
+  private readonly numbers = new Map<string, number>();
+  /** Of each name a number for each status. Milliseconds. */
+  private bookedMs = new Float64Array(0);
+  /** Of each name a count for each `from` and, within it, for each `to`. */
+  private transitions = new Uint32Array(0);
+
+  /** Starts the series of a name. */
+  add(name: string): number {
+    const known = this.numbers.get(name);
+    if (known !== undefined) return known;
+    const number = this.names.push(name) - 1;
+    this.numbers.set(name, number);
+    if (this.bookedMs.length < this.names.length * statuses.length) this.makeRoom();
+    return number;
+  }
+
+  book(name: string, status: Status, ms: number): void {
+    const at = this.add(name) * statuses.length + statuses.indexOf(status);
+    this.bookedMs[at] = (this.bookedMs[at] ?? 0) + ms;
+  }
+
+  countTransition(name: string, from: Presence, to: Presence): void {
+    const at = this.add(name) * pairs + pairNumber(from, to);
+    this.transitions[at] = (this.transitions[at] ?? 0) + 1;
+  }
+
+  takeBookedMs(): TakenNumbers {
+    const { names, bookedMs } = this;
+    return { names: names.slice(), values: bookedMs.slice(0, names.length * statuses.length) };
+  }
+
+  takeTransitions(): TakenNumbers {
+    const { names, transitions } = this;
+    return { names: names.slice(), values: transitions.slice(0, names.length * pairs) };
+  }
+
+  private makeRoom(): void {
+    const room = this.names.length + Math.ceil(this.names.length / 4);
+    const bookedMs = new Float64Array(room * statuses.length);
+    bookedMs.set(this.bookedMs);
+    this.bookedMs = bookedMs;
+    const transitions = new Uint32Array(room * pairs);
+    transitions.set(this.transitions);
+    this.transitions = transitions;
+  }
+}
+
+export function bookedOf({ values }: TakenNumbers, name: number, status: number): number {
+  return values[name * statuses.length + status] ?? 0;
+}
+
+export function transitionsOf(
+  { values }: TakenNumbers,
+  name: number,
+  from: Presence,
+  to: Presence,
+): number {
+  return values[name * pairs + pairNumber(from, to)] ?? 0;
+}
+
+function pairNumber(from: Presence, to: Presence): number {
+  return presences.indexOf(from) * presences.length + presences.indexOf(to);
+}
