@@ -16,9 +16,20 @@ export interface Connector {
 export function createConnector(timeoutMs: number): Connector {
   // HTTP/1.1 alone: what happens to its connections is known and tested.
   const build = buildConnector({ timeout: timeoutMs, allowH2: false });
-  const open = new Set<Socket>();
-  const brokenBy = new WeakMap<object, Socket>();
   const connecting = new Set<Socket>();
+  /** Of an error that broke a connection: how many requests had been dispatched when it last brought bytes. */
+  const lastReadAt = new WeakMap<object, number>();
+  let dispatched = 0;
+
+  const watch = (socket: Socket): void => {
+    let readAt: number | null = null;
+    socket.on("readable", () => {
+      if (socket.readableLength > 0) readAt = dispatched;
+    });
+    socket.prependListener("error", (error) => {
+      if (readAt !== null) lastReadAt.set(error, readAt);
+    });
+  };
 
   return {
     connect(options, callback) {
@@ -27,11 +38,7 @@ export function createConnector(timeoutMs: number): Connector {
       const made: unknown = build(options, (...result) => {
         if (attempt) connecting.delete(attempt);
         const [, socket] = result;
-        if (socket) {
-          open.add(socket);
-          socket.once("close", () => open.delete(socket));
-          socket.prependListener("error", (error) => brokenBy.set(error, socket));
-        }
+        if (socket) watch(socket);
         callback(...result);
       });
       if (made instanceof Socket) {
@@ -42,11 +49,10 @@ export function createConnector(timeoutMs: number): Connector {
     watchUsedConnections() {
       // One request at a time goes over a connection: one that takes a new request and has been read
       // from has carried a whole answer.
-      const readBefore = new Map(Array.from(open, (socket) => [socket, socket.bytesRead]));
+      const number = ++dispatched;
       return (error) => {
-        const socket = typeof error === "object" && error ? brokenBy.get(error) : undefined;
-        const bytes = socket ? readBefore.get(socket) : undefined;
-        return bytes !== undefined && bytes > 0 && socket?.bytesRead === bytes;
+        const readAt = typeof error === "object" && error ? lastReadAt.get(error) : undefined;
+        return readAt !== undefined && readAt < number;
       };
     },
     close() {

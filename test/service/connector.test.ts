@@ -18,7 +18,7 @@ test.for([
     });
   });
   onTestFinished(() => void socket.destroy());
-  if (carried) await once(socket, "data");
+  if (carried) await once(socket, "readable");
   const brokeUsedConnection = connector.watchUsedConnections();
   const reset = new Error("reset");
   socket.destroy(reset);
