@@ -1,6 +1,6 @@
+import { statuses } from "./model.ts";
 import type { Status } from "./model.ts";
 import type { Snapshot } from "./snapshot/snapshot.ts";
-import { eachStatus } from "./snapshot/tallies.ts";
 
 /** How a stretch of a target's time is accounted for. Milliseconds. */
 export interface Booking {
@@ -24,7 +24,8 @@ export function bookTime(before: Snapshot, elapsedMs: number, observed: boolean)
   if (!observed) return { servers: [], unobservedMs: elapsedMs };
   const servers: ServerTime[] = [];
   for (const { name, listed } of before.tallies()) {
-    for (const [status, count] of eachStatus(listed)) {
+    for (const status of statuses) {
+      const count = listed[status];
       if (count > 0) servers.push({ serverName: name, status, ms: count * elapsedMs });
     }
   }
