@@ -159,6 +159,29 @@ describe("rules", () => {
     });
   });
 
+  it("on pools are read whole, and pool by region and key where they do not say", () => {
+    const rule = { name: "full", on: "pool", occupied_ratio: { above: 0.9 } };
+    const more = { by: ["server_name"], for: "10m", match: { server_name: "git*" } };
+    expect(parseRule({ ...rule, ...more })).toStrictEqual({
+      name: "full",
+      on: "pool",
+      by: ["server_name"],
+      measure: "occupied_ratio",
+      side: "above",
+      limit: 0.9,
+      forMs: 600_000,
+      match: { serverName: ["git*"] },
+      severity: "warning",
+      keepFiringForMs: 0,
+      remindEveryMs: null,
+      receivers: ["oncall"],
+      summaryTemplate: null,
+      runbookUrlTemplate: null,
+    });
+    expect(parseRule(rule)).toMatchObject({ by: ["region", "key"] });
+    expect(parseRule({ ...rule, by: [] })).toMatchObject({ by: [] });
+  });
+
   it("hold for a number of polls as well as for a time", () => {
     expect(
       parseRule({ name: "a", on: "server", status: "error", for: { polls: 2 } }),

@@ -84,13 +84,13 @@ describe("what befalls a whole region", () => {
       {
         itemSeqs: [1, 2, 3, 4, 5],
         notification: {
-          group: { region: "us" },
           summary: "5 servers in error in us",
           incidents: [{ key: "key-0" }, { key: "key-1" }, { key: "key-2" }],
           truncated: 2,
         },
       },
     ]);
+    expect(messages[0]?.notification.group).toEqual({ region: "us" });
     expect(messages[0]?.groupNames).toHaveLength(5);
   });
 

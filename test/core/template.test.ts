@@ -79,6 +79,11 @@ describe("a filled text", () => {
 });
 
 describe("a filled address", () => {
+  it("is one that receivers take, however long a name is", () => {
+    const text = fillUrlTemplate("https://wiki/{server_name}", named("沙".repeat(5_000)));
+    expect(text).toBe(`https://wiki/${encodeURIComponent("沙".repeat(100))}`);
+  });
+
   it("has each value escaped, and where they differ the first one", () => {
     const items = named("cal.com/é ?&#", "git");
     expect(fillUrlTemplate("https://wiki/{server_name}?n={count}", items)).toBe(
