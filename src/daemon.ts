@@ -7,7 +7,7 @@ import type { Target } from "./core/model.ts";
 import { wants } from "./core/wants.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
-import { createWebhookReceiver } from "./delivery/receivers/webhook.ts";
+import { createReceiver } from "./delivery/receivers/create-receiver.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
@@ -127,7 +127,7 @@ export async function createDaemon(
   opening.defer(() => service.close());
 
   const receivers = config.alerts.receivers.map((receiverConfig) => {
-    const receiver = createWebhookReceiver(receiverConfig, { clock, userAgent });
+    const receiver = createReceiver(receiverConfig, { clock, userAgent });
     opening.defer(() => receiver.close());
     return { ...receiverConfig, receiver };
   });

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
-import type { Notification } from "../core/notification.ts";
-import { createWebhookReceiver } from "../delivery/receivers/webhook.ts";
+import { createReceiver } from "../delivery/receivers/create-receiver.ts";
 import { systemClock } from "../platform/clock.ts";
 import { userAgent } from "../platform/version.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { readConfig } from "./read-config.ts";
 import type { Terminal } from "./terminal.ts";
+import { testMessages } from "./test-messages.ts";
 
 const timeoutMs = 15_000;
 
 /**
- * Sends a message of type `test` to a configured receiver, once.
+ * Sends a test message to a configured receiver, once; to one that keeps alerts also its end.
  *
  * @throws {CommandError} when there is no such receiver, or it did not take the message
  */
@@ -28,35 +28,20 @@ export async function testReceiver(
       exitCodes.wrongUse,
     );
   }
-  const receiver = createWebhookReceiver(settings, { clock: systemClock, userAgent });
+  const receiver = createReceiver(settings, { clock: systemClock, userAgent });
+  const messages = testMessages(settings, randomUUID(), systemClock.now().utcMs);
   try {
-    const result = await receiver.send(testNotification(name), AbortSignal.timeout(timeoutMs));
-    if (result.kind === "failed") {
-      throw new CommandError(
-        `${name} did not take the test message: ${result.reason} (${result.detail})`,
-        exitCodes.failed,
-      );
+    for (const message of messages) {
+      const result = await receiver.send(message, AbortSignal.timeout(timeoutMs));
+      if (result.kind === "failed") {
+        throw new CommandError(
+          `${name} did not take the test message: ${result.reason} (${result.detail})`,
+          exitCodes.failed,
+        );
+      }
     }
     terminal.out(`${name} took the test message\n`);
   } finally {
     await receiver.close();
   }
-}
-
-function testNotification(receiver: string): Notification {
-  const nowMs = systemClock.now().utcMs;
-  return {
-    id: `msg_${randomUUID()}`,
-    receiver,
-    type: "test",
-    rule: "test",
-    severity: "info",
-    group: {},
-    summary: "A test message from sandwatch: this receiver works",
-    createdAtMs: nowMs,
-    causedAtMs: nowMs,
-    runbookUrl: null,
-    incidents: [],
-    truncated: 0,
-  };
 }

@@ -63,6 +63,22 @@ export interface WebhookReceiverConfig extends MessageConfig {
   readonly url: Secret;
   /** `whsec_...` as Standard Webhooks has it; null: messages go unsigned. */
   readonly secret: Secret | null;
+  readonly format: "sandwatch" | "alertmanager";
+  /** A body of the user's own as JSON, with placeholders in its texts; null: `format` says it. */
+  readonly bodyTemplate: Secret | null;
 }
 
-export type ReceiverConfig = WebhookReceiverConfig;
+export interface SlackReceiverConfig extends MessageConfig {
+  readonly name: string;
+  readonly type: "slack";
+  readonly url: Secret;
+}
+
+export interface PagerdutyReceiverConfig extends MessageConfig {
+  readonly name: string;
+  readonly type: "pagerduty";
+  readonly url: Secret;
+  readonly routingKey: Secret;
+}
+
+export type ReceiverConfig = WebhookReceiverConfig | SlackReceiverConfig | PagerdutyReceiverConfig;

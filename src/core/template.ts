@@ -1,12 +1,8 @@
-import type { OutboxItem } from "./notification.ts";
+import type { OutboxItem, ToldIncident } from "./notification.ts";
 import { longestName, readable } from "./readable.ts";
 
-/** What a rule's `summary` and `runbook_url` can hold in braces. */
-export const placeholders = [
-  "count",
-  "rule",
-  "severity",
-  "condition",
+/** Placeholders for what incidents say, each for itself. */
+export const incidentPlaceholders = [
   "region",
   "key",
   "sandbox_id",
@@ -14,6 +10,16 @@ export const placeholders = [
   "server_name",
   "status",
   "previous_status",
+] as const;
+export type IncidentPlaceholder = (typeof incidentPlaceholders)[number];
+
+/** What a rule's `summary` and `runbook_url` can hold in braces. */
+export const placeholders = [
+  "count",
+  "rule",
+  "severity",
+  "condition",
+  ...incidentPlaceholders,
 ] as const;
 export type Placeholder = (typeof placeholders)[number];
 
@@ -35,45 +41,49 @@ export function placeholdersIn(template: string): string[] {
  * values are named and the others counted: "github, slack, jira and 4 more".
  */
 export function fillTemplate(template: string, items: readonly OutboxItem[]): string {
-  return replacePlaceholders(template, (name) => {
-    if (name === "count") return String(items.length);
-    const values = distinctValues(name, items);
-    const more = values.length - mostNamed;
-    const named = values
-      .slice(0, mostNamed)
-      .map((value) => readable(value, longestName))
-      .join(", ");
-    return more > 0 ? `${named} and ${more} more` : named;
-  });
+  return replacePlaceholders(template, placeholders, (name) =>
+    name === "count" ? String(items.length) : someOf(items.map((item) => valueOf(name, item))),
+  );
 }
 
 /** The same for an address, where each value is cut and escaped, and only the first can stand. */
 export function fillUrlTemplate(template: string, items: readonly OutboxItem[]): string {
-  return replacePlaceholders(template, (name) =>
-    name === "count"
-      ? String(items.length)
-      : encodeURIComponent(
-          distinctValues(name, items)[0]?.slice(0, longestInAddress).toWellFormed() ?? "",
-        ),
-  );
-}
-
-function replacePlaceholders(template: string, fill: (name: Placeholder) => string): string {
-  return template.replaceAll(placeholderPattern, (whole, name: string) => {
-    const known = placeholders.find((each) => each === name);
-    return known === undefined ? whole : fill(known);
+  const [first] = items;
+  return replacePlaceholders(template, placeholders, (name) => {
+    if (name === "count") return String(items.length);
+    const value = first === undefined ? "" : valueOf(name, first);
+    return encodeURIComponent(value.slice(0, longestInAddress).toWellFormed());
   });
 }
 
-function distinctValues(
-  name: Exclude<Placeholder, "count">,
-  items: readonly OutboxItem[],
-): readonly string[] {
-  return [...new Set(items.map((item) => valueOf(name, item)))];
+/** Puts values in the place of those placeholders that are known, and leaves the rest. */
+export function replacePlaceholders<const Name extends string>(
+  template: string,
+  known: readonly Name[],
+  fill: (name: Name) => string,
+): string {
+  return template.replaceAll(placeholderPattern, (whole, text: string) => {
+    const name = known.find((each) => each === text);
+    return name === undefined ? whole : fill(name);
+  });
+}
+
+/**
+ * The first few different values, and how many others there are.
+ *
+ * @param values in their order, each as often as it comes
+ */
+export function someOf(values: readonly string[]): string {
+  const different = [...new Set(values)];
+  const more = different.length - mostNamed;
+  const named = different
+    .slice(0, mostNamed)
+    .map((value) => readable(value, longestName))
+    .join(", ");
+  return more > 0 ? `${named} and ${more} more` : named;
 }
 
 function valueOf(name: Exclude<Placeholder, "count">, item: OutboxItem): string {
-  const { incident } = item;
   switch (name) {
     case "rule":
       return item.rule;
@@ -81,6 +91,14 @@ function valueOf(name: Exclude<Placeholder, "count">, item: OutboxItem): string 
       return item.severity;
     case "condition":
       return item.condition;
+    default:
+      return valueOfIncident(name, item.incident);
+  }
+}
+
+/** Empty where the incident says nothing of the kind. */
+export function valueOfIncident(name: IncidentPlaceholder, incident: ToldIncident): string {
+  switch (name) {
     case "region":
       return incident.region ?? "";
     case "key":

@@ -3,12 +3,11 @@ import { attempt } from "./attempt.ts";
 import { composeDue } from "./compose.ts";
 import type { DeliveryDeps } from "./delivery-deps.ts";
 import type { PendingNotification } from "./outbox.ts";
+import { createPace } from "./pace.ts";
 import { createPersistently } from "./persistently.ts";
 import { createRecorder } from "./recorder.ts";
 import type { Receiver } from "./receiver.ts";
 import { timeBounds } from "./retry.ts";
-
-const maxInFlight = 4;
 
 /** A receiver and how it wants its messages. */
 export interface DeliveryReceiver extends GroupingSettings {
@@ -37,6 +36,7 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   const aborted = new AbortController();
   const persistently = createPersistently(deps, receiver.name, stopped.signal);
   const recorder = createRecorder(receiver.name, deps);
+  const pace = createPace(receiver, deliveryClock);
   const inFlight = new Map<number, Promise<void>>();
   let turns: Promise<void> | null = null;
   let anotherTurn = false;
@@ -83,8 +83,8 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   };
 
   const beginDue = async (): Promise<void> => {
-    const free = maxInFlight - inFlight.size;
-    if (free === 0) return;
+    const free = pace.mostInFlight - inFlight.size;
+    if (free === 0 || deliveryClock() < pace.restsUntilMs) return;
     const due = await outbox.due(receiver.name, deliveryClock(), free, [...inFlight.keys()]);
     if (!stopped.signal.aborted) due.forEach(begin);
   };
@@ -105,6 +105,7 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   const deliver = async (pending: PendingNotification): Promise<void> => {
     const result = await attempt(receiver, pending.notification, clock, aborted.signal);
     if (result.kind === "aborted") return;
+    pace.ended(result);
     const outcome = recorder.decide(pending, result);
     const stored = await persistently(() => recorder.store(pending, outcome));
     if (stored) recorder.tell(pending, outcome);
@@ -113,8 +114,9 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   const armTimer = async (): Promise<void> => {
     const dueAtMs = [groupDueAtMs];
     // With no slot free, the end of an attempt is what wakes the lane.
-    if (inFlight.size < maxInFlight) {
-      dueAtMs.push(await outbox.nextAttemptAtMs(receiver.name, [...inFlight.keys()]));
+    if (inFlight.size < pace.mostInFlight) {
+      const attemptAtMs = await outbox.nextAttemptAtMs(receiver.name, [...inFlight.keys()]);
+      dueAtMs.push(attemptAtMs === null ? null : Math.max(attemptAtMs, pace.restsUntilMs));
     }
     const nextAtMs = Math.min(...dueAtMs.map((atMs) => atMs ?? Infinity));
     if (nextAtMs === Infinity || stopped.signal.aborted) return;

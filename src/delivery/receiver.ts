@@ -31,6 +31,11 @@ export type SendResult = { readonly kind: "delivered" } | AttemptFailure;
 export interface Receiver {
   readonly name: string;
   /**
+   * How long it is left alone after each attempt, in milliseconds; it then gets one message at a
+   * time. Left out: several at a time without rest.
+   */
+  readonly restMs?: number;
+  /**
    * Makes one attempt. It never rejects, and ends soon after the signal aborts: then as delivered
    * if the receiver had taken the message by then.
    */

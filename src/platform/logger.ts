@@ -23,6 +23,8 @@ const secretFields: ReadonlySet<string> = new Set([
   "mcp_server_url",
   "url",
   "secret",
+  "routingKey",
+  "routing_key",
   "password",
   "token",
 ]);

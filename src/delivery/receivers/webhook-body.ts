@@ -1,7 +1,14 @@
+import { latenessMs, summaryAt } from "../../core/lateness.ts";
 import type { Notification, ToldIncident } from "../../core/notification.ts";
+import { isoTime } from "./texts.ts";
 
-/** The body of a webhook request, in the form of Standard Webhooks: `type`, `timestamp`, `data`. */
-export function renderWebhookBody(notification: Notification): string {
+/**
+ * The body of a webhook request, in the form of Standard Webhooks: `type`, `timestamp`, `data`.
+ *
+ * @param nowMs when the message is sent. UTC milliseconds
+ */
+export function renderWebhookBody(notification: Notification, nowMs: number): string {
+  const lateMs = latenessMs(notification, nowMs);
   return JSON.stringify({
     type: notification.type,
     timestamp: isoTime(notification.createdAtMs),
@@ -9,10 +16,11 @@ export function renderWebhookBody(notification: Notification): string {
       rule: notification.rule,
       severity: notification.severity,
       group: notification.group,
-      summary: notification.summary,
+      summary: summaryAt(notification, nowMs),
       incidents: notification.incidents.map(renderIncident),
       truncated: notification.truncated,
       ...(notification.runbookUrl !== null && { runbook_url: notification.runbookUrl }),
+      ...(lateMs !== null && { delayed_seconds: Math.round(lateMs / 1_000) }),
     },
   });
 }
@@ -36,8 +44,4 @@ function renderIncident(incident: ToldIncident): Readonly<Record<string, string 
     ...(incident.flapping && { flapping: true }),
     ...(incident.acknowledgedBy !== null && { acknowledged_by: incident.acknowledgedBy }),
   };
-}
-
-function isoTime(utcMs: number): string {
-  return new Date(utcMs).toISOString();
 }

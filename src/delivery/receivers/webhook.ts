@@ -1,44 +1,67 @@
 import { Webhook } from "standardwebhooks";
+import { fillBody } from "../../core/body-template.ts";
+import type { Json } from "../../core/body-template.ts";
 import type { Notification } from "../../core/notification.ts";
 import type { Secret } from "../../platform/secret.ts";
 import { createOutbound, readAnswer } from "../outbound.ts";
 import type { OutboundDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
+import { renderAlertmanagerBody } from "./alertmanager-body.ts";
+import { parseReceiverUrl } from "./receiver-url.ts";
 import { renderWebhookBody } from "./webhook-body.ts";
 
 export interface WebhookReceiverSettings {
   readonly name: string;
+  readonly type: "webhook";
   readonly url: Secret;
   /** `whsec_` and base64, as Standard Webhooks has it; null: messages go unsigned. */
   readonly secret: Secret | null;
+  readonly format: "sandwatch" | "alertmanager";
+  /** A body with placeholders in its texts, as JSON, in the place of `format`; null: none. */
+  readonly bodyTemplate: Secret | null;
 }
 
-export type WebhookReceiverDeps = OutboundDeps;
-
 /**
- * Posts notifications as Standard Webhooks.
+ * Posts notifications as Standard Webhooks, in any of the forms that a body can have.
  *
  * @throws {Error} when the address or the signing secret cannot be used; it shows neither
  */
 export function createWebhookReceiver(
   settings: WebhookReceiverSettings,
-  deps: WebhookReceiverDeps,
+  deps: OutboundDeps,
 ): Receiver {
-  const url = parseUrl(settings);
+  const url = parseReceiverUrl(settings);
   const signer = createSigner(settings);
+  const render = chooseBody(settings);
   const outbound = createOutbound(deps);
 
   return {
     name: settings.name,
     async send(notification, signal) {
-      const body = renderWebhookBody(notification);
-      const signed = signedHeaders(notification, body, deps.clock.now().utcMs, signer);
+      const nowMs = deps.clock.now().utcMs;
+      const body = render(notification, nowMs);
+      const signed = signedHeaders(notification, body, nowMs, signer);
       const headers = { "content-type": "application/json", ...signed };
       const answer = await outbound.post({ url, body, headers }, signal);
       return answer.kind === "answered" ? readAnswer(answer) : answer;
     },
     close: () => outbound.close(),
   };
+}
+
+type RenderBody = (notification: Notification, nowMs: number) => string;
+
+function chooseBody({ format, bodyTemplate }: WebhookReceiverSettings): RenderBody {
+  if (bodyTemplate !== null) {
+    const template: Json = JSON.parse(bodyTemplate.reveal());
+    return (notification, nowMs) => JSON.stringify(fillBody(template, notification, nowMs));
+  }
+  switch (format) {
+    case "sandwatch":
+      return renderWebhookBody;
+    case "alertmanager":
+      return renderAlertmanagerBody;
+  }
 }
 
 function signedHeaders(
@@ -50,12 +73,6 @@ function signedHeaders(
   const headers = { "webhook-id": id, "webhook-timestamp": String(Math.floor(nowMs / 1_000)) };
   if (!signer) return headers;
   return { ...headers, "webhook-signature": signer.sign(id, new Date(nowMs), body) };
-}
-
-function parseUrl({ name, url }: WebhookReceiverSettings): URL {
-  const parsed = URL.parse(url.reveal());
-  if (parsed?.protocol === "https:" || parsed?.protocol === "http:") return parsed;
-  throw new Error(`The url of receiver ${name} is no http or https address.`);
 }
 
 function createSigner({ name, secret }: WebhookReceiverSettings): Webhook | null {

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { bodyPlaceholders, isBodyText } from "../../core/body-template.ts";
+import { Secret } from "../../platform/secret.ts";
+import type { WebhookReceiverConfig } from "../config.ts";
+import { flag, name, oneOf, scalar, settings } from "../fields.ts";
+import { messageSettings, messagesOf, receiverUrl } from "./common.ts";
+
+/** As the standardwebhooks package reads it, which throws for anything else when it signs. */
+const signingSecretPattern =
+  /^(?:whsec_)?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
+
+const signingSecretAllowed = "whsec_ and 24 to 64 bytes in padded base64, or secret_file beside it";
+
+function readSigningSecret(value: unknown): Secret | undefined {
+  const match = typeof value === "string" ? signingSecretPattern.exec(value) : null;
+  const bytes = Buffer.from(match?.[1] ?? "", "base64").length;
+  return match && bytes >= 24 && bytes <= 64 ? new Secret(match[0]) : undefined;
+}
+
+const bodyTextAllowed = `text with placeholders among ${bodyPlaceholders.map((each) => `{${each}}`).join(", ")}`;
+
+/** As JSON: what a service wants in its body can be a secret, such as a token. */
+const bodySchema = z.unknown().transform((value, context): Secret => {
+  if (typeof value !== "object" || value === null) {
+    context.addIssue({ code: "custom", message: "a mapping or a list" });
+    return z.NEVER;
+  }
+  const faults = bodyFaults(value, []);
+  faults.forEach((fault) => context.addIssue({ code: "custom", ...fault }));
+  return faults.length === 0 ? new Secret(JSON.stringify(value)) : z.NEVER;
+});
+
+interface BodyFault {
+  readonly path: (string | number)[];
+  readonly message: string;
+}
+
+function bodyFaults(value: unknown, path: readonly (string | number)[]): readonly BodyFault[] {
+  if (typeof value === "string") {
+    return isBodyText(value) ? [] : [{ path: [...path], message: bodyTextAllowed }];
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    return [{ path: [...path], message: "a number that JSON knows" }];
+  }
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => bodyFaults(item, [...path, index]));
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([field, item]) => bodyFaults(item, [...path, field]));
+}
+
+export const webhookSchema = settings(
+  {
+    name: name(),
+    type: z.literal("webhook"),
+    url: receiverUrl(),
+    allow_http: flag().default(false),
+    secret: scalar(signingSecretAllowed, readSigningSecret).optional(),
+    format: oneOf(["sandwatch", "alertmanager"]).optional(),
+    body: bodySchema.optional(),
+    ...messageSettings,
+  },
+  ["url_file", "secret_file"],
+).transform((receiver, context): WebhookReceiverConfig => {
+  if (receiver.format !== undefined && receiver.body !== undefined) {
+    context.addIssue({ code: "custom", message: "format or body, not both", path: ["format"] });
+    return z.NEVER;
+  }
+  return {
+    name: receiver.name,
+    type: receiver.type,
+    url: receiver.url,
+    secret: receiver.secret ?? null,
+    format: receiver.format ?? "sandwatch",
+    bodyTemplate: receiver.body ?? null,
+    ...messagesOf(receiver),
+  };
+});
