@@ -197,8 +197,8 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     ],
     [
       "a receiver of another type",
-      receiver({ type: "slack", channel: "x" }),
-      'alerts.receivers[0].type: found "slack"; allowed: webhook (this version does not know other types)',
+      receiver({ type: "pigeon", channel: "x" }),
+      'alerts.receivers[0].type: found "pigeon"; allowed: webhook, slack, pagerduty',
     ],
     [
       "two receivers of one name",
@@ -234,7 +234,7 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     [
       "a misspelt secret's file",
       receiver({ secret_fiel: "x" }),
-      'alerts.receivers[0].secret_fiel: found an unknown setting; allowed: name, type, url, allow_http, secret, group_by, group_wait, group_interval, merge_above, send_resolved, send_acknowledged, max_incidents, url_file, secret_file; did you mean "secret_file"?',
+      'alerts.receivers[0].secret_fiel: found an unknown setting; allowed: name, type, url, allow_http, secret, format, body, group_by, group_wait, group_interval, merge_above, send_resolved, send_acknowledged, max_incidents, url_file, secret_file; did you mean "secret_file"?',
     ],
   ])("%s", (_title, value, line) => {
     expect(faultLines(parseConfig(value))).toStrictEqual([line]);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { configOf, faultLines, signingSecret, writeFiles } from "./support.ts";
+import { configOf, faultLines, signingSecret, webhookOf, writeFiles } from "./support.ts";
 
 const region = 'regions: { us: { base_url: "https://us.example.com" } }\n';
 const key = "keys: [{ name: research, api_key: k1 }]\n";
@@ -29,7 +29,7 @@ describe("the example", () => {
       "pool-full",
     ]);
     expect(config.keys[0]?.apiKey.reveal()).toBe("k1");
-    expect(config.alerts.receivers[0]?.secret?.reveal()).toBe(signingSecret);
+    expect(webhookOf(config).secret?.reveal()).toBe(signingSecret);
   });
 
   it("names every variable that is missing, and where", () => {
@@ -109,8 +109,8 @@ describe("secret files", () => {
     });
     const config = configOf(loadConfig(file, { DIR: join(file, "..") }));
     expect(config.keys[0]?.apiKey.reveal()).toBe("k2");
-    expect(config.alerts.receivers[0]?.url.reveal()).toBe("https://hooks.example.com/x");
-    expect(config.alerts.receivers[0]?.secret?.reveal()).toBe(signingSecret);
+    expect(webhookOf(config).url.reveal()).toBe("https://hooks.example.com/x");
+    expect(webhookOf(config).secret?.reveal()).toBe(signingSecret);
   });
 
   it.each<[string, Record<string, string | Uint8Array>, string]>([

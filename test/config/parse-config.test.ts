@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { configOf, faultLines, signingSecret } from "./support.ts";
+import { configOf, faultLines, signingSecret, webhookOf } from "./support.ts";
 
 const regions = {
   us: { base_url: "https://us.example.com/" },
@@ -257,7 +257,7 @@ describe("single settings", () => {
     "accept only signing secrets that can sign",
     (secret) => {
       const loaded = parseConfig({ ...smallest, alerts: { receivers: [{ ...oncall, secret }] } });
-      const accepted = configOf(loaded).alerts.receivers[0]?.secret;
+      const accepted = webhookOf(configOf(loaded)).secret;
       const webhook = new Webhook(accepted?.reveal() ?? "");
       expect(webhook.sign("id", new Date(0), "body")).toMatch(/^v1,/);
     },

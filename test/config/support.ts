@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../../src/config/config.ts";
+import type { Config, WebhookReceiverConfig } from "../../src/config/config.ts";
 import { formatFaults } from "../../src/config/faults.ts";
 import type { LoadedConfig } from "../../src/config/load-config.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -28,3 +28,10 @@ export function faultLines(loaded: LoadedConfig): string[] {
 }
 
 export const signingSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
+/** The first receiver, which must be a webhook. */
+export function webhookOf({ alerts }: Config): WebhookReceiverConfig {
+  const [receiver] = alerts.receivers;
+  if (receiver?.type !== "webhook") throw new TypeError("the first receiver is no webhook");
+  return receiver;
+}

@@ -8,6 +8,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { webhookBodySchema } from "../support/webhook-body.ts";
+import { plainWebhook } from "./support/delivery.ts";
 import { startMs, toldIncident } from "./support/items.ts";
 import {
   hang,
@@ -43,7 +44,7 @@ function receiverAt(
   }: { secret?: Secret | null; clock?: typeof systemClock } = {},
 ): Receiver {
   const receiver = createWebhookReceiver(
-    { name: "oncall", url, secret },
+    { ...plainWebhook, name: "oncall", url, secret },
     { clock, userAgent: "sandwatch/1.2.3" },
   );
   onTestFinished(() => receiver.close());
@@ -58,7 +59,7 @@ async function sentTo(server: ReceiverServer, options = {}): Promise<Headers> {
 
 describe("the body", () => {
   it("has the documented form", () => {
-    expect(JSON.parse(renderWebhookBody(notification))).toEqual({
+    expect(JSON.parse(renderWebhookBody(notification, startMs))).toEqual({
       type: "incident.firing",
       timestamp: "2026-11-20T09:30:00.000Z",
       data: {
@@ -113,7 +114,9 @@ describe("the body", () => {
     ],
     ["a test", { ...notification, type: "test", group: {}, incidents: [] }],
   ])("holds nothing but the documented fields for %s", (_, told) => {
-    expect(() => webhookBodySchema.parse(JSON.parse(renderWebhookBody(told)))).not.toThrow();
+    expect(() =>
+      webhookBodySchema.parse(JSON.parse(renderWebhookBody(told, startMs))),
+    ).not.toThrow();
   });
 });
 
@@ -126,7 +129,7 @@ describe("a request", () => {
     expect(headers.get("content-type")).toBe("application/json");
     expect(headers.get("user-agent")).toBe("sandwatch/1.2.3");
     expect(headers.has("webhook-signature")).toBe(false);
-    expect(server.requests[0]?.body).toBe(renderWebhookBody(notification));
+    expect(server.requests[0]?.body).toBe(renderWebhookBody(notification, startMs));
     expect(server.requests[0]?.path).toBe("/hook/T0PSECRET?token=T0PSECRET");
   });
 

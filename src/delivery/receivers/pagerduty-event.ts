@@ -1,8 +1,8 @@
-import { latenessMs, summaryAt } from "../../core/lateness.ts";
+import { latenessMs } from "../../core/lateness.ts";
 import type { Notification, ToldIncident } from "../../core/notification.ts";
 import { readable } from "../../core/readable.ts";
 import { runbookLink } from "./runbook-link.ts";
-import { isoTime, shortTexts } from "./texts.ts";
+import { isoTime, shortTexts, shownSummary } from "./texts.ts";
 import type { Texts } from "./texts.ts";
 
 /**
@@ -33,7 +33,7 @@ export function renderPagerdutyEvent(
     dedup_key: incident.id,
     client: "sandwatch",
     payload: {
-      summary: readable(summaryAt(notification, nowMs), longestSummary - 1),
+      summary: shownSummary(notification, nowMs, longestSummary - 1),
       source: sourceOf(incident),
       severity: notification.severity,
       timestamp: isoTime(incident.startedAtMs),

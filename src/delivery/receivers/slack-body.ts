@@ -1,9 +1,8 @@
-import { summaryAt } from "../../core/lateness.ts";
 import type { Notification, ToldIncident } from "../../core/notification.ts";
 import { readable } from "../../core/readable.ts";
 import { endedUnseen, incidentLine } from "./incident-line.ts";
 import { runbookLink } from "./runbook-link.ts";
-import { shortTexts } from "./texts.ts";
+import { shortTexts, shownSummary } from "./texts.ts";
 
 /** What Slack takes, by the reference of its Block Kit; in characters. */
 const longestHeader = 150;
@@ -44,7 +43,7 @@ type Block =
  */
 export function renderSlackBody(notification: Notification, nowMs: number): string {
   const { mark, words } = heading(notification);
-  const summary = escapeMrkdwn(readable(summaryAt(notification, nowMs), longestSummary));
+  const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
   const blocks: readonly Block[] = [
     header(`${mark} ${words} (${notification.severity}): ${notification.rule}`),
     section(summary),

@@ -9,8 +9,16 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
+/** A webhook with the usual body, unsigned. */
+export const plainWebhook = {
+  type: "webhook",
+  secret: null,
+  format: "sandwatch",
+  bodyTemplate: null,
+} as const;
+
 /** Every incident a message of its own, at once, unless the test says otherwise. */
-const oneByOne: GroupingSettings = {
+export const oneByOne: GroupingSettings = {
   groupBy: ["rule", "region", "key", "sandbox_id"],
   groupWaitMs: 0,
   groupIntervalMs: 0,
@@ -35,7 +43,7 @@ export function webhook(
 ): DeliveryReceiver {
   const { name = "oncall", ...grouping } = more;
   const receiver = createWebhookReceiver(
-    { name, url: server.url, secret: null },
+    { ...plainWebhook, name, url: server.url },
     { clock, userAgent: "sandwatch/test" },
   );
   onTestFinished(() => receiver.close());

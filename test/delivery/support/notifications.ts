@@ -1,0 +1,82 @@
+import type { Notification, ToldIncident } from "../../../src/core/notification.ts";
+import { startMs, toldIncident } from "./items.ts";
+
+/** One message about one firing server, unless the test says otherwise. */
+export function notificationOf(more: Partial<Notification> = {}): Notification {
+  return {
+    id: "msg_1",
+    receiver: "oncall",
+    type: "incident.firing",
+    rule: "server-error",
+    severity: "critical",
+    group: { region: "us", key: "research" },
+    summary: "1 server in error in us (research): github",
+    runbookUrl: null,
+    createdAtMs: startMs,
+    causedAtMs: startMs,
+    incidents: [toldIncident()],
+    truncated: 0,
+    ...more,
+  };
+}
+
+export function resolvedIncident(more: Partial<ToldIncident> = {}): ToldIncident {
+  return toldIncident({
+    state: "resolved",
+    status: "idle",
+    previousStatus: "error",
+    resolvedAtMs: startMs + 60_000,
+    resolvedReason: "recovered",
+    ...more,
+  });
+}
+
+/** Incidents of every kind of subject. */
+export const everySubject: readonly ToldIncident[] = [
+  toldIncident(),
+  toldIncident({ serverName: null, previousStatus: "absent" }),
+  resolvedIncident(),
+  ...(["target", "pool", "receiver"] as const).map((subject) =>
+    toldIncident({
+      subject,
+      region: subject === "target" ? "us" : null,
+      key: subject === "target" ? "research" : null,
+      sandboxId: null,
+      serverId: null,
+      serverName: subject === "pool" ? "github" : null,
+      status: null,
+      previousStatus: null,
+      receiver: subject === "receiver" ? "pager" : null,
+    }),
+  ),
+];
+
+/** What a service, or whoever may write to it, could call a server. */
+export const hostileTexts: readonly (readonly [what: string, text: string])[] = [
+  ["nothing", ""],
+  ["a blank", " "],
+  ["control characters", "\u0000\u0007\u001b[31m\u007f\u0085"],
+  ["several lines", "line\r\nbreak\u2028separator\u2029"],
+  ["orders to Slack", "<!channel> <@U012AB3CD> <https://evil.example|click> &lt; &amp;"],
+  ["markup", "*bold* _italic_ ~gone~ `code` ```block``` > quote :smile: @here #general"],
+  ["the end of a JSON text", '"}],"text":"injected","x":[{"\\'],
+  ["text that runs backwards", "\u202Etxet desrever\u202C \u200B\uFEFF"],
+  ["half a surrogate pair", "\uD800"],
+  ["halves of surrogate pairs", "tail \uDC00 \uDBFF"],
+  ["100,000 code units of emoji", "😀".repeat(50_000)],
+  ["100,000 ampersands", "&".repeat(100_000)],
+  ["100,000 angle brackets", "<".repeat(100_000)],
+  ["100,000 zeros", "\u0000".repeat(100_000)],
+  ["placeholders", "{summary} ${HOME} {{id}}"],
+  ["the name of a prototype", "__proto__"],
+];
+
+/** Texts that nothing sent may hold: raw control characters, halves of surrogate pairs. */
+export const unsendable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** Every text in a JSON value, names of fields included. */
+export function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
+}

@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+/** Only the blocks that are used, by https://docs.slack.dev/reference/block-kit/blocks. */
+const plainText = (longest: number) =>
+  z.strictObject({
+    type: z.literal("plain_text"),
+    text: z.string().min(1).max(longest),
+    emoji: z.boolean(),
+  });
+
+const mrkdwn = (longest: number) =>
+  z.strictObject({
+    type: z.literal("mrkdwn"),
+    text: z.string().min(1).max(longest),
+    verbatim: z.boolean(),
+  });
+
+const block = z.union([
+  z.strictObject({ type: z.literal("header"), text: plainText(150) }),
+  z.strictObject({ type: z.literal("section"), text: mrkdwn(3_000) }),
+  z.strictObject({
+    type: z.literal("section"),
+    fields: z.array(mrkdwn(2_000)).min(1).max(10),
+  }),
+  z.strictObject({
+    type: z.literal("context"),
+    elements: z.array(mrkdwn(3_000)).min(1).max(10),
+  }),
+]);
+
+export const slackMessageSchema = z.strictObject({
+  text: z.string().min(1).max(4_000),
+  blocks: z.array(block).min(1).max(50),
+});
+
+export type SlackMessage = z.infer<typeof slackMessageSchema>;
+
+/** What a reader sees, a block a line. */
+export function shownBy(message: SlackMessage): readonly string[] {
+  return message.blocks.map((each) => {
+    if ("fields" in each)
+      return each.fields.map(({ text }) => text.replace("\n", ": ")).join(" | ");
+    if ("elements" in each) return each.elements.map(({ text }) => text).join(" | ");
+    return each.text.text;
+  });
+}
