@@ -1,6 +1,5 @@
 import { summaryAt } from "./lateness.ts";
 import type { Notification } from "./notification.ts";
-import { readable } from "./readable.ts";
 import { incidentPlaceholders, placeholdersIn, replacePlaceholders } from "./template.ts";
 import { someOf, valueOfIncident } from "./template.ts";
 
@@ -25,9 +24,6 @@ export type Json =
   | null
   | readonly Json[]
   | { readonly [name: string]: Json };
-
-/** A name comes from the service and can be anything. */
-const longestValue = 200;
 
 /** Whether every placeholder in the text is known. */
 export function isBodyText(text: string): boolean {
@@ -72,8 +68,6 @@ function valueOf(name: BodyPlaceholder, notification: Notification, nowMs: numbe
     case "count":
       return String(incidents.length + truncated);
     default:
-      return someOf(
-        incidents.map((incident) => readable(valueOfIncident(name, incident), longestValue)),
-      );
+      return someOf(incidents.map((incident) => valueOfIncident(name, incident)));
   }
 }

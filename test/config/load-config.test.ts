@@ -19,6 +19,8 @@ describe("the example", () => {
     RESEARCH_API_KEY: "k1",
     ONCALL_WEBHOOK_URL: "https://hooks.example.com/x",
     ONCALL_WEBHOOK_SECRET: signingSecret,
+    SLACK_WEBHOOK_URL: "https://hooks.slack.example/services/x",
+    PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
   };
 
   it("is a configuration", () => {
@@ -30,6 +32,8 @@ describe("the example", () => {
     ]);
     expect(config.keys[0]?.apiKey.reveal()).toBe("k1");
     expect(webhookOf(config).secret?.reveal()).toBe(signingSecret);
+    const types = config.alerts.receivers.map((receiver) => receiver.type);
+    expect(types).toEqual(["webhook", "slack", "pagerduty"]);
   });
 
   it("names every variable that is missing, and where", () => {
@@ -43,6 +47,8 @@ describe("the example", () => {
       expect.stringContaining(
         `found \${ONCALL_WEBHOOK_SECRET}, which is not set or empty; ${allowed}`,
       ),
+      expect.stringContaining("alerts.receivers[1].url: found ${SLACK_WEBHOOK_URL}"),
+      expect.stringContaining("alerts.receivers[2].routing_key: found ${PAGERDUTY_ROUTING_KEY}"),
     ]);
   });
 });

@@ -1,8 +1,5 @@
 import type { ToldIncident } from "../../core/notification.ts";
-import { readable } from "../../core/readable.ts";
-
-/** Names and ids come from the service and can be anything. */
-const longestName = 80;
+import { longestName, readable } from "../../core/readable.ts";
 
 /**
  * What an incident is about and what was seen, in plain words without its times: "github (4f2a91c0)
