@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { attemptTimeoutMs } from "../../src/delivery/attempt.ts";
 import type { DeliveryReceiver } from "../../src/delivery/lane.ts";
 import { createSlackReceiver } from "../../src/delivery/receivers/slack.ts";
 import { Secret } from "../../src/platform/secret.ts";
@@ -96,6 +97,24 @@ describe("delivery to Slack", () => {
     expect(headings).toEqual(["🔴 Firing", "🔴 Firing", "✅ Resolved", "🔴 Firing"]);
     expect(server.mostOpen).toBe(1);
     expect(clock.armed).toBe(0);
+  });
+
+  it("sleeps until Slack may be asked again", async () => {
+    const server = await startReceiverServer(says(200, "ok"));
+    const store = openTestStore();
+    const clock = createFakeClock();
+    const setTimer = clock.setTimer.bind(clock);
+    const delays: number[] = [];
+    clock.setTimer = (delayMs, callback) => {
+      delays.push(delayMs);
+      return setTimer(delayMs, callback);
+    };
+    const { loop } = createDelivery(store.outbox, () => [slackAt(server, clock)], clock);
+    await insertOutboxItems(store.kysely, [fire("a"), fire("b")]);
+    loop.start();
+    await loop.runOnce();
+    expect(delays.filter((delayMs) => delayMs !== attemptTimeoutMs)).toEqual([1_000]);
+    await loop.stop({ graceMs: 0 });
   });
 
   it("leaves Slack alone with all messages for as long as it asks", async () => {
