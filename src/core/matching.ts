@@ -42,6 +42,8 @@ export function ruleFingerprint(rule: Rule): string {
       const condition = [rule.by.toSorted(), rule.measure, rule.side, rule.limit, rule.forMs];
       return JSON.stringify([name, on, condition, keepFiringForMs, scope]);
     }
+    case "receiver":
+      return JSON.stringify([name, on]);
   }
 }
 

@@ -75,4 +75,10 @@ export interface PoolRule extends RuleBase {
   readonly forMs: number;
 }
 
-export type Rule = ServerRule | TargetRule | PoolRule;
+/** Built in. Holds for a receiver from what it made sandwatch give up until it takes something. */
+export interface ReceiverRule extends RuleBase {
+  readonly on: "receiver";
+  readonly for: Hold;
+}
+
+export type Rule = ServerRule | TargetRule | PoolRule | ReceiverRule;
