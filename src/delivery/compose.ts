@@ -2,13 +2,18 @@ import { createHash } from "node:crypto";
 import { composeMessages } from "../core/grouping.ts";
 import type { ComposedMessage, GroupingSettings, GroupTimes } from "../core/grouping.ts";
 import type { NewNotification, Outbox } from "./outbox.ts";
-import { giveUpAfterMs } from "./retry.ts";
 
 /** More items than this at once become several messages, so that memory stays flat in a storm. */
 const maxItems = 10_000;
 
 /** Keeps a transaction short enough for the polls that wait for the store. */
 const maxMessagesPerTransaction = 100;
+
+/** A receiver, how it wants its messages, and how long each of them is tried. Milliseconds. */
+export interface ComposeSettings extends GroupingSettings {
+  readonly name: string;
+  readonly giveUpAfterMs: number;
+}
 
 export interface ComposeDeps {
   readonly outbox: Outbox;
@@ -25,7 +30,7 @@ export interface ComposeDeps {
  */
 export async function composeDue(
   { outbox, onStored }: ComposeDeps,
-  receiver: GroupingSettings & { readonly name: string },
+  receiver: ComposeSettings,
   nowMs: number,
   deliveryNowMs: number,
 ): Promise<number | null> {
@@ -35,7 +40,7 @@ export async function composeDue(
     const { messages, nextDueAtMs } = composeMessages(items, receiver, nowMs, toldAtMs);
     for (let at = 0; at < messages.length; at += maxMessagesPerTransaction) {
       const batch = messages.slice(at, at + maxMessagesPerTransaction);
-      await outbox.compose(batch.map((message) => addTimes(message, deliveryNowMs)));
+      await outbox.compose(batch.map((message) => addTimes(message, receiver, deliveryNowMs)));
       await onStored();
     }
     if (items.length < maxItems || messages.length === 0) {
@@ -47,7 +52,7 @@ export async function composeDue(
 /** Where a group's message waits no longer for an earlier one than for its own items, none is asked. */
 function toldLately(
   outbox: Outbox,
-  { name, groupWaitMs, groupIntervalMs }: GroupingSettings & { readonly name: string },
+  { name, groupWaitMs, groupIntervalMs }: ComposeSettings,
   nowMs: number,
 ): Promise<GroupTimes> {
   return groupIntervalMs <= groupWaitMs
@@ -55,7 +60,11 @@ function toldLately(
     : outbox.groupTimes(name, nowMs - groupIntervalMs);
 }
 
-function addTimes(message: ComposedMessage, deliveryNowMs: number): NewNotification {
+function addTimes(
+  message: ComposedMessage,
+  { giveUpAfterMs }: ComposeSettings,
+  deliveryNowMs: number,
+): NewNotification {
   return {
     notification: { id: messageId(message.identity), ...message.notification },
     itemSeqs: message.itemSeqs,

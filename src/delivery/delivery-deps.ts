@@ -1,3 +1,5 @@
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { ReceiverJudgeOptions } from "../core/judge-receivers.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { DeliveryClock } from "./delivery-clock.ts";
@@ -12,4 +14,8 @@ export interface DeliveryDeps {
   readonly random: Random;
   readonly log: Log;
   readonly observe: DeliveryObserver;
+  /** Who is told when a receiver takes nothing. */
+  readonly judge: ReceiverJudgeOptions;
+  /** What was judged of a receiver was committed, and there may be more to tell. */
+  readonly onJudged: (outcome: IncidentOutcome) => void;
 }

@@ -1,6 +1,6 @@
-import type { GroupingSettings } from "../core/grouping.ts";
 import { attempt } from "./attempt.ts";
 import { composeDue } from "./compose.ts";
+import type { ComposeSettings } from "./compose.ts";
 import type { DeliveryDeps } from "./delivery-deps.ts";
 import type { PendingNotification } from "./outbox.ts";
 import { createPace } from "./pace.ts";
@@ -10,7 +10,7 @@ import type { Receiver } from "./receiver.ts";
 import { timeBounds } from "./retry.ts";
 
 /** A receiver and how it wants its messages. */
-export interface DeliveryReceiver extends GroupingSettings {
+export interface DeliveryReceiver extends Omit<ComposeSettings, "name"> {
   readonly receiver: Receiver;
 }
 
@@ -20,12 +20,15 @@ export interface Lane {
   start(): void;
   /** New items may be there. */
   wake(): void;
+  readonly isBusy: boolean;
   /** Resolves when nothing is in flight and nothing more is due. */
   idle(): Promise<void>;
   /** No attempt starts from now on. */
   stop(): void;
   /** Cuts short what is in flight; it stays pending. */
   abort(): void;
+  /** To be called when it is idle for good: says what was held back of the log. */
+  close(): void;
 }
 
 export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane {
@@ -90,7 +93,7 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   };
 
   const boundTimes = async (): Promise<void> => {
-    await outbox.boundTimes(receiver.name, timeBounds(deliveryClock()));
+    await outbox.boundTimes(receiver.name, timeBounds(deliveryClock(), settings.giveUpAfterMs));
     bounded = true;
   };
 
@@ -108,7 +111,7 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     pace.ended(result);
     const outcome = recorder.decide(pending, result);
     const stored = await persistently(() => recorder.store(pending, outcome));
-    if (stored) recorder.tell(pending, outcome);
+    if (stored) recorder.tell(pending, outcome, stored.value);
   };
 
   const armTimer = async (): Promise<void> => {
@@ -135,6 +138,9 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
       groupDueAtMs = deliveryClock();
       poke();
     },
+    get isBusy() {
+      return underWay() !== null;
+    },
     async idle() {
       for (let work = underWay(); work; work = underWay()) await work;
     },
@@ -143,5 +149,6 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
       cancelTimer();
     },
     abort: () => aborted.abort(),
+    close: () => recorder.close(),
   };
 }

@@ -1,3 +1,5 @@
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { ReceiverJudgeOptions } from "../core/judge-receivers.ts";
 import { delay, type Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { createDeliveryClock } from "./delivery-clock.ts";
@@ -12,11 +14,16 @@ export interface DeliveryLoopDeps {
   readonly random: Random;
   readonly log?: Log;
   readonly observe: DeliveryObserver;
+  readonly judge: ReceiverJudgeOptions;
+  /** What becomes of incidents of receivers, after it was committed. */
+  readonly onIncidents?: (outcome: IncidentOutcome) => void;
 }
 
 export interface DeliveryLoop {
   /** Looks for new items now. To be called after each commit that wrote some. */
   wake(): void;
+  /** When what is pending from now on is due and given up, on the clock that decides about it. */
+  readonly freshTimes: (receiver: string) => FreshTimes;
   /** Does all that is due now, and resolves when the attempts it led to have ended. */
   runOnce(): Promise<void>;
   start(): void;
@@ -27,6 +34,15 @@ export interface DeliveryLoop {
   stop(options: { readonly graceMs: number }): Promise<void>;
 }
 
+/** Milliseconds of the delivery clock. */
+export interface FreshTimes {
+  readonly nextAttemptAtMs: number;
+  readonly giveUpAtMs: number;
+}
+
+/** For a receiver that is not configured; who has it in its configuration later bounds it anew. */
+const usualGiveUpAfterMs = 24 * 60 * 60 * 1_000;
+
 /**
  * Brings what is in the outbox to the receivers. Each has a lane of its own. The receivers are not
  * closed: who opened them does that.
@@ -34,17 +50,33 @@ export interface DeliveryLoop {
 export function createDeliveryLoop({
   receivers,
   log = silentLog,
+  onIncidents = () => {},
   ...deps
 }: DeliveryLoopDeps): DeliveryLoop {
   const { clock } = deps;
   const deliveryClock = createDeliveryClock(clock);
-  const lanes = receivers.map((settings) => createLane(settings, { ...deps, log, deliveryClock }));
-  const allIdle = (): Promise<unknown> => Promise.all(lanes.map((lane) => lane.idle()));
+  const wake = (): void => lanes.forEach((lane) => lane.wake());
+  const onJudged = (outcome: IncidentOutcome): void => {
+    onIncidents(outcome);
+    if (outcome.outbox.length > 0) wake();
+  };
+  const common = { ...deps, log, deliveryClock, onJudged };
+  const lanes = receivers.map((settings) => createLane(settings, common));
+  const giveUpAfterMs = new Map(receivers.map((each) => [each.receiver.name, each.giveUpAfterMs]));
+  /** What one lane does can be work for another. */
+  const allIdle = async (): Promise<void> => {
+    while (lanes.some(({ isBusy }) => isBusy)) await Promise.all(lanes.map((lane) => lane.idle()));
+  };
 
   return {
-    wake: () => lanes.forEach((lane) => lane.wake()),
+    wake,
+    freshTimes(receiver) {
+      const nowMs = deliveryClock();
+      const giveUpAtMs = nowMs + (giveUpAfterMs.get(receiver) ?? usualGiveUpAfterMs);
+      return { nextAttemptAtMs: nowMs, giveUpAtMs };
+    },
     async runOnce() {
-      lanes.forEach((lane) => lane.wake());
+      wake();
       await allIdle();
     },
     start: () => lanes.forEach((lane) => lane.start()),
@@ -55,6 +87,7 @@ export function createDeliveryLoop({
       await delay(clock, graceMs, settled.signal);
       lanes.forEach((lane) => lane.abort());
       await idle;
+      lanes.forEach((lane) => lane.close());
     },
   };
 }

@@ -1,5 +1,7 @@
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { ReceiverState } from "../core/judge-receivers.ts";
 import type { Notification, StoredOutboxItem } from "../core/notification.ts";
-import type { DeliveryFailureReason } from "./receiver.ts";
+import type { AttemptFailureReason, DeliveryFailureReason } from "./receiver.ts";
 
 /** A notification that was composed and is about to be stored. Times as in `PendingNotification`. */
 export interface NewNotification {
@@ -29,6 +31,14 @@ export type Settlement =
       readonly reason: DeliveryFailureReason;
       readonly settledAtMs: number;
     };
+
+/** One attempt that came to an end, as it is kept. */
+export interface EndedAttempt {
+  /** UTC milliseconds. */
+  readonly atMs: number;
+  /** Null: the receiver took the notification. */
+  readonly failure: { readonly reason: AttemptFailureReason; readonly detail: string } | null;
+}
 
 /** Bounds for the times of pending notifications, in milliseconds of the delivery clock. */
 export interface TimeBounds {
@@ -60,10 +70,18 @@ export interface Outbox {
   ): Promise<readonly PendingNotification[]>;
   /** When the next attempt of those that need not wait for another is due; null: there is none. */
   nextAttemptAtMs(receiver: string, inFlight: readonly number[]): Promise<number | null>;
-  settle(seq: number, settlement: Settlement): Promise<void>;
-  retryLater(
+  /**
+   * Ends a notification with its last attempt. What that means for the receiver is judged and kept
+   * in the same transaction.
+   *
+   * @returns what was judged; null: the notification was not pending any more
+   */
+  settle(
     seq: number,
-    retry: { readonly reason: DeliveryFailureReason; readonly nextAttemptAtMs: number },
-  ): Promise<void>;
+    settlement: Settlement,
+    attempt: EndedAttempt,
+    judge: (state: ReceiverState) => IncidentOutcome,
+  ): Promise<IncidentOutcome | null>;
+  retryLater(seq: number, nextAttemptAtMs: number, attempt: EndedAttempt): Promise<void>;
   boundTimes(receiver: string, bounds: TimeBounds): Promise<void>;
 }

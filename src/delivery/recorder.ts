@@ -1,3 +1,7 @@
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import { judgeReceiver } from "../core/judge-receivers.ts";
+import type { ReceiverEvent, ReceiverState } from "../core/judge-receivers.ts";
+import { createDeadLog } from "./dead-log.ts";
 import type { DeliveryDeps } from "./delivery-deps.ts";
 import type { PendingNotification } from "./outbox.ts";
 import type { AttemptFailure, SendResult } from "./receiver.ts";
@@ -15,15 +19,19 @@ export type Outcome =
 /** Turns the result of an attempt into what is stored, counted and logged about it. */
 export interface Recorder {
   decide(pending: PendingNotification, result: SendResult): Outcome;
-  store(pending: PendingNotification, outcome: Outcome): Promise<void>;
+  /** Gives what it means for the receiver; null: nothing. */
+  store(pending: PendingNotification, outcome: Outcome): Promise<IncidentOutcome | null>;
   /** Only for an outcome that was stored. */
-  tell(pending: PendingNotification, outcome: Outcome): void;
+  tell(pending: PendingNotification, outcome: Outcome, judged: IncidentOutcome | null): void;
+  /** Says what was held back of the log. */
+  close(): void;
 }
 
 export function createRecorder(
   receiver: string,
-  { outbox, clock, deliveryClock, random, log, observe }: DeliveryDeps,
+  { outbox, clock, deliveryClock, random, log, observe, judge, onJudged }: DeliveryDeps,
 ): Recorder {
+  const deadLog = createDeadLog(receiver, { clock, log });
   /** A receiver that is down is logged once, not at every attempt. */
   let failing = false;
 
@@ -47,10 +55,7 @@ export function createRecorder(
     const fields = { receiver, notification_id: notification.id, attempts: attempts + 1, detail };
     if (decision.kind === "dead") {
       observe.dead(receiver, decision.reason);
-      log.error(
-        { event: "notification.dead", ...fields, reason: decision.reason },
-        `${receiver} was not told: ${notification.summary}`,
-      );
+      deadLog.add({ ...fields, reason: decision.reason }, notification.summary);
     } else if (!failing) {
       failing = true;
       log.warn(
@@ -68,21 +73,31 @@ export function createRecorder(
       const decision = decide(result, pending.attempts + 1, times, random);
       return { kind: "failed", atMs, failure: result, decision };
     },
-    store({ seq }, outcome) {
+    async store({ seq }, outcome) {
+      const { atMs } = outcome;
+      const judging =
+        (event: ReceiverEvent) =>
+        (state: ReceiverState): IncidentOutcome =>
+          judgeReceiver(state, event, atMs, judge);
       if (outcome.kind === "delivered") {
-        return outbox.settle(seq, { state: "delivered", settledAtMs: outcome.atMs });
+        const settlement = { state: "delivered", settledAtMs: atMs } as const;
+        return outbox.settle(seq, settlement, { atMs, failure: null }, judging({ kind: "took" }));
       }
-      const { decision, failure, atMs } = outcome;
-      return decision.kind === "dead"
-        ? outbox.settle(seq, { state: "dead", reason: decision.reason, settledAtMs: atMs })
-        : outbox.retryLater(seq, {
-            reason: failure.reason,
-            nextAttemptAtMs: decision.nextAttemptAtMs,
-          });
+      const { decision, failure } = outcome;
+      const attempt = { atMs, failure };
+      if (decision.kind === "retry") {
+        await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
+        return null;
+      }
+      const { reason } = decision;
+      const settlement = { state: "dead", reason, settledAtMs: atMs } as const;
+      return outbox.settle(seq, settlement, attempt, judging({ kind: "lost", reason }));
     },
-    tell(pending, outcome) {
+    tell(pending, outcome, judged) {
       if (outcome.kind === "delivered") tellDelivered(pending, outcome.atMs);
       else tellFailed(pending, outcome.failure, outcome.decision);
+      if (judged) onJudged(judged);
     },
+    close: () => deadLog.close(),
   };
 }

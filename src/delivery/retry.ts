@@ -3,9 +3,6 @@ import type { Random } from "../platform/random.ts";
 import type { TimeBounds } from "./outbox.ts";
 import type { AttemptFailure, AttemptFailureReason, DeliveryFailureReason } from "./receiver.ts";
 
-/** How long a notification is tried, from the moment it was composed. */
-export const giveUpAfterMs = 24 * 60 * 60 * 1_000;
-
 const longestBackoffMs = 5 * 60 * 1_000;
 
 /** Keeps an unlucky draw from hammering a receiver that is in trouble. */
@@ -44,10 +41,10 @@ export function backoffMs(failures: number, random: Random): number {
  * What an earlier process stored, perhaps by another wall clock, must not wait or end for that.
  * That a receiver's longer `Retry-After` is forgotten at a restart is the price.
  */
-export function timeBounds(nowMs: number): TimeBounds {
+export function timeBounds(nowMs: number, giveUpAfterMs: number): TimeBounds {
   return {
     latestNextAttemptAtMs: nowMs + longestBackoffMs,
-    earliestGiveUpAtMs: nowMs + longestBackoffMs,
+    earliestGiveUpAtMs: nowMs + Math.min(longestBackoffMs, giveUpAfterMs),
     latestGiveUpAtMs: nowMs + giveUpAfterMs,
   };
 }

@@ -206,6 +206,8 @@ export const migrations: readonly Migration[] = [
   create index incidents_by_time on incidents (started_at_ms);
   create index incidents_resolved on incidents (resolved_at_ms) where phase = 'resolved';
   create index incidents_of_server on incidents (server_id) where server_id is not null;
+  create index incidents_of_receiver on incidents (receiver, started_at_ms)
+    where receiver is not null;
 
   create table flap_records (
     target_id integer not null references targets (id),
@@ -262,6 +264,9 @@ export const migrations: readonly Migration[] = [
   create index incidents_open_untargeted on incidents (subject)
     where target_id is null and phase <> 'resolved';
   create index outbox_items_of_incident on outbox_items (incident_id);
+  create index notifications_done on notifications (settled_at_ms)
+    where state in ('delivered', 'discarded');
+  create index notifications_dead_since on notifications (settled_at_ms) where state = 'dead';
   `),
 ];
 

@@ -1,17 +1,14 @@
 import { sql, type Kysely } from "kysely";
-import { subjectKey } from "../core/message-drafts.ts";
-import type {
-  Notification,
-  OutboxItem,
-  StoredOutboxItem,
-  ToldIncident,
-} from "../core/notification.ts";
-import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
+import type { Notification, StoredOutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
+import { readItem, readNotification } from "./bodies.ts";
+import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
+import { rowsPerInsert } from "./outbox-items.ts";
+import { createSettlements } from "./settlements.ts";
 import type { Tables } from "./tables.ts";
+import { latestBlocker } from "./telling-order.ts";
 
-/** So many rows go into one statement: few enough that the prepared ones stay few. */
-const rowsPerInsert = 50;
+export { insertOutboxItems } from "./outbox-items.ts";
 
 /** SQLite uses a partial index only where the statement itself holds the value. */
 const pending = sql.lit<"pending">("pending");
@@ -32,31 +29,14 @@ export interface PendingNotificationRow {
   readonly giveUpAtMs: number;
 }
 
-/** To be called within the transaction of the change that causes the items, never outside it. */
-export async function insertOutboxItems(
-  db: Kysely<Tables>,
-  items: readonly OutboxItem[],
-): Promise<void> {
-  for await (const chunk of paced(batches(items, rowsPerInsert))) {
-    const rows = chunk.map((item) => ({
-      receiver: item.receiver,
-      incident_id: item.incident.id,
-      subject: subjectKey(item),
-      type: item.type,
-      body: JSON.stringify(item),
-      caused_at_ms: item.causedAtMs,
-      notification_seq: null,
-    }));
-    await db.insertInto("outbox_items").values(rows).execute();
-  }
-}
-
 /**
  * The store's side of delivery: everything that `createDeliveryLoop` needs of an outbox, with the
  * meaning described there. `figures` is for the metrics.
  */
 export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
   return {
+    ...createSettlements(kysely),
+
     async openItems(receiver: string, limit: number): Promise<readonly StoredOutboxItem[]> {
       const rows = await kysely
         .selectFrom("outbox_items")
@@ -114,47 +94,6 @@ export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
         .limit(1)
         .executeTakeFirst();
       return row?.next_attempt_at_ms ?? null;
-    },
-
-    async settle(
-      seq: number,
-      settlement: {
-        readonly state: "delivered" | "dead";
-        readonly reason?: string;
-        readonly settledAtMs: number;
-      },
-    ): Promise<void> {
-      await kysely.transaction().execute(async (db) => {
-        await db
-          .updateTable("notifications")
-          .set(({ eb }) => ({
-            state: settlement.state,
-            attempts: eb("attempts", "+", 1),
-            last_reason: settlement.reason ?? null,
-            settled_at_ms: settlement.settledAtMs,
-            waits_for: null,
-          }))
-          .where("seq", "=", seq)
-          .where("state", "=", pending)
-          .execute();
-        await releaseWaiting(db, seq);
-      });
-    },
-
-    async retryLater(
-      seq: number,
-      retry: { readonly reason: string; readonly nextAttemptAtMs: number },
-    ): Promise<void> {
-      await kysely
-        .updateTable("notifications")
-        .set(({ eb }) => ({
-          attempts: eb("attempts", "+", 1),
-          last_reason: retry.reason,
-          next_attempt_at_ms: retry.nextAttemptAtMs,
-        }))
-        .where("seq", "=", seq)
-        .where("state", "=", pending)
-        .execute();
     },
 
     async boundTimes(
@@ -242,55 +181,4 @@ async function writeGroupTimes(
     .where("receiver", "=", receiver)
     .where("told_at_ms", "<", createdAtMs - dayMs)
     .execute();
-}
-
-/**
- * First in, first out for each receiver and subject, so for each incident too: who waited for this notification may now be
- * ready, or waits for one that is earlier still. Blockers only ever become fewer, since what is
- * composed later is told later.
- */
-async function releaseWaiting(db: Kysely<Tables>, seq: number): Promise<void> {
-  await sql`update notifications set waits_for = ${latestBlocker} where waits_for = ${seq}`.execute(
-    db,
-  );
-}
-
-/** Of the notification being updated. */
-const latestBlocker = sql<number | null>`(
-  select max(earlier.seq)
-  from outbox_items as mine
-  join outbox_items as theirs
-    on theirs.subject = mine.subject and theirs.receiver = mine.receiver
-  join notifications as earlier
-    on earlier.seq = theirs.notification_seq and earlier.state = 'pending'
-  where mine.notification_seq = notifications.seq and earlier.seq < notifications.seq
-)`;
-
-/** Bodies are written by this file alone. An earlier version's lack what was not known then. */
-function readItem(body: string): OutboxItem {
-  const item: OutboxItem = JSON.parse(body);
-  return {
-    ...item,
-    summaryTemplate: item.summaryTemplate ?? null,
-    runbookUrlTemplate: item.runbookUrlTemplate ?? null,
-    incident: completed(item.incident),
-  };
-}
-
-function readNotification(body: string): Notification {
-  const notification: Notification = JSON.parse(body);
-  return {
-    ...notification,
-    runbookUrl: notification.runbookUrl ?? null,
-    incidents: notification.incidents.map(completed),
-  };
-}
-
-function completed(incident: ToldIncident): ToldIncident {
-  return {
-    ...incident,
-    receiver: incident.receiver ?? null,
-    flapping: incident.flapping ?? false,
-    acknowledgedBy: incident.acknowledgedBy ?? null,
-  };
 }

@@ -5,7 +5,7 @@ import type { PoolOutcome } from "../core/pool-watch.ts";
 import type { Change, Changes } from "../core/snapshot/sighting.ts";
 import { writeFlaps } from "./flap-rows.ts";
 import { incidentToRow } from "./incident-rows.ts";
-import { insertOutboxItems } from "./outbox.ts";
+import { insertOutboxItems } from "./outbox-items.ts";
 import type { Clock } from "../platform/clock.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { initialProgress } from "../core/target-state.ts";
@@ -149,7 +149,7 @@ async function writePools(
 
 // The outbox rows must be written in the same transaction as the incidents that cause them:
 // a crash between the two would either lose the alert or send it twice.
-async function writeIncidents(
+export async function writeIncidents(
   trx: Transaction<Tables>,
   targetId: number | null,
   incidents: IncidentOutcome,

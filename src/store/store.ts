@@ -2,9 +2,15 @@ import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import type { Clock } from "../platform/clock.ts";
 import { openDatabase } from "./database.ts";
+import { createNotifications } from "./dead-letters.ts";
+import type { Notifications } from "./dead-letters.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPollCommits } from "./poll-commits.ts";
 import type { PollCommits } from "./poll-commits.ts";
+import { pruneSome } from "./prune-notifications.ts";
+import type { PruneBounds } from "./prune-notifications.ts";
+import { createUntargetedIncidents } from "./untargeted-incidents.ts";
+import type { UntargetedIncidents } from "./untargeted-incidents.ts";
 import { createSnapshotPages } from "./snapshot-pages.ts";
 import { createStoredTargets } from "./stored-targets.ts";
 import type { StoredTargets } from "./stored-targets.ts";
@@ -14,6 +20,10 @@ import type { Tables } from "./tables.ts";
 export interface Store extends PollCommits {
   readonly targets: StoredTargets;
   readonly outbox: ReturnType<typeof createOutbox>;
+  readonly notifications: Notifications;
+  readonly untargeted: UntargetedIncidents;
+  /** Removes a little of what was settled long ago; gives whether there may be more. */
+  pruneNotifications(bounds: PruneBounds): Promise<boolean>;
   /** Rejects when the database does not answer. */
   check(): Promise<void>;
   close(): Promise<void>;
@@ -42,6 +52,9 @@ export function createStore(
     ...commits,
     targets: createStoredTargets(kysely, pages),
     outbox: createOutbox(kysely, reader),
+    notifications: createNotifications(kysely, reader),
+    untargeted: createUntargetedIncidents(kysely, reader),
+    pruneNotifications: (bounds) => pruneSome(kysely, bounds),
     async check() {
       await sql`select 1`.execute(reader);
     },

@@ -140,7 +140,7 @@ export interface AcknowledgementsTable {
   at_ms: number;
 }
 
-/** The first attempts to deliver a notification, and the last ones: see where they are written. */
+/** Attempts to deliver a notification: the first ten and the last ten, those between are dropped. */
 export interface DeliveryAttemptsTable {
   id: Generated<number>;
   notification_seq: number;

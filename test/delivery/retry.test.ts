@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AttemptFailure, AttemptFailureReason } from "../../src/delivery/receiver.ts";
-import { backoffMs, decide, giveUpAfterMs } from "../../src/delivery/retry.ts";
+import { backoffMs, decide } from "../../src/delivery/retry.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 
 const nowMs = 1_000_000;
+const giveUpAfterMs = 86_400_000;
 const giveUpAtMs = nowMs + giveUpAfterMs;
 const failuresArbitrary = fc.integer({ min: 1, max: 1_000 });
 const drawArbitrary = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

@@ -1,14 +1,11 @@
-import { DatabaseSync } from "node:sqlite";
-import { Kysely } from "kysely";
 import { describe, expect, it } from "vitest";
 import type { Notification, OutboxItem } from "../../src/core/notification.ts";
 import { createOutbox, insertOutboxItems } from "../../src/store/outbox.ts";
-import { sqliteDialect } from "../../src/store/sqlite.ts";
-import type { Tables } from "../../src/store/tables.ts";
 import { outboxItem, startMs } from "../delivery/support/items.ts";
-import { openTestStore, type TestStore } from "../delivery/support/test-store.ts";
+import { openTestStore, settle, type TestStore } from "../delivery/support/test-store.ts";
 
 const dayMs = 86_400_000;
+const timedOut = { atMs: startMs, failure: { reason: "timeout", detail: "no answer" } };
 
 function notificationOf(id: string, items: readonly OutboxItem[]): Notification {
   return {
@@ -137,12 +134,7 @@ describe("what is due", () => {
       await tell(store, "resolve b", ["b"]);
       await tell(store, "fire c", ["c"]);
       expect(await dueIds(store)).toEqual(["fire c"]);
-      await store.outbox.settle(
-        await seqOf(store, "fire"),
-        state === "dead"
-          ? { state, reason: "rejected", settledAtMs: startMs }
-          : { state, settledAtMs: startMs },
-      );
+      await settle(store.outbox, await seqOf(store, "fire"), { state, settledAtMs: startMs });
       expect(await dueIds(store)).toEqual(["resolve a", "resolve b", "fire c"]);
     },
   );
@@ -153,7 +145,7 @@ describe("what is due", () => {
     await tell(store, "fire a again", ["a again"]);
     await tell(store, "fire b", ["b"]);
     expect(await dueIds(store)).toEqual(["fire b"]);
-    await store.outbox.settle(await seqOf(store, "resolve a"), {
+    await settle(store.outbox, await seqOf(store, "resolve a"), {
       state: "delivered",
       settledAtMs: startMs,
     });
@@ -165,12 +157,12 @@ describe("what is due", () => {
     await tell(store, "fire a", ["a"]);
     await tell(store, "fire b", ["b"]);
     await tell(store, "resolve both", ["a", "b"]);
-    await store.outbox.settle(await seqOf(store, "fire b"), {
+    await settle(store.outbox, await seqOf(store, "fire b"), {
       state: "delivered",
       settledAtMs: startMs,
     });
     expect(await dueIds(store)).toEqual(["fire a"]);
-    await store.outbox.settle(await seqOf(store, "fire a"), {
+    await settle(store.outbox, await seqOf(store, "fire a"), {
       state: "delivered",
       settledAtMs: startMs,
     });
@@ -185,13 +177,43 @@ describe("what is due", () => {
   });
 });
 
+describe("the end of a notification", () => {
+  it("is kept with what it means for the receiver, or not at all", async () => {
+    const store = openTestStore();
+    await tell(store, "msg_1", ["a"]);
+    const attempt = { atMs: startMs, failure: null };
+    const ending = store.outbox.settle(
+      await seqOf(store, "msg_1"),
+      { state: "delivered", settledAtMs: startMs },
+      attempt,
+      () => {
+        throw new Error("it cannot be judged");
+      },
+    );
+    await expect(ending).rejects.toThrow("it cannot be judged");
+    expect(await store.states()).toEqual(["pending"]);
+    expect(await store.notifications.attempts(1)).toEqual([]);
+  });
+
+  it("comes once: a second one changes nothing", async () => {
+    const store = openTestStore();
+    await tell(store, "msg_1", ["a"]);
+    const seq = await seqOf(store, "msg_1");
+    await settle(store.outbox, seq, { state: "dead", settledAtMs: startMs });
+    expect(
+      await settle(store.outbox, seq, { state: "delivered", settledAtMs: startMs }),
+    ).toBeNull();
+    expect(await store.states()).toEqual(["dead"]);
+    expect(await store.notifications.attempts(seq)).toHaveLength(1);
+  });
+});
+
 describe("retries", () => {
   it("count attempts and move the next one", async () => {
     const store = openTestStore();
     await tell(store, "msg_1", ["a"]);
     const seq = await seqOf(store, "msg_1");
-    const retry = { reason: "timeout", nextAttemptAtMs: startMs + 500 };
-    await store.outbox.retryLater(seq, retry);
+    await store.outbox.retryLater(seq, startMs + 500, timedOut);
     expect(await dueIds(store)).toEqual([]);
     const [again] = await store.outbox.due("oncall", startMs + 500, 1, []);
     expect(again?.attempts).toBe(1);
@@ -219,12 +241,11 @@ describe("figures", () => {
     await tell(store, "one", ["a"]);
     await tell(store, "two", ["b"]);
     await tell(store, "three", ["c"], { receiver: "other" });
-    await outbox.settle(await seqOf(store, "one"), {
+    await settle(outbox, await seqOf(store, "one"), {
       state: "dead",
-      reason: "gone",
       settledAtMs: startMs,
     });
-    await outbox.settle(await seqOf(store, "three"), { state: "delivered", settledAtMs: startMs });
+    await settle(outbox, await seqOf(store, "three"), { state: "delivered", settledAtMs: startMs });
     await insertOutboxItems(kysely, [outboxItem({ causedAtMs: startMs - 1 })]);
     await insertOutboxItems(kysely, [outboxItem({ receiver: "not configured" })]);
     const common = { openItems: 1, pending: 0, dead: 0 };
@@ -238,12 +259,14 @@ describe("figures", () => {
 describe("the queries of every turn", () => {
   it("are answered from an index, without sorting or scanning a table", async () => {
     const store = openTestStore();
-    const plans = await explainAll(store.path, async (outbox) => {
+    await tell(store, "one", ["a"]);
+    const plans = await store.explain(async (kysely) => {
+      const outbox = createOutbox(kysely);
       await outbox.openItems("oncall", 10);
       await outbox.due("oncall", startMs, 4, [1]);
       await outbox.nextAttemptAtMs("oncall", [1]);
-      await outbox.retryLater(1, { reason: "timeout", nextAttemptAtMs: startMs });
-      await outbox.settle(1, { state: "delivered", settledAtMs: startMs });
+      await outbox.retryLater(1, startMs, timedOut);
+      await settle(outbox, 1, { state: "delivered", settledAtMs: startMs });
     });
     expect(plans.length).toBeGreaterThan(6);
     const costly = plans.filter((plan) => /SCAN (?!json_each)|TEMP B-TREE/.test(plan));
@@ -252,27 +275,9 @@ describe("the queries of every turn", () => {
 
   it("read the figures from indices alone", async () => {
     const store = openTestStore();
-    const plans = await explainAll(store.path, async (outbox) => void (await outbox.figures()));
+    const plans = await store.explain((kysely) => createOutbox(kysely).figures());
     const scans = plans.filter((plan) => /SCAN (notifications|outbox_items)/.test(plan));
     expect(scans.length).toBe(3);
     expect(scans.filter((plan) => !plan.includes("USING COVERING INDEX"))).toEqual([]);
   });
 });
-
-/** How SQLite means to answer each statement that the calls lead to, one line a step. */
-async function explainAll(
-  path: string,
-  call: (outbox: ReturnType<typeof createOutbox>) => Promise<void>,
-): Promise<readonly string[]> {
-  using database = new DatabaseSync(path);
-  const statements: string[] = [];
-  const kysely = new Kysely<Tables>({
-    dialect: sqliteDialect(database),
-    log: ({ query }) => void statements.push(query.sql),
-  });
-  await call(createOutbox(kysely));
-  return statements
-    .filter((statement) => /^\s*(select|update|insert)/.test(statement))
-    .flatMap((statement) => database.prepare(`explain query plan ${statement}`).all())
-    .map((step) => String(step["detail"]));
-}

@@ -1,5 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { GroupingSettings } from "../../../src/core/grouping.ts";
+import { noInterventions } from "../../../src/core/interventions.ts";
+import type { ReceiverJudgeOptions } from "../../../src/core/judge-receivers.ts";
+import type { ComposeSettings } from "../../../src/delivery/compose.ts";
 import type { DeliveryReceiver } from "../../../src/delivery/lane.ts";
 import { createDeliveryLoop, type DeliveryLoop } from "../../../src/delivery/loop.ts";
 import type { DeliveryObserver, Log } from "../../../src/delivery/observer.ts";
@@ -18,13 +20,25 @@ export const plainWebhook = {
 } as const;
 
 /** Every incident a message of its own, at once, unless the test says otherwise. */
-export const oneByOne: GroupingSettings = {
+export const oneByOne: Omit<ComposeSettings, "name"> = {
   groupBy: ["rule", "region", "key", "sandbox_id"],
   groupWaitMs: 0,
   groupIntervalMs: 0,
   mergeAbove: 1_000_000,
   maxIncidents: 50,
+  giveUpAfterMs: 24 * 60 * 60 * 1_000,
 };
+
+/** Tells all receivers but the failing one. */
+export function judging(...receivers: readonly string[]): ReceiverJudgeOptions {
+  let incidents = 0;
+  return {
+    receivers,
+    tells: () => true,
+    interventions: noInterventions,
+    newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
+  };
+}
 
 export interface Delivery {
   readonly loop: DeliveryLoop;
@@ -39,7 +53,7 @@ export interface Delivery {
 export function webhook(
   server: ReceiverServer,
   clock: FakeClock,
-  more: Partial<GroupingSettings> & { readonly name?: string } = {},
+  more: Partial<ComposeSettings> = {},
 ): DeliveryReceiver {
   const { name = "oncall", ...grouping } = more;
   const receiver = createWebhookReceiver(
@@ -71,9 +85,11 @@ export function createDelivery(
   };
   const log = { info: write, warn: write, error: write };
   const random = seededRandom(7);
+  const made = receivers(clock);
   const loop = createDeliveryLoop({
     outbox,
-    receivers: receivers(clock),
+    receivers: made,
+    judge: judging(...made.map(({ receiver }) => receiver.name)),
     clock,
     random,
     log,

@@ -1,8 +1,13 @@
 import { join } from "node:path";
-import type { Kysely } from "kysely";
+import { DatabaseSync } from "node:sqlite";
+import { Kysely } from "kysely";
+import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import { onTestFinished } from "vitest";
 import { openDatabase } from "../../../src/store/database.ts";
+import { createNotifications } from "../../../src/store/dead-letters.ts";
+import type { Notifications } from "../../../src/store/dead-letters.ts";
 import { createOutbox } from "../../../src/store/outbox.ts";
+import { sqliteDialect } from "../../../src/store/sqlite.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
@@ -10,6 +15,9 @@ export interface TestStore {
   readonly path: string;
   readonly kysely: Kysely<Tables>;
   readonly outbox: ReturnType<typeof createOutbox>;
+  readonly notifications: Notifications;
+  /** How SQLite means to answer each statement that a call leads to, one line a step. */
+  explain(call: (kysely: Kysely<Tables>) => Promise<unknown>): Promise<readonly string[]>;
   /** Closes the file and opens it again, as the next process would. */
   reopen(): Promise<TestStore>;
   states(): Promise<readonly string[]>;
@@ -29,6 +37,8 @@ function open(path: string): TestStore {
     path,
     kysely: database.kysely,
     outbox: createOutbox(database.kysely),
+    notifications: createNotifications(database.kysely),
+    explain: (call) => explain(path, call),
     async reopen() {
       await close();
       return open(path);
@@ -42,4 +52,38 @@ function open(path: string): TestStore {
       return rows.map((row) => row.state);
     },
   };
+}
+
+/** Ends a notification by its one attempt, whatever that means for the receiver. */
+export function settle(
+  outbox: TestStore["outbox"],
+  seq: number,
+  settlement: { readonly state: "delivered" | "dead"; readonly settledAtMs: number },
+): Promise<IncidentOutcome | null> {
+  const { state, settledAtMs: atMs } = settlement;
+  const reason = "rejected";
+  const failure = state === "dead" ? { reason, detail: "HTTP 400" } : null;
+  const said = state === "dead" ? { ...settlement, reason } : settlement;
+  return outbox.settle(seq, said, { atMs, failure }, nothingJudged);
+}
+
+function nothingJudged(): IncidentOutcome {
+  return { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
+}
+
+async function explain(
+  path: string,
+  call: (kysely: Kysely<Tables>) => Promise<unknown>,
+): Promise<readonly string[]> {
+  using database = new DatabaseSync(path);
+  const statements: string[] = [];
+  const kysely = new Kysely<Tables>({
+    dialect: sqliteDialect(database),
+    log: ({ query }) => void statements.push(query.sql),
+  });
+  await call(kysely);
+  return statements
+    .filter((statement) => /^\s*(select|update|insert|delete)/.test(statement))
+    .flatMap((statement) => database.prepare(`explain query plan ${statement}`).all())
+    .map((step) => String(step["detail"]));
 }

@@ -1,0 +1,27 @@
+import type { Kysely } from "kysely";
+import { subjectKey } from "../core/message-drafts.ts";
+import type { OutboxItem } from "../core/notification.ts";
+import { batches, paced } from "../platform/paced.ts";
+import type { Tables } from "./tables.ts";
+
+/** So many rows go into one statement: few enough that the prepared ones stay few. */
+export const rowsPerInsert = 50;
+
+/** To be called within the transaction of the change that causes the items, never outside it. */
+export async function insertOutboxItems(
+  db: Kysely<Tables>,
+  items: readonly OutboxItem[],
+): Promise<void> {
+  for await (const chunk of paced(batches(items, rowsPerInsert))) {
+    const rows = chunk.map((item) => ({
+      receiver: item.receiver,
+      incident_id: item.incident.id,
+      subject: subjectKey(item),
+      type: item.type,
+      body: JSON.stringify(item),
+      caused_at_ms: item.causedAtMs,
+      notification_seq: null,
+    }));
+    await db.insertInto("outbox_items").values(rows).execute();
+  }
+}

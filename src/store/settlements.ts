@@ -1,0 +1,106 @@
+import { sql, type Kysely } from "kysely";
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { ReceiverState } from "../core/judge-receivers.ts";
+import { writeIncidents } from "./poll-commits.ts";
+import { readReceiver } from "./untargeted-incidents.ts";
+import type { Tables } from "./tables.ts";
+import { releaseWaiting } from "./telling-order.ts";
+
+/** SQLite uses a partial index only where the statement itself holds the value. */
+const pending = sql.lit<"pending">("pending");
+
+/** An attempt that came to an end; the delivery loop declares it. */
+export interface EndedAttemptRow {
+  readonly atMs: number;
+  readonly failure: { readonly reason: string; readonly detail: string } | null;
+}
+
+export interface SettlementRow {
+  readonly state: "delivered" | "dead";
+  readonly reason?: string;
+  readonly settledAtMs: number;
+}
+
+/** How attempts end, with the meaning that the delivery loop's outbox describes. */
+export function createSettlements(kysely: Kysely<Tables>) {
+  return {
+    // The incident must be written in the same transaction as what it is about: a crash between the
+    // two would leave a receiver that lost something unreported, or report it twice.
+    settle: (
+      seq: number,
+      settlement: SettlementRow,
+      attempt: EndedAttemptRow,
+      judge: (state: ReceiverState) => IncidentOutcome,
+    ): Promise<IncidentOutcome | null> =>
+      kysely.transaction().execute(async (trx) => {
+        const settled = await trx
+          .updateTable("notifications")
+          .set(({ eb }) => ({
+            state: settlement.state,
+            attempts: eb("attempts", "+", 1),
+            last_reason: settlement.reason ?? null,
+            settled_at_ms: settlement.settledAtMs,
+            waits_for: null,
+          }))
+          .where("seq", "=", seq)
+          .where("state", "=", pending)
+          .returning(["receiver", "attempts"])
+          .executeTakeFirst();
+        if (!settled) return null;
+        await writeAttempt(trx, seq, attempt, settled.attempts);
+        await releaseWaiting(trx, seq);
+        const outcome = judge(await readReceiver(trx, settled.receiver));
+        await writeIncidents(trx, null, outcome);
+        return outcome;
+      }),
+
+    retryLater: (seq: number, nextAttemptAtMs: number, attempt: EndedAttemptRow): Promise<void> =>
+      kysely.transaction().execute(async (trx) => {
+        const retried = await trx
+          .updateTable("notifications")
+          .set(({ eb }) => ({
+            attempts: eb("attempts", "+", 1),
+            last_reason: attempt.failure?.reason ?? null,
+            next_attempt_at_ms: nextAttemptAtMs,
+          }))
+          .where("seq", "=", seq)
+          .where("state", "=", pending)
+          .returning("attempts")
+          .executeTakeFirst();
+        if (retried) await writeAttempt(trx, seq, attempt, retried.attempts);
+      }),
+  };
+}
+
+const keptFirst = 10;
+const keptLast = 10;
+
+/**
+ * A receiver that is down for weeks is asked thousands of times: what came first and last tells most.
+ *
+ * @param attempts how many there were, this one included
+ */
+async function writeAttempt(
+  db: Kysely<Tables>,
+  seq: number,
+  { atMs, failure }: EndedAttemptRow,
+  attempts: number,
+): Promise<void> {
+  const said = { reason: failure?.reason ?? null, detail: failure?.detail ?? null };
+  await db
+    .insertInto("delivery_attempts")
+    .values({ notification_seq: seq, at_ms: atMs, ...said })
+    .execute();
+  if (attempts <= keptFirst + keptLast) return;
+  await sql`
+    delete from delivery_attempts where notification_seq = ${seq}
+      and id in (
+        select id from delivery_attempts where notification_seq = ${seq}
+        order by id limit -1 offset ${keptFirst}
+      )
+      and id not in (
+        select id from delivery_attempts where notification_seq = ${seq}
+        order by id desc limit ${keptLast}
+      )
+  `.execute(db);
+}

@@ -1,0 +1,88 @@
+import type { Kysely } from "kysely";
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { Incident } from "../core/incident.ts";
+import type { ReceiverState } from "../core/judge-receivers.ts";
+import { incidentFromRow } from "./incident-rows.ts";
+import { writeIncidents } from "./poll-commits.ts";
+import type { Tables } from "./tables.ts";
+
+/** Incidents of pools and receivers, which belong to no target. */
+export interface UntargetedIncidents {
+  /** The open ones, as they were last committed. */
+  open(): Promise<readonly Incident[]>;
+  /** Judges each receiver that has an open incident; gives what was decided of them. */
+  judgeReceivers(
+    judge: (state: ReceiverState) => IncidentOutcome,
+  ): Promise<readonly IncidentOutcome[]>;
+}
+
+export function createUntargetedIncidents(
+  kysely: Kysely<Tables>,
+  reader = kysely,
+): UntargetedIncidents {
+  return {
+    async open() {
+      const rows = await reader
+        .selectFrom("incidents")
+        .selectAll()
+        .where("target_id", "is", null)
+        .where("phase", "<>", "resolved")
+        .execute();
+      return rows.map(incidentFromRow);
+    },
+    judgeReceivers: (judge) =>
+      kysely.transaction().execute(async (trx) => {
+        const outcomes: IncidentOutcome[] = [];
+        for (const { receiver } of await selectFailing(trx)) {
+          if (receiver === null) continue;
+          const outcome = judge(await readReceiver(trx, receiver));
+          await writeIncidents(trx, null, outcome);
+          outcomes.push(outcome);
+        }
+        return outcomes;
+      }),
+  };
+}
+
+/** What is known of a receiver, within the transaction that changes it. */
+export async function readReceiver(db: Kysely<Tables>, receiver: string): Promise<ReceiverState> {
+  const never: ReceiverState = { receiver, incident: null, lastStartedAtMs: null };
+  const latest = await db
+    .selectFrom("incidents")
+    .select("started_at_ms")
+    .where("receiver", "=", receiver)
+    .orderBy("started_at_ms", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  // Every delivery asks, and there is hardly ever one.
+  if (!latest) return never;
+  const open = await db
+    .selectFrom("incidents")
+    .selectAll()
+    .where("receiver", "=", receiver)
+    .where("phase", "<>", "resolved")
+    .executeTakeFirst();
+  const last = await db
+    .selectFrom("incidents")
+    .select("started_at_ms")
+    .where("receiver", "=", receiver)
+    .where("phase", "=", "resolved")
+    .orderBy("started_at_ms", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return {
+    receiver,
+    incident: open ? incidentFromRow(open) : null,
+    lastStartedAtMs: last?.started_at_ms ?? null,
+  };
+}
+
+function selectFailing(db: Kysely<Tables>) {
+  return db
+    .selectFrom("incidents")
+    .select("receiver")
+    .where("receiver", "is not", null)
+    .where("phase", "<>", "resolved")
+    .distinct()
+    .execute();
+}
