@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "./config/config.ts";
 import { noInterventions } from "./core/interventions.ts";
+import type { IncidentOutcome } from "./core/incident-ledger.ts";
 import type { JudgeOptions } from "./core/judge.ts";
+import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
 import { operations } from "./core/model.ts";
 import type { Target } from "./core/model.ts";
 import { wants } from "./core/wants.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
 import { createReceiver } from "./delivery/receivers/create-receiver.ts";
+import { createUpkeep } from "./delivery/upkeep.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
@@ -27,6 +30,7 @@ import { createScheduler } from "./polling/scheduler.ts";
 import { createTicker } from "./polling/ticker.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
 import { createServiceClient } from "./service/client.ts";
+import type { DeadLetters, Notifications } from "./store/dead-letters.ts";
 import { openStore } from "./store/store.ts";
 import type { Store } from "./store/store.ts";
 import { createWebServer } from "./web/server.ts";
@@ -45,6 +49,7 @@ export interface DaemonOverrides {
 
 export interface Daemon {
   readonly targets: readonly WatchedTarget[];
+  readonly notifications: DaemonNotifications;
   /** Serves from now on, without polling. Gives the address to open. */
   serve(): Promise<string>;
   /** Serves, polls and delivers from now on. Gives the address to open. */
@@ -53,6 +58,14 @@ export interface Daemon {
   runOnce(): Promise<void>;
   /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
   stop(): Promise<void>;
+}
+
+/** What people see of notifications, and do about those that were given up. */
+export interface DaemonNotifications extends Pick<Notifications, "list" | "find" | "attempts"> {
+  /** Has dead ones delivered after all, as far as their receivers take them; gives how many. */
+  replay(which: DeadLetters): Promise<number>;
+  /** Lets dead ones be; gives how many. */
+  discard(which: DeadLetters): Promise<number>;
 }
 
 const deliveryGraceMs = 5_000;
@@ -114,6 +127,7 @@ export async function createDaemon(
     build: { version, revision },
     perServer: config.metrics.perServer,
     readOutbox: () => store.outbox.figures(),
+    readUntargeted: () => store.untargeted.open(),
   });
 
   const service = createServiceClient({
@@ -131,6 +145,13 @@ export async function createDaemon(
     opening.defer(() => receiver.close());
     return { ...receiverConfig, receiver };
   });
+  const judgeReceivers: ReceiverJudgeOptions = {
+    receivers: [...receiverConfigs.keys()],
+    interventions: judge.interventions,
+    tells: judge.tells,
+    newIncidentId,
+  };
+  const onReceivers = (outcome: IncidentOutcome): void => logIncidents(log, null, outcome);
   const delivery = createDeliveryLoop({
     outbox: store.outbox,
     receivers,
@@ -138,8 +159,32 @@ export async function createDaemon(
     random,
     log,
     observe: metrics.delivery,
+    judge: judgeReceivers,
+    onIncidents: onReceivers,
   });
   opening.defer(() => delivery.stop({ graceMs: deliveryGraceMs }));
+
+  const upkeep = createUpkeep({
+    store,
+    clock,
+    log,
+    judge: judgeReceivers,
+    onJudged(outcome) {
+      onReceivers(outcome);
+      if (outcome.outbox.length > 0) delivery.wake();
+    },
+  });
+  opening.defer(() => upkeep.stop());
+
+  const notifications: DaemonNotifications = {
+    ...store.notifications,
+    async replay(which) {
+      const count = await store.notifications.replay(which, delivery.freshTimes);
+      if (count > 0) delivery.wake();
+      return count;
+    },
+    discard: (which) => store.notifications.discard(which, clock.now().utcMs),
+  };
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
@@ -176,6 +221,7 @@ export async function createDaemon(
         version,
         nowMs: clock.now().utcMs,
         targets,
+        untargeted: await store.untargeted.open(),
         receivers: [...receiverConfigs.keys()],
         waiting: await store.outbox.figures(),
       }),
@@ -190,16 +236,19 @@ export async function createDaemon(
   const closing = opening.move();
   return {
     targets,
+    notifications,
     serve,
     async start() {
       const address = await serve();
       delivery.start();
+      upkeep.start();
       scheduler.start();
       return address;
     },
     async runOnce() {
       const deadlineMs = clock.now().monotonicMs + ticker.intervalMs;
       await Promise.all(targets.map(({ target }) => polling.poll(target, deadlineMs)));
+      await upkeep.runOnce();
       await delivery.runOnce();
     },
     stop: () => closing.disposeAsync(),

@@ -55,6 +55,8 @@ export interface MessageConfig {
   readonly sendAcknowledged: boolean;
   /** How many incidents one message holds; the rest is counted. */
   readonly maxIncidents: number;
+  /** How long a notification is tried. */
+  readonly giveUpAfterMs: number;
 }
 
 export interface WebhookReceiverConfig extends MessageConfig {

@@ -1,3 +1,4 @@
+import { receiverRule } from "../core/judge-receivers.ts";
 import { matchesAny } from "../core/matching.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 import { describe, type Evidence } from "./evidence.ts";
@@ -66,6 +67,13 @@ function checkRules({ alerts, keys, regions }: Outline, evidence: Evidence): Fin
   const knownReceivers = receiverNames(alerts);
   return [
     ...repeatedFindings(names, evidence, "a name that no other rule has"),
+    ...names
+      .filter(({ value }) => value === receiverRule.name)
+      .map(({ path }) => ({
+        path,
+        found: `${describe(evidence, path)}, which is built in`,
+        allowed: "a name that no other rule has",
+      })),
     ...alerts.rules.flatMap((rule, index) => {
       const path = ["alerts", "rules", index] as const;
       const receivers = mentions(rule.receivers, [...path, "receivers"]);

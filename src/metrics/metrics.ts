@@ -1,4 +1,6 @@
 import { Registry } from "prom-client";
+import type { Incident } from "../core/incident.ts";
+import { receiverRule } from "../core/judge-receivers.ts";
 import type { Rule } from "../core/rule.ts";
 import { createDeliveryMetrics } from "./delivery-metrics.ts";
 import type { DeliveryMetrics, OutboxView } from "./delivery-metrics.ts";
@@ -26,6 +28,8 @@ export interface MetricsOptions {
   /** Whether to expose series for each server and sandbox, or aggregates alone. */
   readonly perServer: boolean;
   readonly readOutbox: () => Promise<readonly OutboxView[]>;
+  /** The open incidents that belong to no target. */
+  readonly readUntargeted: () => Promise<readonly Incident[]>;
 }
 
 export interface Metrics {
@@ -50,7 +54,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       failureReasons: options.deliveryFailureReasons,
     }),
   };
-  createIncidentMetrics(registry, targets, options.rules);
+  const incidents = createIncidentMetrics(registry, targets, [...options.rules, receiverRule]);
   createProcessMetrics(processRegistry, options.build);
 
   const scrape = createScraper({
@@ -60,7 +64,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
     serverFamilies: createServerFamilies(),
     perServer,
     targets,
-    refresh: async () => metrics.delivery.showOutbox(await options.readOutbox()),
+    async refresh() {
+      const [outbox, untargeted] = await Promise.all([
+        options.readOutbox(),
+        options.readUntargeted(),
+      ]);
+      metrics.delivery.showOutbox(outbox);
+      incidents.showUntargeted(untargeted);
+    },
   });
   return { ...metrics, scrape };
 }

@@ -27,8 +27,9 @@ export interface IncidentView {
   readonly rule: string;
   readonly severity: string;
   readonly state: string;
-  readonly region: string;
-  readonly key: string;
+  /** Null, as the key may be: it lies in none. */
+  readonly region: string | null;
+  readonly key: string | null;
   readonly subject: string;
   readonly startedAtMs: number;
 }
@@ -143,8 +144,8 @@ function incidentTable({ incidents }: StatusView): Html {
         <td class="${incident.state === "firing" ? "bad" : ""}">${incident.state}</td>
         <td>${incident.severity}</td>
         <td>${incident.rule}</td>
-        <td>${incident.region}</td>
-        <td>${incident.key}</td>
+        <td>${incident.region ?? "–"}</td>
+        <td>${incident.key ?? "–"}</td>
         <td>${incident.subject}</td>
         <td>${time(incident.startedAtMs)}</td>
       </tr> `,

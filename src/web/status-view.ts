@@ -1,5 +1,6 @@
-import { serverText } from "../core/incident.ts";
-import type { Incident } from "../core/incident.ts";
+import { poolText, serverText } from "../core/incident.ts";
+import type { Incident, Subject } from "../core/incident.ts";
+import type { Target } from "../core/model.ts";
 import { countServers } from "../core/snapshot/snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import type { IncidentView, ReceiverView, StatusView, TargetView } from "./status-page.ts";
@@ -8,6 +9,8 @@ export interface StatusSource {
   readonly version: string;
   readonly nowMs: number;
   readonly targets: readonly WatchedView[];
+  /** The open incidents that belong to no target. */
+  readonly untargeted: readonly Incident[];
   /** The configured receivers' names. */
   readonly receivers: readonly string[];
   /** What waits for receivers; those with nothing may be left out. */
@@ -15,10 +18,14 @@ export interface StatusSource {
 }
 
 /** What the status page shows of the daemon's state, firing incidents first. */
-export function viewStatus({ targets, receivers, waiting, ...rest }: StatusSource): StatusView {
-  const incidents = targets.flatMap((watched) =>
-    Array.from(watched.state.incidents.values(), (incident) => viewIncident(watched, incident)),
-  );
+export function viewStatus(source: StatusSource): StatusView {
+  const { targets, untargeted, receivers, waiting, ...rest } = source;
+  const incidents = [
+    ...targets.flatMap(({ target, state }) =>
+      Array.from(state.incidents.values(), (incident) => viewIncident(target, incident)),
+    ),
+    ...untargeted.map((incident) => viewIncident(null, incident)),
+  ];
   return {
     ...rest,
     targets: targets.map(viewTarget),
@@ -43,14 +50,29 @@ function viewTarget({ target, state, polled, up, withheld }: WatchedView): Targe
   };
 }
 
-function viewIncident({ target }: WatchedView, incident: Incident): IncidentView {
+function viewIncident(target: Target | null, incident: Incident): IncidentView {
   const { rule, severity, phase, subject, startedAtMs } = incident;
+  const place = subject.kind === "pool" ? subject : target;
   return {
-    ...target,
+    region: place?.region ?? null,
+    key: place?.key ?? null,
     rule,
     severity,
     state: phase.name,
-    subject: subject.kind === "server" ? serverText(subject) : "the target itself",
+    subject: subjectText(subject),
     startedAtMs,
   };
+}
+
+function subjectText(subject: Subject): string {
+  switch (subject.kind) {
+    case "server":
+      return serverText(subject);
+    case "target":
+      return "the target itself";
+    case "pool":
+      return poolText(subject);
+    case "receiver":
+      return `receiver ${subject.receiver}`;
+  }
 }

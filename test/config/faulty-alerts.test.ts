@@ -196,6 +196,21 @@ describe("a wrong alert setting is told by path, what was found and what is allo
       'alerts.rules[1].name: found "a", the same as alerts.rules[0].name; allowed: a name that no other rule has',
     ],
     [
+      "a rule by the name of one that is built in",
+      rule({ ...serverRule, name: "receiver-failing" }),
+      'alerts.rules[0].name: found "receiver-failing", which is built in; allowed: a name that no other rule has',
+    ],
+    [
+      "a receiver that gives up at once",
+      receiver({ give_up_after: "59s" }),
+      'alerts.receivers[0].give_up_after: found "59s"; allowed: a duration such as 1m or 1h30m, from 1m to 30d',
+    ],
+    [
+      "a receiver that never gives up",
+      receiver({ give_up_after: "31d" }),
+      'alerts.receivers[0].give_up_after: found "31d"; allowed: a duration such as 1m or 1h30m, from 1m to 30d',
+    ],
+    [
       "a receiver of another type",
       receiver({ type: "pigeon", channel: "x" }),
       'alerts.receivers[0].type: found "pigeon"; allowed: webhook, slack, pagerduty',
@@ -234,7 +249,7 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     [
       "a misspelt secret's file",
       receiver({ secret_fiel: "x" }),
-      'alerts.receivers[0].secret_fiel: found an unknown setting; allowed: name, type, url, allow_http, secret, format, body, group_by, group_wait, group_interval, merge_above, send_resolved, send_acknowledged, max_incidents, url_file, secret_file; did you mean "secret_file"?',
+      'alerts.receivers[0].secret_fiel: found an unknown setting; allowed: name, type, url, allow_http, secret, format, body, group_by, group_wait, group_interval, merge_above, send_resolved, send_acknowledged, max_incidents, give_up_after, url_file, secret_file; did you mean "secret_file"?',
     ],
   ])("%s", (_title, value, line) => {
     expect(faultLines(parseConfig(value))).toStrictEqual([line]);

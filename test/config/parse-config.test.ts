@@ -104,6 +104,7 @@ describe("defaults", () => {
         sendResolved: true,
         sendAcknowledged: false,
         maxIncidents: 100,
+        giveUpAfterMs: 24 * 60 * 60 * 1_000,
       },
     ]);
     expect(receivers[0]?.url.reveal()).toBe("https://hooks.example.com/x");

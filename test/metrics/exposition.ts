@@ -26,6 +26,7 @@ export function meterFleet(
     build: { version: "1.2.3", revision: "abc" },
     perServer: true,
     readOutbox: () => Promise.resolve([]),
+    readUntargeted: () => Promise.resolve([]),
     ...options,
   });
   const counted: Promise<void>[] = [];

@@ -124,6 +124,8 @@ describe("before anything happened", () => {
       ["server-error", "critical", "firing", 0],
       ["target-blind", "warning", "pending", 0],
       ["target-blind", "warning", "firing", 0],
+      ["receiver-failing", "warning", "pending", 0],
+      ["receiver-failing", "warning", "firing", 0],
     ]);
     for (const name of ["sandwatch_notifications_pending", "sandwatch_notifications_dead"]) {
       expect(seriesOf(name)).toEqual([{ receiver: "oncall", value: 0 }]);

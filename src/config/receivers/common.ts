@@ -13,6 +13,11 @@ export function receiverUrl(): ReturnType<typeof scalar<Secret>> {
   });
 }
 
+/** How long a message is tried. */
+export function giveUpAfter() {
+  return duration("1m", "30d").default(24 * 60 * 60 * 1_000);
+}
+
 /** How messages are made, where a receiver can have several incidents in one. */
 export const messageSettings = {
   group_by: z
@@ -25,6 +30,7 @@ export const messageSettings = {
   send_resolved: flag().default(true),
   send_acknowledged: flag().default(false),
   max_incidents: count(1, 10_000).default(100),
+  give_up_after: giveUpAfter(),
 };
 
 interface MessageSettings {
@@ -35,6 +41,7 @@ interface MessageSettings {
   readonly send_resolved: boolean;
   readonly send_acknowledged: boolean;
   readonly max_incidents: number;
+  readonly give_up_after: number;
 }
 
 export function messagesOf(receiver: MessageSettings): MessageConfig {
@@ -46,5 +53,6 @@ export function messagesOf(receiver: MessageSettings): MessageConfig {
     sendResolved: receiver.send_resolved,
     sendAcknowledged: receiver.send_acknowledged,
     maxIncidents: receiver.max_incidents,
+    giveUpAfterMs: receiver.give_up_after,
   };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Secret } from "../../platform/secret.ts";
 import type { PagerdutyReceiverConfig } from "../config.ts";
 import { duration, flag, name, scalar, settings } from "../fields.ts";
-import { receiverUrl } from "./common.ts";
+import { giveUpAfter, receiverUrl } from "./common.ts";
 
 const routingKeyAllowed =
   "an integration key of 32 characters without blanks, or routing_key_file beside it";
@@ -19,6 +19,7 @@ export const pagerdutySchema = settings(
     group_wait: duration("0s").default(0),
     send_resolved: flag().default(true),
     send_acknowledged: flag().default(true),
+    give_up_after: giveUpAfter(),
   },
   ["url_file", "routing_key_file"],
 ).transform((receiver): PagerdutyReceiverConfig => ({
@@ -28,6 +29,7 @@ export const pagerdutySchema = settings(
   routingKey: receiver.routing_key,
   sendResolved: receiver.send_resolved,
   sendAcknowledged: receiver.send_acknowledged,
+  giveUpAfterMs: receiver.give_up_after,
   ...oneIncidentEach(receiver.group_wait),
 }));
 
