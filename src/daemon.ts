@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Dispatcher } from "undici";
 import type { Config } from "./config/config.ts";
 import { noInterventions } from "./core/interventions.ts";
 import type { IncidentOutcome } from "./core/incident-ledger.ts";
@@ -43,6 +44,8 @@ export interface DaemonOverrides {
   readonly random?: Random;
   readonly newIncidentId?: () => string;
   readonly log?: Logger;
+  /** Stands in for the network. Each that it gives is destroyed by whoever asked for it. */
+  readonly createDispatcher?: () => Dispatcher;
   /** @throws {StoreError} */
   readonly openStore?: (path: string, clock: Clock) => Store;
 }
@@ -52,6 +55,8 @@ export interface Daemon {
   readonly notifications: DaemonNotifications;
   /** Serves from now on, without polling. Gives the address to open. */
   serve(): Promise<string>;
+  /** Polls and delivers from now on, without serving. */
+  watch(): void;
   /** Serves, polls and delivers from now on. Gives the address to open. */
   start(): Promise<string>;
   /** Polls every target once and delivers what is due, outside any schedule. */
@@ -81,6 +86,7 @@ export async function createDaemon(
   overrides: DaemonOverrides = {},
 ): Promise<Daemon> {
   const { clock = systemClock, random = Math.random, newIncidentId = randomUUID } = overrides;
+  const { createDispatcher } = overrides;
   const log = overrides.log ?? createLogger(config.log);
   await using opening = new AsyncDisposableStack();
 
@@ -136,12 +142,13 @@ export async function createDaemon(
     maxBodyBytes: config.poll.maxBodyBytes,
     userAgent,
     clock,
+    createDispatcher,
     onRequest: (request) => metrics.service.requested(request),
   });
   opening.defer(() => service.close());
 
   const receivers = config.alerts.receivers.map((receiverConfig) => {
-    const receiver = createReceiver(receiverConfig, { clock, userAgent });
+    const receiver = createReceiver(receiverConfig, { clock, userAgent, createDispatcher });
     opening.defer(() => receiver.close());
     return { ...receiverConfig, receiver };
   });
@@ -233,16 +240,20 @@ export async function createDaemon(
   opening.defer(() => web.close());
 
   const serve = (): Promise<string> => web.listen(config.http);
+  const watch = (): void => {
+    delivery.start();
+    upkeep.start();
+    scheduler.start();
+  };
   const closing = opening.move();
   return {
     targets,
     notifications,
     serve,
+    watch,
     async start() {
       const address = await serve();
-      delivery.start();
-      upkeep.start();
-      scheduler.start();
+      watch();
       return address;
     },
     async runOnce() {

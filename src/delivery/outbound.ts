@@ -1,4 +1,5 @@
 import { Agent, request } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "../platform/clock.ts";
 import { parseRetryAfter } from "../platform/retry-after.ts";
 import type { AttemptFailure, AttemptFailureReason, SendResult } from "./receiver.ts";
@@ -28,13 +29,19 @@ export interface OutboundDeps {
   readonly clock: Clock;
   /** What the header `user-agent` says. */
   readonly userAgent: string;
+  /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
+  readonly createDispatcher?: (() => Dispatcher) | undefined;
 }
 
 /** No more of an answer is read: the rest of it is thrown away. */
 const maxAnswerBytes = 64 * 1024;
 
-export function createOutbound({ clock, userAgent }: OutboundDeps): Outbound {
-  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, allowH2: false });
+export function createOutbound({
+  clock,
+  userAgent,
+  createDispatcher = createAgent,
+}: OutboundDeps): Outbound {
+  const dispatcher = createDispatcher();
   return {
     async post({ url, body, headers }, signal) {
       try {
@@ -44,7 +51,7 @@ export function createOutbound({ clock, userAgent }: OutboundDeps): Outbound {
           body: stream,
         } = await request(url, {
           method: "POST",
-          dispatcher: agent,
+          dispatcher,
           signal,
           body,
           headers: { "user-agent": userAgent, ...headers },
@@ -58,8 +65,12 @@ export function createOutbound({ clock, userAgent }: OutboundDeps): Outbound {
         return readNetworkError(error);
       }
     },
-    close: () => agent.destroy(),
+    close: () => dispatcher.destroy(),
   };
+}
+
+function createAgent(): Dispatcher {
+  return new Agent({ headersTimeout: 0, bodyTimeout: 0, allowH2: false });
 }
 
 /** What a status means where nothing else is known of the receiver. */

@@ -1,3 +1,4 @@
+import type { Dispatcher } from "undici";
 import type { ListingIntake } from "../core/listing-intake.ts";
 import type { Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -36,6 +37,8 @@ export interface ServiceClientOptions {
   readonly maxBodyBytes: number;
   readonly userAgent: string;
   readonly clock: Clock;
+  /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
+  readonly createDispatcher?: (() => Dispatcher) | undefined;
   /** Told of every request once its answer is here or given up. */
   readonly onRequest?: (request: EndedRequest) => void;
 }

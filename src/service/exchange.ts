@@ -23,6 +23,7 @@ export interface Head {
 }
 
 export interface ExchangeRequest {
+  readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly maxBodyBytes: number;
@@ -81,7 +82,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
     if (request.stop.aborted) return stop();
     request.stop.addEventListener("abort", stop, { once: true });
     dispatcher.dispatch(
-      { method: "GET", path: request.path, headers: request.headers },
+      { method: "GET", origin: request.origin, path: request.path, headers: request.headers },
       {
         onRequestStart(controller) {
           abort = () => controller.abort(new Error("given up"));

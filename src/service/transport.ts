@@ -13,6 +13,8 @@ export interface TransportOptions {
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
   readonly clock: Clock;
+  /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
+  readonly createDispatcher?: (() => Dispatcher) | undefined;
 }
 
 export type Answer = Extract<Exchange, { kind: "answered" }>;
@@ -59,13 +61,14 @@ export function createTransport(options: TransportOptions): Transport {
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const pool = new Pool(base.origin, connectionOptions);
+  const { createDispatcher } = options;
+  const pool = createDispatcher?.() ?? new Pool(base.origin, connectionOptions);
   const closing = new AbortController();
 
   let freshUntilMs = Number.NEGATIVE_INFINITY;
 
   const sendFresh = async (request: ExchangeRequest): Promise<Exchange> => {
-    const fresh: Dispatcher = new Client(base.origin, connectionOptions);
+    const fresh = createDispatcher?.() ?? new Client(base.origin, connectionOptions);
     try {
       return await exchange(fresh, request);
     } finally {
@@ -104,8 +107,8 @@ export function createTransport(options: TransportOptions): Transport {
       for (const each of signals) each.addEventListener("abort", end, { once: true });
       if (signals.some((each) => each.aborted)) end();
       try {
-        const whole = { path: basePath + path, headers, maxBodyBytes, stop: stop.signal };
-        const sent = await send({ ...whole, openReader }, mayResend);
+        const request = { origin: base.origin, path: basePath + path, headers, maxBodyBytes };
+        const sent = await send({ ...request, stop: stop.signal, openReader }, mayResend);
         return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
       } finally {
         cancelTimeout();
