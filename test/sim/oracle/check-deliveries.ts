@@ -1,0 +1,123 @@
+import type { Attempt, History } from "../history.ts";
+import type { Scenario } from "../scenario.ts";
+import { subjectOf } from "./told.ts";
+import type { ToldIncident } from "./told.ts";
+import { violation } from "./violation.ts";
+import type { Violation } from "./violation.ts";
+
+/** That receivers are told once and in order, and the same under the same id. */
+export function checkDeliveries(
+  scenario: Scenario,
+  history: History,
+  told: readonly ToldIncident[],
+): readonly Violation[] {
+  return scenario.receivers.flatMap(({ name }) => {
+    const attempts = history.attempts.filter(({ receiver }) => receiver === name);
+    return [
+      ...checkRepeats(history, attempts),
+      ...checkOrder(attempts),
+      ...told.flatMap((incident) => checkTelling(scenario, name, attempts, incident)),
+    ];
+  });
+}
+
+/** A message is sent again only while its sender cannot know that it was taken. */
+function checkRepeats(history: History, attempts: readonly Attempt[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const before = new Map<string, Attempt>();
+  for (const attempt of attempts) {
+    const { webhookId, receiver } = attempt;
+    const earlier = before.get(webhookId);
+    if (earlier && earlier.body !== attempt.body) {
+      found.push(violation(`${receiver} was told two things under ${webhookId}`, webhookId));
+    }
+    if (earlier?.answered && !mayNotKnow(history, earlier, attempt)) {
+      const text = `${receiver} was sent ${webhookId} again after it had said yes`;
+      found.push(violation(text, webhookId.slice(0, 10)));
+    }
+    if (!earlier?.answered) before.set(webhookId, attempt);
+  }
+  return found;
+}
+
+function mayNotKnow(history: History, earlier: Attempt, later: Attempt): boolean {
+  const { life, answered } = earlier;
+  if (!answered || later.life === life) return false;
+  if (history.lives[life - 1]?.endMoment === answered.moment) return true;
+  return Array.from(history.storeFaults).some(
+    ([moment, hit]) => hit === life && moment >= answered.moment,
+  );
+}
+
+/** What happens to a subject is told in the order in which it happened. */
+function checkOrder(attempts: readonly Attempt[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const fired = new Set<string>();
+  const resolved = new Set<string>();
+  const present = new Map<string, string>();
+  const past = new Set<string>();
+  for (const { message, taken, receiver } of attempts) {
+    const { type, data } = message;
+    for (const incident of data.incidents) {
+      const { id } = incident;
+      const { target, server } = subjectOf(incident);
+      const subject = `${data.rule} ${target} ${server}`;
+      const tell = (what: string): void =>
+        void found.push(violation(`${receiver}: ${what} (${id} of ${subject})`, id, subject));
+      const last = present.get(subject);
+      if (last !== undefined && last !== id) past.add(last);
+      if (past.has(id)) tell("an earlier incident was told after a later one");
+      present.set(subject, id);
+      if (type === "incident.resolved") {
+        if (!fired.has(id)) tell("a resolve overtook its fire");
+        resolved.add(id);
+      } else {
+        if (resolved.has(id)) tell(`${type} came after the resolve`);
+        if (type === "incident.reminder" && !fired.has(id)) tell("a reminder overtook its fire");
+        if (type === "incident.firing" && taken) fired.add(id);
+      }
+    }
+  }
+  return found;
+}
+
+function checkTelling(
+  scenario: Scenario,
+  receiver: string,
+  attempts: readonly Attempt[],
+  incident: ToldIncident,
+): readonly Violation[] {
+  const { id, resolved } = incident;
+  const rule = scenario.rules.find(({ name }) => name === incident.rule);
+  const settings = scenario.receivers.find(({ name }) => name === receiver);
+  const isTold = rule?.receivers.includes(receiver) ?? false;
+  const messages = (type: string): number => messagesOf(attempts, id, type).size;
+  const expected = {
+    "incident.firing": isTold ? 1 : 0,
+    "incident.resolved": isTold && resolved && settings?.sendResolved ? 1 : 0,
+  };
+  const found: Violation[] = [];
+  for (const [type, count] of Object.entries(expected)) {
+    if (messages(type) === count) continue;
+    const what = `${receiver} was told ${type} of ${id} ${messages(type)} times`;
+    found.push(violation(`${what} instead of ${count}`, id));
+  }
+  if (messages("incident.reminder") > 0 && (rule?.remindEveryMs ?? null) === null) {
+    found.push(violation(`${receiver} was reminded of ${id} for no rule`, id));
+  }
+  return found;
+}
+
+/** The ids of the messages that told something of an incident, and were taken. */
+export function messagesOf(
+  attempts: readonly Attempt[],
+  incidentId: string,
+  type: string,
+): ReadonlySet<string> {
+  return new Set(
+    attempts
+      .filter(({ taken, message }) => taken && message.type === type)
+      .filter(({ message }) => message.data.incidents.some(({ id }) => id === incidentId))
+      .map(({ webhookId }) => webhookId),
+  );
+}

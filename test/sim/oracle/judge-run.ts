@@ -1,0 +1,43 @@
+import type { History } from "../history.ts";
+import type { Scenario } from "../scenario.ts";
+import { checkDeliveries } from "./check-deliveries.ts";
+import { checkPolling } from "./check-polling.ts";
+import { checkServer } from "./check-servers.ts";
+import { checkTarget } from "./check-targets.ts";
+import { seenOf } from "./seen.ts";
+import { toldIncidents } from "./told.ts";
+import { violation } from "./violation.ts";
+import type { Violation } from "./violation.ts";
+
+/**
+ * Which promises a run broke. Judges by what the service showed and the receivers were told alone:
+ * nothing that it knows comes from the product.
+ */
+export function judgeRun(scenario: Scenario, history: History): readonly Violation[] {
+  const told = toldIncidents(history);
+  const known = new Set(scenario.rules.map(({ name }) => name));
+  return [
+    ...history.refused.map((what) => violation(what)),
+    ...history.left.map((what) => violation(`left at the end: ${what}`)),
+    ...told.filter(({ rule }) => !known.has(rule)).map(({ id }) => violation(`${id}: no rule`, id)),
+    ...checkDeliveries(scenario, history, told),
+    ...scenario.targets.flatMap(({ name: target, sandboxes }) => {
+      const seen = seenOf(history, target, scenario.intervalMs);
+      const servers = Array.from(sandboxes).flatMap(([box, ids]) =>
+        ids.map((id) => `${box} ${id}`),
+      );
+      return [
+        ...checkPolling(scenario, history, target),
+        ...scenario.rules.flatMap((rule) => {
+          const own = told.filter((each) => each.rule === rule.name && each.target === target);
+          return rule.on === "target"
+            ? checkTarget(scenario, history, { target, seen }, rule, own)
+            : servers.flatMap((server) => {
+                const about = own.filter((each) => each.server === server);
+                return checkServer(scenario, history, { target, server, seen }, rule, about);
+              });
+        }),
+      ];
+    }),
+  ];
+}

@@ -1,0 +1,39 @@
+import { parseArgs } from "node:util";
+import { account } from "./account.ts";
+import { judgeRun } from "./oracle/judge-run.ts";
+import { simulate } from "./simulate.ts";
+import { timeText } from "./support/trace.ts";
+
+/** npm run test:sim -- --seeds 200 --start 1 [--story]: exit code 1 when a seed broke a promise. */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "100" },
+    start: { type: "string", default: "1" },
+    story: { type: "boolean", default: false },
+  },
+});
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const start = Number(values.start);
+const end = start + Number(values.seeds);
+const beganMs = performance.now();
+let failures = 0;
+let simulatedMs = 0;
+let deaths = 0;
+for (let seed = start; seed < end; seed += 1) {
+  const run = await simulate(seed);
+  simulatedMs += run.history.endMs;
+  deaths += run.history.lives.length - 1;
+  if (values.story) for (const { atMs, text } of run.story) say(`${timeText(atMs)}  ${text}`);
+  const violations = judgeRun(run.scenario, run.history);
+  if (violations.length === 0) continue;
+  failures += 1;
+  process.exitCode = 1;
+  say(account(run, violations));
+  say("");
+}
+const seconds = ((performance.now() - beganMs) / 1_000).toFixed(1);
+say(
+  `${end - start} worlds, ${timeText(simulatedMs)} in them, ${deaths} restarts, ${seconds} s: ` +
+    (failures === 0 ? "every promise was kept" : `${failures} worlds broke a promise`),
+);

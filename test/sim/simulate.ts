@@ -1,0 +1,151 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore } from "../../src/store/store.ts";
+import { testConfig } from "../support/test-config.ts";
+import type { Attempt, History, WallClock } from "./history.ts";
+import { drawScenario, longestGroupWaitMs, settingsOf } from "./scenario.ts";
+import type { Scenario } from "./scenario.ts";
+import { beginChaos } from "./support/chaos.ts";
+import { createDice } from "./support/dice.ts";
+import { createFuse } from "./support/fuse.ts";
+import { createHost } from "./support/host.ts";
+import type { Mutation } from "./support/host.ts";
+import { createScriptedReceiver, signingSecret } from "./support/scripted-receiver.ts";
+import { createScriptedService } from "./support/scripted-service.ts";
+import { createStoreTroubles } from "./support/store-troubles.ts";
+import { createTrace } from "./support/trace.ts";
+import type { StoryLine } from "./support/trace.ts";
+import { comeToRest, createWorldTime } from "./support/world-time.ts";
+import type { WorldTime } from "./support/world-time.ts";
+
+export interface Run {
+  readonly scenario: Scenario;
+  readonly history: History;
+  readonly story: readonly StoryLine[];
+  /** The same for every run of the same seed. */
+  readonly hash: string;
+}
+
+const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
+
+/** Runs the daemon through one world, which its seed determines to the last detail. */
+export async function simulate(seed: number, mutate: Mutation = (store) => store): Promise<Run> {
+  const scenario = drawScenario(seed);
+  const dice = createDice(seed, "world");
+  const time = createWorldTime(startUtcMs);
+  const trace = createTrace(() => time.nowMs);
+  const fuse = createFuse(dice.fork("fuse"));
+  const attempts: Attempt[] = [];
+  const refused: string[] = [];
+  const commits = new Set<number>();
+  const wallClocks: WallClock[] = [{ fromMs: 0, offsetMs: startUtcMs }];
+  using folder = worldFolder();
+
+  const service = createScriptedService({
+    scenario,
+    time,
+    trace,
+    dice: dice.fork("service"),
+    onNews: () => fuse.trigger("news"),
+  });
+  const receivers = scenario.receivers.map(({ name }) =>
+    createScriptedReceiver({
+      name,
+      time,
+      trace,
+      attempts,
+      refused,
+      dice: dice.fork(name),
+      onTaken: () => fuse.trigger("taken"),
+    }),
+  );
+  const peers = new Map([...service.peers, ...receivers].map((peer) => [peer.origin, peer]));
+  const store = createStoreTroubles(time, dice.fork("disk"), () => host.lives.length);
+  const restarts = dice.fork("restarts");
+  using host = createHost({
+    folder: folder.path,
+    time,
+    trace,
+    peers,
+    mutate,
+    dice: dice.fork("daemon"),
+    config: testConfig(settingsOf(scenario, signingSecret, "replaced by the host's")),
+    onPassing: () => {
+      if (!fuse.passing()) return false;
+      fuse.put();
+      return true;
+    },
+    onStatement: (database, sql) => store.befall(database, sql),
+    onCommit: () => commits.add(time.moment),
+    onStart: () => fuse.trigger("start"),
+    restartMs: () =>
+      restarts.chance(0.7)
+        ? restarts.between(500, 20_000)
+        : restarts.between(0, 5 * scenario.intervalMs),
+  });
+
+  service.begin();
+  host.start();
+  beginChaos({
+    scenario,
+    time,
+    trace,
+    service,
+    receivers,
+    host,
+    fuse,
+    store,
+    dice: dice.fork("chaos"),
+    onWallClock: () => wallClocks.push({ fromMs: time.nowMs, offsetMs: time.utcMs - time.nowMs }),
+  });
+  await passUntil(time, scenario.endMs);
+  host.retire();
+  host.stop();
+  await passUntil(time, scenario.endMs + 60_000);
+
+  // A group that began to wait just before the end waits still.
+  const waitingUtcMs = time.utcMs - longestGroupWaitMs - 2 * 60_000;
+  const left = await readLeft(host.storePath, waitingUtcMs);
+  return {
+    scenario,
+    story: trace.story,
+    hash: trace.hash(),
+    history: {
+      attempts,
+      refused,
+      wallClocks,
+      commits,
+      left,
+      endMs: scenario.endMs,
+      lives: host.lives,
+      sightings: service.sightings,
+      requests: service.requests,
+      storeFaults: store.faults,
+      stalls: store.stalls,
+    },
+  };
+}
+
+async function passUntil(time: WorldTime, untilMs: number): Promise<void> {
+  do await comeToRest();
+  while (time.jump(untilMs));
+}
+
+async function readLeft(path: string, waitingUtcMs: number): Promise<readonly string[]> {
+  const store = openStore(path);
+  const figures = await store.outbox.figures();
+  await store.close();
+  return figures.flatMap(({ receiver, openItems, pending, dead, oldestCausedAtMs }) =>
+    pending + dead === 0 && (oldestCausedAtMs ?? Infinity) > waitingUtcMs
+      ? []
+      : [`${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`],
+  );
+}
+
+/** In memory where there is such a place: a store that is synced thousands of times wears no disk. */
+function worldFolder(): Disposable & { readonly path: string } {
+  const parent = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+  const path = mkdtempSync(join(parent, "sandwatch-sim-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}

@@ -1,0 +1,240 @@
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { Writable } from "node:stream";
+import type { Config } from "../../../src/config/config.ts";
+import { createDaemon } from "../../../src/daemon.ts";
+import type { Daemon } from "../../../src/daemon.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { openStore } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import type { Life } from "../history.ts";
+import type { Dice } from "./dice.ts";
+import { hookStatements } from "./statement-hook.ts";
+import type { Trace } from "./trace.ts";
+import { VirtualDispatcher } from "./virtual-network.ts";
+import type { Peer } from "./virtual-network.ts";
+import type { WorldTime } from "./world-time.ts";
+
+/** Puts something between the daemon and its store: what must be caught. */
+export type Mutation = (store: Store, databases: Iterable<DatabaseSync>) => Store;
+
+export interface HostDeps {
+  readonly config: Config;
+  readonly folder: string;
+  readonly time: WorldTime;
+  readonly dice: Dice;
+  readonly trace: Trace;
+  readonly peers: ReadonlyMap<string, Peer>;
+  readonly mutate: Mutation;
+  /** True: the process dies here. */
+  readonly onPassing: () => boolean;
+  /** The store took something. */
+  readonly onCommit: () => void;
+  /** Before a statement is run; may throw what SQLite throws. */
+  readonly onStatement: (database: DatabaseSync, sql: string) => void;
+  readonly onStart: () => void;
+  /** How long it takes until a process that ended is started again. */
+  readonly restartMs: () => number;
+}
+
+/** The machine that the daemon runs on: one process at a time, started again when it ends. */
+export interface Host extends Disposable {
+  readonly lives: readonly Life[];
+  start(): void;
+  /** Asks the process to end in good order, if one runs. */
+  stop(): void;
+  /** From now on a process that ended is not started again. */
+  retire(): void;
+  /** The store as the last process left it, or has it. */
+  readonly storePath: string;
+}
+
+interface Process {
+  readonly life: Life;
+  readonly databases: Set<DatabaseSync>;
+  readonly dispatchers: VirtualDispatcher[];
+  alive: boolean;
+  daemon: Daemon | null;
+}
+
+export function createHost(deps: HostDeps): Host {
+  const { time, trace, dice } = deps;
+  const lives: Life[] = [];
+  let current: Process | null = null;
+  let storePath = join(deps.folder, "1", "sandwatch.db");
+  let incidents = 0;
+  let retired = false;
+  const ownerOf = new WeakMap<DatabaseSync, Process>();
+
+  const ownerOfDatabase = (database: DatabaseSync): Process | null => {
+    const known = ownerOf.get(database);
+    if (known || !current) return known ?? null;
+    ownerOf.set(database, current);
+    current.databases.add(database);
+    return current;
+  };
+
+  const pass = (process: Process, what: string): void => {
+    if (!process.alive) return;
+    trace.mark(what);
+    if (deps.onPassing()) kill(process, what);
+  };
+
+  const hook = hookStatements({
+    before(database, sql) {
+      const process = ownerOfDatabase(database);
+      if (!process || sql === "rollback") return;
+      pass(process, `before ${sql}`);
+      if (!process.alive) throw new Error("the process was killed");
+      deps.onStatement(database, sql);
+    },
+    after(database, sql) {
+      const process = ownerOfDatabase(database);
+      if (!process || sql === "rollback") return;
+      if (sql === "commit") deps.onCommit();
+      pass(process, `after ${sql}`);
+      if (!process.alive) throw new Error("the process was killed");
+    },
+  });
+
+  const end = (process: Process, how: string): void => {
+    const { life } = process;
+    process.alive = false;
+    if (current === process) current = null;
+    life.endMoment = time.moment;
+    life.endMs = time.nowMs;
+    life.lastPollMs ??= time.nowMs;
+    trace.tell(`process ${life.number} ${how}`);
+    if (!retired) time.setTimer(deps.restartMs(), start);
+  };
+
+  /** Leaves the files just as they are: nothing is rolled back, flushed or tidied up. */
+  const kill = (process: Process, what: string): void => {
+    const next = join(deps.folder, String(process.life.number + 1), "sandwatch.db");
+    mkdirSync(dirname(next));
+    for (const ending of ["", "-wal", "-shm"]) {
+      if (existsSync(storePath + ending)) copyFileSync(storePath + ending, next + ending);
+    }
+    storePath = next;
+    end(process, `is killed: ${what}`);
+    bury(process);
+  };
+
+  /** Nothing of it is heard any more; what it waited for would be kept for ever. */
+  const bury = ({ databases, dispatchers }: Process): void => {
+    for (const database of databases) if (database.isOpen) database.close();
+    for (const dispatcher of dispatchers) void dispatcher.destroy();
+  };
+
+  const clockOf = (process: Process): Clock => ({
+    // The monotonic clock of a process begins with it.
+    now: () => ({ utcMs: time.utcMs, monotonicMs: 1_000 + time.nowMs - process.life.startMs }),
+    setTimer: (delayMs, callback) =>
+      time.setTimer(delayMs, () => {
+        if (process.alive) callback();
+      }),
+  });
+
+  const logOf = (process: Process) => {
+    const destination = new Writable({
+      write(chunk, _, done) {
+        const line: { level: string; msg: string } = JSON.parse(String(chunk));
+        if (process.alive) trace.tell(`process ${process.life.number} ${line.level}: ${line.msg}`);
+        done();
+      },
+    });
+    return createLogger({ level: "warn", format: "json" }, destination);
+  };
+
+  const start = (): void => {
+    const { nowMs: startMs, moment: startMoment } = time;
+    const life: Life = {
+      number: lives.length + 1,
+      startMs,
+      startMoment,
+      watchMs: null,
+      lastPollMs: null,
+      endMoment: null,
+      endMs: null,
+    };
+    const process: Process = {
+      life,
+      databases: new Set(),
+      dispatchers: [],
+      alive: true,
+      daemon: null,
+    };
+    lives.push(life);
+    current = process;
+    trace.tell(`process ${life.number} starts`);
+    deps.onStart();
+    const starting = createDaemon(deps.config, {
+      clock: clockOf(process),
+      random: dice.random,
+      newIncidentId: () => `incident-${++incidents}`,
+      log: logOf(process),
+      createDispatcher: () => {
+        const dispatcher = new VirtualDispatcher({
+          time,
+          peers: deps.peers,
+          sender: life.number,
+          travelMs: () => dice.between(1, 120),
+          isAlive: () => process.alive,
+          onPassing: (what) => pass(process, what),
+        });
+        process.dispatchers.push(dispatcher);
+        return dispatcher;
+      },
+      openStore: () => deps.mutate(openStore(storePath), process.databases),
+    });
+    void watchOnce(process, starting);
+  };
+
+  const watchOnce = async (process: Process, starting: Promise<Daemon>): Promise<void> => {
+    try {
+      const daemon = await starting;
+      if (!process.alive) return;
+      process.daemon = daemon;
+      process.life.watchMs = time.nowMs;
+      daemon.watch();
+    } catch (error) {
+      if (process.alive) end(process, `could not start: ${String(error)}`);
+    }
+  };
+
+  const stop = async (process: Process, daemon: Daemon): Promise<void> => {
+    process.life.lastPollMs = time.nowMs;
+    trace.tell(`process ${process.life.number} is asked to stop`);
+    try {
+      await daemon.stop();
+      if (process.alive) end(process, "stopped");
+    } catch (error) {
+      if (process.alive) end(process, `stopped badly: ${String(error)}`);
+    }
+  };
+
+  return {
+    lives,
+    start: () => {
+      mkdirSync(dirname(storePath));
+      start();
+    },
+    stop() {
+      if (!current?.daemon || current.life.lastPollMs !== null) return;
+      void stop(current, current.daemon);
+    },
+    get storePath() {
+      return storePath;
+    },
+    retire: () => void (retired = true),
+    [Symbol.dispose]() {
+      hook[Symbol.dispose]();
+      if (current) {
+        current.alive = false;
+        bury(current);
+      }
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { Webhook } from "standardwebhooks";
+import { webhookBodySchema } from "../../support/webhook-body.ts";
+import type { Attempt } from "../history.ts";
+import { receiverOrigin } from "../scenario.ts";
+import type { Dice } from "./dice.ts";
+import type { Trace } from "./trace.ts";
+import type { Peer, Reaction, VirtualRequest } from "./virtual-network.ts";
+import type { WorldTime } from "./world-time.ts";
+
+export const signingSecret = `whsec_${Buffer.from("a secret of twenty-four bytes or more").toString("base64")}`;
+
+export const receiverTroubles = [
+  "refuses",
+  "fails",
+  "limits",
+  "hangs",
+  /** It takes the message, but its answer is lost. */
+  "forgets_to_answer",
+  "breaks_after_taking",
+  "is_slow",
+] as const;
+export type ReceiverTrouble = (typeof receiverTroubles)[number];
+
+/** A receiver that trusts nothing and forgets nothing. */
+export interface ScriptedReceiver extends Peer {
+  trouble(trouble: ReceiverTrouble, chance: number): void;
+  heal(): void;
+}
+
+export interface ScriptedReceiverDeps {
+  readonly name: string;
+  readonly time: WorldTime;
+  readonly dice: Dice;
+  readonly trace: Trace;
+  readonly attempts: Attempt[];
+  readonly refused: string[];
+  /** A message was taken, and its sender does not know yet. */
+  readonly onTaken: () => void;
+}
+
+export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedReceiver {
+  const { name, time, dice, trace, attempts, refused } = deps;
+  const webhook = new Webhook(signingSecret);
+  let present: { readonly trouble: ReceiverTrouble; readonly chance: number } | null = null;
+
+  /** Throws when it is not what it should be. */
+  const read = ({ headers, body, sender }: VirtualRequest, taken: boolean): Attempt => {
+    const webhookId = headers["webhook-id"] ?? "";
+    const sentAt = new Date(Number(headers["webhook-timestamp"]) * 1_000);
+    const signature = webhook.sign(webhookId, sentAt, body);
+    if (headers["webhook-signature"] !== signature) throw new Error("the signature is wrong");
+    const message = webhookBodySchema.parse(JSON.parse(body));
+    const { nowMs: atMs } = time;
+    return { receiver: name, life: sender, atMs, webhookId, body, message, taken, answered: null };
+  };
+
+  const answer = (status: number, afterMs: number, attempt: Attempt, retryAfter?: number) => {
+    const onWhole = (): void => {
+      if (status < 300) attempt.answered = { moment: time.moment, atMs: time.nowMs };
+    };
+    const headers = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
+    return {
+      kind: "answers",
+      afterMs,
+      status,
+      headers,
+      chunks: status < 300 ? ["ok"] : [],
+      chunkMs: 1,
+      onWhole,
+    } satisfies Reaction;
+  };
+
+  const react = (trouble: ReceiverTrouble | null, attempt: Attempt): Reaction => {
+    const soonMs = dice.between(1, 900);
+    switch (trouble) {
+      case null:
+        return answer(dice.pick([200, 204]), soonMs, attempt);
+      case "is_slow":
+        return answer(200, dice.between(3_000, 14_000), attempt);
+      case "forgets_to_answer":
+      case "hangs":
+        return { kind: "hangs" };
+      case "refuses":
+        return { kind: "breaks", afterMs: soonMs, code: "ECONNREFUSED" };
+      case "breaks_after_taking":
+        return { kind: "breaks", afterMs: soonMs, code: "ECONNRESET" };
+      case "fails":
+        return answer(dice.pick([500, 502, 503, 408]), soonMs, attempt);
+      case "limits":
+        return answer(429, soonMs, attempt, dice.between(1, 1_200));
+    }
+  };
+
+  return {
+    origin: receiverOrigin(name),
+    receive(request) {
+      const trouble = present && dice.chance(present.chance) ? present.trouble : null;
+      const taken =
+        trouble === null ||
+        ["is_slow", "forgets_to_answer", "breaks_after_taking"].includes(trouble);
+      try {
+        const attempt = read(request, taken);
+        attempts.push(attempt);
+        const { type, data } = attempt.message;
+        const about = data.incidents.map(
+          (each) =>
+            `${each.id} (${each.region}/${each.key} ${each.sandbox_id ?? ""} ${each.server_id ?? ""})`,
+        );
+        const did = taken ? (trouble ?? "takes") : `${trouble}, and does not take`;
+        trace.tell(
+          `${name} ${did} ${attempt.webhookId.slice(0, 10)}: ${data.rule} ${type} ${about.join(", ")}`,
+        );
+        const reaction = react(trouble, attempt);
+        if (taken) deps.onTaken();
+        return reaction;
+      } catch (error) {
+        refused.push(`${name} refused a message: ${String(error)}`);
+        return { kind: "answers", afterMs: 1, status: 400, chunks: [], chunkMs: 0 };
+      }
+    },
+    trouble(trouble, chance) {
+      present = { trouble, chance };
+      trace.tell(`${name} ${trouble} in ${Math.round(chance * 100)}% of answers`);
+    },
+    heal() {
+      if (present) trace.tell(`${name} is well again`);
+      present = null;
+    },
+  };
+}
