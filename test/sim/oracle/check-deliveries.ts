@@ -21,6 +21,16 @@ export function checkDeliveries(
   });
 }
 
+/** A later attempt may differ in how late it is, and in nothing else. */
+function saysTheSame(earlier: Attempt, later: Attempt): boolean {
+  return earlier.body === later.body || timeless(earlier) === timeless(later);
+}
+
+function timeless({ message }: Attempt): string {
+  const { delayed_seconds: _, summary, ...data } = message.data;
+  return JSON.stringify({ ...message, data, summary: summary.replace(/^Late by [0-9dhm]+: /, "") });
+}
+
 /** A message is sent again only while its sender cannot know that it was taken. */
 function checkRepeats(history: History, attempts: readonly Attempt[]): readonly Violation[] {
   const found: Violation[] = [];
@@ -28,7 +38,7 @@ function checkRepeats(history: History, attempts: readonly Attempt[]): readonly 
   for (const attempt of attempts) {
     const { webhookId, receiver } = attempt;
     const earlier = before.get(webhookId);
-    if (earlier && earlier.body !== attempt.body) {
+    if (earlier && !saysTheSame(earlier, attempt)) {
       found.push(violation(`${receiver} was told two things under ${webhookId}`, webhookId));
     }
     if (earlier?.answered && !mayNotKnow(history, earlier, attempt)) {

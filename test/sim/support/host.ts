@@ -187,7 +187,7 @@ export function createHost(deps: HostDeps): Host {
         process.dispatchers.push(dispatcher);
         return dispatcher;
       },
-      openStore: () => deps.mutate(openStore(storePath), process.databases),
+      openStore: (_, clock) => deps.mutate(openStore(storePath, clock), process.databases),
     });
     void watchOnce(process, starting);
   };

@@ -1,4 +1,7 @@
+import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import type { Mutation } from "./host.ts";
+
+const nothing: IncidentOutcome = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
 
 /** What the oracle must catch: the product with one of its promises broken. */
 
@@ -10,7 +13,8 @@ export const acknowledgesBeforeSending: Mutation = (store) => ({
     async due(receiver, nowMs, limit, inFlight) {
       const due = await store.outbox.due(receiver, nowMs, limit, inFlight);
       for (const { seq } of due) {
-        await store.outbox.settle(seq, { state: "delivered", settledAtMs: nowMs });
+        const settlement = { state: "delivered", settledAtMs: nowMs } as const;
+        await store.outbox.settle(seq, settlement, { atMs: nowMs, failure: null }, () => nothing);
       }
       return due;
     },
@@ -24,7 +28,7 @@ export const writesTheOutboxAfterThePoll: Mutation = (store) => ({
     const { incidents } = verdict;
     await store.commitPoll(targetId, { ...verdict, incidents: { ...incidents, outbox: [] } });
     const { outbox } = incidents;
-    await store.commitIncidents(targetId, { written: [], dropped: [], steps: [], outbox });
+    await store.commitIncidents(targetId, { ...nothing, outbox });
   },
 });
 
