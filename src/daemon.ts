@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Dispatcher } from "undici";
 import type { Config } from "./config/config.ts";
-import { noInterventions } from "./core/interventions.ts";
 import type { IncidentOutcome } from "./core/incident-ledger.ts";
 import type { JudgeOptions } from "./core/judge.ts";
 import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
@@ -12,6 +11,9 @@ import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
 import { createReceiver } from "./delivery/receivers/create-receiver.ts";
 import { createUpkeep } from "./delivery/upkeep.ts";
+import { createDesk } from "./interventions/desk.ts";
+import type { Desk } from "./interventions/desk.ts";
+import { restoreInterventions } from "./interventions/interventions.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
@@ -43,6 +45,7 @@ export interface DaemonOverrides {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly newIncidentId?: () => string;
+  readonly newSilenceId?: () => string;
   readonly log?: Logger;
   /** Stands in for the network. Each that it gives is destroyed by whoever asked for it. */
   readonly createDispatcher?: () => Dispatcher;
@@ -53,6 +56,8 @@ export interface DaemonOverrides {
 export interface Daemon {
   readonly targets: readonly WatchedTarget[];
   readonly notifications: DaemonNotifications;
+  /** What people ask about its alerts; it answers also while nothing is served and polled. */
+  readonly desk: Desk;
   /** Serves from now on, without polling. Gives the address to open. */
   serve(): Promise<string>;
   /** Polls and delivers from now on, without serving. */
@@ -100,11 +105,13 @@ export async function createDaemon(
   });
 
   const receiverConfigs = new Map(config.alerts.receivers.map((each) => [each.name, each]));
+  const { maintenance } = config.alerts;
+  const held = await restoreInterventions(store, maintenance, clock.now().utcMs);
   const judge: JudgeOptions = {
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
     newIncidentId,
-    interventions: noInterventions,
+    interventions: held,
     tells: (receiver, type) => wants(receiverConfigs.get(receiver), type),
   };
   const targets = await restoreTargets(store, configuredTargets(config), {
@@ -192,6 +199,17 @@ export async function createDaemon(
     },
     discard: (which) => store.notifications.discard(which, clock.now().utcMs),
   };
+  const desk = createDesk({
+    store,
+    held,
+    targets,
+    rules: config.alerts.rules,
+    tells: judge.tells,
+    clock,
+    newId: overrides.newSilenceId ?? randomUUID,
+    log,
+    onOutbox: () => delivery.wake(),
+  });
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
@@ -249,6 +267,7 @@ export async function createDaemon(
   return {
     targets,
     notifications,
+    desk,
     serve,
     watch,
     async start() {

@@ -47,7 +47,11 @@ export async function poll(options: PollOptions, terminal: Terminal): Promise<vo
 }
 
 function lookOnly(config: Config): Config {
-  return { ...config, store: { path: inMemory }, alerts: { rules: [], receivers: [] } };
+  return {
+    ...config,
+    store: { path: inMemory },
+    alerts: { rules: [], receivers: [], maintenance: [] },
+  };
 }
 
 function toTables(targets: readonly WatchedTarget[]): string {

@@ -1,3 +1,4 @@
+import type { MaintenanceWindow } from "../core/maintenance.ts";
 import type { GroupField } from "../core/notification.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { Rule } from "../core/rule.ts";
@@ -10,12 +11,13 @@ export interface Config {
   readonly keys: readonly KeyConfig[];
   readonly poll: PollConfig;
   readonly store: { readonly path: string };
-  readonly http: { readonly host: string; readonly port: number };
+  readonly http: HttpConfig;
   readonly log: LogConfig;
   readonly metrics: { readonly perServer: boolean };
   readonly alerts: {
     readonly rules: readonly Rule[];
     readonly receivers: readonly ReceiverConfig[];
+    readonly maintenance: readonly MaintenanceWindow[];
   };
 }
 
@@ -38,6 +40,13 @@ export interface PollConfig {
   readonly maxBodyBytes: number;
   readonly staleAfter: number;
   readonly goneAfter: number;
+}
+
+export interface HttpConfig {
+  readonly host: string;
+  readonly port: number;
+  /** Names, in lower case, by which the API may be called, beside addresses and `localhost`. */
+  readonly allowedHosts: readonly string[];
 }
 
 export interface LogConfig {

@@ -1,11 +1,12 @@
 import { receiverRule } from "../core/judge-receivers.ts";
 import { matchesAny } from "../core/matching.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";
-import { describe, type Evidence } from "./evidence.ts";
+import { describe, valueAt, type Evidence } from "./evidence.ts";
 import type { Finding, Path } from "./faults.ts";
 import { readFlag } from "./fields.ts";
 import { repeatedFindings, unknownFindings, type Mention } from "./issue-findings.ts";
 import { outlineSchema, type Outline } from "./outline.ts";
+import { defaultRuleNames } from "./to-config.ts";
 
 /** What is wrong between settings each of which may be right for itself. */
 export function crossChecks(evidence: Evidence): Finding[] {
@@ -16,6 +17,7 @@ export function crossChecks(evidence: Evidence): Finding[] {
     ...checkSchedule(outline),
     ...checkRules(outline, evidence),
     ...checkReceivers(outline, evidence),
+    ...checkMaintenance(outline, evidence),
   ];
 }
 
@@ -140,6 +142,33 @@ function checkReceivers({ alerts }: Outline, evidence: Evidence): Finding[] {
       ];
     }),
   ];
+}
+
+function checkMaintenance(outline: Outline, evidence: Evidence): Finding[] {
+  const { alerts, keys, regions } = outline;
+  const at = (index: number, ...path: Path): Path => ["alerts", "maintenance", index, ...path];
+  const names = alerts.maintenance.map(({ name }, index) => mention(name, ...at(index, "name")));
+  const knownKeys = keys.map((key, index) => mention(key.name, "keys", index, "name"));
+  return [
+    ...repeatedFindings(names, evidence, "a name that no other window has"),
+    ...alerts.maintenance.flatMap(({ match }, index) => {
+      const matched = (field: "rule" | "region" | "key"): Mention[] =>
+        mentions(match[field], at(index, "match", field)).filter(isPlain);
+      return [
+        ...unknownFindings(matched("rule"), ruleNames(alerts, evidence), evidence, "rule"),
+        ...unknownFindings(matched("region"), regionNames(regions), evidence, "region"),
+        ...unknownFindings(matched("key"), knownKeys, evidence, "key"),
+      ];
+    }),
+  ];
+}
+
+/** Without a list of them there are the usual ones. */
+function ruleNames({ rules }: Outline["alerts"], evidence: Evidence): Mention[] {
+  const path = ["alerts", "rules"];
+  return valueAt(evidence.value, path) === undefined
+    ? defaultRuleNames.map((name, index) => mention(name, ...path, index, "name"))
+    : rules.map((rule, index) => mention(rule.name, ...path, index, "name"));
 }
 
 function checkEncryption(

@@ -44,6 +44,12 @@ export const outlineSchema = lenient({
         group_by: maybeTexts,
       }),
     ),
+    maintenance: list(
+      lenient({
+        name: maybeText,
+        match: lenient({ rule: textOrTexts, region: textOrTexts, key: textOrTexts }),
+      }),
+    ),
   }),
 });
 

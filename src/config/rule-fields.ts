@@ -5,7 +5,7 @@ import { duration, scalar, settings, text } from "./fields.ts";
 
 const patternsAllowed = "a name or a list of names, * standing for any characters (numbers quoted)";
 
-const patternsSchema = z.unknown().transform((value, context): readonly string[] => {
+export const patternsSchema = z.unknown().transform((value, context): readonly string[] => {
   const patterns: readonly unknown[] = Array.isArray(value) ? value : [value];
   const isPattern = (pattern: unknown): pattern is string =>
     typeof pattern === "string" && pattern !== "";

@@ -5,6 +5,7 @@ import { parseBaseUrl, parseListenAddress } from "./address.ts";
 
 import { count, duration, flag, name, nameAllowed, namePattern } from "./fields.ts";
 import { oneOf, scalar, settings, text } from "./fields.ts";
+import { maintenanceSchema } from "./schema-maintenance.ts";
 import { receiverSchema } from "./schema-receivers.ts";
 import { ruleSchema } from "./schema-rules.ts";
 import { parseSize } from "./size.ts";
@@ -99,7 +100,18 @@ const httpSchema = settings({
     "HOST:PORT, such as 127.0.0.1:9740, [::1]:9740, or :9740 for every interface",
     (value) => (typeof value === "string" ? parseListenAddress(value) : undefined),
   ).default({ host: "127.0.0.1", port: 9740 }),
-}).transform((http) => http.listen);
+  allowed_hosts: z
+    .array(
+      scalar("a name such as sandwatch.example.com, without a port", (value) =>
+        typeof value === "string" &&
+        /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?$/.test(value)
+          ? value.toLowerCase()
+          : undefined,
+      ),
+      "a list of names",
+    )
+    .default([]),
+}).transform((http) => ({ ...http.listen, allowedHosts: http.allowed_hosts }));
 
 const logSchema = settings({
   level: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
@@ -122,6 +134,7 @@ export const settingsSchema = settings({
   alerts: settings({
     rules: z.array(ruleSchema, "a list of rules").optional(),
     receivers: z.array(receiverSchema, "a list of receivers").default([]),
+    maintenance: z.array(maintenanceSchema, "a list of maintenance windows").default([]),
   }).prefault({}),
 });
 

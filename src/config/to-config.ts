@@ -25,9 +25,13 @@ export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Co
         ? rules.map((rule): Rule => ({ ...rule, receivers: rule.receivers ?? everyReceiver }))
         : defaultRules(everyReceiver),
       receivers,
+      maintenance: settings.alerts.maintenance,
     },
   };
 }
+
+/** Of the rules that there are where the configuration has none. */
+export const defaultRuleNames = ["server-error", "target-blind"] as const;
 
 function defaultRules(receivers: readonly string[]): Rule[] {
   const common = {
@@ -41,7 +45,7 @@ function defaultRules(receivers: readonly string[]): Rule[] {
   return [
     {
       ...common,
-      name: "server-error",
+      name: defaultRuleNames[0],
       on: "server",
       status: "error",
       for: { kind: "duration", ms: 0 },
@@ -50,7 +54,7 @@ function defaultRules(receivers: readonly string[]): Rule[] {
     },
     {
       ...common,
-      name: "target-blind",
+      name: defaultRuleNames[1],
       on: "target",
       trouble: "failing",
       for: { kind: "polls", polls: 3 },

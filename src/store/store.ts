@@ -1,6 +1,8 @@
 import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import type { Clock } from "../platform/clock.ts";
+import { createStoredAcknowledgements } from "./acknowledgements.ts";
+import { createChangeHistory } from "./change-history.ts";
 import { openDatabase } from "./database.ts";
 import { createNotifications } from "./dead-letters.ts";
 import type { Notifications } from "./dead-letters.ts";
@@ -11,9 +13,12 @@ import { pruneSome } from "./prune-notifications.ts";
 import type { PruneBounds } from "./prune-notifications.ts";
 import { createUntargetedIncidents } from "./untargeted-incidents.ts";
 import type { UntargetedIncidents } from "./untargeted-incidents.ts";
+import { createIncidentHistory } from "./incident-history.ts";
+import { createStoredSilences } from "./silences.ts";
 import { createSnapshotPages } from "./snapshot-pages.ts";
 import { createStoredTargets } from "./stored-targets.ts";
 import type { StoredTargets } from "./stored-targets.ts";
+import { createTellingHistory } from "./telling-history.ts";
 import type { Tables } from "./tables.ts";
 
 /** All that sandwatch keeps, behind one door. */
@@ -24,6 +29,11 @@ export interface Store extends PollCommits {
   readonly untargeted: UntargetedIncidents;
   /** Removes a little of what was settled long ago; gives whether there may be more. */
   pruneNotifications(bounds: PruneBounds): Promise<boolean>;
+  readonly silences: ReturnType<typeof createStoredSilences>;
+  readonly acknowledgements: ReturnType<typeof createStoredAcknowledgements>;
+  readonly incidents: ReturnType<typeof createIncidentHistory>;
+  readonly changes: ReturnType<typeof createChangeHistory>;
+  readonly tellings: ReturnType<typeof createTellingHistory>;
   /** Rejects when the database does not answer. */
   check(): Promise<void>;
   close(): Promise<void>;
@@ -55,6 +65,11 @@ export function createStore(
     notifications: createNotifications(kysely, reader),
     untargeted: createUntargetedIncidents(kysely, reader),
     pruneNotifications: (bounds) => pruneSome(kysely, bounds),
+    silences: createStoredSilences(kysely, reader),
+    acknowledgements: createStoredAcknowledgements(kysely),
+    incidents: createIncidentHistory(reader),
+    changes: createChangeHistory(reader),
+    tellings: createTellingHistory(reader),
     async check() {
       await sql`select 1`.execute(reader);
     },

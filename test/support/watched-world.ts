@@ -53,6 +53,8 @@ export interface WatchedWorld {
 export interface WorldOptions {
   readonly servers?: number;
   readonly alerts?: object;
+  /** Settings of the receiver beside its address and secret. */
+  readonly receiver?: object;
   readonly metrics?: object;
   /** Puts something between the daemon and its store. */
   readonly wrapStore?: (store: Store) => Store;
@@ -90,7 +92,14 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     metrics: options.metrics ?? {},
     alerts: {
       receivers: [
-        { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret, group_wait: "0s" },
+        {
+          name: "oncall",
+          type: "webhook",
+          url: peer.url,
+          secret: webhookSecret,
+          group_wait: "0s",
+          ...options.receiver,
+        },
       ],
       ...options.alerts,
     },

@@ -1,0 +1,236 @@
+import { tellAcknowledgement } from "../core/acknowledgement.ts";
+import type { AcknowledgedContext, Acknowledgement } from "../core/acknowledgement.ts";
+import { RefusedError } from "../core/refusal.ts";
+import type { Rule } from "../core/rule.ts";
+import type { WatchedView } from "../core/watched-view.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Store } from "../store/store.ts";
+import { draftSilence } from "./draft-silence.ts";
+import { timeline } from "./explain.ts";
+import { findServer } from "./find-server.ts";
+import type { HeldInterventions } from "./interventions.ts";
+import * as requests from "./requests.ts";
+import { placeText, readRequest } from "./requests.ts";
+import type * as views from "./views.ts";
+import { maintenancePrefix, timeText, viewChange, viewIncident } from "./views.ts";
+import { viewSilence, viewWindow } from "./views.ts";
+
+/**
+ * What people ask of sandwatch about its alerts. The API and the commands ask the same desk: in this
+ * process, or over HTTP that of the daemon that runs. Every request is checked here, whoever sent it.
+ *
+ * Each operation throws a {@link RefusedError} for what cannot be done.
+ */
+export interface Desk {
+  silences(query: requests.SilencesQuery): Promise<views.SilencesView>;
+  addSilence(request: requests.SilenceRequest): Promise<views.SilenceView>;
+  /** Ends a silence now. */
+  expireSilence(id: string): Promise<views.SilenceView>;
+  incidents(query: requests.IncidentsQuery): Promise<views.IncidentsView>;
+  /** @param incident its id, or the beginning of it */
+  acknowledge(
+    incident: string,
+    request: requests.AcknowledgeRequest,
+  ): Promise<views.AcknowledgementView>;
+  changes(query: requests.ChangesQuery): Promise<views.ChangesView>;
+  explain(query: requests.ExplainQuery): Promise<views.ExplanationView>;
+}
+
+export interface DeskDeps {
+  readonly store: Store;
+  readonly held: HeldInterventions;
+  readonly targets: readonly WatchedView[];
+  readonly rules: readonly Rule[];
+  readonly tells: AcknowledgedContext["tells"];
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly log: Logger;
+  /** Called after a commit that gave the outbox something to tell. */
+  readonly onOutbox: () => void;
+}
+
+/** Every poll asks each open silence about each incident. */
+const mostOpenSilences = 1_000;
+
+/** What an explanation shows at most of each. */
+const mostChanges = 1_000;
+const mostIncidents = 200;
+const mostSilences = 10_000;
+
+export function createDesk(deps: DeskDeps): Desk {
+  const { store, held, clock, log } = deps;
+
+  return {
+    async silences(query) {
+      const { ended, limit, before } = readRequest(requests.silencesQuery, query);
+      const nowMs = clock.now().utcMs;
+      const page = { ended, nowMs, limit: limit + 1, before: before ?? null };
+      const found = await store.silences.page(page);
+      const shown = found.slice(0, limit);
+      const windows = before ? [] : held.windows.flatMap((window) => viewWindow(window, nowMs));
+      return {
+        silences: [...windows, ...shown.map((silence) => viewSilence(silence, nowMs))],
+        next: nextPlace(found, limit, ({ createdAtMs: atMs, id }) => ({ atMs, id })),
+      };
+    },
+
+    async addSilence(request) {
+      const createdAtMs = clock.now().utcMs;
+      const checked = readRequest(requests.silenceRequest, request);
+      const silence = { ...draftSilence(checked, createdAtMs), id: deps.newId(), createdAtMs };
+      if (held.openSilences(createdAtMs).length >= mostOpenSilences) {
+        throw new RefusedError(
+          "conflict",
+          `There are ${mostOpenSilences} silences already. Expire some, or match more with one.`,
+        );
+      }
+      await store.silences.add(silence);
+      held.addSilence(silence, createdAtMs);
+      const view = viewSilence(silence, createdAtMs);
+      log.info(
+        { event: "silence.added", silence: view },
+        `${silence.author} added a silence until ${view.ends_at}: ${silence.reason}`,
+      );
+      return view;
+    },
+
+    async expireSilence(id) {
+      const nowMs = clock.now().utcMs;
+      const silence = await store.silences.find(id);
+      if (!silence) throw cannotExpire(id, held);
+      if (silence.endsAtMs <= nowMs) {
+        const endedAt = timeText(silence.endsAtMs);
+        throw new RefusedError("conflict", `Silence ${id} has ended already, at ${endedAt}.`);
+      }
+      await store.silences.end(id, nowMs);
+      held.endSilence(id, nowMs);
+      log.info({ event: "silence.expired", silence_id: id }, `silence ${id} was ended`);
+      return viewSilence({ ...silence, endsAtMs: nowMs }, nowMs);
+    },
+
+    async incidents(query) {
+      const { state, rule, limit, before } = readRequest(requests.incidentsQuery, query);
+      const page = { phases: state, rules: rule, limit: limit + 1, before: before ?? null };
+      const found = await store.incidents.page(page);
+      return {
+        incidents: found.slice(0, limit).map(viewIncident),
+        next: nextPlace(found, limit, ({ incident: { id, startedAtMs: atMs } }) => ({ atMs, id })),
+      };
+    },
+
+    async acknowledge(incident, request) {
+      const { author, note = null } = readRequest(requests.acknowledgeRequest, request);
+      const incidentId = await findIncident(incident, store);
+      const given = { incidentId, author, note, atMs: clock.now().utcMs };
+      const outcome = await store.acknowledgements.acknowledge(given, (found, target) => {
+        const rule = deps.rules.find(({ name }) => name === found.rule);
+        return tellAcknowledgement(found, given, { target, rule, tells: deps.tells });
+      });
+      if (outcome.kind === "unknown") throw noSuchIncident(incident);
+      if (outcome.kind === "not_firing") throw notFiring(incidentId, outcome.phase);
+      if (outcome.kind === "already") return viewAcknowledgement(outcome.acknowledgement, true);
+      held.acknowledge(given);
+      deps.onOutbox();
+      await held.prune();
+      log.info(
+        { event: "incident.acknowledged", incident_id: incidentId, author, note },
+        `${author} acknowledged incident ${incidentId}`,
+      );
+      return viewAcknowledgement(given, false);
+    },
+
+    async changes(query) {
+      const { server = null, limit } = readRequest(requests.changesQuery, query);
+      const changes = await store.changes.latest({ server, limit });
+      return { changes: changes.map(viewChange) };
+    },
+
+    async explain(query) {
+      const { server: text } = readRequest(requests.explainQuery, query);
+      const server = await findServer(text, { ...store, targets: deps.targets });
+      const { serverId } = server;
+      const nowMs = clock.now().utcMs;
+      const lookedAt = await store.changes.latest({ server: serverId, limit: mostChanges });
+      const incidents = await store.incidents.ofServer(serverId, mostIncidents);
+      const tellings = await store.tellings.about(incidents.map(({ incident }) => incident.id));
+      const seqs = tellings.flatMap(({ notification }) => notification?.seq ?? []);
+      const history = {
+        server,
+        changes: lookedAt.filter((change) => change.serverId === serverId),
+        incidents,
+        silences: await store.silences.page({
+          ended: true,
+          nowMs,
+          limit: mostSilences,
+          before: null,
+        }),
+        windows: held.windows,
+        tellings,
+        attempts: await store.tellings.attempts([...new Set(seqs)]),
+      };
+      return {
+        server_id: serverId,
+        server_name: server.serverName,
+        listed: server.listed.map(({ target, row }) => ({
+          ...target,
+          sandbox_id: row.sandboxId,
+          status: row.status,
+          since: timeText(row.sinceMs),
+        })),
+        events: timeline(history, deps.rules, nowMs),
+        truncated: lookedAt.length >= mostChanges || incidents.length >= mostIncidents,
+      };
+    },
+  };
+}
+
+/** Where the next page begins, when more was found than fits one. */
+function nextPlace<Row>(
+  found: readonly Row[],
+  limit: number,
+  placeOf: (row: Row) => { readonly atMs: number; readonly id: string },
+): string | null {
+  const last = found[limit - 1];
+  return found.length > limit && last !== undefined ? placeText(placeOf(last)) : null;
+}
+
+function cannotExpire(id: string, { windows }: HeldInterventions): RefusedError {
+  const name = id.startsWith(maintenancePrefix) ? id.slice(maintenancePrefix.length) : id;
+  return windows.some((window) => window.name === name)
+    ? new RefusedError(
+        "conflict",
+        `${name} is a maintenance window: it cannot be ended here, change alerts.maintenance in the configuration.`,
+      )
+    : new RefusedError("not_found", `There is no silence ${id}. List them for their ids.`);
+}
+
+/** @throws {RefusedError} when the text is the beginning of no id, or of several */
+async function findIncident(text: string, { incidents }: Store): Promise<string> {
+  const found = text === "" ? [] : await incidents.beginningWith(text, 10);
+  const ids = found.map(({ incident }) => incident.id);
+  if (ids.includes(text)) return text;
+  const [only, ...others] = ids;
+  if (only === undefined) throw noSuchIncident(text);
+  if (others.length === 0) return only;
+  throw new RefusedError(
+    "conflict",
+    `${text} is the beginning of several ids: ${ids.join(", ")}. Give more of it.`,
+  );
+}
+
+function noSuchIncident(text: string): RefusedError {
+  return new RefusedError("not_found", `There is no incident ${text}. List them for their ids.`);
+}
+
+function notFiring(id: string, phase: "pending" | "resolved"): RefusedError {
+  const why = phase === "resolved" ? "is over already" : "has not fired yet";
+  return new RefusedError("conflict", `Incident ${id} ${why}: there is nothing to acknowledge.`);
+}
+
+function viewAcknowledgement(
+  { incidentId, author, note, atMs }: Acknowledgement,
+  already: boolean,
+): views.AcknowledgementView {
+  return { incident_id: incidentId, author, note, acknowledged_at: timeText(atMs), already };
+}

@@ -1,0 +1,226 @@
+import { silences as isAbout } from "../core/silence.ts";
+import type { SilenceFacts } from "../core/silence.ts";
+import { silenceFacts } from "../core/silence-facts.ts";
+import type { Rule } from "../core/rule.ts";
+import type { StoredChange } from "../store/change-history.ts";
+import type { StoredIncident } from "../store/incident-history.ts";
+import type { StoredSilence } from "../store/silences.ts";
+import type { StoredAttempt, StoredTelling } from "../store/telling-history.ts";
+import type { FoundServer } from "./find-server.ts";
+import { timeText } from "./views.ts";
+import type { TimelineEvent } from "./views.ts";
+import type { TimedWindow } from "./windows.ts";
+
+/** All that is known of one server. */
+export interface ServerHistory {
+  readonly server: FoundServer;
+  readonly changes: readonly StoredChange[];
+  readonly incidents: readonly StoredIncident[];
+  readonly silences: readonly StoredSilence[];
+  readonly windows: readonly TimedWindow[];
+  readonly tellings: readonly StoredTelling[];
+  readonly attempts: readonly StoredAttempt[];
+}
+
+interface Happening {
+  readonly atMs: number;
+  readonly event: string;
+  readonly text: string;
+  readonly incidentId?: string;
+  readonly notificationId?: string;
+}
+
+/** What happened to a server and what was said about it, up to now, oldest first. */
+export function timeline(
+  history: ServerHistory,
+  rules: readonly Rule[],
+  nowMs: number,
+): readonly TimelineEvent[] {
+  const happenings: readonly Happening[] = [
+    ...history.changes.map(changed),
+    ...history.incidents.flatMap(livedThrough),
+    ...silenced(history, rules),
+    ...history.tellings.flatMap(told),
+    ...attempted(history),
+  ];
+  return happenings
+    .filter(({ atMs }) => atMs <= nowMs)
+    .toSorted((a, b) => a.atMs - b.atMs)
+    .map(({ atMs, event, text, incidentId, notificationId }) => ({
+      at: timeText(atMs),
+      event,
+      text,
+      incident_id: incidentId ?? null,
+      notification_id: notificationId ?? null,
+    }));
+}
+
+function changed({ atMs, target, from, to }: StoredChange): Happening {
+  const place = `${target.region}/${target.key}`;
+  return { atMs, event: "server.changed", text: `${from} -> ${to} in ${place}` };
+}
+
+function livedThrough({ incident, acknowledgement }: StoredIncident): readonly Happening[] {
+  const { id: incidentId, rule, severity, phase, startedAtMs, firedAtMs, resolvedAtMs } = incident;
+  const happenings: Happening[] = [
+    { atMs: startedAtMs, event: "incident.opened", text: `${rule}: opened`, incidentId },
+  ];
+  if (firedAtMs !== null) {
+    const text = `${rule}: fires (${severity}), told to ${nameList(incident.receivers)}`;
+    happenings.push({ atMs: firedAtMs, event: "incident.fired", text, incidentId });
+  } else if (phase.name === "firing") {
+    const text = `${rule}: fires, and a silence keeps it from being told`;
+    happenings.push({ atMs: startedAtMs, event: "incident.muted", text, incidentId });
+  }
+  if (acknowledgement) {
+    const { atMs, author, note } = acknowledgement;
+    const text = `${rule}: acknowledged by ${author}${note === null ? "" : `: ${note}`}`;
+    happenings.push({ atMs, event: "incident.acknowledged", text, incidentId });
+  }
+  if (phase.name === "resolved" && resolvedAtMs !== null) {
+    const text = `${rule}: over (${phase.reason})`;
+    happenings.push({ atMs: resolvedAtMs, event: "incident.resolved", text, incidentId });
+  }
+  return happenings;
+}
+
+function silenced(history: ServerHistory, rules: readonly Rule[]): readonly Happening[] {
+  const facts = factsOf(history, rules);
+  const concerns = (match: StoredSilence["match"]): boolean =>
+    facts.some((each) => isAbout(match, each));
+  const silences = history.silences
+    .filter(({ match }) => concerns(match))
+    .flatMap(({ author, reason, startsAtMs, endsAtMs }) =>
+      endsAtMs <= startsAtMs
+        ? []
+        : bounds({ startsAtMs, endsAtMs }, "silence", `silence by ${author}: ${reason}`),
+    );
+  // A window may have opened any number of times: told are those that an incident fell into.
+  const windows = history.windows
+    .filter(({ match }) => concerns(match))
+    .flatMap((window) => {
+      const openings = history.incidents.flatMap(
+        ({ incident }) => window.openingAt(incident.startedAtMs) ?? [],
+      );
+      const byStart = new Map(openings.map((opening) => [opening.startsAtMs, opening]));
+      const text = `maintenance window ${window.name}`;
+      return [...byStart.values()].flatMap((opening) => bounds(opening, "maintenance", text));
+    });
+  return [...silences, ...windows];
+}
+
+function bounds(
+  { startsAtMs, endsAtMs }: { readonly startsAtMs: number; readonly endsAtMs: number },
+  kind: "silence" | "maintenance",
+  text: string,
+): readonly Happening[] {
+  return [
+    { atMs: startsAtMs, event: `${kind}.began`, text: `${text} - began` },
+    { atMs: endsAtMs, event: `${kind}.ended`, text: `${text} - ended` },
+  ];
+}
+
+/** What a silence can be asked about: each rule on servers, wherever the server is or was. */
+function factsOf(
+  { server, changes, incidents }: ServerHistory,
+  rules: readonly Rule[],
+): readonly SilenceFacts[] {
+  const { serverId, serverName } = server;
+  const now = server.listed.map(({ target, row }) => ({ target, ...row }));
+  const before = changes.map(({ target, sandboxId }) => ({
+    target,
+    sandboxId,
+    benchmark: null,
+    tags: [],
+  }));
+  const places = now.length > 0 ? now : before.slice(0, 1);
+  const current = rules
+    .filter(({ on }) => on === "server")
+    .flatMap((rule) =>
+      places.map(({ target, sandboxId, ...seen }) =>
+        silenceFacts(rule, target, { kind: "server", sandboxId, serverId, serverName }, seen),
+      ),
+    );
+  const past = incidents.map(({ incident, target }) =>
+    silenceFacts(
+      { name: incident.rule, severity: incident.severity },
+      target,
+      incident.subject,
+      {},
+    ),
+  );
+  return [...current, ...past];
+}
+
+const messageWords: Readonly<Record<StoredTelling["type"], string>> = {
+  "incident.firing": "that it fires",
+  "incident.reminder": "a reminder",
+  "incident.acknowledged": "the acknowledgement",
+  "incident.resolved": "that it is over",
+};
+
+function told({
+  incidentId,
+  receiver,
+  type,
+  causedAtMs,
+  notification,
+}: StoredTelling): Happening[] {
+  const what = `${receiver} is to be told ${messageWords[type]}`;
+  return [
+    {
+      atMs: causedAtMs,
+      event: "notification.queued",
+      text: what,
+      incidentId,
+      ...(notification && { notificationId: notification.id }),
+    },
+  ];
+}
+
+/** Each attempt that was kept; where they were not, how it ended. */
+function attempted({ tellings, attempts }: ServerHistory): readonly Happening[] {
+  const notifications = new Map(
+    tellings.flatMap(({ notification, receiver }) =>
+      notification ? [[notification.seq, { ...notification, receiver }] as const] : [],
+    ),
+  );
+  const bySeq = Map.groupBy(attempts, ({ notificationSeq }) => notificationSeq);
+  return [...notifications.values()].flatMap(
+    ({ seq, id: notificationId, receiver, state, settledAtMs, lastReason }) => {
+      const kept = (bySeq.get(seq) ?? []).map(({ atMs, reason, detail }): Happening => {
+        if (reason === null) {
+          return { atMs, event: "delivery.taken", text: `${receiver} took it`, notificationId };
+        }
+        const why = detail === null ? reason : `${reason}: ${detail}`;
+        const text = `${receiver} did not take it (${why})`;
+        return { atMs, event: "delivery.failed", text, notificationId };
+      });
+      const delivered = attempts.some((each) => each.notificationSeq === seq && !each.reason);
+      if (settledAtMs === null || (state === "delivered" && delivered)) return kept;
+      return [...kept, settled({ receiver, state, settledAtMs, lastReason, notificationId })];
+    },
+  );
+}
+
+function settled(end: {
+  readonly receiver: string;
+  readonly state: string;
+  readonly settledAtMs: number;
+  readonly lastReason: string | null;
+  readonly notificationId: string;
+}): Happening {
+  const { receiver, state, settledAtMs: atMs, lastReason, notificationId } = end;
+  if (state === "delivered") {
+    return { atMs, event: "delivery.taken", text: `${receiver} took it`, notificationId };
+  }
+  const text =
+    state === "dead"
+      ? `given up telling ${receiver} (${lastReason ?? "no reason kept"})`
+      : `what was to be told ${receiver} is ${state}`;
+  return { atMs, event: `notification.${state}`, text, notificationId };
+}
+
+function nameList(names: readonly string[]): string {
+  return names.length === 0 ? "nobody" : names.join(", ");
+}

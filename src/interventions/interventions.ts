@@ -1,0 +1,66 @@
+import type { Acknowledgement } from "../core/acknowledgement.ts";
+import type { Interventions } from "../core/interventions.ts";
+import type { MaintenanceWindow } from "../core/maintenance.ts";
+import { isInForce, silences as isAbout } from "../core/silence.ts";
+import type { Silence } from "../core/silence.ts";
+import { timeWindow } from "./windows.ts";
+import type { TimedWindow } from "./windows.ts";
+
+/** What restoring needs of the store. */
+export interface InterventionStore {
+  readonly silences: { open(nowMs: number): Promise<readonly Silence[]> };
+  readonly acknowledgements: { ofOpenIncidents(): Promise<readonly Acknowledgement[]> };
+}
+
+/** What people said, in memory: every poll asks for each of its incidents. */
+export interface HeldInterventions extends Interventions {
+  readonly windows: readonly TimedWindow[];
+  /** Those in force or to come. */
+  openSilences(atMs: number): readonly Silence[];
+  addSilence(silence: Silence, atMs: number): void;
+  endSilence(id: string, atMs: number): void;
+  acknowledge(acknowledgement: Acknowledgement): void;
+  /** Forgets the acknowledgements of incidents that are over. */
+  prune(): Promise<void>;
+}
+
+/** What is in the store, and the configured windows, as they stand when sandwatch starts. */
+export async function restoreInterventions(
+  store: InterventionStore,
+  windows: readonly MaintenanceWindow[],
+  nowMs: number,
+): Promise<HeldInterventions> {
+  const timed = windows.map(timeWindow);
+  let silences = await store.silences.open(nowMs);
+  const acknowledged = await store.acknowledgements.ofOpenIncidents();
+  const authors = new Map(acknowledged.map(({ incidentId, author }) => [incidentId, author]));
+  return {
+    windows: timed,
+    silenced(facts, atMs) {
+      return (
+        silences.some((silence) => isInForce(silence, atMs) && isAbout(silence.match, facts)) ||
+        timed.some((window) => isAbout(window.match, facts) && window.openingAt(atMs) !== null)
+      );
+    },
+    acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
+    openSilences: (atMs) => silences.filter(({ endsAtMs }) => endsAtMs > atMs),
+    addSilence(silence, atMs) {
+      silences = [...silences.filter(({ endsAtMs }) => endsAtMs > atMs), silence];
+    },
+    endSilence(id, atMs) {
+      silences = silences
+        .map((each) => (each.id === id ? { ...each, endsAtMs: atMs } : each))
+        .filter(({ endsAtMs }) => endsAtMs > atMs);
+    },
+    acknowledge({ incidentId, author }) {
+      authors.set(incidentId, author);
+    },
+    async prune() {
+      // One that is made while the store answers is not among those that it knows of.
+      const before = [...authors.keys()];
+      const open = await store.acknowledgements.ofOpenIncidents();
+      const openIds = new Set(open.map(({ incidentId }) => incidentId));
+      for (const id of before) if (!openIds.has(id)) authors.delete(id);
+    },
+  };
+}

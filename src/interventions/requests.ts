@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { parseDuration } from "../core/duration.ts";
+import { RefusedError } from "../core/refusal.ts";
+import { readMatch } from "../core/written-match.ts";
+import type { ListPlace } from "../store/silences.ts";
+
+/** What people ask for, as they write it: as JSON, as the query of an address, or on a command line. */
+
+const patternsAllowed = "a name or a list of names, * standing for any characters";
+const patterns = z
+  .union(
+    [z.string().min(1).max(1_000), z.array(z.string().min(1).max(1_000)).min(1).max(1_000)],
+    patternsAllowed,
+  )
+  .transform((value): readonly string[] => (typeof value === "string" ? [value] : value))
+  .exactOptional();
+
+const matchSchema = z
+  .strictObject({
+    rule: patterns,
+    severity: patterns,
+    region: patterns,
+    key: patterns,
+    sandbox_id: patterns,
+    server_id: patterns,
+    server_name: patterns,
+    benchmark: patterns,
+    tag: patterns,
+  })
+  .refine(
+    (match) => Object.keys(match).length > 0,
+    "at least one field: it would silence everything",
+  )
+  .transform(readMatch);
+
+const text = (most: number, allowed: string) =>
+  z.string(allowed).trim().min(1, allowed).max(most, `${allowed}, of at most ${most} characters`);
+
+const authorSchema = text(100, "who says so");
+
+/** Without an offset nobody knows which moment is meant. */
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
+const timeAllowed = "a time such as 2026-11-21T18:00:00Z or 2026-11-21T18:00+01:00";
+const time = z
+  .string(timeAllowed)
+  .transform((value, context) => {
+    const atMs = timePattern.test(value) ? Date.parse(value) : Number.NaN;
+    if (!Number.isNaN(atMs)) return atMs;
+    context.addIssue({ code: "custom", message: timeAllowed });
+    return z.NEVER;
+  })
+  .exactOptional();
+
+const durationAllowed = "a duration such as 30m, 2h or 1d12h";
+const duration = z
+  .string(durationAllowed)
+  .transform((value, context) => {
+    const ms = parseDuration(value);
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: "custom", message: durationAllowed });
+    return z.NEVER;
+  })
+  .exactOptional();
+
+export const silenceRequest = z.strictObject({
+  match: matchSchema,
+  author: authorSchema,
+  reason: text(1_000, "why it is to be silent"),
+  starts_at: time,
+  ends_at: time,
+  duration,
+});
+export type SilenceRequest = z.input<typeof silenceRequest>;
+export type CheckedSilenceRequest = z.output<typeof silenceRequest>;
+
+export const acknowledgeRequest = z.strictObject({
+  author: authorSchema,
+  note: text(1_000, "what there is to say of it").exactOptional(),
+});
+export type AcknowledgeRequest = z.input<typeof acknowledgeRequest>;
+
+/** One, several separated by commas, or a list. Left out: none. */
+function listOf<Item extends z.ZodType<string>>(item: Item) {
+  return z
+    .preprocess(
+      (value) => (typeof value === "string" ? value.split(",") : (value ?? [])),
+      z.array(item).max(100),
+    )
+    .optional()
+    .transform((items) => items ?? []);
+}
+
+const limitAllowed = "a whole number from 1 to 1000";
+const limit = z.coerce
+  .number(limitAllowed)
+  .int(limitAllowed)
+  .min(1, limitAllowed)
+  .max(1_000, limitAllowed)
+  .default(100);
+
+const placeAllowed = "what the list before gave as next";
+const place = z
+  .string(placeAllowed)
+  .transform((value, context): ListPlace => {
+    const match = /^(\d{1,15})_(.+)$/.exec(value);
+    if (match?.[1] && match[2]) return { atMs: Number(match[1]), id: match[2] };
+    context.addIssue({ code: "custom", message: placeAllowed });
+    return z.NEVER;
+  })
+  .exactOptional();
+
+/** What `before` of the next request is to be, after a list that went on to here. */
+export function placeText({ atMs, id }: ListPlace): string {
+  return `${atMs}_${id}`;
+}
+
+export const silencesQuery = z.strictObject({
+  /** Whether those that have ended are listed too. */
+  ended: z
+    .union([z.boolean(), z.enum(["true", "false"])], "true or false")
+    .transform((value) => value === true || value === "true")
+    .default(false),
+  limit,
+  before: place,
+});
+export type SilencesQuery = z.input<typeof silencesQuery>;
+
+export const incidentsQuery = z.strictObject({
+  state: listOf(z.enum(["pending", "firing", "resolved"], "pending, firing, resolved")),
+  rule: listOf(z.string().min(1)),
+  limit,
+  before: place,
+});
+export type IncidentsQuery = z.input<typeof incidentsQuery>;
+
+const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;
+
+export const notificationsQuery = z.strictObject({
+  state: listOf(z.enum(notificationStates, notificationStates.join(", "))),
+  receiver: z.string().min(1).exactOptional(),
+  limit,
+  before: z.coerce.number(placeAllowed).int(placeAllowed).min(0, placeAllowed).exactOptional(),
+});
+export type NotificationsQuery = z.input<typeof notificationsQuery>;
+
+const selectionAllowed = 'either { "seqs": [1, 2] } or { "receiver": "NAME" }';
+export const notificationSelection = z.union(
+  [
+    z.strictObject({ seqs: z.array(z.int().min(0)).min(1).max(10_000) }),
+    z.strictObject({ receiver: z.string().min(1) }),
+  ],
+  selectionAllowed,
+);
+export type NotificationSelection = z.input<typeof notificationSelection>;
+
+const serverText = text(1_000, "a server's id, the beginning of one, or a server's name");
+
+export const changesQuery = z.strictObject({ server: serverText.exactOptional(), limit });
+export type ChangesQuery = z.input<typeof changesQuery>;
+
+export const explainQuery = z.strictObject({ server: serverText });
+export type ExplainQuery = z.input<typeof explainQuery>;
+
+/** @throws {RefusedError} with all that is wrong with it */
+export function readRequest<Schema extends z.ZodType>(
+  schema: Schema,
+  request: unknown,
+): z.output<Schema> {
+  const read = schema.safeParse(request);
+  if (read.success) return read.data;
+  const faults = read.error.issues.flatMap((issue) => {
+    const path = issue.path.map(String).join(".");
+    if (issue.code !== "unrecognized_keys") return [{ path, allowed: issue.message }];
+    return issue.keys.map((key) => ({
+      path: path === "" ? key : `${path}.${key}`,
+      allowed: "nothing: there is no such field",
+    }));
+  });
+  const list = faults.map(({ path, allowed }) => (path === "" ? allowed : `${path}: ${allowed}`));
+  throw new RefusedError(
+    "invalid",
+    `The request cannot be used. Allowed: ${list.join("; ")}`,
+    faults,
+  );
+}

@@ -1,0 +1,80 @@
+import type { Kysely } from "kysely";
+import type { Acknowledgement } from "../core/acknowledgement.ts";
+import type { Incident } from "../core/incident.ts";
+import type { Target } from "../core/model.ts";
+import type { OutboxItem } from "../core/notification.ts";
+import { incidentFromRow } from "./incident-rows.ts";
+import { insertOutboxItems } from "./outbox.ts";
+import type { Tables } from "./tables.ts";
+
+/** What came of an attempt to acknowledge an incident. */
+export type AcknowledgeOutcome =
+  | { readonly kind: "acknowledged" | "already"; readonly acknowledgement: Acknowledgement }
+  /** Pending or over, so that there is nothing to know. */
+  | { readonly kind: "not_firing"; readonly phase: "pending" | "resolved" }
+  | { readonly kind: "unknown" };
+
+/** Each call is one transaction. */
+export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
+  return {
+    async ofOpenIncidents(): Promise<readonly Acknowledgement[]> {
+      const rows = await kysely
+        .selectFrom("incidents")
+        .innerJoin("acknowledgements", "acknowledgements.incident_id", "incidents.id")
+        .where("incidents.phase", "<>", "resolved")
+        .selectAll("acknowledgements")
+        .execute();
+      return rows.map(readAcknowledgement);
+    },
+
+    /**
+     * Keeps an acknowledgement, the first one of its incident, together with what is told of it.
+     *
+     * @param tell what it gives is told; it is asked only when the incident is firing
+     */
+    acknowledge(
+      acknowledgement: Acknowledgement,
+      tell: (incident: Incident, target: Target | null) => readonly OutboxItem[],
+    ): Promise<AcknowledgeOutcome> {
+      const { incidentId, author, note, atMs } = acknowledgement;
+      // A poll may end the incident at any time: only within one transaction with the outbox rows is
+      // it certain that nobody is told of what was over already.
+      return kysely.transaction().execute(async (trx): Promise<AcknowledgeOutcome> => {
+        const row = await trx
+          .selectFrom("incidents")
+          .selectAll()
+          .where("id", "=", incidentId)
+          .executeTakeFirst();
+        if (!row) return { kind: "unknown" };
+        if (row.phase !== "firing") return { kind: "not_firing", phase: row.phase };
+        const earlier = await trx
+          .selectFrom("acknowledgements")
+          .selectAll()
+          .where("incident_id", "=", incidentId)
+          .executeTakeFirst();
+        if (earlier) return { kind: "already", acknowledgement: readAcknowledgement(earlier) };
+        await trx
+          .insertInto("acknowledgements")
+          .values({ incident_id: incidentId, author, note, at_ms: atMs })
+          .execute();
+        const target = await findTarget(trx, row.target_id);
+        await insertOutboxItems(trx, tell(incidentFromRow(row), target));
+        return { kind: "acknowledged", acknowledgement };
+      });
+    },
+  };
+}
+
+async function findTarget(db: Kysely<Tables>, id: number | null): Promise<Target | null> {
+  if (id === null) return null;
+  const row = await db
+    .selectFrom("targets")
+    .select(["region", "key"])
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+function readAcknowledgement(row: Tables["acknowledgements"]): Acknowledgement {
+  return { incidentId: row.incident_id, author: row.author, note: row.note, atMs: row.at_ms };
+}

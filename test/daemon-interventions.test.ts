@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { events, told } from "./support/heard.ts";
+import { watchWorld } from "./support/watched-world.ts";
+import type { WatchedWorld } from "./support/watched-world.ts";
+
+const reason = "the region is being moved";
+
+const erring = { name: "erring", on: "server", status: "error", remind_every: "1m" };
+
+async function firingIncident(world: WatchedWorld): Promise<string> {
+  const { incidents } = await world.daemon().desk.incidents({ state: "firing" });
+  return incidents[0]?.id ?? "";
+}
+
+function silenceUs(world: WatchedWorld, duration: string) {
+  const request = { match: { region: "us" }, author: "ann", reason, duration };
+  return world.daemon().desk.addSilence(request);
+}
+
+describe("a silence", () => {
+  it("keeps an incident that starts in it from being told until it ends", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    await silenceUs(world, "1m");
+    world.show(0, "error");
+    await world.poll(4);
+    expect(told(world)).toEqual([]);
+
+    await world.poll(10);
+    expect(told(world)).toEqual(["server-error firing"]);
+    expect(events(world)).toContain("incident.muted");
+  });
+
+  it("is kept over a restart", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    await silenceUs(world, "1m");
+    world.show(0, "error");
+    await world.restart();
+    await world.poll(4);
+    expect(told(world)).toEqual([]);
+    await world.poll(10);
+    expect(told(world)).toEqual(["server-error firing"]);
+  });
+
+  it("takes back what was told, and what goes on is told anew when it is expired", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    await world.poll();
+    const { id } = await silenceUs(world, "1d");
+    await world.poll(2);
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(world.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "silenced" });
+
+    await world.daemon().desk.expireSilence(id);
+    await world.poll(2);
+    expect(told(world).slice(2)).toEqual(["server-error firing"]);
+  });
+
+  it("says nothing of what it is not about", async () => {
+    const world = await watchWorld();
+    const match = { server_id: world.serverIds[1] ?? "" };
+    await world.daemon().desk.addSilence({ match, author: "ann", reason, duration: "1d" });
+    world.show(0, "error");
+    world.show(1, "error");
+    await world.poll();
+    const servers = world.alerts.flatMap(({ data }) =>
+      data.incidents.map((each) => each.server_id),
+    );
+    expect(servers).toEqual([world.serverIds[0]]);
+  });
+
+  it("that is to come keeps quiet until then", async () => {
+    const world = await watchWorld();
+    const startMs = world.clock.now().utcMs + 60_000;
+    await world.daemon().desk.addSilence({
+      match: { rule: "server-*" },
+      author: "ann",
+      reason,
+      starts_at: new Date(startMs).toISOString(),
+      duration: "1h",
+    });
+    world.show(0, "error");
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing"]);
+    world.clock.advance(60_000);
+    world.show(1, "error");
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+  });
+});
+
+describe("a maintenance window", () => {
+  it("is like a silence while it is open, in its time zone", async () => {
+    // The clock of these tests starts at 09:30 UTC, which is 10:30 in Berlin.
+    const window = {
+      name: "deploys",
+      start: "30 10 * * *",
+      duration: "1m",
+      time_zone: "Europe/Berlin",
+      match: { key: "research" },
+    };
+    const world = await watchWorld({ alerts: { maintenance: [window] } });
+    world.show(0, "error");
+    await world.poll(4);
+    expect(told(world)).toEqual([]);
+    const { silences } = await world.daemon().desk.silences({});
+    expect(silences).toMatchObject([
+      {
+        id: "maintenance:deploys",
+        kind: "maintenance",
+        state: "in_force",
+        ends_at: "2026-11-20T09:31:00.000Z",
+      },
+    ]);
+    await world.poll(10);
+    expect(told(world)).toEqual(["server-error firing"]);
+  });
+});
+
+describe("an acknowledged incident", () => {
+  it("is not reminded of, also after a restart, and its end is told", async () => {
+    const world = await watchWorld({ alerts: { rules: [erring] } });
+    world.show(0, "error");
+    await world.poll(14);
+    expect(told(world)).toEqual(["erring firing", "erring reminder"]);
+
+    await world.daemon().desk.acknowledge(await firingIncident(world), { author: "ann" });
+    await world.poll(14);
+    await world.restart();
+    await world.poll(14);
+    expect(told(world)).toHaveLength(2);
+
+    world.show(0, "idle");
+    await world.poll();
+    expect(told(world).slice(2)).toEqual(["erring resolved"]);
+    expect(world.alerts.at(-1)?.data.incidents[0]).toMatchObject({ acknowledged_by: "ann" });
+  });
+
+  it("is told, once, to receivers that want to hear of it", async () => {
+    const world = await watchWorld({ receiver: { send_acknowledged: true } });
+    world.show(0, "error");
+    await world.poll();
+    const { desk } = world.daemon();
+    const id = await firingIncident(world);
+    const first = await desk.acknowledge(id.slice(0, 8), { author: "ann", note: "rebooting it" });
+    const second = await desk.acknowledge(id, { author: "bob" });
+    await world.poll();
+
+    expect(told(world)).toEqual(["server-error firing", "server-error acknowledged"]);
+    expect(world.alerts[1]?.data.summary).toContain("acknowledged by ann");
+    expect(first).toMatchObject({ incident_id: id, author: "ann", already: false });
+    expect(second).toMatchObject({ author: "ann", note: "rebooting it", already: true });
+  });
+
+  it("is delivered at once, without waiting for a poll", async () => {
+    const world = await watchWorld({ receiver: { send_acknowledged: true } });
+    world.show(0, "error");
+    await world.daemon().start();
+    await world.peer.received(1);
+    await world.daemon().desk.acknowledge(await firingIncident(world), { author: "ann" });
+    await world.peer.received(2);
+    expect(told(world)).toEqual(["server-error firing", "server-error acknowledged"]);
+  });
+
+  it("must be firing: one that is over is refused", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    await world.poll();
+    const id = await firingIncident(world);
+    world.show(0, "idle");
+    await world.poll();
+    await expect(world.daemon().desk.acknowledge(id, { author: "ann" })).rejects.toThrow(
+      `Incident ${id} is over already`,
+    );
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+  });
+});
