@@ -199,8 +199,10 @@ export async function createDaemon(
     },
     discard: (which) => store.notifications.discard(which, clock.now().utcMs),
   };
+
   const desk = createDesk({
     store,
+    notifications,
     held,
     targets,
     rules: config.alerts.rules,
@@ -247,9 +249,12 @@ export async function createDaemon(
         nowMs: clock.now().utcMs,
         targets,
         untargeted: await store.untargeted.open(),
+        silences: held.inForce(clock.now().utcMs),
+        acknowledgedBy: (incidentId) => held.acknowledgedBy(incidentId),
         receivers: [...receiverConfigs.keys()],
         waiting: await store.outbox.figures(),
       }),
+    api: { desk, allowedHosts: config.http.allowedHosts },
     clock,
     onSlowScrape: () =>
       log.warn({ event: "http.slow_scrape" }, "a scrape took longer than a minute and was cut off"),

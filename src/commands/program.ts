@@ -1,7 +1,9 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { addAlertCommands } from "./alert-commands.ts";
 import { checkConfig } from "./check-config.ts";
 import { demo } from "./demo.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { atLeast } from "./numbers.ts";
 import { poll } from "./poll.ts";
 import { run } from "./run.ts";
 import { simulate } from "./simulate.ts";
@@ -76,6 +78,8 @@ function createProgram(terminal: Terminal): Command {
     .addOption(configOption())
     .action((name, options) => testReceiver(name, options, terminal));
 
+  addAlertCommands(program, terminal);
+
   program
     .command("test-rules")
     .description("run tests of alert rules: timelines of statuses, and what must be told when")
@@ -103,14 +107,6 @@ function configOption(): Option {
 
 function seedOption(): Option {
   return new Option("--seed <n>", "equal seeds give equal worlds").argParser(atLeast(0)).default(1);
-}
-
-function atLeast(least: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InvalidArgumentError(`It must be a whole number of at least ${least}.`);
-  };
 }
 
 function readPort(text: string): number {

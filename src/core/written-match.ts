@@ -48,3 +48,10 @@ export function writeMatch({
     ...(serverName && { server_name: serverName }),
   };
 }
+
+/** For a person: "region=us|eu rule=server-error". */
+export function matchText(match: SilenceMatch): string {
+  return Object.entries(writeMatch(match))
+    .map(([field, patterns]: [string, readonly string[]]) => `${field}=${patterns.join("|")}`)
+    .join(" ");
+}

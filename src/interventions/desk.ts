@@ -10,11 +10,12 @@ import { draftSilence } from "./draft-silence.ts";
 import { timeline } from "./explain.ts";
 import { findServer } from "./find-server.ts";
 import type { HeldInterventions } from "./interventions.ts";
+import type { NotificationLetters } from "./notification-letters.ts";
 import * as requests from "./requests.ts";
 import { placeText, readRequest } from "./requests.ts";
 import type * as views from "./views.ts";
 import { maintenancePrefix, timeText, viewChange, viewIncident } from "./views.ts";
-import { viewSilence, viewWindow } from "./views.ts";
+import { viewNotification, viewSilence, viewWindow } from "./views.ts";
 
 /**
  * What people ask of sandwatch about its alerts. The API and the commands ask the same desk: in this
@@ -33,12 +34,18 @@ export interface Desk {
     incident: string,
     request: requests.AcknowledgeRequest,
   ): Promise<views.AcknowledgementView>;
+  notifications(query: requests.NotificationsQuery): Promise<views.NotificationsView>;
+  /** Tries to deliver again what was given up. */
+  replay(which: requests.NotificationSelection): Promise<views.CountView>;
+  /** Lets be what was given up. */
+  discard(which: requests.NotificationSelection): Promise<views.CountView>;
   changes(query: requests.ChangesQuery): Promise<views.ChangesView>;
   explain(query: requests.ExplainQuery): Promise<views.ExplanationView>;
 }
 
 export interface DeskDeps {
   readonly store: Store;
+  readonly notifications: NotificationLetters;
   readonly held: HeldInterventions;
   readonly targets: readonly WatchedView[];
   readonly rules: readonly Rule[];
@@ -138,6 +145,37 @@ export function createDesk(deps: DeskDeps): Desk {
         `${author} acknowledged incident ${incidentId}`,
       );
       return viewAcknowledgement(given, false);
+    },
+
+    async notifications(query) {
+      const { state, receiver, limit, before } = readRequest(requests.notificationsQuery, query);
+      const found = await deps.notifications.list({
+        ...(state.length > 0 && { states: state }),
+        ...(receiver !== undefined && { receiver }),
+        ...(before !== undefined && { before }),
+        limit: limit + 1,
+      });
+      const shown = found.slice(0, limit);
+      const next = found.length > limit ? shown.at(-1)?.seq : undefined;
+      return { notifications: shown.map(viewNotification), next: next?.toString() ?? null };
+    },
+
+    async replay(which) {
+      const letters = readRequest(requests.notificationSelection, which);
+      const count = await deps.notifications.replay(letters);
+      if (count > 0) deps.onOutbox();
+      log.info({ event: "notifications.replayed", count }, `${count} notifications are sent again`);
+      return { count };
+    },
+
+    async discard(which) {
+      const letters = readRequest(requests.notificationSelection, which);
+      const count = await deps.notifications.discard(letters);
+      log.info(
+        { event: "notifications.discarded", count },
+        `${count} notifications were discarded`,
+      );
+      return { count };
     },
 
     async changes(query) {

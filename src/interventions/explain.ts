@@ -1,3 +1,4 @@
+import type { Incident } from "../core/incident.ts";
 import { silences as isAbout } from "../core/silence.ts";
 import type { SilenceFacts } from "../core/silence.ts";
 import { silenceFacts } from "../core/silence-facts.ts";
@@ -38,7 +39,7 @@ export function timeline(
 ): readonly TimelineEvent[] {
   const happenings: readonly Happening[] = [
     ...history.changes.map(changed),
-    ...history.incidents.flatMap(livedThrough),
+    ...history.incidents.flatMap((each) => livedThrough(each, history.incidents)),
     ...silenced(history, rules),
     ...history.tellings.flatMap(told),
     ...attempted(history),
@@ -60,17 +61,15 @@ function changed({ atMs, target, from, to }: StoredChange): Happening {
   return { atMs, event: "server.changed", text: `${from} -> ${to} in ${place}` };
 }
 
-function livedThrough({ incident, acknowledgement }: StoredIncident): readonly Happening[] {
-  const { id: incidentId, rule, severity, phase, startedAtMs, firedAtMs, resolvedAtMs } = incident;
-  const happenings: Happening[] = [
-    { atMs: startedAtMs, event: "incident.opened", text: `${rule}: opened`, incidentId },
-  ];
+function livedThrough(
+  { incident, acknowledgement }: StoredIncident,
+  incidents: readonly StoredIncident[],
+): readonly Happening[] {
+  const { id: incidentId, rule, severity, phase, firedAtMs, resolvedAtMs } = incident;
+  const happenings: Happening[] = [began(incident, incidents)];
   if (firedAtMs !== null) {
     const text = `${rule}: fires (${severity}), told to ${nameList(incident.receivers)}`;
     happenings.push({ atMs: firedAtMs, event: "incident.fired", text, incidentId });
-  } else if (phase.name === "firing") {
-    const text = `${rule}: fires, and a silence keeps it from being told`;
-    happenings.push({ atMs: startedAtMs, event: "incident.muted", text, incidentId });
   }
   if (acknowledgement) {
     const { atMs, author, note } = acknowledgement;
@@ -82,6 +81,27 @@ function livedThrough({ incident, acknowledgement }: StoredIncident): readonly H
     happenings.push({ atMs: resolvedAtMs, event: "incident.resolved", text, incidentId });
   }
   return happenings;
+}
+
+/**
+ * What a silence took back goes on as another incident that began when the first did, and is told
+ * later or never: that one begins for a reader when the other one ends.
+ */
+function began(incident: Incident, incidents: readonly StoredIncident[]): Happening {
+  const { id: incidentId, rule, startedAtMs, firedAtMs, phase } = incident;
+  const takenBackAtMs = incidents
+    .map((each) => each.incident)
+    .filter((each) => each.rule === rule && each.startedAtMs === startedAtMs)
+    .flatMap(({ id, resolvedAtMs }) => (id === incidentId ? [] : (resolvedAtMs ?? [])))
+    .filter((atMs) => atMs <= (firedAtMs ?? Number.POSITIVE_INFINITY))
+    .toSorted((a, b) => b - a)[0];
+  if (takenBackAtMs !== undefined) {
+    const text = `${rule}: goes on, and a silence keeps it from being told`;
+    return { atMs: takenBackAtMs, event: "incident.muted", text, incidentId };
+  }
+  const untold = firedAtMs === null && phase.name !== "pending";
+  const text = `${rule}: opened${untold ? ", and a silence keeps it from being told" : ""}`;
+  return { atMs: startedAtMs, event: "incident.opened", text, incidentId };
 }
 
 function silenced(history: ServerHistory, rules: readonly Rule[]): readonly Happening[] {

@@ -2,7 +2,7 @@ import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Interventions } from "../core/interventions.ts";
 import type { MaintenanceWindow } from "../core/maintenance.ts";
 import { isInForce, silences as isAbout } from "../core/silence.ts";
-import type { Silence } from "../core/silence.ts";
+import type { Silence, SilenceMatch } from "../core/silence.ts";
 import { timeWindow } from "./windows.ts";
 import type { TimedWindow } from "./windows.ts";
 
@@ -12,9 +12,20 @@ export interface InterventionStore {
   readonly acknowledgements: { ofOpenIncidents(): Promise<readonly Acknowledgement[]> };
 }
 
+/** A silence, or a maintenance window that is open. */
+export interface InForce {
+  readonly match: SilenceMatch;
+  /** Who added it, or which window it is. */
+  readonly by: string;
+  readonly reason: string | null;
+  readonly endsAtMs: number;
+}
+
 /** What people said, in memory: every poll asks for each of its incidents. */
 export interface HeldInterventions extends Interventions {
   readonly windows: readonly TimedWindow[];
+  /** What keeps something from being told at a moment. */
+  inForce(atMs: number): readonly InForce[];
   /** Those in force or to come. */
   openSilences(atMs: number): readonly Silence[];
   addSilence(silence: Silence, atMs: number): void;
@@ -43,6 +54,18 @@ export async function restoreInterventions(
       );
     },
     acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
+    inForce: (atMs) => [
+      ...timed.flatMap((window): InForce[] => {
+        const { match, reason, name } = window;
+        const opening = window.openingAt(atMs);
+        return opening
+          ? [{ match, by: `maintenance window ${name}`, reason, endsAtMs: opening.endsAtMs }]
+          : [];
+      }),
+      ...silences
+        .filter((silence) => isInForce(silence, atMs))
+        .map(({ match, author, reason, endsAtMs }) => ({ match, by: author, reason, endsAtMs })),
+    ],
     openSilences: (atMs) => silences.filter(({ endsAtMs }) => endsAtMs > atMs),
     addSilence(silence, atMs) {
       silences = [...silences.filter(({ endsAtMs }) => endsAtMs > atMs), silence];

@@ -7,9 +7,10 @@ import type { ListPlace } from "../store/silences.ts";
 /** What people ask for, as they write it: as JSON, as the query of an address, or on a command line. */
 
 const patternsAllowed = "a name or a list of names, * standing for any characters";
+const pattern = z.string(patternsAllowed).min(1, patternsAllowed).max(1_000);
 const patterns = z
   .union(
-    [z.string().min(1).max(1_000), z.array(z.string().min(1).max(1_000)).min(1).max(1_000)],
+    [pattern, z.array(pattern, patternsAllowed).min(1, patternsAllowed).max(1_000)],
     patternsAllowed,
   )
   .transform((value): readonly string[] => (typeof value === "string" ? [value] : value))
@@ -49,7 +50,7 @@ const time = z
     context.addIssue({ code: "custom", message: timeAllowed });
     return z.NEVER;
   })
-  .exactOptional();
+  .optional();
 
 const durationAllowed = "a duration such as 30m, 2h or 1d12h";
 const duration = z
@@ -60,7 +61,7 @@ const duration = z
     context.addIssue({ code: "custom", message: durationAllowed });
     return z.NEVER;
   })
-  .exactOptional();
+  .optional();
 
 export const silenceRequest = z.strictObject({
   match: matchSchema,
@@ -75,7 +76,7 @@ export type CheckedSilenceRequest = z.output<typeof silenceRequest>;
 
 export const acknowledgeRequest = z.strictObject({
   author: authorSchema,
-  note: text(1_000, "what there is to say of it").exactOptional(),
+  note: text(1_000, "what there is to say of it").optional(),
 });
 export type AcknowledgeRequest = z.input<typeof acknowledgeRequest>;
 
@@ -107,7 +108,7 @@ const place = z
     context.addIssue({ code: "custom", message: placeAllowed });
     return z.NEVER;
   })
-  .exactOptional();
+  .optional();
 
 /** What `before` of the next request is to be, after a list that went on to here. */
 export function placeText({ atMs, id }: ListPlace): string {
@@ -137,9 +138,9 @@ const notificationStates = ["pending", "delivered", "dead", "discarded"] as cons
 
 export const notificationsQuery = z.strictObject({
   state: listOf(z.enum(notificationStates, notificationStates.join(", "))),
-  receiver: z.string().min(1).exactOptional(),
+  receiver: z.string().min(1).optional(),
   limit,
-  before: z.coerce.number(placeAllowed).int(placeAllowed).min(0, placeAllowed).exactOptional(),
+  before: z.coerce.number(placeAllowed).int(placeAllowed).min(0, placeAllowed).optional(),
 });
 export type NotificationsQuery = z.input<typeof notificationsQuery>;
 
@@ -155,7 +156,7 @@ export type NotificationSelection = z.input<typeof notificationSelection>;
 
 const serverText = text(1_000, "a server's id, the beginning of one, or a server's name");
 
-export const changesQuery = z.strictObject({ server: serverText.exactOptional(), limit });
+export const changesQuery = z.strictObject({ server: serverText.optional(), limit });
 export type ChangesQuery = z.input<typeof changesQuery>;
 
 export const explainQuery = z.strictObject({ server: serverText });

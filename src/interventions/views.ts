@@ -6,6 +6,7 @@ import type { StoredChange } from "../store/change-history.ts";
 import type { StoredIncident } from "../store/incident-history.ts";
 import { tellIncident } from "../core/incident.ts";
 import { matchFields, writeMatch } from "../core/written-match.ts";
+import type { NotificationRecord } from "../store/dead-letters.ts";
 import type { TimedWindow } from "./windows.ts";
 
 /**
@@ -80,6 +81,33 @@ export const incidentsView = z.object({
   next: nullableText,
 });
 export type IncidentsView = z.output<typeof incidentsView>;
+
+export const notificationView = z.object({
+  seq: z.number(),
+  id: z.string(),
+  receiver: z.string(),
+  state: z.enum(["pending", "delivered", "dead", "discarded"]),
+  type: z.string(),
+  rule: z.string(),
+  severity: z.string(),
+  summary: z.string(),
+  caused_at: z.string(),
+  created_at: z.string(),
+  attempts: z.number(),
+  last_reason: nullableText,
+  settled_at: nullableText,
+});
+export type NotificationView = z.output<typeof notificationView>;
+
+export const notificationsView = z.object({
+  notifications: z.array(notificationView).readonly(),
+  next: nullableText,
+});
+export type NotificationsView = z.output<typeof notificationsView>;
+
+/** How many notifications it concerned. */
+export const countView = z.object({ count: z.number() });
+export type CountView = z.output<typeof countView>;
 
 export const changeView = z.object({
   at: z.string(),
@@ -200,6 +228,24 @@ export function viewIncident({ incident, target, acknowledgement }: StoredIncide
     acknowledged_by: told.acknowledgedBy,
     acknowledged_at: timeText(acknowledgement?.atMs ?? null),
     note: acknowledgement?.note ?? null,
+  };
+}
+
+export function viewNotification(record: NotificationRecord): NotificationView {
+  return {
+    seq: record.seq,
+    id: record.id,
+    receiver: record.receiver,
+    state: record.state,
+    type: record.type,
+    rule: record.rule,
+    severity: record.severity,
+    summary: record.summary,
+    caused_at: timeText(record.causedAtMs),
+    created_at: timeText(record.createdAtMs),
+    attempts: record.attempts,
+    last_reason: record.lastReason,
+    settled_at: timeText(record.settledAtMs),
   };
 }
 

@@ -3,9 +3,9 @@ import { Cron } from "croner";
 /** The moments that a cron expression names in a time zone, found from any moment. UTC milliseconds. */
 export interface CronTimes {
   /** The last one at or before a moment; null: there was none. */
-  latest(atMs: number): number | null;
+  readonly latest: (atMs: number) => number | null;
   /** The first one after a moment; null: there is none. */
-  next(afterMs: number): number | null;
+  readonly next: (afterMs: number) => number | null;
 }
 
 /** Without a field for years, so that what comes once comes again. */

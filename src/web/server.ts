@@ -2,6 +2,8 @@ import { fastify } from "fastify";
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
+import { addApi } from "./api/api.ts";
+import type { ApiDeps } from "./api/api.ts";
 import { addScrapeRoute } from "./scrape-route.ts";
 import type { ScrapeSource } from "./scrape-route.ts";
 import { renderStatusPage, statusPageStyle } from "./status-page.ts";
@@ -16,6 +18,8 @@ export interface WebDeps {
   readonly metrics: ScrapeSource;
   readonly readiness: () => Promise<Readiness>;
   readonly status: () => Promise<StatusView>;
+  /** Left out: there is no API. */
+  readonly api?: ApiDeps;
   /** An error that a route did not expect. */
   readonly onError: (error: Error) => void;
   /** A scraper read so slowly that it was cut off. */
@@ -44,6 +48,8 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   const { metrics, onError, onSlowScrape = () => {}, clock = systemClock } = deps;
   addScrapeRoute(server, { metrics, clock, onError, onSlowScrape });
+
+  if (deps.api) addApi(server, { ...deps.api, onError });
 
   server.get("/-/healthy", (_, reply) => reply.type("text/plain").send("ok\n"));
 

@@ -9,6 +9,8 @@ export interface StatusView {
   readonly nowMs: number;
   readonly targets: readonly TargetView[];
   readonly incidents: readonly IncidentView[];
+  /** Those in force. */
+  readonly silences: readonly SilenceView[];
   readonly receivers: readonly ReceiverView[];
 }
 
@@ -32,6 +34,17 @@ export interface IncidentView {
   readonly key: string | null;
   readonly subject: string;
   readonly startedAtMs: number;
+  /** What people said of it, such as "acknowledged by ann"; null: nothing. */
+  readonly note: string | null;
+}
+
+export interface SilenceView {
+  /** What it is about, such as "region=us rule=server-error". */
+  readonly match: string;
+  /** Who added it, or which maintenance window it is. */
+  readonly by: string;
+  readonly reason: string | null;
+  readonly endsAtMs: number;
 }
 
 export interface ReceiverView {
@@ -42,6 +55,7 @@ export interface ReceiverView {
 
 /** More open incidents than this are only counted. */
 const mostIncidents = 200;
+const mostSilences = 100;
 
 /** The page a person opens first: what is seen, what is wrong, what waits to be told. */
 export function renderStatusPage(view: StatusView): string {
@@ -60,6 +74,8 @@ export function renderStatusPage(view: StatusView): string {
         ${targetTable(view)}
         <h2>Open incidents</h2>
         ${incidentTable(view)}
+        <h2>Silences in force</h2>
+        ${silenceTable(view)}
         <h2>Receivers</h2>
         ${receiverTable(view)}
         <p class="foot">
@@ -141,7 +157,7 @@ function incidentTable({ incidents }: StatusView): Html {
   const rows = incidents.slice(0, mostIncidents).map(
     (incident) =>
       html`<tr>
-        <td class="${incident.state === "firing" ? "bad" : ""}">${incident.state}</td>
+        <td class="${incident.state === "firing" ? "bad" : ""}">${stateText(incident)}</td>
         <td>${incident.severity}</td>
         <td>${incident.rule}</td>
         <td>${incident.region ?? "–"}</td>
@@ -161,6 +177,38 @@ function incidentTable({ incidents }: StatusView): Html {
           <th>key</th>
           <th>subject</th>
           <th>since</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${joinHtml(rows)}
+      </tbody>
+    </table>
+    ${more > 0 ? html`<p>and ${String(more)} more</p>` : html``}`;
+}
+
+function stateText({ state, note }: IncidentView): string {
+  return note === null ? state : `${state}, ${note}`;
+}
+
+function silenceTable({ silences }: StatusView): Html {
+  if (silences.length === 0) return html`<p class="quiet">None.</p>`;
+  const rows = silences.slice(0, mostSilences).map(
+    (silence) =>
+      html`<tr>
+        <td>${silence.match}</td>
+        <td>${silence.by}</td>
+        <td>${silence.reason ?? ""}</td>
+        <td>${time(silence.endsAtMs)}</td>
+      </tr> `,
+  );
+  const more = silences.length - rows.length;
+  return html`<table>
+      <thead>
+        <tr>
+          <th>about</th>
+          <th>by</th>
+          <th>why</th>
+          <th>until</th>
         </tr>
       </thead>
       <tbody>

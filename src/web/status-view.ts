@@ -2,6 +2,8 @@ import { poolText, serverText } from "../core/incident.ts";
 import type { Incident, Subject } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import { countServers } from "../core/snapshot/snapshot.ts";
+import { matchText } from "../core/written-match.ts";
+import type { SilenceMatch } from "../core/silence.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import type { IncidentView, ReceiverView, StatusView, TargetView } from "./status-page.ts";
 
@@ -13,21 +15,36 @@ export interface StatusSource {
   readonly untargeted: readonly Incident[];
   /** The configured receivers' names. */
   readonly receivers: readonly string[];
+  /** Silences and maintenance windows in force. */
+  readonly silences: readonly SilenceInForce[];
+  readonly acknowledgedBy: (incidentId: string) => string | null;
   /** What waits for receivers; those with nothing may be left out. */
   readonly waiting: readonly ReceiverView[];
 }
 
+export interface SilenceInForce {
+  readonly match: SilenceMatch;
+  readonly by: string;
+  readonly reason: string | null;
+  readonly endsAtMs: number;
+}
+
 /** What the status page shows of the daemon's state, firing incidents first. */
 export function viewStatus(source: StatusSource): StatusView {
-  const { targets, untargeted, receivers, waiting, ...rest } = source;
+  const { version, nowMs, targets, untargeted, receivers, silences, waiting, acknowledgedBy } =
+    source;
+  const view = (target: Target | null, incident: Incident): IncidentView =>
+    viewIncident(target, incident, acknowledgedBy(incident.id));
   const incidents = [
     ...targets.flatMap(({ target, state }) =>
-      Array.from(state.incidents.values(), (incident) => viewIncident(target, incident)),
+      Array.from(state.incidents.values(), (incident) => view(target, incident)),
     ),
-    ...untargeted.map((incident) => viewIncident(null, incident)),
+    ...untargeted.map((incident) => view(null, incident)),
   ];
   return {
-    ...rest,
+    version,
+    nowMs,
+    silences: silences.map(({ match, ...rest }) => ({ ...rest, match: matchText(match) })),
     targets: targets.map(viewTarget),
     receivers: receivers.map(
       (receiver) =>
@@ -50,7 +67,11 @@ function viewTarget({ target, state, polled, up, withheld }: WatchedView): Targe
   };
 }
 
-function viewIncident(target: Target | null, incident: Incident): IncidentView {
+function viewIncident(
+  target: Target | null,
+  incident: Incident,
+  acknowledgedBy: string | null,
+): IncidentView {
   const { rule, severity, phase, subject, startedAtMs } = incident;
   const place = subject.kind === "pool" ? subject : target;
   return {
@@ -61,6 +82,7 @@ function viewIncident(target: Target | null, incident: Incident): IncidentView {
     state: phase.name,
     subject: subjectText(subject),
     startedAtMs,
+    note: noteOf(incident, acknowledgedBy),
   };
 }
 
@@ -75,4 +97,9 @@ function subjectText(subject: Subject): string {
     case "receiver":
       return `receiver ${subject.receiver}`;
   }
+}
+
+function noteOf({ phase }: Incident, acknowledgedBy: string | null): string | null {
+  if (phase.name === "firing" && phase.toldAtMs === null) return "not told: silenced";
+  return acknowledgedBy === null ? null : `acknowledged by ${acknowledgedBy}`;
 }

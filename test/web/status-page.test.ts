@@ -26,6 +26,7 @@ const firing: IncidentView = {
   key: "research",
   subject: "github (8f14e45f)",
   startedAtMs: Date.UTC(2026, 10, 20, 9, 0),
+  note: null,
 };
 
 describe("the status page", () => {
@@ -58,6 +59,27 @@ describe("the status page", () => {
     const page = render({ ...emptyStatus, incidents });
     expect(page.split("<td>server-error</td>")).toHaveLength(201);
     expect(page).toContain("and 3 more");
+  });
+
+  it("says of an incident who acknowledged it, and that a silence keeps it from being told", async () => {
+    const world = await watchWorld({ servers: 2 });
+    const { desk } = world.daemon();
+    world.show(0, "error");
+    await world.poll();
+    const { incidents } = await desk.incidents({});
+    await desk.acknowledge(incidents[0]?.id ?? "", { author: "ann" });
+    const match = { server_id: world.serverIds[1] ?? "" };
+    await desk.addSilence({ match, author: "bob", reason: "being <moved>", duration: "1h" });
+    world.show(1, "error");
+    await world.poll();
+    const response = await fetch(await world.address());
+    const page = (await response.text()).replaceAll(/>\s+</g, "><");
+    expect(page).toContain('<td class="bad">firing, acknowledged by ann</td>');
+    expect(page).toContain('<td class="bad">firing, not told: silenced</td>');
+    expect(page).toContain(
+      `<td>server_id=${match.server_id}</td><td>bob</td><td>being &lt;moved&gt;</td>`,
+    );
+    expect(page).toContain("<td>2026-11-20 10:30:05 UTC</td>");
   });
 
   it("says that nobody is alerted when there is no receiver", () => {

@@ -5,5 +5,6 @@ export const emptyStatus: StatusView = {
   nowMs: Date.UTC(2026, 10, 20, 9, 30),
   targets: [],
   incidents: [],
+  silences: [],
   receivers: [],
 };

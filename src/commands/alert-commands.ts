@@ -1,0 +1,144 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+import { matchFields } from "../core/written-match.ts";
+import type { WrittenMatch } from "../core/written-match.ts";
+import { ack } from "./ack.ts";
+import type { AckOptions } from "./ack.ts";
+import { changes } from "./changes.ts";
+import { explain } from "./explain.ts";
+import { incidents } from "./incidents.ts";
+import { discardNotifications, listNotifications } from "./notifications.ts";
+import { replayNotifications } from "./notifications.ts";
+import { atLeast } from "./numbers.ts";
+import { addSilence, expireSilence, listSilences } from "./silence.ts";
+import type { AddSilenceOptions } from "./silence.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Adds the commands for what people do about alerts. */
+export function addAlertCommands(program: Command, terminal: Terminal): void {
+  addSilenceCommands(program, terminal);
+
+  forDesk(program.command("ack"))
+    .description("acknowledge an incident that fires: its reminders stop, its end is still told")
+    .argument("<incident>", "its id, or the beginning of it")
+    .requiredOption("--author <name>", "who you are")
+    .option("--note <text>", "what there is to say of it")
+    .action((incident: string, options: AckOptions) => ack(incident, options, terminal));
+
+  paged(forDesk(program.command("incidents")))
+    .description("what is and was wrong, latest first")
+    .option("--state <states>", "pending, firing, resolved; several with commas")
+    .option("--rule <names>", "of these rules alone; several with commas")
+    .action((options) => incidents(options, terminal));
+
+  addNotificationCommands(program, terminal);
+
+  forDesk(program.command("changes"))
+    .description("which servers changed status, latest first")
+    .option("--server <server>", "an id, the beginning of one, or a name")
+    .option("--limit <n>", "so many at most", atLeast(1))
+    .action((options) => changes(options, terminal));
+
+  forDesk(program.command("explain"))
+    .description("all that happened to a server and who was told what, oldest first")
+    .argument("<server>", "its id, the beginning of it, or its name")
+    .action((server: string, options) => explain(server, options, terminal));
+}
+
+function addSilenceCommands(program: Command, terminal: Terminal): void {
+  const silence = program
+    .command("silence")
+    .description("keep incidents from being told for a while");
+
+  paged(forDesk(silence.command("list")))
+    .description("silences and maintenance windows in force or to come")
+    .option("--ended", "those too that have ended")
+    .action((options) => listSilences(options, terminal));
+
+  const add = forDesk(silence.command("add"))
+    .description(
+      "add a silence about all that fits each of the fields given (* for any characters)",
+    )
+    .requiredOption("--author <name>", "who you are")
+    .requiredOption("--reason <text>", "why it is to be silent")
+    .option("--for <duration>", "how long, such as 2h")
+    .option("--until <time>", "until when, such as 2026-11-21T18:00:00Z")
+    .option("--from <time>", "from when; left out: from now");
+  for (const { flags, says } of matchOptions) add.option(`${flags} <patterns...>`, says);
+  add.action((options: AddSilenceOptions & Given) =>
+    addSilence({ ...options, match: readGiven(options) }, terminal),
+  );
+
+  forDesk(silence.command("expire"))
+    .description("end a silence now")
+    .argument("<id>", "its id, from the list")
+    .action((id: string, options) => expireSilence(id, options, terminal));
+}
+
+function addNotificationCommands(program: Command, terminal: Terminal): void {
+  const notifications = program
+    .command("notifications")
+    .description("what receivers were told, and what was given up");
+
+  paged(forDesk(notifications.command("list", { isDefault: true })))
+    .description("latest first")
+    .option("--state <states>", "pending, delivered, dead, discarded; several with commas")
+    .option("--receiver <name>", "to this receiver alone")
+    .action((options) => listNotifications(options, terminal));
+
+  chosen(forDesk(notifications.command("replay")))
+    .description("try to deliver again what was given up")
+    .action((options) => replayNotifications(options, terminal));
+
+  chosen(forDesk(notifications.command("discard")))
+    .description("let be what was given up")
+    .action((options) => discardNotifications(options, terminal));
+}
+
+function forDesk(command: Command): Command {
+  return command
+    .addOption(new Option("-c, --config <file>", "the configuration, in YAML"))
+    .addOption(
+      new Option(
+        "--url <address>",
+        "instead of it: the address of the sandwatch that runs, such as http://127.0.0.1:9740",
+      ).conflicts("config"),
+    )
+    .option("--json", "for programs");
+}
+
+function paged(command: Command): Command {
+  return command
+    .option("--limit <n>", "so many at most", atLeast(1))
+    .option("--before <place>", "what follows, as the list before says");
+}
+
+function chosen(command: Command): Command {
+  return command
+    .option("--seq <numbers...>", "these, by their numbers in the list", collectNumbers)
+    .option("--receiver <name>", "all of this receiver");
+}
+
+function collectNumbers(text: string, before: readonly number[] = []): readonly number[] {
+  return [...before, ...text.split(",").map(atLeast(0))];
+}
+
+/** As the options for the fields of a match are named by commander. */
+type Given = Readonly<Record<string, readonly string[] | undefined>>;
+
+const matchOptions = matchFields.map((field) => {
+  const name = field === "sandbox_id" || field === "server_id" ? field.replace("_id", "") : field;
+  const says = field.endsWith("_id") ? `ids of a ${name}` : `patterns for its ${field}`;
+  const option = name.replaceAll("_", "-");
+  const given = option.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return { field, flags: `--${option}`, given, says };
+});
+
+function readGiven(options: Given): WrittenMatch {
+  return Object.fromEntries(
+    matchOptions.flatMap(({ field, given }) => {
+      const values = options[given];
+      return values ? [[field, values]] : [];
+    }),
+  );
+}

@@ -1,0 +1,97 @@
+import type { Config } from "../config/config.ts";
+import { RefusedError } from "../core/refusal.ts";
+import { createDaemon } from "../daemon.ts";
+import type { Desk } from "../interventions/desk.ts";
+import { createLogger } from "../platform/logger.ts";
+import { StoreError } from "../store/database.ts";
+import { createDeskClient, NobodyListensError } from "./desk-client.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { readConfig } from "./read-config.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** How a command finds the data: by one of the two. */
+export interface DeskOptions {
+  readonly config?: string;
+  /** The address of a daemon that runs. */
+  readonly url?: string;
+  readonly json?: boolean;
+}
+
+/**
+ * Does something at the desk: over the API of the daemon that runs, or, where nothing listens at the
+ * configured address, in this process, on the same store, without polling and serving.
+ *
+ * @throws {CommandError} when it cannot be done
+ */
+export async function atDesk<Result>(
+  { config: file, url }: DeskOptions,
+  terminal: Terminal,
+  act: (desk: Desk) => Promise<Result>,
+): Promise<Result> {
+  try {
+    if (url !== undefined) return await act(createDeskClient(checkAddress(url)));
+    if (file === undefined) {
+      throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
+    }
+    return await actByConfig(readConfig(file, terminal), act);
+  } catch (error) {
+    throw asCommandError(error);
+  }
+}
+
+async function actByConfig<Result>(
+  config: Config,
+  act: (desk: Desk) => Promise<Result>,
+): Promise<Result> {
+  // A port that is chosen at the start is not known to anybody else.
+  if (config.http.port !== 0) {
+    try {
+      return await act(createDeskClient(addressOf(config.http)));
+    } catch (error) {
+      if (!(error instanceof NobodyListensError)) throw error;
+    }
+  }
+  const log = createLogger({ level: "silent", format: "json" });
+  const daemon = await createDaemon(config, { log });
+  try {
+    return await act(daemon.desk);
+  } finally {
+    await daemon.stop();
+  }
+}
+
+/** What listens on every interface is reached on this machine's own. */
+function addressOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
+  if (host === "::") return `http://[::1]:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function checkAddress(url: string): string {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new CommandError(
+    "--url must be an address such as http://127.0.0.1:9740.",
+    exitCodes.wrongUse,
+  );
+}
+
+function asCommandError(error: unknown): unknown {
+  if (error instanceof NobodyListensError) return new CommandError(error.message, exitCodes.failed);
+  if (error instanceof StoreError) {
+    const hint = "If it is a daemon that serves at another address, give that with --url.";
+    return new CommandError(`${error.message}\n${hint}`, exitCodes.failed);
+  }
+  if (!(error instanceof RefusedError)) return error;
+  const exitCode = error.kind === "invalid" ? exitCodes.wrongUse : exitCodes.failed;
+  return new CommandError(error.message, exitCode);
+}
+
+/** Prints what the desk answered: for programs as it came, for a person as the command says. */
+export function show<View>(
+  view: View,
+  { json = false }: DeskOptions,
+  terminal: Terminal,
+  inWords: (view: View) => string,
+): void {
+  terminal.out(json ? `${JSON.stringify(view, null, 2)}\n` : inWords(view));
+}

@@ -1,0 +1,25 @@
+import { STATUS_CODES } from "node:http";
+import type { FastifyReply } from "fastify";
+
+/** An error as RFC 9457 has it; `errors` says which parts of the request are wrong. */
+export interface Problem {
+  readonly status: number;
+  readonly detail: string;
+  readonly errors?: readonly { readonly path: string; readonly allowed: string }[];
+}
+
+export function sendProblem(
+  reply: FastifyReply,
+  { status, detail, errors = [] }: Problem,
+): FastifyReply {
+  const problem = {
+    type: "about:blank",
+    title: STATUS_CODES[status] ?? "Error",
+    status,
+    detail,
+    ...(errors.length > 0 && { errors }),
+  };
+  // As bytes: to a text Fastify would add a charset, which this type does not have.
+  const body = Buffer.from(JSON.stringify(problem));
+  return reply.code(status).type("application/problem+json").send(body);
+}

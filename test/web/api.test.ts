@@ -1,0 +1,182 @@
+import { request as httpRequest } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RefusedError } from "../../src/core/refusal.ts";
+import { createWebServer } from "../../src/web/server.ts";
+import type { ApiDesk } from "../../src/web/api/api.ts";
+import { exposing } from "./support/exposing.ts";
+import { emptyStatus } from "./support/status-view.ts";
+
+const json = { "content-type": "application/json" };
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly type: string | undefined;
+  readonly body: unknown;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A server whose desk says what it was asked, or what the test has it do. */
+async function serve(
+  answer: (asked: string) => Promise<object> = (asked) => Promise.resolve({ asked }),
+) {
+  const asked = (operation: string) => (first: unknown, second?: unknown) =>
+    answer([operation, JSON.stringify(first), JSON.stringify(second)].join(" ").trim());
+  const desk: ApiDesk = {
+    silences: asked("silences"),
+    addSilence: asked("add"),
+    expireSilence: asked("expire"),
+    incidents: asked("incidents"),
+    acknowledge: asked("acknowledge"),
+    notifications: asked("notifications"),
+    replay: asked("replay"),
+    discard: asked("discard"),
+    changes: asked("changes"),
+    explain: asked("explain"),
+  };
+  const errors: string[] = [];
+  const web = createWebServer({
+    metrics: exposing(() => Promise.resolve([])),
+    readiness: () => Promise.resolve({ ready: true }),
+    status: () => Promise.resolve(emptyStatus),
+    api: { desk, allowedHosts: ["watch.example.com"] },
+    onError: (error) => errors.push(error.message),
+  });
+  const address = await web.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => web.close());
+  const { host } = new URL(address);
+
+  /** With any `Host` and `Origin`, which `fetch` would not let be set. */
+  const send = (path: string, { method = "GET", headers = {}, body }: Sent = {}) =>
+    new Promise<Answer>((resolve, reject) => {
+      const request = httpRequest(`${address}/api/v1${path}`, { method, headers }, (response) => {
+        const { statusCode: status, headers: got } = response;
+        text(response).then(
+          (content) =>
+            resolve({ status, type: got["content-type"], body: content && JSON.parse(content) }),
+          reject,
+        );
+      });
+      request.on("error", reject);
+      request.end(body);
+    });
+  const post = (path: string, headers: Readonly<Record<string, string>> = {}, body = "{}") =>
+    send(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+    });
+  return { host, errors, send, post };
+}
+
+describe("the API", () => {
+  it.each([
+    ["GET", "/silences?ended=true", 'silences {"ended":"true"}'],
+    ["POST", "/silences", 'add {"a":1}'],
+    ["POST", "/silences/s%2F1/expire", 'expire "s/1"'],
+    ["GET", "/incidents?state=firing&limit=2", 'incidents {"state":"firing","limit":"2"}'],
+    ["POST", "/incidents/i1/acknowledge", 'acknowledge "i1" {"a":1}'],
+    ["GET", "/notifications?receiver=oncall", 'notifications {"receiver":"oncall"}'],
+    ["POST", "/notifications/replay", 'replay {"a":1}'],
+    ["POST", "/notifications/discard", 'discard {"a":1}'],
+    ["GET", "/changes", "changes {}"],
+    ["GET", "/explain?server=github", 'explain {"server":"github"}'],
+  ])("passes %s %s on", async (method, path, asked) => {
+    const { send, post } = await serve();
+    const answer = method === "GET" ? await send(path) : await post(path, {}, '{"a":1}');
+    expect(answer).toMatchObject({ status: path === "/silences" ? 201 : 200, body: { asked } });
+  });
+
+  it.each([
+    ["invalid", 400, "Bad Request"],
+    ["not_found", 404, "Not Found"],
+    ["conflict", 409, "Conflict"],
+  ] as const)(
+    "answers what is refused as %s with %i and a problem",
+    async (kind, status, title) => {
+      const faults = [{ path: "reason", allowed: "why" }];
+      const { send, errors } = await serve(() =>
+        Promise.reject(new RefusedError(kind, "No.", faults)),
+      );
+      expect(await send("/silences")).toEqual({
+        status,
+        type: "application/problem+json",
+        body: { type: "about:blank", title, status, detail: "No.", errors: faults },
+      });
+      expect(errors).toEqual([]);
+    },
+  );
+
+  it("answers what broke without details, and reports it", async () => {
+    const { send, errors } = await serve(() => Promise.reject(new Error("T0PSECRET at /data")));
+    const { status, body } = await send("/silences");
+    expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining("T0PSECRET")]);
+    expect(errors).toEqual(["T0PSECRET at /data"]);
+  });
+
+  it("answers what it does not have with a problem, not with a page", async () => {
+    const { send } = await serve();
+    expect(await send("/silence")).toMatchObject({ status: 404, type: "application/problem+json" });
+    expect(await send("/explain", { method: "PUT", headers: json, body: "{}" })).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it("answers a body that is no JSON with a problem", async () => {
+    const { post } = await serve();
+    const detail = "The body must be JSON.";
+    expect(await post("/silences", {}, "{")).toMatchObject({ status: 400, body: { detail } });
+  });
+
+  it("refuses a body that is too long", async () => {
+    const { post } = await serve();
+    const body = JSON.stringify({ reason: "x".repeat(300_000) });
+    expect(await post("/silences", {}, body)).toMatchObject({ status: 413 });
+  });
+});
+
+describe("what a page of somebody else's could send to the API", () => {
+  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])(
+    "is refused as %s",
+    async (type) => {
+      const { post } = await serve();
+      expect(await post("/silences", { "content-type": type })).toMatchObject({ status: 415 });
+    },
+  );
+
+  it.each(["https://evil.example.com", "null", "http://127.0.0.1:1", "file://"])(
+    "is refused from %s",
+    async (origin) => {
+      const { post } = await serve();
+      expect(await post("/silences", { origin })).toMatchObject({
+        status: 403,
+        type: "application/problem+json",
+      });
+    },
+  );
+
+  it("is refused under a name that was made to lead here, to look at as well", async () => {
+    const { post, send } = await serve();
+    const host = "evil.example.com";
+    expect(await post("/silences", { host, origin: `http://${host}` })).toMatchObject({
+      status: 403,
+    });
+    expect(await send("/incidents", { headers: { host } })).toMatchObject({ status: 403 });
+  });
+
+  it("is taken from here, under any address and each configured name", async () => {
+    const { host, post } = await serve();
+    const names = [host, "localhost:9740", "[::1]:9740", "10.0.0.7", "Watch.Example.com"];
+    for (const name of names) {
+      const origin = `http://${name.toLowerCase()}`;
+      expect(await post("/silences", { host: name, origin })).toMatchObject({ status: 201 });
+    }
+    const overTls = { host: "watch.example.com", origin: "https://watch.example.com" };
+    expect(await post("/silences", overTls)).toMatchObject({ status: 201 });
+  });
+});
