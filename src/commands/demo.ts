@@ -91,7 +91,11 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
     ...Array.from(services, ([name, url]) => `  service in ${name}     ${url}`),
     "",
     `Every target is polled each ${pollEvery}. Changes are logged below; lines with >>> are the`,
-    "alerts, as a webhook receiver got them and verified their signature.",
+    "alerts, as a webhook receiver got them and verified their signature. In another terminal:",
+    "",
+    `  sandwatch incidents --state firing --url ${address}`,
+    `  sandwatch ack INCIDENT --author me --url ${address}`,
+    `  sandwatch silence add --region us --for 5m --author me --reason trying --url ${address}`,
     "",
   ];
   return `${lines.join("\n")}\n`;

@@ -163,7 +163,6 @@ export function createDesk(deps: DeskDeps): Desk {
     async replay(which) {
       const letters = readRequest(requests.notificationSelection, which);
       const count = await deps.notifications.replay(letters);
-      if (count > 0) deps.onOutbox();
       log.info({ event: "notifications.replayed", count }, `${count} notifications are sent again`);
       return { count };
     },
