@@ -56,7 +56,7 @@ async function alerted() {
     config,
     serverId,
     url: started.address,
-    async stop() {
+    stop: async () => {
       daemon.send("SIGTERM");
       const ended = await daemon.ended;
       expect(ended.code).toBe(0);
