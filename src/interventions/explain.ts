@@ -37,9 +37,10 @@ export function timeline(
   rules: readonly Rule[],
   nowMs: number,
 ): readonly TimelineEvent[] {
+  const incidents = history.incidents.toSorted(inOrder);
   const happenings: readonly Happening[] = [
     ...history.changes.map(changed),
-    ...history.incidents.flatMap((each) => livedThrough(each, history.incidents)),
+    ...incidents.flatMap((each) => livedThrough(each, incidents)),
     ...silenced(history, rules),
     ...history.tellings.flatMap(told),
     ...attempted(history),
@@ -54,6 +55,12 @@ export function timeline(
       incident_id: incidentId ?? null,
       notification_id: notificationId ?? null,
     }));
+}
+
+/** Of two that began at once the one that was told first, as its silenced successor is told later. */
+function inOrder({ incident: a }: StoredIncident, { incident: b }: StoredIncident): number {
+  const orNever = (atMs: number | null): number => atMs ?? Number.MAX_SAFE_INTEGER;
+  return a.startedAtMs - b.startedAtMs || orNever(a.firedAtMs) - orNever(b.firedAtMs);
 }
 
 function changed({ atMs, target, from, to }: StoredChange): Happening {
@@ -93,7 +100,7 @@ function began(incident: Incident, incidents: readonly StoredIncident[]): Happen
     .map((each) => each.incident)
     .filter((each) => each.rule === rule && each.startedAtMs === startedAtMs)
     .flatMap(({ id, resolvedAtMs }) => (id === incidentId ? [] : (resolvedAtMs ?? [])))
-    .filter((atMs) => atMs <= (firedAtMs ?? Number.POSITIVE_INFINITY))
+    .filter((endedAtMs) => endedAtMs <= (firedAtMs ?? Number.POSITIVE_INFINITY))
     .toSorted((a, b) => b - a)[0];
   if (takenBackAtMs !== undefined) {
     const text = `${rule}: goes on, and a silence keeps it from being told`;

@@ -259,6 +259,61 @@ describe("an explanation of a server", () => {
   });
 });
 
+describe("notifications that were given up", () => {
+  async function givenUp(): Promise<WatchedWorld> {
+    const world = await watchWorld();
+    world.peer.answer(400);
+    for (const server of [0, 1]) {
+      world.show(server, "error");
+      await world.poll();
+    }
+    world.peer.answer(204);
+    return world;
+  }
+
+  it("are listed latest first, by state and receiver, a page at a time", async () => {
+    const { desk } = (await givenUp()).daemon();
+    const first = await desk.notifications({ state: "dead", receiver: "oncall", limit: 1 });
+    const second = await desk.notifications({
+      state: ["dead"],
+      limit: 1,
+      before: first.next ?? "",
+    });
+    const dead = [...first.notifications, ...second.notifications];
+    expect(dead).toMatchObject([
+      { state: "dead", receiver: "oncall", type: "incident.firing", attempts: 1 },
+      { state: "dead", caused_at: "2026-11-20T09:30:05.000Z" },
+    ]);
+    expect((await desk.notifications({ receiver: "other" })).notifications).toEqual([]);
+    expect((await desk.notifications({ state: "delivered" })).notifications).toEqual([]);
+  });
+
+  it("are delivered after all when they are replayed", async () => {
+    const world = await givenUp();
+    const { desk } = world.daemon();
+    const { notifications } = await desk.notifications({ state: "dead" });
+    const seqs = notifications.map(({ seq }) => seq).slice(0, 1);
+    expect(await desk.replay({ seqs })).toEqual({ count: 1 });
+    await world.poll();
+    expect(world.alerts).toHaveLength(1);
+    expect(await desk.replay({ seqs })).toEqual({ count: 0 });
+  });
+
+  it("are let be when they are discarded", async () => {
+    const world = await givenUp();
+    const { desk } = world.daemon();
+    expect(await desk.discard({ receiver: "oncall" })).toEqual({ count: 2 });
+    await world.poll();
+    expect(world.alerts).toEqual([]);
+    expect((await desk.notifications({ state: "discarded" })).notifications).toHaveLength(2);
+  });
+
+  it("are not chosen by an empty list", async () => {
+    const { desk } = (await watchWorld()).daemon();
+    await expect(desk.replay({ seqs: [] })).rejects.toMatchObject({ kind: "invalid" });
+  });
+});
+
 describe("changes", () => {
   it("are listed latest first, of one server if so wished", async () => {
     const world = await erring();
