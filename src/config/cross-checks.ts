@@ -1,5 +1,5 @@
-import { receiverRule } from "../core/judge-receivers.ts";
 import { matchesAny } from "../core/matching.ts";
+import { receiverRule } from "../core/judge-receivers.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 import { describe, valueAt, type Evidence } from "./evidence.ts";
 import type { Finding, Path } from "./faults.ts";
@@ -163,12 +163,14 @@ function checkMaintenance(outline: Outline, evidence: Evidence): Finding[] {
   ];
 }
 
-/** Without a list of them there are the usual ones. */
+/** Without a list of them there are the usual ones; one is built in. */
 function ruleNames({ rules }: Outline["alerts"], evidence: Evidence): Mention[] {
   const path = ["alerts", "rules"];
-  return valueAt(evidence.value, path) === undefined
-    ? defaultRuleNames.map((name, index) => mention(name, ...path, index, "name"))
-    : rules.map((rule, index) => mention(rule.name, ...path, index, "name"));
+  const named =
+    valueAt(evidence.value, path) === undefined
+      ? defaultRuleNames.map((name, index) => mention(name, ...path, index, "name"))
+      : rules.map((rule, index) => mention(rule.name, ...path, index, "name"));
+  return [...named, mention(receiverRule.name, ...path)];
 }
 
 function checkEncryption(

@@ -86,7 +86,7 @@ describe("a maintenance window in the configuration", () => {
     [
       "about an unknown rule, of the usual ones",
       { match: { rule: "server-eror" } },
-      `${at}.match.rule: found "server-eror"; allowed: the name of a configured rule: server-error, target-blind; did you mean "server-error"?`,
+      `${at}.match.rule: found "server-eror"; allowed: the name of a configured rule: server-error, target-blind, receiver-failing; did you mean "server-error"?`,
     ],
     [
       "about an unknown severity",
@@ -97,11 +97,13 @@ describe("a maintenance window in the configuration", () => {
     expect(faultLines(parse(changes))).toEqual([line]);
   });
 
-  it("may name only rules that there are", () => {
+  it("may name only rules that there are, the built-in one among them", () => {
     const rules = [{ name: "busy", on: "server", status: "occupied" }];
-    const lines = faultLines(parse({ match: { rule: ["busy", "server-error", "b*"] } }, { rules }));
+    const lines = faultLines(
+      parse({ match: { rule: ["busy", "server-error", "b*", "receiver-failing"] } }, { rules }),
+    );
     expect(lines).toEqual([
-      `${at}.match.rule[1]: found "server-error"; allowed: the name of a configured rule: busy`,
+      `${at}.match.rule[1]: found "server-error"; allowed: the name of a configured rule: busy, receiver-failing`,
     ]);
   });
 
