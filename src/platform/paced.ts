@@ -10,6 +10,12 @@ export async function* paced<Piece>(pieces: Iterable<Piece>): AsyncIterable<Piec
   }
 }
 
+/** The same with work that is nothing but its steps. */
+export async function pace(steps: Iterable<unknown>): Promise<void> {
+  const iterator = steps[Symbol.iterator]();
+  while (!iterator.next().done) await setImmediate();
+}
+
 /** So many at a time, also of what is made one by one. */
 export function* batches<Row>(rows: Iterable<Row>, size: number): Iterable<readonly Row[]> {
   let batch: Row[] = [];

@@ -5,6 +5,7 @@ import type { FailureReason, Target } from "../core/model.ts";
 import { phaseOf } from "../core/schedule.ts";
 import { openIntake } from "../core/snapshot/intake.ts";
 import type { PoolWatch } from "../core/pool-watch.ts";
+import { pace } from "../platform/paced.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
@@ -155,7 +156,9 @@ export function createPolling(deps: PollingDeps): Polling {
     noteRefusal(poller, outcome);
     report(poller.watched.target, outcome, clock.now().monotonicMs - startedMs);
     const pollOutcome = toPollOutcome(outcome);
-    if (pollOutcome) await decide(poller, pollOutcome);
+    if (!pollOutcome) return;
+    if (pollOutcome.kind === "listed") await pace(pollOutcome.intake.settle(pollOutcome.complete));
+    await decide(poller, pollOutcome);
   };
 
   return {

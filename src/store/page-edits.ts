@@ -18,8 +18,8 @@ export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
   if (!isAlike(before, after)) return false;
   const { words } = after;
   const wordsBefore = before.words;
-  const bytes = Buffer.from(words.buffer);
-  const bytesBefore = Buffer.from(wordsBefore.buffer);
+  const bytes = asBuffer(words);
+  const bytesBefore = asBuffer(wordsBefore);
   const start = edits.length;
   edits.push(after.id, 0);
   let changed = 0;
@@ -60,6 +60,10 @@ export function applyEdits(
     }
     at = end;
   }
+}
+
+function asBuffer({ buffer, byteOffset, byteLength }: Page["words"]): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function isAlike(before: Page, after: Page): boolean {

@@ -1,5 +1,6 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Selectable } from "kysely";
 import type { PageDelta } from "../core/snapshot/page-delta.ts";
+import { PageRoom } from "../core/snapshot/page-room.ts";
 import type { Page } from "../core/snapshot/page.ts";
 import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
@@ -7,7 +8,7 @@ import { batches, paced } from "../platform/paced.ts";
 import { addEdit, applyEdits } from "./page-edits.ts";
 import type { EditWords } from "./page-edits.ts";
 import { pageFromRow, pageToRow } from "./page-rows.ts";
-import type { Tables } from "./tables.ts";
+import type { PagesTable, Tables } from "./tables.ts";
 
 /** The stored pages of the targets' snapshots. */
 export interface SnapshotPages {
@@ -24,6 +25,7 @@ export interface SnapshotPages {
 const pagesPerStatement = 16;
 const idsPerStatement = 100;
 const pagesComparedAtOnce = 256;
+const pagesReadAtOnce = 256;
 
 /** Past this many words of edits, or half of the pages' own, the pages are stored whole. */
 const fewEditWords = 4_096;
@@ -61,17 +63,38 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
     }
   };
 
-  return {
-    async restore(targetId) {
+  /** In the order of their ids, and never all of them at once. */
+  async function* rowsOf(targetId: number): AsyncIterable<readonly Selectable<PagesTable>[]> {
+    let last = 0;
+    for (;;) {
       const rows = await kysely
         .selectFrom("pages")
         .selectAll()
         .where("target_id", "=", targetId)
+        .where("page_id", ">", last)
         .orderBy("page_id")
+        .limit(pagesReadAtOnce)
         .execute();
-      const pages = rows.map(pageFromRow);
+      const end = rows.at(-1);
+      if (!end) return;
+      last = end.page_id;
+      yield rows;
+    }
+  }
+
+  return {
+    async restore(targetId) {
+      const room = new PageRoom();
+      const takeWords = (count: number): Page["words"] => room.take(count);
+      const pages: Page[] = [];
+      const lastEdits = new Map<number, number>();
+      for await (const rows of rowsOf(targetId)) {
+        for (const row of rows) {
+          pages.push(pageFromRow(row, takeWords));
+          lastEdits.set(row.page_id, row.last_edit);
+        }
+      }
       const byId = new Map(pages.map((page) => [page.id, page]));
-      const lastEdits = new Map(rows.map((row) => [row.page_id, row.last_edit]));
       const edits = await kysely
         .selectFrom("page_edits")
         .select(["id", "words"])
@@ -86,7 +109,7 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
       }
       const lastEdit = Math.max(0, edits.at(-1)?.id ?? 0, ...new Set(lastEdits.values()));
       edited.set(targetId, { lastEdit, words });
-      return restoreSnapshot(pages);
+      return restoreSnapshot(pages, room);
     },
 
     async write(trx, targetId, { replaced, removed, all }) {

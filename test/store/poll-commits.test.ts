@@ -134,7 +134,7 @@ describe("a commit is all or nothing", () => {
         if (!pages) throw new Error("the poll wrote no page");
         const replaced = pages.all.map(({ sandboxCount, words, texts }) => ({
           before: null,
-          after: new Page(0.5, sandboxCount, words.buffer, texts),
+          after: new Page(0.5, sandboxCount, words, texts),
         }));
         return { ...verdict, pages: { ...pages, replaced } };
       },

@@ -5,6 +5,7 @@ import { seekId } from "./id-table.ts";
 import { ListingPass } from "./listing-pass.ts";
 import { createPackedSnapshot, findSandbox } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
+import { PageRoom } from "./page-room.ts";
 import { missingIn, statusIn } from "./page.ts";
 import type { Page } from "./page.ts";
 import { changesIn, settleChanged, touchedIn } from "./sighting.ts";
@@ -25,8 +26,15 @@ export interface SightingOptions {
 
 /** Takes a listing in beside the snapshot that it is compared with, which stays as it is. */
 export interface SnapshotIntake extends ListingIntake {
-  /** Once, after the whole listing. */
+  /** Once, after the whole listing. Does all that `settle` was not called for. */
   finish(options: SightingOptions): Sighting;
+  /**
+   * Does most of the work of `finish`, in short steps: a listing can lack some 100,000 sandboxes, or
+   * hold them twice.
+   *
+   * @param complete as `finish` will be told
+   */
+  settle(complete: boolean): Iterable<void>;
 }
 
 /** A sandbox that came more than once, joined: of each item the worse one is believed. */
@@ -46,8 +54,9 @@ export function openIntake(
   before: PackedSnapshot,
   { goneAfter, readAll = false }: IntakeOptions,
 ): SnapshotIntake {
+  const room = before.room ?? new PageRoom();
   const startPass = (complete: boolean): ListingPass =>
-    new ListingPass(before, { goneAfter, complete, readAll });
+    new ListingPass(before, { goneAfter, complete, readAll, room });
   let pass = startPass(true);
   const twins = new Map<string, Twins>();
 
@@ -70,7 +79,7 @@ export function openIntake(
   };
 
   /** The same listing once more, knowing now what only its end could tell. */
-  const passAgain = (complete: boolean): ListingPass => {
+  const passAgain = function* (complete: boolean): Generator<void, ListingPass> {
     pass.endListed();
     const again = startPass(complete);
     for (const [index, page] of pass.sequence.pages.entries()) {
@@ -80,8 +89,23 @@ export function openIntake(
         if (twin) again.listed({ ...twin.itself, servers: [...twin.servers.values()] }, null);
         else again.listed(listedIn(page, sandbox), marks?.at(sandbox) ?? null);
       }
+      yield;
     }
     return again;
+  };
+
+  /** How many sandboxes the listing held, once that is settled. */
+  let listedCount: number | null = null;
+
+  const settle = function* (complete: boolean): Generator<void, number> {
+    if (twins.size > 0 || (!complete && pass.writer.leftOut > 0)) {
+      pass = yield* passAgain(complete);
+    } else if (!complete) pass.becomePartial();
+    const count = pass.sandboxCount;
+    yield* pass.endUnlisted();
+    yield* room.gather(pass.sequence.pages);
+    listedCount = count;
+    return count;
   };
 
   return {
@@ -100,13 +124,11 @@ export function openIntake(
     get sandboxCount() {
       return pass.sandboxCount;
     },
+    settle,
     finish(options) {
-      const { complete } = options;
-      if (twins.size > 0 || (!complete && pass.writer.leftOut > 0)) pass = passAgain(complete);
-      else if (!complete) pass.becomePartial();
-      const listedCount = pass.sandboxCount;
-      pass.endUnlisted();
-      return sightingOf(before, pass, listedCount, options);
+      const steps = settle(options.complete);
+      while (listedCount === null) steps.next();
+      return sightingOf(before, pass, listedCount, options, room);
     },
   };
 }
@@ -116,6 +138,7 @@ function sightingOf(
   pass: ListingPass,
   listedCount: number,
   { atMs, observedMs, witnessed }: SightingOptions,
+  room: PageRoom,
 ): Sighting {
   const { sequence, writer } = pass;
   const parts: SightingParts = {
@@ -132,6 +155,7 @@ function sightingOf(
     marks: sequence.marks,
     tally: writer.counts,
     nextPageId: sequence.nextPageId,
+    room,
     index: pass.index(),
   });
   const isUnlisted = (id: ServerId): boolean =>

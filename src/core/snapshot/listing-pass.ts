@@ -3,6 +3,7 @@ import type { ListedSandbox } from "../model.ts";
 import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
 import type { Marks } from "./marks.ts";
 import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapshot.ts";
+import type { PageRoom } from "./page-room.ts";
 import { PageSequence } from "./page-sequence.ts";
 import { sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
@@ -11,6 +12,9 @@ import { SandboxWriter } from "./sandbox-writer.ts";
 /** A sandbox that was skipped is looked for this far ahead: past that it was moved. */
 const longestSkip = 4_096;
 
+/** Sandboxes that a listing lacked are written this many at a time. */
+const unlistedAtOnce = 64;
+
 export interface PassOptions {
   /** Complete listings without a server before it counts as gone. */
   readonly goneAfter: number;
@@ -18,6 +22,8 @@ export interface PassOptions {
   readonly complete: boolean;
   /** Whether every text must be read, known or not. */
   readonly readAll: boolean;
+  /** Where new pages go. */
+  readonly room: PageRoom;
 }
 
 /**
@@ -49,7 +55,8 @@ export class ListingPass {
     this.before = before;
     this.readAll = options.readAll;
     this.placed = new Uint32Array(before.sandboxCount);
-    this.sequence = new PageSequence(before.nextPageId);
+    options.room.begin(before.wordCount);
+    this.sequence = new PageSequence(before.nextPageId, options.room);
     this.writer = new SandboxWriter(before, this.sequence, options);
   }
 
@@ -108,13 +115,16 @@ export class ListingPass {
   }
 
   /** Writes what the listing lacked, after all that it held. */
-  endUnlisted(): void {
+  *endUnlisted(): Generator<void, void> {
     this.settle();
     if (this.taken < this.before.sandboxCount) {
       this.leaveClean();
       this.moved = true;
-      for (const [ordinal, placed] of this.placed.entries()) {
-        if (placed === 0) this.writer.writeUnlisted(this.before.placeOf(ordinal));
+      let written = 0;
+      for (let ordinal = 0; ordinal < this.placed.length; ordinal++) {
+        if (this.placed[ordinal] !== 0) continue;
+        this.writer.writeUnlisted(this.before.placeOf(ordinal));
+        if (++written % unlistedAtOnce === 0) yield;
       }
     }
     this.sequence.endPage();

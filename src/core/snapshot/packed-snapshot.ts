@@ -1,6 +1,7 @@
 import { IdTable, isIdAt, seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";
 import type { Marks } from "./marks.ts";
+import type { PageRoom } from "./page-room.ts";
 import { sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
 import type { ServerRow, Snapshot } from "./snapshot.ts";
@@ -23,6 +24,10 @@ export interface PackedSnapshot extends Snapshot {
   /** How many sandboxes are in the pages before each one, and last in all. */
   readonly pageStarts: Uint32Array;
   readonly nextPageId: number;
+  /** Where the next snapshot's pages go; null as long as there is none. */
+  readonly room: PageRoom | null;
+  /** Of all pages. */
+  readonly wordCount: number;
   /** The place of a sandbox counted over all pages, or -1. */
   ordinalOf(id: SoughtId): number;
   placeOf(ordinal: number): SandboxPlace;
@@ -39,6 +44,7 @@ export interface SnapshotParts {
   readonly marks: readonly Marks[];
   readonly tally: Tallies;
   readonly nextPageId: number;
+  readonly room: PageRoom | null;
   readonly index: SandboxIndex;
 }
 
@@ -47,13 +53,16 @@ export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
   marks: [],
   tally: createTallies(),
   nextPageId: 1,
+  room: null,
   index: { table: null },
 });
 
 export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
   const { pages, tally, index } = parts;
   const pageStarts = new Uint32Array(pages.length + 1);
+  let wordCount = 0;
   for (const [at, page] of pages.entries()) {
+    wordCount += page.words.length;
     pageStarts[at + 1] = (pageStarts[at] ?? 0) + page.sandboxCount;
   }
 
@@ -84,6 +93,7 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
   return {
     ...parts,
     pageStarts,
+    wordCount,
     sandboxCount: pageStarts[pages.length] ?? 0,
     ordinalOf,
     placeOf,

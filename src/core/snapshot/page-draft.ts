@@ -13,6 +13,7 @@ import {
   tagsText,
   withMissing,
 } from "./page.ts";
+import type { Words } from "./page-room.ts";
 import { withRoom } from "./with-room.ts";
 
 /** When a status began; null where that is not known before the listing's end. */
@@ -121,19 +122,22 @@ export class PageDraft {
   }
 
   /** A page of what was written so far. */
-  peek(id: number): Page {
+  peek(id: number, takeWords: (count: number) => Words = newWords): Page {
     this.copyRun();
     const sandboxLength = this.sandboxCount * sandboxWords;
     const serverLength = this.serverCount * serverWords;
-    const words = new Uint32Array(sandboxLength + serverLength);
+    const words = takeWords(sandboxLength + serverLength);
     words.set(this.sandboxes.subarray(0, sandboxLength));
     words.set(this.servers.subarray(0, serverLength), sandboxLength);
-    return new Page(id, this.sandboxCount, words.buffer, this.texts);
+    return new Page(id, this.sandboxCount, words, this.texts);
   }
 
   /** Ends the page, and begins the next one. */
-  finish(id: number): { readonly page: Page; readonly marks: Marks } {
-    const page = this.peek(id);
+  finish(
+    id: number,
+    takeWords: (count: number) => Words,
+  ): { readonly page: Page; readonly marks: Marks } {
+    const page = this.peek(id, takeWords);
     const marks = this.marks.first(this.sandboxCount);
     this.sandboxCount = 0;
     this.serverCount = 0;
@@ -263,4 +267,8 @@ export class PageDraft {
     this.copied[number] = copy;
     return copy;
   }
+}
+
+function newWords(count: number): Words {
+  return new Uint32Array(count);
 }

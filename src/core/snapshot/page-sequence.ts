@@ -1,5 +1,6 @@
 import type { Marks } from "./marks.ts";
 import { PageDraft } from "./page-draft.ts";
+import type { PageRoom } from "./page-room.ts";
 import type { Page } from "./page.ts";
 
 /** Fewer would cost memory for each page, more would cost writing for each change. */
@@ -11,12 +12,14 @@ const smallPage = { sandboxes: 24, servers: 48 };
 export class PageSequence {
   readonly pages: Page[] = [];
   readonly marks: Marks[] = [];
+  private readonly room: PageRoom;
   private started: PageDraft | null = null;
   private nextId: number;
   private idToKeep: number | null = null;
 
-  constructor(nextPageId: number) {
+  constructor(nextPageId: number, room: PageRoom) {
     this.nextId = nextPageId;
+    this.room = room;
   }
 
   get nextPageId(): number {
@@ -57,7 +60,9 @@ export class PageSequence {
 
   endPage(): void {
     if (this.draftIsEmpty) return;
-    const { page, marks } = this.draft.finish(this.idToKeep ?? this.nextId++);
+    const { page, marks } = this.draft.finish(this.idToKeep ?? this.nextId++, (count) =>
+      this.room.take(count),
+    );
     this.idToKeep = null;
     this.takeOver(page, marks);
   }

@@ -1,12 +1,13 @@
 import { statuses } from "../model.ts";
 import type { Status } from "../model.ts";
 import { unpackUuid } from "./packed-id.ts";
+import type { Words } from "./page-room.ts";
 import type { SandboxRow, ServerRow } from "./snapshot.ts";
 
 /**
- * A run of sandboxes with their servers, packed into one buffer that never changes: records of
- * sandboxes, then records of servers, those of one sandbox side by side. A number of a text counts
- * in `texts`, where 0 stands for null.
+ * A run of sandboxes with their servers, packed into words that never change: records of sandboxes,
+ * then records of servers, those of one sandbox side by side. A number of a text counts in `texts`,
+ * where 0 stands for null.
  *
  * | words | of a sandbox | words | of a server |
  * | --- | --- | --- | --- |
@@ -57,18 +58,32 @@ export class Page {
   readonly id: number;
   readonly sandboxCount: number;
   readonly serverCount: number;
-  readonly words: Uint32Array<ArrayBuffer>;
   readonly texts: readonly string[];
-  private readonly doubles: Float64Array<ArrayBuffer>;
+  private place: Words;
+  private doubles: Float64Array<ArrayBuffer>;
 
-  /** @param texts the first stands for null */
-  constructor(id: number, sandboxCount: number, buffer: ArrayBuffer, texts: readonly string[]) {
+  /**
+   * @param words their place in the buffer is a multiple of 8 bytes
+   * @param texts the first stands for null
+   */
+  constructor(id: number, sandboxCount: number, words: Words, texts: readonly string[]) {
     this.id = id;
     this.sandboxCount = sandboxCount;
-    this.words = new Uint32Array(buffer);
-    this.doubles = new Float64Array(buffer);
+    this.place = words;
+    this.doubles = doublesOf(words);
     this.texts = texts;
-    this.serverCount = (this.words.length - sandboxCount * sandboxWords) / serverWords;
+    this.serverCount = (words.length - sandboxCount * sandboxWords) / serverWords;
+  }
+
+  get words(): Words {
+    return this.place;
+  }
+
+  /** The words stay what they are: only where they are is another place. */
+  moveTo(place: Words): void {
+    place.set(this.place);
+    this.place = place;
+    this.doubles = doublesOf(place);
   }
 
   /** The server after the last one of the sandbox. */
@@ -97,7 +112,7 @@ export class Page {
   }
 
   word(at: number): number {
-    return this.words[at] ?? 0;
+    return this.place[at] ?? 0;
   }
 
   /** The text at a place that holds the number of one. */
@@ -145,7 +160,7 @@ export class Page {
     this.doubles[(at + serverField.since) / 2] = sinceMs;
     this.doubles[(at + serverField.sinceObserved) / 2] = sinceObservedMs;
     const flags = this.word(at + serverField.flags);
-    this.words[at + serverField.flags] = witnessed ? flags | witnessedBit : flags & ~witnessedBit;
+    this.place[at + serverField.flags] = witnessed ? flags | witnessedBit : flags & ~witnessedBit;
   }
 
   sandboxRow(sandbox: number): SandboxRow {
@@ -176,8 +191,12 @@ export class Page {
   }
 
   private readId(at: number, flags: number): string {
-    return hasTextId(flags) ? (this.textAt(at) ?? "") : unpackUuid(this.words, at);
+    return hasTextId(flags) ? (this.textAt(at) ?? "") : unpackUuid(this.place, at);
   }
+}
+
+function doublesOf({ buffer, byteOffset, length }: Words): Float64Array<ArrayBuffer> {
+  return new Float64Array(buffer, byteOffset, length / 2);
 }
 
 export function statusIn(flags: number): Status {

@@ -3,12 +3,20 @@ import { createPackedSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageSequence } from "./page-sequence.ts";
 import { missingIn, statusIn } from "./page.ts";
+import { PageRoom } from "./page-room.ts";
 import type { Page } from "./page.ts";
 import type { SandboxRow, ServerRow } from "./snapshot.ts";
 import { createTallies } from "./tallies.ts";
 
-/** A snapshot of stored pages. No text is known of them: the next listing is read whole. */
-export function restoreSnapshot(pages: readonly Page[]): PackedSnapshot {
+/**
+ * A snapshot of stored pages. No text is known of them: the next listing is read whole.
+ *
+ * @param room where the pages have their words
+ */
+export function restoreSnapshot(
+  pages: readonly Page[],
+  room: PageRoom | null = null,
+): PackedSnapshot {
   const tally = createTallies();
   for (const page of pages) {
     for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
@@ -23,6 +31,7 @@ export function restoreSnapshot(pages: readonly Page[]): PackedSnapshot {
     pages,
     marks: pages.map(({ sandboxCount }) => new Marks(sandboxCount)),
     tally,
+    room,
     nextPageId: pages.reduce((next, { id }) => Math.max(next, id + 1), 1),
     index: { table: null },
   });
@@ -34,7 +43,7 @@ export function packRows(
   servers: Iterable<ServerRow>,
 ): readonly Page[] {
   const bySandbox = Map.groupBy(servers, ({ sandboxId }) => sandboxId);
-  const sequence = new PageSequence(1);
+  const sequence = new PageSequence(1, new PageRoom());
   for (const sandbox of sandboxes) {
     sequence.draft.beginSandbox(sandbox.sandboxId, sandbox, null, sandbox.missing);
     for (const server of bySandbox.get(sandbox.sandboxId) ?? []) {

@@ -5,6 +5,7 @@ import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { seekId } from "../../../src/core/snapshot/id-table.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
 import { Page } from "../../../src/core/snapshot/page.ts";
 import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
@@ -34,9 +35,12 @@ interface Step {
   readonly expected: PlainSighting;
 }
 
+/** So small that pages share blocks, and are moved, in small snapshots too. */
+const roomSizes = { block: 2_048, few: 64, many: 1_024 };
+
 /** Plays polls one after the other, packed and plain. */
 function play({ polls, goneAfter }: World, visit: (step: Step) => void): void {
-  let snapshot = emptySnapshot;
+  let snapshot: PackedSnapshot = { ...emptySnapshot, room: new PageRoom(roomSizes) };
   let world = emptyWorld;
   let atMs = 1_000;
   const reader = createMarkedReader();
@@ -47,6 +51,7 @@ function play({ polls, goneAfter }: World, visit: (step: Step) => void): void {
     const intake = openIntake(snapshot, { goneAfter });
     reader.read(intake, listing.sandboxes, (place) => place % poll.unmarkedEvery !== 0);
     expect(intake.sandboxCount).toBe(new Set(listing.sandboxes.map((s) => s.sandboxId)).size);
+    if (poll.waitMs % 2 === 0) Array.from(intake.settle(listing.complete));
     const sighting = intake.finish({ ...options, complete: listing.complete });
     const expected = lookAt(world, listing, options);
     visit({ poll, options, before: snapshot, sighting, worldBefore: world, expected });
@@ -297,5 +302,5 @@ it.each(sizes)(
 );
 
 function copyOf({ id, sandboxCount, words, texts }: Page): Page {
-  return new Page(id, sandboxCount, words.slice().buffer, [...texts]);
+  return new Page(id, sandboxCount, words.slice(), [...texts]);
 }

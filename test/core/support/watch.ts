@@ -161,5 +161,5 @@ function createPaper() {
 }
 
 function copyOf({ id, sandboxCount, words, texts }: Page): Page {
-  return new Page(id, sandboxCount, words.slice().buffer, [...texts]);
+  return new Page(id, sandboxCount, words.slice(), [...texts]);
 }

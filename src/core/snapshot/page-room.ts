@@ -1,0 +1,91 @@
+import type { Page } from "./page.ts";
+
+export type Words = Uint32Array<ArrayBuffer>;
+
+/** In words. */
+export interface RoomSizes {
+  readonly block: number;
+  /** Of a snapshot with fewer, each page has a buffer of its own. */
+  readonly few: number;
+  /** So does a page with more. */
+  readonly many: number;
+}
+
+const mebi = 1024 * 1024;
+
+/**
+ * A freed block of this size goes back to the system at once: glibc's malloc maps all of 32 MiB and
+ * more by itself. Smaller ones leave holes among other buffers: one for each page that a poll wrote
+ * anew. What of a block was never written to takes no memory.
+ */
+const usualSizes: RoomSizes = { block: 8 * mebi, few: mebi, many: mebi / 2 };
+/** A block of whose words a smaller share is in use is left. */
+const leastInUse = 0.75;
+/** As many words are moved in far less than a millisecond. */
+const movedAtOnce = 64 * 1024;
+
+/** Where a target's pages have their words: beside one another, when there are many. */
+export class PageRoom {
+  private block: Words | null = null;
+  private used = 0;
+  private expected = 0;
+  private readonly sizes: RoomSizes;
+
+  constructor(sizes = usualSizes) {
+    this.sizes = sizes;
+  }
+
+  /** Pages are going to be written beside others of so many words. */
+  begin(words: number): void {
+    this.expected = words;
+  }
+
+  /** All zero. */
+  take(count: number): Words {
+    this.expected += count;
+    const { block, few, many } = this.sizes;
+    if (this.expected < few || count > many) return new Uint32Array(count);
+    if (!this.block || this.used + count > block) {
+      this.block = new Uint32Array(block);
+      this.used = 0;
+    }
+    const { buffer } = this.block;
+    const words = new Uint32Array(buffer, this.used * 4, count);
+    this.used += count;
+    return words;
+  }
+
+  /**
+   * Moves pages out of blocks of which little else is in use. The blocks are free once no earlier
+   * snapshot has pages there.
+   */
+  *gather(pages: readonly Page[]): Iterable<void> {
+    const left = this.sparseBlocks(pages);
+    if (left.size === 0) return;
+    if (this.block && left.has(this.block.buffer)) this.block = null;
+    let moved = 0;
+    for (const page of pages) {
+      if (!left.has(page.words.buffer)) continue;
+      page.moveTo(this.take(page.words.length));
+      moved += page.words.length;
+      if (moved < movedAtOnce) continue;
+      moved = 0;
+      yield;
+    }
+  }
+
+  private sparseBlocks(pages: readonly Page[]): ReadonlySet<ArrayBuffer> {
+    const inUse = new Map<ArrayBuffer, number>();
+    for (const { words } of pages) {
+      const { buffer, length } = words;
+      if (buffer.byteLength === this.sizes.block * 4)
+        inUse.set(buffer, (inUse.get(buffer) ?? 0) + length);
+    }
+    const sparse = new Set<ArrayBuffer>();
+    for (const [buffer, words] of inUse) {
+      const written = buffer === this.block?.buffer ? this.used : this.sizes.block;
+      if (words < written * leastInUse) sparse.add(buffer);
+    }
+    return sparse;
+  }
+}

@@ -1,0 +1,52 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
+import { Page, sandboxWords, serverWords } from "../../../src/core/snapshot/page.ts";
+
+const sizes = { block: 1_024, few: 128, many: 512 };
+
+/** A page of a sandbox with so many servers, full of one number. */
+function pageOf(room: PageRoom, id: number, servers: number): Page {
+  const words = room.take(sandboxWords + servers * serverWords);
+  expect(new Set(words)).toEqual(new Set([0]));
+  words.fill(id);
+  return new Page(id, 1, words, [""]);
+}
+
+/** Servers of each new page, and which of the earlier ones they take the place of. */
+const polls = fc.array(
+  fc.array(fc.record({ servers: fc.nat(45), place: fc.nat(30) }), { maxLength: 20 }),
+  { minLength: 1, maxLength: 20 },
+);
+
+it("whatever is written and moved, a page keeps its words, and no block is kept for little", () => {
+  fc.assert(
+    fc.property(polls, (writtenPages) => {
+      const room = new PageRoom(sizes);
+      const pages = new Map<number, Page>();
+      let id = 0;
+      for (const written of writtenPages) {
+        room.begin(wordsIn([...pages.values()]));
+        for (const { servers, place } of written) pages.set(place, pageOf(room, ++id, servers));
+        Array.from(room.gather([...pages.values()]));
+
+        const all = [...pages.values()];
+        for (const page of all) expect(new Set(page.words)).toEqual(new Set([page.id]));
+        const inBlocks = all.filter(({ words }) => words.buffer.byteLength === sizes.block * 4);
+        const blocks = new Set(inBlocks.map(({ words }) => words.buffer));
+        // Of each but the last: three quarters in use, and less than the longest page left at its end.
+        expect((blocks.size - 2) * sizes.block * 0.75).toBeLessThanOrEqual(wordsIn(inBlocks));
+      }
+    }),
+  );
+});
+
+it("the pages of a small snapshot have a buffer each", () => {
+  const room = new PageRoom(sizes);
+  const pages = [1, 2, 3].map((id) => pageOf(room, id, 1));
+  for (const { words } of pages) expect(words.buffer.byteLength).toBe(words.byteLength);
+});
+
+function wordsIn(pages: readonly Page[]): number {
+  return pages.reduce((sum, { words }) => sum + words.length, 0);
+}
