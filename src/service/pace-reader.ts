@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 
 /** Takes a body while it comes. */
 export interface BodyReader {
-  /** Keeps the chunk, which must not change any more, to be read by `advance`. */
+  /** Takes the chunk, which is given away, to be read by `advance`. */
   push(chunk: Buffer): void;
   /** No more chunks come. */
   end(): void;

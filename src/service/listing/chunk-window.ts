@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
  * use alone: the end of one with the beginning of the next.
  */
 export interface ChunkWindow {
-  /** The chunk must not change any more. */
+  /** The chunk is given away: where nothing else is in its buffer, that is freed after use. */
   push(chunk: Buffer): void;
   /**
    * The bytes to read next: the unused ones, followed by some of those pushed since; null when there
@@ -41,6 +41,7 @@ export function createChunkWindow(): ChunkWindow {
   const takeChunk = (): void => {
     const next = queue[taken];
     if (chunkStart < chunk.length || !next) return;
+    free(chunk);
     chunk = next;
     chunkStart = copied = 0;
     taken++;
@@ -104,4 +105,14 @@ export function createChunkWindow(): ChunkWindow {
       return chunkStart === chunk.length && taken === queue.length;
     },
   };
+}
+
+/**
+ * Collected as garbage, thousands of buffers could wait for that at once. Where something else may be
+ * in the buffer, such as what an HTTP parser still needs of an answer's head, it is left alone.
+ */
+function free({ buffer, length }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && length > 0 && buffer.byteLength === length) {
+    buffer.transfer(0);
+  }
 }
