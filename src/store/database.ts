@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Kysely } from "kysely";
 import { lockFile } from "./file-lock.ts";
+import { createLargeCommits } from "./large-commits.ts";
 import { migrations } from "./migrations.ts";
 import { sqliteDialect } from "./sqlite.ts";
 import { asStoreError, corrupt, isSqliteError, StoreError } from "./store-error.ts";
@@ -31,6 +32,12 @@ const applicationId = 0x73776368;
 const busyTimeoutMs = 20;
 
 /**
+ * What of a transaction has no room here goes to the log before the commit. With much less, pages go
+ * there that change once more, and the commit goes over the whole log again.
+ */
+const cacheKib = 8_000;
+
+/**
  * Opens, checks and migrates the store, and holds it against every other process until closed.
  * A file that is not a sound store of this or an earlier version is left as it is.
  *
@@ -49,7 +56,8 @@ export function openDatabase(path: string): OpenDatabase {
       database.close();
       throw error;
     }
-    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+    const largeCommits = createLargeCommits(database, file);
+    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, largeCommits) });
     const reader = new Kysely<Tables>({
       dialect: sqliteDialect(new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs })),
     });
@@ -57,6 +65,7 @@ export function openDatabase(path: string): OpenDatabase {
       kysely,
       reader,
       async close() {
+        await largeCommits.settled();
         await reader.destroy();
         await kysely.destroy();
         unlock();
@@ -153,6 +162,7 @@ function checkIntegrity(database: DatabaseSync, file: string): void {
 
 function migrate(database: DatabaseSync): void {
   database.exec("pragma journal_mode = wal; pragma synchronous = full;");
+  database.exec(`pragma cache_size = -${cacheKib}`);
   const version = readNumber(database, "pragma user_version");
   for (const [index, migration] of migrations.entries()) {
     if (index < version) continue;

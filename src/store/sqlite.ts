@@ -1,5 +1,13 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { SqliteDialect, type SqliteDatabase, type SqliteStatement } from "kysely";
+import {
+  type DatabaseConnection,
+  type Driver,
+  SqliteDialect,
+  type SqliteDatabase,
+  SqliteDriver,
+  type SqliteStatement,
+} from "kysely";
+import type { LargeCommits } from "./large-commits.ts";
 
 /** More distinct statements than the store has; a bound all the same. */
 const maxPreparedStatements = 256;
@@ -8,11 +16,49 @@ const maxPreparedStatements = 256;
  * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more
  * than running it.
  */
-export function sqliteDialect(database: DatabaseSync): SqliteDialect {
-  return new SqliteDialect({ database: adaptDatabase(database) });
+export function sqliteDialect(database: DatabaseSync, largeCommits?: LargeCommits): SqliteDialect {
+  const adapted = adaptDatabase(database, largeCommits);
+  return largeCommits
+    ? new LargeCommitsDialect(adapted, largeCommits)
+    : new SqliteDialect({ database: adapted });
 }
 
-function adaptDatabase(database: DatabaseSync): SqliteDatabase {
+class LargeCommitsDialect extends SqliteDialect {
+  private readonly database: SqliteDatabase;
+  private readonly largeCommits: LargeCommits;
+
+  constructor(database: SqliteDatabase, largeCommits: LargeCommits) {
+    super({ database });
+    this.database = database;
+    this.largeCommits = largeCommits;
+  }
+
+  override createDriver(): Driver {
+    return new LargeCommitsDriver(this.database, this.largeCommits);
+  }
+}
+
+class LargeCommitsDriver extends SqliteDriver {
+  private readonly largeCommits: LargeCommits;
+
+  constructor(database: SqliteDatabase, largeCommits: LargeCommits) {
+    super({ database });
+    this.largeCommits = largeCommits;
+  }
+
+  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await this.largeCommits.prepare();
+    await super.commitTransaction(connection);
+    this.largeCommits.ended();
+  }
+
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await super.rollbackTransaction(connection);
+    this.largeCommits.ended();
+  }
+}
+
+function adaptDatabase(database: DatabaseSync, largeCommits?: LargeCommits): SqliteDatabase {
   const prepared = new Map<string, SqliteStatement>();
   return {
     close: () => database.close(),
@@ -21,7 +67,7 @@ function adaptDatabase(database: DatabaseSync): SqliteDatabase {
       if (known) return known;
       if (sql === "rollback") return rollbackOf(database);
       if (prepared.size >= maxPreparedStatements) prepared.clear();
-      const statement = adaptStatement(database.prepare(sql));
+      const statement = adaptStatement(database.prepare(sql), largeCommits);
       prepared.set(sql, statement);
       return statement;
     },
@@ -40,11 +86,18 @@ function rollbackOf(database: DatabaseSync): SqliteStatement {
   return { reader: false, all: () => [], run: rollback, iterate: () => [].values() };
 }
 
-function adaptStatement(statement: StatementSync): SqliteStatement {
+function adaptStatement(statement: StatementSync, largeCommits?: LargeCommits): SqliteStatement {
+  const toValue = (value: unknown): SQLInputValue => {
+    const sqlValue = toSqlValue(value);
+    if (typeof sqlValue === "string" || sqlValue instanceof Uint8Array) {
+      largeCommits?.written(sqlValue.length);
+    }
+    return sqlValue;
+  };
   return {
     reader: statement.columns().length > 0,
     all: (parameters) => statement.all(...parameters.map(toSqlValue)),
-    run: (parameters) => statement.run(...parameters.map(toSqlValue)),
+    run: (parameters) => statement.run(...parameters.map(toValue)),
     iterate: (parameters) => statement.iterate(...parameters.map(toSqlValue)),
   };
 }

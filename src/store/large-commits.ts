@@ -1,0 +1,79 @@
+import { open } from "node:fs/promises";
+import { extname } from "node:path";
+import { once } from "node:events";
+import type { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
+
+/** Keeps the event loop free while much is committed to a database file. */
+export interface LargeCommits {
+  /** A parameter of a statement was written. */
+  written(bytes: number): void;
+  /** Right before a transaction is committed. */
+  prepare(): Promise<void>;
+  /** After a transaction was committed, or was not. */
+  ended(): void;
+  /** Before the database is closed. */
+  settled(): Promise<void>;
+}
+
+/** A commit of less waits for the disk for a few milliseconds. */
+const largeBytes = 4 * 1024 * 1024;
+
+/** SQLite's own, in pages of its write-ahead log. */
+const usualCheckpoint = 1_000;
+
+/**
+ * A commit waits until its log is on the disk, and SQLite itself then takes the log over into the
+ * file and waits for that. Of a large transaction most of the log is written before the commit: that
+ * part is brought to the disk without waiting, and a thread takes the log over. Neither changes what
+ * is safe after a crash: what is in the log without its commit counts as nothing.
+ */
+export function createLargeCommits(database: DatabaseSync, file: string): LargeCommits {
+  let bytes = 0;
+  let isLarge = false;
+  let checkpoint: Promise<void> | null = null;
+
+  const takeOver = async (): Promise<void> => {
+    try {
+      await checkpointInThread(file);
+    } catch {
+      // The next commit finds the log long, and takes it over itself.
+    }
+    checkpoint = null;
+    if (database.isOpen && !isLarge) setCheckpoint(usualCheckpoint);
+  };
+  const setCheckpoint = (pages: number): void =>
+    database.exec(`pragma wal_autocheckpoint = ${pages}`);
+
+  return {
+    written(count) {
+      bytes += count;
+    },
+    async prepare() {
+      if (bytes < largeBytes) return;
+      isLarge = true;
+      setCheckpoint(0);
+      // SQLite locks the file and the log's index, but never the log: closing it drops no lock.
+      await using log = await open(`${file}-wal`, "r+");
+      await log.datasync();
+    },
+    ended() {
+      bytes = 0;
+      if (!isLarge) return;
+      isLarge = false;
+      checkpoint ??= takeOver();
+    },
+    async settled() {
+      await checkpoint;
+    },
+  };
+}
+
+async function checkpointInThread(file: string): Promise<void> {
+  const path = `./checkpoint-thread${extname(import.meta.url)}`;
+  const worker = new Worker(new URL(path, import.meta.url), {
+    workerData: file,
+    resourceLimits: { maxYoungGenerationSizeMb: 2 },
+  });
+  await once(worker, "exit");
+}

@@ -1,0 +1,64 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, it, onTestFinished } from "vitest";
+import { createLargeCommits } from "../../src/store/large-commits.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const mebibyte = 1024 * 1024;
+
+function openFile() {
+  const file = join(tempFolder(), "store.db");
+  const database = new DatabaseSync(file);
+  onTestFinished(() => database.close());
+  database.exec("pragma journal_mode = wal; pragma synchronous = full; create table t (a blob)");
+  database.exec("pragma wal_checkpoint(truncate)");
+  const largeCommits = createLargeCommits(database, file);
+  const write = async (bytes: number, end: "commit" | "rollback") => {
+    database.exec("begin");
+    database.prepare("insert into t values (?)").run(new Uint8Array(bytes));
+    largeCommits.written(bytes);
+    if (end === "commit") await largeCommits.prepare();
+    database.exec(end);
+    largeCommits.ended();
+  };
+  return { file, database, largeCommits, write };
+}
+
+function stored(file: string): unknown {
+  using other = new DatabaseSync(file, { readOnly: true });
+  return other.prepare("select coalesce(sum(length(a)), 0) as bytes from t").get()?.["bytes"];
+}
+
+function checkpointAfter(database: DatabaseSync): unknown {
+  return Object.values(database.prepare("pragma wal_autocheckpoint").get() ?? {})[0];
+}
+
+it("a large commit leaves the log to a thread, and what was written is there at once", async () => {
+  const { file, database, largeCommits, write } = openFile();
+  await write(8 * mebibyte, "commit");
+  expect(stored(file)).toBe(8 * mebibyte);
+  expect(checkpointAfter(database)).toBe(0);
+  await largeCommits.settled();
+  expect(statSync(file).size).toBeGreaterThan(8 * mebibyte);
+  expect(checkpointAfter(database)).toBe(1_000);
+});
+
+it("commits go on while a thread takes the log over", async () => {
+  const { file, largeCommits, write } = openFile();
+  await write(8 * mebibyte, "commit");
+  await write(8 * mebibyte, "commit");
+  await write(1, "commit");
+  await largeCommits.settled();
+  expect(stored(file)).toBe(16 * mebibyte + 1);
+});
+
+it.each([
+  ["a small commit", 1, "commit"],
+  ["a large transaction that is not committed", 8 * mebibyte, "rollback"],
+] as const)("%s leaves all to SQLite", async (_, bytes, end) => {
+  const { file, database, write } = openFile();
+  await write(bytes, end);
+  expect(checkpointAfter(database)).toBe(1_000);
+  expect(stored(file)).toBe(end === "commit" ? bytes : 0);
+});
