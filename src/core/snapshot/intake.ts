@@ -94,18 +94,17 @@ export function openIntake(
     return again;
   };
 
-  /** How many sandboxes the listing held, once that is settled. */
-  let listedCount: number | null = null;
+  let isSettled = false;
+  let listedCount = 0;
 
-  const settle = function* (complete: boolean): Generator<void, number> {
+  const settle = function* (complete: boolean): Generator<void, void> {
     if (twins.size > 0 || (!complete && pass.writer.leftOut > 0)) {
       pass = yield* passAgain(complete);
     } else if (!complete) pass.becomePartial();
-    const count = pass.sandboxCount;
+    listedCount = pass.sandboxCount;
     yield* pass.endUnlisted();
     yield* room.gather(pass.sequence.pages);
-    listedCount = count;
-    return count;
+    isSettled = true;
   };
 
   return {
@@ -126,8 +125,7 @@ export function openIntake(
     },
     settle,
     finish(options) {
-      const steps = settle(options.complete);
-      while (listedCount === null) steps.next();
+      if (!isSettled) Array.from(settle(options.complete));
       return sightingOf(before, pass, listedCount, options, room);
     },
   };
