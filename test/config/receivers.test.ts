@@ -121,7 +121,7 @@ describe("a wrong setting of a receiver is told by path, what was found and what
       (setting): [string, object, string] => [
         `pagerduty with ${setting}`,
         { ...pagerduty, [setting]: 1 },
-        `${setting}: found an unknown setting; allowed: name, type, routing_key, url, allow_http, group_wait, send_resolved, send_acknowledged, url_file, routing_key_file`,
+        `${setting}: found an unknown setting; allowed: name, type, routing_key, url, allow_http, group_wait, send_resolved, send_acknowledged, give_up_after, url_file, routing_key_file`,
       ],
     ),
     [
