@@ -1,7 +1,12 @@
+import type { LookupFunction } from "node:net";
 import { Agent, request } from "undici";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../platform/clock.ts";
+import { anyNetwork } from "../platform/outbound-networks.ts";
+import type { OutboundNetworks } from "../platform/outbound-networks.ts";
 import { parseRetryAfter } from "../platform/retry-after.ts";
+import { createGuardedConnector, DeniedAddressError } from "./guarded-connector.ts";
+import type { GuardedConnector } from "./guarded-connector.ts";
 import type { AttemptFailure, AttemptFailureReason, SendResult } from "./receiver.ts";
 
 export interface OutboundRequest {
@@ -18,10 +23,16 @@ export interface Answer {
   readonly retryAfterMs: number | null;
 }
 
-/** How every kind of receiver reaches the world. */
+/**
+ * How every kind of receiver reaches the world. Calls never reject; the signal is their only
+ * time-out. Redirects are never followed.
+ */
 export interface Outbound {
-  /** Posts once. Never rejects; the signal is the only time-out. Redirects are never followed. */
   post(request: OutboundRequest, signal: AbortSignal): Promise<Answer | AttemptFailure>;
+  get(
+    request: Omit<OutboundRequest, "body">,
+    signal: AbortSignal,
+  ): Promise<Answer | AttemptFailure>;
   close(): Promise<void>;
 }
 
@@ -31,46 +42,56 @@ export interface OutboundDeps {
   readonly userAgent: string;
   /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
+  /** Left out: any, but for those that are always denied. */
+  readonly networks?: OutboundNetworks;
+  /** Resolves names; left out: as the system does. */
+  readonly lookup?: LookupFunction;
 }
 
 /** No more of an answer is read: the rest of it is thrown away. */
 const maxAnswerBytes = 64 * 1024;
+const maxHeaderBytes = 16 * 1024;
 
-export function createOutbound({
-  clock,
-  userAgent,
-  createDispatcher = createAgent,
-}: OutboundDeps): Outbound {
-  const dispatcher = createDispatcher();
+export function createOutbound(deps: OutboundDeps): Outbound {
+  const { clock, userAgent, networks = anyNetwork, lookup } = deps;
+  const connector = createGuardedConnector(networks, lookup);
+  const dispatcher = deps.createDispatcher?.() ?? createAgent(connector);
+
+  const exchange = async (
+    { url, headers, body }: Omit<OutboundRequest, "body"> & { readonly body?: string },
+    method: "GET" | "POST",
+    signal: AbortSignal,
+  ): Promise<Answer | AttemptFailure> => {
+    try {
+      const answered = await request(url, {
+        method,
+        dispatcher,
+        signal,
+        headers: { "user-agent": userAgent, ...headers },
+        ...(body !== undefined && { body }),
+      });
+      const retryAfter = [answered.headers["retry-after"]].flat()[0];
+      const retryAfterMs = parseRetryAfter(retryAfter, clock.now().utcMs);
+      // The status is the receiver's word: what becomes of the rest of its answer is no matter.
+      const text = await readStart(answered.body).catch(() => "");
+      return { kind: "answered", status: answered.statusCode, text, retryAfterMs };
+    } catch (error) {
+      return readNetworkError(error);
+    }
+  };
+
   return {
-    async post({ url, body, headers }, signal) {
-      try {
-        const {
-          statusCode,
-          headers: answered,
-          body: stream,
-        } = await request(url, {
-          method: "POST",
-          dispatcher,
-          signal,
-          body,
-          headers: { "user-agent": userAgent, ...headers },
-        });
-        const retryAfter = [answered["retry-after"]].flat()[0];
-        const retryAfterMs = parseRetryAfter(retryAfter, clock.now().utcMs);
-        // The status is the receiver's word: what becomes of the rest of its answer is no matter.
-        const text = await readStart(stream).catch(() => "");
-        return { kind: "answered", status: statusCode, text, retryAfterMs };
-      } catch (error) {
-        return readNetworkError(error);
-      }
+    post: (posted, signal) => exchange(posted, "POST", signal),
+    get: (asked, signal) => exchange(asked, "GET", signal),
+    close() {
+      connector.close();
+      return dispatcher.destroy();
     },
-    close: () => dispatcher.destroy(),
   };
 }
 
-function createAgent(): Dispatcher {
-  return new Agent({ headersTimeout: 0, bodyTimeout: 0, allowH2: false });
+function createAgent({ connect }: GuardedConnector): Dispatcher {
+  return new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: maxHeaderBytes });
 }
 
 /** What a status means where nothing else is known of the receiver. */
@@ -102,6 +123,9 @@ async function readStart(stream: AsyncIterable<Uint8Array>): Promise<string> {
 
 /** Only the error's code is used: its message can hold the address. */
 function readNetworkError(error: unknown): AttemptFailure {
+  if (error instanceof DeniedAddressError) {
+    return { kind: "failed", reason: "denied", detail: error.why, retryAfterMs: null };
+  }
   const code =
     error instanceof Error && "code" in error && typeof error.code === "string"
       ? error.code

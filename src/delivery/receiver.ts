@@ -9,6 +9,7 @@ export const deliveryFailureReasons = [
   "rejected",
   "gone",
   "redirect",
+  "denied",
   "expired",
 ] as const;
 export type DeliveryFailureReason = (typeof deliveryFailureReasons)[number];
@@ -40,5 +41,7 @@ export interface Receiver {
    * if the receiver had taken the message by then.
    */
   send(notification: Notification, signal: AbortSignal): Promise<SendResult>;
+  /** From now on does what it does of itself, beside sending. Ends with `close`. */
+  start?(): void;
   close(): Promise<void>;
 }

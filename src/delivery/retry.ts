@@ -49,12 +49,15 @@ export function timeBounds(nowMs: number, giveUpAfterMs: number): TimeBounds {
   };
 }
 
-function isFinal(reason: AttemptFailureReason): boolean {
+/** Whether it makes no sense to try again. */
+export function isFinal(reason: AttemptFailureReason): boolean {
   switch (reason) {
     case "timeout":
     case "network":
     case "rate_limited":
     case "server_error":
+    // What a name resolves to may be mended, or was wrong for a moment only.
+    case "denied":
       return false;
     case "rejected":
     case "gone":
