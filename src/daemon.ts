@@ -30,14 +30,15 @@ import { createPollingLog, logIncidents } from "./polling/polling-log.ts";
 import { restorePools } from "./polling/restore-pools.ts";
 import { restoreTargets } from "./polling/restore-targets.ts";
 import { createScheduler } from "./polling/scheduler.ts";
-import { createTicker } from "./polling/ticker.ts";
+import { createTicker, firstRoundOf } from "./polling/ticker.ts";
+import { watchTurns } from "./polling/turn-watch.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
 import { createServiceClient } from "./service/client.ts";
 import type { DeadLetters, Notifications } from "./store/dead-letters.ts";
 import { openStore } from "./store/store.ts";
 import type { Store } from "./store/store.ts";
+import { checkReadiness, findAilment } from "./vitals.ts";
 import { createWebServer } from "./web/server.ts";
-import type { Readiness } from "./web/server.ts";
 import { viewStatus } from "./web/status-view.ts";
 
 /** What the world gives, handed in: with these replaced, one seed replays the whole daemon. */
@@ -155,7 +156,16 @@ export async function createDaemon(
   opening.defer(() => service.close());
 
   const receivers = config.alerts.receivers.map((receiverConfig) => {
-    const receiver = createReceiver(receiverConfig, { clock, userAgent, createDispatcher });
+    const receiver = createReceiver(receiverConfig, {
+      clock,
+      userAgent,
+      createDispatcher,
+      networks: config.alerts.outbound,
+      toldAlerts: store.told,
+      ailment: () => findAilment({ config, store, targets, turns, clock }),
+      log,
+      observe: metrics.delivery,
+    });
     opening.defer(() => receiver.close());
     return { ...receiverConfig, receiver };
   });
@@ -168,7 +178,7 @@ export async function createDaemon(
   const onReceivers = (outcome: IncidentOutcome): void => logIncidents(log, null, outcome);
   const delivery = createDeliveryLoop({
     outbox: store.outbox,
-    receivers,
+    receivers: receivers.filter(({ type }) => type !== "heartbeat"),
     clock,
     random,
     log,
@@ -229,11 +239,13 @@ export async function createDaemon(
     onOutbox: () => delivery.wake(),
     observer: observePolling(metrics, log),
   });
+  const firstRoundMs = firstRoundOf(config.poll.schedule, clock);
+  const turns = watchTurns((...turn) => polling.poll(...turn), clock, firstRoundMs);
   const scheduler = createScheduler({
     targets: targets.map(({ target }) => target),
     ticker,
     clock,
-    poll: (target, deadlineMs) => polling.poll(target, deadlineMs),
+    poll: turns.takeTurn,
   });
   opening.defer(() => {
     polling.abort();
@@ -265,6 +277,7 @@ export async function createDaemon(
   const serve = (): Promise<string> => web.listen(config.http);
   const watch = (): void => {
     delivery.start();
+    for (const { receiver } of receivers) receiver.start?.();
     upkeep.start();
     scheduler.start();
   };
@@ -318,21 +331,4 @@ function observePolling(metrics: Metrics, log: Logger): PollingObserver {
       await lines.committed(watched, verdict, durationMs);
     },
   };
-}
-
-async function checkReadiness(store: Store, targets: readonly WatchedTarget[]): Promise<Readiness> {
-  try {
-    await store.check();
-  } catch {
-    return { ready: false, reason: "the store does not answer" };
-  }
-  const waiting = targets.filter(({ polled }) => !polled).length;
-  if (waiting > 0) {
-    const reason = `the first poll of ${waiting} of ${targets.length} targets has not ended`;
-    return { ready: false, reason };
-  }
-  const lost = targets.filter(({ lostTurns }) => lostTurns > 0).length;
-  return lost === 0
-    ? { ready: true }
-    : { ready: false, reason: `the store did not take the last poll of ${lost} targets` };
 }

@@ -5,7 +5,7 @@ import { intervalOf } from "../polling/ticker.ts";
 /** What is allowed, but hardly meant. */
 export function configNotes(config: Config): readonly string[] {
   const notes = config.keys.flatMap((key) => noteRateLimit(config, key));
-  return config.alerts.receivers.length === 0
+  return config.alerts.receivers.every(({ type }) => type === "heartbeat")
     ? [...notes, "there are no receivers, so nobody will be alerted"]
     : notes;
 }

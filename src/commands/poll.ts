@@ -50,7 +50,7 @@ function lookOnly(config: Config): Config {
   return {
     ...config,
     store: { path: inMemory },
-    alerts: { rules: [], receivers: [], maintenance: [] },
+    alerts: { ...config.alerts, rules: [], receivers: [], maintenance: [] },
   };
 }
 

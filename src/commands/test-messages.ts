@@ -45,6 +45,9 @@ function keepsAlerts(receiver: ReceiverConfig): boolean {
     case "webhook":
       return receiver.format === "alertmanager" && receiver.bodyTemplate === null;
     case "slack":
+    // Its test alert ends by itself.
+    case "alertmanager":
+    case "heartbeat":
       return false;
   }
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { silentLog } from "../delivery/observer.ts";
 import { createReceiver } from "../delivery/receivers/create-receiver.ts";
+import type { ToldAlerts } from "../delivery/told-alerts.ts";
 import { systemClock } from "../platform/clock.ts";
 import { userAgent } from "../platform/version.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -19,7 +21,7 @@ export async function testReceiver(
   options: { readonly config: string },
   terminal: Terminal,
 ): Promise<void> {
-  const { receivers } = readConfig(options.config, terminal).alerts;
+  const { receivers, outbound } = readConfig(options.config, terminal).alerts;
   const settings = receivers.find((each) => each.name === name);
   if (!settings) {
     const known = receivers.map((each) => each.name).join(", ") || "none";
@@ -28,7 +30,15 @@ export async function testReceiver(
       exitCodes.wrongUse,
     );
   }
-  const receiver = createReceiver(settings, { clock: systemClock, userAgent });
+  const receiver = createReceiver(settings, {
+    clock: systemClock,
+    userAgent,
+    networks: outbound,
+    toldAlerts: noAlerts,
+    ailment: () => Promise.resolve(null),
+    log: silentLog,
+    observe: { attemptFailed() {} },
+  });
   const messages = testMessages(settings, randomUUID(), systemClock.now().utcMs);
   try {
     for (const message of messages) {
@@ -45,3 +55,8 @@ export async function testReceiver(
     await receiver.close();
   }
 }
+
+const noAlerts: ToldAlerts = {
+  toldTo: () => Promise.resolve([]),
+  wordsOf: () => Promise.resolve(new Map()),
+};

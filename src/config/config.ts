@@ -3,6 +3,7 @@ import type { GroupField } from "../core/notification.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { Rule } from "../core/rule.ts";
 import type { Schedule } from "../core/schedule.ts";
+import type { OutboundNetworks } from "../platform/outbound-networks.ts";
 import type { Secret } from "../platform/secret.ts";
 
 /** A configuration that passed every check. Durations are milliseconds, sizes are bytes. */
@@ -18,6 +19,7 @@ export interface Config {
     readonly rules: readonly Rule[];
     readonly receivers: readonly ReceiverConfig[];
     readonly maintenance: readonly MaintenanceWindow[];
+    readonly outbound: OutboundNetworks;
   };
 }
 
@@ -92,4 +94,27 @@ export interface PagerdutyReceiverConfig extends MessageConfig {
   readonly routingKey: Secret;
 }
 
-export type ReceiverConfig = WebhookReceiverConfig | SlackReceiverConfig | PagerdutyReceiverConfig;
+export interface AlertmanagerReceiverConfig extends MessageConfig {
+  readonly name: string;
+  readonly type: "alertmanager";
+  /** Base addresses, never empty. */
+  readonly urls: readonly Secret[];
+  readonly bearerToken: Secret | null;
+  readonly generatorUrl: string | null;
+}
+
+/** It is told of no incident, so how it wants its messages says nothing. */
+export interface HeartbeatReceiverConfig extends MessageConfig {
+  readonly name: string;
+  readonly type: "heartbeat";
+  readonly url: Secret;
+  readonly everyMs: number;
+  readonly method: "GET" | "POST";
+}
+
+export type ReceiverConfig =
+  | WebhookReceiverConfig
+  | SlackReceiverConfig
+  | PagerdutyReceiverConfig
+  | AlertmanagerReceiverConfig
+  | HeartbeatReceiverConfig;

@@ -67,6 +67,7 @@ function checkRules({ alerts, keys, regions }: Outline, evidence: Evidence): Fin
   });
   const knownKeys = keys.map((key, index) => mention(key.name, "keys", index, "name"));
   const knownReceivers = receiverNames(alerts);
+  const heartbeats = heartbeatNames(alerts);
   return [
     ...repeatedFindings(names, evidence, "a name that no other rule has"),
     ...names
@@ -89,6 +90,13 @@ function checkRules({ alerts, keys, regions }: Outline, evidence: Evidence): Fin
       return [
         ...repeatedFindings(receivers, evidence, "each receiver once"),
         ...unknownFindings(receivers, knownReceivers, evidence, "receiver"),
+        ...receivers
+          .filter(({ value }) => heartbeats.has(value))
+          .map((receiver) => ({
+            path: receiver.path,
+            found: `${describe(evidence, receiver.path)}, which is a heartbeat`,
+            allowed: "a receiver of another type: a heartbeat is told of no incident",
+          })),
         ...unknown,
         ...(unknown.length === 0
           ? checkMatch(rule.match, { keys, regions }, [...path, "match"])
@@ -138,6 +146,10 @@ function checkReceivers({ alerts }: Outline, evidence: Evidence): Finding[] {
       const fields = mentions(receiver.group_by, [...path, "group_by"]);
       return [
         ...checkEncryption(receiver.url, receiver.allow_http, [...path, "url"], evidence),
+        ...receiver.urls.flatMap((url, at) =>
+          checkEncryption(url, receiver.allow_http, [...path, "urls", at], evidence),
+        ),
+        ...repeatedFindings(mentions(receiver.urls, [...path, "urls"]), evidence, "each once"),
         ...repeatedFindings(fields, evidence, "each field once"),
       ];
     }),
@@ -210,4 +222,9 @@ function receiverNames(alerts: Outline["alerts"]): Mention[] {
   return alerts.receivers.map((receiver, index) => {
     return mention(receiver.name, "alerts", "receivers", index, "name");
   });
+}
+
+function heartbeatNames(alerts: Outline["alerts"]): ReadonlySet<string | undefined> {
+  const heartbeats = alerts.receivers.filter(({ type }) => type === "heartbeat");
+  return new Set(heartbeats.flatMap(({ name }) => name ?? []));
 }

@@ -14,7 +14,7 @@ export interface Resolved {
 }
 
 /** Settings that may be read from a file, which is named by the same setting with `_file` after it. */
-const fromFile = ["api_key", "url", "secret", "routing_key"];
+const fromFile = ["api_key", "url", "secret", "routing_key", "bearer_token"];
 
 const longestSecret = 64 * 1024;
 

@@ -14,7 +14,15 @@ export interface Evidence {
   readonly origins: ReadonlyMap<string, Origin>;
 }
 
-const secretSettings = new Set(["api_key", "url", "secret", "routing_key", "body"]);
+const secretSettings = new Set([
+  "api_key",
+  "url",
+  "urls",
+  "secret",
+  "routing_key",
+  "bearer_token",
+  "body",
+]);
 const longestShown = 60;
 
 /** What stands at the path, in words. Secrets, and values out of `${...}`, are not shown. */

@@ -39,7 +39,9 @@ export const outlineSchema = lenient({
     receivers: list(
       lenient({
         name: maybeText,
+        type: maybeText,
         url: maybeText,
+        urls: maybeTexts,
         allow_http: anything,
         group_by: maybeTexts,
       }),

@@ -1,12 +1,14 @@
 import { z } from "zod";
+import { alertmanagerSchema } from "./receivers/alertmanager.ts";
+import { heartbeatSchema } from "./receivers/heartbeat.ts";
 import { pagerdutySchema } from "./receivers/pagerduty.ts";
 import { slackSchema } from "./receivers/slack.ts";
 import { webhookSchema } from "./receivers/webhook.ts";
 
-const types = "webhook, slack, pagerduty";
+const types = "webhook, slack, pagerduty, alertmanager, heartbeat";
 
 export const receiverSchema = z.discriminatedUnion(
   "type",
-  [webhookSchema, slackSchema, pagerdutySchema],
+  [webhookSchema, slackSchema, pagerdutySchema, alertmanagerSchema, heartbeatSchema],
   { error: (issue) => (issue.code === "invalid_union" ? types : "a mapping") },
 );

@@ -6,6 +6,7 @@ import { parseBaseUrl, parseListenAddress } from "./address.ts";
 import { count, duration, flag, name, nameAllowed, namePattern } from "./fields.ts";
 import { oneOf, scalar, settings, text } from "./fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
+import { outboundSchema } from "./schema-outbound.ts";
 import { receiverSchema } from "./schema-receivers.ts";
 import { ruleSchema } from "./schema-rules.ts";
 import { parseSize } from "./size.ts";
@@ -135,6 +136,7 @@ export const settingsSchema = settings({
     rules: z.array(ruleSchema, "a list of rules").optional(),
     receivers: z.array(receiverSchema, "a list of receivers").default([]),
     maintenance: z.array(maintenanceSchema, "a list of maintenance windows").default([]),
+    outbound: outboundSchema.prefault({}),
   }).prefault({}),
 });
 

@@ -6,8 +6,10 @@ import type { Settings } from "./schema.ts";
 /** Fills in the defaults that look at other settings: every region, every receiver, the rules. */
 export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Config {
   const everyRegion = [...settings.regions.keys()];
-  const { receivers, rules } = settings.alerts;
-  const everyReceiver = receivers.map((receiver) => receiver.name);
+  const { receivers, rules, outbound } = settings.alerts;
+  const everyReceiver = receivers
+    .filter(({ type }) => type !== "heartbeat")
+    .map((receiver) => receiver.name);
   return {
     regions: settings.regions,
     keys: settings.keys.map((key) => ({
@@ -26,6 +28,7 @@ export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Co
         : defaultRules(everyReceiver),
       receivers,
       maintenance: settings.alerts.maintenance,
+      outbound,
     },
   };
 }

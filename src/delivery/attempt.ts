@@ -9,16 +9,25 @@ export const attemptTimeoutMs = 15_000;
 export type AttemptResult = SendResult | { readonly kind: "aborted" };
 
 /** Makes one attempt, and ends it when the receiver takes too long or the signal aborts. */
-export async function attempt(
+export function attempt(
   receiver: Receiver,
   notification: Notification,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  return inTime((either) => receiver.send(notification, either), clock, signal);
+}
+
+/** Ends whatever sends something when it takes too long or the signal aborts. */
+export async function inTime(
+  send: (signal: AbortSignal) => Promise<SendResult>,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const timeout = new AbortController();
   const cancelTimeout = clock.setTimer(attemptTimeoutMs, () => timeout.abort());
   const either = AbortSignal.any([signal, timeout.signal]);
-  const result = await receiver.send(notification, either).catch(brokenPromise);
+  const result = await send(either).catch(brokenPromise);
   cancelTimeout();
   if (result.kind === "delivered") return result;
   if (timeout.signal.aborted) return { ...result, reason: "timeout", detail: "no answer" };

@@ -100,6 +100,16 @@ function msToNextRun(task: ScheduledTask, clock: Clock): number {
   return ahead.find((ms) => ms > earlyMs) ?? graceMs;
 }
 
+/** How long until the next round of a schedule can begin: at least its usual length. Milliseconds. */
+export function firstRoundOf(schedule: Schedule, clock: Clock): number {
+  const intervalMs = intervalOf(schedule);
+  if (schedule.kind === "every") return intervalMs;
+  const task = createTask(schedule.expression, () => {});
+  const [next] = task.getNextRuns(1);
+  void task.destroy();
+  return Math.max(intervalMs, next ? next.getTime() - clock.now().utcMs : 0);
+}
+
 /** How far apart the rounds of a schedule are: of a cron expression its next two. Milliseconds. */
 export function intervalOf(schedule: Schedule): number {
   if (schedule.kind === "every") return schedule.ms;

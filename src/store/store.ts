@@ -20,6 +20,7 @@ import { createStoredTargets } from "./stored-targets.ts";
 import type { StoredTargets } from "./stored-targets.ts";
 import { createTellingHistory } from "./telling-history.ts";
 import type { Tables } from "./tables.ts";
+import { createToldIncidents } from "./told-incidents.ts";
 
 /** All that sandwatch keeps, behind one door. */
 export interface Store extends PollCommits {
@@ -34,6 +35,7 @@ export interface Store extends PollCommits {
   readonly incidents: ReturnType<typeof createIncidentHistory>;
   readonly changes: ReturnType<typeof createChangeHistory>;
   readonly tellings: ReturnType<typeof createTellingHistory>;
+  readonly told: ReturnType<typeof createToldIncidents>;
   /** Rejects when the database does not answer. */
   check(): Promise<void>;
   close(): Promise<void>;
@@ -70,6 +72,7 @@ export function createStore(
     incidents: createIncidentHistory(reader),
     changes: createChangeHistory(reader),
     tellings: createTellingHistory(reader),
+    told: createToldIncidents(reader),
     async check() {
       await sql`select 1`.execute(reader);
     },

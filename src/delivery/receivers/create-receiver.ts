@@ -1,5 +1,8 @@
-import type { OutboundDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
+import { createAlertmanagerReceiver } from "./alertmanager.ts";
+import type { AlertmanagerReceiverDeps, AlertmanagerReceiverSettings } from "./alertmanager.ts";
+import { createHeartbeatReceiver } from "./heartbeat.ts";
+import type { HeartbeatReceiverDeps, HeartbeatReceiverSettings } from "./heartbeat.ts";
 import { createPagerdutyReceiver, type PagerdutyReceiverSettings } from "./pagerduty.ts";
 import { createSlackReceiver, type SlackReceiverSettings } from "./slack.ts";
 import { createWebhookReceiver, type WebhookReceiverSettings } from "./webhook.ts";
@@ -7,10 +10,14 @@ import { createWebhookReceiver, type WebhookReceiverSettings } from "./webhook.t
 export type ReceiverSettings =
   | WebhookReceiverSettings
   | SlackReceiverSettings
-  | PagerdutyReceiverSettings;
+  | PagerdutyReceiverSettings
+  | AlertmanagerReceiverSettings
+  | HeartbeatReceiverSettings;
+
+export interface ReceiverDeps extends AlertmanagerReceiverDeps, HeartbeatReceiverDeps {}
 
 /** @throws {Error} when the settings cannot be used; it shows no secret */
-export function createReceiver(settings: ReceiverSettings, deps: OutboundDeps): Receiver {
+export function createReceiver(settings: ReceiverSettings, deps: ReceiverDeps): Receiver {
   switch (settings.type) {
     case "webhook":
       return createWebhookReceiver(settings, deps);
@@ -18,5 +25,9 @@ export function createReceiver(settings: ReceiverSettings, deps: OutboundDeps): 
       return createSlackReceiver(settings, deps);
     case "pagerduty":
       return createPagerdutyReceiver(settings, deps);
+    case "alertmanager":
+      return createAlertmanagerReceiver(settings, deps);
+    case "heartbeat":
+      return createHeartbeatReceiver(settings, deps);
   }
 }

@@ -1,0 +1,60 @@
+import type { Config } from "./config/config.ts";
+import { ailmentOf } from "./core/ailment.ts";
+import type { Clock } from "./platform/clock.ts";
+import type { TurnWatch } from "./polling/turn-watch.ts";
+import type { WatchedTarget } from "./polling/watched-target.ts";
+import type { Store } from "./store/store.ts";
+import type { Readiness } from "./web/server.ts";
+
+export interface VitalsDeps {
+  readonly config: Config;
+  readonly store: Store;
+  readonly targets: readonly WatchedTarget[];
+  readonly turns: TurnWatch;
+  readonly clock: Clock;
+}
+
+/**
+ * What a heartbeat answers for: why sandwatch cannot be relied on now, null when it can. Rejects when
+ * the store does not answer.
+ */
+export async function findAilment(deps: VitalsDeps): Promise<string | null> {
+  const { config, store, targets, turns, clock } = deps;
+  const waiting = new Map((await store.told.waiting()).map((each) => [each.receiver, each]));
+  const nowMs = clock.now().utcMs;
+  const since = (atMs: number | null | undefined): number | null =>
+    atMs === null || atMs === undefined ? null : nowMs - atMs;
+  return ailmentOf({
+    targets: targets.map(({ polled, lostTurns, target }) => {
+      return { polled, lostTurns, overdue: turns.isOverdue(target) };
+    }),
+    receivers: config.alerts.receivers
+      .filter(({ type }) => type !== "heartbeat")
+      .map(({ name, groupWaitMs, groupIntervalMs }) => ({
+        groupingMs: groupWaitMs + groupIntervalMs,
+        pendingForMs: since(waiting.get(name)?.oldestPendingMs),
+        ungroupedForMs: since(waiting.get(name)?.oldestItemMs),
+      })),
+  });
+}
+
+/** What `/-/ready` answers. */
+export async function checkReadiness(
+  store: Store,
+  targets: readonly WatchedTarget[],
+): Promise<Readiness> {
+  try {
+    await store.check();
+  } catch {
+    return { ready: false, reason: "the store does not answer" };
+  }
+  const waiting = targets.filter(({ polled }) => !polled).length;
+  if (waiting > 0) {
+    const reason = `the first poll of ${waiting} of ${targets.length} targets has not ended`;
+    return { ready: false, reason };
+  }
+  const lost = targets.filter(({ lostTurns }) => lostTurns > 0).length;
+  return lost === 0
+    ? { ready: true }
+    : { ready: false, reason: `the store did not take the last poll of ${lost} targets` };
+}
