@@ -213,7 +213,7 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     [
       "a receiver of another type",
       receiver({ type: "pigeon", channel: "x" }),
-      'alerts.receivers[0].type: found "pigeon"; allowed: webhook, slack, pagerduty',
+      'alerts.receivers[0].type: found "pigeon"; allowed: webhook, slack, pagerduty, alertmanager, heartbeat',
     ],
     [
       "two receivers of one name",

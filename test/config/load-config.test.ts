@@ -21,6 +21,7 @@ describe("the example", () => {
     ONCALL_WEBHOOK_SECRET: signingSecret,
     SLACK_WEBHOOK_URL: "https://hooks.slack.example/services/x",
     PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
+    HEARTBEAT_URL: "https://hc.example.com/x",
   };
 
   it("is a configuration", () => {
@@ -33,7 +34,7 @@ describe("the example", () => {
     expect(config.keys[0]?.apiKey.reveal()).toBe("k1");
     expect(webhookOf(config).secret?.reveal()).toBe(signingSecret);
     const types = config.alerts.receivers.map((receiver) => receiver.type);
-    expect(types).toEqual(["webhook", "slack", "pagerduty"]);
+    expect(types).toEqual(["webhook", "slack", "pagerduty", "alertmanager", "heartbeat"]);
   });
 
   it("names every variable that is missing, and where", () => {
@@ -49,6 +50,7 @@ describe("the example", () => {
       ),
       expect.stringContaining("alerts.receivers[1].url: found ${SLACK_WEBHOOK_URL}"),
       expect.stringContaining("alerts.receivers[2].routing_key: found ${PAGERDUTY_ROUTING_KEY}"),
+      expect.stringMatching(/^\d+:7 alerts\.receivers\[4\]\.url: found \$\{HEARTBEAT_URL\}/),
     ]);
   });
 });

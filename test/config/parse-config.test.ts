@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { configOf, faultLines, signingSecret, webhookOf } from "./support.ts";
+import { configOf, faultLines, signingSecret, urlOf, webhookOf } from "./support.ts";
 
 const regions = {
   us: { base_url: "https://us.example.com/" },
@@ -107,7 +107,7 @@ describe("defaults", () => {
         giveUpAfterMs: 24 * 60 * 60 * 1_000,
       },
     ]);
-    expect(receivers[0]?.url.reveal()).toBe("https://hooks.example.com/x");
+    expect(urlOf(receivers[0])).toBe("https://hooks.example.com/x");
   });
 });
 

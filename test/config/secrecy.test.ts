@@ -39,9 +39,24 @@ const settings = [
   ["receivers", "secret"],
   ["receivers", "secret_file"],
   ["receivers", "scret"],
+  ["alertmanager", "urls"],
+  ["alertmanager", "bearer_token"],
+  ["alertmanager", "bearer_token_file"],
+  ["heartbeat", "url"],
 ] as const;
 
-function configWith(list: "keys" | "receivers", setting: string, secret: unknown): object {
+const otherReceivers = {
+  alertmanager: { name: "am", type: "alertmanager", urls: ["https://am.example.com"] },
+  heartbeat: { name: "watchdog", type: "heartbeat", url: "https://hc.example.com" },
+};
+
+function configWith(list: (typeof settings)[number][0], setting: string, secret: unknown): object {
+  if (list === "alertmanager" || list === "heartbeat") {
+    const value = setting === "urls" ? [secret] : secret;
+    const config = configWith("keys", "regions", undefined);
+    const receivers = [{ ...otherReceivers[list], [setting]: value }];
+    return { ...config, alerts: { receivers } };
+  }
   const key = { name: "research", api_key: "k1" };
   const receiver = { name: "oncall", type: "webhook", url: "https://hooks.example.com" };
   const changed = { [list]: { ...(list === "keys" ? key : receiver), [setting]: secret } };

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Config, WebhookReceiverConfig } from "../../src/config/config.ts";
+import type { Config, ReceiverConfig, WebhookReceiverConfig } from "../../src/config/config.ts";
 import { formatFaults } from "../../src/config/faults.ts";
 import type { LoadedConfig } from "../../src/config/load-config.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -28,6 +28,11 @@ export function faultLines(loaded: LoadedConfig): string[] {
 }
 
 export const signingSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
+/** Where a receiver is, of a type that is in one place. */
+export function urlOf(receiver: ReceiverConfig | undefined): string | undefined {
+  return receiver && "url" in receiver ? receiver.url.reveal() : undefined;
+}
 
 /** The first receiver, which must be a webhook. */
 export function webhookOf({ alerts }: Config): WebhookReceiverConfig {

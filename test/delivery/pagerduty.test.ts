@@ -155,7 +155,7 @@ describe("delivery to PagerDuty", () => {
     const server = await startReceiverServer((response, { body }, index) => {
       const first = !failed.has(body);
       failed.add(body);
-      status(first ? 503 : 202)(response, { path: "", headers: {}, body }, index);
+      status(first ? 503 : 202)(response, { method: "POST", path: "", headers: {}, body }, index);
     });
     const store = openTestStore();
     const { loop, clock } = createDelivery(store.outbox, (c) => [pagerdutyAt(server, c)]);

@@ -4,6 +4,7 @@ import { onTestFinished } from "vitest";
 import { Secret } from "../../../src/platform/secret.ts";
 
 export interface ReceivedRequest {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -44,8 +45,8 @@ export async function startReceiverServer(initial: Answer = status(204)): Promis
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
     incoming.on("end", () => {
-      const { url = "", headers } = incoming;
-      const request = { path: url, headers, body: Buffer.concat(chunks).toString() };
+      const { method = "", url = "", headers } = incoming;
+      const request = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
       requests.push(request);
       mostOpen = Math.max(mostOpen, ++open);
       response.on("close", () => open--);

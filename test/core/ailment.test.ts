@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { ailmentOf } from "../../src/core/ailment.ts";
+import type { ReceiverVitals, TargetVitals } from "../../src/core/ailment.ts";
+
+const minuteMs = 60_000;
+
+const well: TargetVitals = { polled: true, lostTurns: 0, overdue: false };
+
+function receiver(more: Partial<ReceiverVitals> = {}): ReceiverVitals {
+  return { groupingMs: 0, pendingForMs: null, ungroupedForMs: null, ...more };
+}
+
+const stuck = receiver({ pendingForMs: 15 * minuteMs + 1 });
+
+describe("sandwatch is well", () => {
+  it.each<[string, readonly ReceiverVitals[]]>([
+    ["there are no receivers", []],
+    ["nothing waits", [receiver()]],
+    ["a notification waits for up to 15 minutes", [receiver({ pendingForMs: 15 * minuteMs })]],
+    ["one receiver of two takes what it is told", [stuck, receiver()]],
+    [
+      "a group waits as long as its receiver wants it to, and 15 minutes",
+      [receiver({ groupingMs: 60 * minuteMs, ungroupedForMs: 75 * minuteMs })],
+    ],
+  ])("while %s", (_, receivers) => {
+    expect(ailmentOf({ targets: [well, well], receivers })).toBeNull();
+  });
+});
+
+describe("sandwatch is not well", () => {
+  it.each<[string, Partial<TargetVitals>, string]>([
+    ["the store does not take a poll", { lostTurns: 1 }, "the store did not take the last poll"],
+    ["a target was never polled", { polled: false }, "the first poll of 1 of 2 targets"],
+    ["a target's turns stay out", { overdue: true }, "1 of 2 targets are not polled any more"],
+  ])("while %s", (_, target, ailment) => {
+    const targets = [well, { ...well, ...target }];
+    expect(ailmentOf({ targets, receivers: [receiver()] })).toContain(ailment);
+  });
+
+  it.each<[string, readonly ReceiverVitals[]]>([
+    ["notifications", [stuck]],
+    ["notifications to any receiver", [stuck, stuck]],
+    ["groups", [receiver({ groupingMs: 10, ungroupedForMs: 15 * minuteMs + 11 })]],
+    ["notifications, whatever groups may", [receiver({ ...stuck, groupingMs: 60 * minuteMs })]],
+  ])("while %s wait longer", (_, receivers) => {
+    expect(ailmentOf({ targets: [well], receivers })).toBe("no receiver takes notifications");
+  });
+});

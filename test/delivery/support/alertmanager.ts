@@ -1,0 +1,118 @@
+import { setImmediate } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import { attemptTimeoutMs } from "../../../src/delivery/attempt.ts";
+import type { Notification } from "../../../src/core/notification.ts";
+import { createAlertmanagerReceiver } from "../../../src/delivery/receivers/alertmanager.ts";
+import type { AlertmanagerReceiverSettings } from "../../../src/delivery/receivers/alertmanager.ts";
+import type { Receiver } from "../../../src/delivery/receiver.ts";
+import type { ToldAlerts } from "../../../src/delivery/told-alerts.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import { Secret } from "../../../src/platform/secret.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { postableAlertsSchema, type PostedAlert } from "../../support/postable-alerts.ts";
+import { startMs, toldIncident } from "./items.ts";
+import type { ReceiverServer } from "./receiver-server.ts";
+
+export const minuteMs = 60_000;
+
+export function telling(...ids: readonly string[]): Notification {
+  return {
+    id: "msg_1",
+    receiver: "am",
+    type: "incident.firing",
+    rule: "server-error",
+    severity: "critical",
+    group: {},
+    summary: "servers in error",
+    runbookUrl: null,
+    createdAtMs: startMs,
+    causedAtMs: startMs,
+    incidents: ids.map((id) => toldIncident({ id })),
+    truncated: 0,
+  };
+}
+
+export interface Opened {
+  readonly receiver: Receiver;
+  readonly clock: FakeClock;
+  readonly observed: readonly string[];
+  readonly logged: readonly string[];
+  /** Resolves when so many requests have ended in all, and what follows from that was done. */
+  readonly ended: (count: number) => Promise<void>;
+}
+
+export function openAlertmanager(
+  toldAlerts: ToldAlerts,
+  servers: readonly ReceiverServer[],
+  more: Partial<AlertmanagerReceiverSettings> = {},
+): Opened {
+  const clock = createFakeClock();
+  const { watched, ended } = watchRequests(clock);
+  const observed: string[] = [];
+  const logged: string[] = [];
+  const write = (fields: Readonly<Record<string, string | number>>, message: string): void => {
+    if (`${JSON.stringify(fields)}${message}`.includes("T0PSECRET")) throw new Error("a secret!");
+    logged.push(`${fields["event"]} ${fields["instance"] ?? ""}`.trimEnd());
+  };
+  const receiver = createAlertmanagerReceiver(
+    {
+      name: "am",
+      type: "alertmanager",
+      urls: servers.map(({ origin }) => new Secret(`${origin}/T0PSECRET`)),
+      bearerToken: null,
+      generatorUrl: null,
+      ...more,
+    },
+    {
+      clock: watched,
+      userAgent: "sandwatch/test",
+      toldAlerts,
+      log: { info: write, warn: write, error: write },
+      observe: { attemptFailed: (name, reason) => void observed.push(`${name} ${reason}`) },
+    },
+  );
+  onTestFinished(() => receiver.close());
+  return { receiver, clock, observed, logged, ended };
+}
+
+/** Each request has a time-out of its own, which it takes back when it has ended. */
+function watchRequests(clock: FakeClock): { watched: Clock; ended: Opened["ended"] } {
+  let requests = 0;
+  const news = new EventTarget();
+  const watched: Clock = {
+    now: () => clock.now(),
+    setTimer(delayMs, callback) {
+      const cancel = clock.setTimer(delayMs, callback);
+      return () => {
+        cancel();
+        if (delayMs !== attemptTimeoutMs) return;
+        requests += 1;
+        news.dispatchEvent(new Event("news"));
+      };
+    },
+  };
+  return {
+    watched,
+    async ended(count) {
+      const isEnough = (): boolean => requests >= count;
+      while (!isEnough()) {
+        await new Promise((resolve) => news.addEventListener("news", resolve, { once: true }));
+      }
+      await setImmediate();
+    },
+  };
+}
+
+export function posted({ requests }: ReceiverServer): readonly (readonly PostedAlert[])[] {
+  return requests.map(({ body }) => postableAlertsSchema.parse(JSON.parse(body)));
+}
+
+/** Each alert's server, and after how many minutes it ends. */
+export function ofServers(
+  alerts: readonly PostedAlert[] | undefined,
+): readonly (readonly [server: string, minutes: number])[] {
+  return (alerts ?? []).map(({ labels, endsAt }) => [
+    labels["server_id"] ?? "",
+    (Date.parse(endsAt) - startMs) / minuteMs,
+  ]);
+}

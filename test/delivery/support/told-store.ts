@@ -1,0 +1,77 @@
+import type { Incident } from "../../../src/core/incident.ts";
+import type { OutboxItem } from "../../../src/core/notification.ts";
+import { tellIncident } from "../../../src/core/incident.ts";
+import { createStore, type Store } from "../../../src/store/store.ts";
+import { research } from "../../support/fleet.ts";
+import { startMs } from "./items.ts";
+import { openTestStore } from "./test-store.ts";
+
+export interface ToldStore {
+  readonly store: Store;
+  /** Writes incidents as a poll does, each with an item for each of its receivers. */
+  readonly commit: (...incidents: readonly Incident[]) => Promise<void>;
+  readonly acknowledge: (incidentId: string, author: string) => Promise<void>;
+  /** Forgets every item, as a store does in which they have become too old. */
+  readonly forgetItems: () => Promise<void>;
+}
+
+export async function openToldStore(more: Partial<OutboxItem> = {}): Promise<ToldStore> {
+  const { kysely } = openTestStore();
+  const store = createStore(kysely, () => Promise.resolve());
+  const { id: targetId } = await store.targets.add(research);
+  const itemsOf = (incident: Incident): OutboxItem[] =>
+    incident.receivers.map((receiver) => ({
+      receiver,
+      type: incident.resolvedAtMs === null ? "incident.firing" : "incident.resolved",
+      rule: incident.rule,
+      severity: incident.severity,
+      condition: "in error",
+      summaryTemplate: null,
+      runbookUrlTemplate: null,
+      causedAtMs: startMs,
+      ...more,
+      incident: tellIncident(research, incident, null),
+    }));
+  return {
+    store,
+    async commit(...written) {
+      const outbox = written.flatMap(itemsOf);
+      await store.commitIncidents(targetId, { written, dropped: [], flaps: [], steps: [], outbox });
+    },
+    async acknowledge(incidentId, author) {
+      const row = { incident_id: incidentId, author, note: null, at_ms: startMs };
+      await kysely.insertInto("acknowledgements").values(row).execute();
+    },
+    async forgetItems() {
+      await kysely.deleteFrom("outbox_items").execute();
+    },
+  };
+}
+
+export function firing(id: string, more: Partial<Incident> = {}): Incident {
+  return {
+    id,
+    rule: "server-error",
+    ruleFingerprint: "1",
+    severity: "critical",
+    receivers: ["am"],
+    subject: { kind: "server", sandboxId: "sandbox-1", serverId: `of-${id}`, serverName: "github" },
+    phase: {
+      name: "firing",
+      heldSince: { ms: 0, polls: 0 },
+      clearSinceMs: null,
+      toldAtMs: 0,
+      flapping: false,
+    },
+    status: "error",
+    previousStatus: "occupied",
+    startedAtMs: startMs,
+    firedAtMs: startMs,
+    resolvedAtMs: null,
+    ...more,
+  };
+}
+
+export function resolved(id: string, resolvedAtMs: number, more: Partial<Incident> = {}): Incident {
+  return firing(id, { phase: { name: "resolved", reason: "recovered" }, resolvedAtMs, ...more });
+}

@@ -1,0 +1,128 @@
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { tempFolder } from "../support/temp-folder.ts";
+import { freePort, getJson, startPeer } from "./support/peer-process.ts";
+import { openRealWorld } from "./support/real-world.ts";
+import { until } from "./support/until.ts";
+
+const alertsSchema = z.array(
+  z.looseObject({
+    labels: z.record(z.string(), z.string()),
+    annotations: z.record(z.string(), z.string()),
+    startsAt: z.iso.datetime({ offset: true }),
+    endsAt: z.iso.datetime({ offset: true }),
+    status: z.looseObject({ state: z.string() }),
+  }),
+);
+
+const webhookSchema = z.looseObject({
+  version: z.literal("4"),
+  status: z.string(),
+  alerts: z.array(z.looseObject({ status: z.string(), labels: z.record(z.string(), z.string()) })),
+});
+
+type Alerts = z.infer<typeof alertsSchema>;
+
+/** What Alertmanager itself sends on, as "firing of-a", in order. */
+async function startPager() {
+  const pages: string[] = [];
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { alerts } = webhookSchema.parse(JSON.parse(await text(request)));
+    for (const { status, labels } of alerts) pages.push(`${status} ${labels["server_id"]}`);
+    response.writeHead(200).end();
+  };
+  const server = createServer((request, response) => void receive(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  return { pages, url: `http://127.0.0.1:${port}/` };
+}
+
+/** Tells of its alerts at once, each for itself. */
+async function startAlertmanager(port: number, pagerUrl: string): Promise<void> {
+  const folder = tempFolder();
+  const file = join(folder, "alertmanager.yml");
+  const route = { receiver: "pager", group_by: ["..."], group_wait: "0s", group_interval: "1s" };
+  const receivers = [{ name: "pager", webhook_configs: [{ url: pagerUrl, send_resolved: true }] }];
+  writeFileSync(file, JSON.stringify({ route, receivers }));
+  await startPeer(
+    "prometheus-alertmanager",
+    [
+      `--config.file=${file}`,
+      `--storage.path=${folder}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      "--cluster.listen-address=",
+    ],
+    `http://127.0.0.1:${port}/-/ready`,
+  );
+}
+
+async function alertsOf(port: number): Promise<Alerts> {
+  return alertsSchema.parse(await getJson(`http://127.0.0.1:${port}/api/v2/alerts`));
+}
+
+async function serversOf(port: number): Promise<readonly string[]> {
+  return (await alertsOf(port)).map(({ labels }) => labels["server_id"] ?? "").toSorted();
+}
+
+it("a real Alertmanager shows what fires, pages for it, and lets it end", async () => {
+  const [first, second] = [await freePort(), await freePort()];
+  const pager = await startPager();
+  await startAlertmanager(first, pager.url);
+  const urls = [second, first].map((port) => `http://127.0.0.1:${port}`);
+  const world = await openRealWorld({
+    servers: 3,
+    alerts: { receivers: [{ name: "am", type: "alertmanager", urls }] },
+  });
+  const [broken = "", other = ""] = world.serverIds;
+
+  world.show(0, "error");
+  await world.start();
+  const [alert] = await until("an alert", async () => {
+    const alerts = await alertsOf(first);
+    return alerts.length > 0 ? alerts : undefined;
+  });
+  expect(alert?.labels).toEqual({
+    alertname: "server-error",
+    severity: "critical",
+    subject: "server",
+    region: "us",
+    key: "research",
+    sandbox_id: expect.any(String),
+    server_id: broken,
+    server_name: expect.any(String),
+  });
+  expect(alert?.annotations["summary"]).toContain("in error in us (research)");
+  expect(alert?.status.state).toBe("active");
+  const aheadMs = Date.parse(alert?.endsAt ?? "") - Date.now();
+  expect(aheadMs).toBeGreaterThan(4 * 60_000);
+  await until("a page", async () => (pager.pages.length > 0 ? true : undefined));
+
+  world.show(0, "idle");
+  await until("no alert", async () => ((await serversOf(first)).length === 0 ? true : undefined));
+  await until("the end of it", async () => (pager.pages.length > 1 ? true : undefined));
+  expect(pager.pages).toEqual([`firing ${broken}`, `resolved ${broken}`]);
+
+  world.show(1, "error");
+  await until("another alert", async () =>
+    (await serversOf(first)).length === 1 ? true : undefined,
+  );
+  await world.stop();
+  await startAlertmanager(second, pager.url);
+  expect(await serversOf(second)).toEqual([]);
+  await world.start();
+  await until("the instance that was away to have it", async () =>
+    (await serversOf(second)).length > 0 ? true : undefined,
+  );
+  expect(await serversOf(second)).toEqual([other]);
+  expect(await serversOf(first)).toEqual([other]);
+});

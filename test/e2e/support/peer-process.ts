@@ -1,0 +1,47 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { onTestFinished } from "vitest";
+import { until } from "./until.ts";
+
+/** A port that nothing listens on; whoever takes it soon will have it. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+  if (typeof address !== "object" || !address) throw new TypeError("no port");
+  return address.port;
+}
+
+/** Starts a program of another project, waits until it is ready, and ends it with the test. */
+export async function startPeer(
+  program: string,
+  args: readonly string[],
+  readyUrl: string,
+): Promise<void> {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => void output.push(text));
+  }
+  let ended = false;
+  const exited = once(child, "exit").then(() => (ended = true));
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await exited;
+  });
+  await until(`${program} is ready`, async () => {
+    if (ended) throw new Error(`${program} ended:\n${output.join("").slice(-2_000)}`);
+    const response = await fetch(readyUrl);
+    return response.ok ? true : undefined;
+  });
+}
+
+export async function getJson(url: string): Promise<unknown> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  return response.json();
+}
