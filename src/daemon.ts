@@ -15,7 +15,6 @@ import { createDesk } from "./interventions/desk.ts";
 import type { Desk } from "./interventions/desk.ts";
 import { restoreInterventions } from "./interventions/interventions.ts";
 import { createMetrics } from "./metrics/metrics.ts";
-import type { Metrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
 import type { Clock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
@@ -25,8 +24,7 @@ import { revision, userAgent, version } from "./platform/version.ts";
 import { createCallListing } from "./polling/call-listing.ts";
 import { createKeyLimits } from "./polling/key-limits.ts";
 import { createPolling } from "./polling/polling.ts";
-import type { PollingObserver } from "./polling/polling.ts";
-import { createPollingLog, logIncidents } from "./polling/polling-log.ts";
+import { logIncidents } from "./polling/polling-log.ts";
 import { restorePools } from "./polling/restore-pools.ts";
 import { restoreTargets } from "./polling/restore-targets.ts";
 import { createScheduler } from "./polling/scheduler.ts";
@@ -37,7 +35,9 @@ import { createServiceClient } from "./service/client.ts";
 import type { DeadLetters, Notifications } from "./store/dead-letters.ts";
 import { openStore } from "./store/store.ts";
 import type { Store } from "./store/store.ts";
+import { observePolling } from "./observe-polling.ts";
 import { checkReadiness, findAilment } from "./vitals.ts";
+import type { LastReload, ReloadAnswer } from "./web/reload-route.ts";
 import { createWebServer } from "./web/server.ts";
 import { viewStatus } from "./web/status-view.ts";
 
@@ -50,6 +50,11 @@ export interface DaemonOverrides {
   readonly log?: Logger;
   /** Stands in for the network. Each that it gives is destroyed by whoever asked for it. */
   readonly createDispatcher?: () => Dispatcher;
+  /** How it is asked to read its configuration again; left out: it is not. */
+  readonly reloads?: {
+    readonly request: () => ReloadAnswer;
+    readonly last: () => LastReload;
+  };
   /** @throws {StoreError} */
   readonly openStore?: (path: string, clock: Clock) => Store;
 }
@@ -92,8 +97,9 @@ export async function createDaemon(
   overrides: DaemonOverrides = {},
 ): Promise<Daemon> {
   const { clock = systemClock, random = Math.random, newIncidentId = randomUUID } = overrides;
-  const { createDispatcher } = overrides;
+  const { createDispatcher, reloads } = overrides;
   const log = overrides.log ?? createLogger(config.log);
+  const firstRead = { successful: true, successAtMs: clock.now().utcMs };
   await using opening = new AsyncDisposableStack();
 
   const store = (overrides.openStore ?? openStore)(config.store.path, clock);
@@ -142,6 +148,7 @@ export async function createDaemon(
     perServer: config.metrics.perServer,
     readOutbox: () => store.outbox.figures(),
     readUntargeted: () => store.untargeted.open(),
+    readReload: () => reloads?.last() ?? firstRead,
   });
 
   const service = createServiceClient({
@@ -267,6 +274,10 @@ export async function createDaemon(
         waiting: await store.outbox.figures(),
       }),
     api: { desk, allowedHosts: config.http.allowedHosts },
+    reload: reloads && {
+      requestReload: () => reloads.request(),
+      allowedHosts: config.http.allowedHosts,
+    },
     clock,
     onSlowScrape: () =>
       log.warn({ event: "http.slow_scrape" }, "a scrape took longer than a minute and was cut off"),
@@ -305,30 +316,4 @@ export async function createDaemon(
 
 function configuredTargets({ keys }: Config): readonly Target[] {
   return keys.flatMap(({ name, regions }) => regions.map((region) => ({ region, key: name })));
-}
-
-/** Each of what polling does, counted and logged. */
-function observePolling(metrics: Metrics, log: Logger): PollingObserver {
-  const lines = createPollingLog(log);
-  return {
-    ...lines,
-    turnFailed(target, error) {
-      metrics.targets.turnFailed();
-      lines.turnFailed(target, error);
-    },
-    polled(target, failure, durationMs) {
-      metrics.targets.polled(target, failure?.reason ?? null, durationMs);
-      lines.polled(target, failure, durationMs);
-    },
-    deviated({ region }, deviations) {
-      for (const { field, count } of deviations) {
-        metrics.service.deviated(region, "list_sandboxes", field, count);
-      }
-    },
-    async committed(watched, verdict, durationMs) {
-      metrics.targets.committed(durationMs);
-      await metrics.sandboxes.committed(watched, verdict);
-      await lines.committed(watched, verdict, durationMs);
-    },
-  };
 }

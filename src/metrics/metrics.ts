@@ -6,6 +6,8 @@ import { createDeliveryMetrics } from "./delivery-metrics.ts";
 import type { DeliveryMetrics, OutboxView } from "./delivery-metrics.ts";
 import { createIncidentMetrics } from "./incident-metrics.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
+import { createReloadMetrics } from "./reload-metrics.ts";
+import type { ReloadView } from "./reload-metrics.ts";
 import { createSandboxMetrics } from "./sandbox-metrics.ts";
 import type { SandboxMetrics } from "./sandbox-metrics.ts";
 import { createScraper } from "./scrape.ts";
@@ -30,6 +32,7 @@ export interface MetricsOptions {
   readonly readOutbox: () => Promise<readonly OutboxView[]>;
   /** The open incidents that belong to no target. */
   readonly readUntargeted: () => Promise<readonly Incident[]>;
+  readonly readReload: () => ReloadView;
 }
 
 export interface Metrics {
@@ -56,6 +59,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
   const incidents = createIncidentMetrics(registry, targets, [...options.rules, receiverRule]);
   createProcessMetrics(processRegistry, options.build);
+  createReloadMetrics(registry, options.readReload);
 
   const scrape = createScraper({
     registry,

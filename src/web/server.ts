@@ -4,6 +4,8 @@ import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import { addApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
+import { addReloadRoute } from "./reload-route.ts";
+import type { ReloadDeps } from "./reload-route.ts";
 import { addScrapeRoute } from "./scrape-route.ts";
 import type { ScrapeSource } from "./scrape-route.ts";
 import { renderStatusPage, statusPageStyle } from "./status-page.ts";
@@ -20,6 +22,8 @@ export interface WebDeps {
   readonly status: () => Promise<StatusView>;
   /** Left out: there is no API. */
   readonly api?: ApiDeps;
+  /** Left out: it cannot be asked to read its configuration again. */
+  readonly reload?: ReloadDeps | undefined;
   /** An error that a route did not expect. */
   readonly onError: (error: Error) => void;
   /** A scraper read so slowly that it was cut off. */
@@ -50,6 +54,7 @@ export function createWebServer(deps: WebDeps): WebServer {
   addScrapeRoute(server, { metrics, clock, onError, onSlowScrape });
 
   if (deps.api) addApi(server, { ...deps.api, onError });
+  if (deps.reload) addReloadRoute(server, deps.reload);
 
   server.get("/-/healthy", (_, reply) => reply.type("text/plain").send("ok\n"));
 

@@ -2,7 +2,7 @@ import { ok } from "node:assert/strict";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";
 import type { ScrapeRequest } from "../../src/metrics/scrape.ts";
-import { serverError, targetBlind, watchFleet } from "../support/fleet.ts";
+import { serverError, startMs, targetBlind, watchFleet } from "../support/fleet.ts";
 import type { WatchedFleet } from "../support/fleet.ts";
 
 export interface MeteredFleet extends WatchedFleet {
@@ -27,6 +27,7 @@ export function meterFleet(
     perServer: true,
     readOutbox: () => Promise.resolve([]),
     readUntargeted: () => Promise.resolve([]),
+    readReload: () => ({ successful: true, successAtMs: startMs }),
     ...options,
   });
   const counted: Promise<void>[] = [];

@@ -35,6 +35,8 @@ const promised: Readonly<Record<string, readonly [type: string, ...labels: strin
   sandwatch_notifications_dead: ["gauge", "receiver"],
   sandwatch_notification_oldest_pending_timestamp_seconds: ["gauge", "receiver"],
   sandwatch_notification_delay_seconds: ["histogram", "receiver"],
+  sandwatch_config_last_reload_successful: ["gauge"],
+  sandwatch_config_last_reload_success_timestamp_seconds: ["gauge"],
   sandwatch_store_commit_failures_total: ["counter"],
   sandwatch_store_commit_duration_seconds: ["histogram"],
   sandwatch_build_info: ["gauge", "node_version", "revision", "version"],

@@ -12,10 +12,23 @@ import type { Problem } from "./problem.ts";
  * @returns null when the request may pass
  */
 export function checkRequest(
+  request: Pick<FastifyRequest, "method" | "headers">,
+  allowedHosts: readonly string[],
+): Problem | null {
+  const problem = checkSender(request, allowedHosts);
+  const { method, headers } = request;
+  if (problem || method === "GET" || method === "HEAD") return problem;
+  return /^application\/json\s*(?:;|$)/i.test(headers["content-type"] ?? "")
+    ? null
+    : { status: 415, detail: "Send JSON, with content-type: application/json." };
+}
+
+/** The same, but for what it sends. */
+export function checkSender(
   { method, headers }: Pick<FastifyRequest, "method" | "headers">,
   allowedHosts: readonly string[],
 ): Problem | null {
-  const { host = "", origin, "content-type": contentType } = headers;
+  const { host = "", origin } = headers;
   const name = hostName(host);
   if (name === null || !isOwnName(name, allowedHosts)) {
     const detail =
@@ -26,9 +39,6 @@ export function checkRequest(
   if (origin !== undefined && !isSameOrigin(origin, host)) {
     const detail = "Pages of other addresses may not change anything here: the Origin is another.";
     return { status: 403, detail };
-  }
-  if (!/^application\/json\s*(?:;|$)/i.test(contentType ?? "")) {
-    return { status: 415, detail: "Send JSON, with content-type: application/json." };
   }
   return null;
 }

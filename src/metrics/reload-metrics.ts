@@ -1,0 +1,28 @@
+import { Gauge } from "prom-client";
+import type { Registry } from "prom-client";
+
+/** How the configuration was last read. */
+export interface ReloadView {
+  readonly successful: boolean;
+  /** UTC milliseconds. */
+  readonly successAtMs: number;
+}
+
+export function createReloadMetrics(registry: Registry, read: () => ReloadView): void {
+  new Gauge({
+    name: "sandwatch_config_last_reload_successful",
+    help: "Whether the configuration could be used when it was last read.",
+    registers: [registry],
+    collect() {
+      this.set(Number(read().successful));
+    },
+  });
+  new Gauge({
+    name: "sandwatch_config_last_reload_success_timestamp_seconds",
+    help: "When the configuration that is in use was read.",
+    registers: [registry],
+    collect() {
+      this.set(read().successAtMs / 1_000);
+    },
+  });
+}

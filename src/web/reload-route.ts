@@ -1,0 +1,41 @@
+import type { FastifyInstance } from "fastify";
+import { checkSender } from "./api/guard.ts";
+
+/** How the configuration was last read, the start included. */
+export interface LastReload {
+  readonly successful: boolean;
+  /** When it was last read and run. UTC milliseconds. */
+  readonly successAtMs: number;
+}
+
+export type ReloadAnswer =
+  /** `begin` starts sandwatch anew with it, which ends the connection that asked. */
+  | { readonly kind: "accepted"; readonly begin: () => void }
+  /** In words, without anything secret. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+export interface ReloadDeps {
+  readonly requestReload: () => ReloadAnswer;
+  /** Names in lower case by which it may be called, beside addresses and `localhost`. */
+  readonly allowedHosts: readonly string[];
+}
+
+/** `POST /-/reload`: 200 when the configuration is taken on, 400 with every fault when it is not. */
+export function addReloadRoute(
+  server: FastifyInstance,
+  { requestReload, allowedHosts }: ReloadDeps,
+): void {
+  server.post("/-/reload", (request, reply) => {
+    const problem = checkSender(request, allowedHosts);
+    if (problem) return reply.code(problem.status).type("text/plain").send(`${problem.detail}\n`);
+    const answer = requestReload();
+    if (answer.kind === "refused") {
+      return reply.code(400).type("text/plain").send(`${answer.reason}\n`);
+    }
+    reply.raw.once("close", answer.begin);
+    return reply
+      .header("connection", "close")
+      .type("text/plain")
+      .send("the configuration is valid, sandwatch goes on with it\n");
+  });
+}

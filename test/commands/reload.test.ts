@@ -1,0 +1,151 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { startSandwatch } from "../support/sandwatch-process.ts";
+import type { SandwatchProcess } from "../support/sandwatch-process.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
+import type { WebhookPeer } from "../support/webhook-peer.ts";
+
+interface Site {
+  readonly config: string;
+  readonly daemon: SandwatchProcess;
+  readonly address: string;
+  readonly peer: WebhookPeer;
+  /** Replaces text in the configuration. */
+  edit(text: string, by: string): void;
+  reload(headers?: Readonly<Record<string, string>>): Promise<{ status: number; text: string }>;
+  /** A metric's value, asked for until it is this. */
+  shows(line: string): Promise<void>;
+}
+
+/** A port that was free a moment ago: a reload must come back to the same one. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+/** A daemon that watches one server in error. */
+async function startSite(): Promise<Site> {
+  const keys = [{ name: "research", apiKey: "T0PSECRET" }];
+  const world = { seed: 3, clock: systemClock, regions: ["us"], keys, servers: 1, pace: 0 };
+  const simulator = createSimulator({ ...world, rateLimit: null });
+  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => simulator.close());
+  const target = { region: "us", key: "research" };
+  const [server] = simulator.truth(target, systemClock.now().utcMs);
+  simulator.pin(target, server?.serverId ?? "", "error");
+  const peer = await startWebhookPeer();
+  const folder = tempFolder();
+  const config = join(folder, "sandwatch.yaml");
+  const address = `127.0.0.1:${await freePort()}`;
+  writeFileSync(
+    config,
+    `
+regions: { us: { base_url: "${services.get("us")}" } }
+keys: [{ name: research, api_key: T0PSECRET }]
+poll: { every: 1s }
+store: { path: ${join(folder, "sandwatch.db")} }
+http: { listen: "${address}" }
+alerts:
+  rules: [{ name: first, on: server, status: error }]
+  receivers: [{ name: oncall, type: webhook, url: "${peer.url}", secret: "${webhookSecret}", group_wait: 0s }]
+`,
+  );
+  const daemon = startSandwatch(["run", "--config", config]);
+  await daemon.line("daemon.started");
+  const url = `http://${address}`;
+  return {
+    config,
+    daemon,
+    address,
+    peer,
+    edit: (text, by) => writeFileSync(config, readFileSync(config, "utf8").replace(text, by)),
+    async reload(headers = {}) {
+      const response = await fetch(`${url}/-/reload`, { method: "POST", headers });
+      return { status: response.status, text: await response.text() };
+    },
+    async shows(line) {
+      for (;;) {
+        const text = await fetch(`${url}/metrics`).then(
+          (response) => response.text(),
+          () => "",
+        );
+        if (text.split("\n").includes(line)) return;
+      }
+    },
+  };
+}
+
+const second = "{ name: second, on: server, status: error, severity: warning }";
+
+describe("reading the configuration again", () => {
+  it("takes it on, and goes on with the incidents of rules that are as they were", async () => {
+    const site = await startSite();
+    await site.peer.attempted(1);
+    site.edit("status: error }]", `status: error }, ${second}]`);
+    expect(await site.reload()).toEqual({
+      status: 200,
+      text: "the configuration is valid, sandwatch goes on with it\n",
+    });
+    await site.peer.attempted(2);
+    await site.shows('sandwatch_incidents{rule="second",severity="warning",state="firing"} 1');
+    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
+    expect(site.peer.alerts.map(({ data }) => data.rule)).toEqual(["first", "second"]);
+
+    site.edit("{ name: first, on: server, status: error }, ", "");
+    site.daemon.send("SIGHUP");
+    await site.peer.attempted(3);
+    expect(site.peer.alerts.at(-1)).toMatchObject({
+      type: "incident.resolved",
+      data: { rule: "first", incidents: [{ resolved_reason: "rule_removed" }] },
+    });
+    site.daemon.send("SIGTERM");
+    expect(await site.daemon.ended).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("refuses one with faults, tells each, and goes on with the one before", async () => {
+    const site = await startSite();
+    site.edit("status: error", "status: erorr");
+    const refused = await site.reload();
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('did you mean "error"');
+    expect(refused.text).not.toContain("T0PSECRET");
+    await site.shows("sandwatch_config_last_reload_successful 0");
+    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
+    site.daemon.send("SIGHUP");
+    await site.daemon.line("config.refused");
+
+    site.edit("status: erorr", "status: error");
+    expect((await site.reload()).status).toBe(200);
+    await site.shows("sandwatch_config_last_reload_successful 1");
+  });
+
+  it("goes on with the one before when the new one cannot be run", async () => {
+    const site = await startSite();
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    onTestFinished(() => void taken.close());
+    const other = taken.address();
+    if (other === null || typeof other === "string") throw new Error("no port");
+    site.edit(site.address, `127.0.0.1:${other.port}`);
+    expect((await site.reload()).status).toBe(200);
+    expect(await site.daemon.line("config.refused")).toContain("in use by another program");
+    await site.shows("sandwatch_config_last_reload_successful 0");
+  });
+
+  it("is not begun by a page of another address", async () => {
+    const site = await startSite();
+    expect((await site.reload({ origin: "https://evil.example" })).status).toBe(403);
+    site.daemon.send("SIGTERM");
+    expect((await site.daemon.ended).out).not.toContain("daemon.reloading");
+  });
+});
