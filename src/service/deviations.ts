@@ -62,10 +62,13 @@ export function createDeviations(maxUnknown = maxUnknownFields): Deviations {
         else note(field, problem, count);
       }
     },
-    list: () =>
-      [...counts].flatMap(([field, ofField]) =>
-        Array.from(ofField, ([problem, count]) => ({ field, problem, count })),
-      ),
+    list() {
+      const listed: Deviation[] = [];
+      for (const [field, ofField] of counts) {
+        for (const [problem, count] of ofField) listed.push({ field, problem, count });
+      }
+      return listed;
+    },
     get isEmpty() {
       return counts.size === 0;
     },

@@ -1,7 +1,8 @@
 import type { Buffer } from "node:buffer";
 import type { ListingIntake, TextMark } from "../../core/listing-intake.ts";
 import { createDeviations, type Deviation } from "../deviations.ts";
-import { isArray, type JsonValue } from "../json.ts";
+import { isArray, isObject, type JsonValue } from "../json.ts";
+import { noteItem } from "../read-value.ts";
 import { resource } from "../resource.ts";
 import { listingSchema } from "../schema.ts";
 import { BodyFault, otherShape } from "./body-fault.ts";
@@ -78,6 +79,11 @@ export function createListingContent(
     },
     item(value, textOf) {
       countItem();
+      if (!isObject(value)) {
+        noteItem(value, sandboxesField, ofItems);
+        leftOut++;
+        return;
+      }
       if (!ofItem.isEmpty) ofItem.clear();
       const read = readSandbox(value, ofItem);
       if (!ofItem.isEmpty) ofItems.add(ofItem.list());

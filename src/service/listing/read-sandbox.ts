@@ -28,11 +28,7 @@ export interface ReadSandbox {
  *
  * @returns null for an item without a usable identity or without a list of servers
  */
-export function readSandbox(item: JsonValue, deviations: Deviations): ReadSandbox | null {
-  if (!isObject(item)) {
-    noteItem(item, sandboxesField, deviations);
-    return null;
-  }
+export function readSandbox(item: JsonObject, deviations: Deviations): ReadSandbox | null {
   promisedSandbox.compare(item, deviations);
   const sandboxId = readId(item["local_sandbox_id"]);
   const items = item["servers"];
