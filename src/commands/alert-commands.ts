@@ -2,15 +2,8 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import { matchFields } from "../core/written-match.ts";
 import type { WrittenMatch } from "../core/written-match.ts";
-import { ack } from "./ack.ts";
 import type { AckOptions } from "./ack.ts";
-import { changes } from "./changes.ts";
-import { explain } from "./explain.ts";
-import { incidents } from "./incidents.ts";
-import { discardNotifications, listNotifications } from "./notifications.ts";
-import { replayNotifications } from "./notifications.ts";
 import { atLeast } from "./numbers.ts";
-import { addSilence, expireSilence, listSilences } from "./silence.ts";
 import type { AddSilenceOptions } from "./silence.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -23,13 +16,15 @@ export function addAlertCommands(program: Command, terminal: Terminal): void {
     .argument("<incident>", "its id, or the beginning of it")
     .requiredOption("--author <name>", "who you are")
     .option("--note <text>", "what there is to say of it")
-    .action((incident: string, options: AckOptions) => ack(incident, options, terminal));
+    .action(async (incident: string, options: AckOptions) =>
+      (await import("./ack.ts")).ack(incident, options, terminal),
+    );
 
   paged(forDesk(program.command("incidents")))
     .description("what is and was wrong, latest first")
     .option("--state <states>", "pending, firing, resolved; several with commas")
     .option("--rule <names>", "of these rules alone; several with commas")
-    .action((options) => incidents(options, terminal));
+    .action(async (options) => (await import("./incidents.ts")).incidents(options, terminal));
 
   addNotificationCommands(program, terminal);
 
@@ -37,12 +32,14 @@ export function addAlertCommands(program: Command, terminal: Terminal): void {
     .description("which servers changed status, latest first")
     .option("--server <server>", "an id, the beginning of one, or a name")
     .option("--limit <n>", "so many at most", atLeast(1))
-    .action((options) => changes(options, terminal));
+    .action(async (options) => (await import("./changes.ts")).changes(options, terminal));
 
   forDesk(program.command("explain"))
     .description("all that happened to a server and who was told what, oldest first")
     .argument("<server>", "its id, the beginning of it, or its name")
-    .action((server: string, options) => explain(server, options, terminal));
+    .action(async (server: string, options) =>
+      (await import("./explain.ts")).explain(server, options, terminal),
+    );
 }
 
 function addSilenceCommands(program: Command, terminal: Terminal): void {
@@ -53,7 +50,7 @@ function addSilenceCommands(program: Command, terminal: Terminal): void {
   paged(forDesk(silence.command("list")))
     .description("silences and maintenance windows in force or to come")
     .option("--ended", "those too that have ended")
-    .action((options) => listSilences(options, terminal));
+    .action(async (options) => (await import("./silence.ts")).listSilences(options, terminal));
 
   const add = forDesk(silence.command("add"))
     .description(
@@ -65,14 +62,16 @@ function addSilenceCommands(program: Command, terminal: Terminal): void {
     .option("--until <time>", "until when, such as 2026-11-21T18:00:00Z")
     .option("--from <time>", "from when; left out: from now");
   for (const { flags, says } of matchOptions) add.option(`${flags} <patterns...>`, says);
-  add.action((options: AddSilenceOptions & Given) =>
-    addSilence({ ...options, match: readGiven(options) }, terminal),
+  add.action(async (options: AddSilenceOptions & Given) =>
+    (await import("./silence.ts")).addSilence({ ...options, match: readGiven(options) }, terminal),
   );
 
   forDesk(silence.command("expire"))
     .description("end a silence now")
     .argument("<id>", "its id, from the list")
-    .action((id: string, options) => expireSilence(id, options, terminal));
+    .action(async (id: string, options) =>
+      (await import("./silence.ts")).expireSilence(id, options, terminal),
+    );
 }
 
 function addNotificationCommands(program: Command, terminal: Terminal): void {
@@ -84,15 +83,21 @@ function addNotificationCommands(program: Command, terminal: Terminal): void {
     .description("latest first")
     .option("--state <states>", "pending, delivered, dead, discarded; several with commas")
     .option("--receiver <name>", "to this receiver alone")
-    .action((options) => listNotifications(options, terminal));
+    .action(async (options) =>
+      (await import("./notifications.ts")).listNotifications(options, terminal),
+    );
 
   chosen(forDesk(notifications.command("replay")))
     .description("try to deliver again what was given up")
-    .action((options) => replayNotifications(options, terminal));
+    .action(async (options) =>
+      (await import("./notifications.ts")).replayNotifications(options, terminal),
+    );
 
   chosen(forDesk(notifications.command("discard")))
     .description("let be what was given up")
-    .action((options) => discardNotifications(options, terminal));
+    .action(async (options) =>
+      (await import("./notifications.ts")).discardNotifications(options, terminal),
+    );
 }
 
 function forDesk(command: Command): Command {

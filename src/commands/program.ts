@@ -1,17 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { addAlertCommands } from "./alert-commands.ts";
-import { checkConfig } from "./check-config.ts";
-import { demo } from "./demo.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { atLeast } from "./numbers.ts";
-import { poll } from "./poll.ts";
-import { run } from "./run.ts";
-import { simulate } from "./simulate.ts";
 import type { Terminal } from "./terminal.ts";
-import { testReceiver } from "./test-receiver.ts";
-import { testRules } from "./test-rules.ts";
 import { version } from "../platform/version.ts";
-import { StoreError } from "../store/database.ts";
+import { StoreError } from "../store/store-error.ts";
 
 const firstSteps = `
 To see it at work, with nothing to configure:
@@ -34,6 +27,7 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
   }
 }
 
+/** A command is loaded when it is run: somebody waits for it, and few need all that the daemon does. */
 function createProgram(terminal: Terminal): Command {
   const program = new Command("sandwatch")
     .description("Watches the sandboxes of a service: metrics, a log of changes, and alerts.")
@@ -50,33 +44,35 @@ function createProgram(terminal: Terminal): Command {
     .option("--servers <n>", "servers in all", atLeast(1), 60)
     .option("--keys <n>", "API keys", atLeast(1), 2)
     .option("--port <port>", "where to serve metrics (default: 9740, or a free one)", readPort)
-    .action((options) => demo(options, terminal));
+    .action(async (options) => (await import("./demo.ts")).demo(options, terminal));
 
   program
     .command("run")
     .description("the daemon: poll, expose, log and alert until it is stopped")
     .addOption(configOption())
-    .action((options) => run(options, terminal));
+    .action(async (options) => (await import("./run.ts")).run(options, terminal));
 
   program
     .command("check-config")
     .description("validate a configuration, show every fault, and exit")
     .addOption(configOption())
-    .action((options) => checkConfig(options, terminal));
+    .action(async (options) => (await import("./check-config.ts")).checkConfig(options, terminal));
 
   program
     .command("poll")
     .description("poll every target once and print what was seen; keeps nothing, alerts nobody")
     .addOption(configOption())
     .option("--json", "for programs")
-    .action((options) => poll(options, terminal));
+    .action(async (options) => (await import("./poll.ts")).poll(options, terminal));
 
   program
     .command("test-receiver")
     .description("send a test message to a configured receiver")
     .argument("<name>", "the receiver's name in the configuration")
     .addOption(configOption())
-    .action((name, options) => testReceiver(name, options, terminal));
+    .action(async (name, options) =>
+      (await import("./test-receiver.ts")).testReceiver(name, options, terminal),
+    );
 
   addAlertCommands(program, terminal);
 
@@ -85,7 +81,9 @@ function createProgram(terminal: Terminal): Command {
     .description("run tests of alert rules: timelines of statuses, and what must be told when")
     .argument("<file>", "tests in YAML")
     .option("--json", "for programs")
-    .action((file, options) => testRules(file, options, terminal));
+    .action(async (file, options) =>
+      (await import("./test-rules.ts")).testRules(file, options, terminal),
+    );
 
   program
     .command("simulate")
@@ -97,7 +95,7 @@ function createProgram(terminal: Terminal): Command {
     .option("--pace <factor>", "how many times faster statuses move; 0: never", readPace, 1)
     .option("--faults <file>", "YAML or JSON: what is to go wrong, and when")
     .option("--port <port>", "where to serve; 0 takes a free one", readPort, 9750)
-    .action((options) => simulate(options, terminal));
+    .action(async (options) => (await import("./simulate.ts")).simulate(options, terminal));
   return program;
 }
 

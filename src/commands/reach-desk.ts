@@ -1,9 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { RefusedError } from "../core/refusal.ts";
-import { createDaemon } from "../daemon.ts";
 import type { Desk } from "../interventions/desk.ts";
-import { createLogger } from "../platform/logger.ts";
-import { StoreError } from "../store/database.ts";
+import { StoreError } from "../store/store-error.ts";
 import { createDeskClient, NobodyListensError } from "./desk-client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { readConfig } from "./read-config.ts";
@@ -51,6 +49,16 @@ async function actByConfig<Result>(
       if (!(error instanceof NobodyListensError)) throw error;
     }
   }
+  return atStore(config, act);
+}
+
+/** Only here a command needs a daemon's parts, which take longer to load than most answers to come. */
+async function atStore<Result>(
+  config: Config,
+  act: (desk: Desk) => Promise<Result>,
+): Promise<Result> {
+  const { createDaemon } = await import("../daemon.ts");
+  const { createLogger } = await import("../platform/logger.ts");
   const log = createLogger({ level: "silent", format: "json" });
   const daemon = await createDaemon(config, { log });
   try {
