@@ -13,6 +13,10 @@ export interface PoolScope {
   readonly name: string;
   /** What a poll of one of its targets means. Nothing changes until it is accepted. */
   see(poll: ScopePoll): SeenScope;
+  /** One of its targets is out of sight from now on. */
+  lose(target: string): void;
+  /** Whether a pool, by `poolKey`, held servers when it was last seen. */
+  hasServers(pool: string): boolean;
 }
 
 export interface ScopePoll {
@@ -29,8 +33,6 @@ export interface SeenScope {
   readonly inSight: boolean;
   /** For how long the scope was in sight. Milliseconds; it goes on after a restart. */
   readonly clockMs: number;
-  /** Whether it came into sight by this poll. */
-  readonly returned: boolean;
   /** Pools as they are now that may not be as they were when they were last judged, by `poolKey`. */
   readonly pools: PoolCounts;
   accept(): void;
@@ -68,13 +70,22 @@ function createScope(
   let clockMs = restoredMs;
   /** When the scope was last seen; null: it is not in sight. */
   let lastAtMs: number | null = null;
+  /** Whether all pools were judged since the scope came into sight. */
+  let isJudged = false;
+
+  const lose = (target: string): void => {
+    hidden.add(target);
+    lastAtMs = null;
+    isJudged = false;
+  };
 
   return {
     rule,
     name,
+    lose,
+    hasServers: (pool) => totals.has(pool),
     see({ name: target, atMs, counts }) {
-      const wasInSight = hidden.size === 0;
-      const inSight = counts !== null && (wasInSight || (hidden.size === 1 && hidden.has(target)));
+      const inSight = counts !== null && (hidden.size === 0 || isOnly(hidden, target));
       const passedMs = inSight && lastAtMs !== null ? atMs - lastAtMs : 0;
       const nowMs = clockMs + Math.max(0, passedMs);
       const before: PoolCounts = added.get(target) ?? new Map();
@@ -82,30 +93,34 @@ function createScope(
       return {
         inSight,
         clockMs: nowMs,
-        returned: inSight && !wasInSight,
         // What the others showed while one was out of sight was not judged yet.
-        pools: wasInSight ? changed : new Map([...totals, ...changed]),
+        pools: isJudged ? changed : new Map([...totals, ...changed]),
+        // Of others' polls more may have been accepted since: what they changed stands.
         accept() {
-          clockMs = nowMs;
-          lastAtMs = inSight ? Math.max(atMs, lastAtMs ?? atMs) : null;
-          if (counts === null) {
-            hidden.add(target);
-            return;
-          }
+          clockMs = Math.max(clockMs, nowMs);
+          if (counts === null) return lose(target);
           hidden.delete(target);
-          // Of others' polls more may have been accepted since.
-          for (const [key, pool] of withDifference(
-            totals,
-            added.get(target) ?? new Map(),
-            counts,
-          )) {
-            totals.set(key, pool);
+          const part = added.get(target) ?? new Map<string, PoolCount>();
+          for (const [key, pool] of withDifference(totals, part, counts)) {
+            if (isEmpty(pool)) totals.delete(key);
+            else totals.set(key, pool);
           }
           added.set(target, counts);
+          if (hidden.size > 0) return;
+          lastAtMs = Math.max(atMs, lastAtMs ?? atMs);
+          isJudged ||= inSight;
         },
       };
     },
   };
+}
+
+function isOnly(names: ReadonlySet<string>, name: string): boolean {
+  return names.size === 1 && names.has(name);
+}
+
+function isEmpty({ servers }: PoolCount): boolean {
+  return statuses.every((status) => servers[status] === 0);
 }
 
 /** The totals that one target's part changes, with that part replaced. */

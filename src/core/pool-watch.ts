@@ -1,5 +1,4 @@
 import { conditionOfIncident } from "./condition.ts";
-import { incidentKey } from "./incident.ts";
 import type { Incident } from "./incident.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
@@ -10,6 +9,7 @@ import type { Instant, Target } from "./model.ts";
 import type { IncidentMessage } from "./notification.ts";
 import { countPools, holdsForPool, poolCondition, poolKey, scopeOf } from "./pool.ts";
 import type { PoolCount, PoolCounts } from "./pool.ts";
+import { createPoolIncidents, scopeKey, scopeKeyOf } from "./pool-incidents.ts";
 import { createPoolScopes } from "./pool-scope.ts";
 import type { PoolScope, SeenScope } from "./pool-scope.ts";
 import type { PoolRule } from "./rule.ts";
@@ -63,6 +63,8 @@ export interface PoolWatch {
    * its incidents neither open nor resolve nor age.
    */
   judge(sight: PoolSight, options: PoolJudgeOptions): PoolVerdict;
+  /** A poll of the target came to nothing: until the next one nobody knows what its pools are in. */
+  lose(target: Target): void;
   /** Ends the incidents that no rule owns any more. To be committed and accepted before any poll. */
   retire(atMs: number, options: PoolJudgeOptions): PoolVerdict;
 }
@@ -76,40 +78,29 @@ export interface PoolWatchOptions {
 }
 
 export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOptions): PoolWatch {
-  const clocks = new Map(restored.clocks.map(({ rule, scope, ms }) => [`${rule} ${scope}`, ms]));
+  const clocks = new Map(restored.clocks.map(({ rule, scope, ms }) => [scopeKey(rule, scope), ms]));
   const scopesOf = createPoolScopes(
     rules,
     targets,
-    (rule, scope) => clocks.get(`${rule} ${scope}`) ?? 0,
+    (rule, scope) => clocks.get(scopeKey(rule, scope)) ?? 0,
   );
-  const incidents = new Map<string, Incident>(
-    restored.openIncidents.map((each) => [incidentKey(each.rule, each.subject), each]),
-  );
+  const incidents = createPoolIncidents(restored.openIncidents);
 
   const openLedger = (atMs: number, options: PoolJudgeOptions): IncidentLedger =>
-    createIncidentLedger({ target: null, open: incidents, flaps: new Map(), atMs, ...options });
+    createIncidentLedger({ target: null, open: incidents.all, flaps: new Map(), atMs, ...options });
 
-  const takeOn = ({ written, dropped }: IncidentOutcome): void => {
-    for (const incident of written) {
-      const key = incidentKey(incident.rule, incident.subject);
-      if (incident.phase.name === "resolved") incidents.delete(key);
-      else incidents.set(key, incident);
-    }
-    for (const { rule, subject } of dropped) incidents.delete(incidentKey(rule, subject));
-  };
-
-  /** The open incidents of a scope whose pools hold no server any more. */
-  const emptied = function* ({ rule, name }: PoolScope, pools: PoolCounts): Iterable<PoolCount> {
-    for (const { rule: owner, subject } of incidents.values()) {
-      if (owner !== rule.name || subject.kind !== "pool" || scopeOf(subject) !== name) continue;
-      if (!pools.has(poolKey(subject))) yield { subject, servers: noneByStatus() };
+  /** Pools that hold no server any more, but have an open incident: it goes on, or ends, with them. */
+  const emptied = function* (scope: PoolScope, pools: PoolCounts): Iterable<PoolCount> {
+    for (const { subject } of incidents.ofScope(scope.rule.name, scope.name)) {
+      if (subject.kind !== "pool") continue;
+      const key = poolKey(subject);
+      if (!pools.has(key) && !scope.hasServers(key)) yield { subject, servers: noneByStatus() };
     }
   };
 
   const judgeScope = (ledger: IncidentLedger, scope: PoolScope, seen: SeenScope): void => {
     const { rule } = scope;
-    const left = seen.returned ? emptied(scope, seen.pools) : [];
-    for (const pool of [...seen.pools.values(), ...left]) {
+    for (const pool of [...seen.pools.values(), ...emptied(scope, seen.pools)]) {
       ledger.advance(
         rule,
         pool.subject,
@@ -123,7 +114,7 @@ export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOption
   };
 
   return {
-    incidents,
+    incidents: incidents.all,
     concerns: (target) => scopesOf(target).length > 0,
     judge({ target, at, snapshot, whole }, options) {
       const ledger = openLedger(at.utcMs, options);
@@ -134,12 +125,15 @@ export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOption
         return { scope, sight };
       });
       const { outcome } = ledger;
-      const open = new Set([...incidents.values(), ...outcome.written].map(({ rule }) => rule));
+      const written = new Set(outcome.written.map(scopeKeyOf));
+      const isOpen = ({ rule, name }: PoolScope): boolean =>
+        written.has(scopeKey(rule.name, name)) ||
+        !Iterator.from(incidents.ofScope(rule.name, name)).next().done;
       return {
         outcome: {
           incidents: outcome,
           clocks: seen
-            .filter(({ scope }) => open.has(scope.rule.name))
+            .filter(({ scope }) => isOpen(scope))
             .map(({ scope, sight }) => ({
               rule: scope.rule.name,
               scope: scope.name,
@@ -147,15 +141,18 @@ export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOption
             })),
         },
         accept() {
-          takeOn(outcome);
+          incidents.takeOn(outcome);
           for (const { sight } of seen) sight.accept();
         },
       };
     },
+    lose(target) {
+      for (const scope of scopesOf(target)) scope.lose(targetName(target));
+    },
     retire(atMs, options) {
       const ledger = openLedger(atMs, options);
       const owned = new Set(rules.map(ruleFingerprint));
-      for (const incident of incidents.values()) {
+      for (const incident of incidents.all.values()) {
         if (!owned.has(incident.ruleFingerprint) || !isDrawnOn(incident)) {
           ledger.retire(incident, conditionOfIncident(incident));
         }
@@ -163,7 +160,7 @@ export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOption
       const { outcome } = ledger;
       return {
         outcome: { incidents: outcome, clocks: [] },
-        accept: () => takeOn(outcome),
+        accept: () => incidents.takeOn(outcome),
       };
     },
   };

@@ -169,6 +169,7 @@ export function createPolling(deps: PollingDeps): Polling {
         await takeTurn(poller, deadlineMs);
       } catch (error) {
         poller.watched.loseTurn();
+        deps.pools.lose(target);
         observer.turnFailed(target, error);
       }
     },

@@ -95,17 +95,26 @@ function watchPools(
     told.push(...incidents.outbox);
     verdict.accept();
   };
-  const poll = (target: Target, servers: Servers | null, whole = servers !== null): void => {
+  const judge = (target: Target, servers: Servers | null, whole = servers !== null) => {
     atMs += 10_000;
     const at = { utcMs: atMs, monotonicMs: atMs - startedAtMs };
     const snapshot = snapshotShowing(servers ?? {});
-    write(pools.judge({ target, at, snapshot, whole }, options));
+    return pools.judge({ target, at, snapshot, whole }, options);
   };
+  const poll = (...sight: Parameters<typeof judge>): void => write(judge(...sight));
 
   return {
     see: (servers: Servers, target = usResearch) => poll(target, servers),
     seePart: (servers: Servers, target = usResearch) => poll(target, servers, false),
     fail: (target = usResearch) => poll(target, null),
+    /** Polls that end together: none is committed before all were judged, and the last one first. */
+    together: (...polls: readonly Parameters<typeof judge>[]) =>
+      polls
+        .map((each) => judge(...each))
+        .toReversed()
+        .forEach(write),
+    wait: (ms: number) => (atMs += ms),
+    lose: (target = usResearch) => pools.lose(target),
     told: () => told.map(({ type, incident }) => `${type} ${incident.serverName ?? "all"}`),
     summaries: () => told.map((item) => summarize([item])),
     items: told,
@@ -213,6 +222,39 @@ describe("a pool", () => {
   });
 });
 
+describe("a pool that loses its last server", () => {
+  const rule = poolRule({ measure: "servers", side: "below", limit: 1, forMs: 20_000 });
+
+  it("is told once it was empty for as long as the rule says", () => {
+    const pools = watchPools([rule]);
+    pools.see({ github: "i", slack: "i" });
+    for (let poll = 0; poll < 2; poll += 1) pools.see({ slack: "i" });
+    expect(pools.told()).toEqual([]);
+    for (let poll = 0; poll < 3; poll += 1) pools.see({ slack: "i" });
+    expect(pools.told()).toEqual(["incident.firing github"]);
+    pools.see({ github: "i", slack: "i" });
+    expect(pools.told()).toEqual(["incident.firing github", "incident.resolved github"]);
+  });
+
+  it("is reminded of, and goes on after a restart", () => {
+    const pools = watchPools([{ ...rule, remindEveryMs: 20_000 }]);
+    pools.see({ github: "i" });
+    for (let poll = 0; poll < 4; poll += 1) pools.see({});
+    pools.restart();
+    for (let poll = 0; poll < 2; poll += 1) pools.see({});
+    expect(pools.told()).toEqual(["incident.firing github", "incident.reminder github"]);
+  });
+
+  it("is not taken for empty where another target still has servers of it", () => {
+    const pools = watchPools([{ ...rule, by: ["server_name"], forMs: 0 }], [usResearch, usBatch]);
+    pools.see({ github: "i" }, usResearch);
+    pools.see({ github: "i" }, usBatch);
+    pools.see({}, usResearch);
+    pools.see({}, usResearch);
+    expect(pools.told()).toEqual([]);
+  });
+});
+
 describe("a pool of which a part cannot be seen", () => {
   const rule = poolRule({ by: ["server_name"], forMs: 20_000 });
 
@@ -248,6 +290,54 @@ describe("a pool of which a part cannot be seen", () => {
   it("is not judged by a partial listing", () => {
     const pools = watchPools([poolRule()]);
     pools.seePart({ github: "oo" });
+    expect(pools.told()).toEqual([]);
+    pools.see({ github: "oo" });
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+});
+
+describe("a pool whose targets are polled together", () => {
+  const rule = poolRule({ by: ["server_name"] });
+  const targets = [usResearch, usBatch];
+
+  it("resolves when no server of it is left after a restart", () => {
+    const pools = watchPools([rule], targets);
+    pools.see({ github: "oo" }, usResearch);
+    pools.see({}, usBatch);
+    expect(pools.told()).toEqual(["incident.firing github"]);
+    pools.restart();
+    pools.together([usResearch, {}], [usBatch, {}]);
+    pools.see({}, usResearch);
+    expect(pools.told()).toEqual(["incident.firing github", "incident.resolved github"]);
+  });
+
+  it("does not age while a part of it is out of sight", () => {
+    const pools = watchPools([{ ...rule, forMs: 60_000 }], targets);
+    pools.see({}, usBatch);
+    pools.see({ github: "oo" }, usResearch);
+    pools.together([usResearch, { github: "oo" }], [usBatch, null]);
+    pools.wait(60_000);
+    pools.see({}, usBatch);
+    pools.see({ github: "oo" }, usResearch);
+    expect(pools.told()).toEqual([]);
+  });
+
+  it("ages by every poll, in whatever order they are committed", () => {
+    const pools = watchPools([{ ...rule, forMs: 60_000 }], targets);
+    pools.see({}, usBatch);
+    pools.see({ github: "oo" }, usResearch);
+    for (let round = 0; round < 3; round += 1) {
+      pools.together([usBatch, {}], [usResearch, { github: "oo" }]);
+    }
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+
+  it("does not age by what passed before a poll that was lost", () => {
+    const pools = watchPools([{ ...rule, forMs: 20_000 }]);
+    pools.see({ github: "oo" });
+    pools.lose();
+    pools.see({ github: "oo" });
+    pools.see({ github: "oo" });
     expect(pools.told()).toEqual([]);
     pools.see({ github: "oo" });
     expect(pools.told()).toEqual(["incident.firing github"]);

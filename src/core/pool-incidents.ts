@@ -1,0 +1,52 @@
+import type { IncidentOutcome } from "./incident-ledger.ts";
+import { incidentKey } from "./incident.ts";
+import type { Incident } from "./incident.ts";
+import { scopeOf } from "./pool.ts";
+
+/** The open incidents of pools. */
+export interface PoolIncidents {
+  /** By `incidentKey`. */
+  readonly all: ReadonlyMap<string, Incident>;
+  /** Those of a rule's pools of one scope: every poll asks, and there may be very many others. */
+  ofScope(rule: string, scope: string): Iterable<Incident>;
+  takeOn(outcome: Pick<IncidentOutcome, "written" | "dropped">): void;
+}
+
+export function createPoolIncidents(open: readonly Incident[]): PoolIncidents {
+  const all = new Map<string, Incident>();
+  const byScope = new Map<string, Map<string, Incident>>();
+
+  const set = (incident: Incident): void => {
+    const key = incidentKey(incident.rule, incident.subject);
+    const scope = scopeKeyOf(incident);
+    all.set(key, incident);
+    byScope.set(scope, (byScope.get(scope) ?? new Map<string, Incident>()).set(key, incident));
+  };
+  const remove = (incident: Incident): void => {
+    const key = incidentKey(incident.rule, incident.subject);
+    all.delete(key);
+    byScope.get(scopeKeyOf(incident))?.delete(key);
+  };
+  open.forEach(set);
+
+  return {
+    all,
+    ofScope: (rule, scope) => byScope.get(scopeKey(rule, scope))?.values() ?? [],
+    takeOn({ written, dropped }) {
+      for (const incident of written) {
+        if (incident.phase.name === "resolved") remove(incident);
+        else set(incident);
+      }
+      dropped.forEach(remove);
+    },
+  };
+}
+
+/** Which rule and scope an incident belongs to, as one text. */
+export function scopeKeyOf({ rule, subject }: Incident): string {
+  return scopeKey(rule, subject.kind === "pool" ? scopeOf(subject) : "");
+}
+
+export function scopeKey(rule: string, scope: string): string {
+  return JSON.stringify([rule, scope]);
+}
