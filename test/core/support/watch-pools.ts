@@ -1,0 +1,131 @@
+import { noInterventions } from "../../../src/core/interventions.ts";
+import type { Status, Target } from "../../../src/core/model.ts";
+import type { OutboxItem } from "../../../src/core/notification.ts";
+import { summarize } from "../../../src/core/notification-summary.ts";
+import { createPoolWatch } from "../../../src/core/pool-watch.ts";
+import type { PoolClock, PoolJudgeOptions, PoolWatch } from "../../../src/core/pool-watch.ts";
+import type { Incident } from "../../../src/core/incident.ts";
+import type { PoolRule } from "../../../src/core/rule.ts";
+import { snapshotOf } from "./worlds.ts";
+
+export const usResearch: Target = { region: "us", key: "research" };
+export const euResearch: Target = { region: "eu", key: "research" };
+export const usBatch: Target = { region: "us", key: "batch" };
+
+export function poolRule(more: Partial<PoolRule> = {}): PoolRule {
+  return {
+    name: "pool-full",
+    on: "pool",
+    by: ["region", "key", "server_name"],
+    measure: "occupied_ratio",
+    side: "above",
+    limit: 0.5,
+    forMs: 0,
+    severity: "warning",
+    keepFiringForMs: 0,
+    remindEveryMs: null,
+    receivers: ["oncall"],
+    match: {},
+    summaryTemplate: null,
+    runbookUrlTemplate: null,
+    ...more,
+  };
+}
+
+/** Statuses by the servers' names: `{ github: "io" }` is one idle and one occupied. */
+type Servers = Readonly<Record<string, string>>;
+
+const statusOf = new Map<string, Status>([
+  ["i", "idle"],
+  ["o", "occupied"],
+  ["e", "error"],
+]);
+
+function snapshotShowing(servers: Servers) {
+  return snapshotOf({
+    complete: true,
+    sandboxes: [
+      {
+        sandboxId: "box",
+        status: "idle",
+        benchmark: null,
+        servers: Object.entries(servers).flatMap(([serverName, statuses]) =>
+          Array.from(statuses, (letter, index) => ({
+            serverId: `${serverName}-${index}`,
+            serverName,
+            status: statusOf.get(letter) ?? "unknown",
+            benchmark: null,
+            tags: [],
+          })),
+        ),
+      },
+    ],
+  });
+}
+
+/** Pools being watched, on paper: what is committed is written down and can be restored. */
+export function watchPools(
+  rules: readonly PoolRule[],
+  targets: readonly Target[] = [usResearch],
+  more: Partial<PoolJudgeOptions> = {},
+) {
+  let ids = 0;
+  const options: PoolJudgeOptions = {
+    tells: () => true,
+    interventions: noInterventions,
+    newIncidentId: () => `incident-${++ids}`,
+    ...more,
+  };
+  const told: OutboxItem[] = [];
+  const open = new Map<string, Incident>();
+  const clocks = new Map<string, PoolClock>();
+  let atMs = 0;
+  let startedAtMs = 0;
+  let pools: PoolWatch = createPoolWatch({ rules, targets, openIncidents: [], clocks: [] });
+
+  const write = (verdict: ReturnType<PoolWatch["judge"]>): void => {
+    const { incidents, clocks: read } = verdict.outcome;
+    for (const incident of incidents.written) {
+      if (incident.phase.name === "resolved") open.delete(incident.id);
+      else open.set(incident.id, incident);
+    }
+    for (const { id } of incidents.dropped) open.delete(id);
+    for (const clock of read) clocks.set(`${clock.rule} ${clock.scope}`, clock);
+    told.push(...incidents.outbox);
+    verdict.accept();
+  };
+  const judge = (target: Target, servers: Servers | null, whole = servers !== null) => {
+    atMs += 10_000;
+    const at = { utcMs: atMs, monotonicMs: atMs - startedAtMs };
+    const snapshot = snapshotShowing(servers ?? {});
+    return pools.judge({ target, at, snapshot, whole }, options);
+  };
+  const poll = (...sight: Parameters<typeof judge>): void => write(judge(...sight));
+
+  return {
+    see: (servers: Servers, target = usResearch) => poll(target, servers),
+    seePart: (servers: Servers, target = usResearch) => poll(target, servers, false),
+    fail: (target = usResearch) => poll(target, null),
+    /** Polls that end together: none is committed before all were judged, and the last one first. */
+    together: (...polls: readonly Parameters<typeof judge>[]) =>
+      polls
+        .map((each) => judge(...each))
+        .toReversed()
+        .forEach(write),
+    wait: (ms: number) => (atMs += ms),
+    lose: (target = usResearch) => pools.lose(target),
+    told: () => told.map(({ type, incident }) => `${type} ${incident.serverName ?? "all"}`),
+    summaries: () => told.map((item) => summarize([item])),
+    items: told,
+    restart(changed: readonly PoolRule[] = rules) {
+      startedAtMs = atMs;
+      pools = createPoolWatch({
+        rules: changed,
+        targets,
+        openIncidents: [...open.values()],
+        clocks: [...clocks.values()],
+      });
+      write(pools.retire(atMs, options));
+    },
+  };
+}
