@@ -40,6 +40,20 @@ export async function pruneSome(kysely: Kysely<Tables>, bounds: PruneBounds): Pr
   });
 }
 
+/**
+ * What was last said of an incident that is open is still of use: receivers that are told of states
+ * say it again and again.
+ */
+const isLastWord = sql<boolean>`exists (
+  select 1 from outbox_items as item join incidents on incidents.id = item.incident_id
+  where item.notification_seq = notifications.seq and incidents.phase <> 'resolved'
+    and not exists (
+      select 1 from outbox_items as later
+      where later.incident_id = item.incident_id and later.receiver = item.receiver
+        and later.seq > item.seq
+    )
+)`;
+
 async function selectSettled(
   kysely: Kysely<Tables>,
   { deliveredBeforeMs, deadBeforeMs }: PruneBounds,
@@ -48,12 +62,14 @@ async function selectSettled(
     select seq from (
       select seq from notifications
       where state in ('delivered', 'discarded') and settled_at_ms < ${deliveredBeforeMs}
+        and not ${isLastWord}
       order by settled_at_ms limit ${notificationsAtOnce}
     )
     union all
     select seq from (
       select seq from notifications
       where state = 'dead' and settled_at_ms < ${deadBeforeMs}
+        and not ${isLastWord}
       order by settled_at_ms limit ${notificationsAtOnce}
     )
   `.execute(kysely);

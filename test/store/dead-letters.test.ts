@@ -1,13 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { OutboxItem } from "../../src/core/notification.ts";
+import type { Incident } from "../../src/core/incident.ts";
+import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
+import { createStoredTargets } from "../../src/store/stored-targets.ts";
+import { writeIncidents } from "../../src/store/poll-commits.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { pruneSome } from "../../src/store/prune-notifications.ts";
 import { outboxItem, startMs } from "../delivery/support/items.ts";
+import { firing, resolved } from "../delivery/support/told-store.ts";
+import { research } from "../support/fleet.ts";
 import { openTestStore, settle } from "../delivery/support/test-store.ts";
 import type { TestStore } from "../delivery/support/test-store.ts";
 
 const dayMs = 86_400_000;
 const bounds = { deliveredBeforeMs: startMs, deadBeforeMs: startMs - 60 * dayMs };
+
+const nothing = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
 
 /** Stores a notification of these items, and ends it if a state is given. */
 async function keep(
@@ -125,6 +133,29 @@ describe("pruning", () => {
     await store.notifications.discard({ seqs: [discarded] }, startMs - 1);
     await pruneSome(store.kysely, bounds);
     expect((await ids(store)).toSorted()).toEqual(["dead", "pending"]);
+  });
+
+  it("spares what was last said of an incident that still fires, until it is over", async () => {
+    const store = openTestStore();
+    const { id } = await createStoredTargets(store.kysely, createSnapshotPages(store.kysely)).add(
+      research,
+    );
+    const write = (incident: Incident): Promise<void> =>
+      store.kysely
+        .transaction()
+        .execute((trx) => writeIncidents(trx, id, { ...nothing, written: [incident] }));
+    await write(firing("goes on"));
+    for (const name of ["fire", "reminder"]) {
+      const items = [outboxItem({ incident: { id: "goes on" } })];
+      await keep(store, name, { state: "delivered", settledAtMs: 0 }, items);
+    }
+    await pruneSome(store.kysely, bounds);
+    expect(await ids(store)).toEqual(["reminder"]);
+    expect(await pruneSome(store.kysely, bounds)).toBe(false);
+
+    await write(resolved("goes on", startMs));
+    await pruneSome(store.kysely, bounds);
+    expect(await ids(store)).toEqual([]);
   });
 
   it("takes small steps, also where one notification tells very much", async () => {
