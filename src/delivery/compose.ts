@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { composeMessages } from "../core/grouping.ts";
 import type { ComposedMessage, GroupingSettings, GroupTimes } from "../core/grouping.ts";
+import { batches, paced } from "../platform/paced.ts";
 import type { NewNotification, Outbox } from "./outbox.ts";
 
 /** More items than this at once become several messages, so that memory stays flat in a storm. */
@@ -36,10 +37,13 @@ export async function composeDue(
 ): Promise<number | null> {
   for (;;) {
     const items = await outbox.openItems(receiver.name, maxItems);
-    const toldAtMs = await toldLately(outbox, receiver, nowMs);
+    // What waits for a group's interval must not keep those behind it out of sight.
+    const toldAtMs =
+      items.length < maxItems
+        ? await toldLately(outbox, receiver, nowMs)
+        : new Map<string, number>();
     const { messages, nextDueAtMs } = composeMessages(items, receiver, nowMs, toldAtMs);
-    for (let at = 0; at < messages.length; at += maxMessagesPerTransaction) {
-      const batch = messages.slice(at, at + maxMessagesPerTransaction);
+    for await (const batch of paced(batches(messages, maxMessagesPerTransaction))) {
       await outbox.compose(batch.map((message) => addTimes(message, receiver, deliveryNowMs)));
       await onStored();
     }
@@ -49,28 +53,28 @@ export async function composeDue(
   }
 }
 
-/** Where a group's message waits no longer for an earlier one than for its own items, none is asked. */
-function toldLately(
-  outbox: Outbox,
-  { name, groupWaitMs, groupIntervalMs }: ComposeSettings,
-  nowMs: number,
-): Promise<GroupTimes> {
-  return groupIntervalMs <= groupWaitMs
-    ? Promise.resolve(new Map())
-    : outbox.groupTimes(name, nowMs - groupIntervalMs);
+function toldLately(outbox: Outbox, settings: ComposeSettings, nowMs: number): Promise<GroupTimes> {
+  return heedsInterval(settings)
+    ? outbox.groupTimes(settings.name, nowMs - settings.groupIntervalMs)
+    : Promise.resolve(new Map());
+}
+
+/** Otherwise a group's message never waits longer for the one before than for its own items. */
+function heedsInterval({ groupWaitMs, groupIntervalMs }: ComposeSettings): boolean {
+  return groupIntervalMs > groupWaitMs;
 }
 
 function addTimes(
   message: ComposedMessage,
-  { giveUpAfterMs }: ComposeSettings,
+  settings: ComposeSettings,
   deliveryNowMs: number,
 ): NewNotification {
   return {
     notification: { id: messageId(message.identity), ...message.notification },
     itemSeqs: message.itemSeqs,
-    groupNames: message.groupNames,
+    groupNames: heedsInterval(settings) ? message.groupNames : [],
     nextAttemptAtMs: deliveryNowMs,
-    giveUpAtMs: deliveryNowMs + giveUpAfterMs,
+    giveUpAtMs: deliveryNowMs + settings.giveUpAfterMs,
   };
 }
 

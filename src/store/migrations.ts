@@ -253,6 +253,7 @@ export const migrations: readonly Migration[] = [
     told_at_ms integer not null,
     primary key (receiver, group_name)
   ) strict, without rowid;
+  create index group_times_told on group_times (receiver, told_at_ms);
 
   create table pool_clocks (
     rule text not null,

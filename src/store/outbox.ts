@@ -168,6 +168,7 @@ async function writeGroupTimes(
   { receiver, createdAtMs }: Notification,
   groupNames: readonly string[],
 ): Promise<void> {
+  if (groupNames.length === 0) return;
   const told = { told_at_ms: createdAtMs };
   for await (const names of paced(batches(groupNames, rowsPerInsert))) {
     await db

@@ -29,7 +29,7 @@ async function tell(
   { kysely, outbox }: TestStore,
   id: string,
   incidents: readonly string[],
-  { receiver = "oncall", dueMs = startMs } = {},
+  { receiver = "oncall", dueMs = startMs, groupNames = [] as readonly string[] } = {},
 ): Promise<void> {
   // "a" and "a again" are two incidents of one server.
   const items = incidents.map((incident) =>
@@ -41,7 +41,7 @@ async function tell(
     {
       notification: notificationOf(id, items),
       itemSeqs: open.map(({ seq }) => seq),
-      groupNames: [],
+      groupNames,
       nextAttemptAtMs: dueMs,
       giveUpAtMs: startMs + dayMs,
     },
@@ -271,6 +271,21 @@ describe("the queries of every turn", () => {
     expect(plans.length).toBeGreaterThan(6);
     const costly = plans.filter((plan) => /SCAN (?!json_each)|TEMP B-TREE/.test(plan));
     expect(costly).toEqual([]);
+  });
+
+  it("find the groups that were told of lately, or long ago, by an index", async () => {
+    const store = openTestStore();
+    const groupNames = ["group"];
+    await tell(store, "one", ["a"], { groupNames });
+    const plans = await store.explain(async (kysely) => {
+      const outbox = createOutbox(kysely);
+      await outbox.groupTimes("oncall", startMs);
+      await tell({ ...store, kysely, outbox }, "two", ["b"], { groupNames });
+    });
+    expect(plans.filter((plan) => plan.includes("group_times"))).toEqual([
+      expect.stringContaining("(receiver=? AND told_at_ms>?)"),
+      expect.stringContaining("(receiver=? AND told_at_ms<?)"),
+    ]);
   });
 
   it("read the figures from indices alone", async () => {
