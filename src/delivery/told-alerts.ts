@@ -18,8 +18,14 @@ export interface ToldAlerts {
   /**
    * The incidents told to the receiver that fire, or were resolved at or after a moment (UTC
    * milliseconds).
+   *
+   * @param about only these incidents and others of the same rules and subjects; more may be given
    */
-  toldTo(receiver: string, resolvedSinceMs: number): Promise<readonly ToldAlert[]>;
+  toldTo(
+    receiver: string,
+    resolvedSinceMs: number,
+    about: readonly string[] | "all",
+  ): Promise<readonly ToldAlert[]>;
   /** By incident id; none for an incident of which nothing is kept. */
   wordsOf(
     receiver: string,

@@ -2,6 +2,7 @@ import { sql, type Kysely } from "kysely";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { OutboxItem } from "../core/notification.ts";
+import { batches, paced } from "../platform/paced.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import type { Tables } from "./tables.ts";
 
@@ -13,12 +14,12 @@ export interface ToldIncidentRow {
 
 type Words = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
 
-/** SQLite uses a partial index only where the statement itself holds the value. */
-const resolved = sql.lit<"resolved">("resolved");
+/** So many are read at once: there may be a hundred thousand, and polls come in between. */
+const incidentsAtOnce = 500;
 
 /** What was told of incidents, with the meaning that delivery declares. */
 export function createToldIncidents(reader: Kysely<Tables>) {
-  const toldTo = (receiver: string) =>
+  const selectSome = (receiver: string, ids: readonly string[]) =>
     reader
       .selectFrom("incidents")
       .leftJoin("targets", "targets.id", "incidents.target_id")
@@ -29,28 +30,32 @@ export function createToldIncidents(reader: Kysely<Tables>) {
         "targets.key as target_key",
         "acknowledgements.author as acknowledged_by",
       ])
+      .where(sql<boolean>`incidents.id in (select value from json_each(${JSON.stringify(ids)}))`)
+      .where("incidents.phase", "<>", "pending")
       .where(
         sql<boolean>`exists (select 1 from json_each(incidents.receivers) where value = ${receiver})`,
-      );
+      )
+      .execute();
 
   return {
-    async toldTo(receiver: string, resolvedSinceMs: number): Promise<readonly ToldIncidentRow[]> {
-      const ended = await toldTo(receiver)
-        .where("phase", "=", resolved)
-        .where("resolved_at_ms", ">=", resolvedSinceMs)
-        .execute();
-      const firing = await toldTo(receiver)
-        .where("phase", "<>", resolved)
-        .where("phase", "=", "firing")
-        .execute();
-      return [...ended, ...firing].map((row) => ({
-        target:
-          row.target_region === null || row.target_key === null
-            ? null
-            : { region: row.target_region, key: row.target_key },
-        incident: incidentFromRow(row),
-        acknowledgedBy: row.acknowledged_by,
-      }));
+    async toldTo(
+      receiver: string,
+      resolvedSinceMs: number,
+      about: readonly string[] | "all",
+    ): Promise<readonly ToldIncidentRow[]> {
+      const ids =
+        about === "all"
+          ? await selectAll(reader, resolvedSinceMs)
+          : await selectAlike(reader, resolvedSinceMs, about);
+      const told: ToldIncidentRow[] = [];
+      for await (const some of paced(batches(ids, incidentsAtOnce))) {
+        for (const row of await selectSome(receiver, some)) {
+          const { target_region: region, target_key: key, acknowledged_by: acknowledgedBy } = row;
+          const target = region === null || key === null ? null : { region, key };
+          told.push({ target, incident: incidentFromRow(row), acknowledgedBy });
+        }
+      }
+      return told;
     },
 
     async wordsOf(
@@ -84,6 +89,48 @@ export function createToldIncidents(reader: Kysely<Tables>) {
       return rows;
     },
   };
+}
+
+/** Those that fire, or were resolved at or after a moment. */
+async function selectAll(
+  reader: Kysely<Tables>,
+  resolvedSinceMs: number,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ readonly id: string }>`
+    select id from incidents where phase = 'resolved' and resolved_at_ms >= ${resolvedSinceMs}
+    union all
+    select id from incidents where phase <> 'resolved' and phase = 'firing'
+  `.execute(reader);
+  return rows.map(({ id }) => id);
+}
+
+/** Of those only these, and whichever may be about the same: of one server, or not of a server. */
+async function selectAlike(
+  reader: Kysely<Tables>,
+  resolvedSinceMs: number,
+  about: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ readonly id: string }>`
+    with about as (
+      select subject, target_id, server_id from incidents
+      where id in (select value from json_each(${JSON.stringify(about)}))
+    )
+    select alike.id from about join incidents as alike on alike.server_id = about.server_id
+    where alike.phase = 'firing'
+      or (alike.phase = 'resolved' and alike.resolved_at_ms >= ${resolvedSinceMs})
+    union all
+    select alike.id from about join incidents as alike on alike.target_id = about.target_id
+    where about.subject <> 'server' and alike.subject = about.subject
+      and alike.phase <> 'resolved' and alike.phase = 'firing'
+    union all
+    select alike.id from about join incidents as alike on alike.subject = about.subject
+    where about.target_id is null and alike.target_id is null
+      and alike.phase <> 'resolved' and alike.phase = 'firing'
+    union all
+    select id from incidents
+    where phase = 'resolved' and resolved_at_ms >= ${resolvedSinceMs} and subject <> 'server'
+  `.execute(reader);
+  return [...new Set(rows.map(({ id }) => id))];
 }
 
 /** UTC milliseconds; null: there is none. */

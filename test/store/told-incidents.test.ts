@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { createToldIncidents } from "../../src/store/told-incidents.ts";
+import { openTestStore } from "../delivery/support/test-store.ts";
 import { startMs } from "../delivery/support/items.ts";
 import { firing, openToldStore, resolved } from "../delivery/support/told-store.ts";
 
@@ -16,7 +18,7 @@ it("gives the incidents told to a receiver that fire, and those resolved of late
     resolved("over for another", startMs, { receivers: ["other"] }),
   );
   await acknowledge("fires", "kim");
-  const told = await store.told.toldTo("am", startMs);
+  const told = await store.told.toldTo("am", startMs, "all");
   expect(told.map(({ incident }) => incident.id).toSorted()).toEqual([
     "fires",
     "for both",
@@ -27,6 +29,44 @@ it("gives the incidents told to a receiver that fire, and those resolved of late
     incident: firing("fires"),
     acknowledgedBy: "kim",
   });
+});
+
+it("gives of some incidents only those, and others of the same subjects", async () => {
+  const { store, commit } = await openToldStore();
+  const subject = { kind: "server", sandboxId: "s", serverId: "x", serverName: "x" } as const;
+  const target = { subject: { kind: "target" }, rule: "blind" } as const;
+  const pool = { kind: "pool", region: null, key: null, serverName: "github" } as const;
+  await commit(
+    firing("elsewhere"),
+    resolved("before", startMs, { subject }),
+    resolved("long before", startMs - 1, { subject }),
+    firing("now", { subject }),
+    resolved("blind before", startMs, target),
+    firing("blind", target),
+  );
+  const outbox = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
+  const written = [
+    resolved("full before", startMs, { subject: pool }),
+    firing("full", { subject: pool }),
+  ];
+  await store.commitIncidents(null, { ...outbox, written });
+  const toldOf = async (...about: readonly string[]): Promise<readonly string[]> => {
+    const told = await store.told.toldTo("am", startMs, about);
+    return told.map(({ incident }) => incident.id).toSorted();
+  };
+  expect(await toldOf("nothing")).toEqual(["blind before", "full before"]);
+  expect(await toldOf("before")).toEqual(["before", "blind before", "full before", "now"]);
+  expect(await toldOf("blind before")).toEqual(["blind", "blind before", "full before"]);
+  expect(await toldOf("full before")).toEqual(["blind before", "full", "full before"]);
+});
+
+it("finds them by indices, however many others there are", async () => {
+  const { explain } = openTestStore();
+  const plan = await explain(async (kysely) => {
+    await createToldIncidents(kysely).toldTo("am", startMs, ["a"]);
+  });
+  expect(plan).toContainEqual(expect.stringContaining("USING INDEX incidents_of_server"));
+  expect(plan.filter((step) => /SCAN (alike|incidents)/.test(step))).toEqual([]);
 });
 
 it("gives what was said last of each incident to a receiver", async () => {

@@ -1,4 +1,4 @@
-import { batches } from "../../platform/paced.ts";
+import { batches, paced } from "../../platform/paced.ts";
 import type { AlertWords, ToldAlert, ToldAlerts } from "../told-alerts.ts";
 import { labelsOf } from "./alertmanager-alert.ts";
 
@@ -25,12 +25,13 @@ export async function readAlerts(
   nowMs: number,
   about: ReadonlySet<string> | "all" = "all",
 ): Promise<readonly WordedAlert[]> {
-  const alerts = await toldAlerts.toldTo(receiver, nowMs - resolvedForMs);
+  const asked = about === "all" ? about : [...about];
+  const alerts = await toldAlerts.toldTo(receiver, nowMs - resolvedForMs, asked);
   const keys =
     about === "all" ? null : keysOf(alerts.filter((each) => about.has(each.incident.id)));
   const wanted = [...latestAlerts(alerts)].filter(([key]) => keys?.has(key) ?? true);
   const worded: WordedAlert[] = [];
-  for (const some of batches(wanted, wordsAtOnce)) {
+  for await (const some of paced(batches(wanted, wordsAtOnce))) {
     const ids = some.map(([, { incident }]) => incident.id);
     const words = await toldAlerts.wordsOf(receiver, ids);
     for (const [, alert] of some) {

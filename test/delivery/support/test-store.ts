@@ -83,7 +83,7 @@ async function explain(
   });
   await call(kysely);
   return statements
-    .filter((statement) => /^\s*(select|update|insert|delete)/.test(statement))
+    .filter((statement) => /^\s*(with|select|update|insert|delete)/.test(statement))
     .flatMap((statement) => database.prepare(`explain query plan ${statement}`).all())
     .map((step) => String(step["detail"]));
 }
