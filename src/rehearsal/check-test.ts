@@ -63,11 +63,21 @@ export function checkTest(
     ...test.acknowledge.flatMap(({ rule }, index) =>
       unknown("rule", "rule", ["acknowledge", index], rule, ruleNames),
     ),
-    ...test.silences.flatMap(({ from, until }, index): Finding[] => {
-      const at = [...path, "silences", index, "until"];
-      return until > from
-        ? []
-        : [{ path: at, found: describe(evidence, at), allowed: "a time after from" }];
+    ...test.silences.flatMap(({ from, until, match }, index): Finding[] => {
+      const at = ["silences", index] as const;
+      const end = [...path, ...at, "until"];
+      const named = (field: "rule" | "region" | "key", known: readonly string[]): Finding[] =>
+        (match[field] ?? [])
+          .filter((pattern) => !pattern.includes("*"))
+          .flatMap((name) => unknown(field, field, [...at, "match"], name, known));
+      return [
+        ...named("rule", ruleNames),
+        ...named("region", [...regions.keys()]),
+        ...named("key", keyNames),
+        ...(until > from
+          ? []
+          : [{ path: end, found: describe(evidence, end), allowed: "a time after from" }]),
+      ];
     }),
   ];
 }

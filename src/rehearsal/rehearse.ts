@@ -36,9 +36,9 @@ export function rehearse(
   { alerts, poll: { goneAfter } }: Pick<Config, "alerts" | "poll">,
   targets: readonly Target[],
 ): readonly ToldMessage[] {
-  const { rules, receivers } = alerts;
+  const { rules, receivers, maintenance } = alerts;
   const outbox = createPaperOutbox(receivers, test.start);
-  const interventions = rehearsedInterventions(test);
+  const interventions = rehearsedInterventions(test, maintenance);
   let incidents = 0;
   const judge: JudgeOptions = {
     rules,

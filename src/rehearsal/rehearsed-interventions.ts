@@ -1,10 +1,12 @@
 import type { Incident } from "../core/incident.ts";
 import type { Interventions } from "../core/interventions.ts";
+import type { MaintenanceWindow } from "../core/maintenance.ts";
 import { isInForce, silences } from "../core/silence.ts";
-import type { SilenceMatch } from "../core/silence.ts";
+import { readMatch } from "../core/written-match.ts";
+import { timeWindow } from "../interventions/windows.ts";
 import type { RuleTest } from "./schema.ts";
 
-/** What people say in the course of a test. */
+/** What people say in the course of a test, and the configuration's maintenance windows. */
 export interface RehearsedInterventions extends Interventions {
   /**
    * Acknowledges the firing incidents that the test names for this moment.
@@ -19,19 +21,22 @@ export interface Acknowledged {
   readonly author: string;
 }
 
-/** Times are as in the test: milliseconds from its first poll. */
+/** Times are as in the test: milliseconds from its first poll, whose moment says when windows open. */
 export function rehearsedInterventions(
   test: Pick<RuleTest, "start" | "silences" | "acknowledge">,
+  maintenance: readonly MaintenanceWindow[],
 ): RehearsedInterventions {
   const authors = new Map<string, string>();
   const inTest = test.silences.map(({ from, until, match }) => ({
     startsAtMs: test.start + from,
     endsAtMs: test.start + until,
-    match: asMatch(match),
+    match: readMatch(match),
   }));
+  const windows = maintenance.map(timeWindow);
   return {
     silenced: (facts, atMs) =>
-      inTest.some((silence) => isInForce(silence, atMs) && silences(silence.match, facts)),
+      inTest.some((silence) => isInForce(silence, atMs) && silences(silence.match, facts)) ||
+      windows.some((window) => silences(window.match, facts) && window.openingAt(atMs) !== null),
     acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
     acknowledge(open, atMs) {
       const incidents = [...open];
@@ -54,14 +59,4 @@ function isMeant(
 ): boolean {
   if (owner !== rule || phase.name !== "firing" || phase.toldAtMs === null) return false;
   return server === undefined || (subject.kind === "server" && subject.serverId === server);
-}
-
-function asMatch(match: RuleTest["silences"][number]["match"]): SilenceMatch {
-  const { sandbox_id: sandboxId, server_id: serverId, server_name: serverName, ...rest } = match;
-  return {
-    ...rest,
-    ...(sandboxId && { sandboxId }),
-    ...(serverId && { serverId }),
-    ...(serverName && { serverName }),
-  };
 }

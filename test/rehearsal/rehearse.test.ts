@@ -142,6 +142,46 @@ describe("a rehearsal", () => {
       "5m15s server-error acknowledged servers: a",
     ]);
   });
+
+  it("keeps silence in the maintenance windows of the configuration, by the test's own clock", () => {
+    const config = {
+      regions: { us: { base_url: "${NOT_SET}" } },
+      keys: [{ name: "research", api_key_file: "/nowhere/key" }],
+      poll: { every: "1m" },
+      alerts: {
+        rules: [serverError],
+        maintenance: [
+          {
+            name: "weekly",
+            start: "0 3 * * SUN",
+            duration: "10m",
+            time_zone: "Europe/Berlin",
+            match: { server_name: "git*" },
+          },
+        ],
+        receivers: [{ name: "oncall", type: "webhook", url: "${NOT_SET}", group_wait: "0s" }],
+      },
+    };
+    const test = {
+      name: "x",
+      // A Sunday, five minutes before three o'clock in Berlin.
+      start: "2026-07-05T00:55:00Z",
+      until: "20m",
+      servers: [
+        { server: "a", name: "github", timeline: "idle*7 error" },
+        { server: "b", name: "jira", timeline: "idle*7 error" },
+      ],
+      expect: [],
+    };
+    expect(told({ config: "sandwatch.yaml", tests: [test] }, config)).toEqual([
+      "7m server-error firing servers: b",
+      "15m server-error firing servers: a",
+    ]);
+    const otherDay = { ...test, start: "2026-07-06T00:55:00Z" };
+    expect(told({ config: "sandwatch.yaml", tests: [otherDay] }, config)).toEqual([
+      "7m server-error firing servers: a, b",
+    ]);
+  });
 });
 
 describe("comparing", () => {
@@ -225,6 +265,16 @@ describe("a file of tests", () => {
       "a silence that ends before it starts",
       { rules: [], tests: [{ ...test, silences: [{ from: "2m", until: "1m" }] }] },
       "1m",
+    ],
+    [
+      "a silence about a rule that there is not",
+      {
+        rules: [serverError],
+        tests: [
+          { ...test, silences: [{ from: "0s", until: "1m", match: { rule: "server-eror" } }] },
+        ],
+      },
+      "server-eror",
     ],
     ["a wrong rule", { rules: [{ ...serverError, for: "soon" }], tests: [test] }, "soon"],
     ["no test", { rules: [], tests: [] }, "an empty list"],
