@@ -46,11 +46,16 @@ function toTable(found: readonly IncidentView[]): string {
 function stateText({
   state,
   muted,
+  flapping,
   acknowledged_by: author,
   resolved_reason,
 }: IncidentView): string {
   if (state === "resolved") return `resolved (${resolved_reason ?? "recovered"})`;
-  const notes = [...(muted ? ["silenced"] : []), ...(author ? [`acknowledged by ${author}`] : [])];
+  const notes = [
+    ...(muted ? ["silenced"] : []),
+    ...(flapping ? ["flapping"] : []),
+    ...(author ? [`acknowledged by ${author}`] : []),
+  ];
   return notes.length === 0 ? state : `${state} (${notes.join(", ")})`;
 }
 

@@ -26,6 +26,7 @@ export interface TargetView {
 }
 
 export interface IncidentView {
+  readonly id: string;
   readonly rule: string;
   readonly severity: string;
   readonly state: string;
@@ -34,8 +35,10 @@ export interface IncidentView {
   readonly key: string | null;
   readonly subject: string;
   readonly startedAtMs: number;
-  /** What people said of it, such as "acknowledged by ann"; null: nothing. */
-  readonly note: string | null;
+  /** Whether a silence keeps it from being told. */
+  readonly muted: boolean;
+  /** What there is to say of it, such as "acknowledged by ann". */
+  readonly notes: readonly string[];
 }
 
 export interface SilenceView {
@@ -56,6 +59,8 @@ export interface ReceiverView {
 /** More open incidents than this are only counted. */
 const mostIncidents = 200;
 const mostSilences = 100;
+/** Enough of an incident's id to acknowledge it by. */
+const shownOfId = 8;
 
 /** The page a person opens first: what is seen, what is wrong, what waits to be told. */
 export function renderStatusPage(view: StatusView): string {
@@ -102,7 +107,7 @@ th { font-weight: 600; opacity: .7; } .number { text-align: right; }
 
 /** A browser tab tells at a glance. */
 function title({ targets, incidents }: StatusView): string {
-  const firing = incidents.filter(({ state }) => state === "firing").length;
+  const firing = incidents.filter((each) => each.state === "firing" && !each.muted).length;
   const blind = targets.filter(({ sight }) => sight === "blind").length;
   const troubles = [firing > 0 ? `${firing} firing` : "", blind > 0 ? `${blind} blind` : ""];
   return [...troubles, "sandwatch"].filter((part) => part !== "").join(" · ");
@@ -157,13 +162,14 @@ function incidentTable({ incidents }: StatusView): Html {
   const rows = incidents.slice(0, mostIncidents).map(
     (incident) =>
       html`<tr>
-        <td class="${incident.state === "firing" ? "bad" : ""}">${stateText(incident)}</td>
+        <td class="${toneOf(incident)}">${stateText(incident)}</td>
         <td>${incident.severity}</td>
         <td>${incident.rule}</td>
         <td>${incident.region ?? "–"}</td>
         <td>${incident.key ?? "–"}</td>
         <td>${incident.subject}</td>
         <td>${time(incident.startedAtMs)}</td>
+        <td class="quiet">${incident.id.slice(0, shownOfId)}</td>
       </tr> `,
   );
   const more = incidents.length - rows.length;
@@ -177,6 +183,7 @@ function incidentTable({ incidents }: StatusView): Html {
           <th>key</th>
           <th>subject</th>
           <th>since</th>
+          <th>id</th>
         </tr>
       </thead>
       <tbody>
@@ -186,8 +193,14 @@ function incidentTable({ incidents }: StatusView): Html {
     ${more > 0 ? html`<p>and ${String(more)} more</p>` : html``}`;
 }
 
-function stateText({ state, note }: IncidentView): string {
-  return note === null ? state : `${state}, ${note}`;
+/** What nobody is to hear of does not shout. */
+function toneOf({ state, muted }: IncidentView): string {
+  if (muted) return "quiet";
+  return state === "firing" ? "bad" : "";
+}
+
+function stateText({ state, notes }: IncidentView): string {
+  return [state, ...notes].join(", ");
 }
 
 function silenceTable({ silences }: StatusView): Html {

@@ -3,6 +3,7 @@ import type { Incident, Subject } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import { countServers } from "../core/snapshot/snapshot.ts";
 import { matchText } from "../core/written-match.ts";
+import { severities } from "../core/rule.ts";
 import type { SilenceMatch } from "../core/silence.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import type { IncidentView, ReceiverView, StatusView, TargetView } from "./status-page.ts";
@@ -51,9 +52,15 @@ export function viewStatus(source: StatusSource): StatusView {
         waiting.find((each) => each.receiver === receiver) ?? { receiver, pending: 0, dead: 0 },
     ),
     incidents: incidents.toSorted(
-      (a, b) => a.state.localeCompare(b.state) || b.startedAtMs - a.startedAtMs,
+      (a, b) => urgencyOf(b) - urgencyOf(a) || b.startedAtMs - a.startedAtMs,
     ),
   };
+}
+
+/** What was told comes before what was not, and what is worse before what is less so. */
+function urgencyOf({ state, muted, severity }: IncidentView): number {
+  const told = state !== "firing" ? 0 : muted ? 1 : 2;
+  return told * severities.length - severities.findIndex((each) => each === severity);
 }
 
 function viewTarget({ target, state, polled, up, withheld }: WatchedView): TargetView {
@@ -75,6 +82,7 @@ function viewIncident(
   const { rule, severity, phase, subject, startedAtMs } = incident;
   const place = subject.kind === "pool" ? subject : target;
   return {
+    id: incident.id,
     region: place?.region ?? null,
     key: place?.key ?? null,
     rule,
@@ -82,7 +90,8 @@ function viewIncident(
     state: phase.name,
     subject: subjectText(subject),
     startedAtMs,
-    note: noteOf(incident, acknowledgedBy),
+    muted: isMuted(incident),
+    notes: notesOf(incident, acknowledgedBy),
   };
 }
 
@@ -99,7 +108,15 @@ function subjectText(subject: Subject): string {
   }
 }
 
-function noteOf({ phase }: Incident, acknowledgedBy: string | null): string | null {
-  if (phase.name === "firing" && phase.toldAtMs === null) return "not told: silenced";
-  return acknowledgedBy === null ? null : `acknowledged by ${acknowledgedBy}`;
+function isMuted({ phase }: Incident): boolean {
+  return phase.name === "firing" && phase.toldAtMs === null;
+}
+
+function notesOf(incident: Incident, acknowledgedBy: string | null): readonly string[] {
+  const { phase } = incident;
+  return [
+    ...(isMuted(incident) ? ["not told: silenced"] : []),
+    ...(phase.name === "firing" && phase.flapping ? ["flapping"] : []),
+    ...(acknowledgedBy === null ? [] : [`acknowledged by ${acknowledgedBy}`]),
+  ];
 }

@@ -19,6 +19,7 @@ const seen: TargetView = {
 };
 
 const firing: IncidentView = {
+  id: "3f2a91c0-8d6b-4e7f-9a51-c2d3e4f5a6b7",
   rule: "server-error",
   severity: "critical",
   state: "firing",
@@ -26,7 +27,8 @@ const firing: IncidentView = {
   key: "research",
   subject: "github (8f14e45f)",
   startedAtMs: Date.UTC(2026, 10, 20, 9, 0),
-  note: null,
+  muted: false,
+  notes: [],
 };
 
 describe("the status page", () => {
@@ -49,7 +51,7 @@ describe("the status page", () => {
     const page = render({
       ...emptyStatus,
       targets: [{ ...seen, sight: "blind" }],
-      incidents: [firing, { ...firing, state: "pending" }],
+      incidents: [firing, { ...firing, muted: true }, { ...firing, state: "pending" }],
     });
     expect(page).toContain("<title>1 firing · 1 blind · sandwatch</title>");
   });
@@ -75,11 +77,29 @@ describe("the status page", () => {
     const response = await fetch(await world.address());
     const page = (await response.text()).replaceAll(/>\s+</g, "><");
     expect(page).toContain('<td class="bad">firing, acknowledged by ann</td>');
-    expect(page).toContain('<td class="bad">firing, not told: silenced</td>');
+    expect(page).toContain('<td class="quiet">firing, not told: silenced</td>');
+    expect(page).toContain("<title>1 firing · sandwatch</title>");
+    expect(page.indexOf("acknowledged by ann")).toBeLessThan(page.indexOf("not told"));
     expect(page).toContain(
       `<td>server_id=${match.server_id}</td><td>bob</td><td>being &lt;moved&gt;</td>`,
     );
     expect(page).toContain("<td>2026-11-20 10:30:05 UTC</td>");
+  });
+
+  it("says of an incident that it flaps, and shows enough of its id to acknowledge it", async () => {
+    const rules = [
+      { name: "server-error", on: "server", status: "error", flap: { changes: 1, within: "1m" } },
+    ];
+    const world = await watchWorld({ servers: 1, alerts: { rules } });
+    for (const status of ["error", "idle", "error"]) {
+      world.show(0, status);
+      await world.poll();
+    }
+    const { incidents } = await world.daemon().desk.incidents({ state: "firing" });
+    const id = incidents[0]?.id ?? "";
+    const page = (await (await fetch(await world.address())).text()).replaceAll(/>\s+</g, "><");
+    expect(page).toContain('<td class="bad">firing, flapping</td>');
+    expect(page).toContain(`<td class="quiet">${id.slice(0, 8)}</td>`);
   });
 
   it("says that nobody is alerted when there is no receiver", () => {
