@@ -30,6 +30,10 @@ export interface DemoOptions {
 const regions = ["us", "eu"];
 const usualPort = 9740;
 const pollEvery = "5s";
+/** What a person types: a checkout has no `sandwatch` of its own, but npm there knows one. */
+const program = import.meta.filename.endsWith(".ts")
+  ? "npm run --silent sandwatch --"
+  : "sandwatch";
 /** Statuses move this much faster than they usually would, so that there is something to see. */
 const pace = 4;
 
@@ -93,9 +97,9 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
     `Every target is polled each ${pollEvery}. Changes are logged below; lines with >>> are the`,
     "alerts, as a webhook receiver got them and verified their signature. In another terminal:",
     "",
-    `  sandwatch incidents --state firing --url ${address}`,
-    `  sandwatch ack INCIDENT --author me --url ${address}`,
-    `  sandwatch silence add --region us --for 5m --author me --reason trying --url ${address}`,
+    `  ${program} incidents --state firing --url ${address}`,
+    `  ${program} ack INCIDENT --author me --url ${address}`,
+    `  ${program} silence add --region us --for 5m --author me --reason trying --url ${address}`,
     "",
   ];
   return `${lines.join("\n")}\n`;
