@@ -223,6 +223,7 @@ export async function createDaemon(
     held,
     targets,
     rules: config.alerts.rules,
+    receivers: [...receiverConfigs.keys()],
     tells: judge.tells,
     clock,
     newId: overrides.newSilenceId ?? randomUUID,

@@ -68,7 +68,7 @@ function addSilenceCommands(program: Command, terminal: Terminal): void {
 
   forDesk(silence.command("expire"))
     .description("end a silence now")
-    .argument("<id>", "its id, from the list")
+    .argument("<id>", "its id, or the beginning of it")
     .action(async (id: string, options) =>
       (await import("./silence.ts")).expireSilence(id, options, terminal),
     );
@@ -85,6 +85,13 @@ function addNotificationCommands(program: Command, terminal: Terminal): void {
     .option("--receiver <name>", "to this receiver alone")
     .action(async (options) =>
       (await import("./notifications.ts")).listNotifications(options, terminal),
+    );
+
+  forDesk(notifications.command("show"))
+    .description("one of them, with every attempt to deliver it")
+    .argument("<seq>", "its number in the list")
+    .action(async (seq: string, options) =>
+      (await import("./notifications.ts")).showNotification(seq, options, terminal),
     );
 
   chosen(forDesk(notifications.command("replay")))

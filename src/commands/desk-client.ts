@@ -45,13 +45,14 @@ export function createDeskClient(address: string): Desk {
 
   return {
     silences: (query) => call(views.silencesView, "silences", { query }),
-    addSilence: (body) => call(views.silenceView, "silences", { body }),
+    addSilence: (body) => call(views.addedSilenceView, "silences", { body }),
     expireSilence: (silence) =>
       call(views.silenceView, `silences/${id(silence)}/expire`, { body: {} }),
     incidents: (query) => call(views.incidentsView, "incidents", { query }),
     acknowledge: (incident, body) =>
       call(views.acknowledgementView, `incidents/${id(incident)}/acknowledge`, { body }),
     notifications: (query) => call(views.notificationsView, "notifications", { query }),
+    notification: (seq) => call(views.notificationDetailView, `notifications/${id(seq)}`, {}),
     replay: (body) => call(views.countView, "notifications/replay", { body }),
     discard: (body) => call(views.countView, "notifications/discard", { body }),
     changes: (query) => call(views.changesView, "changes", { query }),

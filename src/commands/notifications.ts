@@ -1,9 +1,10 @@
+import type { NotificationDetailView } from "../interventions/views.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { nextLine } from "./pages.ts";
 import type { PageOptions } from "./pages.ts";
 import { atDesk, show } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
-import { renderTable } from "./table.ts";
+import { printable, renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ListNotificationsOptions extends DeskOptions, PageOptions {
@@ -40,6 +41,38 @@ export async function listNotifications(
   });
 }
 
+/** One notification, with its attempts. */
+export async function showNotification(
+  seq: string,
+  options: DeskOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const view = await atDesk(options, terminal, (desk) => desk.notification(seq));
+  show(view, options, terminal, inWords);
+}
+
+function inWords(view: NotificationDetailView): string {
+  const lines = [
+    `notification ${view.seq} to ${view.receiver}: ${view.state}`,
+    `  id       ${view.id}`,
+    `  type     ${view.type}`,
+    `  rule     ${view.rule} (${view.severity})`,
+    `  summary  ${view.summary}`,
+    `  caused   ${view.caused_at}, made ${view.created_at}`,
+    ...(view.settled_at === null ? [] : [`  settled  ${view.settled_at}`]),
+  ];
+  const head = lines.map((line) => `${printable(line)}\n`).join("");
+  const rows = view.attempt_list.map(({ at, reason, detail }) => [
+    at,
+    reason ?? "taken",
+    detail ?? "",
+  ]);
+  if (rows.length === 0) return `${head}No attempt to deliver it is kept.\n`;
+  const left = view.attempts - rows.length;
+  const gap = left > 0 ? `${left} of ${view.attempts} attempts are not kept\n` : "";
+  return `${head}\n${renderTable(["attempt at", "result", "detail"], rows)}${gap}`;
+}
+
 export interface SelectOptions extends DeskOptions {
   readonly seq?: readonly number[];
   readonly receiver?: string;
@@ -52,7 +85,7 @@ export async function replayNotifications(
 ): Promise<void> {
   const which = selection(options);
   const view = await atDesk(options, terminal, (desk) => desk.replay(which));
-  show(view, options, terminal, ({ count }) => `${count} notifications are sent again\n`);
+  show(view, options, terminal, ({ count }) => `${amountText(count)} sent again\n`);
 }
 
 /** Lets be what was given up. */
@@ -62,7 +95,11 @@ export async function discardNotifications(
 ): Promise<void> {
   const which = selection(options);
   const view = await atDesk(options, terminal, (desk) => desk.discard(which));
-  show(view, options, terminal, ({ count }) => `${count} notifications are discarded\n`);
+  show(view, options, terminal, ({ count }) => `${amountText(count)} discarded\n`);
+}
+
+function amountText(count: number): string {
+  return count === 1 ? "1 notification is" : `${count} notifications are`;
 }
 
 function selection({ seq, receiver }: SelectOptions): { seqs: number[] } | { receiver: string } {

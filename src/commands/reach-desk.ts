@@ -5,6 +5,7 @@ import { StoreError } from "../store/store-error.ts";
 import { createDeskClient, NobodyListensError } from "./desk-client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { readConfig } from "./read-config.ts";
+import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** How a command finds the data: by one of the two. */
@@ -94,12 +95,16 @@ function asCommandError(error: unknown): unknown {
   return new CommandError(error.message, exitCode);
 }
 
-/** Prints what the desk answered: for programs as it came, for a person as the command says. */
-export function show<View>(
-  view: View,
+/**
+ * Prints what the desk answered: for programs as it came, for a person as the command says, with
+ * notes beside it where they are in no program's way.
+ */
+export function show<View extends object>(
+  view: View & { readonly notes?: readonly string[] },
   { json = false }: DeskOptions,
   terminal: Terminal,
   inWords: (view: View) => string,
 ): void {
   terminal.out(json ? `${JSON.stringify(view, null, 2)}\n` : inWords(view));
+  if (!json) for (const note of view.notes ?? []) terminal.err(`note: ${printable(note)}\n`);
 }

@@ -55,7 +55,10 @@ export async function addSilence(options: AddSilenceOptions, terminal: Terminal)
     ...(duration !== undefined && { duration }),
   };
   const view = await atDesk(options, terminal, (desk) => desk.addSilence(request));
-  show(view, options, terminal, ({ id, ends_at: end }) => `silence ${id} until ${end}\n`);
+  show(view, options, terminal, ({ id, state, ends_at: end }) => {
+    const start = state === "to_come" ? ` from ${view.starts_at}` : "";
+    return `silence ${id}${start} until ${end}\n`;
+  });
 }
 
 export async function expireSilence(
@@ -64,7 +67,7 @@ export async function expireSilence(
   terminal: Terminal,
 ): Promise<void> {
   const view = await atDesk(options, terminal, (desk) => desk.expireSilence(id));
-  show(view, options, terminal, () => `silence ${id} has ended\n`);
+  show(view, options, terminal, (ended) => `silence ${ended.id} has ended\n`);
 }
 
 function writable(match: WrittenMatch): Record<string, string[]> {

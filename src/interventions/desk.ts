@@ -5,17 +5,20 @@ import type { Rule } from "../core/rule.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
+import type { DeadLetters } from "../store/dead-letters.ts";
 import type { Store } from "../store/store.ts";
 import { draftSilence } from "./draft-silence.ts";
 import { timeline } from "./explain.ts";
 import { findServer } from "./find-server.ts";
 import type { HeldInterventions } from "./interventions.ts";
+import { createNameNotes } from "./name-notes.ts";
 import type { NotificationLetters } from "./notification-letters.ts";
+import { findIncident, noSuchIncident, wholeId } from "./find-by-id.ts";
 import * as requests from "./requests.ts";
 import { placeText, readRequest } from "./requests.ts";
 import type * as views from "./views.ts";
 import { maintenancePrefix, timeText, viewChange, viewIncident } from "./views.ts";
-import { viewNotification, viewSilence, viewWindow } from "./views.ts";
+import { viewAttempt, viewNotification, viewSilence, viewWindow } from "./views.ts";
 
 /**
  * What people ask of sandwatch about its alerts. The API and the commands ask the same desk: in this
@@ -25,8 +28,12 @@ import { viewNotification, viewSilence, viewWindow } from "./views.ts";
  */
 export interface Desk {
   silences(query: requests.SilencesQuery): Promise<views.SilencesView>;
-  addSilence(request: requests.SilenceRequest): Promise<views.SilenceView>;
-  /** Ends a silence now. */
+  addSilence(request: requests.SilenceRequest): Promise<views.AddedSilenceView>;
+  /**
+   * Ends a silence now.
+   *
+   * @param id its id, or the beginning of it
+   */
   expireSilence(id: string): Promise<views.SilenceView>;
   incidents(query: requests.IncidentsQuery): Promise<views.IncidentsView>;
   /** @param incident its id, or the beginning of it */
@@ -35,6 +42,7 @@ export interface Desk {
     request: requests.AcknowledgeRequest,
   ): Promise<views.AcknowledgementView>;
   notifications(query: requests.NotificationsQuery): Promise<views.NotificationsView>;
+  notification(seq: string): Promise<views.NotificationDetailView>;
   /** Tries to deliver again what was given up. */
   replay(which: requests.NotificationSelection): Promise<views.CountView>;
   /** Lets be what was given up. */
@@ -49,6 +57,8 @@ export interface DeskDeps {
   readonly held: HeldInterventions;
   readonly targets: readonly WatchedView[];
   readonly rules: readonly Rule[];
+  /** The configured ones' names. */
+  readonly receivers: readonly string[];
   readonly tells: AcknowledgedContext["tells"];
   readonly clock: Clock;
   readonly newId: () => string;
@@ -67,6 +77,18 @@ const mostSilences = 10_000;
 
 export function createDesk(deps: DeskDeps): Desk {
   const { store, held, clock, log } = deps;
+  const names = createNameNotes({
+    rules: deps.rules.map(({ name }) => name),
+    receivers: deps.receivers,
+    targets: deps.targets.map(({ target }) => target),
+  });
+
+  const notesOfSelection = (which: DeadLetters, count: number): readonly string[] => {
+    if (count === 0 && "receiver" in which) return names.ofReceiver(which.receiver);
+    const left = "seqs" in which ? new Set(which.seqs).size - count : 0;
+    const are = left === 1 ? "is" : "are";
+    return left === 0 ? [] : [`${left} of the numbers ${are} of nothing that was given up`];
+  };
 
   return {
     async silences(query) {
@@ -99,11 +121,12 @@ export function createDesk(deps: DeskDeps): Desk {
         { event: "silence.added", silence: view },
         `${silence.author} added a silence until ${view.ends_at}: ${silence.reason}`,
       );
-      return view;
+      return { ...view, notes: names.ofMatch(silence.match) };
     },
 
-    async expireSilence(id) {
+    async expireSilence(text) {
       const nowMs = clock.now().utcMs;
+      const id = wholeId(text, held.openSilences(nowMs));
       const silence = await store.silences.find(id);
       if (!silence) throw cannotExpire(id, held);
       if (silence.endsAtMs <= nowMs) {
@@ -123,6 +146,7 @@ export function createDesk(deps: DeskDeps): Desk {
       return {
         incidents: found.slice(0, limit).map(viewIncident),
         next: nextPlace(found, limit, ({ incident: { id, startedAtMs: atMs } }) => ({ atMs, id })),
+        notes: found.length === 0 ? names.ofRules(rule) : [],
       };
     },
 
@@ -157,14 +181,31 @@ export function createDesk(deps: DeskDeps): Desk {
       });
       const shown = found.slice(0, limit);
       const next = found.length > limit ? shown.at(-1)?.seq : undefined;
-      return { notifications: shown.map(viewNotification), next: next?.toString() ?? null };
+      return {
+        notifications: shown.map(viewNotification),
+        next: next?.toString() ?? null,
+        notes: found.length === 0 && receiver !== undefined ? names.ofReceiver(receiver) : [],
+      };
+    },
+
+    async notification(text) {
+      const seq = readRequest(requests.notificationSeq, text);
+      const record = await deps.notifications.find(seq);
+      if (!record) {
+        throw new RefusedError(
+          "not_found",
+          `There is no notification ${seq}, or not any more. List them for their numbers.`,
+        );
+      }
+      const attempts = await deps.notifications.attempts(seq);
+      return { ...viewNotification(record), attempt_list: attempts.map(viewAttempt) };
     },
 
     async replay(which) {
       const letters = readRequest(requests.notificationSelection, which);
       const count = await deps.notifications.replay(letters);
       log.info({ event: "notifications.replayed", count }, `${count} notifications are sent again`);
-      return { count };
+      return { count, notes: notesOfSelection(letters, count) };
     },
 
     async discard(which) {
@@ -174,7 +215,7 @@ export function createDesk(deps: DeskDeps): Desk {
         { event: "notifications.discarded", count },
         `${count} notifications were discarded`,
       );
-      return { count };
+      return { count, notes: notesOfSelection(letters, count) };
     },
 
     async changes(query) {
@@ -240,24 +281,6 @@ function cannotExpire(id: string, { windows }: HeldInterventions): RefusedError 
         `${name} is a maintenance window: it cannot be ended here, change alerts.maintenance in the configuration.`,
       )
     : new RefusedError("not_found", `There is no silence ${id}. List them for their ids.`);
-}
-
-/** @throws {RefusedError} when the text is the beginning of no id, or of several */
-async function findIncident(text: string, { incidents }: Store): Promise<string> {
-  const found = text === "" ? [] : await incidents.beginningWith(text, 10);
-  const ids = found.map(({ incident }) => incident.id);
-  if (ids.includes(text)) return text;
-  const [only, ...others] = ids;
-  if (only === undefined) throw noSuchIncident(text);
-  if (others.length === 0) return only;
-  throw new RefusedError(
-    "conflict",
-    `${text} is the beginning of several ids: ${ids.join(", ")}. Give more of it.`,
-  );
-}
-
-function noSuchIncident(text: string): RefusedError {
-  return new RefusedError("not_found", `There is no incident ${text}. List them for their ids.`);
 }
 
 function notFiring(id: string, phase: "pending" | "resolved"): RefusedError {

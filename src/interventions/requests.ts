@@ -144,6 +144,10 @@ export const notificationsQuery = z.strictObject({
 });
 export type NotificationsQuery = z.input<typeof notificationsQuery>;
 
+/** As it stands in an address or on a command line. */
+const seqAllowed = "a notification's number, as the list has it";
+export const notificationSeq = z.coerce.number(seqAllowed).int(seqAllowed).min(0, seqAllowed);
+
 const selectionAllowed = 'either { "seqs": [1, 2] } or { "receiver": "NAME" }';
 export const notificationSelection = z.union(
   [
@@ -170,7 +174,11 @@ export function readRequest<Schema extends z.ZodType>(
   const read = schema.safeParse(request);
   if (read.success) return read.data;
   const faults = read.error.issues.flatMap((issue) => {
-    const path = issue.path.map(String).join(".");
+    // Where in a list it stands is left out: in an address and on a command line it is no list.
+    const path = issue.path
+      .filter((part) => typeof part !== "number")
+      .map(String)
+      .join(".");
     if (issue.code !== "unrecognized_keys") return [{ path, allowed: issue.message }];
     return issue.keys.map((key) => ({
       path: path === "" ? key : `${path}.${key}`,

@@ -6,7 +6,7 @@ import type { StoredChange } from "../store/change-history.ts";
 import type { StoredIncident } from "../store/incident-history.ts";
 import { tellIncident } from "../core/incident.ts";
 import { matchFields, writeMatch } from "../core/written-match.ts";
-import type { NotificationRecord } from "../store/dead-letters.ts";
+import type { AttemptRecord, NotificationRecord } from "../store/dead-letters.ts";
 import type { TimedWindow } from "./windows.ts";
 
 /**
@@ -30,6 +30,12 @@ export const silenceView = z.object({
   ends_at: z.string(),
 });
 export type SilenceView = z.output<typeof silenceView>;
+
+/** What is allowed in a request, but hardly meant, such as a name that nothing has. */
+const notes = z.array(z.string()).readonly();
+
+export const addedSilenceView = silenceView.extend({ notes });
+export type AddedSilenceView = z.output<typeof addedSilenceView>;
 
 export const silencesView = z.object({
   silences: z.array(silenceView).readonly(),
@@ -79,6 +85,7 @@ export type IncidentView = z.output<typeof incidentView>;
 export const incidentsView = z.object({
   incidents: z.array(incidentView).readonly(),
   next: nullableText,
+  notes,
 });
 export type IncidentsView = z.output<typeof incidentsView>;
 
@@ -102,11 +109,25 @@ export type NotificationView = z.output<typeof notificationView>;
 export const notificationsView = z.object({
   notifications: z.array(notificationView).readonly(),
   next: nullableText,
+  notes,
 });
 export type NotificationsView = z.output<typeof notificationsView>;
 
+export const attemptView = z.object({
+  at: z.string(),
+  /** Null, like the detail: the receiver took it. */
+  reason: nullableText,
+  detail: nullableText,
+});
+
+/** One notification, with every attempt that was kept, oldest first. */
+export const notificationDetailView = notificationView.extend({
+  attempt_list: z.array(attemptView).readonly(),
+});
+export type NotificationDetailView = z.output<typeof notificationDetailView>;
+
 /** How many notifications it concerned. */
-export const countView = z.object({ count: z.number() });
+export const countView = z.object({ count: z.number(), notes });
 export type CountView = z.output<typeof countView>;
 
 export const changeView = z.object({
@@ -247,6 +268,10 @@ export function viewNotification(record: NotificationRecord): NotificationView {
     last_reason: record.lastReason,
     settled_at: timeText(record.settledAtMs),
   };
+}
+
+export function viewAttempt({ atMs, reason, detail }: AttemptRecord): z.output<typeof attemptView> {
+  return { at: timeText(atMs), reason, detail };
 }
 
 export function viewChange(change: StoredChange): ChangeView {

@@ -101,7 +101,24 @@ describe("the commands for what people do about alerts", () => {
     expect(JSON.parse(changed.out)).toMatchObject({ changes: [{ from: "absent", to: "error" }] });
     const letters = await runSandwatch(["notifications", "--receiver", "oncall", ...byConfig]);
     expect(letters.out).toMatch(/delivered +oncall +incident\.firing/);
-    const all = [listed, acked, added, incidentsAfter, silences, expired, explained, letters];
+    const { notifications } = JSON.parse(
+      (await runSandwatch(["notifications", "--json", ...byConfig])).out,
+    );
+    const seq = String(notifications.at(-1).seq);
+    const shown = await runSandwatch(["notifications", "show", seq, ...byConfig]);
+    expect(shown).toMatchObject({ code: 0, err: "" });
+    expect(shown.out).toMatch(/^notification \d+ to oncall: delivered\n[^]*\n\S+Z +taken\n$/);
+    const all = [
+      listed,
+      acked,
+      added,
+      incidentsAfter,
+      silences,
+      expired,
+      explained,
+      letters,
+      shown,
+    ];
     expect(JSON.stringify(all)).not.toContain("T0PSECRET");
   });
 
@@ -145,6 +162,20 @@ describe("the commands for what people do about alerts", () => {
     const ended = await runSandwatch([...args, "--for", "9 days", "--config", config]);
     expect(ended).toMatchObject({ code: 2, out: "" });
     expect(ended.err).toContain("duration: a duration such as 30m");
+
+    const misspelt = [
+      "silence",
+      "add",
+      "--rule",
+      "server-eror",
+      "--author",
+      "ann",
+      "--reason",
+      "r",
+    ];
+    const added = await runSandwatch([...misspelt, "--for", "1m", "--config", config]);
+    expect(added).toMatchObject({ code: 0, out: expect.stringMatching(/^silence \S+ until/) });
+    expect(added.err).toMatch(/^note: no rule is called "server-eror", .*mean "server-error"\?\n$/);
     await stop();
   });
 });

@@ -1,145 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { SilenceRequest } from "../../src/interventions/requests.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
-
-const dayMs = 86_400_000;
-
-/** 09:30 UTC on the tests' day. */
-const sound: SilenceRequest = {
-  match: { region: "us" },
-  author: "ann",
-  reason: "being moved",
-  duration: "2h",
-};
-
-async function erring(servers = 1): Promise<WatchedWorld> {
-  const world = await watchWorld({ servers: Math.max(servers, 3) });
-  await world.poll();
-  for (let server = 0; server < servers; server += 1) world.show(server, "error");
-  await world.poll();
-  return world;
-}
-
-describe("a silence that is to be added", () => {
-  it.each<[string, object, string]>([
-    ["without a reason", { reason: undefined }, "reason: why it is to be silent"],
-    ["with an empty reason", { reason: "  " }, "reason: why it is to be silent"],
-    ["without an author", { author: undefined }, "author: who says so"],
-    ["without an end", { duration: undefined }, "ends_at: when it ends"],
-    ["with two ends", { ends_at: "2026-11-20T12:00:00Z" }, "one of the two"],
-    ["that matches all", { match: {} }, "match: at least one field"],
-    ["without a match", { match: undefined }, "match: "],
-    ["with an unknown field to match", { match: { reigon: "us" } }, "match.reigon: nothing"],
-    ["with an empty name to match", { match: { region: "" } }, "match.region: a name"],
-    ["for no time", { duration: "0s" }, "ends_at: an end in the future"],
-    ["for more than a year", { duration: "400d" }, "ends_at: an end within a year"],
-    ["for what is no time", { duration: "long" }, "duration: a duration such as 30m"],
-    ["that is over", { duration: undefined, ends_at: "2026-11-20T09:00:00Z" }, "in the future"],
-    [
-      "until a time of no zone",
-      { duration: undefined, ends_at: "2026-11-20T12:00:00" },
-      "ends_at: a time such as",
-    ],
-    [
-      "that ends before it starts",
-      { duration: undefined, starts_at: "2026-11-21T00:00Z", ends_at: "2026-11-20T23:00Z" },
-      "ends_at: an end after the start",
-    ],
-    ["that starts in years", { starts_at: "2029-01-01T00:00:00Z" }, "starts_at: a start within"],
-    ["with an unknown field", { comment: "x" }, "comment: nothing: there is no such field"],
-  ])("is refused %s", async (_, changes, says) => {
-    const { desk } = (await watchWorld()).daemon();
-    const asked = desk.addSilence({ ...sound, ...changes });
-    await expect(asked).rejects.toMatchObject({
-      kind: "invalid",
-      message: expect.stringContaining(says),
-    });
-    expect(await desk.silences({ ended: true })).toEqual({ silences: [], next: null });
-  });
-
-  it("is listed with all that was said, latest first", async () => {
-    const { desk } = (await watchWorld()).daemon();
-    await desk.addSilence(sound);
-    await desk.addSilence({
-      match: { server_name: ["git*", "jira"], tag: "prod" },
-      author: "bob",
-      reason: "an upgrade",
-      starts_at: "2026-11-20T13:00:00+02:00",
-      ends_at: "2026-11-20T12:00:00Z",
-    });
-    const { silences } = await desk.silences({});
-    expect(new Set(silences.map(({ state, author }) => `${author} ${state}`))).toEqual(
-      new Set(["bob to_come", "ann in_force"]),
-    );
-    expect(silences.find(({ author }) => author === "bob")).toMatchObject({
-      kind: "silence",
-      match: { server_name: ["git*", "jira"], tag: ["prod"] },
-      starts_at: "2026-11-20T11:00:00.000Z",
-      ends_at: "2026-11-20T12:00:00.000Z",
-      created_at: "2026-11-20T09:30:00.000Z",
-    });
-  });
-
-  it("is listed a page at a time", async () => {
-    const world = await watchWorld();
-    const { desk } = world.daemon();
-    for (const author of ["a", "b", "c", "d", "e"]) {
-      await desk.addSilence({ ...sound, author });
-      world.clock.advance(1);
-    }
-    const first = await desk.silences({ limit: 2 });
-    const second = await desk.silences({ limit: 2, before: first.next ?? "" });
-    const third = await desk.silences({ limit: 2, before: second.next ?? "" });
-    const pages = [first, second, third].map(({ silences }) => silences.map((each) => each.author));
-    expect(pages).toEqual([["e", "d"], ["c", "b"], ["a"]]);
-    expect(third.next).toBeNull();
-  });
-});
-
-describe("a silence that is expired", () => {
-  it("ends now, and is kept for thirty days after its end", async () => {
-    const world = await watchWorld();
-    const { desk } = world.daemon();
-    const { id } = await desk.addSilence(sound);
-    world.clock.advance(60_000);
-    expect(await desk.expireSilence(id)).toMatchObject({
-      state: "ended",
-      ends_at: "2026-11-20T09:31:00.000Z",
-    });
-    expect((await desk.silences({})).silences).toEqual([]);
-    expect((await desk.silences({ ended: true })).silences).toMatchObject([{ id }]);
-
-    world.clock.advance(31 * dayMs);
-    await desk.addSilence(sound);
-    expect((await desk.silences({ ended: true })).silences).toHaveLength(1);
-  });
-
-  it("is not expired twice", async () => {
-    const { desk } = (await watchWorld()).daemon();
-    const { id } = await desk.addSilence(sound);
-    await desk.expireSilence(id);
-    await expect(desk.expireSilence(id)).rejects.toMatchObject({
-      kind: "conflict",
-      message: `Silence ${id} has ended already, at 2026-11-20T09:30:00.000Z.`,
-    });
-  });
-
-  it("must be there, and be no maintenance window", async () => {
-    const maintenance = [
-      { name: "sundays", start: "0 2 * * SUN", duration: "2h", match: { region: "us" } },
-    ];
-    const { desk } = (await watchWorld({ alerts: { maintenance } })).daemon();
-    await expect(desk.expireSilence("s1")).rejects.toMatchObject({ kind: "not_found" });
-    await expect(desk.expireSilence("maintenance:sundays")).rejects.toMatchObject({
-      kind: "conflict",
-      message: expect.stringContaining("change alerts.maintenance"),
-    });
-    expect((await desk.silences({})).silences).toMatchObject([
-      { kind: "maintenance", state: "to_come", starts_at: "2026-11-22T02:00:00.000Z" },
-    ]);
-  });
-});
+import { erring, sound } from "./support/desk-world.ts";
 
 describe("incidents", () => {
   it("are listed by state and rule, a page at a time", async () => {
@@ -288,21 +150,46 @@ describe("notifications that were given up", () => {
     expect((await desk.notifications({ state: "delivered" })).notifications).toEqual([]);
   });
 
+  it("are shown one by one with every attempt", async () => {
+    const world = await givenUp();
+    const { desk } = world.daemon();
+    const [last] = (await desk.notifications({})).notifications;
+    const seq = String(last?.seq);
+    await desk.replay({ seqs: [Number(seq)] });
+    await world.poll();
+    expect(await desk.notification(seq)).toMatchObject({
+      ...last,
+      state: "delivered",
+      attempts: 2,
+      last_reason: null,
+      settled_at: expect.any(String),
+      attempt_list: [
+        { at: "2026-11-20T09:30:10.000Z", reason: "rejected", detail: "HTTP 400" },
+        { at: "2026-11-20T09:30:15.000Z", reason: null, detail: null },
+      ],
+    });
+    await expect(desk.notification("999")).rejects.toMatchObject({ kind: "not_found" });
+    await expect(desk.notification("first")).rejects.toMatchObject({ kind: "invalid" });
+  });
+
   it("are delivered after all when they are replayed", async () => {
     const world = await givenUp();
     const { desk } = world.daemon();
     const { notifications } = await desk.notifications({ state: "dead" });
     const seqs = notifications.map(({ seq }) => seq).slice(0, 1);
-    expect(await desk.replay({ seqs })).toEqual({ count: 1 });
+    expect(await desk.replay({ seqs })).toEqual({ count: 1, notes: [] });
     await world.poll();
     expect(world.alerts).toHaveLength(1);
-    expect(await desk.replay({ seqs })).toEqual({ count: 0 });
+    expect(await desk.replay({ seqs })).toEqual({
+      count: 0,
+      notes: ["1 of the numbers is of nothing that was given up"],
+    });
   });
 
   it("are let be when they are discarded", async () => {
     const world = await givenUp();
     const { desk } = world.daemon();
-    expect(await desk.discard({ receiver: "oncall" })).toEqual({ count: 2 });
+    expect(await desk.discard({ receiver: "oncall" })).toMatchObject({ count: 2 });
     await world.poll();
     expect(world.alerts).toEqual([]);
     expect((await desk.notifications({ state: "discarded" })).notifications).toHaveLength(2);

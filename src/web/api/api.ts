@@ -15,6 +15,7 @@ export interface ApiDesk {
   incidents(query: unknown): Promise<object>;
   acknowledge(incident: string, request: unknown): Promise<object>;
   notifications(query: unknown): Promise<object>;
+  notification(seq: string): Promise<object>;
   replay(request: unknown): Promise<object>;
   discard(request: unknown): Promise<object>;
   changes(query: unknown): Promise<object>;
@@ -56,6 +57,7 @@ export function addApi(
       desk.acknowledge(params.id, body),
     );
     api.get("/notifications", ({ query }) => desk.notifications(query));
+    api.get<WithId>("/notifications/:id", ({ params }) => desk.notification(params.id));
     api.post("/notifications/replay", { bodyLimit }, ({ body }) => desk.replay(body));
     api.post("/notifications/discard", { bodyLimit }, ({ body }) => desk.discard(body));
     api.get("/changes", ({ query }) => desk.changes(query));

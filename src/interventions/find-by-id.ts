@@ -1,0 +1,43 @@
+import { RefusedError } from "../core/refusal.ts";
+import type { Store } from "../store/store.ts";
+
+/** More ids are not named when a text is the beginning of several. */
+const mostNamed = 10;
+
+/**
+ * The id that a text is the beginning of; the text itself when it is of none.
+ *
+ * @throws {RefusedError} when it is of several
+ */
+export function wholeId(text: string, silences: readonly { readonly id: string }[]): string {
+  const ids = silences.map(({ id }) => id).filter((id) => text !== "" && id.startsWith(text));
+  if (ids.includes(text) || ids.length < 2) return ids.length === 1 ? (ids[0] ?? text) : text;
+  throw severalIds(text, ids);
+}
+
+/** @throws {RefusedError} when the text is the beginning of no id, or of several */
+export async function findIncident(
+  text: string,
+  { incidents }: Pick<Store, "incidents">,
+): Promise<string> {
+  const found = text === "" ? [] : await incidents.beginningWith(text, mostNamed + 1);
+  const ids = found.map(({ incident }) => incident.id);
+  if (ids.includes(text)) return text;
+  const [only, ...others] = ids;
+  if (only === undefined) throw noSuchIncident(text);
+  if (others.length === 0) return only;
+  throw severalIds(text, ids);
+}
+
+export function noSuchIncident(text: string): RefusedError {
+  return new RefusedError("not_found", `There is no incident ${text}. List them for their ids.`);
+}
+
+function severalIds(text: string, ids: readonly string[]): RefusedError {
+  const named = ids.slice(0, mostNamed);
+  const more = ids.length > named.length ? " and more" : "";
+  return new RefusedError(
+    "conflict",
+    `${text} is the beginning of several ids: ${named.join(", ")}${more}. Give more of it.`,
+  );
+}

@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { watchWorld } from "../support/watched-world.ts";
+import { erring, sound } from "./support/desk-world.ts";
+
+const dayMs = 86_400_000;
+
+describe("a silence that is to be added", () => {
+  it.each<[string, object, string]>([
+    ["without a reason", { reason: undefined }, "reason: why it is to be silent"],
+    ["with an empty reason", { reason: "  " }, "reason: why it is to be silent"],
+    ["without an author", { author: undefined }, "author: who says so"],
+    ["without an end", { duration: undefined }, "ends_at: when it ends"],
+    ["with two ends", { ends_at: "2026-11-20T12:00:00Z" }, "one of the two"],
+    ["that matches all", { match: {} }, "match: at least one field"],
+    ["without a match", { match: undefined }, "match: "],
+    ["with an unknown field to match", { match: { reigon: "us" } }, "match.reigon: nothing"],
+    ["with an empty name to match", { match: { region: "" } }, "match.region: a name"],
+    ["for no time", { duration: "0s" }, "ends_at: an end in the future"],
+    ["for more than a year", { duration: "400d" }, "ends_at: an end within a year"],
+    ["for what is no time", { duration: "long" }, "duration: a duration such as 30m"],
+    ["that is over", { duration: undefined, ends_at: "2026-11-20T09:00:00Z" }, "in the future"],
+    [
+      "until a time of no zone",
+      { duration: undefined, ends_at: "2026-11-20T12:00:00" },
+      "ends_at: a time such as",
+    ],
+    [
+      "that ends before it starts",
+      { duration: undefined, starts_at: "2026-11-21T00:00Z", ends_at: "2026-11-20T23:00Z" },
+      "ends_at: an end after the start",
+    ],
+    ["that starts in years", { starts_at: "2029-01-01T00:00:00Z" }, "starts_at: a start within"],
+    ["with an unknown field", { comment: "x" }, "comment: nothing: there is no such field"],
+  ])("is refused %s", async (_, changes, says) => {
+    const { desk } = (await watchWorld()).daemon();
+    const asked = desk.addSilence({ ...sound, ...changes });
+    await expect(asked).rejects.toMatchObject({
+      kind: "invalid",
+      message: expect.stringContaining(says),
+    });
+    expect(await desk.silences({ ended: true })).toEqual({ silences: [], next: null });
+  });
+
+  it("is listed with all that was said, latest first", async () => {
+    const { desk } = (await watchWorld()).daemon();
+    await desk.addSilence(sound);
+    await desk.addSilence({
+      match: { server_name: ["git*", "jira"], tag: "prod" },
+      author: "bob",
+      reason: "an upgrade",
+      starts_at: "2026-11-20T13:00:00+02:00",
+      ends_at: "2026-11-20T12:00:00Z",
+    });
+    const { silences } = await desk.silences({});
+    expect(new Set(silences.map(({ state, author }) => `${author} ${state}`))).toEqual(
+      new Set(["bob to_come", "ann in_force"]),
+    );
+    expect(silences.find(({ author }) => author === "bob")).toMatchObject({
+      kind: "silence",
+      match: { server_name: ["git*", "jira"], tag: ["prod"] },
+      starts_at: "2026-11-20T11:00:00.000Z",
+      ends_at: "2026-11-20T12:00:00.000Z",
+      created_at: "2026-11-20T09:30:00.000Z",
+    });
+  });
+
+  it("is listed a page at a time", async () => {
+    const world = await watchWorld();
+    const { desk } = world.daemon();
+    for (const author of ["a", "b", "c", "d", "e"]) {
+      await desk.addSilence({ ...sound, author });
+      world.clock.advance(1);
+    }
+    const first = await desk.silences({ limit: 2 });
+    const second = await desk.silences({ limit: 2, before: first.next ?? "" });
+    const third = await desk.silences({ limit: 2, before: second.next ?? "" });
+    const pages = [first, second, third].map(({ silences }) => silences.map((each) => each.author));
+    expect(pages).toEqual([["e", "d"], ["c", "b"], ["a"]]);
+    expect(third.next).toBeNull();
+  });
+});
+
+describe("a name that nothing has", () => {
+  const alerts = {
+    maintenance: [{ name: "sundays", start: "0 2 * * SUN", duration: "2h", match: { key: "*" } }],
+  };
+
+  it("is noted in the answer to a silence, which is added all the same", async () => {
+    const { desk } = (await watchWorld({ alerts })).daemon();
+    const match = {
+      rule: ["server-eror", "target-*", "receiver-failing"],
+      severity: "urgent",
+      region: ["us", "e*"],
+      key: "reserch",
+      server_name: "not-listed-yet",
+    };
+    const { id, notes } = await desk.addSilence({ ...sound, match });
+    expect(notes).toEqual([
+      'no rule is called "server-eror", there are: server-error, target-blind, receiver-failing; did you mean "server-error"?',
+      'no severity is called "urgent", there are: critical, warning, info',
+      'no region is called "e*", there are: us',
+      'no key is called "reserch", there are: research; did you mean "research"?',
+    ]);
+    expect((await desk.silences({})).silences).toMatchObject([{ kind: "maintenance" }, { id }]);
+    expect((await desk.addSilence(sound)).notes).toEqual([]);
+  });
+
+  it("is noted where nothing was found by it", async () => {
+    const { desk } = (await erring()).daemon();
+    expect((await desk.incidents({ rule: "server-eror" })).notes).toEqual([
+      expect.stringContaining('did you mean "server-error"?'),
+    ]);
+    const misspelt = [
+      expect.stringContaining('no receiver is called "on-call", there are: oncall; did you mean'),
+    ];
+    expect((await desk.notifications({ receiver: "on-call" })).notes).toEqual(misspelt);
+    expect((await desk.replay({ receiver: "on-call" })).notes).toEqual(misspelt);
+    expect((await desk.discard({ receiver: "on-call" })).notes).toEqual(misspelt);
+    expect((await desk.discard({ receiver: "oncall" })).notes).toEqual([]);
+    expect((await desk.incidents({ rule: "target-blind" })).notes).toEqual([]);
+  });
+});
+
+describe("a silence that is expired", () => {
+  it("ends now, and is kept for thirty days after its end", async () => {
+    const world = await watchWorld();
+    const { desk } = world.daemon();
+    const { id } = await desk.addSilence(sound);
+    world.clock.advance(60_000);
+    expect(await desk.expireSilence(id)).toMatchObject({
+      state: "ended",
+      ends_at: "2026-11-20T09:31:00.000Z",
+    });
+    expect((await desk.silences({})).silences).toEqual([]);
+    expect((await desk.silences({ ended: true })).silences).toMatchObject([{ id }]);
+
+    world.clock.advance(31 * dayMs);
+    await desk.addSilence(sound);
+    expect((await desk.silences({ ended: true })).silences).toHaveLength(1);
+  });
+
+  it("is found by the beginning of its id, if it is of one alone", async () => {
+    const { desk } = (await watchWorld()).daemon();
+    const ids: string[] = [];
+    for (let count = 0; count < 20; count += 1) ids.push((await desk.addSilence(sound)).id);
+    const [first = ""] = ids;
+    const shared = ids.map((id) => id[0] ?? "").find((each, at, all) => all.indexOf(each) !== at);
+    await expect(desk.expireSilence(shared ?? "")).rejects.toMatchObject({
+      kind: "conflict",
+      message: expect.stringContaining("is the beginning of several ids"),
+    });
+    expect(await desk.expireSilence(first.slice(0, 13))).toMatchObject({ id: first });
+    expect((await desk.silences({})).silences).toHaveLength(19);
+  });
+
+  it("is not expired twice", async () => {
+    const { desk } = (await watchWorld()).daemon();
+    const { id } = await desk.addSilence(sound);
+    await desk.expireSilence(id);
+    await expect(desk.expireSilence(id)).rejects.toMatchObject({
+      kind: "conflict",
+      message: `Silence ${id} has ended already, at 2026-11-20T09:30:00.000Z.`,
+    });
+  });
+
+  it("must be there, and be no maintenance window", async () => {
+    const maintenance = [
+      { name: "sundays", start: "0 2 * * SUN", duration: "2h", match: { region: "us" } },
+    ];
+    const { desk } = (await watchWorld({ alerts: { maintenance } })).daemon();
+    await expect(desk.expireSilence("s1")).rejects.toMatchObject({ kind: "not_found" });
+    await expect(desk.expireSilence("maintenance:sundays")).rejects.toMatchObject({
+      kind: "conflict",
+      message: expect.stringContaining("change alerts.maintenance"),
+    });
+    expect((await desk.silences({})).silences).toMatchObject([
+      { kind: "maintenance", state: "to_come", starts_at: "2026-11-22T02:00:00.000Z" },
+    ]);
+  });
+});
