@@ -13,6 +13,9 @@ export function checkConfig(options: { readonly config: string }, terminal: Term
     count(targets, "target"),
     count(alerts.rules.length, "rule"),
     count(alerts.receivers.length, "receiver"),
+    ...(alerts.maintenance.length > 0
+      ? [count(alerts.maintenance.length, "maintenance window")]
+      : []),
   ];
   terminal.out(`${options.config} is valid: ${amounts.join(", ")}\n`);
   for (const note of configNotes(config)) terminal.out(`note: ${note}\n`);

@@ -1,13 +1,36 @@
 import type { Config } from "../config/config.ts";
 import { formatDuration } from "../core/duration.ts";
+import { createNameNotes } from "../interventions/name-notes.ts";
 import { intervalOf } from "../polling/ticker.ts";
 
 /** What is allowed, but hardly meant. */
 export function configNotes(config: Config): readonly string[] {
-  const notes = config.keys.flatMap((key) => noteRateLimit(config, key));
-  return config.alerts.receivers.every(({ type }) => type === "heartbeat")
-    ? [...notes, "there are no receivers, so nobody will be alerted"]
-    : notes;
+  return [
+    ...config.keys.flatMap((key) => noteRateLimit(config, key)),
+    ...noteReceivers(config),
+    ...noteMaintenance(config),
+  ];
+}
+
+function noteReceivers({ alerts: { receivers, rules } }: Config): readonly string[] {
+  if (receivers.every(({ type }) => type === "heartbeat")) {
+    return ["there are no receivers, so nobody will be alerted"];
+  }
+  return rules
+    .filter((rule) => rule.receivers.length === 0)
+    .map(({ name }) => `rule ${name} has no receivers, so nobody will be told of it`);
+}
+
+/** A name without * that nothing has is a fault; patterns are only noted. */
+function noteMaintenance({ alerts: { maintenance, rules, receivers }, keys }: Config) {
+  const names = createNameNotes({
+    rules: rules.map(({ name }) => name),
+    receivers: receivers.map(({ name }) => name),
+    targets: keys.flatMap(({ name: key, regions }) => regions.map((region) => ({ region, key }))),
+  });
+  return maintenance.flatMap(({ name, match }) =>
+    names.ofMatch(match).map((note) => `maintenance window ${name}: ${note}`),
+  );
 }
 
 function noteRateLimit(

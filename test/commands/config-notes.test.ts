@@ -2,7 +2,11 @@ import { expect, it } from "vitest";
 import { configNotes } from "../../src/commands/config-notes.ts";
 import { testConfig } from "../support/test-config.ts";
 
-function notesOn(poll: object, receivers: readonly object[] = []): readonly string[] {
+function notesOn(
+  poll: object,
+  receivers: readonly object[] = [],
+  alerts: object = {},
+): readonly string[] {
   const base_url = "https://sandboxes.example";
   return configNotes(
     testConfig({
@@ -12,7 +16,7 @@ function notesOn(poll: object, receivers: readonly object[] = []): readonly stri
         { name: "training", api_key: "b", regions: ["us"] },
       ],
       poll,
-      alerts: { receivers },
+      alerts: { receivers, ...alerts },
     }),
   );
 }
@@ -43,4 +47,24 @@ it.each([
 
 it("that nobody would be alerted is noted", () => {
   expect(notesOn({ every: "30s" })).toEqual(["there are no receivers, so nobody will be alerted"]);
+});
+
+it("a rule of which nobody is told is noted", () => {
+  const rules = [
+    { name: "told", on: "server", status: "error" },
+    { name: "untold", on: "server", status: "unknown", receivers: [] },
+  ];
+  expect(notesOn({ every: "30s" }, [oncall], { rules })).toEqual([
+    "rule untold has no receivers, so nobody will be told of it",
+  ]);
+});
+
+it("a maintenance window about what the configuration does not have is noted", () => {
+  const window = { name: "deploy", start: "0 2 * * *", duration: "1h" };
+  const notesOf = (match: object) =>
+    notesOn({ every: "30s" }, [oncall], { maintenance: [{ ...window, match }] });
+  expect(notesOf({ region: "e*", rule: "target-*", key: ["train*"] })).toEqual([]);
+  expect(notesOf({ region: "us-*", server_name: "git*" })).toEqual([
+    'maintenance window deploy: no region is called "us-*", there are: us, eu, ap',
+  ]);
 });
