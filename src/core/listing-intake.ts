@@ -17,6 +17,13 @@ export interface ListingIntake {
   /** The expected sandbox came with the same text. Only right after `expected` gave a mark. */
   same(): void;
   /**
+   * A sandbox came with a text that is not the one expected. Where the text is known it is taken, and
+   * need not be read.
+   *
+   * @returns its mark; null when it must be read
+   */
+  moved(length: number, hash: bigint): TextMark | null;
+  /**
    * A sandbox that was read. Without a mark it must be read again next time.
    *
    * @returns null, or of a sandbox that this listing held already, how many of the servers it held too

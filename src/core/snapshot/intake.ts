@@ -110,6 +110,7 @@ export function openIntake(
   return {
     expected: () => pass.expected(),
     same: () => pass.same(),
+    moved: (length, hash) => pass.moved(length, hash),
     listed(sandbox, mark) {
       const twinPage = pass.listed(sandbox, mark);
       return twinPage === null ? null : joinTwin(sandbox, twinPage);

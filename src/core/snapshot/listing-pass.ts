@@ -8,6 +8,7 @@ import { PageSequence } from "./page-sequence.ts";
 import { sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
 import { SandboxWriter } from "./sandbox-writer.ts";
+import { TextIndex } from "./text-index.ts";
 
 /** A sandbox that was skipped is looked for this far ahead: past that it was moved. */
 const longestSkip = 4_096;
@@ -35,13 +36,14 @@ export class ListingPass {
   readonly writer: SandboxWriter;
   sandboxCount = 0;
   /** Whether a sandbox is not where it was. */
-  private moved = false;
+  private isMoved = false;
   private readonly before: PackedSnapshot;
   private readonly readAll: boolean;
   private readonly id = new SoughtId();
   /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
   private readonly placed: Uint32Array;
   private startedIds: IdTable | null = null;
+  private startedTexts: TextIndex | null = null;
   private readonly newPlaced: number[] = [];
   /** The sandbox that is expected next. */
   private pageIndex = 0;
@@ -70,6 +72,18 @@ export class ListingPass {
     this.takeUnchanged(page);
   }
 
+  /** Takes a sandbox that came with a text that another place had, unless it came before. */
+  moved(length: number, hash: bigint): TextMark | null {
+    if (this.readAll) return null;
+    const ordinal = this.texts.find(length, hash);
+    if (ordinal < 0 || this.placed[ordinal] !== 0) return null;
+    this.settle();
+    const place = this.before.placeOf(ordinal);
+    if (this.leaveOrder(ordinal, place)) this.takeUnchanged(place.page);
+    else this.copyMoved(ordinal, place);
+    return this.marksOf(place.pageIndex).at(place.sandbox);
+  }
+
   /** The page that holds it already, counted from 0, of a sandbox that came before; else null. */
   listed(sandbox: ListedSandbox, mark: TextMark | null): number | null {
     const id = this.id.set(sandbox.sandboxId);
@@ -83,7 +97,7 @@ export class ListingPass {
     const twin = this.newIds.find(id);
     if (twin >= 0) return this.newPlaced[twin] ?? null;
     this.newIds.add(id);
-    this.moved = true;
+    this.isMoved = true;
     this.leaveClean();
     this.newPlaced.push(this.sequence.pages.length);
     this.sandboxCount++;
@@ -104,7 +118,7 @@ export class ListingPass {
 
   /** Of the next snapshot, where it is known without making it. */
   index(): SandboxIndex {
-    if (!this.moved) return this.before.index;
+    if (!this.isMoved) return this.before.index;
     return { table: this.before.sandboxCount === 0 ? this.newIds : null };
   }
 
@@ -119,7 +133,7 @@ export class ListingPass {
     this.settle();
     if (this.taken < this.before.sandboxCount) {
       this.leaveClean();
-      this.moved = true;
+      this.isMoved = true;
       let written = 0;
       for (let ordinal = 0; ordinal < this.placed.length; ordinal++) {
         if (this.placed[ordinal] !== 0) continue;
@@ -132,6 +146,10 @@ export class ListingPass {
 
   private get newIds(): IdTable {
     return (this.startedIds ??= new IdTable());
+  }
+
+  private get texts(): TextIndex {
+    return (this.startedTexts ??= new TextIndex(this.before));
   }
 
   private takeExpected(page: Page, sandbox: ListedSandbox, mark: TextMark | null): void {
@@ -149,34 +167,49 @@ export class ListingPass {
   private takeMoved(ordinal: number, sandbox: ListedSandbox, mark: TextMark | null): number | null {
     const placed = this.placed[ordinal] ?? 0;
     if (placed > 0) return placed - 1;
-    this.moved = true;
-    this.leaveClean();
     const place = this.before.placeOf(ordinal);
-    const ahead = ordinal - this.ordinal();
-    if (ahead > 0 && ahead <= longestSkip) {
-      if (place.pageIndex !== this.pageIndex) {
-        this.sequence.endReplaced();
-        this.sequence.replace(place.page);
-      }
-      this.pageIndex = place.pageIndex;
-      this.sandbox = place.sandbox;
-      this.clean = false;
-      this.takeExpected(place.page, sandbox, mark);
-      return null;
+    if (this.leaveOrder(ordinal, place)) this.takeExpected(place.page, sandbox, mark);
+    else if (this.writer.isSame(place.page, place.sandbox, sandbox)) {
+      this.copyMoved(ordinal, place, mark);
+    } else {
+      this.note(ordinal);
+      this.writer.write(sandbox, place, mark);
     }
-    this.note(ordinal);
-    this.writer.write(sandbox, place, mark);
     return null;
+  }
+
+  /** Whether those before the sandbox are passed over, so that it is the one expected now. */
+  private leaveOrder(ordinal: number, { page, pageIndex, sandbox }: SandboxPlace): boolean {
+    this.isMoved = true;
+    this.leaveClean();
+    const ahead = ordinal - this.ordinal();
+    if (ahead <= 0 || ahead > longestSkip) return false;
+    if (pageIndex !== this.pageIndex) {
+      this.sequence.endReplaced();
+      this.sequence.replace(page);
+    }
+    this.pageIndex = pageIndex;
+    this.sandbox = sandbox;
+    return true;
+  }
+
+  private copyMoved(ordinal: number, place: SandboxPlace, mark?: TextMark | null): void {
+    this.note(ordinal);
+    this.copyWhole(place.page, place.sandbox, this.marksOf(place.pageIndex), mark);
+  }
+
+  /** @param mark where the text is another, though it says the same */
+  private copyWhole(page: Page, sandbox: number, marks: Marks, mark?: TextMark | null): void {
+    this.sequence.draft.copyWhole(page, sandbox, marks);
+    if (mark !== undefined) this.sequence.draft.setMark(mark);
+    this.sequence.endSandbox();
   }
 
   /** @param mark where the text is another, though it says the same */
   private takeUnchanged(page: Page, mark?: TextMark | null): void {
     this.note(this.ordinal());
-    if (!this.clean) {
-      this.sequence.draft.copyWhole(page, this.sandbox, this.marksBefore());
-      if (mark !== undefined) this.sequence.draft.setMark(mark);
-      this.sequence.endSandbox();
-    } else if (mark !== undefined) {
+    if (!this.clean) this.copyWhole(page, this.sandbox, this.marksBefore(), mark);
+    else if (mark !== undefined) {
       this.newMarks ??= this.marksBefore().first(page.sandboxCount);
       this.newMarks.set(this.sandbox, mark);
     }
@@ -233,7 +266,11 @@ export class ListingPass {
   }
 
   private marksBefore(): Marks {
-    const marks = this.before.marks[this.pageIndex];
+    return this.marksOf(this.pageIndex);
+  }
+
+  private marksOf(pageIndex: number): Marks {
+    const marks = this.before.marks[pageIndex];
     if (!marks) throw new RangeError("every page has its marks");
     return marks;
   }

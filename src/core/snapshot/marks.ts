@@ -22,6 +22,16 @@ export class Marks {
     return { length, hash: this.hashes[sandbox * 2] ?? 0n, note };
   }
 
+  isOf(sandbox: number, length: number, hash: bigint): boolean {
+    return this.words[sandbox * wordsPerMark + 2] === length && this.hashes[sandbox * 2] === hash;
+  }
+
+  /** The first word of the hash; null where there is no mark. */
+  keyOf(sandbox: number): number | null {
+    if (this.words[sandbox * wordsPerMark + 2] === 0) return null;
+    return this.words[sandbox * wordsPerMark] ?? 0;
+  }
+
   set(sandbox: number, mark: TextMark | null): void {
     this.makeRoom(sandbox);
     this.hashes[sandbox * 2] = mark?.hash ?? 0n;

@@ -8,9 +8,13 @@ import { createValueScanner } from "./value-scanner.ts";
 import { createValueText, parseText } from "./value-text.ts";
 
 export interface CutValue {
-  readonly value: JsonValue;
+  /** Undefined for a text that is known: it was not parsed. */
+  readonly value: JsonValue | undefined;
   readonly end: number;
 }
+
+/** Whether a text was once parsed as a whole value, and is not wanted again. */
+export type IsKnown = (text: Buffer) => boolean;
 
 /** Cuts values out of a body and parses them, with as little looking at each byte as can be. */
 export interface ItemCutter {
@@ -19,9 +23,16 @@ export interface ItemCutter {
    *
    * @param bytes end where what came so far ends, or the body when `isLast`
    * @param offset of `start` in the body
+   * @param isKnown asked of the value's text, at last, before that is parsed
    * @returns null when it needs more bytes: to be called again with the same value and more of them
    */
-  cut(bytes: Buffer, start: number, isLast: boolean, offset: number): CutValue | null;
+  cut(
+    bytes: Buffer,
+    start: number,
+    isLast: boolean,
+    offset: number,
+    isKnown?: IsKnown,
+  ): CutValue | null;
   /**
    * Tells of two items of a list that follow each other in one buffer, where the first one ends and the
    * second starts: the next `cut` may guess by it.
@@ -40,8 +51,8 @@ const harmlessOpeners = Math.min(limits.nesting, limits.objects);
 /**
  * A service writes all of a list alike. So the bytes from the end of one object to the first name in
  * the next, such as `},{"local_sandbox_id":`, mostly tell where the objects after it end, and are found
- * without looking at each byte. That is a guess: it counts only when the parser takes what it cuts out,
- * since no JSON object is the beginning of another. Else the end is found byte by byte.
+ * without looking at each byte. That is a guess: it counts only when what it cuts out is known, or the
+ * parser takes it, since no JSON object is the beginning of another. Else the end is found byte by byte.
  */
 export function createItemCutter(): ItemCutter {
   const scanner = createValueScanner();
@@ -54,7 +65,7 @@ export function createItemCutter(): ItemCutter {
   let toSkip = 0;
   let wanted = 0;
 
-  const finish = (value: JsonValue, start: number, end: number): CutValue => {
+  const finish = (value: JsonValue | undefined, start: number, end: number): CutValue => {
     typicalBytes = Math.max(end - start, typicalBytes - (typicalBytes >> 3));
     scanner.reset();
     searched = wanted = 0;
@@ -69,7 +80,12 @@ export function createItemCutter(): ItemCutter {
   };
 
   /** "wait": what is there holds no end by the marker, but may be less than the object. */
-  const guess = (bytes: Buffer, start: number, isLast: boolean): CutValue | "wait" | null => {
+  const guess = (
+    bytes: Buffer,
+    start: number,
+    isLast: boolean,
+    isKnown: IsKnown,
+  ): CutValue | "wait" | null => {
     if (!marker || !isMarkerTrusted || bytes[start] !== openBrace) return null;
     const from = start + Math.max(0, searched - marker.length + 1);
     const found = bytes.indexOf(marker, from);
@@ -81,6 +97,10 @@ export function createItemCutter(): ItemCutter {
     }
     const end = found + 1;
     if (end - start > limits.valueBytes) return missed();
+    if (isKnown(bytes.subarray(start, end))) {
+      skips = 0;
+      return finish(undefined, start, end);
+    }
     const candidate = text.decode(bytes, start, end);
     if (mayExceed(candidate) && findExcess(bytes.subarray(start, end), limits)) return missed();
     const value = parseText(candidate);
@@ -93,15 +113,16 @@ export function createItemCutter(): ItemCutter {
     get wanted() {
       return wanted;
     },
-    cut(bytes, start, isLast, offset) {
+    cut(bytes, start, isLast, offset, isKnown = () => false) {
       if (scanner.scanned === 0) {
-        const guessed = guess(bytes, start, isLast);
+        const guessed = guess(bytes, start, isLast, isKnown);
         if (guessed === "wait") return null;
         if (guessed) return guessed;
       }
       const end = scanner.scan(bytes, start, isLast);
       wanted = 0;
       if (end < 0) return null;
+      if (end > start && isKnown(bytes.subarray(start, end))) return finish(undefined, start, end);
       const value = end === start ? undefined : parseText(text.decode(bytes, start, end));
       if (value === undefined) throw notJson(offset);
       return finish(value, start, end);

@@ -1,4 +1,3 @@
-import type { Buffer } from "node:buffer";
 import type { ListingIntake, TextMark } from "../../core/listing-intake.ts";
 import { createDeviations, type Deviation } from "../deviations.ts";
 import { isArray, isObject, type JsonValue } from "../json.ts";
@@ -20,14 +19,19 @@ export interface ListingSummary {
   readonly deviations: readonly Deviation[];
 }
 
+/** By what the text of an item is known again: its length in bytes, and its hash. */
+export type ItemText = Omit<TextMark, "note">;
+
 /** Makes a listing of what the parts of a body say. */
 export interface ListingContent {
   /** A list of sandboxes begins. It counts instead of one before. */
   begin(): void;
   /** The item expected next came with the same text as last time. */
   same(mark: TextMark): void;
-  /** An item was parsed. Its text is asked for to make a mark. */
-  item(value: JsonValue, textOf: () => Buffer): void;
+  /** An item came with another text. False when it must be parsed; else it is done with. */
+  moved(length: number, hash: bigint): boolean;
+  /** An item was parsed. */
+  item(value: JsonValue, text: ItemText): void;
   /** A field of the root object; of a list of sandboxes the value is any array. */
   field(name: string, value: JsonValue): void;
   /** The root object is whole. Throws a BodyFault where it is no listing. */
@@ -38,7 +42,7 @@ const promisedListing = resource(listingSchema, "");
 
 export function createListingContent(
   intake: ListingIntake,
-  { hash, notes }: ListingMemory,
+  { notes }: Pick<ListingMemory, "notes">,
 ): ListingContent {
   const ofItems = createDeviations();
   // Counts without a limit to the names: which of them are told apart depends on the items before.
@@ -55,10 +59,17 @@ export function createListingContent(
     throw new BodyFault("too_large", `the listing holds more than ${limits.items} items`);
   };
 
-  const markOf = (text: Buffer, isWhole: boolean): TextMark | null => {
+  const remarkAgain = ({ note }: TextMark): void => {
+    if (note === 0) return;
+    const remarks = notes.get(note);
+    ofItems.add(remarks.deviations);
+    complete &&= remarks.complete;
+  };
+
+  const markOf = (text: ItemText, isWhole: boolean): TextMark | null => {
     const isPlain = isWhole && ofItem.isEmpty;
     const note = isPlain ? 0 : notes.numberOf({ deviations: ofItem.list(), complete: isWhole });
-    return note === null ? null : { length: text.length, hash: hash(text), note };
+    return note === null ? null : { ...text, note };
   };
 
   return {
@@ -69,15 +80,19 @@ export function createListingContent(
       complete = true;
       items = leftOut = 0;
     },
-    same({ note }) {
+    same(mark) {
       countItem();
       intake.same();
-      if (note === 0) return;
-      const remarks = notes.get(note);
-      ofItems.add(remarks.deviations);
-      complete &&= remarks.complete;
+      remarkAgain(mark);
     },
-    item(value, textOf) {
+    moved(length, hash) {
+      const mark = intake.moved(length, hash);
+      if (!mark) return false;
+      countItem();
+      remarkAgain(mark);
+      return true;
+    },
+    item(value, text) {
       countItem();
       if (!isObject(value)) {
         noteItem(value, sandboxesField, ofItems);
@@ -92,7 +107,7 @@ export function createListingContent(
         return;
       }
       complete &&= read.complete;
-      const twin = intake.listed(read.sandbox, markOf(textOf(), read.complete));
+      const twin = intake.listed(read.sandbox, markOf(text, read.complete));
       if (!twin) return;
       ofItems.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
       if (twin.servers > 0) ofItems.note(`${serversField}.id`, "duplicate", twin.servers);

@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import type { ListingIntake, TextMark } from "../../core/listing-intake.ts";
 import { notJson, otherShape } from "./body-fault.ts";
-import { createItemCutter } from "./item-cutter.ts";
+import { createItemCutter, type IsKnown } from "./item-cutter.ts";
 import {
   closeBrace,
   closeBracket,
@@ -70,8 +70,16 @@ export function createRootGrammar({ intake, content, hash }: RootGrammarDeps): R
   /** Where in the bytes at hand the item before ends; -1 for one that ended in others. */
   let itemEnd = -1;
 
-  const cut = (bytes: Buffer, at: number, isLast: boolean) => {
-    const found = cutter.cut(bytes, at, isLast, offset);
+  /** Of the text that was cut out last. */
+  let textHash = 0n;
+
+  const isKnown = (text: Buffer): boolean => {
+    textHash = hash(text);
+    return text[0] === openBrace && content.moved(text.length, textHash);
+  };
+
+  const cut = (bytes: Buffer, at: number, isLast: boolean, isKnownItem?: IsKnown) => {
+    const found = cutter.cut(bytes, at, isLast, offset, isKnownItem);
     wanted = found ? 0 : cutter.wanted;
     if (found) effort -= found.end - at + effortOf.parse;
     return found;
@@ -108,7 +116,7 @@ export function createRootGrammar({ intake, content, hash }: RootGrammarDeps): R
     }
     const found = cut(bytes, at, isLast);
     if (!found) return -1;
-    content.field(name, name === "total_count" ? found.value : null);
+    content.field(name, name === "total_count" ? (found.value ?? null) : null);
     state = "after_value";
     return found.end;
   };
@@ -135,10 +143,11 @@ export function createRootGrammar({ intake, content, hash }: RootGrammarDeps): R
     }
     if (end === 0) {
       if (itemEnd > 0) cutter.seen(bytes, itemEnd, at);
-      const found = cut(bytes, at, isLast);
+      const found = cut(bytes, at, isLast, isKnown);
       if (!found) return -1;
-      end = found.end;
-      content.item(found.value, () => bytes.subarray(at, found.end));
+      ({ end } = found);
+      if (found.value !== undefined)
+        content.item(found.value, { length: end - at, hash: textHash });
     }
     expected = undefined;
     itemEnd = end;

@@ -29,7 +29,8 @@ export function createMarkedReader(): MarkedReader {
         if (isSame(intake.expected(), mark)) {
           intake.same();
           skipped++;
-        } else intake.listed(sandbox, isMarked(place) ? mark : null);
+        } else if (intake.moved(mark.length, mark.hash)) skipped++;
+        else intake.listed(sandbox, isMarked(place) ? mark : null);
       }
     },
     get skipped() {

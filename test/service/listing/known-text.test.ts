@@ -19,13 +19,13 @@ test("of a body that has not changed no sandbox is parsed", () => {
   const memory = createListingMemory();
   const body = listing(sandboxes(100));
   const first = poll(body, null, memory);
-  expect(first.calls).toEqual({ same: 0, listed: 100, restart: 0 });
+  expect(first.calls).toEqual({ same: 0, moved: 0, listed: 100, restart: 0 });
   const second = poll(body, first, memory);
-  expect(second.calls).toEqual({ same: 100, listed: 0, restart: 0 });
+  expect(second.calls).toEqual({ same: 100, moved: 0, listed: 0, restart: 0 });
   expect(second.taken()).toEqual(first.taken());
 });
 
-test("only the sandboxes that changed, or stand elsewhere, are parsed", () => {
+test("only the sandboxes that changed are parsed, wherever the others stand", () => {
   const memory = createListingMemory();
   const items = sandboxes(100);
   const first = poll(listing(items), null, memory);
@@ -34,7 +34,28 @@ test("only the sandboxes that changed, or stand elsewhere, are parsed", () => {
   const inserted = items.toSpliced(40, 0, { ...sandbox, local_sandbox_id: "new" });
   expect(poll(listing(inserted), first, memory).calls).toMatchObject({ same: 100, listed: 1 });
   const removed = items.toSpliced(40, 1);
-  expect(poll(listing(removed), first, memory).calls).toMatchObject({ same: 98, listed: 1 });
+  expect(poll(listing(removed), first, memory).calls).toMatchObject({ moved: 1, listed: 0 });
+  for (const moved of [items.toReversed(), [...items.slice(90), ...items.slice(0, 90)]]) {
+    // Nothing tells where the very first one ends but each of its bytes; it is known all the same.
+    expect(poll(listing(moved), first, memory).calls).toMatchObject({ listed: 0 });
+  }
+});
+
+test("a moved sandbox that comes twice, or once more with another text, is parsed and joined", () => {
+  const memory = createListingMemory();
+  const items = sandboxes(20, { owner: "me" });
+  const first = poll(listing(items), null, memory);
+  const known = { ...sandbox, local_sandbox_id: "s19", owner: "me" };
+  const other = { ...known, status: "error" };
+  for (const twins of [
+    [known, known],
+    [known, other],
+    [other, known],
+  ]) {
+    const { calls } = poll(listing([...twins, ...items.slice(0, -1)]), first, memory);
+    expect(calls).toMatchObject({ listed: twins[0] === known ? 1 : 2 });
+    poll(listing(items.toSpliced(7, 0, ...twins)), first, memory);
+  }
 });
 
 test("what a known text deviates in is counted again, and what it lacks is still lacking", () => {

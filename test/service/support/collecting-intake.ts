@@ -12,14 +12,14 @@ export interface MarkedSandbox {
 export interface CollectingIntake extends ListingIntake {
   readonly taken: () => readonly MarkedSandbox[];
   readonly sandboxes: () => readonly ListedSandbox[];
-  readonly calls: { same: number; listed: number; restart: number };
+  readonly calls: { same: number; moved: number; listed: number; restart: number };
 }
 
 /** Expects the sandboxes of the listing before in their order, and after any of them the next one. */
 export function createCollectingIntake(before: readonly MarkedSandbox[] = []): CollectingIntake {
   const positions = new Map(before.map(({ sandbox }, at) => [sandbox.sandboxId, at]));
   const taken = new Map<string, MarkedSandbox>();
-  const calls = { same: 0, listed: 0, restart: 0 };
+  const calls = { same: 0, moved: 0, listed: 0, restart: 0 };
   let position = 0;
 
   const sandboxes = () => Array.from(taken.values(), ({ sandbox }) => sandbox);
@@ -37,6 +37,15 @@ export function createCollectingIntake(before: readonly MarkedSandbox[] = []): C
       calls.same++;
       taken.set(next.sandbox.sandboxId, next);
       position++;
+    },
+    moved(length, hash) {
+      const at = before.findIndex(({ mark }) => mark?.length === length && mark.hash === hash);
+      const known = before[at];
+      if (!known?.mark || taken.has(known.sandbox.sandboxId)) return null;
+      calls.moved++;
+      taken.set(known.sandbox.sandboxId, known);
+      position = at + 1;
+      return known.mark;
     },
     listed(sandbox, mark) {
       calls.listed++;
