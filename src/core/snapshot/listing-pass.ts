@@ -185,7 +185,7 @@ export class ListingPass {
     const ahead = ordinal - this.ordinal();
     if (ahead <= 0 || ahead > longestSkip) return false;
     if (pageIndex !== this.pageIndex) {
-      this.sequence.endReplaced();
+      this.sequence.endReplaced(page);
       this.sequence.replace(page);
     }
     this.pageIndex = pageIndex;
@@ -232,12 +232,11 @@ export class ListingPass {
 
   private nextPage(page: Page): void {
     if (this.clean) this.sequence.takeOver(page, this.newMarks ?? this.marksBefore());
-    else this.sequence.endReplaced();
-    this.pageIndex++;
+    const next = this.before.pages[++this.pageIndex];
+    if (!this.clean) this.sequence.endReplaced(next);
     this.sandbox = 0;
     this.newMarks = null;
     this.clean = this.sequence.draftIsEmpty;
-    const next = this.before.pages[this.pageIndex];
     if (next && !this.clean) this.sequence.replace(next);
   }
 

@@ -5,7 +5,7 @@ import type { Page } from "./page.ts";
 
 /** Fewer would cost memory for each page, more would cost writing for each change. */
 const fullPage = { sandboxes: 96, servers: 192 };
-/** A smaller page takes in what follows it. */
+/** A smaller page takes in what follows it, where that leaves one page. */
 const smallPage = { sandboxes: 24, servers: 48 };
 
 /** Pages in the order in which they are written: whole ones taken over, and new ones. */
@@ -51,11 +51,19 @@ export class PageSequence {
     if (sandboxCount >= fullPage.sandboxes || serverCount >= fullPage.servers) this.endPage();
   }
 
-  /** Where a page that is replaced ends: small ones are joined with the next. */
-  endReplaced(): void {
+  /**
+   * Where a page that is replaced ends. A small rest is joined with the next page, unless some of that
+   * were left over in turn: then one sandbox more would write every page after it anew.
+   */
+  endReplaced(next: Page | undefined): void {
     if (this.draftIsEmpty) return;
     const { sandboxCount, serverCount } = this.draft;
-    if (sandboxCount >= smallPage.sandboxes || serverCount >= smallPage.servers) this.endPage();
+    const isSmall = sandboxCount < smallPage.sandboxes && serverCount < smallPage.servers;
+    const isJoined =
+      next &&
+      sandboxCount + next.sandboxCount <= fullPage.sandboxes &&
+      serverCount + next.serverCount <= fullPage.servers;
+    if (!isSmall || !isJoined) this.endPage();
   }
 
   endPage(): void {

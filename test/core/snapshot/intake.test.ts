@@ -92,6 +92,20 @@ describe("sandboxes that come in another order", () => {
   });
 });
 
+describe("a sandbox that comes in between", () => {
+  it.each([0, 500, 1_000])("takes a page or two, put in at place %i", (place) => {
+    let listed = manySandboxes(1_000);
+    for (let poll = 0; poll < 20; poll++) {
+      const more = listed.toSpliced(place, 0, listedSandbox(`new-${poll}`, []));
+      const { skipped, before, sighting } = readAfter(listed, more);
+      expect(skipped).toBe(listed.length);
+      expect(idsOf(sighting.snapshot)).toEqual(more.map(({ sandboxId }) => sandboxId));
+      expect(pageDelta(before.pages, sighting.snapshot.pages).replaced.length).toBeLessThan(3);
+      listed = more;
+    }
+  });
+});
+
 describe("a change in many pages", () => {
   it("takes one new page, in the place of one", () => {
     const all = manySandboxes(1_000);
