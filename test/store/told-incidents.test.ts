@@ -61,8 +61,8 @@ it("gives of some incidents only those, and others of the same subjects", async 
 });
 
 it("finds them by indices, however many others there are", async () => {
-  const { explain } = openTestStore();
-  const plan = await explain(async (kysely) => {
+  const store = openTestStore();
+  const plan = await store.explain(async (kysely) => {
     await createToldIncidents(kysely).toldTo("am", startMs, ["a"]);
   });
   expect(plan).toContainEqual(expect.stringContaining("USING INDEX incidents_of_server"));
