@@ -33,12 +33,21 @@ export function isIdAt(page: Page, at: number, flags: number, id: SoughtId): boo
   );
 }
 
+const pagesAtOnce = 16;
+
 /** Numbers ids in the order in which they are added, and finds them again: 24 bytes an id. */
 export class IdTable {
-  private slots = new Int32Array(64);
-  private words = new Uint32Array(32 * wordsPerId);
+  private slots: Int32Array<ArrayBuffer>;
+  private words: Uint32Array<ArrayBuffer>;
   private readonly others = new Map<string, number>();
   private count = 0;
+
+  /** @param expected how many ids it has room for from the beginning */
+  constructor(expected = 0) {
+    const room = Math.max(32, expected);
+    this.slots = new Int32Array(2 ** Math.ceil(Math.log2(room * 2 + 1)));
+    this.words = new Uint32Array(room * wordsPerId);
+  }
 
   /** The number of an id, or -1. */
   find(id: SoughtId): number {
@@ -51,7 +60,15 @@ export class IdTable {
     else this.others.set(id.text, this.count++);
   }
 
-  addSandboxes(page: Page): void {
+  /** In short steps. */
+  *addPages(pages: readonly Page[]): Iterable<void> {
+    for (const [index, page] of pages.entries()) {
+      this.addSandboxes(page);
+      if (index % pagesAtOnce === pagesAtOnce - 1) yield;
+    }
+  }
+
+  private addSandboxes(page: Page): void {
     for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
       if (hasTextId(page.sandboxFlags(sandbox))) {
         this.others.set(page.sandboxId(sandbox), this.count++);

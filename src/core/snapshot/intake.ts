@@ -104,6 +104,7 @@ export function openIntake(
     listedCount = pass.sandboxCount;
     yield* pass.endUnlisted();
     yield* room.gather(pass.sequence.pages);
+    yield* pass.indexIds();
     isSettled = true;
   };
 
@@ -155,7 +156,7 @@ function sightingOf(
     tally: writer.counts,
     nextPageId: sequence.nextPageId,
     room,
-    index: pass.index(),
+    index: pass.index,
   });
   const isUnlisted = (id: ServerId): boolean =>
     writer.unlisted.size > 0 && writer.unlisted.has(serverKey(id));

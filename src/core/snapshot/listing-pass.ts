@@ -43,6 +43,7 @@ export class ListingPass {
   /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
   private readonly placed: Uint32Array;
   private startedIds: IdTable | null = null;
+  private nextIds: IdTable | null = null;
   private startedTexts: TextIndex | null = null;
   private readonly newPlaced: number[] = [];
   /** The sandbox that is expected next. */
@@ -117,9 +118,21 @@ export class ListingPass {
   }
 
   /** Of the next snapshot, where it is known without making it. */
-  index(): SandboxIndex {
-    if (!this.isMoved) return this.before.index;
-    return { table: this.before.sandboxCount === 0 ? this.newIds : null };
+  get index(): SandboxIndex {
+    return this.isMoved ? { table: this.nextIds } : this.before.index;
+  }
+
+  /**
+   * After the end. Where sandboxes came or moved more are likely to: their ids are found without all
+   * being indexed at once in the middle of a listing.
+   */
+  *indexIds(): Generator<void, void> {
+    if (!this.isMoved) return;
+    if (this.before.sandboxCount === 0) this.nextIds = this.newIds;
+    else if (this.before.index.table) {
+      this.nextIds = new IdTable(this.before.sandboxCount);
+      yield* this.nextIds.addPages(this.sequence.pages);
+    }
   }
 
   /** Ends what is written of the listing, so that all of it is in the sequence's pages. */

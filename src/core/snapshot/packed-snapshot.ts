@@ -68,8 +68,8 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
 
   const ordinalOf = (id: SoughtId): number => {
     if (!index.table) {
-      index.table = new IdTable();
-      for (const page of pages) index.table.addSandboxes(page);
+      index.table = new IdTable(pageStarts[pages.length]);
+      Array.from(index.table.addPages(pages));
     }
     return index.table.find(id);
   };
