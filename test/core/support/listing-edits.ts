@@ -17,19 +17,21 @@ export interface World {
   readonly goneAfter: number;
 }
 
-type Edit = "none" | "insert" | "remove" | "reorder" | "reverse" | "change" | "twin" | "clear";
+type Edit = (typeof edits)[number];
 
-const edits: readonly Edit[] = [
+const edits = [
   "none",
   "insert",
   "remove",
   "reorder",
   "reverse",
+  "shuffle",
   "change",
   "change",
   "twin",
+  "copy",
   "clear",
-];
+] as const;
 
 interface PollSeed {
   readonly edits: readonly Edit[];
@@ -78,6 +80,14 @@ export function worlds(maxSandboxes: number, maxPolls: number): fc.Arbitrary<Wor
     });
 }
 
+function putIn(
+  list: readonly ListedSandbox[],
+  sandbox: ListedSandbox,
+  random: () => number,
+): readonly ListedSandbox[] {
+  return list.toSpliced(Math.floor(random() * (list.length + 1)), 0, sandbox);
+}
+
 function applyEdit(
   list: readonly ListedSandbox[],
   edit: Edit,
@@ -102,14 +112,18 @@ function applyEdit(
       const rest = list.filter((sandbox) => !moved.includes(sandbox));
       return rest.toSpliced(Math.floor(random() * (rest.length + 1)), 0, ...moved);
     }
+    case "shuffle":
+      return list
+        .map((sandbox) => ({ sandbox, at: random() }))
+        .toSorted((a, b) => a.at - b.at)
+        .map(({ sandbox }) => sandbox);
+    case "copy":
+      return list.filter(isChosen).reduce((grown, each) => putIn(grown, each, random), list);
     case "insert": {
       const known = new Set(list.map(({ sandboxId }) => sandboxId));
       const fresh = distinct(seed, idPool).filter(({ sandboxId }) => !known.has(sandboxId));
       const few = pick(fresh, Math.ceil(share * 10 + share * list.length));
-      return few.reduce(
-        (grown, each) => grown.toSpliced(Math.floor(random() * (grown.length + 1)), 0, each),
-        list,
-      );
+      return few.reduce((grown, each) => putIn(grown, each, random), list);
     }
     case "twin":
       return list.flatMap((sandbox) => {

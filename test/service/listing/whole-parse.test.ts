@@ -24,7 +24,8 @@ test("read in whatever chunks, a body says what it says when parsed as a whole",
   );
 });
 
-type Edit = readonly [kind: "change" | "insert" | "remove" | "swap", at: number, text: string];
+const editKinds = ["change", "insert", "remove", "to_end", "to_front", "copy", "reverse"] as const;
+type Edit = readonly [kind: (typeof editKinds)[number], at: number, text: string];
 
 function edited(items: readonly string[], edits: readonly Edit[]): readonly string[] {
   const next = [...items];
@@ -33,17 +34,17 @@ function edited(items: readonly string[], edits: readonly Edit[]): readonly stri
     if (kind === "change") next.splice(at, 1, text);
     else if (kind === "insert") next.splice(at, 0, text);
     else if (kind === "remove") next.splice(at, 1);
-    else next.push(...next.splice(at, 1));
+    else if (kind === "to_end") next.push(...next.splice(at, 1));
+    else if (kind === "to_front") next.unshift(...next.splice(at, 1));
+    else if (kind === "copy")
+      next.splice(text.length % (next.length + 1), 0, ...next.slice(at, at + 1));
+    else next.reverse();
   }
   return next;
 }
 
 const polls = fc.constantFrom(loose, compact).chain((layout) => {
-  const edit = fc.tuple(
-    fc.constantFrom("change" as const, "insert" as const, "remove" as const, "swap" as const),
-    fc.nat(20),
-    sandboxText(layout),
-  );
+  const edit = fc.tuple(fc.constantFrom(...editKinds), fc.nat(20), sandboxText(layout));
   const edits = fc.array(edit, { maxLength: 3 });
   return fc
     .tuple(itemsText(layout), fc.array(edits, { minLength: 1, maxLength: 3 }))
