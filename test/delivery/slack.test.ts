@@ -51,6 +51,7 @@ describe("a post to Slack", () => {
     [410, "channel_is_archived", "gone"],
     [429, "rate_limited", "rate_limited"],
     [500, "rollup_error", "server_error"],
+    [200, "channel_is_archived", "gone"],
   ])("answered %i %s failed as %s", async (code, word, reason) => {
     const server = await startReceiverServer(says(code, `${word}\n`));
     const result = await slackAt(server).receiver.send(notificationOf(), never);

@@ -60,11 +60,14 @@ const errors = new Map<string, AttemptFailureReason>([
   ["rollup_error", "server_error"],
 ]);
 
-/** Of the text only a word that is known is shown: it could hold anything. */
+/**
+ * Of the text only a word that is known is shown: it could hold anything. What such a word says goes
+ * before the status, which proxies and services that speak like Slack may leave at 200.
+ */
 function readSlackAnswer(answer: Answer): SendResult {
-  const result = readAnswer(answer);
   const word = answer.text.trim();
   const reason = errors.get(word);
-  if (result.kind === "delivered" || reason === undefined) return result;
-  return { ...result, reason, detail: `${result.detail} ${word}` };
+  if (reason === undefined) return readAnswer(answer);
+  const { status, retryAfterMs } = answer;
+  return { kind: "failed", reason, detail: `HTTP ${status} ${word}`, retryAfterMs };
 }
