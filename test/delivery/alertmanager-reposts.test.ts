@@ -63,6 +63,20 @@ describe("an Alertmanager receiver that was started", () => {
     expect(hanging.mostOpen).toBe(1);
   });
 
+  it("gives an instance that hangs only a few messages at a time, however many another takes", async () => {
+    const { store, commit } = await openToldStore();
+    const well = await startReceiverServer(status(200));
+    const hanging = await startReceiverServer(hang);
+    const { receiver } = openAlertmanager(store.told, [hanging, well]);
+    await commit(firing("a"));
+    for (let message = 0; message < 20; message += 1) {
+      expect(await receiver.send(telling("a"), never)).toEqual({ kind: "delivered" });
+    }
+    await hanging.received(8);
+    expect(well.requests).toHaveLength(20);
+    expect(hanging.mostOpen).toBe(8);
+  });
+
   it("begins no second round at an instance that is slow with the first", async () => {
     const { store, commit } = await openToldStore();
     const answers: (() => void)[] = [];

@@ -26,6 +26,19 @@ export interface Instance {
   post(batches: Iterable<readonly PostableAlert[]>, signal: AbortSignal): Promise<AttemptResult>;
 }
 
+/**
+ * What one that hangs is given at most at a time: each message that another instance takes meanwhile
+ * would leave one more connection open.
+ */
+const mostUnderWay = 8;
+
+const busy: AttemptFailure = {
+  kind: "failed",
+  reason: "timeout",
+  detail: "earlier alerts are still unanswered",
+  retryAfterMs: null,
+};
+
 /** @throws {Error} when the address cannot be used; it does not show it */
 export function createInstance(deps: InstanceDeps): Instance {
   const { clock, outbound, log, receiver, number } = deps;
@@ -35,6 +48,7 @@ export function createInstance(deps: InstanceDeps): Instance {
     ...(deps.bearerToken && { authorization: `Bearer ${deps.bearerToken.reveal()}` }),
   };
   let failing = false;
+  let underWay = 0;
 
   const postBatch = async (
     batch: readonly PostableAlert[],
@@ -60,22 +74,35 @@ export function createInstance(deps: InstanceDeps): Instance {
     );
   };
 
+  const postAll = async (
+    batches: Iterable<readonly PostableAlert[]>,
+    signal: AbortSignal,
+  ): Promise<AttemptResult> => {
+    let refused: AttemptFailure | null = null;
+    let posted = false;
+    for (const batch of batches) {
+      posted = true;
+      const result = await inTime((either) => postBatch(batch, either), clock, signal);
+      if (result.kind === "aborted") return result;
+      if (result.kind === "delivered") continue;
+      refused = result;
+      // Where a batch was refused the next may be taken; an instance that is down takes none.
+      if (result.reason !== "rejected") break;
+    }
+    const result = refused ?? { kind: "delivered" as const };
+    if (posted) note(result);
+    return result;
+  };
+
   return {
     async post(batches, signal) {
-      let refused: AttemptFailure | null = null;
-      let posted = false;
-      for (const batch of batches) {
-        posted = true;
-        const result = await inTime((either) => postBatch(batch, either), clock, signal);
-        if (result.kind === "aborted") return result;
-        if (result.kind === "delivered") continue;
-        refused = result;
-        // Where a batch was refused the next may be taken; an instance that is down takes none.
-        if (result.reason !== "rejected") break;
+      if (underWay >= mostUnderWay) return busy;
+      underWay += 1;
+      try {
+        return await postAll(batches, signal);
+      } finally {
+        underWay -= 1;
       }
-      const result = refused ?? { kind: "delivered" as const };
-      if (posted) note(result);
-      return result;
     },
   };
 }
