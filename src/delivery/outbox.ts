@@ -42,6 +42,7 @@ export interface EndedAttempt {
 
 /** Bounds for the times of pending notifications, in milliseconds of the delivery clock. */
 export interface TimeBounds {
+  readonly nowMs: number;
   readonly latestNextAttemptAtMs: number;
   readonly earliestGiveUpAtMs: number;
   readonly latestGiveUpAtMs: number;
@@ -83,5 +84,9 @@ export interface Outbox {
     judge: (state: ReceiverState) => IncidentOutcome,
   ): Promise<IncidentOutcome | null>;
   retryLater(seq: number, nextAttemptAtMs: number, attempt: EndedAttempt): Promise<void>;
+  /**
+   * Takes the times over that an earlier process stored. What was due is due now, and is given up as
+   * much later: the time in which nobody tried does not count.
+   */
   boundTimes(receiver: string, bounds: TimeBounds): Promise<void>;
 }

@@ -43,6 +43,7 @@ export function backoffMs(failures: number, random: Random): number {
  */
 export function timeBounds(nowMs: number, giveUpAfterMs: number): TimeBounds {
   return {
+    nowMs,
     latestNextAttemptAtMs: nowMs + longestBackoffMs,
     earliestGiveUpAtMs: nowMs + Math.min(longestBackoffMs, giveUpAfterMs),
     latestGiveUpAtMs: nowMs + giveUpAfterMs,

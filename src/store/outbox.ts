@@ -99,6 +99,7 @@ export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
     async boundTimes(
       receiver: string,
       bounds: {
+        readonly nowMs: number;
         readonly latestNextAttemptAtMs: number;
         readonly earliestGiveUpAtMs: number;
         readonly latestGiveUpAtMs: number;
@@ -106,11 +107,17 @@ export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
     ): Promise<void> {
       await sql`
         update notifications set
-          next_attempt_at_ms = min(next_attempt_at_ms, ${bounds.latestNextAttemptAtMs}),
-          give_up_at_ms =
-            min(max(give_up_at_ms, ${bounds.earliestGiveUpAtMs}), ${bounds.latestGiveUpAtMs})
+          next_attempt_at_ms =
+            min(max(next_attempt_at_ms, ${bounds.nowMs}), ${bounds.latestNextAttemptAtMs}),
+          give_up_at_ms = min(
+            max(
+              give_up_at_ms + max(${bounds.nowMs} - next_attempt_at_ms, 0),
+              ${bounds.earliestGiveUpAtMs}
+            ),
+            ${bounds.latestGiveUpAtMs}
+          )
         where receiver = ${receiver} and state = 'pending' and (
-          next_attempt_at_ms > ${bounds.latestNextAttemptAtMs}
+          next_attempt_at_ms not between ${bounds.nowMs} and ${bounds.latestNextAttemptAtMs}
           or give_up_at_ms not between ${bounds.earliestGiveUpAtMs} and ${bounds.latestGiveUpAtMs}
         )
       `.execute(kysely);

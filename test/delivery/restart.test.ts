@@ -121,4 +121,26 @@ describe("a restart", () => {
       expect(await second.states()).toEqual(["dead"]);
     },
   );
+
+  it("leaves a notification the time it had, however long nobody tried or far the clock moved", async () => {
+    const server = await startReceiverServer(status(503));
+    const first = openTestStore();
+    const earlier = createFakeClock();
+    const before = createDelivery(first.outbox, (clock) => [webhook(server, clock)], earlier);
+    await insertOutboxItems(first.kysely, [outboxItem()]);
+    await before.loop.runOnce();
+    earlier.advance(10 * hourMs);
+    await before.loop.runOnce();
+
+    const second = await first.reopen();
+    const clock = createFakeClock(startMs + 72 * hourMs);
+    const after = createDelivery(second.outbox, (c) => [webhook(server, c)], clock);
+    await after.loop.runOnce();
+    clock.advance(13 * hourMs);
+    await after.loop.runOnce();
+    expect(await second.states()).toEqual(["pending"]);
+    clock.advance(hourMs);
+    await after.loop.runOnce();
+    expect(await second.states()).toEqual(["dead"]);
+  });
 });

@@ -224,6 +224,7 @@ describe("retries", () => {
     await tell(store, "far", ["a"], { dueMs: startMs + 9 * dayMs });
     await tell(store, "far elsewhere", ["b"], { dueMs: startMs + 9 * dayMs, receiver: "other" });
     await store.outbox.boundTimes("oncall", {
+      nowMs: startMs,
       latestNextAttemptAtMs: startMs + 300,
       earliestGiveUpAtMs: startMs + 2 * dayMs,
       latestGiveUpAtMs: startMs + 3 * dayMs,
