@@ -27,8 +27,8 @@ const target: Target = { region: "us", key: "research" };
 const keyNames = ["research", "quiet"];
 
 /**
- * Lets a server go into error and out of it again and again. Each time the daemon is killed one
- * statement later in what it does about it, and another one takes over on the same store, until a
+ * Lets a server go into error and out of it again and again. Each time the daemon is killed
+ * later by a statement or more in what it does about it, and another one takes over on the same store, until a
  * victim gets through both ways without having reached the statement. The last one is left in peace.
  */
 export async function killVictims(
@@ -36,6 +36,8 @@ export async function killVictims(
   options: {
     readonly outboxOutside?: boolean;
     readonly firstStatement?: number;
+    /** 3: at every third statement. */
+    readonly every?: number;
     readonly mostVictims?: number;
   } = {},
 ): Promise<Killings> {
@@ -81,6 +83,7 @@ export async function killVictims(
   };
 
   let episodes = 0;
+  let killedAtStatements = 0;
   let statement = options.firstStatement ?? 1;
   let survivedError = false;
   let next = spawnVictim(settings);
@@ -96,12 +99,13 @@ export async function killVictims(
     const survived = await victim.killAt(statement);
     if (survived && !toError && survivedError) break;
     survivedError = toError && survived;
-    if (!toError) statement += 1;
+    if (!toError) statement += options.every ?? 1;
+    if (toError && !survived) killedAtStatements += 1;
   }
   await next.open();
   show("idle");
   await next.killAt(Number.MAX_SAFE_INTEGER);
-  return { alerts: peer.alerts, refused: peer.refused, episodes, killedAtStatements: statement };
+  return { alerts: peer.alerts, refused: peer.refused, episodes, killedAtStatements };
 }
 
 interface Victim {

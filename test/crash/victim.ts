@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { flushCompileCache } from "node:module";
 import { StatementSync } from "node:sqlite";
 import { createDaemon } from "../../src/daemon.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -38,6 +39,8 @@ const daemon = await createDaemon(testConfig(settings), {
 });
 for (;;) {
   await daemon.runOnce();
+  // Else it would be written at the end of the process, to which a victim does not get.
+  flushCompileCache();
   process.send?.("done");
   const [order]: unknown[] = await once(process, "message");
   statementsLeft = orderSchema.parse(order).killAtStatement;

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { brokenPromises } from "./broken-promises.ts";
+import { killVictims } from "./kill-victims.ts";
+
+describe("a daemon that is killed at every statement of commit and delivery", () => {
+  it("has one incident an episode and one id a message, loses none, and resolves after it fires", async ({
+    signal,
+  }) => {
+    const killings = await killVictims(signal);
+    expect(brokenPromises(killings)).toEqual([]);
+    expect(killings.killedAtStatements).toBeGreaterThan(15);
+  });
+
+  it("would lose alerts if the outbox were written after the poll's transaction", async ({
+    signal,
+  }) => {
+    const killings = await killVictims(signal, {
+      outboxOutside: true,
+      firstStatement: 6,
+      mostVictims: 12,
+    });
+    expect(brokenPromises(killings)).not.toEqual([]);
+  });
+});
