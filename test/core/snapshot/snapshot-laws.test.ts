@@ -133,11 +133,14 @@ it.each(sizes)("who was listed, touched or removed is told of every server: %s",
           Array.from(expected.touched, (key) => String([key, froms.get(key) ?? null])).toSorted(),
         );
         const known = [...worldBefore.servers.values(), ...expected.world.servers.values()];
-        for (const row of known) {
-          const key = keyOf(row);
-          expect([key, sighting.isListed(row)]).toEqual([key, expected.listed.has(key)]);
-          expect([key, sighting.isRemoved(row)]).toEqual([key, expected.removed.has(key)]);
-        }
+        const told = known.map((row) => [
+          keyOf(row),
+          sighting.isListed(row),
+          sighting.isRemoved(row),
+        ]);
+        expect(told).toEqual(
+          known.map(keyOf).map((key) => [key, expected.listed.has(key), expected.removed.has(key)]),
+        );
         const ruled = new Set(["error", "unknown"] as const);
         const shown = Array.from(sighting.listed(ruled), keyOf);
         const due = [...expected.listed].filter((key) => {
@@ -157,18 +160,19 @@ it.each(sizes)("every sandbox and server is found by its ids, and no other is: %
   fc.assert(
     fc.property(size.worlds, (world) => {
       play(world, ({ sighting: { snapshot }, worldBefore, expected: { world: after } }) => {
-        for (const id of new Set([...worldBefore.sandboxes.keys(), ...after.sandboxes.keys()])) {
-          expect(snapshot.sandbox(id)).toEqual(after.sandboxes.get(id));
-        }
-        for (const row of [...worldBefore.servers.values(), ...after.servers.values()]) {
-          const found = snapshot.server(row.sandboxId, row.serverId);
-          expect(found).toEqual(after.servers.get(keyOf(row)));
-        }
-        for (const [ordinal, { sandboxId }] of [...snapshot.sandboxes()].entries()) {
-          expect(snapshot.ordinalOf(seekId(sandboxId))).toBe(ordinal);
+        const ids = [...worldBefore.sandboxes.keys(), ...after.sandboxes.keys()];
+        const sandboxes = ids.map((id) => snapshot.sandbox(id));
+        expect(sandboxes).toEqual(ids.map((id) => after.sandboxes.get(id)));
+        const rows = [...worldBefore.servers.values(), ...after.servers.values()];
+        const servers = rows.map((row) => snapshot.server(row.sandboxId, row.serverId));
+        expect(servers).toEqual(rows.map((row) => after.servers.get(keyOf(row))));
+        const inOrder = Array.from(snapshot.sandboxes(), ({ sandboxId }) => sandboxId);
+        expect(inOrder.map((id) => snapshot.ordinalOf(seekId(id)))).toEqual([...inOrder.keys()]);
+        const idAt = (ordinal: number): string => {
           const { page, sandbox } = snapshot.placeOf(ordinal);
-          expect(page.sandboxId(sandbox)).toBe(sandboxId);
-        }
+          return page.sandboxId(sandbox);
+        };
+        expect(Array.from(inOrder.keys(), idAt)).toEqual(inOrder);
       });
     }),
     size.runs,
