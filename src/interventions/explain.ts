@@ -181,8 +181,8 @@ function factsOf(
 
 const messageWords: Readonly<Record<StoredTelling["type"], string>> = {
   "incident.firing": "that it fires",
-  "incident.reminder": "a reminder",
-  "incident.acknowledged": "the acknowledgement",
+  "incident.reminder": "that it still fires",
+  "incident.acknowledged": "who acknowledged it",
   "incident.resolved": "that it is over",
 };
 
@@ -208,43 +208,48 @@ function told({
 /** Each attempt that was kept; where they were not, how it ended. */
 function attempted({ tellings, attempts }: ServerHistory): readonly Happening[] {
   const notifications = new Map(
-    tellings.flatMap(({ notification, receiver }) =>
-      notification ? [[notification.seq, { ...notification, receiver }] as const] : [],
+    tellings.flatMap(({ notification, receiver, type }) =>
+      notification
+        ? [[notification.seq, { ...notification, receiver, what: messageWords[type] }] as const]
+        : [],
     ),
   );
   const bySeq = Map.groupBy(attempts, ({ notificationSeq }) => notificationSeq);
   return [...notifications.values()].flatMap(
-    ({ seq, id: notificationId, receiver, state, settledAtMs, lastReason }) => {
+    ({ seq, id: notificationId, receiver, what, state, settledAtMs, lastReason }) => {
       const kept = (bySeq.get(seq) ?? []).map(({ atMs, reason, detail }): Happening => {
         if (reason === null) {
-          return { atMs, event: "delivery.taken", text: `${receiver} took it`, notificationId };
+          const text = `${receiver} was told ${what}`;
+          return { atMs, event: "delivery.taken", text, notificationId };
         }
         const why = detail === null ? reason : `${reason}: ${detail}`;
-        const text = `${receiver} did not take it (${why})`;
+        const text = `${receiver} did not take it, ${what} (${why})`;
         return { atMs, event: "delivery.failed", text, notificationId };
       });
       const delivered = attempts.some((each) => each.notificationSeq === seq && !each.reason);
       if (settledAtMs === null || (state === "delivered" && delivered)) return kept;
-      return [...kept, settled({ receiver, state, settledAtMs, lastReason, notificationId })];
+      return [...kept, settled({ receiver, what, state, settledAtMs, lastReason, notificationId })];
     },
   );
 }
 
 function settled(end: {
   readonly receiver: string;
+  readonly what: string;
   readonly state: string;
   readonly settledAtMs: number;
   readonly lastReason: string | null;
   readonly notificationId: string;
 }): Happening {
-  const { receiver, state, settledAtMs: atMs, lastReason, notificationId } = end;
+  const { receiver, what, state, settledAtMs: atMs, lastReason, notificationId } = end;
   if (state === "delivered") {
-    return { atMs, event: "delivery.taken", text: `${receiver} took it`, notificationId };
+    const text = `${receiver} was told ${what}`;
+    return { atMs, event: "delivery.taken", text, notificationId };
   }
   const text =
     state === "dead"
-      ? `given up telling ${receiver} (${lastReason ?? "no reason kept"})`
-      : `what was to be told ${receiver} is ${state}`;
+      ? `given up telling ${receiver} ${what} (${lastReason ?? "no reason kept"})`
+      : `what ${receiver} was to be told is ${state}: ${what}`;
   return { atMs, event: `notification.${state}`, text, notificationId };
 }
 

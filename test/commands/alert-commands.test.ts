@@ -96,7 +96,7 @@ describe("the commands for what people do about alerts", () => {
     const explained = await runSandwatch(["explain", serverId.slice(0, 13), ...byConfig]);
     expect(explained).toMatchObject({ code: 0, err: "" });
     expect(explained.out).toMatch(/acknowledged by ann/);
-    expect(explained.out).toMatch(/delivery\.taken +oncall took it/);
+    expect(explained.out).toMatch(/delivery\.taken +oncall was told that it fires/);
     const changed = await runSandwatch(["changes", "--server", serverId, "--json", ...byConfig]);
     expect(JSON.parse(changed.out)).toMatchObject({ changes: [{ from: "absent", to: "error" }] });
     const letters = await runSandwatch(["notifications", "--receiver", "oncall", ...byConfig]);

@@ -74,12 +74,12 @@ describe("an explanation of a server", () => {
       "incident.fired: server-error: fires (critical), told to oncall",
       "incident.acknowledged: server-error: acknowledged by ann: rebooting",
       "notification.queued: oncall is to be told that it fires",
-      "delivery.taken: oncall took it",
+      "delivery.taken: oncall was told that it fires",
       "silence.began: silence by ann: being moved - began",
       "incident.resolved: server-error: over (silenced)",
       "incident.muted: server-error: goes on, and a silence keeps it from being told",
       "notification.queued: oncall is to be told that it is over",
-      "delivery.taken: oncall took it",
+      "delivery.taken: oncall was told that it is over",
       "server.changed: error -> idle in us/research",
       "incident.resolved: server-error: over (recovered)",
     ]);
@@ -170,6 +170,28 @@ describe("notifications that were given up", () => {
     });
     await expect(desk.notification("999")).rejects.toMatchObject({ kind: "not_found" });
     await expect(desk.notification("first")).rejects.toMatchObject({ kind: "invalid" });
+  });
+
+  it("are explained with why they were not taken, and whether they are let be", async () => {
+    const world = await givenUp();
+    const { desk } = world.daemon();
+    const server = world.serverIds[0] ?? "";
+    const deliveries = async () => {
+      const { events } = await desk.explain({ server });
+      return events.flatMap(({ event, text }) =>
+        /^delivery|dead$|discarded$/.test(event) ? [text] : [],
+      );
+    };
+    const given = [
+      "oncall did not take it, that it fires (rejected: HTTP 400)",
+      "given up telling oncall that it fires (rejected)",
+    ];
+    expect(await deliveries()).toEqual(given);
+    await desk.discard({ receiver: "oncall" });
+    expect(await deliveries()).toEqual([
+      given[0],
+      "what oncall was to be told is discarded: that it fires",
+    ]);
   });
 
   it("are delivered after all when they are replayed", async () => {
