@@ -111,7 +111,9 @@ export async function createDaemon(
       log.warn({ event: "clock.late" }, "the schedule fell silent; polling goes on without it"),
   });
 
-  const receiverConfigs = new Map(config.alerts.receivers.map((each) => [each.name, each]));
+  /** Those that can be told of an incident. */
+  const toldConfigs = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
+  const receiverConfigs = new Map(toldConfigs.map((each) => [each.name, each]));
   const { maintenance } = config.alerts;
   const held = await restoreInterventions(store, maintenance, clock.now().utcMs);
   const judge: JudgeOptions = {
@@ -142,7 +144,7 @@ export async function createDaemon(
     regions: config.regions.keys(),
     operations,
     rules: config.alerts.rules,
-    receivers: [...receiverConfigs.keys()],
+    receivers: config.alerts.receivers.map(({ name }) => name),
     deliveryFailureReasons,
     build: { version, revision },
     perServer: config.metrics.perServer,

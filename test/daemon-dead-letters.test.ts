@@ -83,6 +83,20 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     expect(backup.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "rule_removed" });
   });
 
+  it("is not told of to a heartbeat, which is no place to tell anybody anything", async () => {
+    const { world, oncall, backup, both } = await watchWithBackup();
+    const heartbeat = { name: "watchdog", type: "heartbeat", url: backup.url };
+    const rules = [{ name: "down", on: "server", status: "error", receivers: ["oncall"] }];
+    await world.restart({ alerts: { rules, receivers: [...both, heartbeat] } });
+    oncall.answer(404);
+    world.show(0, "error");
+    await world.poll(2);
+    const { incidents } = await world.daemon().desk.incidents({ rule: "receiver-failing" });
+    expect(incidents).toMatchObject([{ receiver: "oncall", receivers: ["backup"] }]);
+    const page = await fetch(`${await world.address()}/`);
+    expect(await page.text()).not.toContain("watchdog");
+  });
+
   it("has what it refused replayed in order, and the figure of dead ones falls", async () => {
     const { world, oncall } = await watchWithBackup();
     oncall.answer(400);
