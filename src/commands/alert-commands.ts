@@ -138,12 +138,23 @@ function collectNumbers(text: string, before: readonly number[] = []): readonly 
 /** As the options for the fields of a match are named by commander. */
 type Given = Readonly<Record<string, readonly string[] | undefined>>;
 
+const patternsOf: Readonly<Record<keyof WrittenMatch, string>> = {
+  rule: "names of rules",
+  severity: "critical, warning, info",
+  region: "names of regions",
+  key: "names of keys",
+  sandbox_id: "ids of sandboxes",
+  server_id: "ids of servers",
+  server_name: "names of servers",
+  benchmark: "benchmarks of servers",
+  tag: "tags of servers",
+};
+
 const matchOptions = matchFields.map((field) => {
   const name = field === "sandbox_id" || field === "server_id" ? field.replace("_id", "") : field;
-  const says = field.endsWith("_id") ? `ids of a ${name}` : `patterns for its ${field}`;
   const option = name.replaceAll("_", "-");
   const given = option.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return { field, flags: `--${option}`, given, says };
+  return { field, flags: `--${option}`, given, says: patternsOf[field] };
 });
 
 function readGiven(options: Given): WrittenMatch {
