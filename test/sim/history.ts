@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { webhookBodySchema } from "../support/webhook-body.ts";
+import type { ScenarioRule } from "./scenario.ts";
 
 /** Times are milliseconds since the world began unless they are called UTC. */
 
@@ -40,6 +41,8 @@ export interface Attempt {
   readonly taken: boolean;
   /** When its yes had come to the process whole; null: it never did. */
   answered: { readonly moment: number; readonly atMs: number } | null;
+  /** When it had heard that this is not and never will be taken; null: it did not. */
+  refused: { readonly moment: number; readonly utcMs: number } | null;
 }
 
 /** One process, from its start to its end. */
@@ -47,6 +50,8 @@ export interface Life {
   readonly number: number;
   readonly startMs: number;
   readonly startMoment: number;
+  /** What it was configured with. */
+  readonly rules: readonly ScenarioRule[];
   /** Since when it polls; null: it did not get that far. */
   watchMs: number | null;
   /** When it was told to stop or was killed, whichever came first; null: it still runs. */
@@ -61,6 +66,33 @@ export interface WallClock {
   readonly offsetMs: number;
 }
 
+/** Somebody asked for something, at the desk of a process that may have died of it. */
+export interface Asked {
+  readonly moment: number;
+  readonly atMs: number;
+  readonly utcMs: number;
+  /** Whether the process said yes; if not, it may have been done nevertheless. */
+  sure: boolean;
+}
+
+/** A silence that somebody asked for; null stands for all of them. */
+export interface AddedSilence {
+  readonly match: {
+    readonly rules: readonly string[];
+    readonly target: string | null;
+    readonly sandbox: string | null;
+    readonly server: string | null;
+  };
+  readonly asked: Asked;
+  readonly endsUtcMs: number;
+  /** When somebody asked for its end. */
+  expired: Asked | null;
+}
+
+export interface Acknowledged extends Asked {
+  readonly incidentId: string;
+}
+
 /** All that the oracle goes by. */
 export interface History {
   readonly sightings: readonly Sighting[];
@@ -68,6 +100,10 @@ export interface History {
   readonly attempts: readonly Attempt[];
   readonly lives: readonly Life[];
   readonly wallClocks: readonly WallClock[];
+  readonly silences: readonly AddedSilence[];
+  readonly acknowledgements: readonly Acknowledged[];
+  /** When each moment was due. */
+  readonly dueMs: readonly number[];
   /** The moments in which the store refused something, with the life it happened to. */
   readonly storeFaults: ReadonlyMap<number, number>;
   /** The moments in which the store took something. */

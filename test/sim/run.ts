@@ -1,15 +1,23 @@
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { account } from "./account.ts";
+import { catchControl } from "./catch-control.ts";
 import { judgeRun } from "./oracle/judge-run.ts";
 import { simulate } from "./simulate.ts";
+import { negativeControls } from "./support/mutants.ts";
 import { timeText } from "./support/trace.ts";
 
-/** npm run test:sim -- --seeds 200 --start 1 [--story]: exit code 1 when a seed broke a promise. */
+/**
+ * npm run test:sim -- --seeds 200 --start 1 [--story] [--controls] [--report FILE]: exit code 1 when a
+ * seed broke a promise or a negative control was not caught. The report counts both as tests.
+ */
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "100" },
     start: { type: "string", default: "1" },
     story: { type: "boolean", default: false },
+    controls: { type: "boolean", default: false },
+    report: { type: "string" },
   },
 });
 
@@ -28,7 +36,6 @@ for (let seed = start; seed < end; seed += 1) {
   const violations = judgeRun(run.scenario, run.history);
   if (violations.length === 0) continue;
   failures += 1;
-  process.exitCode = 1;
   say(account(run, violations));
   say("");
 }
@@ -37,3 +44,22 @@ say(
   `${end - start} worlds, ${timeText(simulatedMs)} in them, ${deaths} restarts, ${seconds} s: ` +
     (failures === 0 ? "every promise was kept" : `${failures} worlds broke a promise`),
 );
+
+const controls = values.controls ? negativeControls : [];
+let missed = 0;
+for (const control of controls) {
+  if ((await catchControl(control)) !== "") continue;
+  missed += 1;
+  say(`not caught: a daemon that ${control.name}`);
+}
+if (controls.length > 0) {
+  say(`${controls.length - missed} of ${controls.length} broken daemons were caught`);
+}
+
+const failed = failures + missed;
+if (failed > 0) process.exitCode = 1;
+if (values.report !== undefined) {
+  const passed = end - start + controls.length - failed;
+  const report = { numPassedTests: passed, numFailedTests: failed, testResults: [] };
+  writeFileSync(values.report, JSON.stringify(report));
+}

@@ -12,16 +12,29 @@ interface AnyRule {
   readonly receivers: readonly string[];
 }
 
+export interface ScenarioServerRule extends AnyRule {
+  readonly on: "server";
+  readonly status: string;
+  /** More than so many times within so long it is told as flapping; null: every time is told. */
+  readonly flap: { readonly changes: number; readonly withinMs: number } | null;
+}
+
+export interface ScenarioTargetRule extends AnyRule {
+  readonly on: "target";
+}
+
 /** The rules of a scenario, as the oracle knows them. */
-export type ScenarioRule =
-  | (AnyRule & { readonly on: "server"; readonly status: string })
-  | (AnyRule & { readonly on: "target" });
+export type ScenarioRule = ScenarioServerRule | ScenarioTargetRule;
 
 export interface ScenarioReceiver {
   readonly name: string;
   readonly groupWaitMs: number;
+  readonly groupIntervalMs: number;
   readonly groupBy: readonly string[];
+  readonly mergeAbove: number;
+  readonly giveUpAfterMs: number;
   readonly sendResolved: boolean;
+  readonly sendAcknowledged: boolean;
 }
 
 export interface ScenarioTarget {
@@ -40,6 +53,8 @@ export interface Scenario {
   readonly goneAfter: number;
   readonly targets: readonly ScenarioTarget[];
   readonly rules: readonly ScenarioRule[];
+  /** What a process that starts after some time is configured with instead; null: the same. */
+  readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
   /** From here on nothing goes wrong any more. */
   readonly calmMs: number;
@@ -49,8 +64,12 @@ export interface Scenario {
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
+const day = 24 * hour;
 
-export const longestGroupWaitMs = 3 * minute;
+const longestGroupWaitMs = 3 * minute;
+
+/** No message waits for longer for others, or after one of its group. */
+export const longestWaitMs = 30 * minute;
 
 /** Longer than any receiver asks to be left alone, and than the longest wait between attempts. */
 const calmForMs = 90 * minute;
@@ -65,25 +84,30 @@ export function drawScenario(seed: number): Scenario {
     10 * minute,
     20 * minute,
   ]);
-  const receivers = drawReceivers(dice.fork("receivers"));
+  const receivers = drawReceivers(dice.fork("receivers"), intervalMs);
   const polls = dice.between(50, 160);
   const calmMs = polls * intervalMs;
+  const rules = drawRules(dice.fork("rules"), intervalMs, receivers);
   return {
     seed,
     intervalMs,
     timeoutMs: 10 * second,
     goneAfter: dice.between(1, 3),
     targets: drawTargets(dice.fork("targets")),
-    rules: drawRules(dice.fork("rules"), intervalMs, receivers),
+    rules,
+    later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
     calmMs,
     endMs: calmMs + calmForMs + 6 * intervalMs,
   };
 }
 
+/** A key whose turns come close upon those of `research`, so that polls are committed together. */
+const alikeInTurns = "agents-287263";
+
 function drawTargets(dice: Dice): readonly ScenarioTarget[] {
   const regions = dice.pick([["us"], ["us"], ["us", "eu"]]);
-  const keys = dice.pick([["research"], ["research"], ["research", "agents"]]);
+  const keys = dice.pick([["research"], ["research"], ["research", alikeInTurns]]);
   return regions.flatMap((region) =>
     keys.map((key) => {
       const sandboxes = new Map<string, readonly string[]>();
@@ -96,11 +120,16 @@ function drawTargets(dice: Dice): readonly ScenarioTarget[] {
   );
 }
 
-function drawReceivers(dice: Dice): readonly ScenarioReceiver[] {
+function drawReceivers(dice: Dice, intervalMs: number): readonly ScenarioReceiver[] {
   const names = ["oncall", "team", "board"].slice(0, dice.between(1, 3));
   return names.map((name) => ({
     name,
     groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
+    groupIntervalMs: dice
+      .fork(`interval ${name}`)
+      .pick([0, minute, Math.min(5 * intervalMs, longestWaitMs)]),
+    mergeAbove: dice.fork(`merge ${name}`).pick([20, 20, 1, 2]),
+    giveUpAfterMs: dice.fork(`patience ${name}`).pick([day, day, day, 20 * minute]),
     groupBy: dice.pick([
       ["rule", "region", "key"],
       ["rule"],
@@ -108,7 +137,23 @@ function drawReceivers(dice: Dice): readonly ScenarioReceiver[] {
       ["server_name"],
     ]),
     sendResolved: dice.chance(0.8),
+    sendAcknowledged: dice.fork(name).chance(0.5),
   }));
+}
+
+/** One rule on servers is gone, or has become another. */
+function drawLater(dice: Dice, rules: readonly ScenarioRule[], calmMs: number): Scenario["later"] {
+  if (dice.chance(0.6)) return null;
+  const [first, ...others] = rules.filter((rule) => rule.on === "server");
+  if (!first) return null;
+  const changed = dice.pick([first, ...others]);
+  const becomes = dice.chance(0.5)
+    ? []
+    : [{ ...changed, keepFiringMs: changed.keepFiringMs + 1_000 }];
+  return {
+    fromMs: Math.round(dice.random() * calmMs),
+    rules: rules.flatMap((rule) => (rule === changed ? becomes : [rule])),
+  };
 }
 
 function drawRules(
@@ -130,8 +175,19 @@ function drawRules(
       { ms: dice.between(1, 4) * intervalMs },
       { polls: dice.between(1, 4) },
     ]);
+  const flaps = dice.fork("flaps");
+  const drawFlap = (): ScenarioServerRule["flap"] =>
+    flaps.chance(0.4)
+      ? null
+      : { changes: flaps.pick([1, 1, 2, 3]), withinMs: flaps.between(10, 60) * intervalMs };
   const rules: ScenarioRule[] = [
-    { ...drawAny("server-error"), on: "server", status: "error", hold: drawHold() },
+    {
+      ...drawAny("server-error"),
+      on: "server",
+      status: "error",
+      hold: drawHold(),
+      flap: drawFlap(),
+    },
     {
       ...drawAny("target-blind"),
       keepFiringMs: 0,
@@ -140,7 +196,13 @@ function drawRules(
     },
   ];
   if (dice.chance(0.4)) {
-    rules.push({ ...drawAny("server-idle"), on: "server", status: "idle", hold: drawHold() });
+    rules.push({
+      ...drawAny("server-idle"),
+      on: "server",
+      status: "idle",
+      hold: drawHold(),
+      flap: null,
+    });
   }
   return rules;
 }
@@ -158,8 +220,12 @@ export const apiKeyOf = (key: string): string => `simulated-${key}`;
 /** Short enough, also with a stepped wall clock, of the day after which a notification is given up. */
 export const longestOutageMs = 4 * hour;
 
-/** The scenario as a configuration file has it. */
-export function settingsOf(scenario: Scenario, secret: string, storePath: string): unknown {
+/** The scenario as a configuration file has it, with rules of its own or later ones. */
+export function settingsOf(
+  scenario: Scenario,
+  { rules, receivers }: Pick<Scenario, "rules" | "receivers">,
+  secret: string,
+): unknown {
   const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
   const ms = (value: number): string => `${value / second}s`;
   const regions = unique(scenario.targets.map(({ region }) => region));
@@ -176,27 +242,34 @@ export function settingsOf(scenario: Scenario, secret: string, storePath: string
       timeout: ms(scenario.timeoutMs),
       gone_after: scenario.goneAfter,
     },
-    store: { path: storePath },
+    store: { path: "replaced by the host's" },
     metrics: { per_server: false },
     alerts: {
-      rules: scenario.rules.map((rule) => ({
+      rules: rules.map((rule) => ({
         name: rule.name,
         on: rule.on,
         ...(rule.on === "server"
           ? { status: rule.status, for: holdSetting(rule.hold) }
           : { failing: holdSetting(rule.hold) }),
         keep_firing_for: ms(rule.keepFiringMs),
+        ...(rule.on === "server" && rule.flap !== null
+          ? { flap: { changes: rule.flap.changes, within: ms(rule.flap.withinMs) } }
+          : {}),
         ...(rule.remindEveryMs === null ? {} : { remind_every: ms(rule.remindEveryMs) }),
         receivers: rule.receivers,
       })),
-      receivers: scenario.receivers.map((receiver) => ({
+      receivers: receivers.map((receiver) => ({
         name: receiver.name,
         type: "webhook",
         url: receiverOrigin(receiver.name),
         secret,
         group_wait: ms(receiver.groupWaitMs),
+        group_interval: ms(receiver.groupIntervalMs),
         group_by: receiver.groupBy,
+        merge_above: receiver.mergeAbove,
+        give_up_after: ms(receiver.giveUpAfterMs),
         send_resolved: receiver.sendResolved,
+        send_acknowledged: receiver.sendAcknowledged,
       })),
     },
   };

@@ -4,13 +4,15 @@ import { join } from "node:path";
 import { openStore } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 import type { Attempt, History, WallClock } from "./history.ts";
-import { drawScenario, longestGroupWaitMs, settingsOf } from "./scenario.ts";
-import type { Scenario } from "./scenario.ts";
+import { drawScenario, longestWaitMs, settingsOf } from "./scenario.ts";
+import type { Scenario, ScenarioRule } from "./scenario.ts";
 import { beginChaos } from "./support/chaos.ts";
 import { createDice } from "./support/dice.ts";
 import { createFuse } from "./support/fuse.ts";
 import { createHost } from "./support/host.ts";
-import type { Mutation } from "./support/host.ts";
+import type { Configured } from "./support/host.ts";
+import type { Mutation } from "./support/mutants.ts";
+import { beginPeople } from "./support/people.ts";
 import { createScriptedReceiver, signingSecret } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
 import { createStoreTroubles } from "./support/store-troubles.ts";
@@ -30,7 +32,7 @@ export interface Run {
 const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
 
 /** Runs the daemon through one world, which its seed determines to the last detail. */
-export async function simulate(seed: number, mutate: Mutation = (store) => store): Promise<Run> {
+export async function simulate(seed: number, mutation: Mutation = {}): Promise<Run> {
   const scenario = drawScenario(seed);
   const dice = createDice(seed, "world");
   const time = createWorldTime(startUtcMs);
@@ -63,14 +65,29 @@ export async function simulate(seed: number, mutate: Mutation = (store) => store
   const peers = new Map([...service.peers, ...receivers].map((peer) => [peer.origin, peer]));
   const store = createStoreTroubles(time, dice.fork("disk"), () => host.lives.length);
   const restarts = dice.fork("restarts");
+  const configured = (rules: readonly ScenarioRule[]): Configured => ({
+    rules,
+    config: testConfig(
+      settingsOf(
+        scenario,
+        {
+          rules: rules.map(mutation.rule ?? ((rule) => rule)),
+          receivers: scenario.receivers.map(mutation.receiver ?? ((receiver) => receiver)),
+        },
+        signingSecret,
+      ),
+    ),
+  });
+  const first = configured(scenario.rules);
+  const later = configured(scenario.later?.rules ?? scenario.rules);
   using host = createHost({
     folder: folder.path,
     time,
     trace,
     peers,
-    mutate,
+    mutate: mutation.store ?? ((own) => own),
     dice: dice.fork("daemon"),
-    config: testConfig(settingsOf(scenario, signingSecret, "replaced by the host's")),
+    configure: () => (scenario.later && time.nowMs >= scenario.later.fromMs ? later : first),
     onPassing: () => {
       if (!fuse.passing()) return false;
       fuse.put();
@@ -99,13 +116,14 @@ export async function simulate(seed: number, mutate: Mutation = (store) => store
     dice: dice.fork("chaos"),
     onWallClock: () => wallClocks.push({ fromMs: time.nowMs, offsetMs: time.utcMs - time.nowMs }),
   });
+  const people = beginPeople({ scenario, time, trace, host, attempts, dice: dice.fork("people") });
   await passUntil(time, scenario.endMs);
   host.retire();
   host.stop();
   await passUntil(time, scenario.endMs + 60_000);
 
   // A group that began to wait just before the end waits still.
-  const waitingUtcMs = time.utcMs - longestGroupWaitMs - 2 * 60_000;
+  const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
   const left = await readLeft(host.storePath, waitingUtcMs);
   return {
     scenario,
@@ -116,6 +134,8 @@ export async function simulate(seed: number, mutate: Mutation = (store) => store
       refused,
       wallClocks,
       commits,
+      ...people,
+      dueMs: time.dueMs,
       left,
       endMs: scenario.endMs,
       lives: host.lives,

@@ -1,5 +1,6 @@
 import type { Attempt, History } from "../history.ts";
-import type { Scenario } from "../scenario.ts";
+import { longestOutageMs } from "../scenario.ts";
+import type { Scenario, ScenarioRule } from "../scenario.ts";
 import { subjectOf } from "./told.ts";
 import type { ToldIncident } from "./told.ts";
 import { violation } from "./violation.ts";
@@ -15,8 +16,8 @@ export function checkDeliveries(
     const attempts = history.attempts.filter(({ receiver }) => receiver === name);
     return [
       ...checkRepeats(history, attempts),
-      ...checkOrder(attempts),
-      ...told.flatMap((incident) => checkTelling(scenario, name, attempts, incident)),
+      ...checkOrder(attempts, givenUp(scenario, attempts)),
+      ...told.flatMap((incident) => checkTelling(scenario, history, { name, attempts }, incident)),
     ];
   });
 }
@@ -60,7 +61,7 @@ function mayNotKnow(history: History, earlier: Attempt, later: Attempt): boolean
 }
 
 /** What happens to a subject is told in the order in which it happened. */
-function checkOrder(attempts: readonly Attempt[]): readonly Violation[] {
+function checkOrder(attempts: readonly Attempt[], late: ReadonlySet<string>): readonly Violation[] {
   const found: Violation[] = [];
   const fired = new Set<string>();
   const resolved = new Set<string>();
@@ -70,8 +71,8 @@ function checkOrder(attempts: readonly Attempt[]): readonly Violation[] {
     const { type, data } = message;
     for (const incident of data.incidents) {
       const { id } = incident;
-      const { target, server } = subjectOf(incident);
-      const subject = `${data.rule} ${target} ${server}`;
+      const subject = subjectText(data.rule, incident);
+      if (late.has(subject)) continue;
       const tell = (what: string): void =>
         void found.push(violation(`${receiver}: ${what} (${id} of ${subject})`, id, subject));
       const last = present.get(subject);
@@ -91,17 +92,36 @@ function checkOrder(attempts: readonly Attempt[]): readonly Violation[] {
   return found;
 }
 
+/** Of what something was given up: what is sent again later is told when it is. */
+function givenUp(scenario: Scenario, attempts: readonly Attempt[]): ReadonlySet<string> {
+  const subjects = attempts.flatMap(({ receiver, refused, message: { data } }) => {
+    const settings = scenario.receivers.find(({ name }) => name === receiver);
+    const isImpatient = (settings?.giveUpAfterMs ?? 0) < longestOutageMs;
+    return refused || isImpatient ? data.incidents.map((each) => subjectText(data.rule, each)) : [];
+  });
+  return new Set(subjects);
+}
+
+function subjectText(rule: string, incident: Attempt["message"]["data"]["incidents"][number]) {
+  const { target, server } = subjectOf(incident);
+  return `${rule} ${target} ${server} ${incident.receiver ?? ""}`.trim();
+}
+
 function checkTelling(
   scenario: Scenario,
-  receiver: string,
-  attempts: readonly Attempt[],
+  history: History,
+  { name: receiver, attempts }: { readonly name: string; readonly attempts: readonly Attempt[] },
   incident: ToldIncident,
 ): readonly Violation[] {
   const { id, resolved } = incident;
   const rule = scenario.rules.find(({ name }) => name === incident.rule);
   const settings = scenario.receivers.find(({ name }) => name === receiver);
-  const isTold = rule?.receivers.includes(receiver) ?? false;
+  const isTold =
+    incident.about === null
+      ? (rule?.receivers.includes(receiver) ?? false)
+      : incident.about !== receiver;
   const messages = (type: string): number => messagesOf(attempts, id, type).size;
+  const acknowledged = history.acknowledgements.filter((each) => each.incidentId === id);
   const expected = {
     "incident.firing": isTold ? 1 : 0,
     "incident.resolved": isTold && resolved && settings?.sendResolved ? 1 : 0,
@@ -112,10 +132,22 @@ function checkTelling(
     const what = `${receiver} was told ${type} of ${id} ${messages(type)} times`;
     found.push(violation(`${what} instead of ${count}`, id));
   }
-  if (messages("incident.reminder") > 0 && (rule?.remindEveryMs ?? null) === null) {
+  const heard = messages("incident.acknowledged");
+  const isHeard = isTold && settings?.sendAcknowledged === true && acknowledged.length > 0;
+  const isSure = isHeard && acknowledged.some(({ sure }) => sure);
+  if (heard > (isHeard ? 1 : 0) || heard < (isSure ? 1 : 0)) {
+    const what = `${receiver} was told ${heard} times that somebody acknowledged ${id}`;
+    found.push(violation(what, id));
+  }
+  if (messages("incident.reminder") > 0 && !mayRemind(rule)) {
     found.push(violation(`${receiver} was reminded of ${id} for no rule`, id));
   }
   return found;
+}
+
+function mayRemind(rule: ScenarioRule | undefined): boolean {
+  if (!rule) return false;
+  return rule.remindEveryMs !== null || (rule.on === "server" && rule.flap !== null);
 }
 
 /** The ids of the messages that told something of an incident, and were taken. */

@@ -2,6 +2,8 @@ import type { History } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { checkDeliveries } from "./check-deliveries.ts";
 import { checkPolling } from "./check-polling.ts";
+import { checkGroups } from "./check-groups.ts";
+import { checkReceivers, receiverRule } from "./check-receivers.ts";
 import { checkServer } from "./check-servers.ts";
 import { checkTarget } from "./check-targets.ts";
 import { seenOf } from "./seen.ts";
@@ -15,12 +17,14 @@ import type { Violation } from "./violation.ts";
  */
 export function judgeRun(scenario: Scenario, history: History): readonly Violation[] {
   const told = toldIncidents(history);
-  const known = new Set(scenario.rules.map(({ name }) => name));
+  const known = new Set([...scenario.rules.map(({ name }) => name), receiverRule]);
   return [
     ...history.refused.map((what) => violation(what)),
     ...history.left.map((what) => violation(`left at the end: ${what}`)),
     ...told.filter(({ rule }) => !known.has(rule)).map(({ id }) => violation(`${id}: no rule`, id)),
     ...checkDeliveries(scenario, history, told),
+    ...checkGroups(scenario, history),
+    ...checkReceivers(scenario, history, told),
     ...scenario.targets.flatMap(({ name: target, sandboxes }) => {
       const seen = seenOf(history, target, scenario.intervalMs);
       const servers = Array.from(sandboxes).flatMap(([box, ids]) =>

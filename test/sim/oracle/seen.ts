@@ -3,7 +3,7 @@ import type { History, Life, Sighting } from "../history.ts";
 /** A sighting of a target, with what can be said for certain of how it counts. */
 export interface Seen {
   readonly sighting: Sighting;
-  /** False: the process died or its store failed in that moment, so it may have come to nothing. */
+  /** False: the process died or its store failed before it was surely stored: it may be lost. */
   readonly certain: boolean;
   /** The process may have been held up meanwhile: it was then or some time before. */
   readonly fromMs: number;
@@ -50,13 +50,29 @@ export function seenOf(history: History, target: string, intervalMs: number): re
   return seen;
 }
 
-/** It certainly came to nothing: what passed until the next one was not watched either. */
-function isLost(history: History, sighting: Sighting): boolean {
-  return !isCertain(history, sighting) && !history.commits.has(sighting.moment);
+/** How long what a listing changed nothing about may wait until it is stored together with others. */
+const gatherMs = 100;
+
+/** Whether a moment is one in which a sighting may have been stored. */
+function mayStore({ dueMs, stalls }: History, { moment, atMs }: Sighting, other: number): boolean {
+  const latestMs = atMs + (stalls.get(moment) ?? 0) + gatherMs;
+  return other >= moment && (dueMs[other] ?? Infinity) <= latestMs;
 }
 
-function isCertain({ lives, storeFaults }: History, { life, moment }: Sighting): boolean {
-  return lives[life - 1]?.endMoment !== moment && storeFaults.get(moment) !== life;
+/** It certainly came to nothing: what passed until the next one was not watched either. */
+function isLost(history: History, sighting: Sighting): boolean {
+  return (
+    !isCertain(history, sighting) &&
+    !Array.from(history.commits).some((moment) => mayStore(history, sighting, moment))
+  );
+}
+
+function isCertain(history: History, sighting: Sighting): boolean {
+  const { endMoment = null } = history.lives[sighting.life - 1] ?? {};
+  if (endMoment !== null && mayStore(history, sighting, endMoment)) return false;
+  return !Array.from(history.storeFaults).some(
+    ([moment, hit]) => hit === sighting.life && mayStore(history, sighting, moment),
+  );
 }
 
 /** Whether a timestamp of the product's can be of the moment of a sighting. */

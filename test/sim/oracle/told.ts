@@ -9,6 +9,8 @@ export interface ToldIncident {
   readonly target: string;
   /** By sandbox and server id; null: the target itself. */
   readonly server: string | null;
+  /** Of an incident of a receiver: which; null: of anything else. */
+  readonly about: string | null;
   readonly startedUtcMs: number;
   /** When a receiver first heard of it. */
   readonly heardMs: number;
@@ -41,6 +43,7 @@ function readTold(rule: string, incident: ToldInMessage): Omit<ToldIncident, "he
     id,
     rule,
     ...subjectOf(incident),
+    about: incident.receiver ?? null,
     startedUtcMs: Date.parse(startedAt),
     resolved:
       resolvedAt === null

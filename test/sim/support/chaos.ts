@@ -66,7 +66,10 @@ export function beginChaos(deps: ChaosDeps): void {
   for (const [index, receiver] of receivers.entries()) {
     const own = dice.fork(`receiver ${index}`);
     often(rate(own, 3) + 0.01, own, () => {
-      receiver.trouble(own.pick(["hangs", ...receiverTroubles]), own.pick([0.3, 0.6, 1, 1]));
+      receiver.trouble(
+        own.pick(["hangs", "refuses_for_good", "refuses_for_good", ...receiverTroubles]),
+        own.pick([0.3, 0.6, 1, 1]),
+      );
       forSome(own, 0.5, 30, () => receiver.heal());
     });
   }

@@ -5,11 +5,13 @@ import { Writable } from "node:stream";
 import type { Config } from "../../../src/config/config.ts";
 import { createDaemon } from "../../../src/daemon.ts";
 import type { Daemon } from "../../../src/daemon.ts";
+import type { Desk } from "../../../src/interventions/desk.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Life } from "../history.ts";
+import type { ScenarioRule } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
 import { hookStatements } from "./statement-hook.ts";
 import type { Trace } from "./trace.ts";
@@ -17,17 +19,23 @@ import { VirtualDispatcher } from "./virtual-network.ts";
 import type { Peer } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
 
-/** Puts something between the daemon and its store: what must be caught. */
-export type Mutation = (store: Store, databases: Iterable<DatabaseSync>) => Store;
+/** Puts something between the daemon and its store. */
+export type StoreMutation = (store: Store, databases: Iterable<DatabaseSync>) => Store;
+
+export interface Configured {
+  readonly config: Config;
+  readonly rules: readonly ScenarioRule[];
+}
 
 export interface HostDeps {
-  readonly config: Config;
+  /** What a process is configured with that starts now. */
+  readonly configure: () => Configured;
   readonly folder: string;
   readonly time: WorldTime;
   readonly dice: Dice;
   readonly trace: Trace;
   readonly peers: ReadonlyMap<string, Peer>;
-  readonly mutate: Mutation;
+  readonly mutate: StoreMutation;
   /** True: the process dies here. */
   readonly onPassing: () => boolean;
   /** The store took something. */
@@ -45,6 +53,8 @@ export interface Host extends Disposable {
   start(): void;
   /** Asks the process to end in good order, if one runs. */
   stop(): void;
+  /** Of the process that runs, if it has come so far. */
+  readonly desk: Desk | null;
   /** From now on a process that ended is not started again. */
   retire(): void;
   /** The store as the last process left it, or has it. */
@@ -65,6 +75,7 @@ export function createHost(deps: HostDeps): Host {
   let current: Process | null = null;
   let storePath = join(deps.folder, "1", "sandwatch.db");
   let incidents = 0;
+  let silences = 0;
   let retired = false;
   const ownerOf = new WeakMap<DatabaseSync, Process>();
 
@@ -150,7 +161,9 @@ export function createHost(deps: HostDeps): Host {
 
   const start = (): void => {
     const { nowMs: startMs, moment: startMoment } = time;
+    const { config, rules } = deps.configure();
     const life: Life = {
+      rules,
       number: lives.length + 1,
       startMs,
       startMoment,
@@ -170,10 +183,11 @@ export function createHost(deps: HostDeps): Host {
     current = process;
     trace.tell(`process ${life.number} starts`);
     deps.onStart();
-    const starting = createDaemon(deps.config, {
+    const starting = createDaemon(config, {
       clock: clockOf(process),
       random: dice.random,
       newIncidentId: () => `incident-${++incidents}`,
+      newSilenceId: () => `silence-${++silences}`,
       log: logOf(process),
       createDispatcher: () => {
         const dispatcher = new VirtualDispatcher({
@@ -227,6 +241,9 @@ export function createHost(deps: HostDeps): Host {
     },
     get storePath() {
       return storePath;
+    },
+    get desk() {
+      return current?.daemon?.desk ?? null;
     },
     retire: () => void (retired = true),
     [Symbol.dispose]() {

@@ -1,12 +1,22 @@
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
-import type { Mutation } from "./host.ts";
+import type { ScenarioReceiver, ScenarioRule } from "../scenario.ts";
+import type { StoreMutation } from "./host.ts";
+
+/** What is wrong with a daemon: its store, or how it understands its configuration. */
+export interface Mutation {
+  readonly store?: StoreMutation;
+  readonly rule?: (rule: ScenarioRule) => ScenarioRule;
+  readonly receiver?: (receiver: ScenarioReceiver) => ScenarioReceiver;
+}
 
 const nothing: IncidentOutcome = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
+
+const ofStore = (store: StoreMutation): Mutation => ({ store });
 
 /** What the oracle must catch: the product with one of its promises broken. */
 
 /** Sends after it has noted that it has sent. */
-export const acknowledgesBeforeSending: Mutation = (store) => ({
+const acknowledgesBeforeSending: Mutation = ofStore((store) => ({
   ...store,
   outbox: {
     ...store.outbox,
@@ -19,10 +29,10 @@ export const acknowledgesBeforeSending: Mutation = (store) => ({
       return due;
     },
   },
-});
+}));
 
 /** Writes what is to be told in a transaction after that of the poll. */
-export const writesTheOutboxAfterThePoll: Mutation = (store) => ({
+const writesTheOutboxAfterThePoll: Mutation = ofStore((store) => ({
   ...store,
   async commitPoll(targetId, verdict) {
     const { incidents } = verdict;
@@ -30,10 +40,10 @@ export const writesTheOutboxAfterThePoll: Mutation = (store) => ({
     const { outbox } = incidents;
     await store.commitIncidents(targetId, { ...nothing, outbox });
   },
-});
+}));
 
 /** Has no message wait for an earlier one about the same subject. */
-export const keepsNoOrder: Mutation = (store, databases) => ({
+const keepsNoOrder: Mutation = ofStore((store, databases) => ({
   ...store,
   outbox: {
     ...store.outbox,
@@ -46,4 +56,98 @@ export const keepsNoOrder: Mutation = (store, databases) => ({
       return store.outbox.due(receiver, nowMs, limit, inFlight);
     },
   },
+}));
+
+/** Believes in a poll that is committed with others before it is committed, and loses all but the first. */
+const commitsTheFirstOfAGroup: Mutation = ofStore((store) => {
+  let underWay: Promise<void> | null = null;
+  return {
+    ...store,
+    commitPoll(targetId, verdict) {
+      underWay ??= store.commitPoll(targetId, verdict).finally(() => (underWay = null));
+      return underWay;
+    },
+  };
 });
+
+/** Shows what a poll decided before it is committed. */
+const showsBeforeItCommits: Mutation = ofStore((store) => ({
+  ...store,
+  async commitPoll(targetId, verdict) {
+    store.commitPoll(targetId, verdict).catch(() => {});
+  },
+}));
+
+const forgetsSilencesAtRestart: Mutation = ofStore((store) => ({
+  ...store,
+  silences: { ...store.silences, open: async () => [] },
+}));
+
+const forgetsAcknowledgementsAtRestart: Mutation = ofStore((store) => ({
+  ...store,
+  acknowledgements: { ...store.acknowledgements, ofOpenIncidents: async () => [] },
+}));
+
+const tellsEachTimeOfWhatFlaps: Mutation = {
+  rule: (rule) => (rule.on === "server" ? { ...rule, flap: null } : rule),
+};
+
+/** Ends at a start what no rule owns, and tells nobody. */
+const endsInSilence: Mutation = ofStore((store) => ({
+  ...store,
+  commitIncidents: (targetId, incidents) =>
+    store.commitIncidents(targetId, { ...incidents, outbox: [] }),
+}));
+
+const waitsForNoInterval: Mutation = {
+  receiver: (receiver) => ({ ...receiver, groupIntervalMs: 0 }),
+};
+
+const mergesTooSoon: Mutation = {
+  receiver: (receiver) => ({ ...receiver, mergeAbove: 1 }),
+};
+
+/** Gives up without a word to the other receivers. */
+const keepsQuietAboutDeadLetters: Mutation = ofStore((store) => ({
+  ...store,
+  outbox: {
+    ...store.outbox,
+    settle: (seq, settlement, attempt) =>
+      store.outbox.settle(seq, settlement, attempt, () => nothing),
+  },
+}));
+
+/** Says that it sends them again. */
+const replaysNothing: Mutation = ofStore((store) => ({
+  ...store,
+  notifications: { ...store.notifications, replay: async () => 1 },
+}));
+
+export interface NegativeControl {
+  /** What the daemon does. */
+  readonly name: string;
+  readonly mutation: Mutation;
+  /** The first of so many short worlds is one in which it shows. */
+  readonly from: number;
+}
+
+/** All that the oracle must catch. */
+export const negativeControls: readonly NegativeControl[] = [
+  { name: "acknowledges before it sends", mutation: acknowledgesBeforeSending, from: 27 },
+  { name: "keeps no order", mutation: keepsNoOrder, from: 27 },
+  { name: "commits only the first poll of a group", mutation: commitsTheFirstOfAGroup, from: 27 },
+  { name: "forgets silences at a restart", mutation: forgetsSilencesAtRestart, from: 31 },
+  { name: "tells each time of what flaps", mutation: tellsEachTimeOfWhatFlaps, from: 39 },
+  {
+    name: "writes the outbox apart from the poll",
+    mutation: writesTheOutboxAfterThePoll,
+    from: 10,
+  },
+  { name: "shows a poll before it commits it", mutation: showsBeforeItCommits, from: 1 },
+  { name: "forgets who acknowledged", mutation: forgetsAcknowledgementsAtRestart, from: 1 },
+  { name: "ends incidents of no rule in silence", mutation: endsInSilence, from: 39 },
+  { name: "waits for no interval", mutation: waitsForNoInterval, from: 27 },
+  { name: "merges groups too soon", mutation: mergesTooSoon, from: 27 },
+  { name: "keeps quiet about what it gave up", mutation: keepsQuietAboutDeadLetters, from: 6 },
+  { name: "replays nothing", mutation: replaysNothing, from: 2 },
+];

@@ -18,6 +18,7 @@ export const receiverTroubles = [
   "forgets_to_answer",
   "breaks_after_taking",
   "is_slow",
+  "refuses_for_good",
 ] as const;
 export type ReceiverTrouble = (typeof receiverTroubles)[number];
 
@@ -51,12 +52,24 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
     if (headers["webhook-signature"] !== signature) throw new Error("the signature is wrong");
     const message = webhookBodySchema.parse(JSON.parse(body));
     const { nowMs: atMs } = time;
-    return { receiver: name, life: sender, atMs, webhookId, body, message, taken, answered: null };
+    return {
+      receiver: name,
+      life: sender,
+      atMs,
+      webhookId,
+      body,
+      message,
+      taken,
+      answered: null,
+      refused: null,
+    };
   };
 
   const answer = (status: number, afterMs: number, attempt: Attempt, retryAfter?: number) => {
     const onWhole = (): void => {
-      if (status < 300) attempt.answered = { moment: time.moment, atMs: time.nowMs };
+      const { moment, nowMs, utcMs } = time;
+      if (status < 300) attempt.answered = { moment, atMs: nowMs };
+      if (status === 400 || status === 410) attempt.refused = { moment, utcMs };
     };
     const headers = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
     return {
@@ -86,6 +99,8 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
         return { kind: "breaks", afterMs: soonMs, code: "ECONNRESET" };
       case "fails":
         return answer(dice.pick([500, 502, 503, 408]), soonMs, attempt);
+      case "refuses_for_good":
+        return answer(dice.pick([400, 410]), soonMs, attempt);
       case "limits":
         return answer(429, soonMs, attempt, dice.between(1, 1_200));
     }

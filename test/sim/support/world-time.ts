@@ -12,6 +12,8 @@ export interface WorldTime {
   readonly utcMs: number;
   /** How many moments there were: between two of them everything comes to rest. */
   readonly moment: number;
+  /** When each of them was due; one that had to wait for the process came later. */
+  readonly dueMs: readonly number[];
   setTimer(delayMs: number, callback: () => void): () => void;
   /** Goes on to the next timer and fires it; false when there is none up to then. */
   jump(untilMs: number): boolean;
@@ -25,6 +27,7 @@ export function createWorldTime(startUtcMs: number): WorldTime {
   let offsetMs = startUtcMs;
   let order = 0;
   let moment = 0;
+  const due: number[] = [0];
   const timers = new Set<Timer>();
 
   const earliest = (): Timer | undefined => {
@@ -46,6 +49,7 @@ export function createWorldTime(startUtcMs: number): WorldTime {
     get moment() {
       return moment;
     },
+    dueMs: due,
     setTimer(delayMs, callback) {
       const dueMs = nowMs + Math.ceil(Math.max(0, delayMs));
       const timer = { dueMs, order: order++, callback };
@@ -61,6 +65,7 @@ export function createWorldTime(startUtcMs: number): WorldTime {
       timers.delete(timer);
       nowMs = Math.max(nowMs, timer.dueMs);
       moment += 1;
+      due.push(timer.dueMs);
       timer.callback();
       return true;
     },

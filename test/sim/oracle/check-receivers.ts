@@ -1,0 +1,77 @@
+import type { Attempt, History } from "../history.ts";
+import type { Scenario } from "../scenario.ts";
+import type { ToldIncident } from "./told.ts";
+import { violation } from "./violation.ts";
+import type { Violation } from "./violation.ts";
+
+/** What every daemon tells without being asked to. */
+export const receiverRule = "receiver-failing";
+
+/** One that refuses now and then is told of once in so long at most. */
+const quietMs = 5 * 60_000;
+
+/** That the others hear of a receiver that makes the daemon give up, and of no other. */
+export function checkReceivers(
+  scenario: Scenario,
+  history: History,
+  told: readonly ToldIncident[],
+): readonly Violation[] {
+  return scenario.receivers.flatMap(({ name, giveUpAfterMs }): readonly Violation[] => {
+    const own = told.filter(({ about }) => about === name);
+    const attempts = history.attempts.filter(({ receiver }) => receiver === name);
+    const invented = own.filter(
+      ({ heardMs }) =>
+        !attempts.some(
+          ({ atMs, answered, refused }) =>
+            atMs <= heardMs && (refused !== null || (answered === null && giveUpAfterMs < longMs)),
+        ),
+    );
+    const untold =
+      scenario.receivers.length < 2
+        ? []
+        : attempts.filter(
+            (attempt) =>
+              isSure(history, attempt) && !own.some((incident) => isOf(incident, attempt)),
+          );
+    return [
+      ...invented.map(({ id }) => violation(`${id}: ${name} has refused nothing`, id, name)),
+      ...untold.map(({ atMs, webhookId }) =>
+        violation(`nobody was told that ${name} refused ${webhookId} at ${atMs} ms`, name),
+      ),
+      ...own.flatMap(({ id, resolved }) =>
+        isOver(scenario, name, resolved)
+          ? []
+          : [violation(`${id} went on, though ${name} took what was sent again`, id)],
+      ),
+    ];
+  });
+}
+
+/** Patience for less than this can come to its end in an outage. */
+const longMs = 12 * 60 * quietMs;
+
+function isOver(scenario: Scenario, about: string, resolved: ToldIncident["resolved"]): boolean {
+  if (resolved) return true;
+  return !scenario.receivers.some(({ name, sendResolved }) => name !== about && sendResolved);
+}
+
+/** Whether the process has certainly noted that it was refused. */
+function isSure({ lives, storeFaults, dueMs }: History, { refused, life }: Attempt): boolean {
+  if (!refused) return false;
+  const { endMoment, lastPollMs } = lives[life - 1] ?? {};
+  return (
+    (dueMs[refused.moment] ?? Infinity) < (lastPollMs ?? Infinity) &&
+    endMoment !== refused.moment &&
+    !Array.from(storeFaults).some(([moment, hit]) => hit === life && moment >= refused.moment)
+  );
+}
+
+/** Whether an incident speaks of a refusal, or is why nothing does. */
+function isOf({ startedUtcMs, resolved }: ToldIncident, { refused }: Attempt): boolean {
+  if (!refused) return false;
+  const { utcMs } = refused;
+  return (
+    Math.abs(utcMs - startedUtcMs) < quietMs ||
+    (startedUtcMs <= utcMs && (resolved?.utcMs ?? Infinity) >= utcMs)
+  );
+}
