@@ -46,6 +46,7 @@ export function checkServer(
   let present: ScenarioServerRule | null = rule;
   for (const [at, each] of seen.entries()) {
     expected.takeFaults();
+    if (expected.isLate(each)) break;
     const { sighting, certain, fromMs } = each;
     const next = ruleIn(scenario, history, rule.name, sighting.life);
     if (next !== present) courses = courses.flatMap((course) => retire(course, expected));

@@ -30,9 +30,8 @@ export interface Course {
   readonly entries: readonly Span[];
   /** How many of the incidents that were told are accounted for. */
   readonly told: number;
-  /** How often the last of them was to be told again, and of that for long enough to be taken. */
+  /** How often the last of them was to be told again. */
   readonly reminders: number;
-  readonly remindersDue: number;
 }
 
 export const noCourse: Course = {
@@ -41,7 +40,6 @@ export const noCourse: Course = {
   entries: [],
   told: 0,
   reminders: 0,
-  remindersDue: 0,
 };
 
 /** All that a sighting says, where it counted. */
@@ -138,7 +136,7 @@ function fire(course: Course, episode: Episode, { silenced, at, expected }: Step
     if (!expected.fires(course.told, fired.start, at)) return [];
     const told = course.told + 1;
     const next: Episode = { ...fired, phase: "told" };
-    return [{ ...course, told, reminders: 0, remindersDue: 0, episode: next }];
+    return [{ ...course, told, reminders: 0, episode: next }];
   });
 }
 
@@ -150,7 +148,6 @@ function goOn(course: Course, episode: Episode, step: Step): Courses {
   const again = {
     ...course,
     reminders: course.reminders + 1,
-    remindersDue: course.remindersDue + (expected.isLate(seen) ? 0 : 1),
     episode: { ...episode, quiet: noTime },
   };
   return silenced.flatMap((isSilenced): Courses => {

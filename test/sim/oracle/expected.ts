@@ -48,6 +48,7 @@ export function expect(
     ({ name, sendResolved }) => sendResolved && rule.receivers.includes(name),
   );
   const lateMs = history.endMs - 1.5 * longestWaitMs;
+  const lateUtcMs = seen.find(({ fromMs }) => fromMs > lateMs)?.sighting.utcMs ?? Infinity;
 
   const isSeenAt = (at: number, utcMs: number): boolean => {
     const each = seen[at];
@@ -55,13 +56,13 @@ export function expect(
   };
   const timeOf = (at: number): string => `${seen[at]?.fromMs} ms`;
 
-  const isReminded = ({ told: count, reminders, remindersDue }: Course): boolean => {
+  const isReminded = ({ told: count, reminders }: Course, most = reminders): boolean => {
     const incident = told[count - 1];
     if (!incident) return true;
     return rule.receivers.every((receiver) => {
       const own = history.attempts.filter((attempt) => attempt.receiver === receiver);
       const times = messagesOf(own, incident.id, "incident.reminder").size;
-      if (times <= reminders && (times > 0 || remindersDue === 0)) return true;
+      if (times <= most && (times > 0 || reminders === 0)) return true;
       return refuse(`${receiver} was reminded of ${incident.id} ${times} times, not ${reminders}`);
     });
   };
@@ -94,11 +95,13 @@ export function expect(
     endsWithItsRule: (course) => isOver(course, "rule_removed", () => true),
     isAll(course) {
       const more = told[course.told];
-      if (more) return refuse(`${more.id} was told for nothing that was seen`);
+      if (more && more.heardMs <= lateMs)
+        return refuse(`${more.id} was told for nothing that was seen`);
       if (course.episode?.phase !== "told") return true;
       const last = told.at(-1);
-      if (last?.resolved) return refuse(`${last.id} was told to be over when it was not`);
-      return isReminded(course);
+      if (last?.resolved && last.resolved.utcMs < lateUtcMs)
+        return refuse(`${last.id} was told to be over when it was not`);
+      return isReminded(course, Infinity);
     },
     acknowledged(count, each) {
       const { id = "" } = told[count - 1] ?? {};
