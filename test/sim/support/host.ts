@@ -187,7 +187,8 @@ export function createHost(deps: HostDeps): Host {
       clock: clockOf(process),
       random: dice.random,
       newIncidentId: () => `incident-${++incidents}`,
-      newSilenceId: () => `silence-${++silences}`,
+      // As long as one another, as ids are: none is the beginning of another.
+      newSilenceId: () => `silence-${String(++silences).padStart(4, "0")}`,
       log: logOf(process),
       createDispatcher: () => {
         const dispatcher = new VirtualDispatcher({
