@@ -27,6 +27,8 @@ export async function startPeer(handler: Handler): Promise<Peer> {
     paths.push(request.url ?? "");
     handler(request, response);
   });
+  // However slowly an answer is read, the peer does not hang up meanwhile.
+  server.keepAliveTimeout = 0;
   server.on("connection", (socket) => sockets.push(socket));
   const baseUrl = await listen(server);
   onTestFinished(() => server.closeAllConnections());
