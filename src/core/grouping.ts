@@ -4,6 +4,8 @@ import {
   type OutboxItem,
   type StoredOutboxItem,
 } from "./notification.ts";
+import { mergeGroups } from "./group-merging.ts";
+import type { Group } from "./group-merging.ts";
 import { draftMessages, subjectKey } from "./message-drafts.ts";
 import { summarize } from "./notification-summary.ts";
 import { fillUrlTemplate } from "./template.ts";
@@ -15,7 +17,7 @@ export interface GroupingSettings {
   readonly groupWaitMs: number;
   /** How long after a message of a group its next one comes at the earliest. Milliseconds. */
   readonly groupIntervalMs: number;
-  /** More servers and targets of one region than this at once make one group, whatever `groupBy` says. */
+  /** More servers and targets than this at once, of one region or pool, make one group. */
   readonly mergeAbove: number;
   /** How many incidents one message names; the rest is counted. */
   readonly maxIncidents: number;
@@ -37,13 +39,6 @@ export interface Grouping {
   readonly messages: readonly ComposedMessage[];
   /** When the next of the groups left waiting is due. UTC milliseconds; null: none waits. */
   readonly nextDueAtMs: number | null;
-}
-
-interface Group {
-  readonly names: readonly string[];
-  readonly items: StoredOutboxItem[];
-  /** UTC milliseconds. */
-  readonly dueAtMs: number;
 }
 
 /** When groups were last told of, by their names. UTC milliseconds. */
@@ -113,35 +108,6 @@ function dueTime(
   const afterCause = causedAtMs + groupWaitMs;
   const told = toldAtMs !== undefined && toldAtMs <= nowMs;
   return told ? Math.max(afterCause, toldAtMs + groupIntervalMs) : afterCause;
-}
-
-/**
- * What befalls a whole region is one group, though `groupBy` would make many of it. It is told when
- * the first of them is due.
- */
-function mergeGroups(groups: readonly Group[], mergeAbove: number): readonly Group[] {
-  const alike = Map.groupBy(groups, (group) => scopeOf(group));
-  return [...alike].flatMap(([scope, some]) => {
-    const subjects = new Set(some.flatMap(({ items }) => items.map(subjectKey)));
-    if (scope === null || some.length === 1 || subjects.size <= mergeAbove) return some;
-    return [
-      {
-        names: some.flatMap(({ names }) => names),
-        items: some.flatMap(({ items }) => items),
-        dueAtMs: Math.min(...some.map(({ dueAtMs }) => dueAtMs)),
-      },
-    ];
-  });
-}
-
-/** What groups must share to be merged; null: it is never merged. */
-function scopeOf({ items }: Group): string | null {
-  const [first] = items;
-  if (!first) return null;
-  const { subject, region } = first.incident;
-  if (region === null || (subject !== "server" && subject !== "target")) return null;
-  if (items.some(({ incident }) => incident.region !== region)) return null;
-  return JSON.stringify([first.rule, first.severity, region]);
 }
 
 function splitByDue(

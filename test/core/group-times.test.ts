@@ -156,3 +156,49 @@ describe("what befalls a whole region", () => {
     expect(compose(both, { afterMs: 5_000, more: { groupBy } }).messages).toHaveLength(5);
   });
 });
+
+describe("the servers of a pool that is told of", () => {
+  const servers = (region: string, serverName: string): readonly OutboxItem[] =>
+    Array.from({ length: 3 }, (_, index) =>
+      outboxItem({
+        incident: {
+          id: `${region}-${serverName}-${index}`,
+          serverId: `${region}-${serverName}-${index}`,
+          region,
+          serverName,
+        },
+      }),
+    );
+  const pool = outboxItem({
+    rule: "pool-failing",
+    incident: {
+      id: "pool",
+      subject: "pool",
+      region: null,
+      key: null,
+      sandboxId: null,
+      serverId: null,
+    },
+  });
+  const byName = { afterMs: 5_000, more: { groupBy: ["region", "server_name"] } } as const;
+  const both = [...servers("us", "github"), ...servers("eu", "github")];
+
+  it("are one message, in whatever regions they are", () => {
+    const { messages } = compose([...both, pool], byName);
+    expect(messages.map(({ itemSeqs }) => itemSeqs)).toEqual([[1, 2, 3, 4, 5, 6], [7]]);
+    expect(messages[0]?.notification.group).toEqual({ server_name: "github" });
+  });
+
+  it("stay apart from servers of other names, and from each other without the pool", () => {
+    const others = [...both, ...servers("eu", "slack").slice(1), pool];
+    const apart = compose(others, byName).messages.map(({ itemSeqs }) => itemSeqs.length);
+    expect(apart).toEqual([3, 5, 1]);
+    const alone = compose(both, byName).messages.map(({ itemSeqs }) => itemSeqs.length);
+    expect(alone).toEqual([3, 3]);
+  });
+
+  it("stay apart when they are no more than the limit", () => {
+    const few = [...servers("us", "github").slice(1), ...servers("eu", "github").slice(1), pool];
+    expect(compose(few, byName).messages).toHaveLength(3);
+  });
+});
