@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Dispatcher } from "undici";
 import type { Config } from "./config/config.ts";
+import { configuredTargets } from "./config/configured-targets.ts";
 import type { IncidentOutcome } from "./core/incident-ledger.ts";
 import type { JudgeOptions } from "./core/judge.ts";
 import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
 import { operations } from "./core/model.ts";
-import type { Target } from "./core/model.ts";
 import { wants } from "./core/wants.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
@@ -315,8 +315,4 @@ export async function createDaemon(
     },
     stop: () => closing.disposeAsync(),
   };
-}
-
-function configuredTargets({ keys }: Config): readonly Target[] {
-  return keys.flatMap(({ name, regions }) => regions.map((region) => ({ region, key: name })));
 }

@@ -1,4 +1,5 @@
 import type { Config } from "../config/config.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
 import { formatDuration } from "../core/duration.ts";
 import { createNameNotes } from "../interventions/name-notes.ts";
 import { intervalOf } from "../polling/ticker.ts";
@@ -22,11 +23,12 @@ function noteReceivers({ alerts: { receivers, rules } }: Config): readonly strin
 }
 
 /** A name without * that nothing has is a fault; patterns are only noted. */
-function noteMaintenance({ alerts: { maintenance, rules, receivers }, keys }: Config) {
+function noteMaintenance(config: Config) {
+  const { maintenance, rules, receivers } = config.alerts;
   const names = createNameNotes({
     rules: rules.map(({ name }) => name),
     receivers: receivers.map(({ name }) => name),
-    targets: keys.flatMap(({ name: key, regions }) => regions.map((region) => ({ region, key }))),
+    targets: configuredTargets(config),
   });
   return maintenance.flatMap(({ name, match }) =>
     names.ofMatch(match).map((note) => `maintenance window ${name}: ${note}`),

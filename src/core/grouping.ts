@@ -8,7 +8,7 @@ import { mergeGroups } from "./group-merging.ts";
 import type { Group } from "./group-merging.ts";
 import { draftMessages, subjectKey } from "./message-drafts.ts";
 import { summarize } from "./notification-summary.ts";
-import { fillUrlTemplate } from "./template.ts";
+import { fillUrlTemplate, valueOfIncident } from "./template.ts";
 
 /** How one receiver wants its messages. */
 export interface GroupingSettings {
@@ -195,15 +195,9 @@ function groupValue({ rule, incident }: OutboxItem, field: GroupField): string {
   switch (field) {
     case "rule":
       return rule;
-    case "region":
-      return incident.region ?? "";
-    case "key":
-      return incident.key ?? "";
-    case "sandbox_id":
-      return incident.sandboxId ?? "";
-    case "server_name":
-      return incident.serverName ?? "";
     case "incident":
       return incident.id;
+    default:
+      return valueOfIncident(field, incident);
   }
 }

@@ -26,6 +26,21 @@ export interface IncidentOutcome {
   readonly outbox: readonly OutboxItem[];
 }
 
+/** Brings the open incidents to what an outcome made of them, in its order. */
+export function takeOn(
+  { written, dropped }: Pick<IncidentOutcome, "written" | "dropped">,
+  open: {
+    readonly set: (incident: Incident) => void;
+    readonly remove: (incident: Incident) => void;
+  },
+): void {
+  for (const incident of written) {
+    if (incident.phase.name === "resolved") open.remove(incident);
+    else open.set(incident);
+  }
+  dropped.forEach(open.remove);
+}
+
 export interface LedgerOptions {
   /** Whose incidents these are; null: those of pools or receivers. */
   readonly target: Target | null;

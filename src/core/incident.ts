@@ -57,6 +57,14 @@ export function incidentKey(rule: string, subject: Subject): string {
   }
 }
 
+export function keyOfIncident({ rule, subject }: Incident): string {
+  return incidentKey(rule, subject);
+}
+
+export function byIncidentKey(incidents: Iterable<Incident>): Map<string, Incident> {
+  return new Map(Array.from(incidents, (incident) => [keyOfIncident(incident), incident]));
+}
+
 /**
  * The incident as a notification tells it at this moment.
  *

@@ -1,7 +1,7 @@
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome, SubjectEvent } from "./incident-ledger.ts";
 import { conditionOfIncident } from "./condition.ts";
-import { incidentKey } from "./incident.ts";
+import { byIncidentKey } from "./incident.ts";
 import type { Incident } from "./incident.ts";
 import type { Interventions } from "./interventions.ts";
 import type { IncidentMessage } from "./notification.ts";
@@ -54,7 +54,7 @@ export function judgeReceiver(
   options: ReceiverJudgeOptions,
 ): IncidentOutcome {
   const { receiver, incident } = state;
-  const open = new Map(incident ? [[incidentKey(incident.rule, incident.subject), incident]] : []);
+  const open = byIncidentKey(incident ? [incident] : []);
   const ledger = createIncidentLedger({ ...options, target: null, open, flaps: new Map(), atMs });
   if (options.receivers.includes(receiver)) advance(ledger, state, event, atMs, options);
   else if (incident) ledger.retire(incident, conditionOfIncident(incident));

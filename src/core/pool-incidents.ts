@@ -1,5 +1,6 @@
+import { takeOn } from "./incident-ledger.ts";
 import type { IncidentOutcome } from "./incident-ledger.ts";
-import { incidentKey } from "./incident.ts";
+import { keyOfIncident } from "./incident.ts";
 import type { Incident } from "./incident.ts";
 import { scopeOf } from "./pool.ts";
 
@@ -17,13 +18,13 @@ export function createPoolIncidents(open: readonly Incident[]): PoolIncidents {
   const byScope = new Map<string, Map<string, Incident>>();
 
   const set = (incident: Incident): void => {
-    const key = incidentKey(incident.rule, incident.subject);
+    const key = keyOfIncident(incident);
     const scope = scopeKeyOf(incident);
     all.set(key, incident);
     byScope.set(scope, (byScope.get(scope) ?? new Map<string, Incident>()).set(key, incident));
   };
   const remove = (incident: Incident): void => {
-    const key = incidentKey(incident.rule, incident.subject);
+    const key = keyOfIncident(incident);
     all.delete(key);
     byScope.get(scopeKeyOf(incident))?.delete(key);
   };
@@ -32,13 +33,7 @@ export function createPoolIncidents(open: readonly Incident[]): PoolIncidents {
   return {
     all,
     ofScope: (rule, scope) => byScope.get(scopeKey(rule, scope))?.values() ?? [],
-    takeOn({ written, dropped }) {
-      for (const incident of written) {
-        if (incident.phase.name === "resolved") remove(incident);
-        else set(incident);
-      }
-      dropped.forEach(remove);
-    },
+    takeOn: (outcome) => takeOn(outcome, { set, remove }),
   };
 }
 

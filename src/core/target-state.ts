@@ -46,6 +46,11 @@ export const initialProgress: TargetProgress = {
   lastComplete: false,
 };
 
+/** Whether the last poll showed all of the target. */
+export function isSeenWhole({ failuresInARow, lastComplete }: TargetProgress): boolean {
+  return failuresInARow === 0 && lastComplete;
+}
+
 /** How the time since the previous poll counts. Milliseconds. */
 export interface Elapsed {
   /** On the monotonic clock of this process; zero for its first poll. */

@@ -1,5 +1,6 @@
 import type { JudgeOptions, Verdict } from "../core/judge.ts";
 import type { PoolVerdict, PoolWatch } from "../core/pool-watch.ts";
+import { isSeenWhole } from "../core/target-state.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
 export interface PoolCommitDeps {
@@ -27,8 +28,7 @@ export function createPoolCommits({
 
   const judgePools = (verdict: Verdict, { target }: WatchedTarget): PoolVerdict => {
     const { at, snapshot, progress } = verdict;
-    const whole = progress.failuresInARow === 0 && progress.lastComplete;
-    return pools.judge({ target, at, snapshot, whole }, judge);
+    return pools.judge({ target, at, snapshot, whole: isSeenWhole(progress) }, judge);
   };
 
   const commitBoth = async (

@@ -8,12 +8,8 @@ import type { Rule } from "../core/rule.ts";
 
 /** What restoring needs of the store. */
 export interface PoolStore {
-  readonly targets: {
-    pools(): Promise<{
-      readonly openIncidents: readonly Incident[];
-      readonly clocks: readonly PoolClock[];
-    }>;
-  };
+  readonly untargeted: { open(): Promise<readonly Incident[]> };
+  readonly targets: { poolClocks(): Promise<readonly PoolClock[]> };
   commitIncidents(targetId: null, incidents: IncidentOutcome): Promise<void>;
 }
 
@@ -30,10 +26,12 @@ export async function restorePools(
   store: PoolStore,
   { rules, targets, judge, nowUtcMs, onRetired }: RestorePoolsOptions,
 ): Promise<PoolWatch> {
+  const open = await store.untargeted.open();
   const pools = createPoolWatch({
     rules: rules.filter((rule) => rule.on === "pool"),
     targets,
-    ...(await store.targets.pools()),
+    openIncidents: open.filter(({ subject }) => subject.kind === "pool"),
+    clocks: await store.targets.poolClocks(),
   });
   const retired = pools.retire(nowUtcMs, judge);
   const { incidents } = retired.outcome;

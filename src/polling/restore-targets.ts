@@ -1,6 +1,5 @@
 import { flapKey } from "../core/flap-record.ts";
-import { incidentKey } from "../core/incident.ts";
-import type { Incident } from "../core/incident.ts";
+import { byIncidentKey } from "../core/incident.ts";
 import { retireIncidents } from "../core/judge.ts";
 import type { JudgeOptions } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
@@ -40,13 +39,13 @@ export async function restoreTargets(
   /** Gives the target with the incidents that go on. */
   const retire = async (restored: RestoredTarget, judge: JudgeOptions): Promise<RestoredTarget> => {
     const { id, target, openIncidents } = restored;
-    const incidents = byKey(openIncidents);
+    const incidents = byIncidentKey(openIncidents);
     const flaps = new Map(restored.flaps.map((record) => [flapKey(record), record]));
     const retired = retireIncidents({ target, incidents, flaps }, options.nowUtcMs, judge);
     if (retired.steps.length === 0 && retired.flaps.length === 0) return restored;
     await store.commitIncidents(id, retired);
     options.onRetired(target, retired);
-    const ended = byKey(retired.steps.map(({ incident }) => incident));
+    const ended = byIncidentKey(retired.steps.map(({ incident }) => incident));
     const goesOn = Array.from(incidents).filter(([key]) => !ended.has(key));
     const forgotten = new Set(retired.flaps.map(flapKey));
     return {
@@ -65,8 +64,4 @@ export async function restoreTargets(
   }
   for (const abandoned of stored.values()) await retire(abandoned, { ...options.judge, rules: [] });
   return watched;
-}
-
-function byKey(incidents: readonly Incident[]): ReadonlyMap<string, Incident> {
-  return new Map(incidents.map((each) => [incidentKey(each.rule, each.subject), each]));
 }

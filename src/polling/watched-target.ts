@@ -1,8 +1,9 @@
-import { incidentKey } from "../core/incident.ts";
+import { byIncidentKey, keyOfIncident } from "../core/incident.ts";
 import { flapKey } from "../core/flap-record.ts";
 import type { FlapRecord } from "../core/flap-record.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Verdict } from "../core/judge.ts";
+import { takeOn } from "../core/incident-ledger.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Target } from "../core/model.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
@@ -42,23 +43,18 @@ export function watchTarget(
   snapshot: PackedSnapshot,
   options: WatchOptions,
 ): WatchedTarget {
-  const incidents = new Map<string, Incident>();
+  const incidents = byIncidentKey(openIncidents);
   const flaps = new Map(restoredFlaps.map((record) => [flapKey(record), record]));
-  const acceptIncidents = ({ written, dropped, ...outcome }: IncidentOutcome): void => {
-    for (const incident of written) {
-      const key = incidentKey(incident.rule, incident.subject);
-      if (incident.phase.name === "resolved") incidents.delete(key);
-      else incidents.set(key, incident);
-    }
-    for (const { rule, subject } of dropped) incidents.delete(incidentKey(rule, subject));
+  const acceptIncidents = (outcome: IncidentOutcome): void => {
+    takeOn(outcome, {
+      set: (incident) => incidents.set(keyOfIncident(incident), incident),
+      remove: (incident) => incidents.delete(keyOfIncident(incident)),
+    });
     for (const record of outcome.flaps) {
       if (record.enteredMs.length === 0) flaps.delete(flapKey(record));
       else flaps.set(flapKey(record), record);
     }
   };
-  for (const incident of openIncidents) {
-    incidents.set(incidentKey(incident.rule, incident.subject), incident);
-  }
 
   let polled = false;
   let lostTurns = 0;

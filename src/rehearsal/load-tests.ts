@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import type { Config } from "../config/config.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Evidence } from "../config/evidence.ts";
 import { toFaults } from "../config/faults.ts";
@@ -64,9 +65,7 @@ export function loadTests(file: string, environment: Environment): LoadedTests {
   if (loaded.kind === "faulty") return faulty(from, loaded.faults);
 
   const { config } = loaded;
-  const targets = config.keys.flatMap((key) =>
-    key.regions.map((region): Target => ({ region, key: key.name })),
-  );
+  const targets = configuredTargets(config);
   const misplaced = tests.flatMap((test, index) =>
     checkTest(test, ["tests", index], config, targets, evidence),
   );

@@ -1,12 +1,12 @@
 import type { Config } from "../config/config.ts";
 import { tellAcknowledgement } from "../core/acknowledgement.ts";
 import { judgePoll } from "../core/judge.ts";
-import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
+import type { JudgeOptions, PollOutcome } from "../core/judge.ts";
 import type { ListedSandbox, Target } from "../core/model.ts";
 import { createPoolWatch } from "../core/pool-watch.ts";
 import { openIntake } from "../core/snapshot/intake.ts";
 import { emptySnapshot } from "../core/snapshot/packed-snapshot.ts";
-import { initialProgress } from "../core/target-state.ts";
+import { initialProgress, isSeenWhole } from "../core/target-state.ts";
 import { watchTarget } from "../polling/watched-target.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { createPaperOutbox } from "./paper-outbox.ts";
@@ -57,7 +57,10 @@ export function rehearse(
     const verdict = judgePoll(one.state, outcomeOf(test, one, poll, goneAfter), at, judge);
     one.accept(verdict);
     const { snapshot } = verdict;
-    const ofPools = pools.judge({ target, at, snapshot, whole: isWhole(verdict) }, judge);
+    const ofPools = pools.judge(
+      { target, at, snapshot, whole: isSeenWhole(verdict.progress) },
+      judge,
+    );
     ofPools.accept();
     outbox.add([...verdict.incidents.outbox, ...ofPools.outcome.incidents.outbox]);
   };
@@ -96,10 +99,6 @@ function watchFromNothing(target: Target, nowUtcMs: number): WatchedTarget {
     emptySnapshot,
     { staleAfter: 1, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs },
   );
-}
-
-function isWhole({ progress }: Verdict): boolean {
-  return progress.failuresInARow === 0 && progress.lastComplete;
 }
 
 function outcomeOf(

@@ -3,6 +3,7 @@ import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import { incidentFromRow } from "./incident-rows.ts";
+import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
 import type { ListPlace } from "./silences.ts";
 import type { IncidentsTable, Tables } from "./tables.ts";
 
@@ -32,19 +33,7 @@ export interface KnownServer {
 
 /** What incidents there are and were, read beside whatever is being written. */
 export function createIncidentHistory(reader: Kysely<Tables>) {
-  const selectIncidents = () =>
-    reader
-      .selectFrom("incidents")
-      .leftJoin("targets", "targets.id", "incidents.target_id")
-      .leftJoin("acknowledgements", "acknowledgements.incident_id", "incidents.id")
-      .selectAll("incidents")
-      .select([
-        "targets.region as target_region",
-        "targets.key as target_key",
-        "acknowledgements.author as ack_author",
-        "acknowledgements.note as ack_note",
-        "acknowledgements.at_ms as ack_at_ms",
-      ]);
+  const selectIncidents = () => selectJoinedIncidents(reader);
 
   return {
     /** Latest begun first. */
@@ -118,10 +107,10 @@ interface JoinedRow extends Selectable<IncidentsTable> {
 }
 
 function readIncident(row: JoinedRow): StoredIncident {
-  const { target_region: region, target_key: key, ack_author: author, ack_at_ms: atMs } = row;
+  const { ack_author: author, ack_at_ms: atMs } = row;
   return {
     incident: incidentFromRow(row),
-    target: region === null || key === null ? null : { region, key },
+    target: targetOf(row),
     acknowledgement:
       author === null || atMs === null
         ? null

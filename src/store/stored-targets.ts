@@ -26,13 +26,8 @@ export interface StoredTargets {
   all(): Promise<readonly StoredTarget[]>;
   add(target: Target): Promise<StoredTarget>;
   snapshotOf(targetId: number): Promise<PackedSnapshot>;
-  pools(): Promise<StoredPools>;
-}
-
-/** What is known of pools. */
-export interface StoredPools {
-  readonly openIncidents: readonly Incident[];
-  readonly clocks: readonly PoolClock[];
+  /** How long pools were watched. */
+  poolClocks(): Promise<readonly PoolClock[]>;
 }
 
 export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages): StoredTargets {
@@ -64,16 +59,6 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
       return { id, target, progress: initialProgress, openIncidents: [], flaps: [] };
     },
     snapshotOf: (targetId) => pages.restore(targetId),
-    async pools() {
-      const incidents = await kysely
-        .selectFrom("incidents")
-        .selectAll()
-        .where("subject", "=", "pool")
-        .where("target_id", "is", null)
-        .where("phase", "<>", "resolved")
-        .execute();
-      const clocks = await kysely.selectFrom("pool_clocks").selectAll().execute();
-      return { openIncidents: incidents.map(incidentFromRow), clocks };
-    },
+    poolClocks: () => kysely.selectFrom("pool_clocks").selectAll().execute(),
   };
 }

@@ -4,6 +4,7 @@ import type { Target } from "../core/model.ts";
 import type { OutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { incidentFromRow } from "./incident-rows.ts";
+import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
 import type { Tables } from "./tables.ts";
 
 export interface ToldIncidentRow {
@@ -20,16 +21,7 @@ const incidentsAtOnce = 500;
 /** What was told of incidents, with the meaning that delivery declares. */
 export function createToldIncidents(reader: Kysely<Tables>) {
   const selectSome = (receiver: string, ids: readonly string[]) =>
-    reader
-      .selectFrom("incidents")
-      .leftJoin("targets", "targets.id", "incidents.target_id")
-      .leftJoin("acknowledgements", "acknowledgements.incident_id", "incidents.id")
-      .selectAll("incidents")
-      .select([
-        "targets.region as target_region",
-        "targets.key as target_key",
-        "acknowledgements.author as acknowledged_by",
-      ])
+    selectJoinedIncidents(reader)
       .where(sql<boolean>`incidents.id in (select value from json_each(${JSON.stringify(ids)}))`)
       .where("incidents.phase", "<>", "pending")
       .where(
@@ -50,9 +42,8 @@ export function createToldIncidents(reader: Kysely<Tables>) {
       const told: ToldIncidentRow[] = [];
       for await (const some of paced(batches(ids, incidentsAtOnce))) {
         for (const row of await selectSome(receiver, some)) {
-          const { target_region: region, target_key: key, acknowledged_by: acknowledgedBy } = row;
-          const target = region === null || key === null ? null : { region, key };
-          told.push({ target, incident: incidentFromRow(row), acknowledgedBy });
+          const incident = incidentFromRow(row);
+          told.push({ target: targetOf(row), incident, acknowledgedBy: row.ack_author });
         }
       }
       return told;

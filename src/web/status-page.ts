@@ -124,21 +124,8 @@ function targetTable({ targets }: StatusView): Html {
         ${joinHtml(statuses.map((status) => countCell(target, status)))}
       </tr> `,
   );
-  const heads = statuses.map((status) => html`<th class="number">${status}</th>`);
-  return html`<table>
-    <thead>
-      <tr>
-        <th>region</th>
-        <th>key</th>
-        <th>sight</th>
-        <th>last seen</th>
-        ${joinHtml(heads)}
-      </tr>
-    </thead>
-    <tbody>
-      ${joinHtml(rows)}
-    </tbody>
-  </table>`;
+  const numbers = statuses.map((status) => ({ number: status }));
+  return table(["region", "key", "sight", "last seen", ...numbers], rows);
 }
 
 const toneOfSight: Readonly<Record<TargetView["sight"], string>> = {
@@ -172,25 +159,8 @@ function incidentTable({ incidents }: StatusView): Html {
         <td class="quiet">${incident.id.slice(0, shownOfId)}</td>
       </tr> `,
   );
-  const more = incidents.length - rows.length;
-  return html`<table>
-      <thead>
-        <tr>
-          <th>state</th>
-          <th>severity</th>
-          <th>rule</th>
-          <th>region</th>
-          <th>key</th>
-          <th>subject</th>
-          <th>since</th>
-          <th>id</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${joinHtml(rows)}
-      </tbody>
-    </table>
-    ${more > 0 ? html`<p>and ${String(more)} more</p>` : html``}`;
+  const heads = ["state", "severity", "rule", "region", "key", "subject", "since", "id"];
+  return html`${table(heads, rows)}${moreThan(rows, incidents)}`;
 }
 
 /** What nobody is to hear of does not shout. */
@@ -214,21 +184,7 @@ function silenceTable({ silences }: StatusView): Html {
         <td>${time(silence.endsAtMs)}</td>
       </tr> `,
   );
-  const more = silences.length - rows.length;
-  return html`<table>
-      <thead>
-        <tr>
-          <th>about</th>
-          <th>by</th>
-          <th>why</th>
-          <th>until</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${joinHtml(rows)}
-      </tbody>
-    </table>
-    ${more > 0 ? html`<p>and ${String(more)} more</p>` : html``}`;
+  return html`${table(["about", "by", "why", "until"], rows)}${moreThan(rows, silences)}`;
 }
 
 function receiverTable({ receivers }: StatusView): Html {
@@ -243,18 +199,32 @@ function receiverTable({ receivers }: StatusView): Html {
         <td class="number ${dead > 0 ? "bad" : ""}">${String(dead)}</td>
       </tr> `,
   );
+  return table(["receiver", { number: "pending" }, { number: "given up" }], rows);
+}
+
+type Head = string | { readonly number: string };
+
+function table(heads: readonly Head[], rows: readonly Html[]): Html {
+  const cells = heads.map((head) =>
+    typeof head === "string"
+      ? html`<th>${head}</th>`
+      : html`<th class="number">${head.number}</th>`,
+  );
   return html`<table>
     <thead>
       <tr>
-        <th>receiver</th>
-        <th class="number">pending</th>
-        <th class="number">given up</th>
+        ${joinHtml(cells)}
       </tr>
     </thead>
     <tbody>
       ${joinHtml(rows)}
     </tbody>
-  </table>`;
+  </table> `;
+}
+
+function moreThan(shown: readonly unknown[], all: readonly unknown[]): Html {
+  const more = all.length - shown.length;
+  return more > 0 ? html`<p>and ${String(more)} more</p>` : html``;
 }
 
 function time(utcMs: number): string {

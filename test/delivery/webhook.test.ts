@@ -10,6 +10,7 @@ import { createFakeClock } from "../support/fake-clock.ts";
 import { webhookBodySchema } from "../support/webhook-body.ts";
 import { plainWebhook } from "./support/delivery.ts";
 import { startMs, toldIncident } from "./support/items.ts";
+import { notificationOf } from "./support/notifications.ts";
 import {
   hang,
   startReceiverServer,
@@ -19,20 +20,7 @@ import {
 
 const signingSecret = `whsec_${Buffer.from("a signing secret of some length").toString("base64")}`;
 
-const notification: Notification = {
-  id: "msg_1",
-  receiver: "oncall",
-  type: "incident.firing",
-  rule: "server-error",
-  severity: "critical",
-  group: { region: "us", key: "research" },
-  summary: "1 server in error in us (research): github",
-  runbookUrl: null,
-  createdAtMs: startMs,
-  causedAtMs: startMs - 5_000,
-  incidents: [toldIncident()],
-  truncated: 0,
-};
+const notification = notificationOf({ causedAtMs: startMs - 5_000 });
 
 const never = new AbortController().signal;
 
