@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { Dispatcher } from "undici";
 import type { Config } from "./config/config.ts";
 import { configuredTargets } from "./config/configured-targets.ts";
 import type { IncidentOutcome } from "./core/incident-ledger.ts";
@@ -16,10 +15,7 @@ import type { Desk } from "./interventions/desk.ts";
 import { restoreInterventions } from "./interventions/interventions.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
-import type { Clock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
-import type { Logger } from "./platform/logger.ts";
-import type { Random } from "./platform/random.ts";
 import { revision, userAgent, version } from "./platform/version.ts";
 import { createCallListing } from "./polling/call-listing.ts";
 import { createKeyLimits } from "./polling/key-limits.ts";
@@ -32,32 +28,14 @@ import { createTicker, firstRoundOf } from "./polling/ticker.ts";
 import { watchTurns } from "./polling/turn-watch.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
 import { createServiceClient } from "./service/client.ts";
-import type { DeadLetters, Notifications } from "./store/dead-letters.ts";
 import { openStore } from "./store/store.ts";
-import type { Store } from "./store/store.ts";
+import { createNotifications } from "./daemon-notifications.ts";
+import type { DaemonNotifications } from "./daemon-notifications.ts";
+import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { observePolling } from "./observe-polling.ts";
 import { checkReadiness, findAilment } from "./vitals.ts";
-import type { LastReload, ReloadAnswer } from "./web/reload-route.ts";
 import { createWebServer } from "./web/server.ts";
 import { viewStatus } from "./web/status-view.ts";
-
-/** What the world gives, handed in: with these replaced, one seed replays the whole daemon. */
-export interface DaemonOverrides {
-  readonly clock?: Clock;
-  readonly random?: Random;
-  readonly newIncidentId?: () => string;
-  readonly newSilenceId?: () => string;
-  readonly log?: Logger;
-  /** Stands in for the network. Each that it gives is destroyed by whoever asked for it. */
-  readonly createDispatcher?: () => Dispatcher;
-  /** How it is asked to read its configuration again; left out: it is not. */
-  readonly reloads?: {
-    readonly request: () => ReloadAnswer;
-    readonly last: () => LastReload;
-  };
-  /** @throws {StoreError} */
-  readonly openStore?: (path: string, clock: Clock) => Store;
-}
 
 export interface Daemon {
   readonly targets: readonly WatchedTarget[];
@@ -74,14 +52,6 @@ export interface Daemon {
   runOnce(): Promise<void>;
   /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
   stop(): Promise<void>;
-}
-
-/** What people see of notifications, and do about those that were given up. */
-export interface DaemonNotifications extends Pick<Notifications, "list" | "find" | "attempts"> {
-  /** Has dead ones delivered after all, as far as their receivers take them; gives how many. */
-  replay(which: DeadLetters): Promise<number>;
-  /** Lets dead ones be; gives how many. */
-  discard(which: DeadLetters): Promise<number>;
 }
 
 const deliveryGraceMs = 5_000;
@@ -209,15 +179,7 @@ export async function createDaemon(
   });
   opening.defer(() => upkeep.stop());
 
-  const notifications: DaemonNotifications = {
-    ...store.notifications,
-    async replay(which) {
-      const count = await store.notifications.replay(which, delivery.freshTimes);
-      if (count > 0) delivery.wake();
-      return count;
-    },
-    discard: (which) => store.notifications.discard(which, clock.now().utcMs),
-  };
+  const notifications = createNotifications({ stored: store.notifications, delivery, clock });
 
   const desk = createDesk({
     store,
