@@ -7,8 +7,10 @@ import type { Interventions } from "./interventions.ts";
 import { matchesTarget, ruleFingerprint } from "./matching.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
 import type { IncidentMessage } from "./notification.ts";
-import { bookTime } from "./occupancy.ts";
-import type { Booking } from "./occupancy.ts";
+import { bookStretch } from "./occupancy/accounts.ts";
+import type { AccountsStep, EndedStay } from "./occupancy/accounts.ts";
+import { bookTime } from "./occupancy/booking.ts";
+import type { Booking } from "./occupancy/booking.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
 import type { Rule, TargetRule } from "./rule.ts";
 import type { SnapshotIntake } from "./snapshot/intake.ts";
@@ -16,7 +18,7 @@ import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
 import { pageDelta } from "./snapshot/page-delta.ts";
 import type { PageDelta } from "./snapshot/page-delta.ts";
 import { noChanges } from "./snapshot/sighting.ts";
-import type { Changes } from "./snapshot/sighting.ts";
+import type { Changes, Sighting } from "./snapshot/sighting.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
 import type { TargetProgress, TargetState } from "./target-state.ts";
 
@@ -47,6 +49,8 @@ export interface Verdict {
   readonly changes: Changes;
   readonly incidents: IncidentOutcome;
   readonly booking: Booking;
+  /** The same in buckets of the calendar, for the history. */
+  readonly accounting: AccountsStep;
   /** What it means for the pools that the target adds to; null: there are none. */
   readonly pools: PoolOutcome | null;
   /** Whether the target went out of sight or came back; blind from the start counts as lost. */
@@ -114,6 +118,9 @@ function judgeListing(
       { status: null, previousStatus: null, condition: conditionOfTarget(rule) },
     );
   }
+  const booking = bookTime(state.snapshot, elapsed.sinceLastPollMs, witnessed);
+  // A stay is known only where both of its ends were witnessed.
+  const stays = witnessed ? endedStays(sighting) : [];
   return {
     at,
     progress,
@@ -121,7 +128,8 @@ function judgeListing(
     pages: pageDelta(state.snapshot.pages, sighting.snapshot.pages),
     changes: sighting.changes,
     incidents: ledger.outcome,
-    booking: bookTime(state.snapshot, elapsed.sinceLastPollMs, witnessed),
+    booking,
+    accounting: bookStretch(state.accounts, booking, at.utcMs, stays),
     pools: null,
     sight: state.progress.failuresInARow > 0 ? "returned" : null,
   };
@@ -150,6 +158,7 @@ function judgeFailure(
       { status: null, previousStatus: null, condition: conditionOfTarget(rule, reason) },
     );
   }
+  const booking = bookTime(state.snapshot, elapsed.sinceLastPollMs, false);
   return {
     at,
     progress,
@@ -157,10 +166,18 @@ function judgeFailure(
     pages: null,
     changes: noChanges,
     incidents: ledger.outcome,
-    booking: { servers: [], unobservedMs: elapsed.sinceLastPollMs },
+    booking,
+    accounting: bookStretch(state.accounts, booking, at.utcMs, []),
     pools: null,
     sight: state.progress.failuresInARow === 0 || isFirstPoll(state) ? "lost" : null,
   };
+}
+
+function* endedStays({ changes, snapshot }: Sighting): Iterable<EndedStay> {
+  for (const { serverName, from, stayMs } of changes) {
+    if (stayMs === null || from === "absent") continue;
+    yield { serverName: snapshot.aggregateName(serverName), status: from, ms: stayMs };
+  }
 }
 
 function isFirstPoll({ lastPollMonotonicMs }: TargetState): boolean {

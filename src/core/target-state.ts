@@ -2,6 +2,8 @@ import type { FlapRecord } from "./flap-record.ts";
 import type { Incident } from "./incident.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
+import { noAccounts } from "./occupancy/accounts.ts";
+import type { Accounts } from "./occupancy/accounts.ts";
 import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
 
 /** How far the watching of a target has come. */
@@ -34,6 +36,7 @@ export interface TargetState {
   readonly incidents: ReadonlyMap<string, Incident>;
   /** By the same keys. */
   readonly flaps: ReadonlyMap<string, FlapRecord>;
+  readonly accounts: Accounts;
 }
 
 export const initialProgress: TargetProgress = {
@@ -46,6 +49,14 @@ export const initialProgress: TargetProgress = {
   lastComplete: false,
 };
 
+/** Of a target that was never polled. */
+export const nothingKnown = {
+  progress: initialProgress,
+  openIncidents: [],
+  flaps: [],
+  accounts: noAccounts,
+} as const;
+
 /** Whether the last poll showed all of the target. */
 export function isSeenWhole({ failuresInARow, lastComplete }: TargetProgress): boolean {
   return failuresInARow === 0 && lastComplete;
@@ -55,7 +66,7 @@ export function isSeenWhole({ failuresInARow, lastComplete }: TargetProgress): b
 export interface Elapsed {
   /** On the monotonic clock of this process; zero for its first poll. */
   readonly ms: number;
-  /** The same, but known across a restart from the timestamps. */
+  /** The same in whole ones, but known across a restart from the timestamps. They add up. */
   readonly sinceLastPollMs: number;
   /** Whether the target was in sight all along: the previous poll was this process's and accepted. */
   readonly inSight: boolean;
@@ -71,8 +82,9 @@ export function elapsedSince(state: TargetState, at: Instant): Elapsed {
     return { ms: 0, sinceLastPollMs, inSight: false, fullyInSight: false };
   }
   const ms = at.monotonicMs - lastPollMonotonicMs;
+  const wholeMs = Math.round(at.monotonicMs) - Math.round(lastPollMonotonicMs);
   const inSight = progress.failuresInARow === 0;
-  return { ms, sinceLastPollMs: ms, inSight, fullyInSight: inSight && progress.lastComplete };
+  return { ms, sinceLastPollMs: wholeMs, inSight, fullyInSight: inSight && progress.lastComplete };
 }
 
 export function progressAfterListing(

@@ -1,5 +1,7 @@
 import { statuses } from "../core/model.ts";
-import type { Presence, Status } from "../core/model.ts";
+import type { Presence } from "../core/model.ts";
+import type { Booking } from "../core/occupancy/booking.ts";
+import { countByStatus } from "../core/snapshot/tallies.ts";
 
 export const presences: readonly Presence[] = [...statuses, "absent"];
 
@@ -30,9 +32,15 @@ export class NameCounts {
     return number;
   }
 
-  book(name: string, status: Status, ms: number): void {
-    const at = this.add(name) * statuses.length + statuses.indexOf(status);
-    this.bookedMs[at] = (this.bookedMs[at] ?? 0) + ms;
+  /** Of servers that were watched. */
+  bookAll({ elapsedMs, tallies }: Booking): void {
+    for (const { name, listed } of tallies) {
+      if (countByStatus(listed) === 0) continue;
+      const at = this.add(name) * statuses.length;
+      for (const [status, count] of statuses.map((each) => listed[each]).entries()) {
+        this.bookedMs[at + status] = (this.bookedMs[at + status] ?? 0) + count * elapsedMs;
+      }
+    }
   }
 
   countTransition(name: string, from: Presence, to: Presence): void {

@@ -1,6 +1,7 @@
 import type { Verdict } from "../core/judge.ts";
 import { statuses } from "../core/model.ts";
 import { batches, paced } from "../platform/paced.ts";
+import { unobservedMsOf } from "../core/occupancy/booking.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { BucketCounts } from "./bucket-counts.ts";
 import { NameCounts } from "./name-counts.ts";
@@ -36,8 +37,8 @@ export function createSandboxMetrics(targets: readonly WatchedView[]): SandboxMe
     async committed({ target, state }, { booking, changes }) {
       const counted = counts.of(target);
       const { byName, stays } = counted;
-      for (const { serverName, status, ms } of booking.servers) byName.book(serverName, status, ms);
-      counted.unobservedMs += booking.unobservedMs;
+      if (booking.observed) byName.bookAll(booking);
+      counted.unobservedMs += unobservedMsOf(booking);
       if (changes.length === 0) return;
       for await (const some of paced(batches(changes, changesAtOnce))) {
         for (const { serverName, from, to, stayMs } of some) {

@@ -6,6 +6,7 @@ import type { Verdict } from "../core/judge.ts";
 import { takeOn } from "../core/incident-ledger.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Target } from "../core/model.ts";
+import type { Accounts } from "../core/occupancy/accounts.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import type { TargetProgress, TargetState } from "../core/target-state.ts";
 import type { WatchedView } from "../core/watched-view.ts";
@@ -17,6 +18,7 @@ export interface RestoredTarget {
   readonly progress: TargetProgress;
   readonly openIncidents: readonly Incident[];
   readonly flaps: readonly FlapRecord[];
+  readonly accounts: Accounts;
 }
 
 /** A target while it is watched: its state, and what may be shown of it. */
@@ -39,7 +41,7 @@ export interface WatchOptions {
 }
 
 export function watchTarget(
-  { id, target, progress, openIncidents, flaps: restoredFlaps }: RestoredTarget,
+  { id, target, progress, openIncidents, flaps: restoredFlaps, accounts }: RestoredTarget,
   snapshot: PackedSnapshot,
   options: WatchOptions,
 ): WatchedTarget {
@@ -68,6 +70,7 @@ export function watchTarget(
     snapshot,
     incidents,
     flaps,
+    accounts,
   };
 
   return {
@@ -97,6 +100,7 @@ export function watchTarget(
       state.snapshot = verdict.snapshot;
       acceptIncidents(verdict.incidents);
       state.progress = verdict.progress;
+      state.accounts = verdict.accounting.accounts;
       state.lastPollMonotonicMs = verdict.at.monotonicMs;
       polled = true;
       lostTurns = 0;

@@ -6,7 +6,7 @@ import type { ListedSandbox, Target } from "../core/model.ts";
 import { createPoolWatch } from "../core/pool-watch.ts";
 import { openIntake } from "../core/snapshot/intake.ts";
 import { emptySnapshot } from "../core/snapshot/packed-snapshot.ts";
-import { initialProgress, isSeenWhole } from "../core/target-state.ts";
+import { nothingKnown, isSeenWhole } from "../core/target-state.ts";
 import { watchTarget } from "../polling/watched-target.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { createPaperOutbox } from "./paper-outbox.ts";
@@ -94,11 +94,11 @@ export function rehearse(
 }
 
 function watchFromNothing(target: Target, nowUtcMs: number): WatchedTarget {
-  return watchTarget(
-    { id: 0, target, progress: initialProgress, openIncidents: [], flaps: [] },
-    emptySnapshot,
-    { staleAfter: 1, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs },
-  );
+  return watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, {
+    staleAfter: 1,
+    restoredForMs: Number.POSITIVE_INFINITY,
+    nowUtcMs,
+  });
 }
 
 function outcomeOf(

@@ -2,9 +2,11 @@ import type { Kysely } from "kysely";
 import type { FlapRecord } from "../core/flap-record.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
+import { noAccounts } from "../core/occupancy/accounts.ts";
+import type { Accounts } from "../core/occupancy/accounts.ts";
 import type { PoolClock } from "../core/pool-watch.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
-import { initialProgress } from "../core/target-state.ts";
+import { initialProgress, nothingKnown } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
 import { flapFromRow } from "./flap-rows.ts";
 import { incidentFromRow } from "./incident-rows.ts";
@@ -19,6 +21,7 @@ export interface StoredTarget {
   readonly progress: TargetProgress;
   readonly openIncidents: readonly Incident[];
   readonly flaps: readonly FlapRecord[];
+  readonly accounts: Accounts;
 }
 
 export interface StoredTargets {
@@ -48,6 +51,7 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
         progress: progressFromRow(row),
         openIncidents: (byTarget.get(row.id) ?? []).map(incidentFromRow),
         flaps: (flapsByTarget.get(row.id) ?? []).map(flapFromRow),
+        accounts: noAccounts,
       }));
     },
     async add(target) {
@@ -56,7 +60,7 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
         .values({ region: target.region, key: target.key, ...progressToRow(initialProgress) })
         .returning("id")
         .executeTakeFirstOrThrow();
-      return { id, target, progress: initialProgress, openIncidents: [], flaps: [] };
+      return { id, target, ...nothingKnown };
     },
     snapshotOf: (targetId) => pages.restore(targetId),
     poolClocks: () => kysely.selectFrom("pool_clocks").selectAll().execute(),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   elapsedSince,
   initialProgress,
+  nothingKnown,
   progressAfterFailure,
   progressAfterListing,
 } from "../../src/core/target-state.ts";
@@ -22,7 +23,8 @@ const seen: TargetProgress = {
 const at = { utcMs: polledAtMs + 30_000, monotonicMs: 31_000 };
 
 function stateOf(progress: TargetProgress, lastPollMonotonicMs: number | null): TargetState {
-  const nothing = { snapshot: emptySnapshot, incidents: new Map(), flaps: new Map() };
+  const { accounts } = nothingKnown;
+  const nothing = { snapshot: emptySnapshot, incidents: new Map(), flaps: new Map(), accounts };
   return { target, progress, lastPollMonotonicMs, rulesApplied: true, ...nothing };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { judgePoll } from "../../src/core/judge.ts";
-import { initialProgress } from "../../src/core/target-state.ts";
+import { initialProgress, nothingKnown } from "../../src/core/target-state.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import { restoreSnapshot } from "../../src/core/snapshot/restore-snapshot.ts";
 import { judgeBy, listing, research, startMs, watchFleet } from "../support/fleet.ts";
@@ -34,7 +34,7 @@ describe("what is shown of a target", () => {
     const progress = { ...initialProgress, lastSuccessAtMs: startMs - 90_001 };
     const { snapshot } = watchFleet().poll(listing({ a: "idle" }));
     const watched = watchTarget(
-      { id: 1, target: research, progress, openIncidents: [], flaps: [] },
+      { id: 1, target: research, ...nothingKnown, progress },
       restoreSnapshot(snapshot.pages),
       { staleAfter: 3, restoredForMs: 90_000, nowUtcMs: startMs },
     );

@@ -5,7 +5,7 @@ import type { Instant, ListedServer, Listing, Status, Target } from "../../src/c
 import type { Rule, ServerRule, TargetRule } from "../../src/core/rule.ts";
 import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
-import { initialProgress } from "../../src/core/target-state.ts";
+import { nothingKnown } from "../../src/core/target-state.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../src/polling/watched-target.ts";
 import { intakeOf } from "./take-in.ts";
@@ -84,11 +84,11 @@ export function watchFleet(
   target: Target = research,
   { judge = judgeBy(), staleAfter = 3, id = 1 } = {},
 ): WatchedFleet {
-  const watched = watchTarget(
-    { id, target, progress: initialProgress, openIncidents: [], flaps: [] },
-    emptySnapshot,
-    { staleAfter, restoredForMs: 90_000, nowUtcMs: startMs },
-  );
+  const watched = watchTarget({ id, target, ...nothingKnown }, emptySnapshot, {
+    staleAfter,
+    restoredForMs: 90_000,
+    nowUtcMs: startMs,
+  });
   let at: Instant = { utcMs: startMs, monotonicMs: 1_000 };
   return {
     watched,

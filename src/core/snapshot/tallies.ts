@@ -68,6 +68,11 @@ export function createTallies(from?: Tallies): Tallies {
   return tallies;
 }
 
+/** How many there are, whatever their status. */
+export function countByStatus(counts: CountByStatus): number {
+  return statuses.reduce((sum, status) => sum + counts[status], 0);
+}
+
 export function noneByStatus(): Record<Status, number> {
   return { idle: 0, occupied: 0, error: 0, unknown: 0 };
 }

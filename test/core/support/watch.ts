@@ -6,6 +6,7 @@ import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import { judgePoll, retireIncidents } from "../../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge.ts";
 import type { FailureReason, ListedServer, Listing } from "../../../src/core/model.ts";
+import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 import type { Rule } from "../../../src/core/rule.ts";
 import type { SilenceFacts } from "../../../src/core/silence.ts";
@@ -83,7 +84,11 @@ export function createWatch(options: WatchOptions = {}): Watch {
   const start = (): WatchedTarget => {
     monotonicMs = 1_000;
     const progress = structuredClone(paper.progress);
-    const known = { openIncidents: paper.openIncidents(), flaps: paper.flaps() };
+    const known = {
+      openIncidents: paper.openIncidents(),
+      flaps: paper.flaps(),
+      accounts: structuredClone(paper.accounts),
+    };
     const how = { staleAfter: 3, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: utcMs };
     return watchTarget({ id: 1, target, progress, ...known }, paper.snapshot(), how);
   };
@@ -93,6 +98,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
     pass(intervalMs);
     const verdict = judgePoll(watched.state, outcome, { utcMs, monotonicMs }, judgeOptions());
     paper.progress = verdict.progress;
+    paper.accounts = verdict.accounting.accounts;
     if (verdict.pages) paper.writePages(verdict.pages);
     paper.writeIncidents(verdict.incidents);
     outbox.push(...verdict.incidents.outbox);
@@ -140,6 +146,7 @@ function createPaper() {
   const records = new Map<string, FlapRecord>();
   return {
     progress: initialProgress,
+    accounts: noAccounts,
     writePages({ replaced, removed }: PageDelta): void {
       for (const { after } of replaced) pages.set(after.id, copyOf(after));
       for (const id of removed) pages.delete(id);

@@ -1,15 +1,33 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Verdict } from "../../src/core/judge.ts";
-import { bookTime } from "../../src/core/occupancy.ts";
-import type { Booking } from "../../src/core/occupancy.ts";
-import { listedServer, listingOf } from "./support/samples.ts";
-import { createWatch, intervalMs } from "./support/watch.ts";
-import type { Watch } from "./support/watch.ts";
-import { listings, snapshotOf } from "./support/worlds.ts";
+import type { Verdict } from "../../../src/core/judge.ts";
+import { bookTime, unobservedMsOf } from "../../../src/core/occupancy/booking.ts";
+import type { Booking } from "../../../src/core/occupancy/booking.ts";
+import { statuses } from "../../../src/core/model.ts";
+import type { Status } from "../../../src/core/model.ts";
+import { listedServer, listingOf } from "../support/samples.ts";
+import { createWatch, intervalMs } from "../support/watch.ts";
+import type { Watch } from "../support/watch.ts";
+import { listings, snapshotOf } from "../support/worlds.ts";
 
 const sum = (numbers: readonly number[]): number =>
   numbers.reduce((total, each) => total + each, 0);
+
+interface Booked {
+  readonly servers: readonly { serverName: string; status: Status; ms: number }[];
+  readonly unobservedMs: number;
+}
+
+function bookedBy(booking: Booking): Booked {
+  const { observed, tallies, elapsedMs } = booking;
+  const servers = (observed ? tallies : []).flatMap(({ name, listed }) =>
+    statuses.map((status) => ({ serverName: name, status, ms: listed[status] * elapsedMs })),
+  );
+  return {
+    servers: servers.filter(({ ms }) => ms > 0),
+    unobservedMs: unobservedMsOf(booking),
+  };
+}
 
 describe("observed time", () => {
   it("goes to the status and name that each server had", () => {
@@ -21,7 +39,7 @@ describe("observed time", () => {
         listedServer("d", "error", { serverName: null }),
       ),
     );
-    expect(bookTime(snapshot, 1_000, true)).toEqual({
+    expect(bookedBy(bookTime(snapshot, 1_000, true))).toEqual({
       servers: [
         { serverName: "github", status: "idle", ms: 2_000 },
         { serverName: "github", status: "error", ms: 1_000 },
@@ -36,7 +54,7 @@ describe("observed time", () => {
       fc.property(fc.array(listings, { maxLength: 4 }), fc.nat(1e6), (seen, elapsedMs) => {
         const snapshot = snapshotOf(...seen);
         const listed = [...snapshot.servers()].filter(({ missing }) => missing === 0).length;
-        const booking = bookTime(snapshot, elapsedMs, true);
+        const booking = bookedBy(bookTime(snapshot, elapsedMs, true));
         expect(sum(booking.servers.map(({ ms }) => ms))).toBe(elapsedMs * listed);
       }),
     );
@@ -44,19 +62,22 @@ describe("observed time", () => {
 
   it("is none when nothing was observed: no server is taken for idle", () => {
     const snapshot = snapshotOf(listingOf(listedServer("a", "idle")));
-    expect(bookTime(snapshot, 1_000, false)).toEqual({ servers: [], unobservedMs: 1_000 });
+    expect(bookedBy(bookTime(snapshot, 1_000, false))).toEqual({
+      servers: [],
+      unobservedMs: 1_000,
+    });
   });
 });
 
 describe("a target's time", () => {
-  const watched = (ms: number): Booking => ({
+  const watched = (ms: number): Booked => ({
     servers: [{ serverName: "github", status: "idle", ms }],
     unobservedMs: 0,
   });
-  const unobserved = (unobservedMs: number): Booking => ({ servers: [], unobservedMs });
+  const unobserved = (unobservedMs: number): Booked => ({ servers: [], unobservedMs });
   const idle = listedServer("a", "idle");
 
-  const stretches: readonly [string, (watch: Watch) => Verdict, Booking][] = [
+  const stretches: readonly [string, (watch: Watch) => Verdict, Booked][] = [
     ["between two complete listings is observed", (w) => w.see(idle), watched(intervalMs)],
     ["before a failed poll is not", (w) => w.fail(), unobserved(intervalMs)],
     ["before a partial listing is not", (w) => w.seePart(idle), unobserved(intervalMs)],
@@ -74,7 +95,7 @@ describe("a target's time", () => {
   it.each(stretches)("%s", (_sentence, play, booking) => {
     const watch = createWatch();
     watch.see(idle);
-    expect(play(watch).booking).toEqual(booking);
+    expect(bookedBy(play(watch).booking)).toEqual(booking);
   });
 
   it("is either observed or unobserved, whatever happens to its polls", () => {
@@ -92,7 +113,8 @@ describe("a target's time", () => {
         const watch = createWatch();
         let observedMs = 0;
         let unobservedMs = 0;
-        const book = ({ booking }: Verdict): void => {
+        const book = (verdict: Verdict): void => {
+          const booking = bookedBy(verdict.booking);
           observedMs += sum(
             booking.servers.filter(({ serverName }) => serverName === "witness").map((s) => s.ms),
           );

@@ -1,0 +1,190 @@
+import type { Status } from "../model.ts";
+import { countByStatus } from "../snapshot/tallies.ts";
+import type { CountByStatus, NameTally } from "../snapshot/tallies.ts";
+import type { Booking } from "./booking.ts";
+import { addBucket, bucketStart, byStatus, emptyAccount, emptyBucket } from "./bucket.ts";
+import { resolutionMs, resolutions, widen } from "./bucket.ts";
+import type { Bucket, Extent, NameAccount, Resolution } from "./bucket.ts";
+import { addStay } from "./stay-sketch.ts";
+
+/**
+ * A target's buckets that are still being added to, one of each resolution, each within the next. A
+ * bucket is added to its coarser one when it is closed: until then that one lacks it. Of the buckets
+ * that were written these are the latest.
+ */
+export type Accounts = Readonly<Record<Resolution, Bucket | null>>;
+
+export const noAccounts: Accounts = { "5m": null, "1h": null, "1d": null };
+
+/** A bucket as it is from now on. */
+export interface BucketWrite {
+  readonly resolution: Resolution;
+  readonly bucket: Bucket;
+}
+
+export interface AccountsStep {
+  readonly accounts: Accounts;
+  /** What the store must write: each bucket once. */
+  readonly written: readonly BucketWrite[];
+}
+
+/** A stay that ended with a poll. */
+export interface EndedStay {
+  /** As aggregates show it. */
+  readonly serverName: string;
+  readonly status: Status;
+  readonly ms: number;
+}
+
+/**
+ * Books the stretch that ended with a poll, and the stays that ended with it, in the buckets that
+ * they fall into. Where a bucket or several of them passed without any being watched, that is booked
+ * in the coarsest that passed as a whole, and no finer one is written: however long sandwatch was
+ * away, few are.
+ *
+ * All that passed is booked, whatever the calendar did: after a step backwards of the clock it goes
+ * to the bucket that was open.
+ *
+ * @param untilMs when the poll ended. UTC milliseconds
+ */
+export function bookStretch(
+  accounts: Accounts,
+  booking: Booking,
+  untilMs: number,
+  stays: Iterable<EndedStay>,
+): AccountsStep {
+  const book = openBook(accounts);
+  const openMs = accounts["5m"]?.startMs ?? -Infinity;
+  const toMs = Math.max(untilMs, openMs);
+  let atMs = Math.max(untilMs - booking.elapsedMs, openMs);
+  let surplusMs = booking.elapsedMs - (toMs - atMs);
+  while (atMs < toMs || surplusMs > 0) {
+    const resolution = booking.observed || surplusMs > 0 ? "5m" : book.coarsestPassed(atMs, toMs);
+    const startMs = bucketStart(resolution, atMs);
+    const endMs = Math.min(startMs + resolutionMs[resolution], toMs);
+    book.add(resolution, atMs, (bucket) => bookPiece(bucket, booking, endMs - atMs + surplusMs));
+    atMs = endMs;
+    surplusMs = 0;
+  }
+  book.add("5m", toMs, (bucket) => bookStays(bucket, stays));
+  return book.close();
+}
+
+function coarserThan(resolution: Resolution): Resolution | undefined {
+  return resolutions[resolutions.indexOf(resolution) + 1];
+}
+
+/** Collects what changes, and closes each bucket into the coarser one when the next begins. */
+function openBook(accounts: Accounts) {
+  const open: Record<Resolution, Bucket | null> = { ...accounts };
+  const written = new Map<string, BucketWrite>();
+
+  const set = (resolution: Resolution, bucket: Bucket): void => {
+    open[resolution] = bucket;
+    written.set(`${resolution} ${bucket.startMs}`, { resolution, bucket });
+  };
+
+  const close = (resolution: Resolution): void => {
+    const closed = open[resolution];
+    const coarser = coarserThan(resolution);
+    open[resolution] = null;
+    if (closed && coarser) set(coarser, addBucket(turnTo(coarser, closed.startMs), closed));
+  };
+
+  /** Closes whatever is finer, and the bucket that was open if the moment is not in it. */
+  const turnTo = (resolution: Resolution, atMs: number): Bucket => {
+    for (const finer of resolutions.slice(0, resolutions.indexOf(resolution))) close(finer);
+    const startMs = bucketStart(resolution, atMs);
+    const current = open[resolution];
+    if (current?.startMs === startMs) return current;
+    close(resolution);
+    const coarser = coarserThan(resolution);
+    if (coarser) turnTo(coarser, atMs);
+    const next = emptyBucket(startMs);
+    set(resolution, next);
+    return next;
+  };
+
+  return {
+    /** The coarsest that passes as a whole from now on, and was not begun in finer ones. */
+    coarsestPassed(fromMs: number, toMs: number): Resolution {
+      const begun = resolutions.findIndex((resolution) => open[resolution]?.startMs === fromMs);
+      const free = begun === -1 ? resolutions : resolutions.slice(0, begun + 1);
+      const passed = free.findLast(
+        (resolution) =>
+          bucketStart(resolution, fromMs) === fromMs && toMs - fromMs >= resolutionMs[resolution],
+      );
+      return passed ?? "5m";
+    },
+    add(resolution: Resolution, atMs: number, change: (bucket: Bucket) => Bucket): void {
+      const before = turnTo(resolution, atMs);
+      const after = change(before);
+      if (after !== before) set(resolution, after);
+    },
+    close: (): AccountsStep => ({ accounts: open, written: [...written.values()] }),
+  };
+}
+
+function bookPiece(bucket: Bucket, { observed, tallies }: Booking, ms: number): Bucket {
+  const names = new Map(bucket.names);
+  for (const tally of tallies) {
+    const account = names.get(tally.name);
+    const booked = observed ? bookWatched(account, tally, ms) : bookUnobserved(account, tally, ms);
+    if (booked) names.set(tally.name, booked);
+  }
+  return {
+    startMs: bucket.startMs,
+    bookedMs: bucket.bookedMs + ms,
+    unobservedMs: bucket.unobservedMs + (observed ? 0 : ms),
+    extent: observed ? widen(bucket.extent, extentOf(sumOf(tallies))) : bucket.extent,
+    names,
+  };
+}
+
+function bookWatched(
+  account: NameAccount | undefined,
+  { listed, servers }: NameTally,
+  ms: number,
+): NameAccount | undefined {
+  const listedCount = countByStatus(listed);
+  const missing = countByStatus(servers) - listedCount;
+  if (!account && listedCount + missing === 0) return undefined;
+  const before = account ?? emptyAccount;
+  return {
+    ms: byStatus((status) => before.ms[status] + listed[status] * ms),
+    unobservedMs: before.unobservedMs + missing * ms,
+    extent: widen(before.extent, extentOf(listed)),
+    exhaustedMs: before.exhaustedMs + (listedCount > 0 && listed.idle === 0 ? ms : 0),
+    stays: before.stays,
+  };
+}
+
+function bookUnobserved(
+  account: NameAccount | undefined,
+  { servers }: NameTally,
+  ms: number,
+): NameAccount | undefined {
+  const count = countByStatus(servers);
+  if (count === 0) return account;
+  const before = account ?? emptyAccount;
+  return { ...before, unobservedMs: before.unobservedMs + count * ms };
+}
+
+function bookStays(bucket: Bucket, stays: Iterable<EndedStay>): Bucket {
+  let names: Map<string, NameAccount> | null = null;
+  for (const { serverName, status, ms } of stays) {
+    names ??= new Map(bucket.names);
+    const account = names.get(serverName) ?? emptyAccount;
+    const sketch = addStay(account.stays[status], ms);
+    names.set(serverName, { ...account, stays: { ...account.stays, [status]: sketch } });
+  }
+  return names ? { ...bucket, names } : bucket;
+}
+
+function extentOf(counts: CountByStatus): Extent {
+  return { least: counts, most: counts };
+}
+
+function sumOf(tallies: readonly NameTally[]): CountByStatus {
+  return byStatus((status) => tallies.reduce((sum, { listed }) => sum + listed[status], 0));
+}

@@ -1,0 +1,136 @@
+import { statuses } from "../model.ts";
+import type { Status } from "../model.ts";
+import { noneByStatus } from "../snapshot/tallies.ts";
+import type { CountByStatus } from "../snapshot/tallies.ts";
+import { addStays, noStays } from "./stay-sketch.ts";
+import type { StaySketch } from "./stay-sketch.ts";
+
+/** From the finest to the coarsest; each is a whole number of the one before, and begins in UTC. */
+export const resolutions = ["5m", "1h", "1d"] as const;
+export type Resolution = (typeof resolutions)[number];
+
+export const resolutionMs: Readonly<Record<Resolution, number>> = {
+  "5m": 5 * 60_000,
+  "1h": 60 * 60_000,
+  "1d": 24 * 60 * 60_000,
+};
+
+/** The start of the bucket that holds a moment. UTC milliseconds. */
+export function bucketStart(resolution: Resolution, atMs: number): number {
+  return Math.floor(atMs / resolutionMs[resolution]) * resolutionMs[resolution];
+}
+
+/** The least and the most servers there were in each status at a time, while it was watched. */
+export interface Extent {
+  readonly least: CountByStatus;
+  readonly most: CountByStatus;
+}
+
+/** What is booked of the servers of one name. Milliseconds of servers: two for a second make 2,000. */
+export interface NameAccount {
+  readonly ms: CountByStatus;
+  readonly unobservedMs: number;
+  /** Null: none of it was watched. */
+  readonly extent: Extent | null;
+  /** For how long there were servers, watched, but none of them idle. Of time, not of servers. */
+  readonly exhaustedMs: number;
+  /** The stays that ended, by the status that they were in; only those watched from end to end. */
+  readonly stays: Readonly<Record<Status, StaySketch>>;
+}
+
+/** What is booked of a target for a stretch of the calendar. */
+export interface Bucket {
+  /** UTC milliseconds. */
+  readonly startMs: number;
+  /** Of the target, not of its servers: all that was booked, and what of it nobody watched. */
+  readonly bookedMs: number;
+  readonly unobservedMs: number;
+  /** Of all its servers, whatever their names. */
+  readonly extent: Extent | null;
+  readonly names: ReadonlyMap<string, NameAccount>;
+}
+
+export function emptyBucket(startMs: number): Bucket {
+  return { startMs, bookedMs: 0, unobservedMs: 0, extent: null, names: new Map() };
+}
+
+export const emptyAccount: NameAccount = {
+  ms: noneByStatus(),
+  unobservedMs: 0,
+  extent: null,
+  exhaustedMs: 0,
+  stays: { idle: noStays, occupied: noStays, error: noStays, unknown: noStays },
+};
+
+/** Adds what a finer bucket, or the same one of another target, holds. */
+export function addBucket(to: Bucket, from: Bucket): Bucket {
+  const names = new Map(to.names);
+  for (const [name, account] of from.names) {
+    names.set(name, addAccount(names.get(name) ?? emptyAccount, account));
+  }
+  return {
+    startMs: to.startMs,
+    bookedMs: to.bookedMs + from.bookedMs,
+    unobservedMs: to.unobservedMs + from.unobservedMs,
+    extent: widen(to.extent, from.extent),
+    names,
+  };
+}
+
+/**
+ * The finer buckets of one that passed without being watched: they were not written, but are all
+ * alike. Of any other bucket there are none but those that were written.
+ */
+export function* finerOfUnseen(bucket: Bucket, from: Resolution, to: Resolution): Iterable<Bucket> {
+  const { startMs, unobservedMs, names } = bucket;
+  if (unobservedMs !== resolutionMs[from] || bucket.bookedMs !== unobservedMs) return;
+  const parts = resolutionMs[from] / resolutionMs[to];
+  const shareOf = (account: NameAccount): NameAccount => ({
+    ...account,
+    unobservedMs: account.unobservedMs / parts,
+  });
+  const shares = new Map(names.entries().map(([name, account]) => [name, shareOf(account)]));
+  for (let part = 0; part < parts; part++) {
+    const partMs = resolutionMs[to];
+    yield {
+      startMs: startMs + part * partMs,
+      bookedMs: partMs,
+      unobservedMs: partMs,
+      extent: null,
+      names: shares,
+    };
+  }
+}
+
+/** Of the same servers at another time. */
+export function addAccount(some: NameAccount, more: NameAccount): NameAccount {
+  return {
+    ms: byStatus((status) => some.ms[status] + more.ms[status]),
+    unobservedMs: some.unobservedMs + more.unobservedMs,
+    extent: widen(some.extent, more.extent),
+    exhaustedMs: some.exhaustedMs + more.exhaustedMs,
+    stays: byStatus((status) => addStays(some.stays[status], more.stays[status])),
+  };
+}
+
+export function widen(some: Extent | null, more: Extent | null): Extent | null {
+  if (!some || !more) return some ?? more;
+  return {
+    least: byStatus((status) => Math.min(some.least[status], more.least[status])),
+    most: byStatus((status) => Math.max(some.most[status], more.most[status])),
+  };
+}
+
+export function byStatus<T>(valueOf: (status: Status) => T): Record<Status, T> {
+  return {
+    idle: valueOf("idle"),
+    occupied: valueOf("occupied"),
+    error: valueOf("error"),
+    unknown: valueOf("unknown"),
+  };
+}
+
+/** All that is booked of the servers: watched, in whatever status, and not watched. */
+export function serverMsOf({ ms, unobservedMs }: NameAccount): number {
+  return statuses.reduce((sum, status) => sum + ms[status], unobservedMs);
+}

@@ -1,0 +1,57 @@
+/**
+ * How long stays took, in bins whose bounds grow by a fixed factor, so that any quantile is known to
+ * within `relativeError` (DDSketch: Masson, Rim and Lee, VLDB 2019). Sketches add up without loss.
+ */
+export interface StaySketch {
+  /** Of all stays together. Milliseconds. */
+  readonly sumMs: number;
+  /** Stays by number of bin; only bins that hold any. */
+  readonly bins: ReadonlyMap<number, number>;
+}
+
+export const relativeError = 0.02;
+
+const growth = (1 + relativeError) / (1 - relativeError);
+const logOfGrowth = Math.log(growth);
+
+export const noStays: StaySketch = { sumMs: 0, bins: new Map() };
+
+/** Counts one more stay. Shorter ones than a millisecond count as that long. */
+export function addStay({ sumMs, bins }: StaySketch, stayMs: number): StaySketch {
+  const bin = Math.ceil(Math.log(Math.max(1, stayMs)) / logOfGrowth);
+  return {
+    sumMs: sumMs + Math.round(stayMs),
+    bins: new Map(bins).set(bin, (bins.get(bin) ?? 0) + 1),
+  };
+}
+
+export function addStays(some: StaySketch, more: StaySketch): StaySketch {
+  if (more.bins.size === 0) return some;
+  if (some.bins.size === 0) return more;
+  const bins = new Map(some.bins);
+  for (const [bin, count] of more.bins) bins.set(bin, (bins.get(bin) ?? 0) + count);
+  return { sumMs: some.sumMs + more.sumMs, bins };
+}
+
+export function countStays({ bins }: StaySketch): number {
+  return bins.values().reduce((sum, count) => sum + count, 0);
+}
+
+export function meanStayMs(sketch: StaySketch): number | null {
+  const count = countStays(sketch);
+  return count === 0 ? null : sketch.sumMs / count;
+}
+
+/**
+ * @param quantile from 0 to 1: 0.5 for the median
+ * @returns milliseconds, at most `relativeError` beside the true value; null: there were no stays
+ */
+export function stayQuantileMs(sketch: StaySketch, quantile: number): number | null {
+  const rank = quantile * (countStays(sketch) - 1);
+  let passed = 0;
+  for (const [bin, count] of [...sketch.bins].toSorted(([a], [b]) => a - b)) {
+    passed += count;
+    if (passed > rank) return (2 * growth ** bin) / (growth + 1);
+  }
+  return null;
+}
