@@ -2,8 +2,8 @@ import type { Status } from "../model.ts";
 import { countByStatus } from "../snapshot/tallies.ts";
 import type { CountByStatus, NameTally } from "../snapshot/tallies.ts";
 import type { Booking } from "./booking.ts";
-import { addBucket, bucketStart, byStatus, emptyAccount, emptyBucket } from "./bucket.ts";
-import { resolutionMs, resolutions, widen } from "./bucket.ts";
+import { accountIn, addBucket, bucketStart, byStatus, emptyBucket } from "./bucket.ts";
+import { noneThroughout, resolutionMs, resolutions, widen } from "./bucket.ts";
 import type { Bucket, Extent, NameAccount, Resolution } from "./bucket.ts";
 import { addStay } from "./stay-sketch.ts";
 
@@ -128,9 +128,14 @@ function openBook(accounts: Accounts) {
 function bookPiece(bucket: Bucket, { observed, tallies }: Booking, ms: number): Bucket {
   const names = new Map(bucket.names);
   for (const tally of tallies) {
-    const account = names.get(tally.name);
-    const booked = observed ? bookWatched(account, tally, ms) : bookUnobserved(account, tally, ms);
-    if (booked) names.set(tally.name, booked);
+    if (countByStatus(tally.servers) === 0) continue;
+    const before = accountIn(bucket, tally.name);
+    const booked = observed ? bookWatched(before, tally, ms) : bookUnobserved(before, tally, ms);
+    names.set(tally.name, booked);
+  }
+  for (const [name, account] of observed ? bucket.names : []) {
+    const isThere = names.get(name) !== account;
+    if (!isThere) names.set(name, { ...account, extent: widen(account.extent, noneThroughout) });
   }
   return {
     startMs: bucket.startMs,
@@ -141,15 +146,9 @@ function bookPiece(bucket: Bucket, { observed, tallies }: Booking, ms: number): 
   };
 }
 
-function bookWatched(
-  account: NameAccount | undefined,
-  { listed, servers }: NameTally,
-  ms: number,
-): NameAccount | undefined {
+function bookWatched(before: NameAccount, { listed, servers }: NameTally, ms: number): NameAccount {
   const listedCount = countByStatus(listed);
   const missing = countByStatus(servers) - listedCount;
-  if (!account && listedCount + missing === 0) return undefined;
-  const before = account ?? emptyAccount;
   return {
     ms: byStatus((status) => before.ms[status] + listed[status] * ms),
     unobservedMs: before.unobservedMs + missing * ms,
@@ -159,22 +158,15 @@ function bookWatched(
   };
 }
 
-function bookUnobserved(
-  account: NameAccount | undefined,
-  { servers }: NameTally,
-  ms: number,
-): NameAccount | undefined {
-  const count = countByStatus(servers);
-  if (count === 0) return account;
-  const before = account ?? emptyAccount;
-  return { ...before, unobservedMs: before.unobservedMs + count * ms };
+function bookUnobserved(before: NameAccount, { servers }: NameTally, ms: number): NameAccount {
+  return { ...before, unobservedMs: before.unobservedMs + countByStatus(servers) * ms };
 }
 
 function bookStays(bucket: Bucket, stays: Iterable<EndedStay>): Bucket {
   let names: Map<string, NameAccount> | null = null;
   for (const { serverName, status, ms } of stays) {
     names ??= new Map(bucket.names);
-    const account = names.get(serverName) ?? emptyAccount;
+    const account = names.get(serverName) ?? accountIn(bucket, serverName);
     const sketch = addStay(account.stays[status], ms);
     names.set(serverName, { ...account, stays: { ...account.stays, [status]: sketch } });
   }

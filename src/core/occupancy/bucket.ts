@@ -30,7 +30,7 @@ export interface Extent {
 export interface NameAccount {
   readonly ms: CountByStatus;
   readonly unobservedMs: number;
-  /** Null: none of it was watched. */
+  /** Over all of the bucket that was watched, whether there were any or not; null: none of it was. */
   readonly extent: Extent | null;
   /** For how long there were servers, watched, but none of them idle. Of time, not of servers. */
   readonly exhaustedMs: number;
@@ -62,11 +62,18 @@ export const emptyAccount: NameAccount = {
   stays: { idle: noStays, occupied: noStays, error: noStays, unknown: noStays },
 };
 
+export const noneThroughout: Extent = { least: noneByStatus(), most: noneByStatus() };
+
+/** While a bucket was watched there were no servers of a name of which it holds nothing. */
+export function accountIn({ names, extent }: Bucket, name: string): NameAccount {
+  return names.get(name) ?? (extent ? { ...emptyAccount, extent: noneThroughout } : emptyAccount);
+}
+
 /** Adds what a finer bucket, or the same one of another target, holds. */
 export function addBucket(to: Bucket, from: Bucket): Bucket {
-  const names = new Map(to.names);
-  for (const [name, account] of from.names) {
-    names.set(name, addAccount(names.get(name) ?? emptyAccount, account));
+  const names = new Map<string, NameAccount>();
+  for (const name of [...to.names.keys(), ...from.names.keys()]) {
+    names.set(name, addAccount(accountIn(to, name), accountIn(from, name)));
   }
   return {
     startMs: to.startMs,

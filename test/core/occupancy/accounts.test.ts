@@ -3,16 +3,16 @@ import { describe, expect, it } from "vitest";
 import { bookStretch, noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { Accounts, EndedStay } from "../../../src/core/occupancy/accounts.ts";
 import {
-  addBucket,
   bucketStart,
-  emptyBucket,
-  finerOfUnseen,
+  resolutionMs,
+  resolutions,
+  serverMsOf,
 } from "../../../src/core/occupancy/bucket.ts";
-import { resolutionMs, resolutions, serverMsOf } from "../../../src/core/occupancy/bucket.ts";
-import type { Bucket, Resolution } from "../../../src/core/occupancy/bucket.ts";
+import type { Resolution } from "../../../src/core/occupancy/bucket.ts";
 import { countStays } from "../../../src/core/occupancy/stay-sketch.ts";
 import { noneByStatus } from "../../../src/core/snapshot/tallies.ts";
 import type { CountByStatus, NameTally } from "../../../src/core/snapshot/tallies.ts";
+import { createWrittenBuckets } from "../../support/history/written-buckets.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -24,22 +24,17 @@ const tally = (name: string, listed: Partial<CountByStatus>, missing = 0): NameT
   return { name, listed: counts, servers: { ...counts, idle: counts.idle + missing } };
 };
 
-/** Buckets as a store would hold them, and what goes on from there after a restart. */
+/** What is booked, one stretch after another, as a store would hold it. */
 function createLedger() {
-  const rows = new Map<string, Bucket>();
+  const buckets = createWrittenBuckets();
   let accounts: Accounts = noAccounts;
   let atMs = startMs;
-  const ofResolution = (resolution: Resolution): Bucket[] =>
-    [...rows]
-      .filter(([key]) => key.startsWith(resolution))
-      .map(([, bucket]) => bucket)
-      .toSorted((one, other) => one.startMs - other.startMs);
-  const latest = (resolution: Resolution): Bucket | null => ofResolution(resolution).at(-1) ?? null;
   return {
     get atMs() {
       return atMs;
     },
-    ofResolution,
+    ofResolution: (resolution: Resolution) => buckets.ofResolution(resolution),
+    whole: (resolution: Resolution) => buckets.whole(resolution),
     pass(
       elapsedMs: number,
       tallies: readonly NameTally[],
@@ -47,32 +42,12 @@ function createLedger() {
     ) {
       atMs += elapsedMs + steppedMs;
       const step = bookStretch(accounts, { elapsedMs, observed, tallies }, atMs, stays);
-      for (const { resolution, bucket } of step.written) {
-        rows.set(`${resolution} ${bucket.startMs}`, bucket);
-      }
+      buckets.write(step.written);
       accounts = step.accounts;
       return step;
     },
     restart() {
-      accounts = { "5m": latest("5m"), "1h": latest("1h"), "1d": latest("1d") };
-    },
-    /** The buckets of a resolution, also those that were not written, with what the open ones hold. */
-    whole(resolution: Resolution): Bucket[] {
-      const coarser = resolutions.slice(resolutions.indexOf(resolution) + 1);
-      const unseen = coarser
-        .toReversed()
-        .flatMap((each) => ofResolution(each).map((bucket) => ({ bucket, from: each })))
-        .flatMap(({ bucket, from }) => [...finerOfUnseen(bucket, from, resolution)]);
-      const all = new Map(
-        [...unseen, ...ofResolution(resolution)].map((each) => [each.startMs, each]),
-      );
-      for (const finer of resolutions.slice(0, resolutions.indexOf(resolution))) {
-        const open = latest(finer);
-        if (!open) continue;
-        const at = bucketStart(resolution, open.startMs);
-        all.set(at, addBucket(all.get(at) ?? emptyBucket(at), open));
-      }
-      return [...all.values()].toSorted((one, other) => one.startMs - other.startMs);
+      accounts = buckets.accounts();
     },
   };
 }
@@ -134,6 +109,22 @@ describe("a bucket", () => {
       extent: { least: { idle: 0, occupied: 0 }, most: { idle: 2, occupied: 2 } },
     });
     expect(bucket?.extent).toMatchObject({ least: { idle: 1 }, most: { idle: 3, occupied: 2 } });
+  });
+
+  it("knows that there were no servers of a name before the first and after the last", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    ledger.pass(10_000, [tally("git", { idle: 1 })]);
+    ledger.pass(10_000, [tally("jira", { idle: 1 })]);
+    ledger.pass(hourMs, [tally("k8s", { idle: 1 })]);
+    const least = ledger.whole("1d").flatMap(({ names }) => {
+      return Array.from(names, ([name, { extent }]) => [name, extent?.least.idle]);
+    });
+    expect(least).toEqual([
+      ["git", 0],
+      ["jira", 0],
+      ["k8s", 0],
+    ]);
   });
 
   it("counts the stays that ended in it", () => {

@@ -1,0 +1,57 @@
+import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
+import type { Accounts, BucketWrite } from "../../../src/core/occupancy/accounts.ts";
+import {
+  addBucket,
+  bucketStart,
+  emptyBucket,
+  finerOfUnseen,
+  resolutions,
+} from "../../../src/core/occupancy/bucket.ts";
+import type { Bucket, Resolution } from "../../../src/core/occupancy/bucket.ts";
+
+/** A target's buckets as they were written, on paper instead of in a store. */
+export interface WrittenBuckets {
+  write(written: readonly BucketWrite[]): void;
+  ofResolution(resolution: Resolution): readonly Bucket[];
+  /** What a process that starts goes on from. */
+  accounts(): Accounts;
+  /** The buckets of a resolution, also those that were not written, with what the open ones hold. */
+  whole(resolution: Resolution): readonly Bucket[];
+}
+
+export function createWrittenBuckets(): WrittenBuckets {
+  const rows = new Map<string, BucketWrite>();
+  const ofResolution = (wanted: Resolution): readonly Bucket[] =>
+    [...rows.values()]
+      .filter(({ resolution }) => resolution === wanted)
+      .map(({ bucket }) => bucket)
+      .toSorted((one, other) => one.startMs - other.startMs);
+  const latest = (resolution: Resolution): Bucket | null => ofResolution(resolution).at(-1) ?? null;
+  return {
+    write(written) {
+      for (const each of written) rows.set(`${each.resolution} ${each.bucket.startMs}`, each);
+    },
+    ofResolution,
+    accounts: () =>
+      rows.size === 0 ? noAccounts : { "5m": latest("5m"), "1h": latest("1h"), "1d": latest("1d") },
+    whole(resolution) {
+      const at = resolutions.indexOf(resolution);
+      const unseen = resolutions
+        .slice(at + 1)
+        .toReversed()
+        .flatMap((from) =>
+          ofResolution(from).flatMap((bucket) => [...finerOfUnseen(bucket, from, resolution)]),
+        );
+      const all = new Map(
+        [...unseen, ...ofResolution(resolution)].map((bucket) => [bucket.startMs, bucket]),
+      );
+      for (const finer of resolutions.slice(0, at)) {
+        const open = latest(finer);
+        if (!open) continue;
+        const startMs = bucketStart(resolution, open.startMs);
+        all.set(startMs, addBucket(all.get(startMs) ?? emptyBucket(startMs), open));
+      }
+      return [...all.values()].toSorted((one, other) => one.startMs - other.startMs);
+    },
+  };
+}
