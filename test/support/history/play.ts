@@ -1,0 +1,70 @@
+import { judgePoll } from "../../../src/core/judge.ts";
+import type { PollOutcome, Verdict } from "../../../src/core/judge.ts";
+import type { ListedSandbox, Status, Target } from "../../../src/core/model.ts";
+import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import { watchTarget } from "../../../src/polling/watched-target.ts";
+import type { RestoredTarget, WatchedTarget } from "../../../src/polling/watched-target.ts";
+import { judgeBy } from "../fleet.ts";
+import { intakeOf } from "../take-in.ts";
+import { momentsOf, shownAt } from "./poll-record.ts";
+import type { Script, ScriptServer } from "./script.ts";
+
+/** What keeps a target from one process to the next: a store, or a sheet of paper. */
+export interface Keeper {
+  restore(target: Target): Promise<{ known: RestoredTarget; snapshot: PackedSnapshot }>;
+  commit(targetId: number, verdict: Verdict): Promise<void>;
+}
+
+/** Watches a script's world as the daemon does, and gives the verdicts that were kept. */
+export async function play(
+  script: Script,
+  target: Target,
+  keeper: Keeper,
+): Promise<readonly Verdict[]> {
+  const { goneAfter } = script;
+  const options = { ...judgeBy(), goneAfter };
+  const verdicts: Verdict[] = [];
+  const moments = momentsOf(script);
+  let beganMs = 0;
+  const start = async (worldMs: number, utcMs: number): Promise<WatchedTarget> => {
+    beganMs = worldMs;
+    const { known, snapshot } = await keeper.restore(target);
+    return watchTarget(known, snapshot, { staleAfter: 3, restoredForMs: 0, nowUtcMs: utcMs });
+  };
+  let watched: WatchedTarget | null = null;
+  for (const [at, { outcome, restarts, kept }] of script.turns.entries()) {
+    const { worldMs, utcMs } = moments[at] ?? { worldMs: 0, utcMs: 0 };
+    if (watched === null || restarts) watched = await start(worldMs, utcMs);
+    const isListed = outcome === "complete" || outcome === "partial";
+    const { snapshot } = watched.state;
+    const polled: PollOutcome = isListed
+      ? {
+          kind: "listed",
+          intake: intakeOf(snapshot, sandboxesOf(shownAt(script, at, worldMs)), goneAfter),
+          complete: outcome === "complete",
+        }
+      : { kind: "failed", reason: outcome };
+    const monotonicMs = 1_000 + worldMs - beganMs;
+    const verdict = judgePoll(watched.state, polled, { utcMs, monotonicMs }, options);
+    if (!kept) {
+      watched.loseTurn();
+      continue;
+    }
+    await keeper.commit(watched.id, verdict);
+    watched.accept(verdict);
+    verdicts.push(verdict);
+  }
+  return verdicts;
+}
+
+function sandboxesOf(shown: ReadonlyMap<ScriptServer, Status>): readonly ListedSandbox[] {
+  const bySandbox = Map.groupBy(shown, ([{ sandboxId }]) => sandboxId);
+  return Array.from(bySandbox, ([sandboxId, listed]) => ({
+    sandboxId,
+    status: "idle",
+    benchmark: null,
+    servers: listed.map(([{ serverId, serverName }, status]) => {
+      return { serverId, serverName, status, benchmark: null, tags: [] };
+    }),
+  }));
+}

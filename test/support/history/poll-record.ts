@@ -1,0 +1,82 @@
+import type { Status } from "../../../src/core/model.ts";
+import { statusAt } from "./script.ts";
+import type { Script, ScriptServer } from "./script.ts";
+
+/** A poll that was kept, as the script has it. */
+export interface PollRecord {
+  readonly utcMs: number;
+  /** Since the one before that was kept: on the wall clock where nothing else knows. */
+  readonly elapsedMs: number;
+  /** Whether one process saw it all through, from the poll before that was kept. */
+  readonly unbroken: boolean;
+  readonly accepted: boolean;
+  readonly complete: boolean;
+  /** What it listed. */
+  readonly shown: ReadonlyMap<ScriptServer, Status>;
+}
+
+/** A turn with the moment at which it comes. */
+export interface Moment {
+  /** Since the world began. */
+  readonly worldMs: number;
+  readonly utcMs: number;
+}
+
+export const scriptStartUtcMs = Date.UTC(2026, 10, 20, 9, 58, 20);
+
+export function momentsOf({ turns }: Script): readonly Moment[] {
+  let worldMs = 0;
+  let offsetMs = scriptStartUtcMs;
+  return turns.map(({ waitMs, roundMs, steppedMs }) => {
+    offsetMs += steppedMs;
+    const utcMs = Math.ceil((worldMs + waitMs + offsetMs) / roundMs) * roundMs;
+    worldMs = utcMs - offsetMs;
+    return { worldMs, utcMs };
+  });
+}
+
+/** What a turn's listing holds; nothing where it has none. */
+export function shownAt(
+  { servers, turns }: Script,
+  turn: number,
+  worldMs: number,
+): ReadonlyMap<ScriptServer, Status> {
+  const { outcome, hidden } = turns[turn] ?? { outcome: "timeout", hidden: 0 };
+  const isListed = outcome === "complete" || outcome === "partial";
+  const shown = new Map<ScriptServer, Status>();
+  for (const [at, server] of (isListed ? servers : []).entries()) {
+    const status = statusAt(server, worldMs);
+    const isHidden = outcome === "partial" && ((hidden >> at) & 1) === 1;
+    if (status !== null && !isHidden) shown.set(server, status);
+  }
+  return shown;
+}
+
+/** The polls of a script that were kept. */
+export function recordsOf(script: Script): readonly PollRecord[] {
+  const moments = momentsOf(script);
+  const records: PollRecord[] = [];
+  let last: Moment | null = null;
+  let broken = true;
+  for (const [at, { restarts, kept, outcome }] of script.turns.entries()) {
+    const moment = moments[at];
+    if (!moment) break;
+    if (restarts) broken = true;
+    if (!kept) {
+      broken = true;
+      continue;
+    }
+    const inUtcMs = last === null ? 0 : Math.max(0, moment.utcMs - last.utcMs);
+    records.push({
+      utcMs: moment.utcMs,
+      elapsedMs: broken || last === null ? inUtcMs : moment.worldMs - last.worldMs,
+      unbroken: !broken,
+      accepted: outcome === "complete" || outcome === "partial",
+      complete: outcome === "complete",
+      shown: shownAt(script, at, moment.worldMs),
+    });
+    broken = false;
+    last = moment;
+  }
+  return records;
+}
