@@ -13,12 +13,13 @@ import { bookTime } from "./occupancy/booking.ts";
 import type { Booking } from "./occupancy/booking.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
 import type { Rule, TargetRule } from "./rule.ts";
+import { noChanges } from "./snapshot/changes.ts";
+import type { Changes } from "./snapshot/changes.ts";
 import type { SnapshotIntake } from "./snapshot/intake.ts";
 import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
 import { pageDelta } from "./snapshot/page-delta.ts";
 import type { PageDelta } from "./snapshot/page-delta.ts";
-import { noChanges } from "./snapshot/sighting.ts";
-import type { Changes, Sighting } from "./snapshot/sighting.ts";
+import type { Sighting } from "./snapshot/sighting.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
 import type { TargetProgress, TargetState } from "./target-state.ts";
 

@@ -2,7 +2,7 @@ import type { ListedSandbox } from "../../src/core/model.ts";
 import { openIntake } from "../../src/core/snapshot/intake.ts";
 import type { SnapshotIntake } from "../../src/core/snapshot/intake.ts";
 import type { PackedSnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
-import type { Change, Changes } from "../../src/core/snapshot/sighting.ts";
+import type { Change } from "../../src/core/snapshot/changes.ts";
 
 /** An intake that holds all of these sandboxes, each of which had to be read. */
 export function intakeOf(
@@ -19,7 +19,7 @@ export function takeIn(intake: SnapshotIntake, sandboxes: readonly ListedSandbox
 }
 
 /** Changes with all that they tell, for comparing. */
-export function changesOf(changes: Changes): readonly Change[] {
+export function changesOf(changes: Iterable<Change>): readonly Change[] {
   return Array.from(changes, ({ sandboxId, serverId, serverName, from, to, stayMs }) => ({
     sandboxId,
     serverId,

@@ -1,6 +1,7 @@
 import type { ListingIntake } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";
+import { changesIn } from "./changes.ts";
 import { seekId } from "./id-table.ts";
 import { ListingPass } from "./listing-pass.ts";
 import { createPackedSnapshot, findSandbox } from "./packed-snapshot.ts";
@@ -8,10 +9,11 @@ import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
 import { missingIn, statusIn } from "./page.ts";
 import type { Page } from "./page.ts";
-import { changesIn, settleChanged, touchedIn } from "./sighting.ts";
-import type { Sighting, SightingParts } from "./sighting.ts";
+import { settleChanged, touchedIn } from "./sighting.ts";
+import type { Sighting } from "./sighting.ts";
 import { serverKey } from "./snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
+import type { SightingParts } from "./steps.ts";
 
 export interface SightingOptions {
   /** False: what the listing lacks proves nothing. */
@@ -146,6 +148,7 @@ function sightingOf(
     after: sequence.pages,
     touched: writer.touched,
     removed: writer.removed,
+    lacked: writer.lacked,
     observedMs,
     witnessed,
   };

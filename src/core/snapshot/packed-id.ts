@@ -5,6 +5,7 @@
 export const wordsPerId = 4;
 
 const dash = 0x2d;
+const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 /** Of a character code: its value as a lower-case hexadecimal digit, or -1. */
 const digitValues = new Int8Array(128).fill(-1);
@@ -42,6 +43,22 @@ export function unpackUuid(words: Uint32Array, at: number): string {
   const third = wordText(words[at + 2]);
   const fourth = wordText(words[at + 3]);
   return `${first}-${second.slice(0, 4)}-${second.slice(4)}-${third.slice(0, 4)}-${third.slice(4)}${fourth}`;
+}
+
+/**
+ * Bytes that are side by side in the words of every UUID that begins like this, as far as whole ones
+ * are: for finding where one may be.
+ *
+ * @returns null when it is the beginning of no UUID, or too short to tell
+ */
+export function beginningOfUuid(text: string): Uint8Array | null {
+  const words = new Uint32Array(wordsPerId);
+  if (!packUuid(text + nilUuid.slice(text.length), words, 0)) return null;
+  const digits = text.replaceAll("-", "").length;
+  const bytes = new Uint8Array(words.buffer);
+  // The first byte of a word is its last one in memory.
+  if (digits < 8) return digits < 2 ? null : bytes.subarray(4 - Math.floor(digits / 2), 4);
+  return bytes.subarray(0, Math.floor(digits / 8) * 4);
 }
 
 /** Negative once a digit was none. */

@@ -14,14 +14,16 @@ import {
   tagsText,
 } from "./page.ts";
 import type { Page } from "./page.ts";
-import { Steps } from "./sighting.ts";
 import { serverKey } from "./snapshot.ts";
+import { Steps } from "./steps.ts";
 import type { Tallies } from "./tallies.ts";
 
 /** Writes sandboxes as a listing has them, going on from what was known of them, and counts. */
 export class SandboxWriter {
   readonly touched = new Steps();
   readonly removed = new Steps();
+  /** Those of before that are missing for the first time. */
+  readonly lacked = new Steps();
   /** Servers that a sandbox was listed without. */
   readonly unlisted = new Set<string>();
   leftOut = 0;
@@ -178,6 +180,7 @@ export class SandboxWriter {
     this.tally.countServer(name, statusIn(flags), before, -1);
     if (gone || before + 1 >= this.goneAfter) this.removed.add(pageIndex, server, null, 0);
     else {
+      if (before === 0) this.lacked.add(pageIndex, server, null, 0);
       this.sequence.draft.copyServer(page, server, before + 1);
       this.tally.countServer(name, statusIn(flags), before + 1, 1);
     }

@@ -11,6 +11,7 @@ import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
 import type { Snapshot } from "../../../src/core/snapshot/snapshot.ts";
+import { inWholeMs, unpackAll } from "../support/unpacked.ts";
 import { changesOf, takeIn } from "../../support/take-in.ts";
 import { worlds } from "../support/listing-edits.ts";
 import type { Poll, World } from "../support/listing-edits.ts";
@@ -120,6 +121,20 @@ it.each(sizes)("any listings give the rows, counts and changes of plain maps: %s
   );
 });
 
+it.each(sizes)("packed, changes tell the same, and lapses come after them: %s", (_, size) => {
+  fc.assert(
+    fc.property(size.worlds, fc.integer({ min: 1, max: 20 }), (world, most) => {
+      play(world, ({ sighting, expected }) => {
+        const { changes, lapses, ...counted } = unpackAll(sighting.changes, most);
+        expect(changes).toEqual(changesOf(sighting.changes).map(inWholeMs));
+        expect(sorted(lapses)).toEqual(sorted(expected.lapses));
+        expect(counted).toEqual({ lapseCount: lapses.length, isInFewest: true });
+      });
+    }),
+    size.runs,
+  );
+});
+
 it.each(sizes)("who was listed, touched or removed is told of every server: %s", (_, size) => {
   fc.assert(
     fc.property(size.worlds, (world) => {
@@ -142,14 +157,12 @@ it.each(sizes)("who was listed, touched or removed is told of every server: %s",
           known.map(keyOf).map((key) => [key, expected.listed.has(key), expected.removed.has(key)]),
         );
         const ruled = new Set(["error", "unknown"] as const);
-        const shown = Array.from(sighting.listed(ruled), keyOf);
         const due = [...expected.listed].filter((key) => {
           const status = expected.world.servers.get(key)?.status;
           return status === "error" || status === "unknown";
         });
-        expect(shown.toSorted()).toEqual(due.toSorted());
-        const strange = { sandboxId: "nowhere", serverId: "a" };
-        expect(sighting.isListed(strange)).toBe(false);
+        expect(Array.from(sighting.listed(ruled), keyOf).toSorted()).toEqual(due.toSorted());
+        expect(sighting.isListed({ sandboxId: "nowhere", serverId: "a" })).toBe(false);
       });
     }),
     size.runs,

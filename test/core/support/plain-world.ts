@@ -1,5 +1,6 @@
 import type { ListedSandbox, ListedServer, Listing } from "../../../src/core/model.ts";
-import type { Change } from "../../../src/core/snapshot/sighting.ts";
+import type { Change } from "../../../src/core/snapshot/changes.ts";
+import type { Lapse } from "../../../src/core/snapshot/packed-changes.ts";
 import type { SandboxRow, ServerRow } from "../../../src/core/snapshot/snapshot.ts";
 import { worseOf } from "../../../src/core/worse-of.ts";
 import type { BringOptions } from "./worlds.ts";
@@ -15,6 +16,7 @@ export const emptyWorld: PlainWorld = { sandboxes: new Map(), servers: new Map()
 export interface PlainSighting {
   readonly world: PlainWorld;
   readonly changes: readonly Change[];
+  readonly lapses: readonly (Change & { readonly lapse: Lapse })[];
   /** Keys of servers. */
   readonly touched: ReadonlySet<string>;
   readonly listed: ReadonlySet<string>;
@@ -34,6 +36,10 @@ export function lookAt(
   const sandboxes = new Map(before.sandboxes);
   const servers = new Map(before.servers);
   const changes: Change[] = [];
+  const lapses: (Change & { readonly lapse: Lapse })[] = [];
+  const noteLapse = (row: ServerRow, lapse: Lapse): void => {
+    lapses.push({ ...changeOf(row, row.status, row.status, null), lapse });
+  };
   const touched = new Set<string>();
   const listed = new Set<string>();
   const removed = new Set<string>();
@@ -47,7 +53,10 @@ export function lookAt(
       const row = rowOf(sandboxId, server, known, options);
       servers.set(key, row);
       if (JSON.stringify(row) !== JSON.stringify(known)) touched.add(key);
-      if (known?.status === server.status) continue;
+      if (known?.status === server.status) {
+        if (known.missing > 0) noteLapse(row, "seen");
+        continue;
+      }
       const stayMs = known && row.sinceWitnessed ? stayOf(known, options) : null;
       changes.push(changeOf(row, known?.status ?? "absent", server.status, stayMs));
     }
@@ -58,6 +67,7 @@ export function lookAt(
       const missing = row.missing + 1;
       if (missing < options.goneAfter) {
         servers.set(key, { ...row, missing });
+        if (missing === 1) noteLapse(row, "missing");
         continue;
       }
       servers.delete(key);
@@ -72,7 +82,7 @@ export function lookAt(
       else sandboxes.delete(id);
     }
   }
-  return { world: { sandboxes, servers }, changes, touched, listed, removed };
+  return { world: { sandboxes, servers }, changes, lapses, touched, listed, removed };
 }
 
 function joinTwins(all: readonly ListedSandbox[]): ReadonlyMap<string, ListedSandbox> {

@@ -4,7 +4,8 @@ import { statuses } from "../../../src/core/model.ts";
 import type { SightingOptions } from "../../../src/core/snapshot/intake.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
-import type { Change, Sighting } from "../../../src/core/snapshot/sighting.ts";
+import type { Change } from "../../../src/core/snapshot/changes.ts";
+import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
 import type { Snapshot } from "../../../src/core/snapshot/snapshot.ts";
 import { changesOf, intakeOf } from "../../support/take-in.ts";
 

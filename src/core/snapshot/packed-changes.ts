@@ -1,0 +1,230 @@
+import { statuses } from "../model.ts";
+import type { Presence } from "../model.ts";
+import { packUuid, unpackUuid, wordsPerId } from "./packed-id.ts";
+import { hasTextId, sandboxWords, serverField } from "./page.ts";
+import type { Page } from "./page.ts";
+
+/**
+ * What became of a server that is no change of it: a complete listing lacked it, so that its time from
+ * then on is unobserved, or it was seen again in the status that it had.
+ */
+export type Lapse = "missing" | "seen";
+
+/**
+ * Changes of one poll and lapses, side by side in words. A number of a text counts in `texts`, where 0
+ * stands for null.
+ *
+ * | words | |
+ * | --- | --- |
+ * | 0-3, 4-7 | ids of the server and of its sandbox: a UUID, or the number of a text |
+ * | 8 | bits 0-2, 3-5: from, to; 6, 7: which ids are texts; 8-9: the lapse; the rest: the name, a text |
+ * | 9-10 | for how long it was in `from`, whole milliseconds, the lower word first; all bits set: unknown |
+ */
+const changeWords = 11;
+const field = { server: 0, sandbox: wordsPerId, facts: 8, stay: 9 } as const;
+
+const presences: readonly Presence[] = [...statuses, "absent"];
+const lapses: readonly (Lapse | null)[] = [null, "missing", "seen"];
+const serverTextBit = 1 << 6;
+const sandboxTextBit = 1 << 7;
+const lapseShift = 8;
+const nameShift = 10;
+const unknownStay = 0xffff_ffff;
+const wordRange = 2 ** 32;
+
+/** Read one by one by their numbers; ids are unpacked where they are asked for. */
+export class PackedChanges {
+  readonly length: number;
+  readonly words: Uint32Array;
+  readonly texts: readonly string[];
+
+  /** @throws {RangeError} when a change is not whole */
+  constructor(words: Uint32Array, texts: readonly string[]) {
+    if (words.length % changeWords !== 0) throw new RangeError("packed changes are not whole");
+    this.words = words;
+    this.texts = texts;
+    this.length = words.length / changeWords;
+  }
+
+  serverId(change: number): string {
+    return this.id(change, field.server, serverTextBit);
+  }
+
+  sandboxId(change: number): string {
+    return this.id(change, field.sandbox, sandboxTextBit);
+  }
+
+  serverName(change: number): string | null {
+    const name = this.facts(change) >>> nameShift;
+    return name === 0 ? null : (this.texts[name] ?? null);
+  }
+
+  from(change: number): Presence {
+    return presences[this.facts(change) & 0b111] ?? "unknown";
+  }
+
+  to(change: number): Presence {
+    return presences[(this.facts(change) >>> 3) & 0b111] ?? "unknown";
+  }
+
+  lapse(change: number): Lapse | null {
+    return lapses[(this.facts(change) >>> lapseShift) & 0b11] ?? null;
+  }
+
+  /** Whole milliseconds. */
+  stayMs(change: number): number | null {
+    const at = change * changeWords + field.stay;
+    const lower = this.words[at] ?? 0;
+    const upper = this.words[at + 1] ?? 0;
+    return upper === unknownStay ? null : upper * wordRange + lower;
+  }
+
+  countLapses(): number {
+    let count = 0;
+    for (let change = 0; change < this.length; change++) {
+      if (this.lapse(change) !== null) count++;
+    }
+    return count;
+  }
+
+  private facts(change: number): number {
+    return this.words[change * changeWords + field.facts] ?? 0;
+  }
+
+  private id(change: number, offset: number, textBit: number): string {
+    const at = change * changeWords + offset;
+    return (this.facts(change) & textBit) === 0
+      ? unpackUuid(this.words, at)
+      : (this.texts[this.words[at] ?? 0] ?? "");
+  }
+}
+
+/** What is told of a server beside its ids and name. */
+export interface PackedFacts {
+  readonly from: Presence;
+  readonly to: Presence;
+  /** Milliseconds. */
+  readonly stayMs: number | null;
+  readonly lapse: Lapse | null;
+}
+
+/** Packs changes, so many at most; after that it is made anew. */
+export class ChangePacker {
+  private readonly words: Uint32Array;
+  private count = 0;
+  private readonly texts: string[] = [""];
+  private readonly numbers = new Map<string, number>();
+  /** Of which page it knows the numbers of texts here; and its sandbox that came last. */
+  private source: Page | null = null;
+  private copied: number[] = [];
+  private sandbox = -1;
+  private sandboxEnd = 0;
+
+  constructor(most: number) {
+    this.words = new Uint32Array(most * changeWords);
+  }
+
+  get isFull(): boolean {
+    return (this.count + 1) * changeWords > this.words.length;
+  }
+
+  /** A server where it is in a page: nothing is unpacked. */
+  addFrom(page: Page, server: number, facts: PackedFacts): void {
+    if (this.source !== page) {
+      this.source = page;
+      this.copied = [];
+      this.sandbox = -1;
+      this.sandboxEnd = 0;
+    }
+    if (this.sandbox < 0 || server >= this.sandboxEnd || server < page.serversBegin(this.sandbox)) {
+      this.sandbox = page.sandboxOfServer(server);
+      this.sandboxEnd = page.serversEnd(this.sandbox);
+    }
+    const at = this.next();
+    const serverAt = page.serverAt(server);
+    const sandboxAt = this.sandbox * sandboxWords;
+    const serverText = this.copyId(page, serverAt, page.serverFlags(server), at + field.server);
+    const sandboxText = this.copyId(
+      page,
+      sandboxAt,
+      page.sandboxFlags(this.sandbox),
+      at + field.sandbox,
+    );
+    const name = this.copyText(page, page.word(serverAt + serverField.name));
+    this.write(at, serverText, sandboxText, name, facts);
+  }
+
+  add(
+    ids: {
+      readonly sandboxId: string;
+      readonly serverId: string;
+      readonly serverName: string | null;
+    },
+    facts: PackedFacts,
+  ): void {
+    const at = this.next();
+    const serverText = this.writeId(ids.serverId, at + field.server);
+    const sandboxText = this.writeId(ids.sandboxId, at + field.sandbox);
+    const name = ids.serverName === null ? 0 : this.numberOf(ids.serverName);
+    this.write(at, serverText, sandboxText, name, facts);
+  }
+
+  /** All that was added. */
+  finish(): PackedChanges {
+    return new PackedChanges(this.words.subarray(0, this.count * changeWords), this.texts);
+  }
+
+  private next(): number {
+    return this.count++ * changeWords;
+  }
+
+  private write(
+    at: number,
+    serverText: boolean,
+    sandboxText: boolean,
+    name: number,
+    { from, to, stayMs, lapse }: PackedFacts,
+  ): void {
+    const { words } = this;
+    words[at + field.facts] =
+      presences.indexOf(from) |
+      (presences.indexOf(to) << 3) |
+      (serverText ? serverTextBit : 0) |
+      (sandboxText ? sandboxTextBit : 0) |
+      (lapses.indexOf(lapse) << lapseShift) |
+      (name << nameShift);
+    const wholeMs = stayMs === null ? -1 : Math.round(stayMs);
+    words[at + field.stay] = wholeMs;
+    words[at + field.stay + 1] = wholeMs < 0 ? unknownStay : wholeMs / wordRange;
+  }
+
+  /** Whether it is the number of a text. */
+  private copyId(page: Page, from: number, flags: number, to: number): boolean {
+    if (hasTextId(flags)) {
+      this.words[to] = this.copyText(page, page.word(from));
+      return true;
+    }
+    for (let word = 0; word < wordsPerId; word++) this.words[to + word] = page.word(from + word);
+    return false;
+  }
+
+  private writeId(id: string, at: number): boolean {
+    if (packUuid(id, this.words, at)) return false;
+    this.words[at] = this.numberOf(id);
+    return true;
+  }
+
+  private copyText(page: Page, number: number): number {
+    if (number === 0) return 0;
+    return (this.copied[number] ??= this.numberOf(page.texts[number] ?? ""));
+  }
+
+  private numberOf(text: string): number {
+    let number = this.numbers.get(text);
+    if (number === undefined) {
+      number = this.texts.push(text) - 1;
+      this.numbers.set(text, number);
+    }
+    return number;
+  }
+}

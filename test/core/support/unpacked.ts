@@ -1,0 +1,34 @@
+import type { Change, Changes } from "../../../src/core/snapshot/changes.ts";
+import type { PackedChanges } from "../../../src/core/snapshot/packed-changes.ts";
+
+/** Packed changes with all that they tell, for comparing. */
+export function unpackedIn(packed: PackedChanges) {
+  return Array.from({ length: packed.length }, (_, index) => ({
+    sandboxId: packed.sandboxId(index),
+    serverId: packed.serverId(index),
+    serverName: packed.serverName(index),
+    from: packed.from(index),
+    to: packed.to(index),
+    stayMs: packed.stayMs(index),
+    lapse: packed.lapse(index),
+  }));
+}
+
+/** What changes and lapses tell when they were packed, so many at a time at most. */
+export function unpackAll(changes: Changes, most: number) {
+  const packed = [...changes.packed(most)];
+  const all = packed.flatMap(unpackedIn);
+  return {
+    changes: all.slice(0, changes.length),
+    lapses: all.slice(changes.length),
+    lapseCount: changes.lapseCount,
+    isInFewest:
+      packed.length === Math.ceil(all.length / most) &&
+      packed.every(({ length }) => length > 0 && length <= most),
+  };
+}
+
+/** A change as it is kept. */
+export function inWholeMs({ stayMs, ...change }: Change) {
+  return { ...change, stayMs: stayMs === null ? null : Math.round(stayMs), lapse: null };
+}
