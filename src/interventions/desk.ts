@@ -5,6 +5,8 @@ import type { Rule } from "../core/rule.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
+import { firstOf } from "../platform/first-of.ts";
+import { allTime } from "../store/change-history.ts";
 import type { DeadLetters } from "../store/dead-letters.ts";
 import type { Store } from "../store/store.ts";
 import { draftSilence } from "./draft-silence.ts";
@@ -219,9 +221,9 @@ export function createDesk(deps: DeskDeps): Desk {
     },
 
     async changes(query) {
-      const { server = null, limit } = readRequest(requests.changesQuery, query);
-      const changes = await store.changes.latest({ server, limit });
-      return { changes: changes.map(viewChange) };
+      const { server, limit } = readRequest(requests.changesQuery, query);
+      const found = store.changes.between({ ...allTime, direction: "desc", server });
+      return { changes: (await firstOf(found, limit)).map(viewChange) };
     },
 
     async explain(query) {
@@ -229,7 +231,8 @@ export function createDesk(deps: DeskDeps): Desk {
       const server = await findServer(text, { ...store, targets: deps.targets });
       const { serverId } = server;
       const nowMs = clock.now().utcMs;
-      const lookedAt = await store.changes.latest({ server: serverId, limit: mostChanges });
+      const about = store.changes.between({ ...allTime, direction: "desc", server: serverId });
+      const lookedAt = await firstOf(about, mostChanges);
       const incidents = await store.incidents.ofServer(serverId, mostIncidents);
       const tellings = await store.tellings.about(incidents.map(({ incident }) => incident.id));
       const seqs = tellings.flatMap(({ notification }) => notification?.seq ?? []);

@@ -2,8 +2,10 @@ import type { Target } from "../core/model.ts";
 import { RefusedError } from "../core/refusal.ts";
 import type { ServerRow } from "../core/snapshot/snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { firstOf } from "../platform/first-of.ts";
 import { batches, paced } from "../platform/paced.ts";
-import type { StoredChange } from "../store/change-history.ts";
+import { allTime } from "../store/change-history.ts";
+import type { ChangeQuery, StoredChange } from "../store/change-history.ts";
 import type { KnownServer } from "../store/incident-history.ts";
 
 /** Where a server is looked for. */
@@ -12,12 +14,7 @@ export interface ServerSources {
   readonly incidents: {
     serversBeginningWith(prefix: string, limit: number): Promise<readonly KnownServer[]>;
   };
-  readonly changes: {
-    latest(query: {
-      readonly server: string;
-      readonly limit: number;
-    }): Promise<readonly StoredChange[]>;
-  };
+  readonly changes: { between(query: ChangeQuery): AsyncIterable<StoredChange> };
 }
 
 export interface FoundServer extends KnownServer {
@@ -48,8 +45,8 @@ export async function findServer(text: string, sources: ServerSources): Promise<
     if (!byId.has(known.serverId)) byId.set(known.serverId, { ...known, listed: [] });
   }
   if (byId.size === 0) {
-    const query = { server: text, limit: changesLookedAt };
-    for (const { serverId, serverName } of await sources.changes.latest(query)) {
+    const about = sources.changes.between({ ...allTime, direction: "desc", server: text });
+    for (const { serverId, serverName } of await firstOf(about, changesLookedAt)) {
       if (!byId.has(serverId)) byId.set(serverId, { serverId, serverName, listed: [] });
     }
   }

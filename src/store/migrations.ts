@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { packChanges } from "./migrations/pack-changes.ts";
 import { packServers } from "./pack-servers.ts";
 
 /** Run within a transaction. */
@@ -269,6 +270,7 @@ export const migrations: readonly Migration[] = [
     where state in ('delivered', 'discarded');
   create index notifications_dead_since on notifications (settled_at_ms) where state = 'dead';
   `),
+  packChanges,
 ];
 
 function sql(statements: string): Migration {

@@ -2,8 +2,9 @@ import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { PoolOutcome } from "../core/pool-watch.ts";
-import type { Change, Changes } from "../core/snapshot/sighting.ts";
+import type { Changes } from "../core/snapshot/changes.ts";
 import { writeFlaps } from "./flap-rows.ts";
+import { changesToRow } from "./change-rows.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -32,7 +33,7 @@ export interface PollCommits {
   commitGathered(): void;
 }
 
-const changesPerRow = 500;
+const changesPerRow = 2_048;
 const incidentsAtOnce = 20;
 
 export interface PollCommitsParts {
@@ -84,7 +85,7 @@ function rowsOf(verdict: Verdict): number {
   const { pages, changes } = verdict;
   const pageRows = pages ? pages.replaced.length + pages.removed.length : 0;
   const ofIncidents = incidentsOf(verdict).map(incidentRows);
-  const changeRows = Math.ceil(changes.length / changesPerRow);
+  const changeRows = Math.ceil((changes.length + changes.lapseCount) / changesPerRow);
   return ofIncidents.reduce((sum, rows) => sum + rows, 1 + pageRows + changeRows);
 }
 
@@ -119,18 +120,13 @@ async function writeChanges(
   atMs: number,
   changes: Changes,
 ): Promise<void> {
-  if (changes.length === 0) return;
-  for await (const some of paced(batches(changes, changesPerRow))) {
-    const body = JSON.stringify(some.map(fieldsOf));
+  if (changes.length + changes.lapseCount === 0) return;
+  for await (const packed of paced(changes.packed(changesPerRow))) {
     await trx
       .insertInto("changes")
-      .values({ target_id: targetId, at_ms: atMs, change_count: some.length, body })
+      .values(changesToRow(targetId, atMs, packed))
       .execute();
   }
-}
-
-function fieldsOf({ sandboxId, serverId, serverName, from, to }: Change): (string | null)[] {
-  return [sandboxId, serverId, serverName, from, to];
 }
 
 async function writePools(

@@ -58,14 +58,18 @@ export interface PageEditsTable {
   words: Uint8Array;
 }
 
-/** The changes that a poll showed, several to a row: one poll may show very many. */
+/** The changes and lapses that a poll showed, many to a row: one poll may show very many. */
 export interface ChangesTable {
+  /** Grows in the order in which they were kept, and is never used again. */
   id: Generated<number>;
   target_id: number;
   at_ms: number;
   change_count: number;
-  /** A JSON array of `[sandbox_id, server_id, server_name, from_status, to_status]`. */
-  body: string;
+  lapse_count: number;
+  /** A JSON array of the texts that the words name by number. */
+  texts: string;
+  /** See `PackedChanges`. */
+  words: Uint8Array;
 }
 
 export interface IncidentsTable {

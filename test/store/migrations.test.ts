@@ -4,6 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { statuses } from "../../src/core/model.ts";
 import type { SandboxRow, ServerRow } from "../../src/core/snapshot/snapshot.ts";
+import { firstOf } from "../../src/platform/first-of.ts";
+import { allTime } from "../../src/store/change-history.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { createStore } from "../../src/store/store.ts";
@@ -153,33 +155,17 @@ describe("a store of the first version", () => {
       insertOldChange(database, [2, 1_000, "a", "absent", "idle"]);
       insertOldChange(database, [1, 2_000, "a", "error", "absent"]);
     });
-    const { kysely } = openOld(path);
-    const rows = await kysely.selectFrom("changes").selectAll().orderBy("id").execute();
-    expect(rows.map(({ body, ...row }) => ({ ...row, changes: JSON.parse(body) }))).toEqual([
-      {
-        id: 1,
-        target_id: 1,
-        at_ms: 1_000,
-        change_count: 2,
-        changes: [
-          ["box", "b", null, "absent", "idle"],
-          ["box", "a", null, "absent", "error"],
-        ],
-      },
-      {
-        id: 2,
-        target_id: 2,
-        at_ms: 1_000,
-        change_count: 1,
-        changes: [["box", "a", null, "absent", "idle"]],
-      },
-      {
-        id: 3,
-        target_id: 1,
-        at_ms: 2_000,
-        change_count: 1,
-        changes: [["box", "a", null, "error", "absent"]],
-      },
+    const { kysely, store } = openOld(path);
+    const rows = await kysely.selectFrom("changes").select("change_count").orderBy("id").execute();
+    expect(rows.map((row) => row.change_count)).toEqual([2, 1, 1]);
+    const unknown = { sandboxId: "box", serverName: null, stayMs: null, lapse: null };
+    const [us, other] = [research, { region: "us", key: "evals" }];
+    const changes = await firstOf(store.changes.between({ ...allTime, direction: "asc" }), 9);
+    expect(changes).toMatchObject([
+      { ...unknown, atMs: 1_000, target: us, serverId: "b", from: "absent", to: "idle" },
+      { ...unknown, atMs: 1_000, target: us, serverId: "a", from: "absent", to: "error" },
+      { ...unknown, atMs: 1_000, target: other, serverId: "a", from: "absent", to: "idle" },
+      { ...unknown, atMs: 2_000, target: us, serverId: "a", from: "error", to: "absent" },
     ]);
   });
 

@@ -43,8 +43,9 @@ async function play({ polls, goneAfter }: World, luck: readonly ("restart" | "lo
       if (luck[turn] === "lost") {
         const spoilt = { ...verdict, at: { ...at, utcMs: 0.5 } };
         const commit = store.commitPoll(id, spoilt);
-        // Without a change nothing of it can be spoilt.
-        const outcome = verdict.changes.length > 0 ? "rejected" : "fulfilled";
+        // Without a change or a lapse nothing of it can be spoilt.
+        const { length, lapseCount } = verdict.changes;
+        const outcome = length + lapseCount > 0 ? "rejected" : "fulfilled";
         const [settled] = await Promise.allSettled([commit]);
         const kept = outcome === "rejected" ? before : rowsOf(verdict.snapshot);
         const stored = rowsOf(await createSnapshotPages(kysely).restore(id));
