@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { packChanges } from "./migrations/pack-changes.ts";
+import { addBuckets } from "./migrations/buckets.ts";
 import { packServers } from "./pack-servers.ts";
 
 /** Run within a transaction. */
@@ -271,6 +272,7 @@ export const migrations: readonly Migration[] = [
   create index notifications_dead_since on notifications (settled_at_ms) where state = 'dead';
   `),
   packChanges,
+  addBuckets,
 ];
 
 function sql(statements: string): Migration {

@@ -2,9 +2,11 @@ import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { PoolOutcome } from "../core/pool-watch.ts";
+import { createBucketWriter } from "./bucket-rows.ts";
 import type { Changes } from "../core/snapshot/changes.ts";
-import { writeFlaps } from "./flap-rows.ts";
 import { changesToRow } from "./change-rows.ts";
+import { writeFlaps } from "./flap-rows.ts";
+import { createGapWriter } from "./gaps.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -19,7 +21,7 @@ import type { Tables } from "./tables.ts";
 /** Writes what a poll decided, all of it or nothing. */
 export interface PollCommits {
   /**
-   * A poll that changed nothing writes one row, and may wait a moment for others to be committed
+   * A poll that changed nothing writes a row or two, and may wait a moment for others to be committed
    * with; one that changed something does not wait.
    */
   commitPoll(targetId: number, verdict: Verdict): Promise<void>;
@@ -51,6 +53,8 @@ export function createPollCommits({
 }: PollCommitsParts): PollCommits & { readonly end: () => Promise<void> } {
   const commits = createSharedCommits(kysely, clock);
   const writeProgress = prepareProgress(kysely);
+  const buckets = createBucketWriter(kysely);
+  const gaps = createGapWriter();
   return {
     commitPoll: (targetId, verdict) =>
       commits.add({
@@ -58,12 +62,18 @@ export function createPollCommits({
         rows: rowsOf(verdict),
         isPatient: verdict.changes.length === 0 && incidentsOf(verdict).every(isUneventful),
         async write(trx) {
+          const gapWritten = await gaps.write(trx, targetId, verdict);
           await writeProgress(trx, targetId, verdict.progress);
+          const booked = await buckets.write(trx, targetId, verdict.accounting);
           const written = verdict.pages && (await pages.write(trx, targetId, verdict.pages));
           await writeChanges(trx, targetId, verdict.at.utcMs, verdict.changes);
           await writeIncidents(trx, targetId, verdict.incidents);
           if (verdict.pools) await writePools(trx, verdict.pools);
-          return written;
+          return () => {
+            gapWritten();
+            booked?.();
+            written?.();
+          };
         },
       }),
     commitIncidents: (targetId, incidents) =>
@@ -82,11 +92,13 @@ export function createPollCommits({
 }
 
 function rowsOf(verdict: Verdict): number {
-  const { pages, changes } = verdict;
+  const { pages, changes, accounting } = verdict;
   const pageRows = pages ? pages.replaced.length + pages.removed.length : 0;
   const ofIncidents = incidentsOf(verdict).map(incidentRows);
   const changeRows = Math.ceil((changes.length + changes.lapseCount) / changesPerRow);
-  return ofIncidents.reduce((sum, rows) => sum + rows, 1 + pageRows + changeRows);
+  // The bucket that every poll writes counts as one row with its progress: both are small.
+  const bucketRows = Math.max(1, accounting.written.length);
+  return ofIncidents.reduce((sum, rows) => sum + rows, bucketRows + pageRows + changeRows);
 }
 
 function incidentsOf({ incidents, pools }: Verdict): readonly IncidentOutcome[] {

@@ -14,6 +14,8 @@ import type { PruneBounds } from "./prune-notifications.ts";
 import { createUntargetedIncidents } from "./untargeted-incidents.ts";
 import type { UntargetedIncidents } from "./untargeted-incidents.ts";
 import { createIncidentHistory } from "./incident-history.ts";
+import { createOccupancyHistory } from "./occupancy-history.ts";
+import type { OccupancyHistory } from "./occupancy-history.ts";
 import { createStoredSilences } from "./silences.ts";
 import { createSnapshotPages } from "./snapshot-pages.ts";
 import { createStoredTargets } from "./stored-targets.ts";
@@ -34,6 +36,7 @@ export interface Store extends PollCommits {
   readonly acknowledgements: ReturnType<typeof createStoredAcknowledgements>;
   readonly incidents: ReturnType<typeof createIncidentHistory>;
   readonly changes: ReturnType<typeof createChangeHistory>;
+  readonly occupancy: OccupancyHistory;
   readonly tellings: ReturnType<typeof createTellingHistory>;
   readonly told: ReturnType<typeof createToldIncidents>;
   /** Rejects when the database does not answer. */
@@ -71,6 +74,7 @@ export function createStore(
     acknowledgements: createStoredAcknowledgements(kysely),
     incidents: createIncidentHistory(reader),
     changes: createChangeHistory(reader),
+    occupancy: createOccupancyHistory(reader),
     tellings: createTellingHistory(reader),
     told: createToldIncidents(reader),
     async check() {

@@ -8,6 +8,7 @@ import type { PoolClock } from "../core/pool-watch.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { initialProgress, nothingKnown } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
+import { readOpenBuckets } from "./bucket-rows.ts";
 import { flapFromRow } from "./flap-rows.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
@@ -43,6 +44,7 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
         .where("phase", "<>", "resolved")
         .execute();
       const flaps = await kysely.selectFrom("flap_records").selectAll().execute();
+      const accounts = await readOpenBuckets(kysely);
       const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
       const byTarget = Map.groupBy(incidents, (row) => row.target_id);
       return targets.map((row) => ({
@@ -51,7 +53,7 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
         progress: progressFromRow(row),
         openIncidents: (byTarget.get(row.id) ?? []).map(incidentFromRow),
         flaps: (flapsByTarget.get(row.id) ?? []).map(flapFromRow),
-        accounts: noAccounts,
+        accounts: accounts.get(row.id) ?? noAccounts,
       }));
     },
     async add(target) {

@@ -1,5 +1,6 @@
 import type { Generated } from "kysely";
 import type { FailureReason, Presence } from "../core/model.ts";
+import type { Resolution } from "../core/occupancy/bucket.ts";
 import type { IncidentMessage, ResolvedReason, SubjectKind } from "../core/notification.ts";
 import type { Severity } from "../core/rule.ts";
 
@@ -9,6 +10,12 @@ export interface Tables {
   pages: PagesTable;
   page_edits: PageEditsTable;
   changes: ChangesTable;
+  bucket_names: BucketNamesTable;
+  open_buckets: OpenBucketsTable;
+  buckets_5m: BucketsTable;
+  buckets_1h: BucketsTable;
+  buckets_1d: BucketsTable;
+  gaps: GapsTable;
   incidents: IncidentsTable;
   flap_records: FlapRecordsTable;
   pool_clocks: PoolClocksTable;
@@ -70,6 +77,36 @@ export interface ChangesTable {
   texts: string;
   /** See `PackedChanges`. */
   words: Uint8Array;
+}
+
+/** The names of servers as buckets refer to them. */
+export interface BucketNamesTable {
+  id: Generated<number>;
+  /** A JSON string. */
+  name: string;
+}
+
+/** What is booked of a target for a stretch of the calendar: closed, and never changed any more. */
+export interface BucketsTable {
+  id: Generated<number>;
+  target_id: number;
+  start_at_ms: number;
+  booked_ms: number;
+  unobserved_ms: number;
+  /** The rest as packed numbers: see `bucket-body.ts`. */
+  body: Uint8Array;
+}
+
+/** The buckets that are still being added to, one of each resolution of a target. */
+export interface OpenBucketsTable extends Omit<BucketsTable, "id"> {
+  resolution: Resolution;
+}
+
+/** Stretches of the calendar in which nobody watched a target; those of a target never overlap. */
+export interface GapsTable {
+  target_id: number;
+  from_at_ms: number;
+  to_at_ms: number;
 }
 
 export interface IncidentsTable {

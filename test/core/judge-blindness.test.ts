@@ -21,7 +21,7 @@ describe("while a target is blind", () => {
     const { pages, changes, incidents } = verdict;
     expect(verdict.snapshot).toBe(snapshot);
     expect(pages).toBeNull();
-    expect(changes).toEqual([]);
+    expect([...changes]).toEqual([]);
     expect(incidents).toEqual({ written: [], dropped: [], flaps: [], steps: [], outbox: [] });
     expect([...watch.state.incidents.values()]).toEqual(before);
   });

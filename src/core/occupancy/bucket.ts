@@ -92,6 +92,8 @@ export function* finerOfUnseen(bucket: Bucket, from: Resolution, to: Resolution)
   const { startMs, unobservedMs, names } = bucket;
   if (unobservedMs !== resolutionMs[from] || bucket.bookedMs !== unobservedMs) return;
   const parts = resolutionMs[from] / resolutionMs[to];
+  // Some that were written, and are kept no more, may differ.
+  if (names.values().some((account) => account.unobservedMs % parts !== 0)) return;
   const shareOf = (account: NameAccount): NameAccount => ({
     ...account,
     unobservedMs: account.unobservedMs / parts,

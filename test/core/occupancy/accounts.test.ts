@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bookStretch, noAccounts } from "../../../src/core/occupancy/accounts.ts";
-import type { Accounts, EndedStay } from "../../../src/core/occupancy/accounts.ts";
+import { noneByStatus } from "../../../src/core/snapshot/tallies.ts";
 import {
   bucketStart,
   resolutionMs,
@@ -10,47 +9,11 @@ import {
 } from "../../../src/core/occupancy/bucket.ts";
 import type { Resolution } from "../../../src/core/occupancy/bucket.ts";
 import { countStays } from "../../../src/core/occupancy/stay-sketch.ts";
-import { noneByStatus } from "../../../src/core/snapshot/tallies.ts";
-import type { CountByStatus, NameTally } from "../../../src/core/snapshot/tallies.ts";
-import { createWrittenBuckets } from "../../support/history/written-buckets.ts";
+import { createLedger, tally } from "../support/ledger.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-const startMs = Date.UTC(2026, 10, 20, 9, 58, 20);
-
-const tally = (name: string, listed: Partial<CountByStatus>, missing = 0): NameTally => {
-  const counts = { ...noneByStatus(), ...listed };
-  return { name, listed: counts, servers: { ...counts, idle: counts.idle + missing } };
-};
-
-/** What is booked, one stretch after another, as a store would hold it. */
-function createLedger() {
-  const buckets = createWrittenBuckets();
-  let accounts: Accounts = noAccounts;
-  let atMs = startMs;
-  return {
-    get atMs() {
-      return atMs;
-    },
-    ofResolution: (resolution: Resolution) => buckets.ofResolution(resolution),
-    whole: (resolution: Resolution) => buckets.whole(resolution),
-    pass(
-      elapsedMs: number,
-      tallies: readonly NameTally[],
-      { observed = true, stays = [] as readonly EndedStay[], steppedMs = 0 } = {},
-    ) {
-      atMs += elapsedMs + steppedMs;
-      const step = bookStretch(accounts, { elapsedMs, observed, tallies }, atMs, stays);
-      buckets.write(step.written);
-      accounts = step.accounts;
-      return step;
-    },
-    restart() {
-      accounts = buckets.accounts();
-    },
-  };
-}
 
 describe("a stretch", () => {
   it("is split where a bucket ends, to the millisecond", () => {

@@ -1,0 +1,174 @@
+import { statuses } from "../core/model.ts";
+import type { Status } from "../core/model.ts";
+import { byStatus, emptyAccount, serverMsOf } from "../core/occupancy/bucket.ts";
+import type { Bucket, Extent, NameAccount } from "../core/occupancy/bucket.ts";
+import { noStays } from "../core/occupancy/stay-sketch.ts";
+import type { StaySketch } from "../core/occupancy/stay-sketch.ts";
+import { noneByStatus } from "../core/snapshot/tallies.ts";
+import type { NumberReader, NumberWriter } from "./packed-numbers.ts";
+
+/**
+ * What a bucket holds beside its times, as packed numbers: the extent of all servers, how many names
+ * there are, and of each, in the order of their ids, how far its id is past the one before, which of
+ * its fields are not zero, and those fields.
+ */
+export function packBody(
+  bucket: Bucket,
+  idOf: (name: string) => number,
+  output: NumberWriter,
+): Uint8Array {
+  output.writeByte((bucket.extent ? has.extent : 0) + extentBits(bucket.extent));
+  writeExtent(bucket.extent, output);
+  const accounts = Array.from(bucket.names, ([name, account]) => ({ id: idOf(name), account }));
+  accounts.sort((one, other) => one.id - other.id);
+  output.write(accounts.length);
+  let previous = 0;
+  for (const { id, account } of accounts) {
+    output.write(id - previous);
+    writeAccount(account, bucket.bookedMs, output);
+    previous = id;
+  }
+  return output.take();
+}
+
+/**
+ * @param times of the same bucket
+ * @throws {RangeError} when the body is not whole
+ */
+export function unpackBody(
+  times: Pick<Bucket, "startMs" | "bookedMs" | "unobservedMs">,
+  nameOf: (id: number) => string,
+  input: NumberReader,
+): Bucket {
+  const bits = input.readByte();
+  const extent = bits & has.extent ? readExtent(bits, input) : null;
+  const names = new Map<string, NameAccount>();
+  let id = 0;
+  for (let left = input.read(); left > 0; left--) {
+    id += input.read();
+    names.set(nameOf(id), readAccount(times.bookedMs, input));
+  }
+  return { ...times, extent, names };
+}
+
+/** Of an account's first byte. The low four bits are the statuses that took any time. */
+const has = { unobserved: 0x10, exhausted: 0x20, extent: 0x40, steady: 0x80 };
+const statusBits: Readonly<Record<Status, number>> = { idle: 1, occupied: 2, error: 4, unknown: 8 };
+
+/** Of its second byte: low the statuses of stays, high those that any server was in. */
+const extentShift = 4;
+
+function writeAccount(account: NameAccount, bookedMs: number, output: NumberWriter): void {
+  const { ms, unobservedMs, extent, exhaustedMs, stays } = account;
+  const servers = ms.idle > 0 ? steadyCount(account, bookedMs) : 0;
+  output.writeByte(
+    bitsWhere((status) => ms[status] > 0) +
+      (unobservedMs > 0 ? has.unobserved : 0) +
+      (exhaustedMs > 0 ? has.exhausted : 0) +
+      (extent ? has.extent : 0) +
+      (servers > 0 ? has.steady : 0),
+  );
+  output.writeByte(
+    bitsWhere((status) => stays[status].bins.size > 0) + (extentBits(extent) << extentShift),
+  );
+  if (servers > 0) output.write(servers);
+  else if (ms.idle > 0) output.write(ms.idle);
+  for (const value of [ms.occupied, ms.error, ms.unknown, unobservedMs, exhaustedMs]) {
+    if (value > 0) output.write(value);
+  }
+  writeExtent(extent, output);
+  for (const status of statuses) writeStays(stays[status], output);
+}
+
+function readAccount(bookedMs: number, input: NumberReader): NameAccount {
+  const bits = input.readByte();
+  const more = input.readByte();
+  const readIf = (bit: number): number => (bits & bit ? input.read() : 0);
+  const first = readIf(statusBits.idle);
+  const occupied = readIf(statusBits.occupied);
+  const error = readIf(statusBits.error);
+  const unknown = readIf(statusBits.unknown);
+  const unobservedMs = readIf(has.unobserved);
+  const exhaustedMs = readIf(has.exhausted);
+  const others = occupied + error + unknown + unobservedMs;
+  const idle = bits & has.steady ? first * bookedMs - others : first;
+  const extent = bits & has.extent ? readExtent(more >> extentShift, input) : null;
+  const stays =
+    more & allStatuses
+      ? byStatus((status) => (more & statusBits[status] ? readStays(input) : noStays))
+      : emptyAccount.stays;
+  return { ms: { idle, occupied, error, unknown }, unobservedMs, extent, exhaustedMs, stays };
+}
+
+const allStatuses = 0x0f;
+
+/**
+ * How many servers there were, if there were as many all the time: then what they were idle follows
+ * from the other times, and need not be kept. 0: otherwise.
+ */
+function steadyCount(account: NameAccount, bookedMs: number): number {
+  const total = serverMsOf(account);
+  const servers = total / bookedMs;
+  const isExact = Number.isSafeInteger(total) && servers * bookedMs === total;
+  return isExact && Number.isSafeInteger(servers) ? servers : 0;
+}
+
+function extentBits(extent: Extent | null): number {
+  return extent ? bitsWhere((status) => extent.most[status] > 0) : 0;
+}
+
+/** Most often both numbers are small: then they share a byte. */
+const fewMore = 7;
+
+function writeExtent(extent: Extent | null, output: NumberWriter): void {
+  if (!extent) return;
+  for (const status of statuses) {
+    const least = extent.least[status];
+    const more = extent.most[status] - least;
+    if (extent.most[status] === 0) continue;
+    output.write(least * (fewMore + 1) + Math.min(more, fewMore));
+    if (more >= fewMore) output.write(more - fewMore);
+  }
+}
+
+function readExtent(bits: number, input: NumberReader): Extent {
+  const least = noneByStatus();
+  const most = noneByStatus();
+  for (const status of statuses) {
+    if (!(bits & statusBits[status])) continue;
+    const both = input.read();
+    const more = both % (fewMore + 1);
+    least[status] = Math.floor(both / (fewMore + 1));
+    most[status] = least[status] + more + (more === fewMore ? input.read() : 0);
+  }
+  return { least, most };
+}
+
+/** Each bin by its distance from the one before, doubled; one more says that it holds several. */
+function writeStays({ sumMs, bins }: StaySketch, output: NumberWriter): void {
+  if (bins.size === 0) return;
+  output.write(sumMs);
+  output.write(bins.size);
+  let previous = 0;
+  for (const [bin, count] of [...bins].toSorted(([one], [other]) => one - other)) {
+    output.write((bin - previous) * 2 + (count === 1 ? 0 : 1));
+    if (count !== 1) output.write(count);
+    previous = bin;
+  }
+}
+
+function readStays(input: NumberReader): StaySketch {
+  const sumMs = input.read();
+  const bins = new Map<number, number>();
+  let bin = 0;
+  for (let left = input.read(); left > 0; left--) {
+    const step = input.read();
+    bin += Math.floor(step / 2);
+    bins.set(bin, step % 2 === 0 ? 1 : input.read());
+  }
+  return { sumMs, bins };
+}
+
+function bitsWhere(holds: (status: Status) => boolean): number {
+  return statuses.reduce((bits, status) => bits + (holds(status) ? statusBits[status] : 0), 0);
+}

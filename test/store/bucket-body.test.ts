@@ -1,0 +1,130 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { byStatus, emptyAccount } from "../../src/core/occupancy/bucket.ts";
+import type { Bucket, Extent, NameAccount } from "../../src/core/occupancy/bucket.ts";
+import type { StaySketch } from "../../src/core/occupancy/stay-sketch.ts";
+import { packBody, unpackBody } from "../../src/store/bucket-body.ts";
+import { NumberReader, NumberWriter } from "../../src/store/packed-numbers.ts";
+
+const number = fc.oneof(
+  fc.constantFrom(0, 1, 127, 128, 300_000, 2 ** 32, Number.MAX_SAFE_INTEGER),
+  fc.maxSafeNat(),
+  fc.nat(600_000),
+);
+const count = fc.oneof(fc.nat(9), fc.nat(2 ** 31 - 1));
+
+const byEach = <T>(value: fc.Arbitrary<T>) =>
+  fc.record({ idle: value, occupied: value, error: value, unknown: value });
+
+const extent: fc.Arbitrary<Extent> = fc
+  .tuple(byEach(count), byEach(count))
+  .map(([least, more]) => ({ least, most: byStatus((status) => least[status] + more[status]) }));
+
+const sketch: fc.Arbitrary<StaySketch> = fc.oneof(
+  fc.constant({ sumMs: 0, bins: new Map<number, number>() }),
+  fc.record({
+    sumMs: number,
+    bins: fc
+      .dictionary(fc.nat(1_000).map(String), fc.integer({ min: 1 }), { minKeys: 1, maxKeys: 9 })
+      .map((bins) => new Map(Object.entries(bins).map(([bin, stays]) => [Number(bin), stays]))),
+  }),
+);
+
+const account: fc.Arbitrary<NameAccount> = fc.record({
+  ms: byEach(fc.oneof(fc.constant(0), number)),
+  unobservedMs: fc.oneof(fc.constant(0), number),
+  extent: fc.option(extent),
+  exhaustedMs: fc.oneof(fc.constant(0), number),
+  stays: byEach(sketch),
+});
+
+const name = fc.oneof(
+  fc.constantFrom("", "other", "__proto__", "a\u0000b", "\ud800", "沙箱 🏖"),
+  fc.string({ unit: "binary" }),
+);
+
+const bucket: fc.Arbitrary<Bucket> = fc.record({
+  startMs: number,
+  bookedMs: number,
+  unobservedMs: number,
+  extent: fc.option(extent),
+  names: fc.array(fc.tuple(name, account), { maxLength: 6 }).map((names) => new Map(names)),
+});
+
+function pack(packed: Bucket) {
+  const names = [...packed.names.keys()].toSorted();
+  const body = packBody(packed, (each) => names.indexOf(each) + 1, new NumberWriter());
+  const unpack = (bytes = body): Bucket =>
+    unpackBody(packed, (id) => names[id - 1] ?? "nobody", new NumberReader(bytes));
+  return { body, unpack };
+}
+
+describe("the body of a bucket", () => {
+  it("gives back whatever was packed, with any names and numbers", () => {
+    fc.assert(
+      fc.property(bucket, (any) => {
+        expect(pack(any).unpack()).toEqual(any);
+      }),
+    );
+  });
+
+  it("gives back times of servers of which there were as many all the time", () => {
+    const parts = fc.tuple(fc.nat(100_000), fc.nat(100_000), fc.nat(100_000));
+    fc.assert(
+      fc.property(
+        parts,
+        fc.integer({ min: 1, max: 9 }),
+        ([occupied, error, unobservedMs], servers) => {
+          const idle = servers * 300_000 - occupied - error - unobservedMs;
+          fc.pre(idle >= 0);
+          const ms = { idle, occupied, error, unknown: 0 };
+          const steady = { ...emptyAccount, ms, unobservedMs };
+          const any = {
+            startMs: 0,
+            bookedMs: 300_000,
+            unobservedMs: 0,
+            extent: null,
+            names: new Map([["git", steady]]),
+          };
+          expect(pack(any).unpack()).toEqual(any);
+        },
+      ),
+    );
+  });
+
+  it("of five minutes of twenty names takes few bytes", () => {
+    const counts = (occupied: number) => ({ idle: 5 - occupied, occupied, error: 0, unknown: 0 });
+    const stay = { sumMs: 421_337, bins: new Map([[324, 1]]) };
+    const names = Array.from({ length: 20 }, (_, index): [string, NameAccount] => [
+      `name-${index}`,
+      {
+        ms: { idle: 1_000_003 + index, occupied: 499_997 - index, error: 0, unknown: 0 },
+        unobservedMs: 0,
+        extent: { least: counts(1), most: counts(3) },
+        exhaustedMs: 0,
+        stays: index % 2 === 0 ? { ...emptyAccount.stays, occupied: stay } : emptyAccount.stays,
+      },
+    ]);
+    const five = {
+      startMs: 0,
+      bookedMs: 300_000,
+      unobservedMs: 0,
+      extent: null,
+      names: new Map(names),
+    };
+    expect(pack(five).body.length).toBeLessThan(300);
+  });
+
+  it("that is cut short is refused rather than taken for less", () => {
+    fc.assert(
+      fc.property(bucket, fc.nat(), (any, at) => {
+        const { body, unpack } = pack(any);
+        expect(() => unpack(body.subarray(0, at % body.length))).toThrow(RangeError);
+      }),
+    );
+  });
+});
+
+it.each([-1, 0.5, Number.NaN, 2 ** 53])("%d is no number to be packed", (value) => {
+  expect(() => new NumberWriter().write(value)).toThrow(RangeError);
+});
