@@ -29,6 +29,7 @@ import { watchTurns } from "./polling/turn-watch.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
 import { createServiceClient } from "./service/client.ts";
 import { openStore } from "./store/store.ts";
+import { createDaemonLookups } from "./daemon-lookups.ts";
 import { createNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
@@ -196,6 +197,9 @@ export async function createDaemon(
   });
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
+  const lookups = createDaemonLookups({ config, metrics, service, limits, clock });
+  opening.defer(() => lookups.close());
+
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const polling = createPolling({
     targets: targets.flatMap((watched) => {
@@ -238,7 +242,7 @@ export async function createDaemon(
         receivers: [...receiverConfigs.keys()],
         waiting: await store.outbox.figures(),
       }),
-    api: { desk, allowedHosts: config.http.allowedHosts },
+    api: { desk, lookups, allowedHosts: config.http.allowedHosts },
     reload: reloads && {
       requestReload: () => reloads.request(),
       allowedHosts: config.http.allowedHosts,

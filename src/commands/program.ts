@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { addAlertCommands } from "./alert-commands.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { addLookupCommands } from "./lookup-commands.ts";
 import { atLeast } from "./numbers.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "../platform/version.ts";
@@ -75,6 +76,7 @@ function createProgram(terminal: Terminal): Command {
     );
 
   addAlertCommands(program, terminal);
+  addLookupCommands(program, terminal);
 
   program
     .command("test-rules")

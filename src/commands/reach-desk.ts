@@ -2,8 +2,10 @@ import type { Config } from "../config/config.ts";
 import { RefusedError } from "../core/refusal.ts";
 import type { Desk } from "../interventions/desk.ts";
 import { StoreError } from "../store/store-error.ts";
-import { createDeskClient, NobodyListensError } from "./desk-client.ts";
+import { NobodyListensError } from "./api-call.ts";
+import { createDeskClient } from "./desk-client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { jsonText } from "./json-text.ts";
 import { readConfig } from "./read-config.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -70,13 +72,19 @@ async function atStore<Result>(
 }
 
 /** What listens on every interface is reached on this machine's own. */
-function addressOf({ host, port }: { readonly host: string; readonly port: number }): string {
+export function addressOf({
+  host,
+  port,
+}: {
+  readonly host: string;
+  readonly port: number;
+}): string {
   if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
   if (host === "::") return `http://[::1]:${port}`;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function checkAddress(url: string): string {
+export function checkAddress(url: string): string {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
   throw new CommandError(
     "--url must be an address such as http://127.0.0.1:9740.",
@@ -84,7 +92,7 @@ function checkAddress(url: string): string {
   );
 }
 
-function asCommandError(error: unknown): unknown {
+export function asCommandError(error: unknown): unknown {
   if (error instanceof NobodyListensError) return new CommandError(error.message, exitCodes.failed);
   if (error instanceof StoreError) {
     const hint = "If it is a daemon that serves at another address, give that with --url.";
@@ -105,6 +113,6 @@ export function show<View extends object>(
   terminal: Terminal,
   inWords: (view: View) => string,
 ): void {
-  terminal.out(json ? `${JSON.stringify(view, null, 2)}\n` : inWords(view));
+  terminal.out(json ? jsonText(view) : inWords(view));
   if (!json) for (const note of view.notes ?? []) terminal.err(`note: ${printable(note)}\n`);
 }

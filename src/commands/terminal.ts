@@ -4,6 +4,8 @@ export interface Terminal {
   readonly err: (text: string) => void;
   /** Whether a person looks at the output. */
   readonly isInteractive: boolean;
+  /** How many characters wide it is; left out: it is no screen, and nothing need be cut. */
+  readonly columns?: number | undefined;
 }
 
 let isGuarded = false;
@@ -16,6 +18,9 @@ export const processTerminal: Terminal = {
   },
   err: (text) => void process.stderr.write(text),
   isInteractive: process.stdout.isTTY,
+  get columns() {
+    return process.stdout.isTTY ? process.stdout.columns : undefined;
+  },
 };
 
 /**

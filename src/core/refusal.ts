@@ -5,7 +5,7 @@ export interface RequestFault {
   readonly allowed: string;
 }
 
-export type RefusalKind = "invalid" | "not_found" | "conflict";
+export type RefusalKind = "invalid" | "not_found" | "conflict" | "busy";
 
 /**
  * What somebody asked for cannot be done, and it is not a fault of the program: the message says what,
@@ -20,5 +20,16 @@ export class RefusedError extends Error {
     super(message);
     this.kind = kind;
     this.faults = faults;
+  }
+}
+
+/** It can be done, but not now. */
+export class BusyError extends RefusedError {
+  /** After how long it is worth asking again. */
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs: number) {
+    super("busy", message);
+    this.retryAfterMs = retryAfterMs;
   }
 }

@@ -16,6 +16,8 @@ export interface KeyLimits {
   admit(target: Target, deadlineMs: number, signal: AbortSignal): Promise<Admission>;
   /** Takes a token if there is one this very moment. */
   admitNow(target: Target): boolean;
+  /** When the next call may leave, monotonic milliseconds; in the past when it may leave now. */
+  nextFreeMs(target: Target): number;
   /** The service asked for patience with this key in this region: nothing is sent until then. */
   pause(target: Target, untilMs: number): void;
 }
@@ -33,7 +35,11 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
   const resumptionOf = (name: string): number =>
     pausedUntilMs.get(name) ?? Number.NEGATIVE_INFINITY;
 
+  const nextFreeMs = (target: Target): number =>
+    Math.max(resumptionOf(targetName(target)), bucketOf(target.key).nextFreeMs);
+
   return {
+    nextFreeMs,
     async admit(target, deadlineMs, signal) {
       const name = targetName(target);
       const bucket = bucketOf(target.key);
@@ -52,9 +58,8 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
     },
     admitNow(target) {
       const nowMs = clock.now().monotonicMs;
-      const bucket = bucketOf(target.key);
-      if (Math.max(resumptionOf(targetName(target)), bucket.nextFreeMs) > nowMs) return false;
-      bucket.take(nowMs);
+      if (nextFreeMs(target) > nowMs) return false;
+      bucketOf(target.key).take(nowMs);
       return true;
     },
     pause(target, untilMs) {

@@ -4,7 +4,7 @@ import type { Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import { parseRetryAfter } from "../platform/retry-after.ts";
 import type { Secret } from "../platform/secret.ts";
-import { createDeviations, type Deviation, type Deviations } from "./deviations.ts";
+import { createDeviations, type Deviation } from "./deviations.ts";
 import type { Head } from "./exchange.ts";
 import { type CallFailure, failure, reasonOfStatus } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
@@ -25,8 +25,10 @@ import {
   type User,
   type WhiteLabel,
 } from "./parse-lookups.ts";
+import { type Lookup, lookupParser, lookupPath, type Parse } from "./lookup.ts";
 import type { BodyReader } from "./pace-reader.ts";
 import { parseValidation } from "./parse-validation.ts";
+import { parseWholeListing, type WholeListing } from "./parse-whole-listing.ts";
 import { type Answer, createTransport, type Transport } from "./transport.ts";
 
 export interface ServiceClientOptions {
@@ -62,6 +64,8 @@ export interface Call {
    * more request within the key's limit. Left out: it is not, and the call fails.
    */
   readonly mayResend?: () => boolean;
+  /** Less than the client's own: what one answer may hold. */
+  readonly maxBodyBytes?: number;
 }
 
 export interface ListingCall<I extends ListingIntake> extends Call {
@@ -98,6 +102,10 @@ export interface ServiceClient {
   listUniverses(call: Call): Promise<CallResult<readonly Universe[]>>;
   getUniverseData(call: Call, universeId: string): Promise<CallResult<JsonValue>>;
   getWhiteLabel(call: Call, clientId: string): Promise<CallResult<WhiteLabel>>;
+  /** A listing with every field of it, held as a whole: for looking at one, not for polling. */
+  readListing(call: Call): Promise<CallResult<WholeListing>>;
+  /** Any operation, and all that its answer holds, secrets and what nobody promised included. */
+  look(call: Call, lookup: Lookup): Promise<CallResult<JsonValue>>;
   /** Ends every call in flight as stopped, and closes the connections. */
   close(): Promise<void>;
 }
@@ -111,9 +119,6 @@ interface OpenedListing<I extends ListingIntake> {
   readonly intake: I;
   readonly reader: ListingReader;
 }
-
-/** Undefined: the body is of another overall shape. */
-type Parse<T> = (body: JsonValue, deviations: Deviations) => T | undefined;
 
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { clock } = options;
@@ -135,7 +140,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     path: string,
     openReader?: (head: Head) => BodyReader,
   ) => {
-    const { region, apiKey, signal, mayResend } = call;
+    const { region, apiKey, signal, mayResend, maxBodyBytes } = call;
     const { transport } = regionOf(call);
     const key = apiKey.reveal();
     if (/[^\x20-\x7e]/.test(key)) return failure("auth", "the key holds what no header can carry");
@@ -156,6 +161,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       path,
       headers,
       signal,
+      maxBodyBytes,
       mayResend() {
         const again = mayResend?.() ?? false;
         if (again) tell("network");
@@ -204,6 +210,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       perform("get_universe_data", call, universeDataPath(universeId), (body) => body),
     getWhiteLabel: async (call, clientId) =>
       perform("get_white_label", call, whiteLabelPath(clientId), parseWhiteLabel),
+    readListing: (call) => perform("list_sandboxes", call, listSandboxesPath, parseWholeListing),
+    look: async (call, lookup) =>
+      perform(lookup.operation, call, lookupPath(lookup), lookupParser(lookup)),
     async close() {
       await Promise.all(Array.from(regions.values(), ({ transport }) => transport.close()));
     },

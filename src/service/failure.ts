@@ -1,6 +1,12 @@
 import { errors } from "undici";
 import type { FailureReason } from "../core/model.ts";
-import type { ValidationEntry } from "./parse-validation.ts";
+
+/** One fault of the input, as a 422 tells it. Its `input` and `ctx` are left behind. */
+export interface ValidationEntry {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
+}
 
 /** A call that gave nothing. Nothing in it is secret: no key, no address, no text of the body. */
 export interface CallFailure {

@@ -1,12 +1,6 @@
 import type { Secret } from "../platform/secret.ts";
+import type { ValidationEntry } from "./failure.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
-
-/** One fault of the input, as a 422 tells it. Its `input` and `ctx` are left behind. */
-export interface ValidationEntry {
-  readonly loc: readonly (string | number)[];
-  readonly msg: string;
-  readonly type: string;
-}
 
 const maxEntries = 100;
 const maxLocParts = 32;

@@ -25,6 +25,8 @@ export interface TransportRequest {
   readonly signal: AbortSignal | undefined;
   /** Whether the request may be sent once more where a kept connection turned out dead. */
   readonly mayResend: () => boolean;
+  /** Of a 200's body, where that is less than the transport's own limit. */
+  readonly maxBodyBytes?: number | undefined;
   /** Asked, for each 200, for what takes its body; without it the body is collected. */
   readonly openReader: ((head: Head) => BodyReader) | undefined;
 }
@@ -94,8 +96,9 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   return {
-    async get({ path, headers, signal, mayResend, openReader }) {
-      const maxBodyBytes = openReader ? options.maxBodyBytes : maxCollectedBytes;
+    async get({ path, headers, signal, mayResend, openReader, ...request }) {
+      const ownBytes = openReader ? options.maxBodyBytes : maxCollectedBytes;
+      const maxBodyBytes = Math.min(ownBytes, request.maxBodyBytes ?? ownBytes);
       const stop = new AbortController();
       let cause = stopped;
       const end = (): void => stop.abort();
@@ -107,8 +110,8 @@ export function createTransport(options: TransportOptions): Transport {
       for (const each of signals) each.addEventListener("abort", end, { once: true });
       if (signals.some((each) => each.aborted)) end();
       try {
-        const request = { origin: base.origin, path: basePath + path, headers, maxBodyBytes };
-        const sent = await send({ ...request, stop: stop.signal, openReader }, mayResend);
+        const whole = { origin: base.origin, path: basePath + path, headers, maxBodyBytes };
+        const sent = await send({ ...whole, stop: stop.signal, openReader }, mayResend);
         return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
       } finally {
         cancelTimeout();

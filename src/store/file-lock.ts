@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { asStoreError, isSqliteError, StoreError } from "./store-error.ts";
 
@@ -15,7 +16,7 @@ export function lockFile(file: string): () => void {
     holder.exec("begin exclusive");
   } catch (error) {
     holder?.close();
-    if (isSqliteError(error) && error.errcode === 5 /* SQLITE_BUSY */) {
+    if (isBusy(error)) {
       throw new StoreError(
         `The store ${file} is in use by another sandwatch. Stop that one, or give this one another store.path.`,
       );
@@ -23,4 +24,24 @@ export function lockFile(file: string): () => void {
     throw asStoreError(error, file);
   }
   return () => holder.close();
+}
+
+/** Whether a process holds it now. Only looks. */
+export function isLocked(file: string): boolean {
+  const lock = `${file}.lock`;
+  if (!existsSync(lock)) return false;
+  const looker = new DatabaseSync(lock, { readOnly: true, timeout: 0 });
+  try {
+    looker.prepare("select count(*) from sqlite_schema").get();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    looker.close();
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return isSqliteError(error) && error.errcode === 5; /* SQLITE_BUSY */
 }

@@ -40,12 +40,13 @@ async function serve(
     changes: asked("changes"),
     explain: asked("explain"),
   };
+  const lookups = { lookUp: asked("look up"), permit: asked("permit") };
   const errors: string[] = [];
   const web = createWebServer({
     metrics: exposing(() => Promise.resolve([])),
     readiness: () => Promise.resolve({ ready: true }),
     status: () => Promise.resolve(emptyStatus),
-    api: { desk, allowedHosts: ["watch.example.com"] },
+    api: { desk, lookups, allowedHosts: ["watch.example.com"] },
     onError: (error) => errors.push(error.message),
   });
   const address = await web.listen({ host: "127.0.0.1", port: 0 });

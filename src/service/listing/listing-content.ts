@@ -38,7 +38,7 @@ export interface ListingContent {
   end(): ListingSummary;
 }
 
-const promisedListing = resource(listingSchema, "");
+export const promisedListing = resource(listingSchema, "");
 
 export function createListingContent(
   intake: ListingIntake,

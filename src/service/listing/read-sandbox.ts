@@ -8,12 +8,12 @@ import { maxIdLength, maxNameLength, sandboxSchema, serverSchema } from "../sche
 
 export const sandboxesField = "local_sandboxes[]";
 export const serversField = "local_sandboxes[].servers[]";
-const tagsField = "local_sandboxes[].servers[].tags";
+export const tagsField = "local_sandboxes[].servers[].tags";
 const tagField = "local_sandboxes[].servers[].tags[]";
 const maxTags = 64;
 
-const promisedSandbox = resource(sandboxSchema, `${sandboxesField}.`);
-const promisedServer = resource(serverSchema, `${serversField}.`);
+export const promisedSandbox = resource(sandboxSchema, `${sandboxesField}.`);
+export const promisedServer = resource(serverSchema, `${serversField}.`);
 
 export interface ReadSandbox {
   readonly sandbox: ListedSandbox;

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from "fastify";
-import { RefusedError } from "../../core/refusal.ts";
+import { BusyError, RefusedError } from "../../core/refusal.ts";
 import { checkRequest } from "./guard.ts";
+import { addLookupRoutes } from "./lookup-routes.ts";
+import type { ApiLookups } from "./lookup-routes.ts";
 import { sendProblem } from "./problem.ts";
 import type { Problem } from "./problem.ts";
 
@@ -24,6 +26,7 @@ export interface ApiDesk {
 
 export interface ApiDeps {
   readonly desk: ApiDesk;
+  readonly lookups: ApiLookups;
   /** Names in lower case by which it may be called, beside addresses and `localhost`. */
   readonly allowedHosts: readonly string[];
 }
@@ -38,7 +41,7 @@ interface WithId {
 /** Serves the API. Every answer of it is JSON, also those to requests that it refuses. */
 export function addApi(
   server: FastifyInstance,
-  { desk, allowedHosts, onError }: ApiDeps & { readonly onError: (error: Error) => void },
+  { desk, lookups, allowedHosts, onError }: ApiDeps & { readonly onError: (error: Error) => void },
 ): void {
   const addRoutes = (api: FastifyInstance): void => {
     api.addHook("onRequest", async (request, reply) => {
@@ -62,6 +65,7 @@ export function addApi(
     api.post("/notifications/discard", { bodyLimit }, ({ body }) => desk.discard(body));
     api.get("/changes", ({ query }) => desk.changes(query));
     api.get("/explain", ({ query }) => desk.explain(query));
+    addLookupRoutes(api, lookups);
 
     api.setNotFoundHandler(({ method }, reply) => sendProblem(reply, notFound(method)));
     api.setErrorHandler((error, _, reply) => {
@@ -74,15 +78,20 @@ export function addApi(
 }
 
 function notFound(method: string): Problem {
-  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes and explain.`;
+  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain and lookups.`;
   return { status: 404, detail };
 }
 
-const statusOf = { invalid: 400, not_found: 404, conflict: 409 } as const;
+const statusOf = { invalid: 400, not_found: 404, conflict: 409, busy: 429 } as const;
 
 function asProblem(error: unknown): Problem {
   if (error instanceof RefusedError) {
-    return { status: statusOf[error.kind], detail: error.message, errors: error.faults };
+    return {
+      status: statusOf[error.kind],
+      detail: error.message,
+      errors: error.faults,
+      ...(error instanceof BusyError && { retryAfterMs: error.retryAfterMs }),
+    };
   }
   const status = statusCodeOf(error);
   if (status === 413) return { status, detail: `A body has at most ${bodyLimit} bytes.` };

@@ -6,11 +6,13 @@ export interface Problem {
   readonly status: number;
   readonly detail: string;
   readonly errors?: readonly { readonly path: string; readonly allowed: string }[];
+  /** After how long it is worth asking again. */
+  readonly retryAfterMs?: number;
 }
 
 export function sendProblem(
   reply: FastifyReply,
-  { status, detail, errors = [] }: Problem,
+  { status, detail, errors = [], retryAfterMs }: Problem,
 ): FastifyReply {
   const problem = {
     type: "about:blank",
@@ -19,6 +21,9 @@ export function sendProblem(
     detail,
     ...(errors.length > 0 && { errors }),
   };
+  if (retryAfterMs !== undefined) {
+    void reply.header("retry-after", Math.max(1, Math.ceil(retryAfterMs / 1_000)));
+  }
   // As bytes: to a text Fastify would add a charset, which this type does not have.
   const body = Buffer.from(JSON.stringify(problem));
   return reply.code(status).type("application/problem+json").send(body);

@@ -1,0 +1,15 @@
+/**
+ * For programs, and harmless where a person looks: what would move a cursor or turn the writing
+ * round is written as JSON writes it in any text.
+ */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value, null, 2).replaceAll(
+    /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => character.replaceAll(/[^]/g, unicodeEscape),
+  );
+  return `${text}\n`;
+}
+
+function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

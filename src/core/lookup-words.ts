@@ -1,0 +1,32 @@
+import type { Operation } from "./model.ts";
+
+/** What people call the service's operations, in commands and addresses. */
+export const lookupWords = [
+  "user",
+  "universes",
+  "universe-data",
+  "white-label",
+  "sandboxes",
+] as const;
+export type LookupWord = (typeof lookupWords)[number];
+
+const ofWords = {
+  user: "get_user",
+  universes: "list_universes",
+  "universe-data": "get_universe_data",
+  "white-label": "get_white_label",
+  sandboxes: "list_sandboxes",
+} as const satisfies Readonly<Record<LookupWord, Operation>>;
+
+export type OperationOf<Word extends LookupWord> = (typeof ofWords)[Word];
+
+export function operationOf<Word extends LookupWord>(word: Word): OperationOf<Word> {
+  return ofWords[word];
+}
+
+/** Those that are asked about one thing, by its id. */
+export type IdWord = "user" | "universe-data" | "white-label";
+
+export function takesId(word: LookupWord): word is IdWord {
+  return word === "user" || word === "universe-data" || word === "white-label";
+}

@@ -1,0 +1,39 @@
+import type { Config } from "./config/config.ts";
+import { configuredTargets } from "./config/configured-targets.ts";
+import { createLookups } from "./lookups/lookups.ts";
+import type { LookupDeps, Lookups } from "./lookups/lookups.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+
+/** A larger answer would hold up everything else while it is read and masked. */
+const maxBodyBytes = 8 * 2 ** 20;
+
+interface DaemonLookupsParts extends Pick<LookupDeps, "service" | "limits" | "clock"> {
+  readonly config: Config;
+  readonly metrics: Metrics;
+}
+
+export interface DaemonLookups extends Lookups {
+  /** Ends those under way. */
+  close(): void;
+}
+
+export function createDaemonLookups({
+  config,
+  metrics,
+  ...parts
+}: DaemonLookupsParts): DaemonLookups {
+  const closing = new AbortController();
+  const lookups = createLookups({
+    ...parts,
+    targets: configuredTargets(config),
+    keys: config.keys,
+    maxBodyBytes,
+    signal: closing.signal,
+    onDeviations({ region }, operation, deviations) {
+      for (const { field, count } of deviations) {
+        metrics.service.deviated(region, operation, field, count);
+      }
+    },
+  });
+  return { ...lookups, close: () => closing.abort() };
+}

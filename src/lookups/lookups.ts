@@ -1,0 +1,173 @@
+import { operationOf, takesId } from "../core/lookup-words.ts";
+import type { LookupWord } from "../core/lookup-words.ts";
+import type { Operation, Target } from "../core/model.ts";
+import { BusyError, RefusedError } from "../core/refusal.ts";
+import { readRequest } from "../interventions/requests.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Secret } from "../platform/secret.ts";
+import type { KeyLimits } from "../polling/key-limits.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { Deviation } from "../service/deviations.ts";
+import type { CallFailure } from "../service/failure.ts";
+import type { JsonValue } from "../service/json.ts";
+import type { Lookup } from "../service/lookup.ts";
+import { chooseTarget } from "./choose-target.ts";
+import { createMask } from "./mask-answer.ts";
+import type { Mask } from "./mask-answer.ts";
+import * as requests from "./requests.ts";
+import type * as views from "./views.ts";
+
+/**
+ * What people ask the service itself, one thing at a time. Every request is checked here, whoever
+ * sent it; each operation throws a {@link RefusedError} for what cannot be done, and a
+ * {@link BusyError} for what cannot be done yet.
+ */
+export interface Lookups {
+  /** @param word one of the look-up words, as it came */
+  lookUp(word: string, query: requests.LookupQuery): Promise<views.LookupView>;
+  /** Takes a token of a key for a call that is made elsewhere. */
+  permit(request: requests.PermitRequest): Promise<views.PermitView>;
+}
+
+export interface LookupDeps {
+  readonly service: Pick<ServiceClient, "look">;
+  /** The same that polls ask. */
+  readonly limits: KeyLimits;
+  readonly targets: readonly Target[];
+  readonly keys: readonly { readonly name: string; readonly apiKey: Secret }[];
+  readonly clock: Clock;
+  /** Ends what is under way. */
+  readonly signal: AbortSignal;
+  /** Left out: as much as the service's client takes. */
+  readonly maxBodyBytes?: number;
+  /** Left out: what may be secret is masked. */
+  readonly showSecrets?: boolean;
+  readonly onDeviations?: (
+    target: Target,
+    operation: Operation,
+    deviations: readonly Deviation[],
+  ) => void;
+}
+
+/** A person waits; and polls that come after wait no longer for a look-up than this. */
+const patienceMs = 3_000;
+
+/** An answer is held as a whole, so not any number of them at once. */
+const mostAtOnce = 4;
+
+export function createLookups(deps: LookupDeps): Lookups {
+  const { service, limits, clock, signal, maxBodyBytes, showSecrets = false } = deps;
+  let underWay = 0;
+
+  const takeToken = async (target: Target): Promise<void> => {
+    const deadlineMs = clock.now().monotonicMs + patienceMs;
+    const admission = await limits.admit(target, deadlineMs, signal);
+    if (admission === "granted") return;
+    if (admission === "stopped") throw new RefusedError("conflict", "sandwatch is being stopped.");
+    throw mustWait(target, limits.nextFreeMs(target) - clock.now().monotonicMs);
+  };
+
+  const ask = async (target: Target, apiKey: Secret, lookup: Lookup) => {
+    await takeToken(target);
+    const result = await service.look(
+      {
+        region: target.region,
+        apiKey,
+        signal,
+        mayResend: () => limits.admitNow(target),
+        ...(maxBodyBytes !== undefined && { maxBodyBytes }),
+      },
+      lookup,
+    );
+    if (result.kind === "failed" && result.retryAfterMs !== null) {
+      limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);
+    }
+    return result;
+  };
+
+  return {
+    async lookUp(text, query) {
+      const word = readRequest(requests.lookupWord, text);
+      const { id, ...choice } = readRequest(requests.lookupQuery, query);
+      const lookup = asLookup(word, id);
+      const target = chooseTarget(deps.targets, choice);
+      const apiKey = keyOf(target, deps.keys);
+      if (underWay >= mostAtOnce) throw tooMany();
+      underWay += 1;
+      try {
+        const result = await ask(target, apiKey, lookup);
+        const asked = { operation: word, id: id ?? null, ...target };
+        const mask = createMask({ apiKey, showSecrets });
+        if (result.kind === "failed") return viewFailure(asked, result, mask);
+        deps.onDeviations?.(target, lookup.operation, result.deviations);
+        return viewAnswer(asked, result.value, mask);
+      } finally {
+        underWay -= 1;
+      }
+    },
+
+    async permit(request) {
+      const target = chooseTarget(deps.targets, readRequest(requests.permitRequest, request));
+      await takeToken(target);
+      return target;
+    },
+  };
+}
+
+type Asked = Pick<views.LookupView, "operation" | "id" | "region" | "key">;
+
+function asLookup(word: LookupWord, id: string | undefined): Lookup {
+  if (!takesId(word)) {
+    if (id === undefined) return { operation: operationOf(word) };
+    throw wrongId(`${word} is asked for as a whole, without an id.`, "nothing");
+  }
+  if (id === undefined) throw wrongId(`Say which ${word}: give its id.`, requests.idAllowed);
+  return { operation: operationOf(word), id };
+}
+
+function wrongId(message: string, allowed: string): RefusedError {
+  return new RefusedError("invalid", message, [{ path: "id", allowed }]);
+}
+
+function keyOf({ key }: Target, keys: LookupDeps["keys"]): Secret {
+  const found = keys.find(({ name }) => name === key);
+  if (!found) throw new TypeError("A target's key must be a configured one");
+  return found.apiKey;
+}
+
+function mustWait({ region, key }: Target, waitMs: number): BusyError {
+  return new BusyError(
+    `No call may leave with the key ${key} in ${region} yet: its limit is used up, or the service asked for patience. Try again in ${seconds(waitMs)} s.`,
+    waitMs,
+  );
+}
+
+function tooMany(): BusyError {
+  return new BusyError(`${mostAtOnce} look-ups are under way already. Try again in 1 s.`, 1_000);
+}
+
+/** Rounded up: whoever waits that long has waited long enough. */
+function seconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
+}
+
+function viewAnswer(asked: Asked, answer: JsonValue, mask: Mask): views.AnsweredView {
+  return { ...asked, outcome: "answered", answer: mask.answer(answer) };
+}
+
+function viewFailure(asked: Asked, failure: CallFailure, mask: Mask): views.FailedView {
+  const { reason, status, detail, retryAfterMs, validation } = failure;
+  return {
+    ...asked,
+    outcome: "failed",
+    reason,
+    status,
+    detail,
+    retry_after_seconds: retryAfterMs === null ? null : Math.ceil(retryAfterMs / 1_000),
+    validation: validation.map(({ loc, msg, type }) => ({
+      loc: loc.map((part) => (typeof part === "string" ? mask.text(part) : part)),
+      msg: mask.text(msg),
+      type: mask.text(type),
+    })),
+  };
+}

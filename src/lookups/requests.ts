@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { lookupWords } from "../core/lookup-words.ts";
+import { canStandInPath } from "../service/operation-path.ts";
+
+/** What people ask the service for, as it comes from an address or a command line. */
+
+/** Each may take nine bytes in an address, which has room for twice as many. */
+const longestId = 1_000;
+export const idAllowed = `text of at most ${longestId} characters, other than an empty one, . and .., which no path can hold`;
+
+const name = (what: string) => z.string(`the name of a configured ${what}`);
+
+export const lookupWord = z.enum(lookupWords, lookupWords.join(", "));
+
+export const lookupQuery = z.strictObject({
+  id: z
+    .string(idAllowed)
+    .max(longestId, idAllowed)
+    .refine((id) => canStandInPath(id), idAllowed)
+    .optional(),
+  region: name("region").optional(),
+  key: name("key").optional(),
+});
+export type LookupQuery = z.input<typeof lookupQuery>;
+
+export const permitRequest = z.strictObject({
+  region: name("region").optional(),
+  key: name("key").optional(),
+});
+export type PermitRequest = z.input<typeof permitRequest>;
