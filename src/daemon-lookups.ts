@@ -7,7 +7,10 @@ import type { Metrics } from "./metrics/metrics.ts";
 /** A larger answer would hold up everything else while it is read and masked. */
 const maxBodyBytes = 8 * 2 ** 20;
 
-interface DaemonLookupsParts extends Pick<LookupDeps, "service" | "limits" | "clock"> {
+interface DaemonLookupsParts extends Pick<
+  Required<LookupDeps>,
+  "service" | "limits" | "clock" | "pollIntervalMs"
+> {
   readonly config: Config;
   readonly metrics: Metrics;
 }

@@ -197,7 +197,8 @@ export async function createDaemon(
   });
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
-  const lookups = createDaemonLookups({ config, metrics, service, limits, clock });
+  const { intervalMs: pollIntervalMs } = ticker;
+  const lookups = createDaemonLookups({ config, metrics, service, limits, clock, pollIntervalMs });
   opening.defer(() => lookups.close());
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));

@@ -1,5 +1,6 @@
 import type { FailedView } from "../lookups/views.ts";
 import { printable } from "./table.ts";
+import { cutToWidth } from "./text-width.ts";
 
 /** What a look-up that failed means and what to do, in lines for a person. */
 export function explainFailure(failed: FailedView): string {
@@ -14,7 +15,7 @@ function meaningOf(failed: FailedView): string {
     case "rate_limited":
       return `The service asks for patience with the key ${key} in ${region} (HTTP 429). ${tryAgain(failed)}`;
     case "server_error":
-      return `The service failed in ${region} (HTTP ${status}); that is nothing to be mended here. ${tryAgain(failed)}`;
+      return `The service failed in ${region} (HTTP ${status}). ${tryAgain(failed)}`;
     case "http_error":
       return otherStatus(failed);
     case "timeout":
@@ -40,7 +41,7 @@ function refusedKey({ region, key, status, detail }: FailedView): string {
 function otherStatus(failed: FailedView): string {
   const { operation, id, region, key, status } = failed;
   if (status === 422) {
-    const what = id === null ? "the request" : `the id ${JSON.stringify(id)}`;
+    const what = id === null ? "the request" : `the id ${quoted(id)}`;
     const more = failed.validation.length === 0 ? ", and does not say why" : "";
     return printable(`The service in ${region} finds fault with ${what} (HTTP 422)${more}.`);
   }
@@ -48,7 +49,7 @@ function otherStatus(failed: FailedView): string {
     return id === null
       ? `There is no such operation in ${region} (HTTP 404). Check the region's base_url.`
       : printable(
-          `The service knows no ${things[operation]} ${JSON.stringify(id)} in ${region}, or none that the key ${key} may see (HTTP 404). Check the id, and the region: each has its own.`,
+          `The service knows no ${things[operation]} ${quoted(id)} in ${region}, or none that the key ${key} may see (HTTP 404). Check the id, and the region: each has its own.`,
         );
   }
   if (status !== null && status >= 300 && status < 400) {
@@ -64,6 +65,10 @@ const things: Readonly<Record<FailedView["operation"], string>> = {
   "white-label": "client",
   sandboxes: "sandboxes",
 };
+
+function quoted(id: string): string {
+  return JSON.stringify(cutToWidth(id, 80));
+}
 
 function tryAgain({ retry_after_seconds: seconds }: FailedView): string {
   return seconds === null ? "Try again in a while." : `Try again in ${Math.max(1, seconds)} s.`;

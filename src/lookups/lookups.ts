@@ -36,6 +36,8 @@ export interface LookupDeps {
   readonly targets: readonly Target[];
   readonly keys: readonly { readonly name: string; readonly apiKey: Secret }[];
   readonly clock: Clock;
+  /** Between two polls of a target; left out: there are none. */
+  readonly pollIntervalMs?: number;
   /** Ends what is under way. */
   readonly signal: AbortSignal;
   /** Left out: as much as the service's client takes. */
@@ -49,14 +51,19 @@ export interface LookupDeps {
   ) => void;
 }
 
-/** A person waits; and polls that come after wait no longer for a look-up than this. */
-const patienceMs = 3_000;
+/** A person waits that long for a token. */
+const longestPatienceMs = 3_000;
 
 /** An answer is held as a whole, so not any number of them at once. */
-const mostAtOnce = 4;
+const mostAtOnce = 8;
 
 export function createLookups(deps: LookupDeps): Lookups {
   const { service, limits, clock, signal, maxBodyBytes, showSecrets = false } = deps;
+  // The tokens that look-ups wait for are gone for polls: a poll is to find one before its next turn.
+  const patienceMs = Math.min(
+    longestPatienceMs,
+    (deps.pollIntervalMs ?? Number.POSITIVE_INFINITY) / 2,
+  );
   let underWay = 0;
 
   const takeToken = async (target: Target): Promise<void> => {

@@ -48,6 +48,8 @@ interface How {
 
 export interface Started {
   readonly simulator: Simulator;
+  /** The base address of each region. */
+  readonly bases: ReadonlyMap<string, string>;
   readonly clock: WatchedClock;
   /** Asks with a key, by default `research`, in a region, by default `us`. */
   readonly get: (path: string, how?: How) => Promise<Response>;
@@ -69,6 +71,7 @@ export async function startSimulator(options: Partial<SimulatorOptions> = {}): P
   onTestFinished(() => simulator.close());
   return {
     simulator,
+    bases,
     clock,
     get: (path, { key = "research", region = "us", init = {} } = {}) =>
       fetch(`${bases.get(region)}${path}`, {

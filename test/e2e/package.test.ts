@@ -1,0 +1,93 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { startSimulator } from "../simulator/start-simulator.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../..");
+const installed = join(root, "node_modules");
+
+/** Everything that `npm install` of the tarball would bring, without asking a registry for it. */
+async function installPackage(): Promise<string> {
+  const folder = tempFolder();
+  await run("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root });
+  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
+  const modules = join(folder, "node_modules");
+  mkdirSync(join(modules, "@types"), { recursive: true });
+  await run("tar", ["-xzf", join(folder, tarball), "-C", modules]);
+  await run("mv", [join(modules, "package"), join(modules, "sandwatch")]);
+  for (const name of readdirSync(installed)) {
+    if (!name.startsWith(".") && name !== "@types") {
+      symlinkSync(join(installed, name), join(modules, name));
+    }
+  }
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  return folder;
+}
+
+const program = `
+import { CallError, createClient, orThrow } from "sandwatch/client";
+import type { CallResult, Client, Sandbox, User } from "sandwatch/client";
+
+declare const process: { argv: string[] };
+declare const console: { log(text: string): void };
+
+const [, , baseUrl = "", apiKey = ""] = process.argv;
+const client: Client = createClient({ baseUrl, apiKey, timeoutMs: 5_000 });
+const result: CallResult<User> = await client.getUser("user-1");
+const user: string | null = result.kind === "ok" ? result.value.userId : result.detail;
+const { sandboxes } = orThrow(await client.listSandboxes());
+const first: Sandbox | undefined = sandboxes[0];
+const unknown = await client.getUser("a/b?c");
+let caught = "";
+try {
+  orThrow(unknown);
+} catch (error) {
+  if (error instanceof CallError) caught = error.reason + " " + error.status;
+}
+const universes = orThrow(await client.listUniverses());
+const data = orThrow(await client.getUniverseData(universes[0]?.universeId ?? ""));
+const label = orThrow(await client.getWhiteLabel("client-suspended"));
+await client.close();
+console.log(
+  JSON.stringify({ user, servers: first?.servers?.length, caught, data: typeof data, label }),
+);
+`;
+
+const compilerOptions = {
+  module: "nodenext",
+  target: "es2024",
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  skipLibCheck: false,
+  types: [],
+};
+
+it("the package, installed where nothing else is, gives its client to a TypeScript program", async () => {
+  const folder = await installPackage();
+  const { bases } = await startSimulator();
+  writeFileSync(join(folder, "main.ts"), program);
+  const settings = { compilerOptions, files: ["main.ts"] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+  const compiled = await run(join(installed, ".bin/tsc"), ["-p", folder]).catch(
+    (error: { stdout?: string }) => ({ stdout: `failed: ${error.stdout}` }),
+  );
+  expect(compiled.stdout).toBe("");
+  const main = join(folder, "main.js");
+  const ran = await run(process.execPath, [main, bases.get("us") ?? "", "research-key"]);
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    user: "user-1",
+    servers: expect.any(Number),
+    caught: "http_error 404",
+    data: "object",
+    label: { success: false, message: expect.stringContaining("suspended") },
+  });
+  const bin = await run(process.execPath, [
+    join(folder, "node_modules/sandwatch/dist/cli.js"),
+    "--version",
+  ]);
+  expect(bin.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
