@@ -51,7 +51,7 @@ function sandboxesText(body: JsonObject, columns: number | undefined): string {
     columns,
   ).split("\n");
   let row = 0;
-  let text = `${countLine(body, sandboxes.length, servers.length)}\n`;
+  let text = `${cutToWidth(countLine(body, sandboxes.length, servers.length), columns)}\n`;
   if (servers.length > 0) text += `${header}\n`;
   for (const group of groups) {
     text += `${cutToWidth(sandboxLine(group.sandbox), columns)}\n`;

@@ -38,7 +38,8 @@ export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
     let alike = 1;
     for (const [name, value] of Object.entries(object)) {
       const shown = maskString(name, false);
-      const free = fields.has(shown) ? `${shown} ${++alike}` : shown;
+      let free = shown;
+      while (fields.has(free)) free = `${shown} ${++alike}`;
       const isPaired = isSecretPair && valueNames.has(name.toLowerCase());
       fields.set(free, maskNamed(isPaired ? "secret" : name, value));
     }

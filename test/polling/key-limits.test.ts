@@ -43,7 +43,7 @@ function start(limit = { requests: 2, perMs: 1_000 }) {
     limits.pause(target, startedMs + untilMs);
   const granted = () =>
     log.filter(({ admission }) => admission === "granted").map(({ name, atMs }) => [name, atMs]);
-  return { clock, log, stop, admit, advance, pause, granted };
+  return { clock, limits, log, stop, admit, advance, pause, granted };
 }
 
 describe("the limit of a key", () => {
@@ -198,4 +198,14 @@ it("stopping ends the waits at once and leaves no timer", async () => {
     "stopped",
   ]);
   expect(clock.armed).toBe(0);
+});
+
+it("says when the next call may leave, after the calls before and a pause", async () => {
+  const { limits, clock, pause } = start({ requests: 1, perMs: 1_000 });
+  expect(limits.nextFreeMs(us)).toBeLessThan(clock.now().monotonicMs);
+  const nowMs = clock.now().monotonicMs;
+  expect(limits.admitNow(us)).toBe(true);
+  expect(limits.nextFreeMs(eu)).toBe(nowMs + 1_050);
+  pause(us, 5_000);
+  expect([limits.nextFreeMs(us), limits.nextFreeMs(eu)]).toEqual([nowMs + 5_000, nowMs + 1_050]);
 });

@@ -89,6 +89,8 @@ describe("the API", () => {
     ["POST", "/notifications/discard", 'discard {"a":1}'],
     ["GET", "/changes", "changes {}"],
     ["GET", "/explain?server=github", 'explain {"server":"github"}'],
+    ["GET", "/lookups/user?id=a%2Fb+c&region=us", 'look up "user" {"id":"a/b c","region":"us"}'],
+    ["POST", "/lookups/permits", 'permit {"a":1}'],
   ])("passes %s %s on", async (method, path, asked) => {
     const { send, post } = await serve();
     const answer = method === "GET" ? await send(path) : await post(path, {}, '{"a":1}');
@@ -99,6 +101,7 @@ describe("the API", () => {
     ["invalid", 400, "Bad Request"],
     ["not_found", 404, "Not Found"],
     ["conflict", 409, "Conflict"],
+    ["busy", 429, "Too Many Requests"],
   ] as const)(
     "answers what is refused as %s with %i and a problem",
     async (kind, status, title) => {
@@ -162,6 +165,14 @@ describe("what a page of somebody else's could send to the API", () => {
       });
     },
   );
+
+  it.each(["cross-site", "same-site"])("uses up no limit of a key (%s)", async (site) => {
+    const { send } = await serve();
+    const asked = (value: string) =>
+      send("/lookups/universes", { headers: { "sec-fetch-site": value } });
+    expect(await asked(site)).toMatchObject({ status: 403, type: "application/problem+json" });
+    expect(await asked("same-origin")).toMatchObject({ status: 200 });
+  });
 
   it("is refused under a name that was made to lead here, to look at as well", async () => {
     const { post, send } = await serve();

@@ -1,0 +1,220 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { BusyError } from "../../src/core/refusal.ts";
+import { createLookups } from "../../src/lookups/lookups.ts";
+import type { LookupDeps } from "../../src/lookups/lookups.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { answerJson, createTestClient, startPeer, testKey } from "../service/peer.ts";
+import type { Handler } from "../service/peer.ts";
+import { createWatchedClock } from "../simulator/start-simulator.ts";
+
+const target = { region: "us", key: "research" };
+const user = { userId: "u1", createdAt: "then", lastUsedAt: null };
+
+/** Look-ups at a peer in the service's place, with room for two calls a second. */
+async function start(handler: Handler, changed: Partial<LookupDeps> = {}) {
+  const peer = await startPeer(handler);
+  const clock = createWatchedClock();
+  const { client } = createTestClient(peer.baseUrl, { clock });
+  const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const lookups = createLookups({
+    service: client,
+    limits,
+    targets: [target],
+    keys: [{ name: "research", apiKey: new Secret(testKey) }],
+    clock,
+    signal: stop.signal,
+    ...changed,
+  });
+  return { peer, clock, limits, lookups, stop };
+}
+
+const answerUser: Handler = (_request, response) => answerJson(response, user);
+
+describe("a look-up", () => {
+  it.each([
+    ["user", { id: "u1" }, "/user/u1"],
+    ["universe-data", { id: "a/b" }, "/universes/a%2Fb/initial_data"],
+    ["white-label", { id: "c" }, "/white-labeling/get/c"],
+  ])("%s asks for its path and answers all that came", async (word, query, path) => {
+    const { lookups, peer } = await start((_request, response) =>
+      answerJson(response, { ...user, brandNew: [1] }),
+    );
+    expect(await lookups.lookUp(word, query)).toEqual({
+      operation: word,
+      id: query.id,
+      ...target,
+      outcome: "answered",
+      answer: { ...user, brandNew: [1] },
+    });
+    expect(peer.paths).toEqual([path]);
+  });
+
+  it("of sandboxes has every field, with what may be secret masked, unless that is to be shown", async () => {
+    const server = {
+      id: "v1",
+      mcp_server_url: "https://host/mcp/?id=S3CRET",
+      metadata: { owner: "S3CRET" },
+      auth_data: { token: "S3CRET" },
+      updated_at: "now",
+      tags: ["prod"],
+    };
+    const listing = {
+      local_sandboxes: [{ local_sandbox_id: "s1", created_at: "then", servers: [server] }],
+      total_count: 1,
+    };
+    const answer: Handler = (_request, response) => answerJson(response, listing);
+    const masked = await start(answer);
+    const view = await masked.lookups.lookUp("sandboxes", {});
+    expect(view).toMatchObject({
+      id: null,
+      answer: {
+        total_count: 1,
+        local_sandboxes: [
+          {
+            servers: [
+              {
+                mcp_server_url: "https://host/mcp/?[secret]",
+                metadata: "[secret]",
+                tags: ["prod"],
+              },
+            ],
+          },
+        ],
+      },
+    });
+    expect(JSON.stringify(view)).not.toContain("S3CRET");
+    const open = await start(answer, { showSecrets: true });
+    expect(await open.lookups.lookUp("sandboxes", {})).toMatchObject({ answer: listing });
+  });
+
+  it("takes its token from the key's bucket, and waits for one", async () => {
+    const { lookups, limits, clock, peer } = await start(answerUser);
+    expect([limits.admitNow(target), limits.admitNow(target)]).toEqual([true, true]);
+    const waiting = lookups.lookUp("user", { id: "u1" });
+    await clock.timerArmed();
+    expect(peer.paths).toEqual([]);
+    clock.advance(1_050);
+    expect(await waiting).toMatchObject({ outcome: "answered" });
+  });
+
+  it("is told how long to wait when there is no token for longer than a person waits", async () => {
+    const { lookups, limits, clock, peer } = await start(answerUser);
+    limits.pause(target, clock.now().monotonicMs + 3_500);
+    const refused = await lookups.lookUp("user", { id: "u1" }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(BusyError);
+    expect(refused).toMatchObject({ kind: "busy", retryAfterMs: 3_500 });
+    expect(refused).toHaveProperty("message", expect.stringContaining("Try again in 4 s."));
+    expect(peer.paths).toEqual([]);
+    await expect(lookups.permit({})).rejects.toThrow("Try again in 4 s.");
+  });
+
+  it("waits no longer than half of what lies between two polls", async () => {
+    const { lookups, limits, clock } = await start(answerUser, { pollIntervalMs: 1_000 });
+    limits.pause(target, clock.now().monotonicMs + 501);
+    await expect(lookups.lookUp("user", { id: "u1" })).rejects.toThrow("Try again in 1 s.");
+  });
+
+  it("that is asked for patience has every call with the key wait", async () => {
+    const { lookups, limits, clock } = await start((_request, response) => {
+      response.writeHead(429, { "retry-after": "60" });
+      response.end();
+    });
+    const view = await lookups.lookUp("user", { id: "u1" });
+    expect(view).toMatchObject({ reason: "rate_limited", status: 429, retry_after_seconds: 60 });
+    expect(limits.admitNow(target)).toBe(false);
+    expect(limits.nextFreeMs(target)).toBe(clock.now().monotonicMs + 60_000);
+  });
+
+  it("that is refused for its key leaves the key to be used", async () => {
+    const { lookups, limits } = await start((_request, response) => answerJson(response, {}, 403));
+    const view = await lookups.lookUp("user", { id: "u1" });
+    expect(view).toMatchObject({ outcome: "failed", reason: "auth", status: 403 });
+    expect(limits.admitNow(target)).toBe(true);
+  });
+
+  it("shows what a 422 finds fault with, without secrets", async () => {
+    const detail = [
+      { loc: ["path", "userId", 3], msg: `bad https://h?x=1 ${testKey}`, type: "oops", input: "x" },
+    ];
+    const { lookups } = await start((_request, response) => answerJson(response, { detail }, 422));
+    expect(await lookups.lookUp("user", { id: "u1" })).toMatchObject({
+      reason: "http_error",
+      status: 422,
+      validation: [
+        { loc: ["path", "userId", 3], msg: "bad https://h?[secret] [secret]", type: "oops" },
+      ],
+    });
+  });
+
+  it("is one of few at a time", async () => {
+    const { lookups, limits, clock, stop } = await start(answerUser);
+    limits.pause(target, clock.now().monotonicMs + 1_000);
+    const ask = () => lookups.lookUp("user", { id: "u1" });
+    const waiting = Promise.allSettled(Array.from({ length: 8 }, ask));
+    await expect(ask()).rejects.toThrow("8 look-ups are under way");
+    stop.abort();
+    await waiting;
+    await expect(ask()).rejects.toThrow("sandwatch is being stopped");
+  });
+
+  it("ends when sandwatch stops, whether it waits or not", async () => {
+    const { lookups, limits, clock, stop } = await start(() => {});
+    const asked = lookups.lookUp("user", { id: "u1" });
+    limits.pause(target, clock.now().monotonicMs + 1_000);
+    const waiting = lookups.lookUp("user", { id: "u1" });
+    stop.abort();
+    expect(await asked).toMatchObject({ reason: "network", detail: "stopped" });
+    await expect(waiting).rejects.toThrow("sandwatch is being stopped");
+    expect(clock.armed).toBe(0);
+  });
+
+  it("reads no more than it may", async () => {
+    const { lookups } = await start(
+      (_request, response) => answerJson(response, { text: "x".repeat(2_000) }),
+      { maxBodyBytes: 1_000 },
+    );
+    const view = await lookups.lookUp("universe-data", { id: "x" });
+    expect(view).toMatchObject({ reason: "too_large" });
+  });
+
+  it("tells where the answer differs from what is promised", async () => {
+    const told: unknown[] = [];
+    const { lookups } = await start(
+      (_request, response) => answerJson(response, { ...user, mail: "x" }),
+      {
+        onDeviations: (...deviated) => told.push(deviated),
+      },
+    );
+    await lookups.lookUp("user", { id: "u1" });
+    expect(told).toEqual([
+      [target, "get_user", [{ field: "mail", problem: "unknown_field", count: 1 }]],
+    ]);
+  });
+
+  it.each([
+    ["users", {}, "Allowed: user, universes, universe-data, white-label, sandboxes"],
+    ["user", {}, "Say which user: give its id."],
+    ["universes", { id: "x" }, "universes is asked for as a whole, without an id."],
+    ["user", { id: "" }, "other than an empty one"],
+    ["user", { id: ".." }, "other than an empty one"],
+    ["user", { id: "\ud800" }, "other than an empty one"],
+    ["user", { id: "x".repeat(1_001) }, "at most 1000 characters"],
+    ["user", { id: "x", regions: "us" }, "regions: nothing: there is no such field"],
+  ])("that makes no sense is refused and costs nothing: %s %j", async (word, query, says) => {
+    const { lookups, limits, peer } = await start(answerUser);
+    await expect(lookups.lookUp(word, query)).rejects.toThrow(says);
+    expect(peer.paths).toEqual([]);
+    expect([limits.admitNow(target), limits.admitNow(target)]).toEqual([true, true]);
+  });
+});
+
+describe("a permit", () => {
+  it("is a token of the key's bucket", async () => {
+    const { lookups, limits } = await start(answerUser);
+    expect(await lookups.permit({ key: "research" })).toEqual(target);
+    expect([limits.admitNow(target), limits.admitNow(target)]).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,168 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createMask } from "../../src/lookups/mask-answer.ts";
+import { maskText } from "../../src/lookups/mask-text.ts";
+import { isSecretName } from "../../src/lookups/secret-names.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import type { JsonValue } from "../../src/service/json.ts";
+
+const apiKey = new Secret("key-7f3a91");
+const mask = createMask({ apiKey, showSecrets: false });
+const onlyKey = createMask({ apiKey, showSecrets: true });
+
+describe("the text of an answer", () => {
+  it.each([
+    ["https://host/git/mcp/?local_sandbox_id=1", "https://host/git/mcp/?[secret]"],
+    ["https://host/git/mcp/?x", "https://host/git/mcp/?[secret]"],
+    [
+      "see (https://host/p?x=1) and wss://h/q?y",
+      "see (https://host/p?[secret] and wss://h/q?[secret]",
+    ],
+    ["https://ann:pa@ss@host/p", "https://[secret]@host/p"],
+    ["https://token@host?x=1", "https://[secret]@host?[secret]"],
+    ["https://host/p#access_token=abc", "https://host/p#[secret]"],
+    ["/path?code=abc", "/path?[secret]"],
+    ['{"access_token": "abc d", "n": 1}', '{"access_token": [secret], "n": 1}'],
+    ['{\\"token\\":\\"abc\\"}', '{\\"token\\":[secret]}'],
+    ["api_key=abc;x=1", "api_key=[secret];x=1"],
+    ["Authorization: Bearer abc.def", "Authorization: [secret]"],
+    ["send Bearer abcdefgh12 with it", "send Bearer [secret] with it"],
+    ["password: 'a b'", "password: [secret]"],
+  ])("is shown without what may be secret in it: %s", (text, shown) => {
+    expect(maskText(text)).toBe(shown);
+  });
+
+  it.each([
+    "",
+    "Is it so? Yes.",
+    "https://host/p",
+    "https://host/docs#section-2",
+    "https://host/@ann/p",
+    "mail ann@example.com",
+    "C# and F#",
+    "a=b",
+    "2026-02-16T12:45:25.770231-08:00",
+  ])("is shown as it is where there is none: %s", (text) => {
+    expect(maskText(text)).toBe(text);
+  });
+
+  it("has no form that takes more than linear time", () => {
+    const forms = [
+      "token",
+      "://",
+      "?",
+      "#",
+      "?#",
+      "bearer ",
+      'token="',
+      "@",
+      'x-token\\"',
+      "api_key ",
+    ];
+    for (const form of forms) expect(maskText(form.repeat(200_000))).not.toBe("");
+  });
+});
+
+describe("a name", () => {
+  it.each([
+    "token",
+    "refreshToken",
+    "X-Auth",
+    "auth_data",
+    "authData",
+    "metadata",
+    "API-Key",
+    "apikey",
+    "client_secret",
+    "passwordHash",
+    "pwd",
+    "Set-Cookie",
+    "session_id",
+    "private_key",
+    "OTP",
+    "ｔｏｋｅｎ",
+    "OAuth",
+    "Proxy-Authorization",
+    "webhook_url",
+    "dsn",
+  ])("tells of a secret: %s", (name) => expect(isSecretName(name)).toBe(true));
+
+  it.each(["", "author", "key", "primary_key", "name", "compass", "pinned", "title", "session"])(
+    "tells of none: %s",
+    (name) => expect(isSecretName(name)).toBe(false),
+  );
+});
+
+describe("an answer", () => {
+  it.each<[JsonValue, JsonValue]>([
+    [{ auth_data: { token: "abc" } }, { auth_data: "[secret]" }],
+    [
+      { metadata: null, tokens: [], password: "" },
+      { metadata: null, tokens: [], password: "" },
+    ],
+    [{ a: [{ b: { secret: 7 } }] }, { a: [{ b: { secret: "[secret]" } }] }],
+    [{ mcp_server_url: "//host/p?abc" }, { mcp_server_url: "//host/p?[secret]" }],
+    [
+      { name: "API_KEY", value: "abc" },
+      { name: "API_KEY", value: "[secret]" },
+    ],
+    [
+      { name: "colour", value: "red" },
+      { name: "colour", value: "red" },
+    ],
+    [
+      ["key-7f3a91", { "x key-7f3a91": 1 }],
+      ["[secret]", { "x [secret]": 1 }],
+    ],
+    [
+      { "h?a=1": 1, "h?b=2": 2, "h?[secret]": 3 },
+      { "h?[secret]": 1, "h?[secret] 2": 2, "h?[secret] 3": "[secret]" },
+    ],
+    [7, 7],
+  ])("is shown with what may be secret masked: %j", (answer, shown) => {
+    expect(mask.answer(answer)).toEqual(shown);
+  });
+
+  it("keeps a field called __proto__", () => {
+    const answer: JsonValue = JSON.parse('{"__proto__":{"a":1},"b":2}');
+    expect(JSON.stringify(mask.answer(answer))).toBe('{"__proto__":{"a":1},"b":2}');
+  });
+
+  it("is shown as it is but for the key, when secrets are to be shown", () => {
+    const answer = { auth_data: { token: "abc" }, url: "https://h?x=key-7f3a91" };
+    expect(onlyKey.answer(answer)).toEqual({
+      auth_data: { token: "abc" },
+      url: "https://h?x=[secret]",
+    });
+  });
+
+  it("of any JSON never shows what stands under a secret name or in a query", () => {
+    const secretName = fc.constantFrom(
+      "token",
+      "auth_data",
+      "metadata",
+      "x_api_key",
+      "userPassword",
+    );
+    const planted = fc.oneof(
+      fc.tuple(secretName, fc.constantFrom<JsonValue>("S3CRET", ["S3CRET"], { a: "S3CRET" })),
+      fc.tuple(fc.string(), fc.constant("https://host/path?q=S3CRET")),
+      fc.tuple(fc.constant("https://host/?S3CRET"), fc.constant(1)),
+    );
+    const { tree } = fc.letrec<{ tree: JsonValue }>((tie) => ({
+      tree: fc.oneof(
+        { depthSize: "small" },
+        fc.jsonValue().map((value): JsonValue => JSON.parse(JSON.stringify(value))),
+        planted.map(([name, value]) => ({ [name]: value })),
+        fc.array(tie("tree"), { maxLength: 3 }),
+        fc.dictionary(fc.string(), tie("tree"), { maxKeys: 3 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, (value) => {
+        expect(JSON.stringify(mask.answer(value))).not.toContain("S3CRET");
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
