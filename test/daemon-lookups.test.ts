@@ -7,7 +7,7 @@ import { createDaemon } from "../src/daemon.ts";
 import { createApiCall } from "../src/commands/api-call.ts";
 import { lookupView } from "../src/lookups/views.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { createFakeClock } from "./support/fake-clock.ts";
+import { createWatchedClock } from "./simulator/start-simulator.ts";
 import { testConfig } from "./support/test-config.ts";
 import { apiKey, watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld } from "./support/watched-world.ts";
@@ -37,9 +37,10 @@ async function serveDaemon(rateLimit: object) {
     http: { listen: "127.0.0.1:0" },
   });
   const log = createLogger({ level: "silent", format: "json" });
-  const daemon = await createDaemon(config, { log, clock: createFakeClock() });
+  const clock = createWatchedClock();
+  const daemon = await createDaemon(config, { log, clock });
   onTestFinished(() => daemon.stop());
-  return { daemon, address: await daemon.serve(), paths };
+  return { daemon, clock, address: await daemon.serve(), paths };
 }
 
 describe("a look-up through the daemon", () => {
@@ -96,6 +97,18 @@ describe("a look-up through the daemon", () => {
     expect(await ask(world, "user?id=user-1")).toMatchObject({ body: { reason: "auth" } });
     await world.poll();
     expect(await world.metrics()).toContain('sandwatch_target_up{region="us",key="research"} 1');
+  });
+
+  it("that waits for its turn does not outlive the daemon", async () => {
+    const { daemon, clock, address } = await serveDaemon({ requests: 1, per: "2s" });
+    await fetch(`${address}/api/v1/lookups/universes`);
+    await clock.timerArmed();
+    const waiting = fetch(`${address}/api/v1/lookups/universes`).catch(() => "gone");
+    await clock.timerArmed();
+    expect(clock.armed).toBe(1);
+    await daemon.stop();
+    expect(clock.armed).toBe(0);
+    await waiting;
   });
 
   it("counts where an answer differs from what is promised", async () => {

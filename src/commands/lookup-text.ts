@@ -26,14 +26,14 @@ export function answerText({ operation, answer }: AnsweredView, columns?: number
 function universesText(universes: readonly JsonObject[], columns: number | undefined): string {
   if (universes.length === 0) return "There are no universes.\n";
   return renderTable(
-    ["universe", "name", "domain", "tasks", "personas", "created", "description"],
+    ["universe", "name", "domain", "created", "personas", "tasks", "description"],
     universes.map((universe) => [
       cell(universe["universe_id"]),
       cell(universe["name"]),
       cell(universe["domain"]),
-      listCell(universe["task_nums"]),
-      countCell(universe["personas"]),
       cell(universe["created_at"]),
+      countCell(universe["personas"]),
+      listCell(universe["task_nums"]),
       cell(universe["description"]),
     ]),
     columns,
@@ -74,7 +74,7 @@ function sandboxLine(sandbox: JsonObject): string {
   );
   const benchmark = sandbox["benchmark"];
   const of = isNothing(benchmark) ? "" : `, benchmark ${cell(benchmark)}`;
-  return `sandbox ${id}: ${status}, created ${created}${of}`;
+  return `sandbox ${id}: ${status}${of}, created ${created}`;
 }
 
 function serverCells(server: JsonObject): readonly string[] {

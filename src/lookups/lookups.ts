@@ -9,7 +9,6 @@ import type { KeyLimits } from "../polling/key-limits.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { Deviation } from "../service/deviations.ts";
 import type { CallFailure } from "../service/failure.ts";
-import type { JsonValue } from "../service/json.ts";
 import type { Lookup } from "../service/lookup.ts";
 import { chooseTarget } from "./choose-target.ts";
 import { createMask } from "./mask-answer.ts";
@@ -107,7 +106,7 @@ export function createLookups(deps: LookupDeps): Lookups {
         const mask = createMask({ apiKey, showSecrets });
         if (result.kind === "failed") return viewFailure(asked, result, mask);
         deps.onDeviations?.(target, lookup.operation, result.deviations);
-        return viewAnswer(asked, result.value, mask);
+        return { ...asked, outcome: "answered", answer: await mask.answer(result.value) };
       } finally {
         underWay -= 1;
       }
@@ -156,10 +155,6 @@ function tooMany(): BusyError {
 /** Rounded up: whoever waits that long has waited long enough. */
 function seconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));
-}
-
-function viewAnswer(asked: Asked, answer: JsonValue, mask: Mask): views.AnsweredView {
-  return { ...asked, outcome: "answered", answer: mask.answer(answer) };
 }
 
 function viewFailure(asked: Asked, failure: CallFailure, mask: Mask): views.FailedView {

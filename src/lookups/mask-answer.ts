@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Secret } from "../platform/secret.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../service/json.ts";
 import { mask, maskText } from "./mask-text.ts";
@@ -13,26 +14,38 @@ export interface MaskOptions {
 /** What an answer holds, without what in it may be secret. */
 export interface Mask {
   text(text: string): string;
-  answer(value: JsonValue): JsonValue;
+  /** In turns: between them comes whatever else is due. */
+  answer(value: JsonValue): Promise<JsonValue>;
 }
 
+/** About ten milliseconds' worth. */
+const valuesATurn = 5_000;
+
 export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
+  const kindOf = rememberKinds();
   const key = apiKey.reveal();
   const maskString = (text: string, isAddress: boolean): string => {
     const keyless = key === "" ? text : text.replaceAll(key, mask);
     return showSecrets ? keyless : maskText(keyless, isAddress);
   };
-  const maskNamed = (name: string, value: JsonValue): JsonValue => {
-    if (!showSecrets && isSecretName(name)) return isTelling(value) ? mask : value;
-    return maskValue(value, isAddressName(name));
-  };
-  const maskValue = (value: JsonValue, isAddress: boolean): JsonValue => {
+  let values = 0;
+
+  function* maskValue(value: JsonValue, isAddress: boolean): Generator<void, JsonValue> {
+    values += 1;
+    if (values % valuesATurn === 0) yield;
     if (typeof value === "string") return maskString(value, isAddress);
-    if (isArray(value)) return value.map((item) => maskValue(item, isAddress));
-    return isObject(value) ? maskObject(value) : value;
-  };
+    if (isArray(value)) return yield* maskItems(value, isAddress);
+    return isObject(value) ? yield* maskObject(value) : value;
+  }
+
+  function* maskItems(items: readonly JsonValue[], isAddress: boolean): Generator<void, JsonValue> {
+    const shown: JsonValue[] = [];
+    for (const item of items) shown.push(yield* maskValue(item, isAddress));
+    return shown;
+  }
+
   /** Names are from outside as well: those that are the same once masked are told apart. */
-  const maskObject = (object: JsonObject): JsonObject => {
+  function* maskObject(object: JsonObject): Generator<void, JsonValue> {
     const fields = new Map<string, JsonValue>();
     const isSecretPair = namesSecret(object);
     let alike = 1;
@@ -41,24 +54,56 @@ export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
       let free = shown;
       while (fields.has(free)) free = `${shown} ${++alike}`;
       const isPaired = isSecretPair && valueNames.has(name.toLowerCase());
-      fields.set(free, maskNamed(isPaired ? "secret" : name, value));
+      const { isSecret, isAddress } = kindOf(isPaired ? "secret" : name);
+      const isHidden = isSecret && !showSecrets;
+      if (isHidden) fields.set(free, isTelling(value) ? mask : value);
+      else fields.set(free, yield* maskValue(value, isAddress));
     }
     return Object.fromEntries(fields);
-  };
+  }
+
   return {
     text: (text) => maskString(text, false),
-    answer: (value) => maskValue(value, false),
+    async answer(value) {
+      const steps = maskValue(value, false);
+      for (;;) {
+        const step = steps.next();
+        if (step.done) return step.value;
+        await setImmediate();
+      }
+    },
   };
 }
 
-const pairNames = ["name", "key", "field", "header", "variable"];
+interface NameKind {
+  readonly isSecret: boolean;
+  readonly isAddress: boolean;
+}
+
+/** An answer has the same few names many times; one that has many names has each of them once. */
+const mostRemembered = 1_000;
+
+function rememberKinds(): (name: string) => NameKind {
+  const kinds = new Map<string, NameKind>();
+  return (name) => {
+    const known = kinds.get(name);
+    if (known) return known;
+    const kind = { isSecret: isSecretName(name), isAddress: isAddressName(name) };
+    if (kinds.size < mostRemembered) kinds.set(name, kind);
+    return kind;
+  };
+}
+
+const pairNames: ReadonlySet<string> = new Set(["name", "key", "field", "header", "variable"]);
 const valueNames: ReadonlySet<string> = new Set(["value", "values", "val", "content", "default"]);
 
 /** Whether it is a pair such as `{ "name": "API_KEY", "value": "..." }`. */
 function namesSecret(object: JsonObject): boolean {
-  return pairNames.some((field) => {
-    const name = Object.hasOwn(object, field) ? object[field] : undefined;
-    return typeof name === "string" && isSecretName(name);
+  const fields = Object.keys(object);
+  if (!fields.some((field) => valueNames.has(field.toLowerCase()))) return false;
+  return fields.some((field) => {
+    const name = object[field];
+    return pairNames.has(field.toLowerCase()) && typeof name === "string" && isSecretName(name);
   });
 }
 

@@ -10,13 +10,7 @@ import { type CallFailure, failure, reasonOfStatus } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
 import { createListingMemory, type ListingMemory } from "./listing/listing-memory.ts";
 import { createListingReader, type ListingReader } from "./listing/listing-reader.ts";
-import {
-  listSandboxesPath,
-  listUniversesPath,
-  universeDataPath,
-  userPath,
-  whiteLabelPath,
-} from "./operation-path.ts";
+import { listSandboxesPath } from "./operation-path.ts";
 import {
   parseUniverses,
   parseUser,
@@ -174,12 +168,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 
   const perform = async <T>(
-    operation: Operation,
     call: Call,
-    path: string,
+    lookup: Lookup,
     parse: Parse<T>,
   ): Promise<CallResult<T>> => {
-    const answer = await send(operation, call, path);
+    const answer = await send(lookup.operation, call, lookupPath(lookup));
     if (answer.kind === "failed") return answer;
     if (answer.status !== 200) return refusal(answer, call.apiKey, clock.now().utcMs);
     return readBody(answer, parse);
@@ -204,15 +197,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 
   return {
     listSandboxes,
-    getUser: async (call, userId) => perform("get_user", call, userPath(userId), parseUser),
-    listUniverses: (call) => perform("list_universes", call, listUniversesPath, parseUniverses),
-    getUniverseData: async (call, universeId) =>
-      perform("get_universe_data", call, universeDataPath(universeId), (body) => body),
-    getWhiteLabel: async (call, clientId) =>
-      perform("get_white_label", call, whiteLabelPath(clientId), parseWhiteLabel),
-    readListing: (call) => perform("list_sandboxes", call, listSandboxesPath, parseWholeListing),
-    look: async (call, lookup) =>
-      perform(lookup.operation, call, lookupPath(lookup), lookupParser(lookup)),
+    getUser: (call, id) => perform(call, { operation: "get_user", id }, parseUser),
+    listUniverses: (call) => perform(call, { operation: "list_universes" }, parseUniverses),
+    getUniverseData: (call, id) =>
+      perform(call, { operation: "get_universe_data", id }, (body) => body),
+    getWhiteLabel: (call, id) =>
+      perform(call, { operation: "get_white_label", id }, parseWhiteLabel),
+    readListing: (call) => perform(call, { operation: "list_sandboxes" }, parseWholeListing),
+    look: (call, lookup) => perform(call, lookup, lookupParser(lookup)),
     async close() {
       await Promise.all(Array.from(regions.values(), ({ transport }) => transport.close()));
     },

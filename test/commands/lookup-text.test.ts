@@ -99,7 +99,7 @@ describe("an answer in words", () => {
       [
         "2 sandboxes, 1 servers (total_count: 3)",
         "  name  status  server  updated  benchmark  tags  url",
-        "sandbox s1: error, created then, benchmark Atlas",
+        "sandbox s1: error, benchmark Atlas, created then",
         "  git   idle    v1      now      -          a, b  https://h/?[secret]",
         "      auth_data: [secret]",
         "sandbox s2: -, created then",
@@ -117,8 +117,8 @@ describe("an answer in words", () => {
     };
     expect(answerText(answered("universes", { universes: [universe] }))).toBe(
       [
-        "universe  name   domain  tasks  personas  created  description",
-        "u1        Atlas  -       1, 2   2         -        -",
+        "universe  name   domain  created  personas  tasks  description",
+        "u1        Atlas  -       -        2         1, 2   -",
         "",
       ].join("\n"),
     );
