@@ -2,7 +2,7 @@ import { ok } from "node:assert/strict";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";
 import type { ScrapeRequest } from "../../src/metrics/scrape.ts";
-import { serverError, startMs, targetBlind, watchFleet } from "../support/fleet.ts";
+import { listing, serverError, startMs, targetBlind, watchFleet } from "../support/fleet.ts";
 import type { WatchedFleet } from "../support/fleet.ts";
 
 export interface MeteredFleet extends WatchedFleet {
@@ -48,6 +48,26 @@ export function meterFleet(
       return joinPieces(scrape.pieces);
     },
   };
+}
+
+/** The families of a fleet to which everything happened once that a metric tells of. */
+export async function eventfulFamilies(
+  options: Partial<MetricsOptions> = {},
+): Promise<ReadonlyMap<string, Family>> {
+  const { metrics, poll, render } = meterFleet({
+    readOutbox: () =>
+      Promise.resolve([{ receiver: "oncall", pending: 2, dead: 1, oldestCausedAtMs: 5_000 }]),
+    ...options,
+  });
+  poll(listing({ a: "idle" }));
+  poll(listing({ a: "error" }));
+  poll("failed");
+  const call = { region: "us", operation: "list_sandboxes", code: "200", durationMs: 40 };
+  metrics.service.requested(call);
+  metrics.service.deviated("us", "list_sandboxes", "total_count", 3);
+  metrics.delivery.attemptFailed("oncall", "timeout");
+  metrics.delivery.delivered("oncall", 1.5);
+  return parseExposition(await render());
 }
 
 /** Keeps each piece before the next one is asked for, as a reader must. */

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { failureReasons, statuses } from "../../src/core/model.ts";
 import type { Status } from "../../src/core/model.ts";
 import { createServiceMetrics, maxDistinctFields } from "../../src/metrics/service-metrics.ts";
-import { server, listing } from "../support/fleet.ts";
-import { meterFleet, parseExposition } from "./exposition.ts";
+import { server } from "../support/fleet.ts";
+import { eventfulFamilies, meterFleet, parseExposition } from "./exposition.ts";
 import type { Family } from "./exposition.ts";
 
 /** Every family with its type and its labels in alphabetical order, those of a process apart. */
@@ -49,38 +49,20 @@ const perServer = [
   "sandbox_status",
 ];
 
-/** A fleet to which everything happened once that a metric tells of. */
-async function eventful(options: Parameters<typeof meterFleet>[0] = {}) {
-  const fleet = meterFleet({
-    readOutbox: () =>
-      Promise.resolve([{ receiver: "oncall", pending: 2, dead: 1, oldestCausedAtMs: 5_000 }]),
-    ...options,
-  });
-  fleet.poll(listing({ a: "idle" }));
-  fleet.poll(listing({ a: "error" }));
-  fleet.poll("failed");
-  const call = { region: "us", operation: "list_sandboxes", code: "200", durationMs: 40 };
-  fleet.metrics.service.requested(call);
-  fleet.metrics.service.deviated("us", "list_sandboxes", "total_count", 3);
-  fleet.metrics.delivery.attemptFailed("oncall", "timeout");
-  fleet.metrics.delivery.delivered("oncall", 1.5);
-  return { ...fleet, families: parseExposition(await fleet.render()) };
-}
-
 function ours(families: ReadonlyMap<string, Family>): readonly string[] {
   return [...families.keys()].filter((name) => /^(sandbox|sandwatch)_/.test(name)).toSorted();
 }
 
 describe("the families", () => {
   it("are the promised ones, all of them and no others", async () => {
-    const { families } = await eventful();
+    const families = await eventfulFamilies();
     expect(ours(families)).toEqual(Object.keys(promised).toSorted());
   });
 
   it.each(Object.entries(promised))(
     "%s has its type, its labels and a help",
     async (name, [type, ...labels]) => {
-      const { families } = await eventful();
+      const families = await eventfulFamilies();
       const family = families.get(name);
       expect(family?.type).toBe(type);
       expect(family?.help).toMatch(/^[A-Z].+\.$|; absent when there is none\.$/);
@@ -94,7 +76,7 @@ describe("the families", () => {
   );
 
   it("without a series for each server lack exactly the four that have one", async () => {
-    const { families } = await eventful({ perServer: false });
+    const families = await eventfulFamilies({ perServer: false });
     const withAll = Object.keys(promised);
     expect(withAll.filter((name) => !families.has(name)).toSorted()).toEqual(perServer);
   });

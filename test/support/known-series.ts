@@ -1,0 +1,44 @@
+import { operations } from "../../src/core/model.ts";
+import { deliveryFailureReasons } from "../../src/delivery/receiver.ts";
+import { eventfulFamilies } from "../metrics/exposition.ts";
+import type { KnownLabels, KnownSeries } from "./promql.ts";
+
+/** Labels whose values are a closed set, all of which are exposed from the start. */
+const closed = new Set(["status", "reason", "state", "operation"]);
+
+/** Series that Prometheus itself makes. */
+const own: Readonly<Record<string, readonly string[]>> = {
+  up: [],
+  scrape_duration_seconds: [],
+  scrape_samples_scraped: [],
+  ALERTS: ["alertname", "alertstate", "severity", "region", "key", "server_name"],
+};
+
+/** Every series that sandwatch exposes or Prometheus makes, and those that are recorded. */
+export async function readKnownSeries(
+  recorded: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
+): Promise<KnownSeries> {
+  const families = await eventfulFamilies({ operations, deliveryFailureReasons });
+  const exposed = new Map<string, Map<string, Set<string> | "any">>();
+  for (const { samples } of families.values()) {
+    for (const { name, labels } of samples) {
+      const known = exposed.get(name) ?? new Map<string, Set<string> | "any">();
+      exposed.set(name, known);
+      for (const [label, value] of Object.entries(labels)) {
+        const values = known.get(label) ?? (closed.has(label) ? new Set<string>() : "any");
+        if (values !== "any") values.add(value);
+        known.set(label, values);
+      }
+    }
+  }
+  return {
+    labelsOf(metric) {
+      const labels = recorded.get(metric) ?? own[metric];
+      return exposed.get(metric) ?? (labels && anyValued(labels));
+    },
+  };
+}
+
+function anyValued(labels: Iterable<string>): KnownLabels {
+  return new Map(Array.from(labels, (label) => [label, "any"]));
+}
