@@ -54,7 +54,7 @@ it("every operation of the API is documented, and no other", () => {
 it.each(documents)("%s links to files and headings that there are", (file) => {
   for (const [, link = ""] of read(file).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
     const [path = "", heading] = link.split("#");
-    const linked = join(dirname(file), path);
+    const linked = path === "" ? file : join(dirname(file), path);
     expect([link, existsSync(join(root, linked))]).toEqual([link, true]);
     if (heading === undefined) continue;
     const headings = Array.from(read(linked).matchAll(/^#+ (.+)$/gm), ([, text = ""]) =>

@@ -18,10 +18,9 @@ export interface SimulateOptions {
   readonly seed: number;
   readonly pace: number;
   readonly faults?: string;
+  readonly host: string;
   readonly port: number;
 }
-
-const host = "127.0.0.1";
 
 /** The simulated service alone, until a signal ends it. */
 export async function simulate(options: SimulateOptions, terminal: Terminal): Promise<void> {
@@ -33,12 +32,13 @@ export async function simulate(options: SimulateOptions, terminal: Terminal): Pr
     faults: options.faults === undefined ? [] : readFaults(options.faults),
   });
   const stopped = untilStopped();
+  const { host, port } = options;
   try {
-    const addresses = await simulator.listen({ host, port: options.port });
+    const addresses = await simulator.listen({ host, port });
     terminal.out(describe(addresses, keys));
     await stopped;
   } catch (error) {
-    throw asListenFault(error, { host, port: options.port }, "--port");
+    throw asListenFault(error, { host, port }, "--host or --port");
   } finally {
     await simulator.close();
   }

@@ -255,6 +255,8 @@ describe("sandwatch simulate", () => {
   it("serves the simulated service and prints a configuration for it", async () => {
     const simulate = startSandwatch([
       "simulate",
+      "--host",
+      "127.0.0.2",
       "--port",
       "0",
       "--regions",
@@ -266,6 +268,7 @@ describe("sandwatch simulate", () => {
     const key = await simulate.line("api_key");
     const address = /"(http[^"]+)"/.exec(line)?.[1] ?? "";
     const apiKey = /api_key: (\S+) \}/.exec(key)?.[1] ?? "";
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.2:\d+\/us$/);
     const response = await fetch(`${address}/local-sandbox`, {
       headers: { authorization: `Bearer ${apiKey}` },
     });
