@@ -6,27 +6,16 @@ import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { tempFolder } from "../support/temp-folder.ts";
-import { freePort, getJson, startPeer } from "./support/peer-process.ts";
+import { alertsOf, startAlertmanager } from "./support/alertmanager-server.ts";
+import { freePort } from "./support/peer-process.ts";
 import { openRealWorld } from "./support/real-world.ts";
 import { until } from "./support/until.ts";
-
-const alertsSchema = z.array(
-  z.looseObject({
-    labels: z.record(z.string(), z.string()),
-    annotations: z.record(z.string(), z.string()),
-    startsAt: z.iso.datetime({ offset: true }),
-    endsAt: z.iso.datetime({ offset: true }),
-    status: z.looseObject({ state: z.string() }),
-  }),
-);
 
 const webhookSchema = z.looseObject({
   version: z.literal("4"),
   status: z.string(),
   alerts: z.array(z.looseObject({ status: z.string(), labels: z.record(z.string(), z.string()) })),
 });
-
-type Alerts = z.infer<typeof alertsSchema>;
 
 /** What Alertmanager itself sends on, as "firing of-a", in order. */
 async function startPager() {
@@ -47,27 +36,13 @@ async function startPager() {
   return { pages, url: `http://127.0.0.1:${port}/` };
 }
 
-/** Tells of its alerts at once, each for itself. */
-async function startAlertmanager(port: number, pagerUrl: string): Promise<void> {
-  const folder = tempFolder();
-  const file = join(folder, "alertmanager.yml");
+/** Of an Alertmanager that tells of its alerts at once, each for itself. */
+function writeConfig(pagerUrl: string): string {
+  const file = join(tempFolder(), "alertmanager.yml");
   const route = { receiver: "pager", group_by: ["..."], group_wait: "0s", group_interval: "1s" };
   const receivers = [{ name: "pager", webhook_configs: [{ url: pagerUrl, send_resolved: true }] }];
   writeFileSync(file, JSON.stringify({ route, receivers }));
-  await startPeer(
-    "prometheus-alertmanager",
-    [
-      `--config.file=${file}`,
-      `--storage.path=${folder}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-      "--cluster.listen-address=",
-    ],
-    `http://127.0.0.1:${port}/-/ready`,
-  );
-}
-
-async function alertsOf(port: number): Promise<Alerts> {
-  return alertsSchema.parse(await getJson(`http://127.0.0.1:${port}/api/v2/alerts`));
+  return file;
 }
 
 async function serversOf(port: number): Promise<readonly string[]> {
@@ -77,7 +52,8 @@ async function serversOf(port: number): Promise<readonly string[]> {
 it("a real Alertmanager shows what fires, pages for it, and lets it end", async () => {
   const [first, second] = [await freePort(), await freePort()];
   const pager = await startPager();
-  await startAlertmanager(first, pager.url);
+  const configFile = writeConfig(pager.url);
+  await startAlertmanager(first, configFile);
   const urls = [second, first].map((port) => `http://127.0.0.1:${port}`);
   const world = await openRealWorld({
     servers: 3,
@@ -117,7 +93,7 @@ it("a real Alertmanager shows what fires, pages for it, and lets it end", async 
     (await serversOf(first)).length === 1 ? true : undefined,
   );
   await world.stop();
-  await startAlertmanager(second, pager.url);
+  await startAlertmanager(second, configFile);
   expect(await serversOf(second)).toEqual([]);
   await world.start();
   await until("the instance that was away to have it", async () =>

@@ -1,9 +1,10 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, it } from "vitest";
+import { createServer } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { Readable } from "node:stream";
+import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { tempFolder } from "../support/temp-folder.ts";
-import { freePort, getJson, startPeer } from "./support/peer-process.ts";
+import { getJson } from "./support/peer-process.ts";
+import { startPrometheus } from "./support/prometheus-server.ts";
 import { openRealWorld } from "./support/real-world.ts";
 import { until } from "./support/until.ts";
 
@@ -13,72 +14,101 @@ const targetsSchema = z.looseObject({
   }),
 });
 
-const vectorSchema = z.looseObject({
-  data: z.looseObject({
-    resultType: z.literal("vector"),
-    result: z.array(
-      z.looseObject({
-        metric: z.record(z.string(), z.string()),
-        value: z.tuple([z.number(), z.string()]),
-      }),
-    ),
-  }),
-});
-
-async function startPrometheus(scraped: string): Promise<string> {
-  const folder = tempFolder();
-  const file = join(folder, "prometheus.yml");
-  const { host } = new URL(scraped);
-  const job = { job_name: "sandwatch", static_configs: [{ targets: [host] }] };
-  const global = { scrape_interval: "1s", scrape_timeout: "1s" };
-  writeFileSync(file, JSON.stringify({ global, scrape_configs: [job] }));
-  const port = await freePort();
-  const address = `http://127.0.0.1:${port}`;
-  await startPeer(
-    "prometheus",
-    [
-      `--config.file=${file}`,
-      `--storage.tsdb.path=${join(folder, "data")}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-      // Without these it asks for files of its package.
-      `--web.console.libraries=${folder}`,
-      `--web.console.templates=${folder}`,
-    ],
-    `${address}/-/ready`,
-  );
-  return address;
+/** Passes scrapes on, asking for a format of its own. Keeps which formats were answered. */
+async function startTranslator(address: string, accept: string) {
+  const types = new Set<string | null>();
+  const server = createServer((request, response) => {
+    const pass = async (): Promise<void> => {
+      const answer = await fetch(`${address}${request.url}`, { headers: { accept } });
+      const type = answer.headers.get("content-type");
+      types.add(type);
+      response.writeHead(answer.status, { "content-type": type ?? "" });
+      if (answer.body) await pipeline(Readable.fromWeb(answer.body), response);
+    };
+    pass().catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const bound = server.address();
+  const port = typeof bound === "object" && bound ? bound.port : 0;
+  return { types, url: `http://127.0.0.1:${port}` };
 }
 
-it("a real Prometheus scrapes without an error, and counts what there is", async () => {
+it("a real Prometheus scrapes both formats without an error, and counts what there is", async () => {
   const world = await openRealWorld({ servers: 7, alerts: { receivers: [] } });
   for (const server of [0, 1, 2]) world.show(server, "occupied");
   world.show(3, "error");
-  const prometheus = await startPrometheus(await world.start());
-
-  const query = async (promql: string): Promise<Readonly<Record<string, number>>> => {
-    const url = `${prometheus}/api/v1/query?query=${encodeURIComponent(promql)}`;
-    const { data } = vectorSchema.parse(await getJson(url));
-    return Object.fromEntries(
-      data.result.map(({ metric, value }) => [metric["status"] ?? "", Number(value[1])]),
-    );
-  };
-  const servers = "sum by (status) (sandbox_server_status)";
-  await until("all servers in Prometheus", async () => {
-    const counts = await query(servers);
-    return counts["occupied"] === 3 ? counts : undefined;
+  const address = await world.start();
+  const text = await startTranslator(address, "text/plain;version=0.0.4");
+  const openMetrics = await startTranslator(address, "application/openmetrics-text;version=1.0.0");
+  const prometheus = await startPrometheus({
+    sandwatch: address,
+    text: text.url,
+    openmetrics: openMetrics.url,
   });
-  expect(await query(servers)).toEqual({ idle: 3, occupied: 3, error: 1, unknown: 0 });
-  expect(await query("sum by (status) (sandbox_servers)")).toEqual(await query(servers));
-  expect(await query("count (sandbox_server_info)")).toEqual({ "": 7 });
+
+  const countsOf = async (promql: string): Promise<Readonly<Record<string, number>>> =>
+    Object.fromEntries(
+      (await prometheus.query(promql)).map(({ metric, value }) => [metric["status"] ?? "", value]),
+    );
+  const jobs = ["sandwatch", "text", "openmetrics"];
+  const serversOf = (job: string): string =>
+    `sum by (status) (sandbox_server_status{job="${job}"})`;
+  for (const job of jobs) {
+    await until(`all servers of ${job} in Prometheus`, async () => {
+      const counts = await countsOf(serversOf(job));
+      return counts["occupied"] === 3 ? counts : undefined;
+    });
+    const all = { idle: 3, occupied: 3, error: 1, unknown: 0 };
+    expect(await countsOf(serversOf(job))).toEqual(all);
+    expect(await countsOf(`sum by (status) (sandbox_servers{job="${job}"})`)).toEqual(all);
+    expect(await countsOf(`count (sandbox_server_info{job="${job}"})`)).toEqual({ "": 7 });
+  }
+  // The same series, whatever the format; the text has none that OpenMetrics lacks.
+  const series = await prometheus.query('count by (job) ({__name__=~"sand.+"})');
+  expect(new Set(series.map(({ value }) => value)).size).toBe(1);
+  expect(series.length).toBe(3);
+  expect([...text.types]).toEqual([expect.stringMatching(/^text\/plain/)]);
+  expect([...openMetrics.types]).toEqual([expect.stringMatching(/^application\/openmetrics-text/)]);
 
   world.show(3, "idle");
-  await until("the change", async () => ((await query(servers))["error"] === 0 ? true : undefined));
-  expect(await query(servers)).toEqual({ idle: 4, occupied: 3, error: 0, unknown: 0 });
-
-  const { data } = targetsSchema.parse(await getJson(`${prometheus}/api/v1/targets`));
-  expect(data.activeTargets).toMatchObject([{ health: "up", lastError: "" }]);
-  expect(await query("min_over_time(up[1m])")).toEqual({ "": 1 });
+  await until("the change", async () =>
+    (await countsOf(serversOf("sandwatch")))["error"] === 0 ? true : undefined,
+  );
+  const { data } = targetsSchema.parse(await getJson(`${prometheus.address}/api/v1/targets`));
+  const well = { health: "up", lastError: "" };
+  expect(data.activeTargets).toMatchObject([well, well, well]);
+  expect(await countsOf("min(min_over_time(up[1m]))")).toEqual({ "": 1 });
   const trouble =
     "sum ({__name__=~'prometheus_target_scrapes_(sample|exceeded).*_total'}) or vector(0)";
-  expect(await query(trouble)).toEqual({ "": 0 });
+  expect(await countsOf(trouble)).toEqual({ "": 0 });
+});
+
+it("a server that is gone, and those of a target that cannot be seen, are stale at once", async () => {
+  const world = await openRealWorld({ servers: 3, alerts: { receivers: [] } });
+  const prometheus = await startPrometheus({ sandwatch: await world.start() });
+  const shown = async (): Promise<readonly string[]> =>
+    (await prometheus.query("sandbox_server_info"))
+      .map(({ metric }) => metric["server"] ?? "")
+      .toSorted();
+  const [gone = "", ...others] = world.serverIds;
+  await until("all servers", async () => ((await shown()).length === 3 ? true : undefined));
+
+  world.show(0, "absent");
+  await until("one less", async () => ((await shown()).length < 3 ? true : undefined));
+  expect(await shown()).toEqual(others.toSorted());
+  expect(await prometheus.query(`sandbox_server_status{server="${gone}"}`)).toEqual([]);
+
+  world.fail({ kind: "status", status: 500 });
+  await until("none", async () => ((await shown()).length === 0 ? true : undefined));
+  expect(await prometheus.query("sandbox_servers")).toEqual([]);
+  expect(await prometheus.query("sandwatch_target_up")).toMatchObject([{ value: 0 }]);
+  const counted = await prometheus.query('sandbox_server_status_seconds_total{status="idle"} > 0');
+  expect(counted.length).toBeGreaterThan(0);
+
+  world.fail();
+  await until("them again", async () => ((await shown()).length === 2 ? true : undefined));
 });

@@ -3,13 +3,17 @@ import { onTestFinished } from "vitest";
 import { createDaemon, type Daemon } from "../../../src/daemon.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
+import type { Fault } from "../../../src/simulator/faults.ts";
 import { createSimulator } from "../../../src/simulator/simulator.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 import { testConfig } from "../../support/test-config.ts";
 
 export interface RealWorld {
   readonly serverIds: readonly string[];
+  /** From now on the server shows this status; `absent` is not listed. */
   show(server: number, status: string): void;
+  /** Replaces all faults of the service. */
+  fail(...faults: Fault[]): void;
   /** Starts the daemon, on the store it had before. Gives its address. */
   start(): Promise<string>;
   stop(): Promise<void>;
@@ -55,6 +59,7 @@ export async function openRealWorld(options: {
   return {
     serverIds,
     show,
+    fail: (...faults) => simulator.setFaults(faults),
     async start() {
       daemon = await createDaemon(config, { log });
       return daemon.start();

@@ -1,0 +1,188 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { startReceiverServer, status } from "../delivery/support/receiver-server.ts";
+import { readKnownSeries } from "../support/known-series.ts";
+import { checkPromql } from "../support/promql.ts";
+import {
+  prometheusFolder,
+  readRuleGroups,
+  recordingRulesOf,
+  ruleFiles,
+} from "../support/rule-files.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { alertsOf, startAlertmanager } from "./support/alertmanager-server.ts";
+import { freePort, getJson } from "./support/peer-process.ts";
+import { startPrometheus } from "./support/prometheus-server.ts";
+import type { Prometheus } from "./support/prometheus-server.ts";
+import { openRealWorld } from "./support/real-world.ts";
+import { until } from "./support/until.ts";
+
+const run = promisify(execFile);
+const configFolder = join(prometheusFolder, "..");
+const recorded = recordingRulesOf(readRuleGroups()).map(({ record }) => record);
+
+const rulesSchema = z.looseObject({
+  data: z.looseObject({
+    groups: z.array(
+      z.looseObject({
+        rules: z.array(
+          z.looseObject({
+            name: z.string(),
+            health: z.string(),
+            lastError: z.string().optional(),
+          }),
+        ),
+      }),
+    ),
+  }),
+});
+const alertsSchema = z.looseObject({
+  data: z.looseObject({
+    alerts: z.array(z.looseObject({ annotations: z.record(z.string(), z.string()) })),
+  }),
+});
+
+/** The rules as they are, but evaluated each second, and what would wait does not. */
+function writeHastyRules(): readonly string[] {
+  const folder = tempFolder();
+  return ruleFiles.map((name) => {
+    const text = readFileSync(join(prometheusFolder, name), "utf8");
+    const file = join(folder, name);
+    writeFileSync(file, text.replaceAll(/^( +(?:for|interval)): \d+m$/gm, "$1: 1s"));
+    return file;
+  });
+}
+
+/** Two days of what the rules recorded: a long window is put together of full hours. */
+async function backfill(folder: string): Promise<void> {
+  const nowSeconds = Math.floor(Date.now() / 1_000);
+  const target = 'job="sandwatch",region="us",key="research",server_name="backfilled"';
+  const lines = recorded
+    .filter((record) => !record.includes(":ratio_"))
+    .flatMap((record) => [
+      `# TYPE ${record} gauge`,
+      ...Array.from({ length: 570 }, (_, index) => {
+        const atSeconds = nowSeconds - 2 * 86_400 + index * 300;
+        return `${record}{${target}} 1 ${atSeconds}`;
+      }),
+    ]);
+  const file = join(folder, "history.txt");
+  writeFileSync(file, `${lines.join("\n")}\n# EOF\n`);
+  await run("promtool", ["tsdb", "create-blocks-from", "openmetrics", file, join(folder, "data")]);
+}
+
+async function expectHealthyRules({ address }: Prometheus, count: number): Promise<void> {
+  const { data } = rulesSchema.parse(await getJson(`${address}/api/v1/rules`));
+  const rules = data.groups.flatMap((group) => group.rules);
+  expect(rules.length).toBe(count);
+  expect(rules.filter(({ health, lastError = "" }) => health !== "ok" || lastError !== "")).toEqual(
+    [],
+  );
+}
+
+it("a real Prometheus evaluates every rule with data, and alerts on what happens", async () => {
+  const [alertmanagerPort, awayPort] = [await freePort(), await freePort()];
+  await startAlertmanager(alertmanagerPort, join(configFolder, "compose/alertmanager.yaml"));
+  const refusing = await startReceiverServer(status(400));
+  const world = await openRealWorld({
+    servers: 7,
+    alerts: {
+      receivers: [
+        {
+          name: "alertmanager",
+          type: "alertmanager",
+          urls: [`http://127.0.0.1:${alertmanagerPort}`],
+        },
+        { name: "refusing", type: "webhook", url: refusing.origin },
+        { name: "away", type: "webhook", url: `http://127.0.0.1:${awayPort}` },
+      ],
+    },
+  });
+  for (const server of [0, 1, 2]) world.show(server, "occupied");
+  const folder = tempFolder();
+  await backfill(folder);
+  const alertmanagers = [{ static_configs: [{ targets: [`127.0.0.1:${alertmanagerPort}`] }] }];
+  const prometheus = await startPrometheus(
+    { sandwatch: await world.start() },
+    { rule_files: writeHastyRules(), alerting: { alertmanagers } },
+    folder,
+  );
+  const isFiring = async (alert: string): Promise<boolean> => {
+    const query = `ALERTS{alertname="${alert}", alertstate="firing"}`;
+    return (await prometheus.query(query)).length > 0;
+  };
+  const untilFiring = async (...alerts: readonly string[]): Promise<void> => {
+    for (const alert of alerts) {
+      await until(alert, async () => ((await isFiring(alert)) ? true : undefined));
+    }
+  };
+  const untilOver = async (...alerts: readonly string[]): Promise<void> => {
+    for (const alert of alerts) {
+      await until(`no ${alert}`, async () => ((await isFiring(alert)) ? undefined : true));
+    }
+  };
+
+  for (const record of recorded) {
+    await until(record, async () =>
+      (await prometheus.query(record)).length > 0 ? true : undefined,
+    );
+  }
+  await expectHealthyRules(prometheus, readRuleGroups().flatMap(({ rules }) => rules).length);
+
+  world.show(3, "error");
+  await untilFiring(
+    "SandboxServerInError",
+    "SandwatchNotificationsDead",
+    "SandwatchReceiverFailing",
+  );
+  // Told by sandwatch itself, and so not once more.
+  const second = await until("the second line's alert", async () =>
+    (await alertsOf(alertmanagerPort)).find(
+      ({ labels, status: { state } }) =>
+        labels["alertname"] === "SandboxServerInError" && state === "suppressed",
+    ),
+  );
+  expect(second.annotations["summary"]).toMatch(/^1 \S+ in error in us \(research\)$/);
+  const firsts = (await alertsOf(alertmanagerPort)).filter(
+    ({ labels }) => labels["alertname"] === "server-error",
+  );
+  expect(firsts).toMatchObject([{ status: { state: "active" } }]);
+
+  world.fail({ kind: "odd" });
+  await untilFiring("SandboxAnswersDeviate");
+
+  world.fail({ kind: "status", status: 500 });
+  await untilFiring("SandboxTargetBlind", "SandwatchBlind");
+  await until("servers that have been stale for some evaluations", async () =>
+    (await prometheus.query("absent_over_time(sandbox_servers[5s])")).length > 0 ? true : undefined,
+  );
+  expect(await isFiring("SandboxServerInError")).toBe(true);
+
+  world.show(3, "idle");
+  world.fail();
+  await untilOver("SandboxTargetBlind", "SandwatchBlind", "SandboxServerInError");
+
+  world.fail({ kind: "status", status: 401 });
+  await untilFiring("SandboxKeyRefused");
+  const { data } = alertsSchema.parse(await getJson(`${prometheus.address}/api/v1/alerts`));
+  const texts = data.alerts.flatMap(({ annotations }) => Object.values(annotations));
+  expect(texts.length).toBeGreaterThan(6);
+  for (const text of texts) expect(text).not.toMatch(/\{\{|<error|<no value>/);
+
+  await world.stop();
+  await untilFiring("SandwatchDown");
+  await expectHealthyRules(prometheus, readRuleGroups().flatMap(({ rules }) => rules).length);
+
+  const known = await readKnownSeries(new Map(recorded.map((record) => [record, new Set()])));
+  const asked = readRuleGroups()
+    .flatMap(({ rules }) => rules)
+    .flatMap(({ expr }) => [...checkPromql(expr, known).metrics]);
+  for (const metric of new Set(asked)) {
+    const found = await prometheus.query(`count(last_over_time(${metric}[10m]))`);
+    expect([metric, found.length]).toEqual([metric, 1]);
+  }
+});

@@ -1,0 +1,132 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { version } from "../../src/platform/version.ts";
+import { alertingRulesOf, readRuleGroups } from "../support/rule-files.ts";
+
+const folder = join(import.meta.dirname, "../../config");
+
+const serviceSchema = z.looseObject({
+  image: z.string(),
+  command: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
+  ports: z.array(z.string()).default([]),
+  profiles: z.array(z.string()).default([]),
+  depends_on: z.record(z.string(), z.unknown()).default({}),
+  healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
+});
+const composeSchema = z.looseObject({
+  services: z.record(z.string(), serviceSchema),
+  volumes: z.record(z.string(), z.null()),
+});
+
+function readYaml(name: string): unknown {
+  return parse(readFileSync(join(folder, name), "utf8"));
+}
+
+const { services, volumes } = composeSchema.parse(readYaml("compose.yaml"));
+const named = Object.entries(services);
+
+const simulated = loadConfig(join(folder, "compose/simulated.yaml"), {}, { logFormat: "json" });
+if (simulated.kind !== "ok") throw new Error(JSON.stringify(simulated.faults));
+const { config } = simulated;
+
+describe("the containers", () => {
+  it("are of pinned images, sandwatch's own of this version", () => {
+    const images = named.map(([, { image }]) => image);
+    for (const image of images) expect(image).toMatch(/:v?\d+\.\d+\.\d+$/);
+    const own = images.filter((image) => image.startsWith("sandwatch:"));
+    expect(own).toEqual([`sandwatch:${version}`, `sandwatch:${version}`]);
+  });
+
+  it("each have a health check, that of sandwatch in its image", () => {
+    const unchecked = named.filter(([, { healthcheck }]) => !healthcheck).map(([name]) => name);
+    expect(unchecked).toEqual(["sandwatch"]);
+    expect(readFileSync(join(folder, "../Dockerfile"), "utf8")).toMatch(/^HEALTHCHECK /m);
+  });
+
+  it("are open to this machine alone", () => {
+    const ports = named.flatMap(([, { ports: own }]) => own);
+    expect(ports.length).toBe(4);
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:(\d+):\1$/);
+  });
+
+  it("mount only what there is", () => {
+    for (const mount of named.flatMap(([, { volumes: own }]) => own)) {
+      const [source = ""] = mount.replace(/\$\{\w+:-([^}]+)\}/, "$1").split(":");
+      const exists = source.startsWith(".") ? existsSync(join(folder, source)) : source in volumes;
+      expect([source, exists]).toEqual([source, true]);
+    }
+  });
+
+  it("wait only for one another", () => {
+    const awaited = named.flatMap(([, { depends_on }]) => Object.keys(depends_on));
+    for (const name of awaited) expect(Object.keys(services)).toContain(name);
+  });
+
+  it("watch the simulated service as they come: its profile is on, and only there it is asked", () => {
+    const environment = parseEnv(readFileSync(join(folder, ".env"), "utf8"));
+    expect(environment).toEqual({ COMPOSE_PROFILES: "simulator" });
+    const inProfile = named.filter(([, { profiles }]) => profiles.length > 0);
+    expect(inProfile).toMatchObject([["simulator", { profiles: ["simulator"] }]]);
+    for (const [region, { baseUrl }] of config.regions) {
+      expect(baseUrl).toBe(`http://simulator:9750/${region}`);
+    }
+    expect(services["simulator"]?.command.slice(0, 3)).toEqual(["simulate", "--host", "0.0.0.0"]);
+  });
+});
+
+describe("the parts of the stack", () => {
+  it("find one another", () => {
+    expect(config.http).toMatchObject({ host: "0.0.0.0", port: 9740 });
+    expect(readYaml("compose/prometheus.yaml")).toMatchObject({
+      rule_files: ["/etc/prometheus/rules/*.rules.yaml"],
+      alerting: { alertmanagers: [{ static_configs: [{ targets: ["alertmanager:9093"] }] }] },
+      scrape_configs: [
+        { job_name: "sandwatch", static_configs: [{ targets: ["sandwatch:9740"] }] },
+      ],
+    });
+    expect(readYaml("compose/grafana-datasource.yaml")).toMatchObject({
+      datasources: [{ type: "prometheus", url: "http://prometheus:9090", isDefault: true }],
+    });
+    const [dashboards] = (services["grafana"]?.volumes ?? []).filter((mount) =>
+      mount.startsWith("./grafana:"),
+    );
+    expect(dashboards?.split(":")[1]).toBe("/var/lib/grafana/dashboards");
+    expect(readYaml("compose/grafana-dashboards.yaml")).toMatchObject({
+      providers: [{ type: "file", options: { path: "/var/lib/grafana/dashboards" } }],
+    });
+  });
+
+  it("tell of a trouble once: Alertmanager inhibits by alerts that there are", () => {
+    const matchers = z.array(z.string());
+    const { inhibit_rules: rules } = z
+      .looseObject({
+        inhibit_rules: z.array(
+          z.looseObject({ source_matchers: matchers, target_matchers: matchers }),
+        ),
+      })
+      .parse(readYaml("compose/alertmanager.yaml"));
+    const known = new Set([
+      ...alertingRulesOf(readRuleGroups()).map(({ alert }) => alert),
+      ...config.alerts.rules.map(({ name }) => name),
+    ]);
+    const matched = rules.flatMap((rule) => [...rule.source_matchers, ...rule.target_matchers]);
+    expect(matched.length).toBeGreaterThan(8);
+    for (const matcher of matched) {
+      const [, , values = ""] = /^alertname (=|=~) "?([^"]+)"?$/.exec(matcher) ?? [];
+      for (const name of values.split("|"))
+        expect([matcher, known.has(name)]).toEqual([matcher, true]);
+    }
+    for (const { name } of config.alerts.rules) {
+      expect([
+        name,
+        rules.some((rule) => rule.source_matchers.includes(`alertname = ${name}`)),
+      ]).toEqual([name, true]);
+    }
+  });
+});
