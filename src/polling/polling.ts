@@ -11,6 +11,8 @@ import type { Secret } from "../platform/secret.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
 import type { Deviation } from "../service/deviations.ts";
 import { createPoolCommits } from "./pool-commits.ts";
+import { createRefusalWatch, refusedRetryMs } from "./refusal-watch.ts";
+import type { RefusalWatch } from "./refusal-watch.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
 /** Told of what polling does, for metrics and logs. */
@@ -59,14 +61,10 @@ export interface Polling {
   abort(): void;
 }
 
-/** A refused key is asked about this often, not at every turn. */
-const refusedRetryMs = 5 * 60_000;
-
 interface Poller {
   readonly watched: WatchedTarget;
   readonly apiKey: Secret;
-  /** Null while the key is not known to be refused. Monotonic milliseconds. */
-  refusedUntilMs: number | null;
+  readonly refusal: RefusalWatch;
 }
 
 export function createPolling(deps: PollingDeps): Polling {
@@ -75,7 +73,7 @@ export function createPolling(deps: PollingDeps): Polling {
   const pollers = new Map(
     deps.targets.map(({ watched, apiKey }): [string, Poller] => [
       targetName(watched.target),
-      { watched, apiKey, refusedUntilMs: null },
+      { watched, apiKey, refusal: createRefusalWatch(clock) },
     ]),
   );
 
@@ -91,8 +89,8 @@ export function createPolling(deps: PollingDeps): Polling {
   const commitWithPools = createPoolCommits(deps);
 
   const ask = (poller: Poller, deadlineMs: number): Promise<TurnOutcome> => {
-    const { refusedUntilMs, watched, apiKey } = poller;
-    return refusedUntilMs !== null && clock.now().monotonicMs < refusedUntilMs
+    const { refusal, watched, apiKey } = poller;
+    return refusal.isWaiting()
       ? Promise.resolve({ kind: "not_sent", reason: "auth" })
       : deps.callListing(watched.target, {
           apiKey,
@@ -104,18 +102,6 @@ export function createPolling(deps: PollingDeps): Polling {
               readAll: mustReadAll(watched.target, watched.state.progress.observed.polls),
             }),
         });
-  };
-
-  const noteRefusal = (poller: Poller, outcome: TurnOutcome): void => {
-    if (outcome.kind === "not_sent" || outcome.kind === "stopped") return;
-    const before = poller.refusedUntilMs;
-    const refused = outcome.kind === "failed" && outcome.reason === "auth";
-    // Only an answer of the service can take a refusal back: without one it is asked at the next turn.
-    const unanswered = outcome.kind === "failed" && outcome.status === null;
-    const nowMs = clock.now().monotonicMs;
-    if (refused) poller.refusedUntilMs = nowMs + refusedRetryMs;
-    else poller.refusedUntilMs = unanswered && before !== null ? nowMs : null;
-    if (refused && before === null) observer.refused(poller.watched.target, refusedRetryMs);
   };
 
   const report = (target: Target, outcome: TurnOutcome, durationMs: number): void => {
@@ -153,7 +139,8 @@ export function createPolling(deps: PollingDeps): Polling {
   const takeTurn = async (poller: Poller, deadlineMs: number): Promise<void> => {
     const startedMs = clock.now().monotonicMs;
     const outcome = await call(poller, deadlineMs);
-    noteRefusal(poller, outcome);
+    const isRefused = poller.refusal.note(outcome);
+    if (isRefused) observer.refused(poller.watched.target, refusedRetryMs);
     report(poller.watched.target, outcome, clock.now().monotonicMs - startedMs);
     const pollOutcome = toPollOutcome(outcome);
     if (!pollOutcome) return;

@@ -4,12 +4,14 @@ import { phaseOf } from "../core/schedule.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ticker } from "./ticker.ts";
 
-export interface SchedulerDeps {
-  readonly targets: readonly Target[];
+export interface SchedulerDeps<T extends Target = Target> {
+  readonly targets: readonly T[];
+  /** Tells them apart, and says where in a round each has its turn. Left out: `targetName`. */
+  readonly nameOf?: (target: T) => string;
   readonly ticker: Ticker;
   readonly clock: Clock;
   /** A turn of a target. Never rejects. `deadlineMs`: when its next turn is, monotonic. */
-  readonly poll: (target: Target, deadlineMs: number) => Promise<void>;
+  readonly poll: (target: T, deadlineMs: number) => Promise<void>;
 }
 
 /** Gives every target its turn in each round, at its own phase, never two at once. */
@@ -32,14 +34,20 @@ const togetherMs = 100;
 /** Where a schedule has long intervals, whoever wrote it expects the polls near its moments. */
 const longestSpreadMs = 60_000;
 
-interface Turn {
-  readonly target: Target;
+interface Turn<T> {
+  readonly target: T;
   readonly phase: number;
 }
 
-export function createScheduler({ targets, ticker, clock, poll }: SchedulerDeps): Scheduler {
-  const turns: readonly Turn[] = targets
-    .map((target) => ({ target, phase: phaseOf(targetName(target)) }))
+export function createScheduler<T extends Target>({
+  targets,
+  nameOf = targetName,
+  ticker,
+  clock,
+  poll,
+}: SchedulerDeps<T>): Scheduler {
+  const turns: readonly Turn<T>[] = targets
+    .map((target) => ({ target, phase: phaseOf(nameOf(target)) }))
     .toSorted((a, b) => a.phase - b.phase);
   const underWay = new Map<string, Promise<void>>();
   const firstPollMs = new Map<string, number>();
@@ -47,8 +55,8 @@ export function createScheduler({ targets, ticker, clock, poll }: SchedulerDeps)
   let endFirstPolls = (): void => {};
   let stopped = false;
 
-  const take = (target: Target, deadlineMs: number): void => {
-    const name = targetName(target);
+  const take = (target: T, deadlineMs: number): void => {
+    const name = nameOf(target);
     if (stopped || underWay.has(name)) return;
     underWay.set(
       name,
@@ -60,9 +68,9 @@ export function createScheduler({ targets, ticker, clock, poll }: SchedulerDeps)
     const startedMs = clock.now().monotonicMs;
     const apartMs = Math.min(firstPollsApartMs, firstPollsWithinMs / Math.max(1, turns.length));
     for (const [index, { target }] of turns.entries()) {
-      firstPollMs.set(targetName(target), startedMs + index * apartMs);
+      firstPollMs.set(nameOf(target), startedMs + index * apartMs);
     }
-    const dueMs = (_: Turn, index: number): number => startedMs + index * apartMs;
+    const dueMs = (_: Turn<T>, index: number): number => startedMs + index * apartMs;
     endFirstPolls = walk(clock, turns, dueMs, (turn, turnMs) => {
       take(turn.target, turnMs + ticker.intervalMs);
     });
@@ -71,14 +79,14 @@ export function createScheduler({ targets, ticker, clock, poll }: SchedulerDeps)
   const startRound = (lengthMs: number): void => {
     const startedMs = clock.now().monotonicMs;
     const spreadMs = Math.min(lengthMs, longestSpreadMs);
-    const dueMs = ({ phase }: Turn): number =>
+    const dueMs = ({ phase }: Turn<T>): number =>
       startedMs + Math.floor((phase * spreadMs) / togetherMs) * togetherMs;
     endRound();
     endRound = walk(clock, turns, dueMs, ({ target }, turnMs) => {
       // Right after the start a target's phase can follow its first poll too closely.
-      const first = firstPollMs.get(targetName(target));
+      const first = firstPollMs.get(nameOf(target));
       if (first !== undefined && turnMs - first < lengthMs / 2) return;
-      firstPollMs.delete(targetName(target));
+      firstPollMs.delete(nameOf(target));
       take(target, turnMs + lengthMs);
     });
   };
@@ -103,11 +111,11 @@ export function createScheduler({ targets, ticker, clock, poll }: SchedulerDeps)
  * timer. The due times must not decrease. The returned function ends the walk, calling back for
  * what is due by then: a phase at the very end of a round must not be lost to a late timer.
  */
-function walk(
+function walk<T>(
   clock: Clock,
-  turns: readonly Turn[],
-  dueMs: (turn: Turn, index: number) => number,
-  onDue: (turn: Turn, dueMs: number) => void,
+  turns: readonly Turn<T>[],
+  dueMs: (turn: Turn<T>, index: number) => number,
+  onDue: (turn: Turn<T>, dueMs: number) => void,
 ): () => void {
   let index = 0;
   let cancel = (): void => {};
