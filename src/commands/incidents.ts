@@ -60,7 +60,7 @@ function stateText({
 }
 
 function subjectText(incident: IncidentView): string {
-  const { subject, server_id: id, server_name: name, receiver } = incident;
+  const { subject, server_id: id, server_name: name, receiver, probe } = incident;
   switch (subject) {
     case "server":
       return name === null ? (id ?? "") : `${name} ${id ?? ""}`;
@@ -68,6 +68,8 @@ function subjectText(incident: IncidentView): string {
       return "the target";
     case "pool":
       return name === null ? "the pool" : `pool of ${name}`;
+    case "probe":
+      return `probe ${probe ?? ""}`;
     case "receiver":
       return `receiver ${receiver ?? ""}`;
   }

@@ -68,6 +68,7 @@ function testIncident(receiver: string, id: string, nowMs: number): ToldIncident
     resolvedAtMs: null,
     resolvedReason: null,
     receiver,
+    probe: null,
     flapping: false,
     acknowledgedBy: null,
   };

@@ -1,5 +1,6 @@
 import type { Incident } from "./incident.ts";
 import type { FailureReason, Presence } from "./model.ts";
+import type { ProbeResult } from "./probe-progress.ts";
 import type { TargetRule } from "./rule.ts";
 
 /** An incident's condition in words, as in "2 servers in error". */
@@ -11,6 +12,8 @@ export function conditionOfIncident({ subject, status }: Incident): string {
       return conditionOfStatus(status ?? "unknown");
     case "pool":
       return "beyond its limit";
+    case "probe":
+      return "failing";
     case "receiver":
       return "takes no notifications";
   }
@@ -24,4 +27,15 @@ export function conditionOfStatus(status: Presence): string {
 export function conditionOfTarget({ trouble }: TargetRule, reason?: FailureReason): string {
   if (trouble === "auth") return "refused by the service";
   return reason === undefined ? "cannot be seen" : `cannot be seen (${reason})`;
+}
+
+/** @param result of its last run */
+export function conditionOfProbe({
+  reason,
+  detail,
+}: Pick<ProbeResult, "reason" | "detail">): string {
+  if (reason === null) return "failing";
+  // What is in brackets at the end is left out where probes fail for different reasons.
+  const why = reason === "unmet" && detail !== null ? detail.replaceAll(/[()]/g, "") : reason;
+  return `failing (${why})`;
 }

@@ -58,7 +58,7 @@ export function createFlapLedger(known: ReadonlyMap<string, FlapRecord>): FlapLe
 
   return {
     see(rule, subject, holding) {
-      const limit = rule.on === "server" ? rule.flap : null;
+      const limit = rule.on === "server" || rule.on === "probe" ? rule.flap : null;
       return limit && seeLimited(rule, subject, holding, limit);
     },
     pass(rule, subject, ms) {

@@ -1,5 +1,5 @@
 import { subjectKey } from "./message-drafts.ts";
-import type { StoredOutboxItem, ToldIncident } from "./notification.ts";
+import type { StoredOutboxItem, SubjectKind, ToldIncident } from "./notification.ts";
 
 /** Items of one receiver that go into the same messages. */
 export interface Group {
@@ -46,11 +46,13 @@ function mergeAlike(
   });
 }
 
+const inRegion: ReadonlySet<SubjectKind> = new Set(["server", "target", "probe"]);
+
 function regionScope({ items }: Group): string | null {
   const [first] = items;
   if (!first) return null;
   const { subject, region } = first.incident;
-  if (region === null || (subject !== "server" && subject !== "target")) return null;
+  if (region === null || !inRegion.has(subject)) return null;
   if (items.some(({ incident }) => incident.region !== region)) return null;
   return JSON.stringify([first.rule, first.severity, region]);
 }

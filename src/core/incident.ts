@@ -3,10 +3,11 @@ import type { Presence, Target } from "./model.ts";
 import type { ToldIncident } from "./notification.ts";
 import type { Severity } from "./rule.ts";
 
-/** What an incident is about: a server of a target, the target itself, a pool, or a receiver. */
+/** What an incident is about: a server of a target, the target itself, a pool, a probe, or a receiver. */
 export type Subject =
   | { readonly kind: "target" }
   | PoolSubject
+  | ProbeSubject
   | { readonly kind: "receiver"; readonly receiver: string }
   | {
       readonly kind: "server";
@@ -23,6 +24,12 @@ export interface PoolSubject {
   readonly serverName: string | null;
 }
 
+/** A probe as it runs in one region with one key. */
+export interface ProbeSubject extends Target {
+  readonly kind: "probe";
+  readonly probe: string;
+}
+
 /** One stretch during which a rule holds for one subject. Times are UTC milliseconds. */
 export interface Incident {
   readonly id: string;
@@ -34,7 +41,7 @@ export interface Incident {
   readonly receivers: readonly string[];
   readonly subject: Subject;
   readonly phase: IncidentPhase;
-  /** What the condition was seen as; null, like the next, for a target. */
+  /** What the condition was seen as; null, like the next, for anything but a server. */
   readonly status: Presence | null;
   readonly previousStatus: Presence | null;
   /** When the condition was first seen to hold. */
@@ -52,6 +59,8 @@ export function incidentKey(rule: string, subject: Subject): string {
       return JSON.stringify([rule, subject.sandboxId, subject.serverId]);
     case "pool":
       return JSON.stringify([rule, subject.region, subject.key, subject.serverName]);
+    case "probe":
+      return JSON.stringify([rule, subject.probe, subject.region, subject.key]);
     case "receiver":
       return JSON.stringify([rule, subject.receiver]);
   }
@@ -68,7 +77,7 @@ export function byIncidentKey(incidents: Iterable<Incident>): Map<string, Incide
 /**
  * The incident as a notification tells it at this moment.
  *
- * @param target whose incident it is; null for one of a pool or a receiver
+ * @param target whose incident it is; null for one of a pool, a probe or a receiver
  * @param acknowledgedBy who said "I know" of it; null: nobody
  */
 export function tellIncident(
@@ -78,7 +87,7 @@ export function tellIncident(
 ): ToldIncident {
   const { subject, phase } = incident;
   const server = subject.kind === "server" ? subject : null;
-  const place = subject.kind === "pool" ? subject : target;
+  const place = placeOf(target, subject);
   const named = subject.kind === "pool" ? subject : server;
   return {
     id: incident.id,
@@ -95,9 +104,18 @@ export function tellIncident(
     resolvedAtMs: incident.resolvedAtMs,
     resolvedReason: phase.name === "resolved" ? phase.reason : null,
     receiver: subject.kind === "receiver" ? subject.receiver : null,
+    probe: subject.kind === "probe" ? subject.probe : null,
     flapping: phase.name === "firing" && phase.flapping,
     acknowledgedBy,
   };
+}
+
+/** Where it is; null: in no region, or its rule does not tell regions or keys apart. */
+export function placeOf(
+  target: Target | null,
+  subject: Subject,
+): { readonly region: string | null; readonly key: string | null } | null {
+  return subject.kind === "pool" || subject.kind === "probe" ? subject : target;
 }
 
 /** A server for a person: its name, and enough of its id to tell it from its like. */

@@ -1,15 +1,15 @@
 import { conditionOfIncident, conditionOfStatus } from "./condition.ts";
-import { flapKey, isPast } from "./flap-record.ts";
 import type { IncidentLedger, SubjectEvent } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import type { Subject } from "./incident.ts";
-import { holdsForServer, matchesTarget, ruleFingerprint } from "./matching.ts";
+import { holdsForServer, matchesTarget } from "./matching.ts";
 import type { Presence, Target } from "./model.ts";
 import type { Rule, ServerRule } from "./rule.ts";
 import type { Sighting } from "./snapshot/sighting.ts";
 import { serverKey } from "./snapshot/snapshot.ts";
 import type { ServerRow } from "./snapshot/snapshot.ts";
 import type { TargetState } from "./target-state.ts";
+import { forgetSettled } from "./unowned.ts";
 
 /** What one accepted listing showed of a target. */
 export interface Sight {
@@ -46,25 +46,14 @@ export function judgeServers(
     }
   }
   judgeUnlisted(ledger, state, sight, rules);
-  forgetFlaps(ledger, state, sight, rules);
-}
-
-/** Of servers that are gone, or did not enter a rule's condition for so long that they settled. */
-function forgetFlaps(
-  ledger: IncidentLedger,
-  state: TargetState,
-  { sighting, now }: Sight,
-  rules: readonly ServerRule[],
-): void {
-  if (state.flaps.size === 0) return;
-  const limits = new Map(rules.map((rule) => [ruleFingerprint(rule), rule.flap]));
-  const written = new Set(ledger.outcome.flaps.map(flapKey));
-  for (const [key, record] of state.flaps) {
-    if (written.has(key)) continue;
-    const limit = limits.get(record.ruleFingerprint);
-    const gone = record.subject.kind === "server" && sighting.isRemoved(record.subject);
-    if (!limit || gone || isPast(record, now.ms, limit)) ledger.forget(record);
-  }
+  const { sighting, now } = sight;
+  forgetSettled(
+    ledger,
+    state.flaps,
+    now.ms,
+    rules,
+    ({ subject }) => subject.kind === "server" && sighting.isRemoved(subject),
+  );
 }
 
 function eventOf(rule: ServerRule, server: ServerRow, now: ClockReading): SubjectEvent {

@@ -1,10 +1,10 @@
-import { conditionOfIncident, conditionOfTarget } from "./condition.ts";
+import { conditionOfTarget } from "./condition.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { Interventions } from "./interventions.ts";
-import { matchesTarget, ruleFingerprint } from "./matching.ts";
+import { matchesTarget } from "./matching.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
 import type { IncidentMessage } from "./notification.ts";
 import { bookStretch } from "./occupancy/accounts.ts";
@@ -22,6 +22,7 @@ import type { PageDelta } from "./snapshot/page-delta.ts";
 import type { Sighting } from "./snapshot/sighting.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
 import type { TargetProgress, TargetState } from "./target-state.ts";
+import { retireUnowned } from "./unowned.ts";
 
 export type PollOutcome =
   /** The intake was opened on the state's snapshot, and holds a whole listing. */
@@ -77,16 +78,8 @@ export function retireIncidents(
   options: JudgeOptions,
 ): IncidentOutcome {
   const ledger = openLedger(state, atMs, options);
-  const owned = new Set(
-    options.rules.filter((rule) => matchesTarget(rule.match, state.target)).map(ruleFingerprint),
-  );
-  for (const incident of state.incidents.values()) {
-    if (!owned.has(incident.ruleFingerprint))
-      ledger.retire(incident, conditionOfIncident(incident));
-  }
-  for (const record of state.flaps.values()) {
-    if (!owned.has(record.ruleFingerprint)) ledger.forget(record);
-  }
+  const rules = options.rules.filter((rule) => matchesTarget(rule.match, state.target));
+  retireUnowned(ledger, state, rules);
   return ledger.outcome;
 }
 

@@ -1,3 +1,4 @@
+import type { ProbeSubject } from "./incident.ts";
 import type { Target } from "./model.ts";
 import type { Match, Rule, ServerRule } from "./rule.ts";
 import type { ServerRow } from "./snapshot/snapshot.ts";
@@ -9,6 +10,10 @@ export function matchesAny(patterns: readonly string[] | undefined, text: string
 
 export function matchesTarget(match: Match, target: Target): boolean {
   return matchesAny(match.region, target.region) && matchesAny(match.key, target.key);
+}
+
+export function matchesProbe(match: Match, subject: ProbeSubject): boolean {
+  return matchesTarget(match, subject) && matchesAny(match.probe, subject.probe);
 }
 
 /** Whether a server rule's condition holds for a server of a target that the rule is about. */
@@ -41,6 +46,10 @@ export function ruleFingerprint(rule: Rule): string {
     case "pool": {
       const condition = [rule.by.toSorted(), rule.measure, rule.side, rule.limit, rule.forMs];
       return JSON.stringify([name, on, condition, keepFiringForMs, scope]);
+    }
+    case "probe": {
+      const probes = match.probe?.toSorted() ?? null;
+      return JSON.stringify([name, on, rule.for, keepFiringForMs, [...scope, probes]]);
     }
     case "receiver":
       return JSON.stringify([name, on]);

@@ -2,13 +2,15 @@ import type { OutboxItem, StoredOutboxItem } from "./notification.ts";
 
 /** A rule's condition on one subject: what is said of it to a receiver must keep its order. */
 export function subjectKey({ rule, incident }: OutboxItem): string {
-  const { region, key, sandboxId, serverId, serverName, receiver } = incident;
+  const { region, key, sandboxId, serverId, serverName, receiver, probe } = incident;
   switch (incident.subject) {
     case "server":
     case "target":
       return JSON.stringify([rule, region, key, sandboxId, serverId]);
     case "pool":
       return JSON.stringify([rule, "pool", region, key, serverName]);
+    case "probe":
+      return JSON.stringify([rule, "probe", probe, region, key]);
     case "receiver":
       return JSON.stringify([rule, "receiver", receiver]);
   }

@@ -77,6 +77,7 @@ const statements = {
   server: aboutServers,
   target: aboutTargets,
   pool: aboutPools,
+  probe: aboutProbes,
   receiver: aboutReceivers,
 } as const;
 
@@ -103,6 +104,13 @@ function aboutPools(items: readonly OutboxItem[], told: Step): string {
   const servers = name ? `servers named ${readable(name, longestName)}` : "servers";
   const pool = items.length === 1 ? servers : count(items.length, "pool");
   return `${pool}${where === "" ? "" : ` in ${where}`} ${predicate}`;
+}
+
+function aboutProbes(items: readonly OutboxItem[], told: Step): string {
+  const names = [...new Set(items.map(({ incident }) => incident.probe ?? ""))];
+  const probes = names.length === 1 ? `probe ${names.join("")}` : count(names.length, "probe");
+  const predicate = `${prefixOfStep[told]}${commonCondition(items)}`;
+  return `${probes} ${predicate} in ${place(items)}`;
 }
 
 function aboutReceivers(items: readonly OutboxItem[], told: Step): string {

@@ -12,7 +12,7 @@ export type IncidentMessage = (typeof incidentMessages)[number];
 export type NotificationType = IncidentMessage | "test";
 
 /** What an incident can be about. */
-export const subjectKinds = ["server", "target", "pool", "receiver"] as const;
+export const subjectKinds = ["server", "target", "pool", "probe", "receiver"] as const;
 export type SubjectKind = (typeof subjectKinds)[number];
 
 export type ResolvedReason = "recovered" | "gone" | "silenced" | "rule_removed";
@@ -37,6 +37,8 @@ export interface ToldIncident {
   readonly resolvedReason: ResolvedReason | null;
   /** Of an incident of a receiver: which one does not take its notifications. */
   readonly receiver: string | null;
+  /** Of an incident of a probe: its name. */
+  readonly probe: string | null;
   /** Whether it enters and leaves its condition so often that single changes are not told. */
   readonly flapping: boolean;
   /** Who said "I know"; null: nobody. */
@@ -97,6 +99,7 @@ export const groupFields = [
   "key",
   "sandbox_id",
   "server_name",
+  "probe",
   "incident",
 ] as const;
 export type GroupField = (typeof groupFields)[number];

@@ -18,6 +18,7 @@ export interface Match {
   readonly serverName?: readonly string[];
   readonly benchmark?: readonly string[];
   readonly tag?: readonly string[];
+  readonly probe?: readonly string[];
 }
 
 interface RuleBase {
@@ -75,10 +76,18 @@ export interface PoolRule extends RuleBase {
   readonly forMs: number;
 }
 
+/** Holds for a probe in a region with a key while its runs fail. */
+export interface ProbeRule extends RuleBase {
+  readonly on: "probe";
+  readonly for: Hold;
+  /** Null: every time is told. */
+  readonly flap: FlapLimit | null;
+}
+
 /** Built in. Holds for a receiver from what it made sandwatch give up until it takes something. */
 export interface ReceiverRule extends RuleBase {
   readonly on: "receiver";
   readonly for: Hold;
 }
 
-export type Rule = ServerRule | TargetRule | PoolRule | ReceiverRule;
+export type Rule = ServerRule | TargetRule | PoolRule | ProbeRule | ReceiverRule;

@@ -1,3 +1,4 @@
+import { placeOf } from "./incident.ts";
 import type { Subject } from "./incident.ts";
 import type { Target } from "./model.ts";
 import type { Rule } from "./rule.ts";
@@ -14,7 +15,7 @@ export function silenceFacts(
   }: { readonly benchmark?: string | null; readonly tags?: readonly string[] },
 ): SilenceFacts {
   const server = subject.kind === "server" ? subject : null;
-  const place = subject.kind === "pool" ? subject : target;
+  const place = placeOf(target, subject);
   return {
     rule: rule.name,
     severity: rule.severity,

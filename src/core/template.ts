@@ -8,6 +8,7 @@ export const incidentPlaceholders = [
   "sandbox_id",
   "server_id",
   "server_name",
+  "probe",
   "status",
   "previous_status",
 ] as const;
@@ -109,6 +110,8 @@ export function valueOfIncident(name: IncidentPlaceholder, incident: ToldInciden
       return incident.serverId ?? "";
     case "server_name":
       return incident.serverName ?? "";
+    case "probe":
+      return incident.probe ?? "";
     case "status":
       return incident.status ?? "";
     case "previous_status":

@@ -59,7 +59,11 @@ const retryable: ReadonlySet<FailureReason> = new Set([
   "server_error",
 ]);
 
-export function createPersistentCall({ limits, clock, random }: PersistentCallDeps): PersistentCall {
+export function createPersistentCall({
+  limits,
+  clock,
+  random,
+}: PersistentCallDeps): PersistentCall {
   const budget: RetryBudget = createRetryBudget(retryShare);
 
   const mayResend = (target: Target): boolean => {

@@ -6,6 +6,7 @@ import { poolText, serverText } from "../core/incident.ts";
 import type { Incident } from "../core/incident.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
+import { subjectName } from "../core/probe.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { PollingObserver } from "./polling.ts";
 
@@ -109,7 +110,7 @@ async function logChanges(
 /**
  * One line for each step of an incident.
  *
- * @param target whose they are; null: those of pools or receivers
+ * @param target whose they are; null: those of pools, probes or receivers
  */
 export function logIncidents(log: Logger, target: Target | null, { steps }: IncidentOutcome): void {
   for (const { step, incident } of steps) {
@@ -161,6 +162,8 @@ function describeSubject({ subject, status }: Incident): Record<string, string |
       };
     case "pool":
       return { region: subject.region, key: subject.key, server_name: subject.serverName };
+    case "probe":
+      return { probe: subject.probe, region: subject.region, key: subject.key };
     case "receiver":
       return { receiver: subject.receiver };
   }
@@ -174,6 +177,8 @@ function subjectText({ subject, status }: Incident): string {
       return `${serverText(subject)} ${status ?? ""}`.trimEnd();
     case "pool":
       return poolText(subject);
+    case "probe":
+      return `probe ${subjectName(subject)}`;
     case "receiver":
       return subject.receiver;
   }

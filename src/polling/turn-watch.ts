@@ -35,7 +35,6 @@ export function watchTurns<T extends Target = Target>(
       overdueAtMs.set(name, nowMs + allowedMs + pauseMs);
       return takeTurn(target, deadlineMs);
     },
-    isOverdue: (target) =>
-      clock.now().monotonicMs > (overdueAtMs.get(nameOf(target)) ?? Infinity),
+    isOverdue: (target) => clock.now().monotonicMs > (overdueAtMs.get(nameOf(target)) ?? Infinity),
   };
 }

@@ -24,6 +24,7 @@ function completed(incident: ToldIncident): ToldIncident {
   return {
     ...incident,
     receiver: incident.receiver ?? null,
+    probe: incident.probe ?? null,
     flapping: incident.flapping ?? false,
     acknowledgedBy: incident.acknowledgedBy ?? null,
   };

@@ -60,7 +60,8 @@ export function flapFromRow(row: Selectable<FlapRecordsTable>): FlapRecord {
   };
 }
 
-function readNumbers(json: string): readonly number[] {
+/** Reads a JSON array of numbers. */
+export function readNumbers(json: string): readonly number[] {
   const value: unknown = JSON.parse(json);
   return Array.isArray(value) ? value.filter((each) => typeof each === "number") : [];
 }

@@ -1,10 +1,11 @@
 import type { Insertable, Selectable } from "kysely";
+import { placeOf } from "../core/incident.ts";
 import type { Incident, Subject } from "../core/incident.ts";
 import type { IncidentPhase } from "../core/incident-phase.ts";
 import { readNames } from "./target-rows.ts";
 import type { IncidentsTable } from "./tables.ts";
 
-/** @param targetId whose incident it is; null for one of a pool or a receiver */
+/** @param targetId whose incident it is; null for one of a pool, a probe or a receiver */
 export function incidentToRow(
   targetId: number | null,
   incident: Incident,
@@ -12,6 +13,7 @@ export function incidentToRow(
   const { subject, phase } = incident;
   const server = subject.kind === "server" ? subject : null;
   const pool = subject.kind === "pool" ? subject : null;
+  const placed = placeOf(null, subject);
   const held = phase.name === "resolved" ? { ms: 0, polls: 0 } : phase.heldSince;
   return {
     id: incident.id,
@@ -24,8 +26,9 @@ export function incidentToRow(
     sandbox_id: server?.sandboxId ?? null,
     server_id: server?.serverId ?? null,
     server_name: (pool ?? server)?.serverName ?? null,
-    region: pool?.region ?? null,
-    key: pool?.key ?? null,
+    region: placed?.region ?? null,
+    key: placed?.key ?? null,
+    probe: subject.kind === "probe" ? subject.probe : null,
     receiver: subject.kind === "receiver" ? subject.receiver : null,
     status: incident.status,
     previous_status: incident.previousStatus,
@@ -63,6 +66,10 @@ function subjectFromRow(row: Selectable<IncidentsTable>): Subject {
   if (row.subject === "pool") {
     const { region, key, server_name: serverName } = row;
     return { kind: "pool", region, key, serverName };
+  }
+  if (row.subject === "probe") {
+    const { region, key, probe } = row;
+    return { kind: "probe", probe: probe ?? "", region: region ?? "", key: key ?? "" };
   }
   if (row.subject === "receiver") return { kind: "receiver", receiver: row.receiver ?? "" };
   if (row.subject === "target" || row.sandbox_id === null || row.server_id === null) {

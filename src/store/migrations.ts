@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { packChanges } from "./migrations/pack-changes.ts";
 import { addBuckets } from "./migrations/buckets.ts";
+import { probesMigration } from "./migrations/probes.ts";
 import { packServers } from "./pack-servers.ts";
 
 /** Run within a transaction. */
@@ -273,6 +274,7 @@ export const migrations: readonly Migration[] = [
   `),
   packChanges,
   addBuckets,
+  sql(probesMigration),
 ];
 
 function sql(statements: string): Migration {

@@ -9,11 +9,10 @@ import { writeFlaps } from "./flap-rows.ts";
 import { createGapWriter } from "./gaps.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import type { Clock } from "../platform/clock.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { initialProgress } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
-import { createSharedCommits } from "./shared-commits.ts";
+import type { SharedCommits } from "./shared-commits.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
 import { progressToRow } from "./target-rows.ts";
 import type { Tables } from "./tables.ts";
@@ -28,7 +27,7 @@ export interface PollCommits {
   /**
    * What a changed configuration does to incidents, outside any poll.
    *
-   * @param targetId whose they are; null: those of pools or receivers
+   * @param targetId whose they are; null: those of pools, probes or receivers
    */
   commitIncidents(targetId: number | null, incidents: IncidentOutcome): Promise<void>;
   /** No other poll is about to end: those that wait for others are committed now. */
@@ -41,24 +40,17 @@ const incidentsAtOnce = 20;
 export interface PollCommitsParts {
   readonly kysely: Kysely<Tables>;
   readonly pages: SnapshotPages;
-  /** Measures how long polls wait for others; without it they do not. */
-  readonly clock?: Clock | undefined;
+  readonly commits: SharedCommits;
 }
 
-/** `end` is to be awaited before the database is closed. */
-export function createPollCommits({
-  kysely,
-  pages,
-  clock,
-}: PollCommitsParts): PollCommits & { readonly end: () => Promise<void> } {
-  const commits = createSharedCommits(kysely, clock);
+export function createPollCommits({ kysely, pages, commits }: PollCommitsParts): PollCommits {
   const writeProgress = prepareProgress(kysely);
   const buckets = createBucketWriter(kysely);
   const gaps = createGapWriter();
   return {
     commitPoll: (targetId, verdict) =>
       commits.add({
-        targetId,
+        owner: targetId,
         rows: rowsOf(verdict),
         isPatient: verdict.changes.length === 0 && incidentsOf(verdict).every(isUneventful),
         async write(trx) {
@@ -78,7 +70,7 @@ export function createPollCommits({
       }),
     commitIncidents: (targetId, incidents) =>
       commits.add({
-        targetId,
+        owner: targetId,
         rows: incidentRows(incidents),
         isPatient: false,
         async write(trx) {
@@ -87,7 +79,6 @@ export function createPollCommits({
         },
       }),
     commitGathered: () => commits.release(),
-    end: () => commits.end(),
   };
 }
 
@@ -105,7 +96,8 @@ function incidentsOf({ incidents, pools }: Verdict): readonly IncidentOutcome[] 
   return pools ? [incidents, pools.incidents] : [incidents];
 }
 
-function incidentRows({ written, dropped, flaps, outbox }: IncidentOutcome): number {
+/** About how many rows an outcome writes. */
+export function incidentRows({ written, dropped, flaps, outbox }: IncidentOutcome): number {
   return written.length + dropped.length + flaps.length + outbox.length;
 }
 

@@ -5,8 +5,8 @@ import type { Tables } from "./tables.ts";
 
 /** What is committed whole or not at all, in a transaction that others may share. */
 export interface Part {
-  /** Null: it is about no target. */
-  readonly targetId: number | null;
+  /** The target by its number, or whatever else it is about; null: nothing in particular. */
+  readonly owner: number | string | null;
   /** About how many rows it writes. */
   readonly rows: number;
   /** Whether it may wait for others to share a transaction with. */
@@ -120,21 +120,21 @@ async function attempt(kysely: Kysely<Tables>, parts: readonly Part[]): Promise<
 }
 
 /**
- * As they came, as many together as are not too many rows: a large one is alone. What is written of a
- * target may depend on what was committed of it before, so no two of one target are together.
+ * As they came, as many together as are not too many rows: a large one is alone. What is written of an
+ * owner may depend on what was committed of it before, so no two of one owner are together.
  */
 function groups(parts: readonly Waiting[]): readonly (readonly Waiting[])[] {
   const all: Waiting[][] = [];
-  const targets = new Set<number | null>();
+  const owners = new Set<Part["owner"]>();
   let rows = Number.POSITIVE_INFINITY;
   for (const part of parts) {
     rows += part.rows;
-    if (rows > mostRows || targets.has(part.targetId)) {
+    if (rows > mostRows || owners.has(part.owner)) {
       all.push([]);
-      targets.clear();
+      owners.clear();
       ({ rows } = part);
     }
-    targets.add(part.targetId);
+    owners.add(part.owner);
     all.at(-1)?.push(part);
   }
   return all;

@@ -16,6 +16,9 @@ import type { UntargetedIncidents } from "./untargeted-incidents.ts";
 import { createIncidentHistory } from "./incident-history.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
 import type { OccupancyHistory } from "./occupancy-history.ts";
+import { createSharedCommits } from "./shared-commits.ts";
+import { createStoredProbes } from "./stored-probes.ts";
+import type { StoredProbes } from "./stored-probes.ts";
 import { createStoredSilences } from "./silences.ts";
 import { createSnapshotPages } from "./snapshot-pages.ts";
 import { createStoredTargets } from "./stored-targets.ts";
@@ -27,6 +30,7 @@ import { createToldIncidents } from "./told-incidents.ts";
 /** All that sandwatch keeps, behind one door. */
 export interface Store extends PollCommits {
   readonly targets: StoredTargets;
+  readonly probes: StoredProbes;
   readonly outbox: ReturnType<typeof createOutbox>;
   readonly notifications: Notifications;
   readonly untargeted: UntargetedIncidents;
@@ -62,9 +66,10 @@ export function createStore(
   }: { readonly reader?: Kysely<Tables>; readonly clock?: Clock | undefined } = {},
 ): Store {
   const pages = createSnapshotPages(kysely);
-  const { end, ...commits } = createPollCommits({ kysely, pages, clock });
+  const commits = createSharedCommits(kysely, clock);
   return {
-    ...commits,
+    ...createPollCommits({ kysely, pages, commits }),
+    probes: createStoredProbes(kysely, reader, commits),
     targets: createStoredTargets(kysely, pages),
     outbox: createOutbox(kysely, reader),
     notifications: createNotifications(kysely, reader),
@@ -81,7 +86,7 @@ export function createStore(
       await sql`select 1`.execute(reader);
     },
     async close() {
-      await end();
+      await commits.end();
       await close();
     },
   };

@@ -2,6 +2,7 @@ import type { Generated } from "kysely";
 import type { FailureReason, Presence } from "../core/model.ts";
 import type { Resolution } from "../core/occupancy/bucket.ts";
 import type { IncidentMessage, ResolvedReason, SubjectKind } from "../core/notification.ts";
+import type { ProbeFailure } from "../core/probe-progress.ts";
 import type { Severity } from "../core/rule.ts";
 
 /** The store's tables. `_ms` are milliseconds; `_at_ms` are UTC since 1970; flags are 0 or 1. */
@@ -19,6 +20,9 @@ export interface Tables {
   incidents: IncidentsTable;
   flap_records: FlapRecordsTable;
   pool_clocks: PoolClocksTable;
+  probes: ProbesTable;
+  probe_results: ProbeResultsTable;
+  probe_flap_records: ProbeFlapRecordsTable;
   silences: SilencesTable;
   acknowledgements: AcknowledgementsTable;
   outbox_items: OutboxItemsTable;
@@ -118,14 +122,15 @@ export interface IncidentsTable {
   /** A JSON array of names: who was told that it fires. */
   receivers: string;
   subject: SubjectKind;
-  /** Null for a pool and a receiver. */
+  /** Null for a pool, a probe and a receiver. */
   target_id: number | null;
   sandbox_id: string | null;
   server_id: string | null;
   server_name: string | null;
-  /** This and the next only of a pool: otherwise the target has them. */
+  /** This and the next only of a pool and a probe: otherwise the target has them. */
   region: string | null;
   key: string | null;
+  probe: string | null;
   receiver: string | null;
   status: Presence | null;
   previous_status: Presence | null;
@@ -160,6 +165,41 @@ export interface PoolClocksTable {
   rule: string;
   scope: string;
   ms: number;
+}
+
+/** A probe as it runs in one region with one key. */
+export interface ProbesTable {
+  id: Generated<number>;
+  probe: string;
+  region: string;
+  key: string;
+  /** Runs ended, well or badly, and the time between them: the clock of `on: probe` rules. */
+  attempted_runs: number;
+  attempted_ms: number;
+  failures_in_a_row: number;
+  last_success_at_ms: number | null;
+}
+
+/** The latest runs of each. */
+export interface ProbeResultsTable {
+  probe_id: number;
+  /** Counts the runs of the probe, from 1. */
+  run: number;
+  at_ms: number;
+  /** Null: it succeeded. */
+  reason: ProbeFailure | null;
+  detail: string | null;
+  /** Null: nothing was sent. */
+  duration_ms: number | null;
+}
+
+/** When probes of late began to fail, under rules with a limit on that. */
+export interface ProbeFlapRecordsTable {
+  probe_id: number;
+  rule: string;
+  rule_fingerprint: string;
+  /** A JSON array of readings of the probe's clock, milliseconds. */
+  entered: string;
 }
 
 export interface SilencesTable {

@@ -6,7 +6,7 @@ import { incidentFromRow } from "./incident-rows.ts";
 import { writeIncidents } from "./poll-commits.ts";
 import type { Tables } from "./tables.ts";
 
-/** Incidents of pools and receivers, which belong to no target. */
+/** Incidents of pools, probes and receivers, which belong to no target. */
 export interface UntargetedIncidents {
   /** The open ones, as they were last committed. */
   open(): Promise<readonly Incident[]>;

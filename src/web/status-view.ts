@@ -1,4 +1,4 @@
-import { poolText, serverText } from "../core/incident.ts";
+import { placeOf, poolText, serverText } from "../core/incident.ts";
 import type { Incident, Subject } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import { countServers } from "../core/snapshot/snapshot.ts";
@@ -80,7 +80,7 @@ function viewIncident(
   acknowledgedBy: string | null,
 ): IncidentView {
   const { rule, severity, phase, subject, startedAtMs } = incident;
-  const place = subject.kind === "pool" ? subject : target;
+  const place = placeOf(target, subject);
   return {
     id: incident.id,
     region: place?.region ?? null,
@@ -103,6 +103,8 @@ function subjectText(subject: Subject): string {
       return "the target itself";
     case "pool":
       return poolText(subject);
+    case "probe":
+      return `probe ${subject.probe}`;
     case "receiver":
       return `receiver ${subject.receiver}`;
   }

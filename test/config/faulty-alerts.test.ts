@@ -24,7 +24,7 @@ const rule = (settings: unknown) => ({
 const encrypted = "https, or a loopback address, or allow_http: true beside it";
 const hold = "a duration such as 30s or 1h30m, or { polls: 3 }";
 const template =
-  "text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {status}, {previous_status}";
+  "text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}";
 const runbook = `an https or http address, its host without placeholders; ${template}`;
 const trouble = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
 const subjects = "server, target or pool (this version does not know rules on probes)";

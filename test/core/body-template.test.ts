@@ -22,6 +22,7 @@ describe("a placeholder of a body", () => {
     ["{sandbox_id}", "sandbox-1"],
     ["{server_id}", "server-1"],
     ["{server_name}", "github"],
+    ["{probe}", ""],
     ["{status}", "error"],
     ["{previous_status}", "occupied"],
   ])("%s stands for %j", (text, value) => {

@@ -138,9 +138,11 @@ describe("what befalls a whole region", () => {
     expect(compose(again, { afterMs: 64_999, toldAtMs }).nextDueAtMs).toBe(startMs + 65_000);
   });
 
-  it("is of targets as of servers, and not of pools and receivers", () => {
-    const targets = storm(5, { subject: "target", sandboxId: null, serverId: null });
-    expect(compose(targets, { afterMs: 5_000 }).messages).toHaveLength(1);
+  it("is of targets and probes as of servers, and not of pools and receivers", () => {
+    for (const subject of ["target", "probe"] as const) {
+      const alike = storm(5, { subject, sandboxId: null, serverId: null });
+      expect(compose(alike, { afterMs: 5_000 }).messages).toHaveLength(1);
+    }
     for (const subject of ["pool", "receiver"] as const) {
       const others = storm(5, { subject, sandboxId: null, serverId: null });
       expect(compose(others, { afterMs: 5_000 }).messages).toHaveLength(5);

@@ -110,6 +110,7 @@ describe("a message", () => {
       key: "research",
       sandbox_id: "",
       server_name: "",
+      probe: "",
       incident: "incident-1",
     });
   });

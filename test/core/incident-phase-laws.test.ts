@@ -221,6 +221,7 @@ const blankRow = {
   target_id: null,
   region: null,
   key: null,
+  probe: null,
   receiver: null,
   status: null,
   previous_status: null,

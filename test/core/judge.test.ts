@@ -41,6 +41,7 @@ describe("first sight", () => {
           resolvedAtMs: null,
           resolvedReason: null,
           receiver: null,
+          probe: null,
           flapping: false,
           acknowledgedBy: null,
         },

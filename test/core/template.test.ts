@@ -31,9 +31,9 @@ const hostile = fc.oneof(
 describe("a filled text", () => {
   it("has a value for every placeholder there is", () => {
     const template = placeholders.map((each) => `{${each}}`).join("|");
-    const [item] = [outboxItem({ incident: { sandboxId: "box", serverId: "a" } })];
+    const [item] = [outboxItem({ incident: { sandboxId: "box", serverId: "a", probe: "login" } })];
     expect(fillTemplate(template, item ? [item] : [])).toBe(
-      "1|server-error|critical|in error|us|research|box|a|github|error|occupied",
+      "1|server-error|critical|in error|us|research|box|a|github|login|error|occupied",
     );
   });
 

@@ -20,7 +20,7 @@ export const webhookBodySchema = z.strictObject({
       z.strictObject({
         id: z.string(),
         state: z.enum(["firing", "resolved"]),
-        subject: z.enum(["server", "target", "pool", "receiver"]),
+        subject: z.enum(["server", "target", "pool", "probe", "receiver"]),
         region: z.string().nullable(),
         key: z.string().nullable(),
         sandbox_id: z.string().nullable(),
@@ -31,6 +31,7 @@ export const webhookBodySchema = z.strictObject({
         started_at: time,
         resolved_at: time.nullable(),
         resolved_reason: z.enum(["recovered", "gone", "silenced", "rule_removed"]).nullable(),
+        probe: z.string().optional(),
         receiver: z.string().optional(),
         flapping: z.literal(true).optional(),
         acknowledged_by: z.string().optional(),

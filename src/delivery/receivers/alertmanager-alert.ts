@@ -35,6 +35,7 @@ export function labelsOf({ target, incident }: ToldAlert): Readonly<Record<strin
     sandbox_id: told.sandboxId,
     server_id: told.serverId,
     server_name: told.serverName,
+    probe: told.probe,
     receiver: told.receiver,
   });
 }

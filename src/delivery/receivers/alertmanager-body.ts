@@ -75,6 +75,7 @@ function labelsOf(incident: ToldIncident, { rule, severity }: Notification): Tex
     sandbox_id: incident.sandboxId,
     server_id: incident.serverId,
     server_name: incident.serverName,
+    probe: incident.probe,
     receiver: incident.receiver,
   };
   return shortTexts(values, longestValue);

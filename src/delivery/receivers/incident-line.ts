@@ -23,6 +23,8 @@ function subject(incident: ToldIncident): string {
       const servers = name === null ? "servers" : `servers named ${readable(name, longestName)}`;
       return where === "" ? servers : `${servers} in ${where}`;
     }
+    case "probe":
+      return [`probe ${incident.probe ?? ""}`, where].filter(Boolean).join(" in ");
     case "receiver":
       return `receiver ${incident.receiver ?? ""}`;
   }

@@ -62,8 +62,9 @@ function actionOf({ type }: Notification, incident: ToldIncident): Action {
 
 /** Never empty: PagerDuty refuses an event without source. */
 function sourceOf(incident: ToldIncident): string {
-  const { sandboxId, serverId } = incident;
-  const parts = [...placeOf(incident), ...[sandboxId, serverId].filter((id) => id !== null)];
+  const { sandboxId, serverId, probe } = incident;
+  const ids = [sandboxId, serverId, probe].filter((id) => id !== null);
+  const parts = [...placeOf(incident), ...ids];
   return readable(parts.join("/"), longestValue) || "sandwatch";
 }
 
@@ -73,7 +74,7 @@ function placeOf({ region, key }: ToldIncident): readonly string[] {
 
 function kindOf({ rule }: Notification, incident: ToldIncident) {
   return {
-    component: incident.serverName ?? incident.receiver,
+    component: incident.serverName ?? incident.probe ?? incident.receiver,
     group: placeOf(incident).join("/"),
     class: rule,
   };
@@ -89,6 +90,7 @@ function detailsOf(notification: Notification, incident: ToldIncident, nowMs: nu
     sandbox_id: incident.sandboxId,
     server_id: incident.serverId,
     server_name: incident.serverName,
+    probe: incident.probe,
     receiver: incident.receiver,
     status: incident.status,
     previous_status: incident.previousStatus,

@@ -41,6 +41,7 @@ function renderIncident(incident: ToldIncident): Readonly<Record<string, string 
     resolved_at: incident.resolvedAtMs === null ? null : isoTime(incident.resolvedAtMs),
     resolved_reason: incident.resolvedReason,
     ...(incident.receiver !== null && { receiver: incident.receiver }),
+    ...(incident.probe !== null && { probe: incident.probe }),
     ...(incident.flapping && { flapping: true }),
     ...(incident.acknowledgedBy !== null && { acknowledged_by: incident.acknowledgedBy }),
   };

@@ -20,6 +20,7 @@ export function toldIncident(more: Partial<ToldIncident> = {}): ToldIncident {
     resolvedAtMs: null,
     resolvedReason: null,
     receiver: null,
+    probe: null,
     flapping: false,
     acknowledgedBy: null,
     ...more,

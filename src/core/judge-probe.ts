@@ -1,0 +1,185 @@
+import { conditionOfProbe } from "./condition.ts";
+import type { FlapRecord } from "./flap-record.ts";
+import { createIncidentLedger } from "./incident-ledger.ts";
+import type { IncidentLedger, IncidentOutcome, SubjectEvent } from "./incident-ledger.ts";
+import type { Incident, ProbeSubject } from "./incident.ts";
+import type { Interventions } from "./interventions.ts";
+import { matchesProbe } from "./matching.ts";
+import type { FailureReason, Instant } from "./model.ts";
+import type { IncidentMessage } from "./notification.ts";
+import { unmetBy } from "./probe-expectation.ts";
+import type { Expectation, ReadAnswer } from "./probe-expectation.ts";
+import { progressAfterRun } from "./probe-progress.ts";
+import type { ProbeFailure, ProbeProgress, ProbeResult } from "./probe-progress.ts";
+import type { ProbeRule, Rule } from "./rule.ts";
+import { forgetSettled, retireUnowned } from "./unowned.ts";
+
+/** How a run of a probe ended. */
+export type ProbeOutcome =
+  | ({ readonly kind: "read" } & ReadAnswer & Figures)
+  | {
+      readonly kind: "failed";
+      readonly reason: FailureReason;
+      /** Of the HTTP answer; null where not even its head came. */
+      readonly status: number | null;
+      /** A short phrase for a person, without anything secret. */
+      readonly detail: string;
+    }
+  /** There was no room for a request, or the service refused the key a short time ago. */
+  | { readonly kind: "not_sent"; readonly reason: FailureReason };
+
+/** What metrics show of an answer; null: it tells nothing of the kind. */
+export interface Figures {
+  readonly universes: number | null;
+  /** UTC milliseconds. */
+  readonly lastUsedAtMs: number | null;
+}
+
+export interface ProbeRun {
+  readonly outcome: ProbeOutcome;
+  /** From the start of the run to its end. */
+  readonly durationMs: number;
+}
+
+/** All that decides about a probe with a key in a region between two runs. */
+export interface ProbeState {
+  readonly subject: ProbeSubject;
+  readonly expect: Expectation;
+  readonly progress: ProbeProgress;
+  /** When the last run ended on this process's monotonic clock; null before the first one. */
+  readonly lastRunMonotonicMs: number | null;
+  /** The open ones, by `incidentKey`. */
+  readonly incidents: ReadonlyMap<string, Incident>;
+  /** By the same keys. */
+  readonly flaps: ReadonlyMap<string, FlapRecord>;
+}
+
+export interface ProbeJudgeOptions {
+  readonly rules: readonly Rule[];
+  /** Whether a receiver exists and wants to hear of this. */
+  readonly tells: (receiver: string, type: IncidentMessage) => boolean;
+  readonly interventions: Interventions;
+  readonly newIncidentId: () => string;
+}
+
+/** What one run means, to be committed at once. */
+export interface ProbeVerdict {
+  readonly at: Instant;
+  readonly run: ProbeRun;
+  readonly result: ProbeResult;
+  readonly progress: ProbeProgress;
+  readonly incidents: IncidentOutcome;
+  /** Whether it fails from now on or works again; failing from the start counts as well. */
+  readonly turn: "failed" | "recovered" | null;
+}
+
+/**
+ * Decides what one run of a probe means.
+ *
+ * @param targetIsTold whether somebody was told that the probe's target cannot be seen: what befalls
+ *   the whole target is then not told of each of its probes once more
+ */
+export function judgeProbe(
+  state: ProbeState,
+  run: ProbeRun,
+  at: Instant,
+  options: ProbeJudgeOptions,
+  targetIsTold: boolean,
+): ProbeVerdict {
+  const result = resultOf(state.expect, run, at.utcMs);
+  const elapsedMs =
+    state.lastRunMonotonicMs === null ? 0 : at.monotonicMs - state.lastRunMonotonicMs;
+  const progress = progressAfterRun(state.progress, elapsedMs, result);
+  const ledger = openLedger(state, at.utcMs, options);
+  const hidden = targetIsTold && isOfTarget(result.reason);
+  const event = eventOf(result, hidden, {
+    now: progress.attempted,
+    passed: { ms: elapsedMs, polls: 1 },
+  });
+  const rules = probeRules(options.rules, state.subject);
+  for (const rule of rules) {
+    ledger.advance(rule, state.subject, event, {
+      status: null,
+      previousStatus: null,
+      condition: conditionOfProbe(result),
+    });
+  }
+  forgetSettled(ledger, state.flaps, progress.attempted.ms, rules);
+  return { at, run, result, progress, incidents: ledger.outcome, turn: turnOf(state, result) };
+}
+
+/** Ends the incidents that no rule owns any more: it was removed, changed, or is not about this probe. */
+export function retireProbe(
+  state: Pick<ProbeState, "subject" | "incidents" | "flaps">,
+  atMs: number,
+  options: ProbeJudgeOptions,
+): IncidentOutcome {
+  const ledger = openLedger(state, atMs, options);
+  retireUnowned(ledger, state, probeRules(options.rules, state.subject));
+  return ledger.outcome;
+}
+
+function resultOf(
+  expect: Expectation,
+  { outcome, durationMs }: ProbeRun,
+  atMs: number,
+): ProbeResult {
+  switch (outcome.kind) {
+    case "read": {
+      const unmet = unmetBy(expect, outcome);
+      return { atMs, reason: unmet === null ? null : "unmet", detail: unmet, durationMs };
+    }
+    case "failed":
+      return outcome.status === expect.status && expect.status !== 200
+        ? { atMs, reason: null, detail: null, durationMs }
+        : { atMs, reason: outcome.reason, detail: outcome.detail, durationMs };
+    case "not_sent":
+      return { atMs, reason: outcome.reason, detail: "nothing was sent", durationMs: null };
+  }
+}
+
+/** What keeps every call with the target's key from being answered, and says nothing of this one. */
+const reasonsOfTarget: ReadonlySet<ProbeFailure> = new Set<ProbeFailure>([
+  "timeout",
+  "network",
+  "auth",
+  "rate_limited",
+  "server_error",
+]);
+
+function isOfTarget(reason: ProbeFailure | null): boolean {
+  return reason !== null && reasonsOfTarget.has(reason);
+}
+
+function eventOf(
+  { reason }: ProbeResult,
+  hidden: boolean,
+  { now, passed }: Readonly<Record<"now" | "passed", ProbeProgress["attempted"]>>,
+): SubjectEvent {
+  if (reason === null) return { kind: "clears", now };
+  return hidden ? { kind: "unseen", passed } : { kind: "holds", now };
+}
+
+function turnOf(
+  { progress, lastRunMonotonicMs }: ProbeState,
+  { reason }: ProbeResult,
+): ProbeVerdict["turn"] {
+  const failedBefore = progress.failuresInARow > 0;
+  if (reason === null) return failedBefore ? "recovered" : null;
+  return !failedBefore || lastRunMonotonicMs === null ? "failed" : null;
+}
+
+function openLedger(
+  { incidents, flaps }: Pick<ProbeState, "incidents" | "flaps">,
+  atMs: number,
+  { tells, interventions, newIncidentId }: ProbeJudgeOptions,
+): IncidentLedger {
+  const said = { tells, interventions, newIncidentId };
+  return createIncidentLedger({ target: null, open: incidents, flaps, atMs, ...said });
+}
+
+function probeRules(rules: readonly Rule[], subject: ProbeSubject): readonly ProbeRule[] {
+  return rules.filter(
+    (rule): rule is ProbeRule => rule.on === "probe" && matchesProbe(rule.match, subject),
+  );
+}

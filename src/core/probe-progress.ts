@@ -1,0 +1,48 @@
+import type { ClockReading } from "./incident-phase.ts";
+import type { FailureReason } from "./model.ts";
+
+/** Why a run of a probe failed; `unmet`: the answer came, and is not as expected. */
+export type ProbeFailure = FailureReason | "unmet";
+
+/** What came of one run. */
+export interface ProbeResult {
+  /** When it ended. UTC milliseconds. */
+  readonly atMs: number;
+  /** Null: it succeeded. */
+  readonly reason: ProbeFailure | null;
+  /** A short phrase for a person, without anything secret; null: there is nothing to say. */
+  readonly detail: string | null;
+  /** With retries and the wait for the key's limit; null: nothing was sent. */
+  readonly durationMs: number | null;
+}
+
+/** How far the running of a probe with a key in a region has come. */
+export interface ProbeProgress {
+  /** Runs ended, well or badly, and the time between them: the clock of `on: probe` rules. */
+  readonly attempted: ClockReading;
+  readonly failuresInARow: number;
+  readonly lastSuccessAtMs: number | null;
+  readonly last: ProbeResult | null;
+}
+
+export const initialProbeProgress: ProbeProgress = {
+  attempted: { ms: 0, polls: 0 },
+  failuresInARow: 0,
+  lastSuccessAtMs: null,
+  last: null,
+};
+
+/** @param elapsedMs since the run before, as far as it was watched */
+export function progressAfterRun(
+  { attempted, failuresInARow, lastSuccessAtMs }: ProbeProgress,
+  elapsedMs: number,
+  result: ProbeResult,
+): ProbeProgress {
+  const succeeded = result.reason === null;
+  return {
+    attempted: { ms: attempted.ms + elapsedMs, polls: attempted.polls + 1 },
+    failuresInARow: succeeded ? 0 : failuresInARow + 1,
+    lastSuccessAtMs: succeeded ? result.atMs : lastSuccessAtMs,
+    last: result,
+  };
+}

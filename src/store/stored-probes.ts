@@ -1,0 +1,208 @@
+import type { Kysely, Selectable, Transaction } from "kysely";
+import type { FlapRecord } from "../core/flap-record.ts";
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { ProbeSubject } from "../core/incident.ts";
+import type { ProbeVerdict } from "../core/judge-probe.ts";
+import { initialProbeProgress } from "../core/probe-progress.ts";
+import type { ProbeProgress, ProbeResult } from "../core/probe-progress.ts";
+import { readNumbers } from "./flap-rows.ts";
+import { incidentRows, writeIncidents } from "./poll-commits.ts";
+import type { SharedCommits } from "./shared-commits.ts";
+import type { ProbeFlapRecordsTable, ProbeResultsTable, ProbesTable, Tables } from "./tables.ts";
+
+/** A probe in a region with a key as the store knows it. */
+export interface StoredProbe {
+  readonly id: number;
+  readonly subject: ProbeSubject;
+  readonly progress: ProbeProgress;
+  readonly flaps: readonly FlapRecord[];
+}
+
+export interface StoredProbes {
+  /** All that were ever run and not removed. */
+  all(): Promise<readonly StoredProbe[]>;
+  add(subject: ProbeSubject): Promise<StoredProbe>;
+  /** Forgets one that has no open incidents, with its results. */
+  remove(id: number): Promise<void>;
+  /** A run: its result, what it means for the probe's incidents, and what must be told of that. */
+  commitRun(id: number, verdict: ProbeVerdict): Promise<void>;
+  /** What a changed configuration does to a probe's incidents, outside any run. */
+  commitRetired(id: number, incidents: IncidentOutcome): Promise<void>;
+  /** The latest results of a probe, latest first. */
+  results(id: number, limit: number): Promise<readonly ProbeResult[]>;
+}
+
+/** So many results of a probe in a region with a key are kept. */
+export const keptResults = 1_000;
+
+export function createStoredProbes(
+  kysely: Kysely<Tables>,
+  reader: Kysely<Tables>,
+  commits: SharedCommits,
+): StoredProbes {
+  return {
+    async all() {
+      const probes = await kysely
+        .selectFrom("probes")
+        .leftJoin("probe_results as last", (join) =>
+          join
+            .onRef("last.probe_id", "=", "probes.id")
+            .onRef("last.run", "=", "probes.attempted_runs"),
+        )
+        .selectAll("probes")
+        .select(["last.at_ms", "last.reason", "last.detail", "last.duration_ms"])
+        .orderBy("probes.id")
+        .execute();
+      const flaps = await kysely.selectFrom("probe_flap_records").selectAll().execute();
+      const flapsByProbe = Map.groupBy(flaps, (row) => row.probe_id);
+      return probes.map(({ at_ms: atMs, reason, detail, duration_ms: durationMs, ...row }) => {
+        const subject = subjectOf(row);
+        const records = flapsByProbe.get(row.id) ?? [];
+        return {
+          id: row.id,
+          subject,
+          progress: progressOf(row, atMs === null ? null : { atMs, reason, detail, durationMs }),
+          flaps: records.map((record) => flapOf(subject, record)),
+        };
+      });
+    },
+    async add(subject) {
+      const { probe, region, key } = subject;
+      const progress = progressToRow(initialProbeProgress);
+      const { id } = await kysely
+        .insertInto("probes")
+        .values({ probe, region, key, ...progress })
+        .returning("id")
+        .executeTakeFirstOrThrow();
+      return { id, subject, progress: initialProbeProgress, flaps: [] };
+    },
+    remove: (id) =>
+      kysely.transaction().execute(async (trx) => {
+        await trx.deleteFrom("probe_results").where("probe_id", "=", id).execute();
+        await trx.deleteFrom("probe_flap_records").where("probe_id", "=", id).execute();
+        await trx.deleteFrom("probes").where("id", "=", id).execute();
+      }),
+    // The result must be written in the same transaction as what it causes: a crash between the two
+    // would either lose the alert or send it twice.
+    commitRun: (id, { progress, result, incidents }) =>
+      commits.add({
+        owner: ownerOf(id),
+        rows: 2 + incidentRows(incidents),
+        isPatient: incidentRows(incidents) === 0,
+        async write(trx) {
+          const row = progressToRow(progress);
+          await trx.updateTable("probes").set(row).where("id", "=", id).execute();
+          await writeResult(trx, id, progress.attempted.polls, result);
+          await writeIncidents(trx, null, incidents);
+          for (const record of incidents.flaps) await writeFlap(trx, id, record);
+          return null;
+        },
+      }),
+    commitRetired: (id, incidents) =>
+      commits.add({
+        owner: ownerOf(id),
+        rows: incidentRows(incidents),
+        isPatient: false,
+        async write(trx) {
+          await writeIncidents(trx, null, incidents);
+          for (const record of incidents.flaps) await writeFlap(trx, id, record);
+          return null;
+        },
+      }),
+    async results(id, limit) {
+      const rows = await reader
+        .selectFrom("probe_results")
+        .selectAll()
+        .where("probe_id", "=", id)
+        .orderBy("run", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map(resultOf);
+    },
+  };
+}
+
+/** As parts of shared transactions are told apart: other than any target. */
+function ownerOf(id: number): string {
+  return `probe ${id}`;
+}
+
+async function writeResult(
+  trx: Transaction<Tables>,
+  id: number,
+  run: number,
+  { atMs, reason, detail, durationMs }: ProbeResult,
+): Promise<void> {
+  await trx
+    .insertInto("probe_results")
+    .values({ probe_id: id, run, at_ms: atMs, reason, detail, duration_ms: durationMs })
+    .execute();
+  await trx
+    .deleteFrom("probe_results")
+    .where("probe_id", "=", id)
+    .where("run", "<=", run - keptResults)
+    .execute();
+}
+
+async function writeFlap(
+  trx: Transaction<Tables>,
+  id: number,
+  { rule, ruleFingerprint, enteredMs }: FlapRecord,
+): Promise<void> {
+  if (enteredMs.length === 0) {
+    await trx
+      .deleteFrom("probe_flap_records")
+      .where("probe_id", "=", id)
+      .where("rule", "=", rule)
+      .execute();
+    return;
+  }
+  const content = { rule_fingerprint: ruleFingerprint, entered: JSON.stringify(enteredMs) };
+  await trx
+    .insertInto("probe_flap_records")
+    .values({ probe_id: id, rule, ...content })
+    .onConflict((conflict) => conflict.doUpdateSet(content))
+    .execute();
+}
+
+type ProgressColumns = Omit<Selectable<ProbesTable>, "id" | "probe" | "region" | "key">;
+
+function progressToRow(progress: ProbeProgress): ProgressColumns {
+  return {
+    attempted_runs: progress.attempted.polls,
+    attempted_ms: progress.attempted.ms,
+    failures_in_a_row: progress.failuresInARow,
+    last_success_at_ms: progress.lastSuccessAtMs,
+  };
+}
+
+function progressOf(row: ProgressColumns, last: ProbeResult | null): ProbeProgress {
+  return {
+    attempted: { polls: row.attempted_runs, ms: row.attempted_ms },
+    failuresInARow: row.failures_in_a_row,
+    lastSuccessAtMs: row.last_success_at_ms,
+    last,
+  };
+}
+
+function subjectOf({ probe, region, key }: Selectable<ProbesTable>): ProbeSubject {
+  return { kind: "probe", probe, region, key };
+}
+
+function resultOf(row: Selectable<ProbeResultsTable>): ProbeResult {
+  return {
+    atMs: row.at_ms,
+    reason: row.reason,
+    detail: row.detail,
+    durationMs: row.duration_ms,
+  };
+}
+
+function flapOf(subject: ProbeSubject, row: Selectable<ProbeFlapRecordsTable>): FlapRecord {
+  return {
+    rule: row.rule,
+    ruleFingerprint: row.rule_fingerprint,
+    subject,
+    enteredMs: readNumbers(row.entered),
+  };
+}
