@@ -1,5 +1,6 @@
 import type { MaintenanceWindow } from "../core/maintenance.ts";
 import type { GroupField } from "../core/notification.ts";
+import type { Probe } from "../core/probe.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { Rule } from "../core/rule.ts";
 import type { Schedule } from "../core/schedule.ts";
@@ -11,6 +12,7 @@ export interface Config {
   readonly regions: ReadonlyMap<string, RegionConfig>;
   readonly keys: readonly KeyConfig[];
   readonly poll: PollConfig;
+  readonly probes: readonly Probe[];
   readonly store: { readonly path: string };
   readonly http: HttpConfig;
   readonly log: LogConfig;

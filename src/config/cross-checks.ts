@@ -1,10 +1,12 @@
 import { matchesAny } from "../core/matching.ts";
 import { receiverRule } from "../core/judge-receivers.ts";
+import { checkProbeRule, checkProbes, probeNames } from "./check-probes.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 import { describe, valueAt, type Evidence } from "./evidence.ts";
 import type { Finding, Path } from "./faults.ts";
 import { readFlag } from "./fields.ts";
 import { repeatedFindings, unknownFindings, type Mention } from "./issue-findings.ts";
+import { asPatterns, isPlain, mention, mentions } from "./mentions.ts";
 import { outlineSchema, type Outline } from "./outline.ts";
 import { defaultRuleNames } from "./to-config.ts";
 
@@ -18,6 +20,7 @@ export function crossChecks(evidence: Evidence): Finding[] {
     ...checkRules(outline, evidence),
     ...checkReceivers(outline, evidence),
     ...checkMaintenance(outline, evidence),
+    ...checkProbes(outline, evidence),
   ];
 }
 
@@ -61,7 +64,8 @@ function checkSchedule({ poll }: Outline): Finding[] {
   return [{ path: ["poll", "every"], found: "schedule beside it", allowed: "one of the two" }];
 }
 
-function checkRules({ alerts, keys, regions }: Outline, evidence: Evidence): Finding[] {
+function checkRules(outline: Outline, evidence: Evidence): Finding[] {
+  const { alerts, keys, regions } = outline;
   const names = alerts.rules.map((rule, index) => {
     return mention(rule.name, "alerts", "rules", index, "name");
   });
@@ -82,10 +86,12 @@ function checkRules({ alerts, keys, regions }: Outline, evidence: Evidence): Fin
       const receivers = mentions(rule.receivers, [...path, "receivers"]);
       const matchedRegions = mentions(rule.match.region, [...path, "match", "region"]);
       const matchedKeys = mentions(rule.match.key, [...path, "match", "key"]);
+      const matchedProbes = mentions(rule.match.probe, [...path, "match", "probe"]);
       const known = regionNames(regions);
       const unknown = [
         ...unknownFindings(matchedRegions.filter(isPlain), known, evidence, "region"),
         ...unknownFindings(matchedKeys.filter(isPlain), knownKeys, evidence, "key"),
+        ...unknownFindings(matchedProbes.filter(isPlain), probeNames(outline), evidence, "probe"),
       ];
       return [
         ...repeatedFindings(receivers, evidence, "each receiver once"),
@@ -98,9 +104,11 @@ function checkRules({ alerts, keys, regions }: Outline, evidence: Evidence): Fin
             allowed: "a receiver of another type: a heartbeat is told of no incident",
           })),
         ...unknown,
-        ...(unknown.length === 0
-          ? checkMatch(rule.match, { keys, regions }, [...path, "match"])
-          : []),
+        ...(unknown.length > 0
+          ? []
+          : rule.on === "probe"
+            ? checkProbeRule(rule, outline, path)
+            : checkMatch(rule.match, { keys, regions }, [...path, "match"])),
       ];
     }),
   ];
@@ -127,14 +135,6 @@ function checkMatch(
   return targets.length === 0 || isAbout
     ? []
     : [{ path, found: "no key in any region that fits", allowed: "what fits at least one target" }];
-}
-
-/** Undefined allows all, as in a rule. */
-function asPatterns(
-  values: string | readonly (string | undefined)[] | undefined,
-): readonly string[] | undefined {
-  const patterns = [values ?? []].flat().filter((each) => each !== undefined);
-  return patterns.length === 0 ? undefined : patterns;
 }
 
 function checkReceivers({ alerts }: Outline, evidence: Evidence): Finding[] {
@@ -195,23 +195,6 @@ function checkEncryption(
   if (!url || !leavesUnencrypted(url) || readFlag(allowHttp) === true) return [];
   const found = `${describe(evidence, path)}, which is not encrypted`;
   return [{ path, found, allowed: "https, or a loopback address, or allow_http: true beside it" }];
-}
-
-function isPlain({ value }: Mention): boolean {
-  return value !== undefined && !value.includes("*");
-}
-
-function mention(value: string | undefined, ...path: Path): Mention {
-  return { value, path };
-}
-
-/** A single text stands at the path itself, those of a list below it. */
-function mentions(
-  values: string | readonly (string | undefined)[] | undefined,
-  path: Path,
-): Mention[] {
-  if (typeof values === "string") return [{ value: values, path }];
-  return (values ?? []).map((value, index) => ({ value, path: [...path, index] }));
 }
 
 function regionNames(regions: Outline["regions"]): Mention[] {

@@ -28,12 +28,30 @@ export const outlineSchema = lenient({
   ),
   keys: list(lenient({ name: maybeText, api_key: maybeText, regions: maybeTexts })),
   poll: lenient({ schedule: anything, every: anything }),
+  probes: list(
+    lenient({
+      name: maybeText,
+      operation: maybeText,
+      id: anything,
+      regions: maybeTexts,
+      keys: maybeTexts,
+      schedule: anything,
+      every: anything,
+      expect: lenient({
+        status: anything,
+        success: anything,
+        at_least: anything,
+        fields: anything,
+      }),
+    }),
+  ),
   alerts: lenient({
     rules: list(
       lenient({
         name: maybeText,
+        on: maybeText,
         receivers: maybeTexts,
-        match: lenient({ region: textOrTexts, key: textOrTexts }),
+        match: lenient({ region: textOrTexts, key: textOrTexts, probe: textOrTexts }),
       }),
     ),
     receivers: list(

@@ -21,6 +21,12 @@ export const targetMatchSchema = settings({
   key: patternsSchema.exactOptional(),
 });
 
+export const probeMatchSchema = settings({
+  probe: patternsSchema.exactOptional(),
+  region: patternsSchema.exactOptional(),
+  key: patternsSchema.exactOptional(),
+});
+
 export const poolMatchSchema = settings({
   region: patternsSchema.exactOptional(),
   key: patternsSchema.exactOptional(),

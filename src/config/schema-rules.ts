@@ -3,7 +3,8 @@ import { statuses } from "../core/model.ts";
 import { severities } from "../core/rule.ts";
 import type { FlapLimit, Hold } from "../core/rule.ts";
 import { count, duration, name, oneOf, settings } from "./fields.ts";
-import { commonOf, commonSettings, serverMatchSchema, targetMatchSchema } from "./rule-fields.ts";
+import { commonOf, commonSettings, probeMatchSchema } from "./rule-fields.ts";
+import { serverMatchSchema, targetMatchSchema } from "./rule-fields.ts";
 import { poolRuleSchema } from "./schema-pool-rule.ts";
 
 const holdSchema = z.union(
@@ -67,13 +68,28 @@ const targetRuleSchema = settings({
   };
 });
 
+const probeRuleSchema = settings({
+  name: name(),
+  on: z.literal("probe"),
+  severity: oneOf(severities).default("warning"),
+  failing: holdSchema,
+  flap: flapSchema.optional(),
+  match: probeMatchSchema.prefault({}),
+  ...commonSettings,
+}).transform((rule) => ({
+  ...commonOf(rule),
+  on: rule.on,
+  severity: rule.severity,
+  for: rule.failing,
+  flap: rule.flap ?? null,
+  match: rule.match,
+}));
+
 export const ruleSchema = z.discriminatedUnion(
   "on",
-  [serverRuleSchema, targetRuleSchema, poolRuleSchema],
+  [serverRuleSchema, targetRuleSchema, poolRuleSchema, probeRuleSchema],
   {
     error: (issue) =>
-      issue.code === "invalid_union"
-        ? "server, target or pool (this version does not know rules on probes)"
-        : "a mapping",
+      issue.code === "invalid_union" ? "server, target, pool or probe" : "a mapping",
   },
 );

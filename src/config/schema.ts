@@ -1,12 +1,13 @@
-import { validateDetailed } from "node-cron";
 import { z } from "zod";
 import type { Schedule } from "../core/schedule.ts";
 import { parseBaseUrl, parseListenAddress } from "./address.ts";
 
 import { count, duration, flag, name, nameAllowed, namePattern } from "./fields.ts";
 import { oneOf, scalar, settings, text } from "./fields.ts";
+import { scheduleSettings } from "./schedule-fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
 import { outboundSchema } from "./schema-outbound.ts";
+import { probeSchema } from "./schema-probes.ts";
 import { receiverSchema } from "./schema-receivers.ts";
 import { ruleSchema } from "./schema-rules.ts";
 import { parseSize } from "./size.ts";
@@ -51,20 +52,6 @@ const keySchema = settings(
   ["api_key_file"],
 );
 
-const cronAllowed =
-  "a cron expression, best of six fields with seconds first, such as */30 * * * * *";
-
-const scheduleSchema = z.unknown().transform((value, context): Schedule => {
-  const verdict = typeof value === "string" ? validateDetailed(value) : undefined;
-  if (typeof value === "string" && verdict?.valid) return { kind: "cron", expression: value };
-  const field = verdict?.errors.find((error) => error.field !== "expression")?.field;
-  const wrong = field === undefined ? "" : ` (wrong here: ${field})`;
-  context.addIssue({ code: "custom", message: cronAllowed + wrong });
-  return z.NEVER;
-});
-
-const everySchema = duration("1s", "7d").transform((ms): Schedule => ({ kind: "every", ms }));
-
 const everyHalfMinute: Schedule = { kind: "cron", expression: "*/30 * * * * *" };
 
 const maxBodyAllowed = "a size such as 64MiB, 10MB or 512KiB, from 1KiB to 1GiB";
@@ -75,8 +62,7 @@ const maxBodySchema = scalar(maxBodyAllowed, (value) => {
 });
 
 const pollSchema = settings({
-  schedule: scheduleSchema.optional(),
-  every: everySchema.optional(),
+  ...scheduleSettings,
   timeout: duration("100ms", "1h").default(10_000),
   rate_limit: settings({
     requests: count(1, 1_000_000).default(2),
@@ -128,6 +114,7 @@ export const settingsSchema = settings({
   regions: regionsSchema,
   keys: z.array(keySchema, "a list of keys").min(1, "at least one key"),
   poll: pollSchema.prefault({}),
+  probes: z.array(probeSchema, "a list of probes").default([]),
   store: settings({ path: text("the path of a file").default("data/sandwatch.db") }).prefault({}),
   http: httpSchema.prefault({}),
   log: logSchema.prefault({}),

@@ -1,6 +1,7 @@
 import type { Rule } from "../core/rule.ts";
 import { Secret } from "../platform/secret.ts";
 import type { Config, LogConfig } from "./config.ts";
+import { configuredTargets } from "./configured-targets.ts";
 import type { Settings } from "./schema.ts";
 
 /** Fills in the defaults that look at other settings: every region, every receiver, the rules. */
@@ -10,12 +11,20 @@ export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Co
   const everyReceiver = receivers
     .filter(({ type }) => type !== "heartbeat")
     .map((receiver) => receiver.name);
+  const keys = settings.keys.map((key) => ({
+    name: key.name,
+    apiKey: new Secret(key.api_key),
+    regions: key.regions ?? everyRegion,
+  }));
   return {
     regions: settings.regions,
-    keys: settings.keys.map((key) => ({
-      name: key.name,
-      apiKey: new Secret(key.api_key),
-      regions: key.regions ?? everyRegion,
+    keys,
+    probes: settings.probes.map(({ regions: inRegions, keys: withKeys, ...probe }) => ({
+      ...probe,
+      targets: configuredTargets({ keys }).filter(
+        ({ region, key }) =>
+          (inRegions?.includes(region) ?? true) && (withKeys?.includes(key) ?? true),
+      ),
     })),
     poll: settings.poll,
     store: settings.store,

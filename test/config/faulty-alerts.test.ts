@@ -27,7 +27,7 @@ const template =
   "text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}";
 const runbook = `an https or http address, its host without placeholders; ${template}`;
 const trouble = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
-const subjects = "server, target or pool (this version does not know rules on probes)";
+const subjects = "server, target, pool or probe";
 const poolRule = { name: "a", on: "pool" };
 const measure =
   "one of occupied_ratio, idle, error_ratio, servers, such as occupied_ratio: { above: 0.9 }";
@@ -92,7 +92,7 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     [
       "a text with an unknown placeholder",
       rule({ ...serverRule, summary: "{sever_name} is down" }),
-      'alerts.rules[0].summary: found "{sever_name} is down"; allowed: text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {status}, {previous_status}',
+      'alerts.rules[0].summary: found "{sever_name} is down"; allowed: text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}',
     ],
     [
       "a flapping that never ends",
@@ -100,9 +100,9 @@ describe("a wrong alert setting is told by path, what was found and what is allo
       'alerts.rules[0].flap.within: found "0s"; allowed: a duration such as 30s or 1h30m, at least 1s',
     ],
     [
-      "a rule on probes",
-      rule({ name: "a", on: "probe" }),
-      `alerts.rules[0].on: found "probe"; allowed: ${subjects}`,
+      "a rule on something else",
+      rule({ name: "a", on: "region" }),
+      `alerts.rules[0].on: found "region"; allowed: ${subjects}`,
     ],
     ["a rule that is text", rule("text"), "alerts.rules[0]: found text; allowed: a mapping"],
     [
@@ -244,7 +244,7 @@ describe("a wrong alert setting is told by path, what was found and what is allo
     [
       "an unknown field to group by",
       receiver({ group_by: ["rule", "regoin"] }),
-      'alerts.receivers[0].group_by[1]: found "regoin"; allowed: rule, region, key, sandbox_id, server_name, incident; did you mean "region"?',
+      'alerts.receivers[0].group_by[1]: found "regoin"; allowed: rule, region, key, sandbox_id, server_name, probe, incident; did you mean "region"?',
     ],
     [
       "a misspelt secret's file",

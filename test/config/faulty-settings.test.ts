@@ -10,7 +10,7 @@ const keys = [{ name: "research", api_key: "k1" }];
 const region = (settings: object) => ({ regions: { us: settings }, keys });
 const key = (settings: object) => ({ regions, keys: [{ ...keys[0], ...settings }] });
 const poll = (settings: unknown) => ({ regions, keys, poll: settings });
-const sections = "regions, keys, poll, store, http, log, metrics, alerts";
+const sections = "regions, keys, poll, probes, store, http, log, metrics, alerts";
 const name = "a name of at most 63 letters, digits, _ . -";
 const baseUrl =
   "an https address without user, password, query and fragment, such as https://us.example.com/api";

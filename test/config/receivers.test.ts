@@ -95,7 +95,7 @@ describe("a receiver of type", () => {
 
 describe("a wrong setting of a receiver is told by path, what was found and what is allowed", () => {
   const placeholders =
-    "text with placeholders among {type}, {id}, {summary}, {runbook_url}, {count}, {rule}, {severity}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {status}, {previous_status}";
+    "text with placeholders among {type}, {id}, {summary}, {runbook_url}, {count}, {rule}, {severity}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}";
   const unencrypted =
     "a value that is not shown, which is not encrypted; allowed: https, or a loopback address, or allow_http: true beside it";
 
