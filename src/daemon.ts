@@ -27,9 +27,11 @@ import { createScheduler } from "./polling/scheduler.ts";
 import { createTicker, firstRoundOf } from "./polling/ticker.ts";
 import { watchTurns } from "./polling/turn-watch.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
+import { restoreProbes } from "./probing/restore-probes.ts";
 import { createServiceClient } from "./service/client.ts";
 import { openStore } from "./store/store.ts";
 import { createDaemonLookups } from "./daemon-lookups.ts";
+import { createDaemonProbes } from "./daemon-probes.ts";
 import { createNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
@@ -71,16 +73,15 @@ export async function createDaemon(
   const { createDispatcher, reloads } = overrides;
   const log = overrides.log ?? createLogger(config.log);
   const firstRead = { successful: true, successAtMs: clock.now().utcMs };
+  const onUntargeted = (outcome: IncidentOutcome): void => logIncidents(log, null, outcome);
   await using opening = new AsyncDisposableStack();
 
   const store = (overrides.openStore ?? openStore)(config.store.path, clock);
   opening.defer(() => store.close());
 
-  const ticker = createTicker(config.poll.schedule, {
-    clock,
-    onLateTick: () =>
-      log.warn({ event: "clock.late" }, "the schedule fell silent; polling goes on without it"),
-  });
+  const onLateTick = (): void =>
+    log.warn({ event: "clock.late" }, "a schedule fell silent; watching goes on without it");
+  const ticker = createTicker(config.poll.schedule, { clock, onLateTick });
 
   /** Those that can be told of an incident. */
   const toldConfigs = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
@@ -107,11 +108,19 @@ export async function createDaemon(
     targets: configuredTargets(config),
     judge,
     nowUtcMs: clock.now().utcMs,
-    onRetired: (outcome) => logIncidents(log, null, outcome),
+    onRetired: onUntargeted,
+  });
+
+  const probes = await restoreProbes(store, config.probes, {
+    judge,
+    staleAfter: config.poll.staleAfter,
+    nowUtcMs: clock.now().utcMs,
+    onRetired: onUntargeted,
   });
 
   const metrics = createMetrics({
     targets,
+    probes,
     regions: config.regions.keys(),
     operations,
     rules: config.alerts.rules,
@@ -142,7 +151,8 @@ export async function createDaemon(
       createDispatcher,
       networks: config.alerts.outbound,
       toldAlerts: store.told,
-      ailment: () => findAilment({ config, store, targets, turns, clock }),
+      ailment: () =>
+        findAilment({ config, store, targets, turns, probes: probing.vitals(), clock }),
       log,
       observe: metrics.delivery,
     });
@@ -155,7 +165,6 @@ export async function createDaemon(
     tells: judge.tells,
     newIncidentId,
   };
-  const onReceivers = (outcome: IncidentOutcome): void => logIncidents(log, null, outcome);
   const delivery = createDeliveryLoop({
     outbox: store.outbox,
     receivers: receivers.filter(({ type }) => type !== "heartbeat"),
@@ -164,7 +173,7 @@ export async function createDaemon(
     log,
     observe: metrics.delivery,
     judge: judgeReceivers,
-    onIncidents: onReceivers,
+    onIncidents: onUntargeted,
   });
   opening.defer(() => delivery.stop({ graceMs: deliveryGraceMs }));
 
@@ -174,7 +183,7 @@ export async function createDaemon(
     log,
     judge: judgeReceivers,
     onJudged(outcome) {
-      onReceivers(outcome);
+      onUntargeted(outcome);
       if (outcome.outbox.length > 0) delivery.wake();
     },
   });
@@ -187,6 +196,7 @@ export async function createDaemon(
     notifications,
     held,
     targets,
+    probes,
     rules: config.alerts.rules,
     receivers: [...receiverConfigs.keys()],
     tells: judge.tells,
@@ -229,6 +239,13 @@ export async function createDaemon(
     return scheduler.stop();
   });
 
+  const probing = createDaemonProbes({
+    ...{ config, probes, targets, store, service, limits, judge, clock, random, metrics, log },
+    onLateTick,
+    onOutbox: () => delivery.wake(),
+  });
+  opening.defer(() => probing.stop());
+
   const web = createWebServer({
     metrics,
     readiness: () => checkReadiness(store, targets),
@@ -237,6 +254,7 @@ export async function createDaemon(
         version,
         nowMs: clock.now().utcMs,
         targets,
+        probes,
         untargeted: await store.untargeted.open(),
         silences: held.inForce(clock.now().utcMs),
         acknowledgedBy: (incidentId) => held.acknowledgedBy(incidentId),
@@ -261,6 +279,7 @@ export async function createDaemon(
     for (const { receiver } of receivers) receiver.start?.();
     upkeep.start();
     scheduler.start();
+    probing.start();
   };
   const closing = opening.move();
   return {
@@ -277,6 +296,7 @@ export async function createDaemon(
     async runOnce() {
       const deadlineMs = clock.now().monotonicMs + ticker.intervalMs;
       await Promise.all(targets.map(({ target }) => polling.poll(target, deadlineMs)));
+      await probing.runOnce();
       await upkeep.runOnce();
       await delivery.runOnce();
     },

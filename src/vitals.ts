@@ -1,5 +1,6 @@
 import type { Config } from "./config/config.ts";
 import { ailmentOf } from "./core/ailment.ts";
+import type { ProbeVitals } from "./core/ailment.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { TurnWatch } from "./polling/turn-watch.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
@@ -11,6 +12,7 @@ export interface VitalsDeps {
   readonly store: Store;
   readonly targets: readonly WatchedTarget[];
   readonly turns: TurnWatch;
+  readonly probes: readonly ProbeVitals[];
   readonly clock: Clock;
 }
 
@@ -28,6 +30,7 @@ export async function findAilment(deps: VitalsDeps): Promise<string | null> {
     targets: targets.map(({ polled, lostTurns, target }) => {
       return { polled, lostTurns, overdue: turns.isOverdue(target) };
     }),
+    probes: deps.probes,
     receivers: config.alerts.receivers
       .filter(({ type }) => type !== "heartbeat")
       .map(({ name, groupWaitMs, groupIntervalMs }) => ({

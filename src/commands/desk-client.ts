@@ -1,4 +1,5 @@
 import type { Desk } from "../interventions/desk.ts";
+import { probesView } from "../interventions/probe-desk.ts";
 import * as views from "../interventions/views.ts";
 import { createApiCall } from "./api-call.ts";
 
@@ -25,5 +26,6 @@ export function createDeskClient(address: string): Desk {
     discard: (body) => call(views.countView, "notifications/discard", { body }),
     changes: (query) => call(views.changesView, "changes", { query }),
     explain: (query) => call(views.explanationView, "explain", { query }),
+    probes: (query) => call(probesView, "probes", { query }),
   };
 }

@@ -120,7 +120,7 @@ function checkExpectation(
   const given = (["success", "at_least", "fields"] as const).filter(
     (setting) => expect[setting] !== undefined,
   );
-  const isRefusal = expect.status !== undefined && String(expect.status) !== "200";
+  const isRefusal = expect.status !== undefined && expect.status !== 200 && expect.status !== "200";
   return given.flatMap((setting) => {
     const at = [...path, "expect", setting];
     const found = describe(evidence, at);

@@ -1,6 +1,7 @@
 /** How sandwatch does, as far as an outside watch can rely on it. An outage of the service is not ill. */
 export interface Vitals {
   readonly targets: readonly TargetVitals[];
+  readonly probes: readonly ProbeVitals[];
   /** Those that are told of incidents. */
   readonly receivers: readonly ReceiverVitals[];
 }
@@ -11,6 +12,13 @@ export interface TargetVitals {
   /** Turns in a row that the store did not take. */
   readonly lostTurns: number;
   /** Whether several of its turns should have come meanwhile, and did not. */
+  readonly overdue: boolean;
+}
+
+export interface ProbeVitals {
+  /** Runs in a row that the store did not take. */
+  readonly lostRuns: number;
+  /** Whether several of its runs should have come meanwhile, and did not. */
   readonly overdue: boolean;
 }
 
@@ -27,7 +35,7 @@ export interface ReceiverVitals {
 const longestDelayMs = 15 * 60_000;
 
 /** Why sandwatch would not notice an error, or could not tell anybody; null: it would, and could. */
-export function ailmentOf({ targets, receivers }: Vitals): string | null {
+export function ailmentOf({ targets, probes, receivers }: Vitals): string | null {
   const count = (number: number): string => `${number} of ${targets.length} targets`;
   const lost = targets.filter(({ lostTurns }) => lostTurns > 0).length;
   if (lost > 0) return `the store did not take the last poll of ${count(lost)}`;
@@ -35,6 +43,8 @@ export function ailmentOf({ targets, receivers }: Vitals): string | null {
   if (unpolled > 0) return `the first poll of ${count(unpolled)} has not ended`;
   const overdue = targets.filter((target) => target.overdue).length;
   if (overdue > 0) return `${count(overdue)} are not polled any more`;
+  const idle = probes.filter((probe) => probe.overdue || probe.lostRuns > 0).length;
+  if (idle > 0) return `${idle} of ${probes.length} probes are not run any more, or not kept`;
   return receivers.length > 0 && receivers.every(isStuck)
     ? "no receiver takes notifications"
     : null;

@@ -46,3 +46,12 @@ export function progressAfterRun(
     last: result,
   };
 }
+
+export const probeStates = ["ok", "failing", "not_run"] as const;
+export type ProbeStateWord = (typeof probeStates)[number];
+
+/** How a probe is, in a word. */
+export function probeState({ last, failuresInARow }: ProbeProgress): ProbeStateWord {
+  if (!last) return "not_run";
+  return failuresInARow > 0 ? "failing" : "ok";
+}

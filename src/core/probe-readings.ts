@@ -10,6 +10,8 @@ export interface ProbeReadings {
   readonly durationMs: number | null;
   readonly universes: number | null;
   readonly lastUsedAtMs: number | null;
+  /** When there last was an answer that could be read. UTC milliseconds. */
+  readonly readAtMs: number | null;
   /** Runs in a row that say nothing of the probe: nothing could be sent, or the store did not take them. */
   readonly unsentInARow: number;
   /** Runs in a row without an answer that could be read. */
@@ -21,6 +23,7 @@ export const noReadings: ProbeReadings = {
   durationMs: null,
   universes: null,
   lastUsedAtMs: null,
+  readAtMs: null,
   unsentInARow: 0,
   unreadInARow: 0,
 };
@@ -29,7 +32,7 @@ export const noReadings: ProbeReadings = {
 export function readingsAfterRun(
   before: ProbeReadings,
   { outcome }: ProbeRun,
-  { reason, durationMs }: ProbeResult,
+  { atMs, reason, durationMs }: ProbeResult,
   staleAfter: number,
 ): ProbeReadings {
   // A key that is refused is not asked at every turn: that it is refused is news enough.
@@ -48,6 +51,7 @@ export function readingsAfterRun(
       durationMs: sent.durationMs,
       universes: read.universes,
       lastUsedAtMs: read.lastUsedAtMs,
+      readAtMs: outcome.kind === "read" ? atMs : before.readAtMs,
       unsentInARow: unsent ? before.unsentInARow + 1 : 0,
       unreadInARow: outcome.kind === "read" ? 0 : before.unreadInARow + 1,
     },

@@ -16,6 +16,8 @@ import type { HeldInterventions } from "./interventions.ts";
 import { createNameNotes } from "./name-notes.ts";
 import type { NotificationLetters } from "./notification-letters.ts";
 import { findIncident, noSuchIncident, wholeId } from "./find-by-id.ts";
+import { createProbeDesk } from "./probe-desk.ts";
+import type { ProbeDesk, ProbeDeskDeps } from "./probe-desk.ts";
 import * as requests from "./requests.ts";
 import { placeText, readRequest } from "./requests.ts";
 import type * as views from "./views.ts";
@@ -28,7 +30,7 @@ import { viewAttempt, viewNotification, viewSilence, viewWindow } from "./views.
  *
  * Each operation throws a {@link RefusedError} for what cannot be done.
  */
-export interface Desk {
+export interface Desk extends ProbeDesk {
   silences(query: requests.SilencesQuery): Promise<views.SilencesView>;
   addSilence(request: requests.SilenceRequest): Promise<views.AddedSilenceView>;
   /**
@@ -53,7 +55,7 @@ export interface Desk {
   explain(query: requests.ExplainQuery): Promise<views.ExplanationView>;
 }
 
-export interface DeskDeps {
+export interface DeskDeps extends ProbeDeskDeps {
   readonly store: Store;
   readonly notifications: NotificationLetters;
   readonly held: HeldInterventions;
@@ -93,6 +95,8 @@ export function createDesk(deps: DeskDeps): Desk {
   };
 
   return {
+    ...createProbeDesk(deps),
+
     async silences(query) {
       const { ended, limit, before } = readRequest(requests.silencesQuery, query);
       const nowMs = clock.now().utcMs;

@@ -42,7 +42,8 @@ export function createNameNotes(names: KnownNames): NameNotes {
   };
 }
 
-function notesOf(
+/** Says of each that fits no known name that there is none of it. */
+export function notesOf(
   what: string,
   patterns: readonly string[],
   known: readonly string[],

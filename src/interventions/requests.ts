@@ -81,7 +81,7 @@ export const acknowledgeRequest = z.strictObject({
 export type AcknowledgeRequest = z.input<typeof acknowledgeRequest>;
 
 /** One, several separated by commas, or a list. Left out: none. */
-function listOf<Item extends z.ZodType<string>>(item: Item) {
+export function listOf<Item extends z.ZodType<string>>(item: Item) {
   return z
     .preprocess(
       (value) => (typeof value === "string" ? value.split(",") : (value ?? [])),
@@ -92,12 +92,18 @@ function listOf<Item extends z.ZodType<string>>(item: Item) {
 }
 
 const limitAllowed = "a whole number from 1 to 1000";
-const limit = z.coerce
-  .number(limitAllowed)
-  .int(limitAllowed)
-  .min(1, limitAllowed)
-  .max(1_000, limitAllowed)
-  .default(100);
+
+/** How much of something is asked for. */
+export function limitOf(usual: number) {
+  return z.coerce
+    .number(limitAllowed)
+    .int(limitAllowed)
+    .min(1, limitAllowed)
+    .max(1_000, limitAllowed)
+    .default(usual);
+}
+
+const limit = limitOf(100);
 
 const placeAllowed = "what the list before gave as next";
 const place = z

@@ -1,10 +1,12 @@
 import { Registry } from "prom-client";
 import type { Incident } from "../core/incident.ts";
 import { receiverRule } from "../core/judge-receivers.ts";
+import type { ProbeView } from "../core/probe-view.ts";
 import type { Rule } from "../core/rule.ts";
 import { createDeliveryMetrics } from "./delivery-metrics.ts";
 import type { DeliveryMetrics, OutboxView } from "./delivery-metrics.ts";
 import { createIncidentMetrics } from "./incident-metrics.ts";
+import { createProbeMetrics } from "./probe-metrics.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { createReloadMetrics } from "./reload-metrics.ts";
 import type { ReloadView } from "./reload-metrics.ts";
@@ -23,6 +25,8 @@ export interface MetricsOptions {
   readonly targets: readonly WatchedView[];
   readonly regions: Iterable<string>;
   readonly operations: readonly string[];
+  /** Left out: there are none. */
+  readonly probes?: readonly ProbeView[];
   readonly rules: readonly Rule[];
   readonly receivers: readonly string[];
   readonly deliveryFailureReasons: readonly string[];
@@ -60,6 +64,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const incidents = createIncidentMetrics(registry, targets, [...options.rules, receiverRule]);
   createProcessMetrics(processRegistry, options.build);
   createReloadMetrics(registry, options.readReload);
+  createProbeMetrics(registry, options.probes ?? []);
 
   const scrape = createScraper({
     registry,

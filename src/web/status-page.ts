@@ -2,12 +2,16 @@ import type { CountByStatus } from "../core/snapshot/tallies.ts";
 import { statuses } from "../core/model.ts";
 import { html, joinHtml } from "./html.ts";
 import type { Html } from "./html.ts";
+import { probeSection } from "./probe-table.ts";
+import type { ProbeRow } from "./probe-table.ts";
+import { moreThan, table, time } from "./table.ts";
 
 /** What the status page shows. Times are UTC milliseconds. */
 export interface StatusView {
   readonly version: string;
   readonly nowMs: number;
   readonly targets: readonly TargetView[];
+  readonly probes: readonly ProbeRow[];
   readonly incidents: readonly IncidentView[];
   /** Those in force. */
   readonly silences: readonly SilenceView[];
@@ -76,7 +80,7 @@ export function renderStatusPage(view: StatusView): string {
       <body>
         <h1>sandwatch</h1>
         <h2>Targets</h2>
-        ${targetTable(view)}
+        ${targetTable(view)} ${probeSection(view.probes)}
         <h2>Open incidents</h2>
         ${incidentTable(view)}
         <h2>Silences in force</h2>
@@ -200,36 +204,4 @@ function receiverTable({ receivers }: StatusView): Html {
       </tr> `,
   );
   return table(["receiver", { number: "pending" }, { number: "given up" }], rows);
-}
-
-type Head = string | { readonly number: string };
-
-function table(heads: readonly Head[], rows: readonly Html[]): Html {
-  const cells = heads.map((head) =>
-    typeof head === "string"
-      ? html`<th>${head}</th>`
-      : html`<th class="number">${head.number}</th>`,
-  );
-  return html`<table>
-    <thead>
-      <tr>
-        ${joinHtml(cells)}
-      </tr>
-    </thead>
-    <tbody>
-      ${joinHtml(rows)}
-    </tbody>
-  </table> `;
-}
-
-function moreThan(shown: readonly unknown[], all: readonly unknown[]): Html {
-  const more = all.length - shown.length;
-  return more > 0 ? html`<p>and ${String(more)} more</p>` : html``;
-}
-
-function time(utcMs: number): string {
-  return new Date(utcMs)
-    .toISOString()
-    .replace("T", " ")
-    .replace(/\.\d+Z$/, " UTC");
 }

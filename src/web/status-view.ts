@@ -1,17 +1,21 @@
 import { placeOf, poolText, serverText } from "../core/incident.ts";
 import type { Incident, Subject } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
+import type { ProbeView } from "../core/probe-view.ts";
 import { countServers } from "../core/snapshot/snapshot.ts";
 import { matchText } from "../core/written-match.ts";
 import { severities } from "../core/rule.ts";
 import type { SilenceMatch } from "../core/silence.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { viewProbes } from "./probe-table.ts";
 import type { IncidentView, ReceiverView, StatusView, TargetView } from "./status-page.ts";
 
 export interface StatusSource {
   readonly version: string;
   readonly nowMs: number;
   readonly targets: readonly WatchedView[];
+  /** Left out: there are none. */
+  readonly probes?: readonly ProbeView[];
   /** The open incidents that belong to no target. */
   readonly untargeted: readonly Incident[];
   /** The configured receivers' names. */
@@ -47,6 +51,7 @@ export function viewStatus(source: StatusSource): StatusView {
     nowMs,
     silences: silences.map(({ match, ...rest }) => ({ ...rest, match: matchText(match) })),
     targets: targets.map(viewTarget),
+    probes: viewProbes(source.probes ?? []),
     receivers: receivers.map(
       (receiver) =>
         waiting.find((each) => each.receiver === receiver) ?? { receiver, pending: 0, dead: 0 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ailmentOf } from "../../src/core/ailment.ts";
-import type { ReceiverVitals, TargetVitals } from "../../src/core/ailment.ts";
+import type { ProbeVitals, ReceiverVitals, TargetVitals } from "../../src/core/ailment.ts";
 
 const minuteMs = 60_000;
 
@@ -9,6 +9,8 @@ const well: TargetVitals = { polled: true, lostTurns: 0, overdue: false };
 function receiver(more: Partial<ReceiverVitals> = {}): ReceiverVitals {
   return { groupingMs: 0, pendingForMs: null, ungroupedForMs: null, ...more };
 }
+
+const sound: ProbeVitals = { lostRuns: 0, overdue: false };
 
 const stuck = receiver({ pendingForMs: 15 * minuteMs + 1 });
 
@@ -23,7 +25,7 @@ describe("sandwatch is well", () => {
       [receiver({ groupingMs: 60 * minuteMs, ungroupedForMs: 75 * minuteMs })],
     ],
   ])("while %s", (_, receivers) => {
-    expect(ailmentOf({ targets: [well, well], receivers })).toBeNull();
+    expect(ailmentOf({ targets: [well, well], probes: [sound], receivers })).toBeNull();
   });
 });
 
@@ -34,7 +36,17 @@ describe("sandwatch is not well", () => {
     ["a target's turns stay out", { overdue: true }, "1 of 2 targets are not polled any more"],
   ])("while %s", (_, target, ailment) => {
     const targets = [well, { ...well, ...target }];
-    expect(ailmentOf({ targets, receivers: [receiver()] })).toContain(ailment);
+    expect(ailmentOf({ targets, probes: [sound], receivers: [receiver()] })).toContain(ailment);
+  });
+
+  it.each<[string, Partial<ProbeVitals>]>([
+    ["a probe's runs stay out", { overdue: true }],
+    ["the store does not take a run of a probe", { lostRuns: 1 }],
+  ])("while %s", (_, probe) => {
+    const vitals = { targets: [well], probes: [sound, { ...sound, ...probe }] };
+    expect(ailmentOf({ ...vitals, receivers: [receiver()] })).toBe(
+      "1 of 2 probes are not run any more, or not kept",
+    );
   });
 
   it.each<[string, readonly ReceiverVitals[]]>([
@@ -43,6 +55,8 @@ describe("sandwatch is not well", () => {
     ["groups", [receiver({ groupingMs: 10, ungroupedForMs: 15 * minuteMs + 11 })]],
     ["notifications, whatever groups may", [receiver({ ...stuck, groupingMs: 60 * minuteMs })]],
   ])("while %s wait longer", (_, receivers) => {
-    expect(ailmentOf({ targets: [well], receivers })).toBe("no receiver takes notifications");
+    expect(ailmentOf({ targets: [well], probes: [], receivers })).toBe(
+      "no receiver takes notifications",
+    );
   });
 });

@@ -39,6 +39,7 @@ async function serve(
     discard: asked("discard"),
     changes: asked("changes"),
     explain: asked("explain"),
+    probes: asked("probes"),
   };
   const lookups = { lookUp: asked("look up"), permit: asked("permit") };
   const errors: string[] = [];

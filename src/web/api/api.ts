@@ -22,6 +22,7 @@ export interface ApiDesk {
   discard(request: unknown): Promise<object>;
   changes(query: unknown): Promise<object>;
   explain(query: unknown): Promise<object>;
+  probes(query: unknown): Promise<object>;
 }
 
 export interface ApiDeps {
@@ -66,6 +67,7 @@ export function addApi(
     api.get("/changes", ({ query }) => desk.changes(query));
     api.get("/explain", ({ query }) => desk.explain(query));
     addLookupRoutes(api, lookups);
+    api.get("/probes", ({ query }) => desk.probes(query));
 
     api.setNotFoundHandler(({ method }, reply) => sendProblem(reply, notFound(method)));
     api.setErrorHandler((error, _, reply) => {
@@ -78,7 +80,7 @@ export function addApi(
 }
 
 function notFound(method: string): Problem {
-  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain and lookups.`;
+  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, probes and lookups.`;
   return { status: 404, detail };
 }
 

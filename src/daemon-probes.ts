@@ -1,0 +1,114 @@
+import type { Config } from "./config/config.ts";
+import type { ProbeVitals } from "./core/ailment.ts";
+import { isToldBlind } from "./core/incident.ts";
+import type { ProbeJudgeOptions } from "./core/judge-probe.ts";
+import { targetName } from "./core/model.ts";
+import type { WatchedView } from "./core/watched-view.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import type { Clock } from "./platform/clock.ts";
+import type { Logger } from "./platform/logger.ts";
+import type { Random } from "./platform/random.ts";
+import type { KeyLimits } from "./polling/key-limits.ts";
+import { createPersistentCall } from "./polling/persistent-call.ts";
+import { intervalOf } from "./polling/ticker.ts";
+import { createCallOperation } from "./probing/call-operation.ts";
+import type { ProbedService } from "./probing/call-operation.ts";
+import { admitOneByOne } from "./probing/one-by-one.ts";
+import { createProbeSchedules } from "./probing/probe-schedules.ts";
+import { createProbing } from "./probing/probing.ts";
+import type { ProbingObserver } from "./probing/probing.ts";
+import { createProbingLog } from "./probing/probing-log.ts";
+import type { WatchedProbe } from "./probing/watched-probe.ts";
+import type { Store } from "./store/store.ts";
+
+export interface DaemonProbes {
+  /** Runs the probes from now on. */
+  start(): void;
+  /** Runs each once, outside its schedule. */
+  runOnce(): Promise<void>;
+  vitals(): readonly ProbeVitals[];
+  /** Ends the calls under way; resolves when no run is under way any more. */
+  stop(): Promise<void>;
+}
+
+export interface DaemonProbesParts {
+  readonly config: Config;
+  readonly probes: readonly WatchedProbe[];
+  readonly targets: readonly WatchedView[];
+  readonly store: Store;
+  readonly service: ProbedService;
+  /** The very one that polls ask, too. */
+  readonly limits: KeyLimits;
+  readonly judge: ProbeJudgeOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly onLateTick: () => void;
+  readonly onOutbox: () => void;
+}
+
+/** Each of what probing does, counted and logged. */
+function observeProbing(metrics: Metrics, log: Logger): ProbingObserver {
+  const lines = createProbingLog(log);
+  return {
+    ...lines,
+    deviated({ subject, operation }, deviations) {
+      for (const { field, count } of deviations) {
+        metrics.service.deviated(subject.region, operation, field, count);
+      }
+    },
+    runFailed(subject, error) {
+      metrics.targets.turnFailed();
+      lines.runFailed(subject, error);
+    },
+  };
+}
+
+/** All that runs the probes. */
+export function createDaemonProbes(parts: DaemonProbesParts): DaemonProbes {
+  const { config, probes, store, clock, random, metrics } = parts;
+  const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
+  const targets = new Map(parts.targets.map((each) => [targetName(each.target), each]));
+  const limits = admitOneByOne(parts.limits, clock);
+  const probing = createProbing({
+    probes: probes.flatMap((watched) => {
+      const apiKey = apiKeys.get(watched.subject.key);
+      return apiKey ? [{ watched, apiKey }] : [];
+    }),
+    callOperation: createCallOperation(
+      parts.service,
+      createPersistentCall({ limits, clock, random }),
+    ),
+    commit: (id, verdict) => store.probes.commitRun(id, verdict),
+    judge: parts.judge,
+    isTold: (target) =>
+      isToldBlind(targets.get(targetName(target))?.state.incidents.values() ?? []),
+    clock,
+    observer: observeProbing(metrics, parts.log),
+    onOutbox: parts.onOutbox,
+  });
+  const schedules = createProbeSchedules({
+    probes,
+    clock,
+    run: (...turn) => probing.run(...turn),
+    onLateTick: parts.onLateTick,
+  });
+  return {
+    start: () => schedules.start(),
+    async runOnce() {
+      const nowMs = clock.now().monotonicMs;
+      await Promise.all(
+        probes.map(({ subject, probe }) =>
+          probing.run(subject, nowMs + intervalOf(probe.schedule)),
+        ),
+      );
+    },
+    vitals: () =>
+      probes.map((probe) => ({ lostRuns: probe.lostRuns, overdue: schedules.isOverdue(probe) })),
+    stop() {
+      probing.abort();
+      return schedules.stop();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { ProbeOutcome } from "../core/judge-probe.ts";
+import type { Operation, Target } from "../core/model.ts";
+import type { Secret } from "../platform/secret.ts";
+import type { CallTurn, PersistentCall } from "../polling/persistent-call.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { Deviation } from "../service/deviations.ts";
+import type { CallFailure } from "../service/failure.ts";
+import { createCountingIntake } from "./counting-intake.ts";
+import { readAnswer } from "./read-answer.ts";
+
+/** What probing needs of the service's client. */
+export type ProbedService = Pick<ServiceClient, "listSandboxes" | "getAnswer">;
+
+export interface OperationTurn extends CallTurn {
+  readonly apiKey: Secret;
+}
+
+export interface CalledOperation {
+  readonly operation: Operation;
+  readonly id: string | null;
+}
+
+/** How a call ended, and where its answer was not as the interface promises. */
+export type CalledOutcome =
+  | { readonly outcome: ProbeOutcome; readonly deviations: readonly Deviation[] }
+  | { readonly outcome: null };
+
+/** Gives no outcome when it was stopped. */
+export type CallOperation = (
+  called: CalledOperation,
+  target: Target,
+  turn: OperationTurn,
+) => Promise<CalledOutcome>;
+
+interface Read {
+  readonly kind: "ok";
+  readonly outcome: Extract<ProbeOutcome, { kind: "read" }>;
+  readonly deviations: readonly Deviation[];
+}
+
+/** Calls any operation as persistently as polls ask for listings. */
+export function createCallOperation(
+  service: ProbedService,
+  callPersistently: PersistentCall,
+): CallOperation {
+  const countSandboxes = async (
+    call: Parameters<ProbedService["getAnswer"]>[0],
+  ): Promise<Read | CallFailure> => {
+    const result = await service.listSandboxes({ ...call, openIntake: createCountingIntake });
+    if (result.kind === "failed") return result;
+    const figures = { universes: null, lastUsedAtMs: null };
+    const listed = result.value.intake.sandboxCount;
+    const { deviations } = result;
+    return { kind: "ok", outcome: { kind: "read", content: null, listed, ...figures }, deviations };
+  };
+
+  return async ({ operation, id }, target, turn) => {
+    const { region } = target;
+    const { apiKey } = turn;
+    const ended = await callPersistently<Read>(target, turn, async (attempt) => {
+      const call = { region, apiKey, ...attempt };
+      if (operation === "list_sandboxes") return countSandboxes(call);
+      const result = await service.getAnswer(call, operation, id ?? "");
+      if (result.kind === "failed") return result;
+      const outcome = { kind: "read", ...readAnswer(operation, result.value) } as const;
+      return { kind: "ok", outcome, deviations: result.deviations };
+    });
+    switch (ended.kind) {
+      case "ok":
+        return ended;
+      case "stopped":
+        return { outcome: null };
+      case "failed":
+      case "not_sent":
+        return { outcome: ended, deviations: [] };
+    }
+  };
+}

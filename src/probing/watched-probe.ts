@@ -1,0 +1,88 @@
+import { flapKey } from "../core/flap-record.ts";
+import type { FlapRecord } from "../core/flap-record.ts";
+import { takeOn } from "../core/incident-ledger.ts";
+import { byIncidentKey, keyOfIncident } from "../core/incident.ts";
+import type { Incident, ProbeSubject } from "../core/incident.ts";
+import type { ProbeState, ProbeVerdict } from "../core/judge-probe.ts";
+import type { Probe } from "../core/probe.ts";
+import type { ProbeProgress } from "../core/probe-progress.ts";
+import { noReadings, readingsAfterLoss, readingsAfterRun } from "../core/probe-readings.ts";
+import type { ProbeView } from "../core/probe-view.ts";
+
+/** What is known of a probe in a region with a key when sandwatch starts. */
+export interface RestoredProbe {
+  readonly id: number;
+  readonly subject: ProbeSubject;
+  readonly progress: ProbeProgress;
+  readonly openIncidents: readonly Incident[];
+  readonly flaps: readonly FlapRecord[];
+}
+
+/** A probe in a region with a key while it runs. */
+export interface WatchedProbe extends ProbeView {
+  readonly probe: Probe;
+  /** The same object throughout: it always reads as of the last commit. */
+  readonly state: ProbeState;
+  /** Runs in a row whose verdict was not kept. */
+  readonly lostRuns: number;
+  /** Takes the state on, after the verdict was committed. */
+  accept(verdict: ProbeVerdict): void;
+  /** A run broke: its verdict was not kept, so what passed since the last one was not watched. */
+  loseRun(): void;
+}
+
+/** @param staleAfter runs in a row without news before what was last seen is withheld */
+export function watchProbe(
+  probe: Probe,
+  { id, subject, progress, openIncidents, flaps: restoredFlaps }: RestoredProbe,
+  staleAfter: number,
+): WatchedProbe {
+  const incidents = byIncidentKey(openIncidents);
+  const flaps = new Map(restoredFlaps.map((record) => [flapKey(record), record]));
+  const state: { -readonly [Field in keyof ProbeState]: ProbeState[Field] } = {
+    subject,
+    expect: probe.expect,
+    progress,
+    lastRunMonotonicMs: null,
+    incidents,
+    flaps,
+  };
+  let readings = noReadings;
+  let lostRuns = 0;
+  return {
+    id,
+    probe,
+    subject,
+    operation: probe.operation,
+    state,
+    get progress() {
+      return state.progress;
+    },
+    get readings() {
+      return readings;
+    },
+    get lostRuns() {
+      return lostRuns;
+    },
+    accept(verdict) {
+      takeOn(verdict.incidents, {
+        set: (incident) => incidents.set(keyOfIncident(incident), incident),
+        remove: (incident) => incidents.delete(keyOfIncident(incident)),
+      });
+      for (const record of verdict.incidents.flaps) {
+        if (record.enteredMs.length === 0) flaps.delete(flapKey(record));
+        else flaps.set(flapKey(record), record);
+      }
+      state.progress = verdict.progress;
+      state.lastRunMonotonicMs = verdict.at.monotonicMs;
+      readings = readingsAfterRun(readings, verdict.run, verdict.result, staleAfter);
+      lostRuns = 0;
+    },
+    loseRun() {
+      lostRuns += 1;
+      // As after a restart: nobody knows what was between the last verdict that was kept and now.
+      state.lastRunMonotonicMs = null;
+      readings = readingsAfterLoss(readings, staleAfter);
+    },
+  };
+}
