@@ -79,6 +79,7 @@ export function createDaemonProbes(parts: DaemonProbesParts): DaemonProbes {
     callOperation: createCallOperation(
       parts.service,
       createPersistentCall({ limits, clock, random }),
+      clock,
     ),
     commit: (id, verdict) => store.probes.commitRun(id, verdict),
     judge: parts.judge,

@@ -5,12 +5,13 @@ import type { Terminal } from "./terminal.ts";
 /** Validates a configuration and says what it amounts to. */
 export function checkConfig(options: { readonly config: string }, terminal: Terminal): void {
   const config = readConfig(options.config, terminal);
-  const { regions, keys, alerts } = config;
+  const { regions, keys, probes, alerts } = config;
   const targets = keys.reduce((sum, key) => sum + key.regions.length, 0);
   const amounts = [
     count(regions.size, "region"),
     count(keys.length, "key"),
     count(targets, "target"),
+    ...(probes.length > 0 ? [count(probes.length, "probe")] : []),
     count(alerts.rules.length, "rule"),
     count(alerts.receivers.length, "receiver"),
     ...(alerts.maintenance.length > 0

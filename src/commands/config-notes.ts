@@ -8,6 +8,7 @@ import { intervalOf } from "../polling/ticker.ts";
 export function configNotes(config: Config): readonly string[] {
   return [
     ...config.keys.flatMap((key) => noteRateLimit(config, key)),
+    ...noteProbes(config),
     ...noteReceivers(config),
     ...noteMaintenance(config),
   ];
@@ -35,16 +36,35 @@ function noteMaintenance(config: Config) {
   );
 }
 
+/** Whoever configures probes expects to hear when one fails. */
+function noteProbes({ probes, alerts: { rules } }: Config): readonly string[] {
+  if (probes.length === 0 || rules.some(({ on }) => on === "probe")) return [];
+  return ["there are probes but no rule on them, so nobody will be told when one fails"];
+}
+
 function noteRateLimit(
-  { poll }: Config,
+  config: Config,
   key: { readonly name: string; readonly regions: readonly string[] },
 ): readonly string[] {
-  const intervalMs = intervalOf(poll.schedule);
-  const { requests, perMs } = poll.rateLimit;
-  if (key.regions.length * perMs <= requests * intervalMs) return [];
-  const wanted = `${key.regions.length} polls every ${formatDuration(intervalMs)}`;
+  const { schedule, rateLimit } = config.poll;
+  const { requests, perMs } = rateLimit;
+  const intervalMs = intervalOf(schedule);
+  const runsPerMs = probeRunsPerMs(config, key.name);
+  if ((key.regions.length / intervalMs + runsPerMs) * perMs <= requests) return [];
+  const polls = `${key.regions.length} polls every ${formatDuration(intervalMs)}`;
+  const runs = Number((runsPerMs * 60_000).toPrecision(3));
+  const wanted = runsPerMs === 0 ? polls : `${polls} and ${runs} runs of probes a minute`;
   const allowed = `${requests} requests per ${formatDuration(perMs)}`;
+  const fail = runsPerMs === 0 ? "some polls" : "some of them";
   return [
-    `key ${key.name} would need ${wanted}, but poll.rate_limit allows ${allowed}: some polls will fail`,
+    `key ${key.name} would need ${wanted}, but poll.rate_limit allows ${allowed}: ${fail} will fail`,
   ];
+}
+
+/** How often the probes make a call with a key. */
+function probeRunsPerMs({ probes }: Config, key: string): number {
+  return probes.reduce((sum, { targets, schedule }) => {
+    const runs = targets.filter((target) => target.key === key).length;
+    return runs === 0 ? sum : sum + runs / intervalOf(schedule);
+  }, 0);
 }

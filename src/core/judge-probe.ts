@@ -37,8 +37,8 @@ export interface Figures {
 
 export interface ProbeRun {
   readonly outcome: ProbeOutcome;
-  /** From the start of the run to its end. */
-  readonly durationMs: number;
+  /** From the first request to the end of the last; null: nothing was sent. */
+  readonly durationMs: number | null;
 }
 
 /** All that decides about a probe with a key in a region between two runs. */
@@ -134,7 +134,7 @@ function resultOf(
         ? { atMs, reason: null, detail: null, durationMs }
         : { atMs, reason: outcome.reason, detail: outcome.detail, durationMs };
     case "not_sent":
-      return { atMs, reason: outcome.reason, detail: "nothing was sent", durationMs: null };
+      return { atMs, reason: outcome.reason, detail: "nothing was sent", durationMs };
   }
 }
 

@@ -12,7 +12,7 @@ export interface ProbeResult {
   readonly reason: ProbeFailure | null;
   /** A short phrase for a person, without anything secret; null: there is nothing to say. */
   readonly detail: string | null;
-  /** With retries and the wait for the key's limit; null: nothing was sent. */
+  /** From the first request to the end of the last; null: nothing was sent. */
   readonly durationMs: number | null;
 }
 

@@ -29,7 +29,7 @@ export function createProbeMetrics(registry: Registry, probes: readonly ProbeVie
 
   new Gauge({
     name: "sandwatch_probe_duration_seconds",
-    help: "How long the last run of a probe took, with retries and the wait for the key's rate limit.",
+    help: "How long the last run of a probe took, from its first request to the end of its last retry.",
     labelNames: ownLabels,
     registers,
     collect() {

@@ -1,5 +1,6 @@
-import type { ProbeOutcome } from "../core/judge-probe.ts";
+import type { ProbeOutcome, ProbeRun } from "../core/judge-probe.ts";
 import type { Operation, Target } from "../core/model.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallTurn, PersistentCall } from "../polling/persistent-call.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -20,17 +21,17 @@ export interface CalledOperation {
   readonly id: string | null;
 }
 
-/** How a call ended, and where its answer was not as the interface promises. */
-export type CalledOutcome =
-  | { readonly outcome: ProbeOutcome; readonly deviations: readonly Deviation[] }
-  | { readonly outcome: null };
+export interface CalledRun extends ProbeRun {
+  /** Where the answer was not as the interface promises. */
+  readonly deviations: readonly Deviation[];
+}
 
-/** Gives no outcome when it was stopped. */
+/** Gives null when it was stopped. */
 export type CallOperation = (
   called: CalledOperation,
   target: Target,
   turn: OperationTurn,
-) => Promise<CalledOutcome>;
+) => Promise<CalledRun | null>;
 
 interface Read {
   readonly kind: "ok";
@@ -42,6 +43,7 @@ interface Read {
 export function createCallOperation(
   service: ProbedService,
   callPersistently: PersistentCall,
+  clock: Clock,
 ): CallOperation {
   const countSandboxes = async (
     call: Parameters<ProbedService["getAnswer"]>[0],
@@ -57,7 +59,9 @@ export function createCallOperation(
   return async ({ operation, id }, target, turn) => {
     const { region } = target;
     const { apiKey } = turn;
+    let sentAtMs: number | null = null;
     const ended = await callPersistently<Read>(target, turn, async (attempt) => {
+      sentAtMs ??= clock.now().monotonicMs;
       const call = { region, apiKey, ...attempt };
       if (operation === "list_sandboxes") return countSandboxes(call);
       const result = await service.getAnswer(call, operation, id ?? "");
@@ -65,14 +69,10 @@ export function createCallOperation(
       const outcome = { kind: "read", ...readAnswer(operation, result.value) } as const;
       return { kind: "ok", outcome, deviations: result.deviations };
     });
-    switch (ended.kind) {
-      case "ok":
-        return ended;
-      case "stopped":
-        return { outcome: null };
-      case "failed":
-      case "not_sent":
-        return { outcome: ended, deviations: [] };
-    }
+    if (ended.kind === "stopped") return null;
+    const durationMs = sentAtMs === null ? null : clock.now().monotonicMs - sentAtMs;
+    return ended.kind === "ok"
+      ? { outcome: ended.outcome, durationMs, deviations: ended.deviations }
+      : { outcome: ended, durationMs, deviations: [] };
   };
 }

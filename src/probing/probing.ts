@@ -8,7 +8,7 @@ import type { Secret } from "../platform/secret.ts";
 import { createRefusalWatch } from "../polling/refusal-watch.ts";
 import type { RefusalWatch } from "../polling/refusal-watch.ts";
 import type { Deviation } from "../service/deviations.ts";
-import type { CalledOutcome, CallOperation } from "./call-operation.ts";
+import type { CalledRun, CallOperation } from "./call-operation.ts";
 import type { WatchedProbe } from "./watched-probe.ts";
 
 /** Told of what probing does, for metrics and logs. */
@@ -62,9 +62,9 @@ export function createProbing(deps: ProbingDeps): Probing {
   const ask = async (
     { watched, apiKey, refusal }: Prober,
     deadlineMs: number,
-  ): Promise<CalledOutcome> =>
+  ): Promise<CalledRun | null> =>
     refusal.isWaiting()
-      ? { outcome: { kind: "not_sent", reason: "auth" }, deviations: [] }
+      ? { outcome: { kind: "not_sent", reason: "auth" }, durationMs: null, deviations: [] }
       : deps.callOperation(watched.probe, watched.subject, {
           apiKey,
           deadlineMs,
@@ -73,16 +73,12 @@ export function createProbing(deps: ProbingDeps): Probing {
 
   const takeTurn = async (prober: Prober, deadlineMs: number): Promise<void> => {
     const { watched, refusal } = prober;
-    const startedMs = clock.now().monotonicMs;
-    const called = await ask(prober, deadlineMs);
-    if (!called.outcome) return;
-    const { outcome, deviations } = called;
-    refusal.note(endOf(outcome, watched.probe.expect.status));
-    observer.deviated(watched, deviations);
-    const at = clock.now();
-    const run = { outcome, durationMs: at.monotonicMs - startedMs };
+    const run = await ask(prober, deadlineMs);
+    if (!run) return;
+    refusal.note(endOf(run.outcome, watched.probe.expect.status));
+    observer.deviated(watched, run.deviations);
     const isTold = deps.isTold(watched.subject);
-    const verdict = judgeProbe(watched.state, run, at, deps.judge, isTold);
+    const verdict = judgeProbe(watched.state, run, clock.now(), deps.judge, isTold);
     await deps.commit(watched.id, verdict);
     watched.accept(verdict);
     if (verdict.incidents.outbox.length > 0) deps.onOutbox();

@@ -30,6 +30,12 @@ describe("the example", () => {
       "server-error",
       "target-blind",
       "pool-full",
+      "probe-failing",
+    ]);
+    expect(config.probes.map(({ operation }) => operation)).toEqual([
+      "get_user",
+      "list_universes",
+      "get_white_label",
     ]);
     expect(config.keys[0]?.apiKey.reveal()).toBe("k1");
     expect(webhookOf(config).secret?.reveal()).toBe(signingSecret);

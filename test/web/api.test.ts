@@ -92,6 +92,7 @@ describe("the API", () => {
     ["GET", "/explain?server=github", 'explain {"server":"github"}'],
     ["GET", "/lookups/user?id=a%2Fb+c&region=us", 'look up "user" {"id":"a/b c","region":"us"}'],
     ["POST", "/lookups/permits", 'permit {"a":1}'],
+    ["GET", "/probes?probe=login", 'probes {"probe":"login"}'],
   ])("passes %s %s on", async (method, path, asked) => {
     const { send, post } = await serve();
     const answer = method === "GET" ? await send(path) : await post(path, {}, '{"a":1}');
