@@ -43,7 +43,10 @@ export interface WatchedWorld {
   /** Lets five seconds pass, polls every target once and delivers what is due. */
   poll(times?: number): Promise<void>;
   /** Stops and starts again on the same store, with some settings changed if so wished. */
-  restart(changed?: { readonly alerts?: object }): Promise<void>;
+  restart(changed?: {
+    readonly alerts?: object;
+    readonly probes?: readonly object[];
+  }): Promise<void>;
   /** Where the daemon serves, started to serve if it did not yet. */
   address(): Promise<string>;
   /** Scrapes, over HTTP. */
@@ -56,6 +59,8 @@ export interface WorldOptions {
   /** Settings of the receiver beside its address and secret. */
   readonly receiver?: object;
   readonly metrics?: object;
+  /** With these the key has no limit that matters: time stands still while they run. */
+  readonly probes?: readonly object[];
   /** Puts something between the daemon and its store. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -70,6 +75,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     keys: [{ name: "research", apiKey }],
     servers: options.servers ?? 3,
     pace: 0,
+    ...(options.probes && { rateLimit: null }),
   });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => simulator.close());
@@ -86,7 +92,8 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
   const settings = {
     regions: { us: { base_url: services.get("us") } },
     keys: [{ name: "research", api_key: apiKey }],
-    poll: { every: "5s" },
+    poll: { every: "5s", ...(options.probes && { rate_limit: { requests: 1_000, per: "1s" } }) },
+    ...(options.probes && { probes: options.probes }),
     store: { path: join(tempFolder(), "sandwatch.db") },
     http: { listen: "127.0.0.1:0" },
     metrics: options.metrics ?? {},
@@ -141,7 +148,11 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     },
     async restart(changed = {}) {
       await daemon.stop();
-      config = testConfig({ ...settings, alerts: { ...settings.alerts, ...changed.alerts } });
+      config = testConfig({
+        ...settings,
+        ...(changed.probes && { probes: changed.probes }),
+        alerts: { ...settings.alerts, ...changed.alerts },
+      });
       address = undefined;
       daemon = await open();
     },
