@@ -1,0 +1,239 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setImmediate as settle } from "node:timers/promises";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { failureReasons } from "../../src/core/model.ts";
+import type { ProbeVerdict } from "../../src/core/judge-probe.ts";
+import type { Probe } from "../../src/core/probe.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { createPersistentCall } from "../../src/polling/persistent-call.ts";
+import { createCallOperation } from "../../src/probing/call-operation.ts";
+import { createProbing } from "../../src/probing/probing.ts";
+import { watchProbe } from "../../src/probing/watched-probe.ts";
+import { answerJson, createTestClient, startPeer } from "../service/peer.ts";
+import { judgeProbesBy, login, neverRun, probeFailing } from "../support/probes.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+const user = (lastUsedAt: unknown): Answer => {
+  return (response) => answerJson(response, { userId: "u", createdAt: "then", lastUsedAt });
+};
+
+/** A probe of a service that answers as the test says at each moment, over HTTP. */
+async function start(answer: Answer, more: Partial<Probe> = {}) {
+  const world = { answer, commit: (): Promise<void> => Promise.resolve() };
+  const peer = await startPeer((request, response) => world.answer(response, request));
+  const { client, clock } = createTestClient(peer.baseUrl);
+  const probe: Probe = { ...login, ...more };
+  const watched = watchProbe(probe, neverRun(probe), 3);
+  const told: string[] = [];
+  const verdicts: ProbeVerdict[] = [];
+  const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
+  const callPersistently = createPersistentCall({ limits, clock, random: () => 0.5 });
+  const probing = createProbing({
+    probes: [{ watched, apiKey: new Secret("T0PSECRET") }],
+    callOperation: createCallOperation(client, callPersistently, clock),
+    async commit(id, verdict) {
+      await world.commit();
+      told.push(`commit ${id}`);
+      verdicts.push(verdict);
+    },
+    judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
+    isTold: () => false,
+    clock,
+    onOutbox: () => told.push("outbox"),
+    observer: {
+      deviated: (_, deviations) => told.push(...deviations.map(({ field }) => `deviated ${field}`)),
+      committed: ({ progress }, verdict) => told.push(`committed ${progress === verdict.progress}`),
+      runFailed: (_, error) => told.push(`run failed: ${String(error)}`),
+    },
+  });
+  return {
+    world,
+    peer,
+    clock,
+    limits,
+    watched,
+    probing,
+    told,
+    run: (): Promise<void> => probing.run(watched.subject, clock.now().monotonicMs + minute),
+    last: () => verdicts.at(-1)?.result,
+    figures: () => watched.readings,
+  };
+}
+
+describe("a run", () => {
+  it("asks, commits, and shows only then, and calls on delivery when there is something to tell", async () => {
+    const { run, told, world, last } = await start(user(null));
+    await run();
+    expect(told.splice(0)).toEqual(["commit 1", "committed true"]);
+    world.answer = (response) => answerJson(response, {}, 404);
+    await run();
+    expect(told).toEqual(["commit 1", "outbox", "committed true"]);
+    expect(last()).toMatchObject({ reason: "http_error", detail: "HTTP 404" });
+  });
+
+  it("tells where the answer is not as the interface promises", async () => {
+    const { run, told } = await start((response) => answerJson(response, { userId: 7, x: 1 }));
+    await run();
+    expect(told).toEqual(expect.arrayContaining(["deviated x", "deviated userId"]));
+  });
+
+  it.each([
+    ["2026-02-16T12:45:25.770231-08:00", Date.UTC(2026, 1, 16, 20, 45, 25, 770)],
+    ["2026-02-16T12:45:25Z", Date.UTC(2026, 1, 16, 12, 45, 25)],
+    ["2026-02-16T12:45:25", null],
+    ["yesterday", null],
+    ["2026-99-99T99:99:99Z", null],
+    [null, null],
+    [1_771_245_925, null],
+  ])("reads that a user was last used at %j", async (lastUsedAt, atMs) => {
+    const { run, figures } = await start(user(lastUsedAt));
+    await run();
+    expect(figures().lastUsedAtMs).toBe(atMs);
+  });
+
+  it("counts universes, and not what is none", async () => {
+    const answer = { universes: [{ universe_id: "a" }, null, "b", [], { universe_id: "c" }] };
+    const { run, figures } = await start((response) => answerJson(response, answer), {
+      operation: "list_universes",
+      id: null,
+      expect: { ...login.expect, atLeast: 2 },
+    });
+    await run();
+    expect(figures()).toMatchObject({ universes: 2, success: true });
+  });
+
+  it("counts each sandbox once", async () => {
+    const sandbox = { local_sandbox_id: "a", created_at: "then", servers: [] };
+    const answer = { local_sandboxes: [sandbox, sandbox], total_count: 2 };
+    const { run, last } = await start((response) => answerJson(response, answer), {
+      operation: "list_sandboxes",
+      id: null,
+      expect: { ...login.expect, atLeast: 2 },
+    });
+    await run();
+    expect(last()?.detail).toBe("1 listed, not at least 2");
+  });
+
+  it("takes from its first request on: the wait for the key's limit says nothing of the service", async () => {
+    const { run, clock, limits, watched, last, world } = await start(user(null));
+    world.answer = (...answered) => {
+      clock.advance(second);
+      user(null)(...answered);
+    };
+    limits.pause(watched.subject, clock.now().monotonicMs + 10 * second);
+    const running = run();
+    await settle();
+    clock.advance(10 * second);
+    await running;
+    expect(last()).toMatchObject({ reason: null, durationMs: second });
+  });
+
+  it("that never gets its answer has failed by its time-out", async () => {
+    const { run, clock, last } = await start(() => clock.advance(10 * second));
+    await run();
+    expect(last()).toMatchObject({ reason: "timeout", durationMs: 10 * second });
+  });
+
+  it("honours the patience that is asked for, for every call in that region", async () => {
+    const { run, last, limits, watched, clock, peer } = await start((response) => {
+      response.writeHead(429, { "retry-after": "300" }).end();
+    });
+    await run();
+    expect(last()).toMatchObject({ reason: "rate_limited", detail: "HTTP 429" });
+    await run();
+    expect(last()).toMatchObject({ reason: "rate_limited", detail: "nothing was sent" });
+    expect(peer.paths).toHaveLength(1);
+    expect(limits.admitNow(watched.subject)).toBe(false);
+    clock.advance(300 * second);
+    expect(limits.admitNow(watched.subject)).toBe(true);
+  });
+
+  it("whose verdict is not kept counts for nothing, and the next one decides afresh", async () => {
+    const { run, told, world, watched } = await start((response) => answerJson(response, {}, 404));
+    world.commit = () => Promise.reject(new Error("disk full"));
+    await run();
+    expect(told).toEqual(["run failed: Error: disk full"]);
+    expect(watched).toMatchObject({ lostRuns: 1, progress: { attempted: { polls: 0 } } });
+    world.commit = () => Promise.resolve();
+    await run();
+    expect(told.slice(1)).toEqual(["commit 1", "outbox", "committed true"]);
+    expect(watched.lostRuns).toBe(0);
+  });
+
+  it("that is under way when sandwatch stops commits nothing, and none follows it", async () => {
+    const { run, probing, told, peer } = await start(() => probing.abort());
+    await run();
+    await run();
+    expect(told).toEqual([]);
+    expect(peer.paths).toHaveLength(1);
+  });
+});
+
+describe("a key that is refused", () => {
+  const refuse: Answer = (response) => answerJson(response, {}, 403);
+
+  it("is asked again once in five minutes, and each run in between has failed", async () => {
+    const { run, peer, clock, last, world } = await start(refuse);
+    await run();
+    for (let time = 1; time < 5; time += 1) {
+      clock.advance(minute);
+      await run();
+      expect(last()).toMatchObject({ reason: "auth", detail: "nothing was sent" });
+    }
+    expect(peer.paths).toHaveLength(1);
+    world.answer = user(null);
+    clock.advance(minute);
+    await run();
+    await run();
+    expect(last()?.reason).toBeNull();
+    expect(peer.paths).toHaveLength(3);
+  });
+
+  it("is asked at every turn when that is what is expected", async () => {
+    const { run, peer, last } = await start(refuse, { expect: { ...login.expect, status: 403 } });
+    for (let time = 0; time < 3; time += 1) await run();
+    expect(last()?.reason).toBeNull();
+    expect(peer.paths).toHaveLength(3);
+  });
+});
+
+it("any answer whatsoever of any operation ends in a result, never in a fault", async () => {
+  const bodies = fc.oneof(
+    fc.json(),
+    fc.string({ unit: "binary" }),
+    fc
+      .json()
+      .map((text) => `{"universes":[${text}],"success":${text},"local_sandboxes":[${text}]}`),
+  );
+  const operations = fc.constantFrom(
+    "get_user",
+    "list_universes",
+    "get_universe_data",
+    "get_white_label",
+    "list_sandboxes",
+  );
+  const statuses = fc.oneof(
+    { weight: 4, arbitrary: fc.constant(200) },
+    fc.constantFrom(204, 404, 422, 500),
+  );
+  const fields = [{ path: ["universes", "0"], must: { be: "present" } as const }];
+  await fc.assert(
+    fc.asyncProperty(operations, statuses, bodies, async (operation, status, body) => {
+      const expected = { status: 200, success: true, atLeast: 1, fields };
+      const { run, last, told } = await start(
+        (response) => response.writeHead(status).end(status === 204 ? "" : body),
+        { operation, id: "a", expect: expected },
+      );
+      await run();
+      expect([null, "unmet", ...failureReasons]).toContain(last()?.reason);
+      expect(told.filter((line) => line.startsWith("run failed"))).toEqual([]);
+    }),
+    { numRuns: 40 },
+  );
+});
