@@ -40,9 +40,13 @@ export interface DaemonProbesParts {
   /** The very one that polls ask, too. */
   readonly limits: KeyLimits;
   readonly judge: ProbeJudgeOptions;
+  readonly metrics: Metrics;
+}
+
+/** What is around the probes. */
+export interface ProbeSurroundings {
   readonly clock: Clock;
   readonly random: Random;
-  readonly metrics: Metrics;
   readonly log: Logger;
   readonly onLateTick: () => void;
   readonly onOutbox: () => void;
@@ -66,8 +70,11 @@ function observeProbing(metrics: Metrics, log: Logger): ProbingObserver {
 }
 
 /** All that runs the probes. */
-export function createDaemonProbes(parts: DaemonProbesParts): DaemonProbes {
-  const { config, probes, store, clock, random, metrics } = parts;
+export function createDaemonProbes(
+  parts: DaemonProbesParts,
+  { clock, random, log, onLateTick, onOutbox }: ProbeSurroundings,
+): DaemonProbes {
+  const { config, probes, store } = parts;
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const targets = new Map(parts.targets.map((each) => [targetName(each.target), each]));
   const limits = admitOneByOne(parts.limits, clock);
@@ -86,14 +93,14 @@ export function createDaemonProbes(parts: DaemonProbesParts): DaemonProbes {
     isTold: (target) =>
       isToldBlind(targets.get(targetName(target))?.state.incidents.values() ?? []),
     clock,
-    observer: observeProbing(metrics, parts.log),
-    onOutbox: parts.onOutbox,
+    observer: observeProbing(parts.metrics, log),
+    onOutbox,
   });
   const schedules = createProbeSchedules({
     probes,
     clock,
     run: (...turn) => probing.run(...turn),
-    onLateTick: parts.onLateTick,
+    onLateTick,
   });
   return {
     start: () => schedules.start(),

@@ -239,11 +239,10 @@ export async function createDaemon(
     return scheduler.stop();
   });
 
-  const probing = createDaemonProbes({
-    ...{ config, probes, targets, store, service, limits, judge, clock, random, metrics, log },
-    onLateTick,
-    onOutbox: () => delivery.wake(),
-  });
+  const probing = createDaemonProbes(
+    { config, probes, targets, store, service, limits, judge, metrics },
+    { clock, random, log, onLateTick, onOutbox: () => delivery.wake() },
+  );
   opening.defer(() => probing.stop());
 
   const web = createWebServer({

@@ -224,8 +224,10 @@ describe("what there is to see of probes", () => {
       probes: [{ probe: "login", state: "failing", failures_in_a_row: 2 }],
       notes: ['no probe is called "logn", there are: login; did you mean "login"?'],
     });
-    const [{ results = [] } = {}] = view.probes;
-    expect(results.map(({ reason }) => reason)).toEqual(["http_error", "http_error"]);
+    expect(view.probes[0]?.results.map(({ reason }) => reason)).toEqual([
+      "http_error",
+      "http_error",
+    ]);
     expect((await client.probes({})).probes[0]?.results).toHaveLength(3);
     await expect(client.probes({ limit: 0 })).rejects.toThrow("limit: a whole number from 1");
   });
@@ -247,8 +249,8 @@ describe("what there is to see of probes", () => {
     await world.poll(2);
     const page = await (await fetch(await world.address())).text();
     const api = JSON.stringify(await world.daemon().desk.probes({}));
-    const told = JSON.stringify(world.alerts);
-    const all = [page, api, told, await world.metrics(), JSON.stringify(world.log)].join("\n");
+    const messages = JSON.stringify(world.alerts);
+    const all = [page, api, messages, await world.metrics(), JSON.stringify(world.log)].join("\n");
     expect(all).toContain("field userId has another value");
     expect(all).not.toContain("user-2");
     expect(all).not.toContain(apiKey);

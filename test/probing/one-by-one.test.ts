@@ -1,6 +1,7 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Target } from "../../src/core/model.ts";
+import type { Admission } from "../../src/polling/key-limits.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { admitOneByOne } from "../../src/probing/one-by-one.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -16,11 +17,13 @@ function start() {
   const probes = admitOneByOne(limits, clock);
   const stop = new AbortController();
   const admitted: string[] = [];
+  const note = async (who: string, asked: Promise<Admission>): Promise<void> => {
+    const admission = await asked;
+    const seconds = (clock.now().monotonicMs - startedMs) / 1_000;
+    admitted.push(`${who} ${admission} ${seconds.toFixed(1)}`);
+  };
   const ask = (who: string, target: Target, untilMs = 60_000, by = probes): void => {
-    void by.admit(target, startedMs + untilMs, stop.signal).then((admission) => {
-      const seconds = (clock.now().monotonicMs - startedMs) / 1_000;
-      admitted.push(`${who} ${admission} ${seconds.toFixed(1)}`);
-    });
+    void note(who, by.admit(target, startedMs + untilMs, stop.signal));
   };
   return {
     clock,
