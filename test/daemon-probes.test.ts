@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createDeskClient } from "../src/commands/desk-client.ts";
+import { probes } from "../src/commands/probes.ts";
 import { told } from "./support/heard.ts";
 import { apiKey, watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld, WorldOptions } from "./support/watched-world.ts";
@@ -230,6 +231,29 @@ describe("what there is to see of probes", () => {
     ]);
     expect((await client.probes({})).probes[0]?.results).toHaveLength(3);
     await expect(client.probes({ limit: 0 })).rejects.toThrow("limit: a whole number from 1");
+  });
+
+  it("is a table for a person, also when no daemon runs", async () => {
+    const world = await watchWorld({ probes: [login, universes] });
+    await world.poll(2);
+    const url = await world.address();
+    const printed: string[] = [];
+    const out = (text: string): void => void printed.push(text);
+    const terminal = { out, err: out, isInteractive: false };
+    await probes({ url }, terminal);
+    expect(printed.join("").split("\n")).toEqual([
+      expect.stringMatching(/^probe +region +key +operation +state +last run +took +what failed$/),
+      expect.stringMatching(/^login +us +research +get_user +ok +2026-\S+Z +0s$/),
+      expect.stringMatching(
+        /^worlds +us +research +list_universes +failing \(2 runs\) +2026-\S+Z +0s +unmet: \d listed, not at least 99$/,
+      ),
+      "",
+    ]);
+    await probes({ url, probe: "none" }, terminal);
+    expect(printed.slice(1)).toEqual([
+      "There are no such probes.\n",
+      'note: no probe is called "none", there are: login, worlds\n',
+    ]);
   });
 
   it("is on the status page, those that fail first", async () => {

@@ -7,6 +7,12 @@ const invented = new Map<string, unknown>([
   ["bearer_token", "invented"],
 ]);
 
+/** What a probe asks for and expects may come out of the environment, and no rule looks at it. */
+const ofProbes = new Map<string, unknown>([
+  ["id", "invented"],
+  ["expect", {}],
+]);
+
 /**
  * A configuration with the same rules for the same targets and receivers, that can be read where no
  * secret is at hand: addresses and secrets, also those in files, are made up. What is not a mapping
@@ -20,6 +26,7 @@ export function inventSecrets(content: unknown): unknown {
       ),
     keys: (keys) =>
       mapItems(keys, (key, index) => inventIn(key, new Map([["api_key", `key-${index}`]]))),
+    probes: (probes) => mapItems(probes, (probe) => inventIn(probe, ofProbes)),
     alerts: (alerts) =>
       withPart(alerts, {
         receivers: (receivers) => mapItems(receivers, (receiver) => inventIn(receiver, invented)),

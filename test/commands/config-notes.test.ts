@@ -6,6 +6,7 @@ function notesOn(
   poll: object,
   receivers: readonly object[] = [],
   alerts: object = {},
+  probes: readonly object[] = [],
 ): readonly string[] {
   const base_url = "https://sandboxes.example";
   return configNotes(
@@ -16,6 +17,7 @@ function notesOn(
         { name: "training", api_key: "b", regions: ["us"] },
       ],
       poll,
+      probes,
       alerts: { receivers, ...alerts },
     }),
   );
@@ -66,5 +68,26 @@ it("a maintenance window about what the configuration does not have is noted", (
   expect(notesOf({ region: "e*", rule: "target-*", key: ["train*"] })).toEqual([]);
   expect(notesOf({ region: "us-*", server_name: "git*" })).toEqual([
     'maintenance window deploy: no region is called "us-*", there are: us, eu, ap',
+  ]);
+});
+
+it("probes on which there is no rule are noted", () => {
+  const probes = [{ name: "login", operation: "user", id: "a" }];
+  const rules = [{ name: "failing", on: "probe", failing: { polls: 3 } }];
+  const every = { every: "30s" };
+  expect(notesOn(every, [oncall], {}, probes)).toEqual([
+    "there are probes but no rule on them, so nobody will be told when one fails",
+  ]);
+  expect(notesOn(every, [oncall], { rules }, probes)).toEqual([]);
+});
+
+it("a key that has more calls to make than its limit allows is noted, probes included", () => {
+  const probes = [
+    { name: "login", operation: "user", id: "a", every: "2s" },
+    { name: "worlds", operation: "universes", every: "60s", regions: ["us"] },
+  ];
+  const rules = [{ name: "failing", on: "probe", failing: { polls: 3 } }];
+  expect(notesOn({ every: "3s" }, [oncall], { rules }, probes)).toEqual([
+    "key research would need 3 polls every 3s and 91 runs of probes a minute, but poll.rate_limit allows 2 requests per 1s: some of them will fail",
   ]);
 });

@@ -19,6 +19,16 @@ describe("a daemon that is killed at every third statement of commit and deliver
   );
 
   it(
+    "keeps the same promises of a probe",
+    async ({ signal }) => {
+      const killings = await killVictims(signal, { every: 2 * every, subject: "probe" });
+      expect(brokenPromises(killings)).toEqual([]);
+      expect(killings.killedAtStatements).toBeGreaterThan(2);
+    },
+    patienceMs,
+  );
+
+  it(
     "would lose alerts if the outbox were written after the poll's transaction",
     async ({ signal }) => {
       const killings = await killVictims(signal, {

@@ -11,6 +11,12 @@ describe("a daemon that is killed at every statement of commit and delivery", ()
     expect(killings.killedAtStatements).toBeGreaterThan(15);
   });
 
+  it("keeps the same promises of a probe", async ({ signal }) => {
+    const killings = await killVictims(signal, { subject: "probe" });
+    expect(brokenPromises(killings)).toEqual([]);
+    expect(killings.killedAtStatements).toBeGreaterThan(15);
+  });
+
   it("would lose alerts if the outbox were written after the poll's transaction", async ({
     signal,
   }) => {

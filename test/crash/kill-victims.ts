@@ -26,14 +26,20 @@ const target: Target = { region: "us", key: "research" };
 /** Nothing happens to the servers of the second: its polls share the transactions of the first. */
 const keyNames = ["research", "quiet"];
 
+const login = { name: "login", operation: "user", id: "user-1", keys: ["research"] };
+const probeFailing = { name: "probe-failing", on: "probe", failing: { polls: 1 } };
+const unknownUser = { kind: "status", status: 404, operation: "get_user" } as const;
+
 /**
- * Lets a server go into error and out of it again and again. Each time the daemon is killed
+ * Lets a server go into error and out of it again and again, or a probe fail and work. Each time the daemon is killed
  * later by a statement or more in what it does about it, and another one takes over on the same store, until a
  * victim gets through both ways without having reached the statement. The last one is left in peace.
  */
 export async function killVictims(
   signal: AbortSignal,
   options: {
+    /** Left out: the server. */
+    readonly subject?: "server" | "probe";
     readonly outboxOutside?: boolean;
     readonly firstStatement?: number;
     /** 3: at every third statement. */
@@ -59,7 +65,10 @@ export async function killVictims(
     for (const serverId of idsOf(key)) simulator.pin({ ...target, key }, serverId, "idle");
   }
   const [watched = ""] = idsOf(target.key);
-  const show = (status: string): void => simulator.pin(target, watched, status);
+  const show = (status: "error" | "idle"): void => {
+    if (options.subject !== "probe") simulator.pin(target, watched, status);
+    else simulator.setFaults(status === "error" ? [unknownUser] : []);
+  };
 
   const settings: VictimSettings = {
     settings: {
@@ -67,7 +76,9 @@ export async function killVictims(
       keys: keyNames.map((name) => ({ name, api_key: `simulated-${name}` })),
       poll: { rate_limit: { requests: 1_000, per: "1s" } },
       store: { path: join(tempFolder(), "sandwatch.db") },
+      ...(options.subject === "probe" && { probes: [login] }),
       alerts: {
+        ...(options.subject === "probe" && { rules: [probeFailing] }),
         receivers: [
           {
             name: "oncall",

@@ -3,6 +3,7 @@ import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";
 import type { ScrapeRequest } from "../../src/metrics/scrape.ts";
 import { listing, serverError, startMs, targetBlind, watchFleet } from "../support/fleet.ts";
+import { answered, ranProbe } from "../support/probes.ts";
 import type { WatchedFleet } from "../support/fleet.ts";
 
 export interface MeteredFleet extends WatchedFleet {
@@ -54,7 +55,10 @@ export function meterFleet(
 export async function eventfulFamilies(
   options: Partial<MetricsOptions> = {},
 ): Promise<ReadonlyMap<string, Family>> {
+  const probe = ranProbe();
+  probe.run({ ...answered, universes: 5, lastUsedAtMs: 5_000 });
   const { metrics, poll, render } = meterFleet({
+    probes: [probe.watched],
     readOutbox: () =>
       Promise.resolve([{ receiver: "oncall", pending: 2, dead: 1, oldestCausedAtMs: 5_000 }]),
     ...options,

@@ -35,7 +35,7 @@ export const probeFailing: ProbeRule = {
   runbookUrlTemplate: null,
 };
 
-export const answered: ProbeOutcome = {
+export const answered: Extract<ProbeOutcome, { kind: "read" }> = {
   kind: "read",
   content: {},
   listed: null,
