@@ -106,6 +106,14 @@ describe("a probe that fails", () => {
     expect(world.alerts[1]?.data.incidents[0]?.resolved_reason).toBe("silenced");
   });
 
+  it("does not keep sandwatch from stopping while no answer comes", async () => {
+    const world = await probing();
+    world.fail({ kind: "hang", operation: "get_user" });
+    world.daemon().watch();
+    await world.daemon().stop();
+    expect(logged(world, "probe.failed")).toBe(0);
+  });
+
   it("leaves nothing half kept when the store does not take a run, and is told of later", async () => {
     let broken = false;
     const world = await probing({

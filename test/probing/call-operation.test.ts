@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { Secret } from "../../src/platform/secret.ts";
+import type { PersistentCall } from "../../src/polling/persistent-call.ts";
+import { createCallOperation } from "../../src/probing/call-operation.ts";
+import { answerJson, createTestClient, startPeer } from "../service/peer.ts";
+import { research } from "../support/fleet.ts";
+import { login } from "../support/probes.ts";
+
+it("a call takes from its first request on, whatever retries follow", async () => {
+  const peer = await startPeer((_, response) => {
+    clock.advance(1_000);
+    answerJson(response, { userId: "u", createdAt: "then", lastUsedAt: null });
+  });
+  const { client, clock } = createTestClient(peer.baseUrl);
+  const { signal } = new AbortController();
+  const twice: PersistentCall = async (_target, _turn, attempt) => {
+    clock.advance(30_000);
+    await attempt({ signal, mayResend: () => false });
+    clock.advance(500);
+    return attempt({ signal, mayResend: () => false });
+  };
+  const turn = { apiKey: new Secret("T0PSECRET"), deadlineMs: Infinity, signal };
+  const run = await createCallOperation(client, twice, clock)(login, research, turn);
+  expect(run).toMatchObject({ outcome: { kind: "read" }, durationMs: 2_500 });
+});
+
+it("a call for which there is no room took no time that says anything", async () => {
+  const peer = await startPeer(() => {});
+  const { client, clock } = createTestClient(peer.baseUrl);
+  const never: PersistentCall = () => Promise.resolve({ kind: "not_sent", reason: "rate_limited" });
+  const { signal } = new AbortController();
+  const turn = { apiKey: new Secret("T0PSECRET"), deadlineMs: Infinity, signal };
+  const run = await createCallOperation(client, never, clock)(login, research, turn);
+  expect(run).toMatchObject({ outcome: { kind: "not_sent" }, durationMs: null });
+  expect(peer.paths).toEqual([]);
+});
