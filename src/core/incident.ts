@@ -140,7 +140,9 @@ export function poolText({ region, key, serverName }: PoolSubject): string {
   return printable(`pool ${[region, key, serverName].map((part) => part ?? "*").join("/")}`);
 }
 
+const controlCharacter = /\p{Cc}/u;
+
 /** Names come from the service, and a terminal would obey their control characters. */
 function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, "?");
+  return controlCharacter.test(text) ? text.replaceAll(/\p{Cc}/gu, "?") : text;
 }

@@ -6,7 +6,8 @@ const standardOutputFd = 1;
 /** A reader that is slow, or has stopped reading, is waited for with this much. Bytes. */
 const mostWaitingBytes = 8 * 1_024 * 1_024;
 
-const lineEnd = Buffer.from("\n");
+const lineFeed = 0x0a;
+const lineEnd = Buffer.of(lineFeed);
 
 /**
  * Standard output for the log: it never fails, never holds anybody up and never grows without bound.
@@ -39,7 +40,7 @@ export function createFileOutput(write: (bytes: Uint8Array) => number): Writable
   });
 }
 
-/** Writes that are taken whole and sent when the reader is ready. */
+/** Writes of whole lines that are taken whole and sent when the reader is ready. */
 export function createPipeOutput(
   pipe: Writable,
   { mostBytes = mostWaitingBytes }: { readonly mostBytes?: number } = {},
@@ -54,11 +55,17 @@ export function createPipeOutput(
         lostLines = 0;
         pipe.write(chunk);
       } else {
-        lostLines += 1;
+        lostLines += countLines(chunk);
       }
       done();
     },
   });
+}
+
+function countLines(chunk: Uint8Array): number {
+  let count = 0;
+  for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, at + 1)) count++;
+  return count;
 }
 
 /** In the log's own form: whoever parses it parses this too. */

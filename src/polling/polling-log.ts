@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Verdict } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { IncidentStep } from "../core/incident-phase.ts";
@@ -7,7 +6,9 @@ import type { Incident } from "../core/incident.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
-import type { Logger } from "../platform/logger.ts";
+import { writeLines } from "../platform/logger.ts";
+import type { Logger, LogLine } from "../platform/logger.ts";
+import { batches, paced } from "../platform/paced.ts";
 import type { PollingObserver } from "./polling.ts";
 
 type LoggedEvents = Omit<PollingObserver, "deviated">;
@@ -46,8 +47,8 @@ export function createPollingLog(log: Logger): LoggedEvents {
       }
       logSight(log, target, verdict, lastDetail.get(name) ?? null);
       lastDetail.delete(name);
-      await logChanges(log, target, verdict);
-      logIncidents(log, target, verdict.incidents);
+      if (log.isLevelEnabled("info")) await writePaced(log, changeLines(target, verdict));
+      await writePaced(log, incidentLines(target, verdict.incidents));
       if (verdict.pools) logIncidents(log, null, verdict.pools.incidents);
     },
     refused(target, retryMs) {
@@ -70,40 +71,44 @@ export function createPollingLog(log: Logger): LoggedEvents {
   };
 }
 
+/** A few at a time: there may be very many. */
+async function writePaced(log: Logger, lines: Iterable<LogLine>): Promise<void> {
+  for await (const some of paced(batches(lines, linesAtOnce))) writeLines(log, some);
+}
+
 /**
- * One line for each change, a few at a time: there may be very many. What a first listing shows did
- * not change under watch, and past a number of lines the rest of it is counted in one.
+ * One line for each change. What a first listing shows did not change under watch, and past a number
+ * of lines the rest of it is counted in one.
  */
-async function logChanges(
-  log: Logger,
-  target: Target,
-  { changes, progress }: Verdict,
-): Promise<void> {
+function* changeLines(target: Target, { changes, progress }: Verdict): Iterable<LogLine> {
+  const { region, key } = target;
+  const name = targetName(target);
   const isFirstListing = progress.observed.polls === 1;
   let lines = 0;
-  for (const change of changes) {
+  for (const { sandboxId, serverId, serverName, from, to } of changes) {
     if (isFirstListing && lines === maxLinesOfFirstListing) {
-      log.info(
-        { event: "target.first_listing", ...target, servers: changes.length },
-        `${targetName(target)} lists ${changes.length} servers; the others are not logged one by one`,
-      );
+      yield {
+        level: "info",
+        fields: { event: "target.first_listing", region, key, servers: changes.length },
+        msg: `${name} lists ${changes.length} servers; the others are not logged one by one`,
+      };
       return;
     }
-    if (lines > 0 && lines % linesAtOnce === 0) await setImmediate();
     lines++;
-    const { sandboxId, serverId, serverName, from, to } = change;
-    log.info(
-      {
+    yield {
+      level: "info",
+      fields: {
         event: "server.changed",
-        ...target,
+        region,
+        key,
         sandbox_id: sandboxId,
         server_id: serverId,
         server_name: serverName,
         from,
         to,
       },
-      `${targetName(target)} ${serverText({ serverId, serverName })}: ${from} -> ${to}`,
-    );
+      msg: `${name} ${serverText({ serverId, serverName })}: ${from} -> ${to}`,
+    };
   }
 }
 
@@ -112,13 +117,18 @@ async function logChanges(
  *
  * @param target whose they are; null: those of pools, probes or receivers
  */
-export function logIncidents(log: Logger, target: Target | null, { steps }: IncidentOutcome): void {
+export function logIncidents(log: Logger, target: Target | null, outcome: IncidentOutcome): void {
+  writeLines(log, incidentLines(target, outcome));
+}
+
+function* incidentLines(target: Target | null, { steps }: IncidentOutcome): Iterable<LogLine> {
   for (const { step, incident } of steps) {
     const about = [target === null ? "" : targetName(target), subjectText(incident)];
-    log[levelOfStep[step]](
-      { event: `incident.${step}`, ...target, ...describe(incident) },
-      `${incident.rule} ${step}: ${about.filter((text) => text !== "").join(" ")}`,
-    );
+    yield {
+      level: levelOfStep[step],
+      fields: { event: `incident.${step}`, ...target, ...describe(incident) },
+      msg: `${incident.rule} ${step}: ${about.filter((text) => text !== "").join(" ")}`,
+    };
   }
 }
 

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { createLogger } from "../../src/platform/logger.ts";
-import type { Logger } from "../../src/platform/logger.ts";
+import { createLogger, writeLines } from "../../src/platform/logger.ts";
+import type { Logger, LogLine } from "../../src/platform/logger.ts";
 import { Secret } from "../../src/platform/secret.ts";
 
 interface Written {
@@ -80,6 +80,43 @@ describe.each(["json", "pretty"] as const)("a log line in %s", (format) => {
     log.info({ benchmark: 'git"\nlevel=fatal \u001b[2J' }, "a server changed");
     expect(lines()).toHaveLength(1);
     expect(lines()[0]).not.toContain("\u001b[2J");
+  });
+});
+
+describe.each(["json", "pretty"] as const)("many lines at once in %s", (format) => {
+  const odd = 'two\nlines "quoted" \u001b[31m \ud800 沙箱 🏖';
+  const all: readonly LogLine[] = [
+    {
+      level: "info",
+      fields: { event: "server.changed", server_name: odd, to: null },
+      msg: odd.slice(4),
+    },
+    { level: "warn", fields: { event: "incident.fired", api_key: value, servers: 4711 }, msg: "" },
+    { level: "info", fields: {}, msg: "no more" },
+  ];
+
+  it.each(["info", "warn", "silent"])(
+    "are those that as many calls write, at level %s",
+    (level) => {
+      const [one, many] = [logTo(format, level), logTo(format, level)];
+      for (const { level: own, fields, msg } of all) one.log[own](fields, msg);
+      writeLines(many.log, all);
+      const untimed = ({ lines }: Written) =>
+        lines().map((line) => line.replace(/"time":"[^"]*"|\d\d:\d\d:\d\d/, ""));
+      expect(untimed(many)).toEqual(untimed(one));
+      expect(untimed(one)).toHaveLength({ info: 3, warn: 1 }[level] ?? 0);
+    },
+  );
+
+  it("tell their time as a single one does, and reach a logger of another make", () => {
+    const { log, lines } = logTo(format);
+    writeLines(log.child({ port: 4711 }), all.slice(0, 1));
+    expect(lines()).toHaveLength(1);
+    expect(lines()[0]).toContain("4711");
+    writeLines(log, all.slice(2));
+    const time = /\d\d:\d\d:\d\d(?:\.\d{3}Z)?/;
+    const [first, second] = lines().map((line) => time.exec(line)?.[0].length);
+    expect(first).toBe(second);
   });
 });
 

@@ -66,7 +66,8 @@ describe("output to a pipe", () => {
       },
     });
     const output = createPipeOutput(pipe, { mostBytes: 25 });
-    for (let line = 1; line <= 6; line += 1) output.write(`line ${line}\n`);
+    for (let line = 1; line <= 4; line += 1) output.write(`line ${line}\n`);
+    output.write("line 5\nline 6\n");
     for (let line = 1; line <= 3; line += 1) readNext();
     output.write("line 7\n");
     readNext();

@@ -15,6 +15,13 @@ import {
 
 type Line = Readonly<Record<string, unknown>>;
 
+function readLines(text: string): readonly Line[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line): Line => JSON.parse(line));
+}
+
 const outage: CallFailure = {
   kind: "failed",
   reason: "timeout",
@@ -27,7 +34,7 @@ function start(judge = judgeBy([serverError, targetBlind])) {
   const lines: Line[] = [];
   const log = createLogger(
     { level: "info", format: "json" },
-    { write: (line) => void lines.push(JSON.parse(line)) },
+    { write: (text) => void lines.push(...readLines(text)) },
   );
   const pollingLog = createPollingLog(log);
   const fleet = watchFleet(research, { judge });

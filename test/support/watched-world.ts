@@ -167,8 +167,10 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
 function collect(lines: LogLine[]): Writable {
   return new Writable({
     write(chunk, _, done) {
-      const line: LogLine = JSON.parse(String(chunk));
-      lines.push(line);
+      for (const text of String(chunk).trimEnd().split("\n")) {
+        const line: LogLine = JSON.parse(text);
+        lines.push(line);
+      }
       done();
     },
   });

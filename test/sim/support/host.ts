@@ -151,8 +151,11 @@ export function createHost(deps: HostDeps): Host {
   const logOf = (process: Process) => {
     const destination = new Writable({
       write(chunk, _, done) {
-        const line: { level: string; msg: string } = JSON.parse(String(chunk));
-        if (process.alive) trace.tell(`process ${process.life.number} ${line.level}: ${line.msg}`);
+        for (const text of String(chunk).trimEnd().split("\n")) {
+          const line: { level: string; msg: string } = JSON.parse(text);
+          if (!process.alive) continue;
+          trace.tell(`process ${process.life.number} ${line.level}: ${line.msg}`);
+        }
         done();
       },
     });
