@@ -85,27 +85,49 @@ export function createLogger(
 const streams = new WeakMap<Logger, Pick<DestinationStream, "write">>();
 
 /**
- * Writes the lines that as many calls of `log` would, all at once. Of very many lines it is the calls
- * and the single writes that cost.
+ * Writes lines as calls of `log` would, but all at once: of very many lines it is the calls and the
+ * single writes that cost.
+ *
+ * @param most how many of them; the others are left to be written next
+ * @returns whether there may be others
  */
-export function writeLines(log: Logger, lines: Iterable<LogLine>): void {
+export function writeLines(log: Logger, lines: Iterator<LogLine>, most = Infinity): boolean {
   const stream = streams.get(log);
   const time = JSON.stringify(new Date());
   let text = "";
-  for (const { level, fields, msg } of lines) {
+  let count = 0;
+  for (let next = lines.next(); !next.done; next = lines.next()) {
+    const { level, fields, msg } = next.value;
     if (!stream) log[level](fields, msg);
     else if (log.isLevelEnabled(level)) text += lineOf({ level, time, fields, msg });
+    if (++count === most) break;
   }
   if (stream && text !== "") stream.write(text);
+  return count === most;
 }
 
 function lineOf({ level, time, fields, msg }: LogLine & { readonly time: string }): string {
   let line = `{"level":"${level}","time":${time}`;
   for (const field in fields) {
     const value = secretFields.has(field) ? "[secret]" : (fields[field] ?? null);
-    line += `,"${field}":${typeof value === "string" ? JSON.stringify(value) : String(value)}`;
+    line += `,"${field}":${typeof value === "string" ? quote(value) : String(value)}`;
   }
   return `${line},"msg":${JSON.stringify(msg)}}\n`;
+}
+
+/** Names and statuses come line after line; ids, which do not, are longer. */
+const quoted = new Map<string, string>();
+const mostQuoted = { length: 32, count: 1_024 };
+
+function quote(text: string): string {
+  if (text.length > mostQuoted.length) return JSON.stringify(text);
+  let known = quoted.get(text);
+  if (known === undefined) {
+    if (quoted.size >= mostQuoted.count) quoted.clear();
+    known = JSON.stringify(text);
+    quoted.set(text, known);
+  }
+  return known;
 }
 
 function maskSecrets(fields: Record<string, unknown>): Record<string, unknown> {

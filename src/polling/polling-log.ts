@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Verdict } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { IncidentStep } from "../core/incident-phase.ts";
@@ -8,7 +9,6 @@ import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
 import { writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
-import { batches, paced } from "../platform/paced.ts";
 import type { PollingObserver } from "./polling.ts";
 
 type LoggedEvents = Omit<PollingObserver, "deviated">;
@@ -72,15 +72,15 @@ export function createPollingLog(log: Logger): LoggedEvents {
 }
 
 /** A few at a time: there may be very many. */
-async function writePaced(log: Logger, lines: Iterable<LogLine>): Promise<void> {
-  for await (const some of paced(batches(lines, linesAtOnce))) writeLines(log, some);
+async function writePaced(log: Logger, lines: Iterator<LogLine>): Promise<void> {
+  while (writeLines(log, lines, linesAtOnce)) await setImmediate();
 }
 
 /**
  * One line for each change. What a first listing shows did not change under watch, and past a number
  * of lines the rest of it is counted in one.
  */
-function* changeLines(target: Target, { changes, progress }: Verdict): Iterable<LogLine> {
+function* changeLines(target: Target, { changes, progress }: Verdict): Iterator<LogLine> {
   const { region, key } = target;
   const name = targetName(target);
   const isFirstListing = progress.observed.polls === 1;
@@ -121,7 +121,7 @@ export function logIncidents(log: Logger, target: Target | null, outcome: Incide
   writeLines(log, incidentLines(target, outcome));
 }
 
-function* incidentLines(target: Target | null, { steps }: IncidentOutcome): Iterable<LogLine> {
+function* incidentLines(target: Target | null, { steps }: IncidentOutcome): Iterator<LogLine> {
   for (const { step, incident } of steps) {
     const about = [target === null ? "" : targetName(target), subjectText(incident)];
     yield {

@@ -5,7 +5,7 @@ import type { Booking } from "./booking.ts";
 import { accountIn, addBucket, bucketStart, byStatus, emptyBucket } from "./bucket.ts";
 import { noneThroughout, resolutionMs, resolutions, widen } from "./bucket.ts";
 import type { Bucket, Extent, NameAccount, Resolution } from "./bucket.ts";
-import { addStay } from "./stay-sketch.ts";
+import { addStays, sketchOf } from "./stay-sketch.ts";
 
 /**
  * A target's buckets that are still being added to, one of each resolution, each within the next. A
@@ -163,14 +163,22 @@ function bookUnobserved(before: NameAccount, { servers }: NameTally, ms: number)
 }
 
 function bookStays(bucket: Bucket, stays: Iterable<EndedStay>): Bucket {
-  let names: Map<string, NameAccount> | null = null;
+  const ended = new Map<string, Record<Status, number[]>>();
   for (const { serverName, status, ms } of stays) {
-    names ??= new Map(bucket.names);
-    const account = names.get(serverName) ?? accountIn(bucket, serverName);
-    const sketch = addStay(account.stays[status], ms);
-    names.set(serverName, { ...account, stays: { ...account.stays, [status]: sketch } });
+    let ofName = ended.get(serverName);
+    if (!ofName) ended.set(serverName, (ofName = byStatus(() => [])));
+    ofName[status].push(ms);
   }
-  return names ? { ...bucket, names } : bucket;
+  if (ended.size === 0) return bucket;
+  const names = new Map(bucket.names);
+  for (const [name, ofName] of ended) {
+    const account = names.get(name) ?? accountIn(bucket, name);
+    const sketches = byStatus((status) =>
+      addStays(account.stays[status], sketchOf(ofName[status])),
+    );
+    names.set(name, { ...account, stays: sketches });
+  }
+  return { ...bucket, names };
 }
 
 function extentOf(counts: CountByStatus): Extent {

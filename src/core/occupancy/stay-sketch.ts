@@ -16,13 +16,21 @@ const logOfGrowth = Math.log(growth);
 
 export const noStays: StaySketch = { sumMs: 0, bins: new Map() };
 
-/** Counts one more stay. Shorter ones than a millisecond count as that long. */
-export function addStay({ sumMs, bins }: StaySketch, stayMs: number): StaySketch {
-  const bin = Math.ceil(Math.log(Math.max(1, stayMs)) / logOfGrowth);
-  return {
-    sumMs: sumMs + Math.round(stayMs),
-    bins: new Map(bins).set(bin, (bins.get(bin) ?? 0) + 1),
-  };
+/** Counts one more stay. Of many, make one sketch and add that: this one copies all before. */
+export function addStay(sketch: StaySketch, stayMs: number): StaySketch {
+  return addStays(sketch, sketchOf([stayMs]));
+}
+
+/** Counts stays. Shorter ones than a millisecond count as that long. */
+export function sketchOf(staysMs: Iterable<number>): StaySketch {
+  const bins = new Map<number, number>();
+  let sumMs = 0;
+  for (const stayMs of staysMs) {
+    const bin = Math.ceil(Math.log(Math.max(1, stayMs)) / logOfGrowth);
+    bins.set(bin, (bins.get(bin) ?? 0) + 1);
+    sumMs += Math.round(stayMs);
+  }
+  return { sumMs, bins };
 }
 
 export function addStays(some: StaySketch, more: StaySketch): StaySketch {
