@@ -14,7 +14,11 @@ const own: Readonly<Record<string, readonly string[]>> = {
   ALERTS: ["alertname", "alertstate", "severity", "region", "key", "server_name"],
 };
 
-/** Every series that sandwatch exposes or Prometheus makes, and those that are recorded. */
+/**
+ * Every series that sandwatch exposes or Prometheus makes.
+ *
+ * @param recorded what rules record, with its labels; it is asked anew each time
+ */
 export async function readKnownSeries(
   recorded: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
 ): Promise<KnownSeries> {
