@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createDeskClient } from "../src/commands/desk-client.ts";
-import { probes } from "../src/commands/probes.ts";
+import { probes as printProbes } from "../src/commands/probes.ts";
 import { told } from "./support/heard.ts";
 import { apiKey, watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld, WorldOptions } from "./support/watched-world.ts";
@@ -248,7 +248,7 @@ describe("what there is to see of probes", () => {
     const printed: string[] = [];
     const out = (text: string): void => void printed.push(text);
     const terminal = { out, err: out, isInteractive: false };
-    await probes({ url }, terminal);
+    await printProbes({ url }, terminal);
     expect(printed.join("").split("\n")).toEqual([
       expect.stringMatching(/^probe +region +key +operation +state +last run +took +what failed$/),
       expect.stringMatching(/^login +us +research +get_user +ok +2026-\S+Z +0s$/),
@@ -257,7 +257,7 @@ describe("what there is to see of probes", () => {
       ),
       "",
     ]);
-    await probes({ url, probe: "none" }, terminal);
+    await printProbes({ url, probe: "none" }, terminal);
     expect(printed.slice(1)).toEqual([
       "There are no such probes.\n",
       'note: no probe is called "none", there are: login, worlds\n',

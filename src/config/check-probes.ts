@@ -1,5 +1,6 @@
 import { matchesAny } from "../core/matching.ts";
-import { operationWords, takesId } from "../core/operation-words.ts";
+import { lookupWords, takesId } from "../core/lookup-words.ts";
+import type { LookupWord } from "../core/lookup-words.ts";
 import { describe, type Evidence } from "./evidence.ts";
 import type { Finding, Path } from "./faults.ts";
 import { repeatedFindings, unknownFindings } from "./issue-findings.ts";
@@ -97,7 +98,7 @@ function checkSchedule({ schedule, every }: OutlinedProbe, path: Path): Finding[
 function checkId({ operation, id }: OutlinedProbe, path: Path, evidence: Evidence): Finding[] {
   if (!isWord(operation)) return [];
   const idPath = [...path, "id"];
-  const takes = takesId(operationWords[operation]);
+  const takes = takesId(operation);
   if (takes && id === undefined) {
     return [{ path: idPath, found: "nothing", allowed: `the id that ${operation} asks for` }];
   }
@@ -106,7 +107,7 @@ function checkId({ operation, id }: OutlinedProbe, path: Path, evidence: Evidenc
   return [{ path: idPath, found, allowed: `nothing: ${operation} takes no id` }];
 }
 
-const onlyFor: Readonly<Record<"success" | "at_least" | "fields", readonly string[]>> = {
+const onlyFor: Readonly<Record<"success" | "at_least" | "fields", readonly LookupWord[]>> = {
   success: ["white-label"],
   at_least: ["universes", "sandboxes"],
   fields: ["user", "universes", "universe-data", "white-label"],
@@ -131,6 +132,6 @@ function checkExpectation(
   });
 }
 
-function isWord(operation: string | undefined): operation is keyof typeof operationWords {
-  return operation !== undefined && Object.hasOwn(operationWords, operation);
+function isWord(operation: string | undefined): operation is LookupWord {
+  return lookupWords.some((word) => word === operation);
 }

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { operationWords } from "../core/operation-words.ts";
-import type { OperationWord } from "../core/operation-words.ts";
+import { lookupWords, operationOf } from "../core/lookup-words.ts";
 import type { Expectation, FieldExpectation, FieldMust } from "../core/probe-expectation.ts";
 import { parseFieldPath } from "../core/probe-field.ts";
 import { canStandInPath } from "../service/operation-path.ts";
@@ -66,16 +65,10 @@ const namesOf = (what: string) =>
     .min(1, `at least one ${what}; left out: every ${what}`)
     .optional();
 
-const words = Object.keys(operationWords).filter(isOperationWord);
-
-function isOperationWord(word: string): word is OperationWord {
-  return Object.hasOwn(operationWords, word);
-}
-
 /** What its settings say of one another: `checkProbes`. */
 export const probeSchema = settings({
   name: name(),
-  operation: oneOf(words),
+  operation: oneOf(lookupWords),
   id: idSchema.optional(),
   regions: namesOf("region"),
   keys: namesOf("key"),
@@ -88,7 +81,7 @@ export const probeSchema = settings({
   }).prefault({}),
 }).transform(({ id, schedule, every, ...probe }) => {
   const { status, success, at_least: atLeast, fields } = probe.expect;
-  const operation = operationWords[probe.operation];
+  const operation = operationOf(probe.operation);
   // Whoever asks for a white label and is told that there is none was not served.
   const mustSay = operation === "get_white_label" && status === 200 ? true : null;
   const expect: Expectation = {

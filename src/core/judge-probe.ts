@@ -3,10 +3,9 @@ import type { FlapRecord } from "./flap-record.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome, SubjectEvent } from "./incident-ledger.ts";
 import type { Incident, ProbeSubject } from "./incident.ts";
-import type { Interventions } from "./interventions.ts";
+import type { JudgeOptions } from "./judge.ts";
 import { matchesProbe } from "./matching.ts";
 import type { FailureReason, Instant } from "./model.ts";
-import type { IncidentMessage } from "./notification.ts";
 import { unmetBy } from "./probe-expectation.ts";
 import type { Expectation, ReadAnswer } from "./probe-expectation.ts";
 import { progressAfterRun } from "./probe-progress.ts";
@@ -54,13 +53,7 @@ export interface ProbeState {
   readonly flaps: ReadonlyMap<string, FlapRecord>;
 }
 
-export interface ProbeJudgeOptions {
-  readonly rules: readonly Rule[];
-  /** Whether a receiver exists and wants to hear of this. */
-  readonly tells: (receiver: string, type: IncidentMessage) => boolean;
-  readonly interventions: Interventions;
-  readonly newIncidentId: () => string;
-}
+export type ProbeJudgeOptions = Omit<JudgeOptions, "goneAfter">;
 
 /** What one run means, to be committed at once. */
 export interface ProbeVerdict {

@@ -1,8 +1,7 @@
-import { flapKey } from "../core/flap-record.ts";
-import { byIncidentKey } from "../core/incident.ts";
 import { retireIncidents } from "../core/judge.ts";
 import type { JudgeOptions } from "../core/judge.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import { holdIncidents } from "../core/open-incidents.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
@@ -38,20 +37,17 @@ export async function restoreTargets(
   );
   /** Gives the target with the incidents that go on. */
   const retire = async (restored: RestoredTarget, judge: JudgeOptions): Promise<RestoredTarget> => {
-    const { id, target, openIncidents } = restored;
-    const incidents = byIncidentKey(openIncidents);
-    const flaps = new Map(restored.flaps.map((record) => [flapKey(record), record]));
-    const retired = retireIncidents({ target, incidents, flaps }, options.nowUtcMs, judge);
+    const { id, target, openIncidents, flaps } = restored;
+    const held = holdIncidents(openIncidents, flaps);
+    const retired = retireIncidents({ target, ...held }, options.nowUtcMs, judge);
     if (retired.steps.length === 0 && retired.flaps.length === 0) return restored;
     await store.commitIncidents(id, retired);
     options.onRetired(target, retired);
-    const ended = byIncidentKey(retired.steps.map(({ incident }) => incident));
-    const goesOn = Array.from(incidents).filter(([key]) => !ended.has(key));
-    const forgotten = new Set(retired.flaps.map(flapKey));
+    held.takeOn(retired);
     return {
       ...restored,
-      openIncidents: goesOn.map(([, incident]) => incident),
-      flaps: restored.flaps.filter((record) => !forgotten.has(flapKey(record))),
+      openIncidents: [...held.incidents.values()],
+      flaps: [...held.flaps.values()],
     };
   };
 

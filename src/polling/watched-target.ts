@@ -1,10 +1,7 @@
-import { byIncidentKey, keyOfIncident } from "../core/incident.ts";
-import { flapKey } from "../core/flap-record.ts";
 import type { FlapRecord } from "../core/flap-record.ts";
 import type { Incident } from "../core/incident.ts";
+import { holdIncidents } from "../core/open-incidents.ts";
 import type { Verdict } from "../core/judge.ts";
-import { takeOn } from "../core/incident-ledger.ts";
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Target } from "../core/model.ts";
 import type { Accounts } from "../core/occupancy/accounts.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
@@ -45,19 +42,7 @@ export function watchTarget(
   snapshot: PackedSnapshot,
   options: WatchOptions,
 ): WatchedTarget {
-  const incidents = byIncidentKey(openIncidents);
-  const flaps = new Map(restoredFlaps.map((record) => [flapKey(record), record]));
-  const acceptIncidents = (outcome: IncidentOutcome): void => {
-    takeOn(outcome, {
-      set: (incident) => incidents.set(keyOfIncident(incident), incident),
-      remove: (incident) => incidents.delete(keyOfIncident(incident)),
-    });
-    for (const record of outcome.flaps) {
-      if (record.enteredMs.length === 0) flaps.delete(flapKey(record));
-      else flaps.set(flapKey(record), record);
-    }
-  };
-
+  const held = holdIncidents(openIncidents, restoredFlaps);
   let polled = false;
   let lostTurns = 0;
   let restoredTooOld =
@@ -68,8 +53,8 @@ export function watchTarget(
     lastPollMonotonicMs: null,
     rulesApplied: false,
     snapshot,
-    incidents,
-    flaps,
+    incidents: held.incidents,
+    flaps: held.flaps,
     accounts,
   };
 
@@ -98,7 +83,7 @@ export function watchTarget(
     },
     accept(verdict) {
       state.snapshot = verdict.snapshot;
-      acceptIncidents(verdict.incidents);
+      held.takeOn(verdict.incidents);
       state.progress = verdict.progress;
       state.accounts = verdict.accounting.accounts;
       state.lastPollMonotonicMs = verdict.at.monotonicMs;

@@ -3,14 +3,15 @@ import type { Operation, Target } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallTurn, PersistentCall } from "../polling/persistent-call.ts";
-import type { ServiceClient } from "../service/client.ts";
+import type { Call, ServiceClient } from "../service/client.ts";
 import type { Deviation } from "../service/deviations.ts";
 import type { CallFailure } from "../service/failure.ts";
+import type { Lookup } from "../service/lookup.ts";
 import { createCountingIntake } from "./counting-intake.ts";
 import { readAnswer } from "./read-answer.ts";
 
 /** What probing needs of the service's client. */
-export type ProbedService = Pick<ServiceClient, "listSandboxes" | "getAnswer">;
+export type ProbedService = Pick<ServiceClient, "listSandboxes" | "look">;
 
 export interface OperationTurn extends CallTurn {
   readonly apiKey: Secret;
@@ -39,15 +40,16 @@ interface Read {
   readonly deviations: readonly Deviation[];
 }
 
+/** A larger answer, which is read at one go, would hold up everything else. Listings are not. */
+const maxBodyBytes = 8 * 2 ** 20;
+
 /** Calls any operation as persistently as polls ask for listings. */
 export function createCallOperation(
   service: ProbedService,
   callPersistently: PersistentCall,
   clock: Clock,
 ): CallOperation {
-  const countSandboxes = async (
-    call: Parameters<ProbedService["getAnswer"]>[0],
-  ): Promise<Read | CallFailure> => {
+  const countSandboxes = async (call: Call): Promise<Read | CallFailure> => {
     const result = await service.listSandboxes({ ...call, openIntake: createCountingIntake });
     if (result.kind === "failed") return result;
     const figures = { universes: null, lastUsedAtMs: null };
@@ -64,7 +66,7 @@ export function createCallOperation(
       sentAtMs ??= clock.now().monotonicMs;
       const call = { region, apiKey, ...attempt };
       if (operation === "list_sandboxes") return countSandboxes(call);
-      const result = await service.getAnswer(call, operation, id ?? "");
+      const result = await service.look({ ...call, maxBodyBytes }, asLookup(operation, id));
       if (result.kind === "failed") return result;
       const outcome = { kind: "read", ...readAnswer(operation, result.value) } as const;
       return { kind: "ok", outcome, deviations: result.deviations };
@@ -75,4 +77,16 @@ export function createCallOperation(
       ? { outcome: ended.outcome, durationMs, deviations: ended.deviations }
       : { outcome: ended, durationMs, deviations: [] };
   };
+}
+
+function asLookup(operation: Operation, id: string | null): Lookup {
+  switch (operation) {
+    case "list_sandboxes":
+    case "list_universes":
+      return { operation };
+    case "get_user":
+    case "get_universe_data":
+    case "get_white_label":
+      return { operation, id: id ?? "" };
+  }
 }

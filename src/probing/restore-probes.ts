@@ -1,9 +1,8 @@
-import { flapKey } from "../core/flap-record.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import { byIncidentKey } from "../core/incident.ts";
 import type { Incident, ProbeSubject } from "../core/incident.ts";
 import { retireProbe } from "../core/judge-probe.ts";
 import type { ProbeJudgeOptions } from "../core/judge-probe.ts";
+import { holdIncidents } from "../core/open-incidents.ts";
 import { subjectName, subjectsOf } from "../core/probe.ts";
 import type { Probe } from "../core/probe.ts";
 import type { RestoredProbe, WatchedProbe } from "./watched-probe.ts";
@@ -49,20 +48,18 @@ export async function restoreProbes(
     known: Omit<RestoredProbe, "openIncidents">,
     options: ProbeJudgeOptions,
   ): Promise<RestoredProbe> => {
-    const openIncidents = incidentsOf.get(subjectName(known.subject)) ?? [];
-    const incidents = byIncidentKey(openIncidents);
-    const flaps = new Map(known.flaps.map((record) => [flapKey(record), record]));
-    const outcome = retireProbe({ subject: known.subject, incidents, flaps }, nowUtcMs, options);
+    const { subject, flaps } = known;
+    const held = holdIncidents(incidentsOf.get(subjectName(subject)) ?? [], flaps);
+    const outcome = retireProbe({ subject, ...held }, nowUtcMs, options);
     if (outcome.steps.length > 0 || outcome.flaps.length > 0) {
       await store.probes.commitRetired(known.id, outcome);
       onRetired(outcome);
+      held.takeOn(outcome);
     }
-    const ended = new Set(outcome.steps.map(({ incident }) => incident.id));
-    const forgotten = new Set(outcome.flaps.map(flapKey));
     return {
       ...known,
-      openIncidents: openIncidents.filter(({ id }) => !ended.has(id)),
-      flaps: known.flaps.filter((record) => !forgotten.has(flapKey(record))),
+      openIncidents: [...held.incidents.values()],
+      flaps: [...held.flaps.values()],
     };
   };
 

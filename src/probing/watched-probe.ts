@@ -1,8 +1,6 @@
-import { flapKey } from "../core/flap-record.ts";
 import type { FlapRecord } from "../core/flap-record.ts";
-import { takeOn } from "../core/incident-ledger.ts";
-import { byIncidentKey, keyOfIncident } from "../core/incident.ts";
 import type { Incident, ProbeSubject } from "../core/incident.ts";
+import { holdIncidents } from "../core/open-incidents.ts";
 import type { ProbeState, ProbeVerdict } from "../core/judge-probe.ts";
 import type { Probe } from "../core/probe.ts";
 import type { ProbeProgress } from "../core/probe-progress.ts";
@@ -37,15 +35,14 @@ export function watchProbe(
   { id, subject, progress, openIncidents, flaps: restoredFlaps }: RestoredProbe,
   staleAfter: number,
 ): WatchedProbe {
-  const incidents = byIncidentKey(openIncidents);
-  const flaps = new Map(restoredFlaps.map((record) => [flapKey(record), record]));
+  const held = holdIncidents(openIncidents, restoredFlaps);
   const state: { -readonly [Field in keyof ProbeState]: ProbeState[Field] } = {
     subject,
     expect: probe.expect,
     progress,
     lastRunMonotonicMs: null,
-    incidents,
-    flaps,
+    incidents: held.incidents,
+    flaps: held.flaps,
   };
   let readings = noReadings;
   let lostRuns = 0;
@@ -65,14 +62,7 @@ export function watchProbe(
       return lostRuns;
     },
     accept(verdict) {
-      takeOn(verdict.incidents, {
-        set: (incident) => incidents.set(keyOfIncident(incident), incident),
-        remove: (incident) => incidents.delete(keyOfIncident(incident)),
-      });
-      for (const record of verdict.incidents.flaps) {
-        if (record.enteredMs.length === 0) flaps.delete(flapKey(record));
-        else flaps.set(flapKey(record), record);
-      }
+      held.takeOn(verdict.incidents);
       state.progress = verdict.progress;
       state.lastRunMonotonicMs = verdict.at.monotonicMs;
       readings = readingsAfterRun(readings, verdict.run, verdict.result, staleAfter);

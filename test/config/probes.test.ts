@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { parseConfig } from "../../src/config/load-config.ts";
-import { configOf, faultLines } from "./support.ts";
+import { loadConfig, parseConfig } from "../../src/config/load-config.ts";
+import { configOf, faultLines, writeFiles } from "./support.ts";
 
 const base = {
   regions: {
@@ -276,4 +276,19 @@ describe("a rule on probes", () => {
   ])("%s is faulty", (_, written, probes, line) => {
     expect(faults(probes, [written])).toEqual([line]);
   });
+});
+
+it("rules on probes can be rehearsed where neither ids nor what is expected are at hand", () => {
+  const file = writeFiles({
+    "sandwatch.yaml": JSON.stringify({
+      ...base,
+      probes: [
+        { ...user, id: "${NOT_SET}" },
+        { name: "fleet", operation: "sandboxes", expect: { at_least: "${NOT_SET}" } },
+      ],
+      alerts: { rules: [{ name: "failing", on: "probe", failing: "5m" }] },
+    }),
+  });
+  expect(loadConfig(file, {}).kind).toBe("faulty");
+  expect(configOf(loadConfig(file, {}, { withoutSecrets: true })).probes).toHaveLength(2);
 });

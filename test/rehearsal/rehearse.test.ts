@@ -97,25 +97,6 @@ describe("a rehearsal", () => {
     ]);
   });
 
-  it("lets rules on probes be: nothing is probed", () => {
-    const config = {
-      regions: { us: { base_url: "${NOT_SET}" } },
-      keys: [{ name: "research", api_key: "${NOT_SET}" }],
-      probes: [
-        { name: "login", operation: "user", id: "${NOT_SET}" },
-        { name: "fleet", operation: "sandboxes", expect: { at_least: "${NOT_SET}" } },
-      ],
-      alerts: {
-        rules: [serverError, { name: "failing", on: "probe", failing: { polls: 1 } }],
-        receivers: [{ name: "oncall", type: "webhook", url: "${NOT_SET}", group_wait: "0s" }],
-      },
-    };
-    const test = { name: "x", servers: [{ server: "a", timeline: "error" }], expect: [] };
-    expect(told({ config: "sandwatch.yaml", tests: [test] }, config)).toEqual([
-      "0s server-error firing servers: a",
-    ]);
-  });
-
   it("judges rules on pools and on refused keys", () => {
     const rules = [
       { name: "full", on: "pool", by: ["region"], idle: { below: 1 } },
