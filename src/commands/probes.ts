@@ -44,7 +44,7 @@ function stateText({ state, failures_in_a_row: failures }: ProbesView["probes"][
 }
 
 function took(seconds: number | null): string {
-  return seconds === null ? "" : `${Number(seconds.toFixed(3))}s`;
+  return seconds === null ? "" : `${seconds}s`;
 }
 
 function failureText({

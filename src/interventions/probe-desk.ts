@@ -108,6 +108,6 @@ function viewResult({
     success: reason === null,
     reason,
     detail,
-    duration_seconds: durationMs === null ? null : durationMs / 1_000,
+    duration_seconds: durationMs === null ? null : Math.round(durationMs) / 1_000,
   };
 }
