@@ -1,5 +1,6 @@
 import { draw, mix } from "./hash.ts";
 import { occupiedShare } from "./region-time.ts";
+import type { Tempo } from "./tempo.ts";
 
 /**
  * How a server's status moves, answerable at any moment without the history before it.
@@ -19,6 +20,7 @@ export interface ChainSubject {
   readonly sandboxSeed: number;
   /** Shared by all servers of the same name in the region. */
   readonly nameSeed: number;
+  /** In the world's own time. */
   readonly bornMs: number;
   readonly offsetHours: number;
 }
@@ -56,27 +58,29 @@ const nameEpisodes: EpisodeKind = {
 
 const purpose = { phase: 1, renewal: 2, status: 3, episodeStart: 4, episodeLength: 5, struck: 6 };
 
-/** @param pace how many times faster than usual statuses move; the rhythm of the day stays */
-export function chainStateAt(subject: ChainSubject, utcMs: number, pace: number): ChainState {
-  const pacedStepMs = Math.max(1, Math.round(stepMs / pace));
-  const phaseMs = Math.floor(draw(subject.seed, purpose.phase) * pacedStepMs);
-  const startOf = (step: number): number => Math.max(subject.bornMs, step * pacedStepMs + phaseMs);
-  const stepAt = (ms: number): number => Math.floor((ms - phaseMs) / pacedStepMs);
-  const renewals = mix(subject.seed, purpose.renewal);
-  const bornStep = stepAt(subject.bornMs);
+export function chainStateAt(subject: ChainSubject, utcMs: number, tempo: Tempo): ChainState {
+  const { seed, bornMs } = subject;
+  const phaseMs = Math.floor(draw(seed, purpose.phase) * stepMs);
+  const startOf = (step: number): number => Math.max(bornMs, step * stepMs + phaseMs);
+  const stepAt = (worldMs: number): number => Math.floor((worldMs - phaseMs) / stepMs);
+  const renewals = mix(seed, purpose.renewal);
+  const bornStep = stepAt(bornMs);
+  const hitsSandbox = episodes(sandboxEpisodes, subject.sandboxSeed, seed);
+  const hitsName = episodes(nameEpisodes, subject.nameSeed, seed);
 
   let status: ChainStatus | undefined;
-  let last = stepAt(utcMs);
+  let last = stepAt(tempo.worldMs(utcMs));
   for (;;) {
     let first = last;
     while (first > bornStep && draw(renewals, first) >= renewalChance) first--;
-    const drawn = drawStatus(subject, first, startOf(first));
+    const drawn = drawStatus(subject, first, tempo.utcMs(startOf(first)));
     for (let step = last; step >= first; step--) {
-      const seen = inAnyEpisode(subject, startOf(step), pace) ? "error" : drawn;
+      const atMs = startOf(step);
+      const seen = hitsSandbox(atMs) || hitsName(atMs) ? "error" : drawn;
       status ??= seen;
-      if (seen !== status) return { status, sinceMs: startOf(step + 1) };
+      if (seen !== status) return { status, sinceMs: tempo.utcMs(startOf(step + 1)) };
     }
-    if (first <= bornStep) return { status: status ?? drawn, sinceMs: subject.bornMs };
+    if (first <= bornStep) return { status: status ?? drawn, sinceMs: tempo.utcMs(bornMs) };
     last = first - 1;
   }
 }
@@ -88,20 +92,23 @@ function drawStatus(subject: ChainSubject, step: number, utcMs: number): ChainSt
   return drawn < errorShare + occupied * (1 - errorShare) ? "occupied" : "idle";
 }
 
-function inAnyEpisode(subject: ChainSubject, utcMs: number, pace: number): boolean {
-  return (
-    inEpisode(sandboxEpisodes, subject.sandboxSeed, subject.seed, utcMs * pace) ||
-    inEpisode(nameEpisodes, subject.nameSeed, subject.seed, utcMs * pace)
-  );
-}
-
-function inEpisode(kind: EpisodeKind, seed: number, ownSeed: number, pacedMs: number): boolean {
-  const slot = Math.floor(pacedMs / kind.slotMs);
-  if (draw(seed, slot) >= kind.chance) return false;
-  const slotSeed = mix(seed, slot);
-  const startMs = draw(slotSeed, purpose.episodeStart) * (kind.slotMs - kind.longestMs);
-  const lengthMs = (0.2 + 0.8 * draw(slotSeed, purpose.episodeLength)) * kind.longestMs;
-  const intoMs = pacedMs - slot * kind.slotMs - startMs;
-  const strikes = draw(mix(ownSeed, slot), purpose.struck) < kind.struck;
-  return intoMs >= 0 && intoMs < lengthMs && strikes;
+/** Tells whether one strikes at a moment of the world's own time. In each slot there is one or none. */
+function episodes(kind: EpisodeKind, seed: number, ownSeed: number): (worldMs: number) => boolean {
+  let known = Number.NaN;
+  let startMs = 0;
+  let endMs = 0;
+  return (worldMs) => {
+    const slot = Math.floor(worldMs / kind.slotMs);
+    if (slot !== known) {
+      known = slot;
+      const strikes =
+        draw(seed, slot) < kind.chance && draw(mix(ownSeed, slot), purpose.struck) < kind.struck;
+      const slotSeed = mix(seed, slot);
+      const intoMs = draw(slotSeed, purpose.episodeStart) * (kind.slotMs - kind.longestMs);
+      const share = 0.2 + 0.8 * draw(slotSeed, purpose.episodeLength);
+      startMs = slot * kind.slotMs + intoMs;
+      endMs = strikes ? startMs + share * kind.longestMs : startMs;
+    }
+    return worldMs >= startMs && worldMs < endMs;
+  };
 }

@@ -13,6 +13,7 @@ import { createGate } from "./gate.ts";
 import { createOperations } from "./operations.ts";
 import { createPins } from "./pins.ts";
 import { prefixOf } from "./routes.ts";
+import type { Tempo } from "./tempo.ts";
 import { createWorld, type SimulatedServer, type WorldView } from "./world.ts";
 
 export interface SimulatorOptions {
@@ -27,7 +28,7 @@ export interface SimulatorOptions {
   readonly rateLimit?: RateLimit | null | undefined;
   readonly faults?: readonly Fault[];
   /** How many times faster than usual statuses move and sandboxes are replaced. 0: never. */
-  readonly pace?: number;
+  readonly pace?: number | Tempo;
 }
 
 export interface Simulator {

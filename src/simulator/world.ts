@@ -4,6 +4,8 @@ import { childOf, draw, identityOf, mix, pick, uuidOf, type Identity } from "./h
 import type { Pin } from "./pins.ts";
 import { offsetHoursOf } from "./region-time.ts";
 import { drawServerNames } from "./server-names.ts";
+import { steady } from "./tempo.ts";
+import type { Tempo } from "./tempo.ts";
 
 export interface SimulatedServer {
   readonly sandboxId: string;
@@ -60,16 +62,18 @@ const purpose = { size: 1, life: 2, age: 3, names: 4, benchmark: 5, tagged: 6, t
 /**
  * A pure function of seed, target and time: equal arguments give equal worlds.
  *
- * @param pace how many times faster than usual the world moves; 0: it stands still
+ * @param tempo how fast it moves, or how many times faster than usual; 0: it stands still
  */
-export function createWorld(seed: number, pace: number): World {
+export function createWorld(seed: number, tempo: number | Tempo): World {
+  const isStill = tempo === 0;
+  const known = typeof tempo === "number" ? steady(isStill ? 1 : tempo) : tempo;
+  const nameSeedsOf = createNameSeeds(seed);
   return {
     *sandboxes({ target, utcMs, servers, pins }) {
       const targetIdentity = identityOf("target", seed, target.region, target.key);
-      const nameSeeds = createNameSeeds(seed, target.region);
       const offsetHours = offsetHoursOf(target.region);
-      const atMs = pace === 0 ? stillUtcMs : utcMs;
-      const effectivePace = pace === 0 ? 1 : pace;
+      const atMs = isStill ? stillUtcMs : utcMs;
+      const nameSeeds = nameSeedsOf(target.region);
       let left = servers;
       for (let slot = 0; left > 0; slot++) {
         const place = childOf(targetIdentity, slot);
@@ -80,7 +84,7 @@ export function createWorld(seed: number, pace: number): World {
           place,
           size,
           atMs,
-          pace: effectivePace,
+          tempo: known,
           offsetHours,
           nameSeeds,
           pins,
@@ -95,15 +99,15 @@ interface Building {
   readonly place: Identity;
   readonly size: number;
   readonly atMs: number;
-  readonly pace: number;
+  readonly tempo: Tempo;
   readonly offsetHours: number;
   readonly nameSeeds: (name: string) => number;
   readonly pins: ReadonlyMap<string, Pin>;
 }
 
 function buildSandbox(building: Building): SimulatedSandbox {
-  const { place, size, atMs, pace, offsetHours, nameSeeds, pins } = building;
-  const { generation, bornMs } = lifeAt(place[0], atMs, pace);
+  const { place, size, atMs, tempo, offsetHours, nameSeeds, pins } = building;
+  const { generation, bornMs } = lifeAt(place[0], tempo.worldMs(atMs));
   const identity = childOf(place, generation);
   const sandboxSeed = identity[0];
   const sandboxId = uuidOf(identity);
@@ -120,7 +124,7 @@ function buildSandbox(building: Building): SimulatedSandbox {
     const { status, sinceMs } = chainStateAt(
       { seed, sandboxSeed, nameSeed, bornMs, offsetHours },
       atMs,
-      pace,
+      tempo,
     );
     const tagged = draw(seed, purpose.tagged) < 0.15;
     servers.push({
@@ -135,7 +139,8 @@ function buildSandbox(building: Building): SimulatedSandbox {
     });
   }
   const status = statusOfSandbox(servers);
-  return { sandboxId, createdAtMs: bornMs, status, benchmark, servers, seed: sandboxSeed };
+  const createdAtMs = tempo.utcMs(bornMs);
+  return { sandboxId, createdAtMs, status, benchmark, servers, seed: sandboxSeed };
 }
 
 function statusOfSandbox(servers: readonly SimulatedServer[]): string {
@@ -143,20 +148,25 @@ function statusOfSandbox(servers: readonly SimulatedServer[]): string {
   return servers.some((server) => server.status === "occupied") ? "occupied" : "idle";
 }
 
-/** A place in the listing holds one sandbox after another, each for the same span. */
-function lifeAt(placeSeed: number, atMs: number, pace: number) {
+/** A place in the listing holds one sandbox after another, each for the same span of the world's own time. */
+function lifeAt(placeSeed: number, worldMs: number) {
   const spanMs = shortestLifeMs + draw(placeSeed, purpose.life) * (longestLifeMs - shortestLifeMs);
-  const lifeMs = Math.max(1, Math.round(spanMs / pace));
+  const lifeMs = Math.round(spanMs);
   const phaseMs = Math.floor(draw(placeSeed, purpose.age) * lifeMs);
-  const generation = Math.floor((atMs - phaseMs) / lifeMs);
+  const generation = Math.floor((worldMs - phaseMs) / lifeMs);
   return { generation, bornMs: generation * lifeMs + phaseMs };
 }
 
-function createNameSeeds(seed: number, region: string): (name: string) => number {
-  const known = new Map<string, number>();
-  return (name) => {
-    const nameSeed = known.get(name) ?? identityOf("name", seed, region, name)[0];
-    known.set(name, nameSeed);
-    return nameSeed;
+/** Of the names in a region. Each is hashed once: they come in sandbox after sandbox. */
+function createNameSeeds(seed: number): (region: string) => (name: string) => number {
+  const known = new Map<string, Map<string, number>>();
+  return (region) => {
+    const ofRegion = known.get(region) ?? new Map<string, number>();
+    known.set(region, ofRegion);
+    return (name) => {
+      const nameSeed = ofRegion.get(name) ?? identityOf("name", seed, region, name)[0];
+      ofRegion.set(name, nameSeed);
+      return nameSeed;
+    };
   };
 }

@@ -2,8 +2,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { chainStateAt, type ChainStatus } from "../../src/simulator/chain.ts";
 import { mix } from "../../src/simulator/hash.ts";
+import { changing, steady } from "../../src/simulator/tempo.ts";
 
 const hourMs = 3_600_000;
+const usually = steady(1);
 const bornMs = Date.UTC(2026, 10, 1);
 
 function subjectOf(seed: number, born = bornMs) {
@@ -21,7 +23,7 @@ function sharesAt(utcMs: number): Record<ChainStatus, number> {
   const subjects = 4_000;
   const shares = { idle: 0, occupied: 0, error: 0 };
   for (let seed = 0; seed < subjects; seed++) {
-    shares[chainStateAt(subjectOf(seed), utcMs, 1).status] += 1 / subjects;
+    shares[chainStateAt(subjectOf(seed), utcMs, usually).status] += 1 / subjects;
   }
   return shares;
 }
@@ -49,15 +51,20 @@ test("a state began when it says, with another one before it", () => {
   const law = fc.property(
     fc.nat(),
     fc.integer({ min: 0, max: 40 * hourMs }),
-    fc.constantFrom(0.5, 1, 3, 1_000),
-    (seed, ageMs, pace) => {
+    fc.constantFrom(
+      ...[0.25, 0.5, 1, 3, 1_000].map(steady),
+      changing(0.25, bornMs * 4 + 20 * hourMs, 4),
+      changing(4, bornMs / 4 + 20 * hourMs, 0.25),
+    ),
+    (seed, ageMs, tempo) => {
       const subject = subjectOf(seed);
-      const state = chainStateAt(subject, bornMs + ageMs, pace);
-      expect(state.sinceMs).toBeGreaterThanOrEqual(bornMs);
-      expect(state.sinceMs).toBeLessThanOrEqual(bornMs + ageMs);
-      expect(chainStateAt(subject, state.sinceMs, pace)).toEqual(state);
-      if (state.sinceMs === bornMs) return;
-      expect(chainStateAt(subject, state.sinceMs - 1, pace).status).not.toBe(state.status);
+      const bornUtcMs = tempo.utcMs(bornMs);
+      const state = chainStateAt(subject, bornUtcMs + ageMs, tempo);
+      expect(state.sinceMs).toBeGreaterThanOrEqual(bornUtcMs);
+      expect(state.sinceMs).toBeLessThanOrEqual(bornUtcMs + ageMs);
+      expect(chainStateAt(subject, state.sinceMs, tempo)).toEqual(state);
+      if (state.sinceMs === bornUtcMs) return;
+      expect(chainStateAt(subject, state.sinceMs - 1, tempo).status).not.toBe(state.status);
     },
   );
   fc.assert(law, { numRuns: 500 });
@@ -67,10 +74,12 @@ test("stays last minutes, and a pace of four makes them four times shorter", () 
   const changesInAnHour = (pace: number): number => {
     let changes = 0;
     for (let seed = 0; seed < 60; seed++) {
+      const tempo = steady(pace);
+      const subject = subjectOf(seed, tempo.worldMs(bornMs));
       let sinceMs = bornMs + 36 * hourMs;
       const fromMs = sinceMs - hourMs;
       while (sinceMs > fromMs) {
-        sinceMs = chainStateAt(subjectOf(seed), sinceMs - 1, pace).sinceMs;
+        sinceMs = chainStateAt(subject, sinceMs - 1, tempo).sinceMs;
         if (sinceMs > fromMs) changes++;
       }
     }
@@ -88,7 +97,7 @@ test("now and then all servers of a sandbox are in error together", () => {
   for (let sandbox = 0; sandbox < 6_000; sandbox++) {
     const states = [1, 2, 3, 4].map((server) => {
       const subject = { ...subjectOf(server * 10_000 + sandbox), sandboxSeed: mix(sandbox, 9) };
-      return chainStateAt(subject, bornMs + 51 * hourMs, 1).status;
+      return chainStateAt(subject, bornMs + 51 * hourMs, usually).status;
     });
     if (states.every((status) => status === "error")) together++;
   }
@@ -102,7 +111,7 @@ test("now and then most servers of one name are in error together", () => {
     let errors = 0;
     for (let server = 0; server < 10; server++) {
       const subject = { ...subjectOf(server * 10_000 + name), nameSeed: mix(name, 9) };
-      if (chainStateAt(subject, bornMs + 51 * hourMs, 1).status === "error") errors++;
+      if (chainStateAt(subject, bornMs + 51 * hourMs, usually).status === "error") errors++;
     }
     if (errors >= 4) struck++;
   }

@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Target } from "../../src/core/model.ts";
+import { changing, steady } from "../../src/simulator/tempo.ts";
+import type { Tempo } from "../../src/simulator/tempo.ts";
 import { createWorld, type SimulatedServer } from "../../src/simulator/world.ts";
 import { us } from "./start-simulator.ts";
 
@@ -123,6 +125,21 @@ test("among sixty servers some change within half a minute, and some fall into e
     return seen.size;
   });
   expect(mean(errors)).toBeGreaterThan(3);
+});
+
+test("where its tempo changes nothing jumps: the world goes on, faster or slower", () => {
+  const slow = steady(0.25);
+  const tempo = changing(0.25, startMs, 4);
+  const at = (utcMs: number, of: Tempo) => [
+    ...createWorld(1, of).sandboxes({ target: us, utcMs, servers: 60, pins: new Map() }),
+  ];
+  for (const hours of [-1_000, -1, 0]) {
+    const utcMs = startMs + hours * hourMs;
+    expect(at(utcMs, tempo)).toEqual(at(utcMs, slow));
+  }
+  const idsIn = (hours: number, of: Tempo) =>
+    at(startMs + hours * hourMs, of).map(({ sandboxId }) => sandboxId);
+  expect(idsIn(3, tempo)).toEqual(idsIn(48, slow));
 });
 
 test("a world of pace zero stands still", () => {
