@@ -1,0 +1,66 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { resolutions } from "../../src/core/occupancy/bucket.ts";
+import { collect } from "../support/collect.ts";
+import { play } from "../support/history/play.ts";
+import { recordsOf } from "../support/history/poll-record.ts";
+import { forwardSteps, scripts } from "../support/history/script.ts";
+import type { Script } from "../support/history/script.ts";
+import { keepInStore } from "../support/history/store-keeper.ts";
+import type { StoreKeeper } from "../support/history/store-keeper.ts";
+import { plainBucket, trueBuckets } from "../support/history/true-buckets.ts";
+import { truthOf } from "../support/history/truth.ts";
+import type { Truth } from "../support/history/truth.ts";
+import { research } from "../support/fleet.ts";
+
+const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+const runs = { numRuns: 25 };
+
+/** Plays a script with a real store, and gives what must be found there. */
+async function playInStore(script: Script, keeper: StoreKeeper): Promise<Truth> {
+  await play(script, research, keeper);
+  return truthOf(recordsOf(script), script.servers, script.goneAfter);
+}
+
+describe("what the store has of a world", () => {
+  it("is in buckets of every resolution what the world's script says", async () => {
+    const property = fc.asyncProperty(scripts(forwardSteps), async (script) => {
+      await using keeper = keepInStore();
+      const truth = await playInStore(script, keeper);
+      for (const resolution of resolutions) {
+        const found = await collect(keeper.store.occupancy.buckets({ ...always, resolution }));
+        const held = found
+          .map(({ bucket }) => bucket)
+          .filter(({ bookedMs, names }) => bookedMs > 0 || names.size > 0);
+        expect(held.map(plainBucket)).toEqual(trueBuckets(truth, resolution));
+      }
+    });
+    await expect(fc.assert(property, runs)).resolves.toBeUndefined();
+  });
+
+  it("has for gaps all that nobody watched, each as one however many polls fell into it", async () => {
+    const property = fc.asyncProperty(scripts(forwardSteps), async (script) => {
+      await using keeper = keepInStore();
+      const truth = await playInStore(script, keeper);
+      const found = await collect(keeper.store.occupancy.gaps({ target: research, ...always }));
+      expect(found).toEqual(trueGaps(truth));
+    });
+    await expect(fc.assert(property, runs)).resolves.toBeUndefined();
+  });
+});
+
+/** A clock that was stepped passed over time in which nobody watched; a little is no step. */
+const slackMs = 1_000;
+
+function trueGaps({ stretches }: Truth): readonly { fromMs: number; toMs: number }[] {
+  const gaps: { fromMs: number; toMs: number }[] = [];
+  for (const [at, { fromMs, toMs, watched }] of stretches.entries()) {
+    const beforeMs = stretches[at - 1]?.toMs ?? fromMs;
+    const gap = { fromMs: beforeMs, toMs: watched ? fromMs : toMs };
+    if (gap.toMs - gap.fromMs <= (watched ? slackMs : 0)) continue;
+    const last = gaps.at(-1);
+    if (last?.toMs === gap.fromMs) last.toMs = gap.toMs;
+    else gaps.push(gap);
+  }
+  return gaps;
+}
