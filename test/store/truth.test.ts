@@ -1,11 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { statuses } from "../../src/core/model.ts";
 import { resolutions } from "../../src/core/occupancy/bucket.ts";
+import type { StoredChange } from "../../src/store/change-history.ts";
 import { collect } from "../support/collect.ts";
 import { play } from "../support/history/play.ts";
 import { recordsOf } from "../support/history/poll-record.ts";
 import { forwardSteps, scripts } from "../support/history/script.ts";
 import type { Script } from "../support/history/script.ts";
+import { rebuiltTimes, trueTimes } from "../support/history/server-times.ts";
 import { keepInStore } from "../support/history/store-keeper.ts";
 import type { StoreKeeper } from "../support/history/store-keeper.ts";
 import { plainBucket, trueBuckets } from "../support/history/true-buckets.ts";
@@ -47,7 +50,66 @@ describe("what the store has of a world", () => {
     });
     await expect(fc.assert(property, runs)).resolves.toBeUndefined();
   });
+
+  it("has the changes and lapses of each server, with the stays that ended", async () => {
+    const property = fc.asyncProperty(scripts(forwardSteps), async (script) => {
+      await using keeper = keepInStore();
+      const truth = await playInStore(script, keeper);
+      const found = await changesOf(keeper);
+      const expected = [
+        ...truth.changes.map(({ server, ...change }) => {
+          return { ...change, serverId: server.serverId, lapse: null };
+        }),
+        ...truth.lapses.map(({ atMs, server, kind, status }) => {
+          const { serverId } = server;
+          return { atMs, from: status, to: status, stayMs: null, serverId, lapse: kind };
+        }),
+      ];
+      const linesOf = (all: readonly Line[]): readonly string[] =>
+        all
+          .map(({ atMs, serverId, from, to, stayMs, lapse }) =>
+            JSON.stringify([atMs, serverId, from, to, stayMs, lapse]),
+          )
+          .toSorted();
+      expect(linesOf(found)).toEqual(linesOf(expected));
+    });
+    await expect(fc.assert(property, runs)).resolves.toBeUndefined();
+  });
+
+  it("tells of each single server how long it was in what, and that adds up to the buckets", async () => {
+    const property = fc.asyncProperty(scripts(fc.constant(0)), async (script) => {
+      await using keeper = keepInStore();
+      const truth = await playInStore(script, keeper);
+      const gaps = await collect(keeper.store.occupancy.gaps({ target: research, ...always }));
+      const endMs = truth.stretches.at(-1)?.toMs ?? 0;
+      const rebuilt = rebuiltTimes(await changesOf(keeper), gaps, endMs);
+      expect(rebuilt).toEqual(trueTimes(truth));
+
+      const query = { ...always, resolution: "1d" } as const;
+      const accounts = (await collect(keeper.store.occupancy.buckets(query))).flatMap(
+        ({ bucket }) => [...bucket.names.values()],
+      );
+      for (const status of [...statuses, "unobserved"] as const) {
+        const ofServers = [...rebuilt.values()].map((times) => times.get(status) ?? 0);
+        const ofNames = accounts.map(({ ms, unobservedMs }) =>
+          status === "unobserved" ? unobservedMs : ms[status],
+        );
+        expect(sum(ofServers)).toBe(sum(ofNames));
+      }
+    });
+    await expect(fc.assert(property, runs)).resolves.toBeUndefined();
+  });
 });
+
+type Line = Pick<StoredChange, "atMs" | "serverId" | "from" | "to" | "stayMs" | "lapse">;
+
+function changesOf({ store }: StoreKeeper): Promise<readonly StoredChange[]> {
+  return collect(store.changes.between({ ...always, direction: "asc", lapses: true }));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
 
 /** A clock that was stepped passed over time in which nobody watched; a little is no step. */
 const slackMs = 1_000;

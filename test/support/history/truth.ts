@@ -24,6 +24,7 @@ export interface TrueLapse {
   readonly atMs: number;
   readonly server: ScriptServer;
   readonly kind: "missing" | "seen";
+  readonly status: Status;
 }
 
 export interface Truth {
@@ -94,10 +95,11 @@ export function truthOf(
       if (from !== to) {
         const stayMs = from === "absent" ? null : stayUntil(server, poll);
         changes.push({ atMs: utcMs, server, from, to, stayMs });
-      } else if (from !== "absent") {
+      } else if (to !== "absent") {
         const [before, now] = [missing(server, poll - 1) ?? 0, missing(server, poll) ?? 0];
-        if (before === 0 && now > 0) lapses.push({ atMs: utcMs, server, kind: "missing" });
-        if (before > 0 && now === 0) lapses.push({ atMs: utcMs, server, kind: "seen" });
+        if (before === 0 && now > 0)
+          lapses.push({ atMs: utcMs, server, kind: "missing", status: to });
+        if (before > 0 && now === 0) lapses.push({ atMs: utcMs, server, kind: "seen", status: to });
       }
     }
   }
