@@ -1,6 +1,6 @@
 import { statuses } from "../core/model.ts";
 import type { Status } from "../core/model.ts";
-import { byStatus, emptyAccount, serverMsOf } from "../core/occupancy/bucket.ts";
+import { byStatus, emptyAccount } from "../core/occupancy/bucket.ts";
 import type { Bucket, Extent, NameAccount } from "../core/occupancy/bucket.ts";
 import { noStays } from "../core/occupancy/stay-sketch.ts";
 import type { StaySketch } from "../core/occupancy/stay-sketch.ts";
@@ -19,11 +19,9 @@ export function packBody(
 ): Uint8Array {
   output.writeByte((bucket.extent ? has.extent : 0) + extentBits(bucket.extent));
   writeExtent(bucket.extent, output);
-  const accounts = Array.from(bucket.names, ([name, account]) => ({ id: idOf(name), account }));
-  accounts.sort((one, other) => one.id - other.id);
-  output.write(accounts.length);
+  output.write(bucket.names.size);
   let previous = 0;
-  for (const { id, account } of accounts) {
+  for (const [id, account] of inOrderOfIds(bucket.names, idOf)) {
     output.write(id - previous);
     writeAccount(account, bucket.bookedMs, output);
     previous = id;
@@ -51,6 +49,23 @@ export function unpackBody(
   return { ...times, extent, names };
 }
 
+/** Most often they are in that order already: names get their ids in the order of a bucket. */
+function inOrderOfIds(
+  names: Bucket["names"],
+  idOf: (name: string) => number,
+): readonly (readonly [number, NameAccount])[] {
+  const accounts: [number, NameAccount][] = [];
+  let previous = 0;
+  let isSorted = true;
+  for (const [name, account] of names) {
+    const id = idOf(name);
+    isSorted &&= id > previous;
+    previous = id;
+    accounts.push([id, account]);
+  }
+  return isSorted ? accounts : accounts.toSorted(([one], [other]) => one - other);
+}
+
 /** Of an account's first byte. The low four bits are the statuses that took any time. */
 const has = { unobserved: 0x10, exhausted: 0x20, extent: 0x40, steady: 0x80 };
 const statusBits: Readonly<Record<Status, number>> = { idle: 1, occupied: 2, error: 4, unknown: 8 };
@@ -62,21 +77,24 @@ function writeAccount(account: NameAccount, bookedMs: number, output: NumberWrit
   const { ms, unobservedMs, extent, exhaustedMs, stays } = account;
   const servers = ms.idle > 0 ? steadyCount(account, bookedMs) : 0;
   output.writeByte(
-    bitsWhere((status) => ms[status] > 0) +
+    bitsOf(ms.idle, ms.occupied, ms.error, ms.unknown) +
       (unobservedMs > 0 ? has.unobserved : 0) +
       (exhaustedMs > 0 ? has.exhausted : 0) +
       (extent ? has.extent : 0) +
       (servers > 0 ? has.steady : 0),
   );
-  output.writeByte(
-    bitsWhere((status) => stays[status].bins.size > 0) + (extentBits(extent) << extentShift),
-  );
+  const { idle, occupied, error, unknown } = stays;
+  const ended = bitsOf(idle.bins.size, occupied.bins.size, error.bins.size, unknown.bins.size);
+  output.writeByte(ended + (extentBits(extent) << extentShift));
   if (servers > 0) output.write(servers);
   else if (ms.idle > 0) output.write(ms.idle);
-  for (const value of [ms.occupied, ms.error, ms.unknown, unobservedMs, exhaustedMs]) {
-    if (value > 0) output.write(value);
-  }
+  if (ms.occupied > 0) output.write(ms.occupied);
+  if (ms.error > 0) output.write(ms.error);
+  if (ms.unknown > 0) output.write(ms.unknown);
+  if (unobservedMs > 0) output.write(unobservedMs);
+  if (exhaustedMs > 0) output.write(exhaustedMs);
   writeExtent(extent, output);
+  if (ended === 0) return;
   for (const status of statuses) writeStays(stays[status], output);
 }
 
@@ -107,14 +125,17 @@ const allStatuses = 0x0f;
  * from the other times, and need not be kept. 0: otherwise.
  */
 function steadyCount(account: NameAccount, bookedMs: number): number {
-  const total = serverMsOf(account);
+  const { idle, occupied, error, unknown } = account.ms;
+  const total = idle + occupied + error + unknown + account.unobservedMs;
   const servers = total / bookedMs;
   const isExact = Number.isSafeInteger(total) && servers * bookedMs === total;
   return isExact && Number.isSafeInteger(servers) ? servers : 0;
 }
 
 function extentBits(extent: Extent | null): number {
-  return extent ? bitsWhere((status) => extent.most[status] > 0) : 0;
+  if (!extent) return 0;
+  const { idle, occupied, error, unknown } = extent.most;
+  return bitsOf(idle, occupied, error, unknown);
 }
 
 /** Most often both numbers are small: then they share a byte. */
@@ -169,6 +190,6 @@ function readStays(input: NumberReader): StaySketch {
   return { sumMs, bins };
 }
 
-function bitsWhere(holds: (status: Status) => boolean): number {
-  return statuses.reduce((bits, status) => bits + (holds(status) ? statusBits[status] : 0), 0);
+function bitsOf(idle: number, occupied: number, error: number, unknown: number): number {
+  return (idle > 0 ? 1 : 0) | (occupied > 0 ? 2 : 0) | (error > 0 ? 4 : 0) | (unknown > 0 ? 8 : 0);
 }

@@ -1,5 +1,4 @@
 import type { Kysely } from "kysely";
-import type { Bucket } from "../core/occupancy/bucket.ts";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -7,31 +6,21 @@ import type { Tables } from "./tables.ts";
  * SQLite gives back as it was.
  */
 export interface BucketNames {
-  /** Null: it was not written yet. */
+  /** Null: it is not known to have one. */
   idOf(name: string): number | null;
-  /**
-   * Within the transaction that writes the buckets.
-   *
-   * @returns the ids of names that were not known; to be taken on once the transaction is committed
-   */
-  write(trx: Kysely<Tables>, buckets: Iterable<Bucket>): Promise<ReadonlyMap<string, number>>;
+  /** Within the transaction that writes the buckets. */
+  write(trx: Kysely<Tables>, names: Iterable<string>): Promise<ReadonlyMap<string, number>>;
+  /** Once that is committed. */
   takeOn(ids: ReadonlyMap<string, number>): void;
 }
-
-const noneUnknown: ReadonlyMap<string, number> = new Map();
 
 export function createBucketNames(): BucketNames {
   const known = new Map<string, number>();
   return {
     idOf: (name) => known.get(name) ?? null,
-    async write(trx, buckets) {
-      const unknown = new Set<string>();
-      for (const { names } of buckets) {
-        for (const name of names.keys()) if (!known.has(name)) unknown.add(name);
-      }
-      if (unknown.size === 0) return noneUnknown;
+    async write(trx, names) {
       const ids = new Map<string, number>();
-      for (const name of unknown) ids.set(name, await writeName(trx, name));
+      for (const name of names) ids.set(name, await writeName(trx, name));
       return ids;
     },
     takeOn(ids) {

@@ -1,11 +1,14 @@
-import type { Insertable, Kysely } from "kysely";
+import { sql, type Insertable, type Kysely } from "kysely";
 import { noAccounts } from "../core/occupancy/accounts.ts";
-import type { Accounts, AccountsStep } from "../core/occupancy/accounts.ts";
+import type { Accounts, AccountsStep, BucketWrite } from "../core/occupancy/accounts.ts";
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
 import { packBody, unpackBody } from "./bucket-body.ts";
 import { createBucketNames, createNameReader } from "./bucket-names.ts";
+import type { BucketNames } from "./bucket-names.ts";
 import { NumberReader, NumberWriter } from "./packed-numbers.ts";
+import { prepare } from "./prepared.ts";
 import type { BucketsTable, Tables } from "./tables.ts";
+import type { OpenBucketColumns } from "./target-rows.ts";
 
 /** Where the closed buckets of a resolution are. */
 export const bucketTables = {
@@ -21,45 +24,82 @@ export function bucketFromRow(row: BucketColumns, nameOf: (id: number) => string
   return unpackBody({ startMs, bookedMs, unobservedMs }, nameOf, new NumberReader(row.body));
 }
 
+export interface BucketsWritten {
+  /** Of the finest bucket: the target's own row has them. */
+  readonly open: OpenBucketColumns;
+  /** To be called once all is committed. */
+  readonly committed: () => void;
+}
+
 /** Writes what polls booked. */
 export function createBucketWriter(kysely: Kysely<Tables>) {
+  const writeClosed = prepareClosed(kysely);
+  const writeOpen = prepareOpen(kysely);
+  const closeFinest = prepareClosing(kysely);
   const output = new NumberWriter();
   const names = createBucketNames();
-  const updateOpen = prepareUpdate(kysely);
+  /** The starts of the finest buckets, by target, as they were last committed. */
+  const openStarts = new Map<number, number>();
 
   return {
-    /**
-     * Within the transaction of the poll.
-     *
-     * @returns what to call once it is committed
-     */
+    /** Within the transaction of the poll, before the target's own row is written. */
     async write(
       trx: Kysely<Tables>,
       targetId: number,
       { accounts, written }: AccountsStep,
-    ): Promise<(() => void) | null> {
-      const ids = await names.write(
-        trx,
-        written.map(({ bucket }) => bucket),
-      );
-      const idOf = (name: string): number => names.idOf(name) ?? ids.get(name) ?? 0;
+    ): Promise<BucketsWritten> {
+      const finest = accounts["5m"];
+      if (!finest) return { open: noneOpen, committed() {} };
+      const unknown = unknownNames(written, names);
+      const ids = unknown.size > 0 ? await names.write(trx, unknown) : null;
+      const idOf = (name: string): number => names.idOf(name) ?? ids?.get(name) ?? 0;
+      const columnsOf = (bucket: Bucket): BucketColumns => ({
+        start_at_ms: bucket.startMs,
+        booked_ms: bucket.bookedMs,
+        unobserved_ms: bucket.unobservedMs,
+        body: packBody(bucket, idOf, output),
+      });
       for (const { resolution, bucket } of written) {
-        const { startMs, bookedMs, unobservedMs } = bucket;
-        const columns: BucketColumns = {
-          start_at_ms: startMs,
-          booked_ms: bookedMs,
-          unobserved_ms: unobservedMs,
-          body: packBody(bucket, idOf, output),
-        };
-        const isOpen = accounts[resolution]?.startMs === startMs;
-        if (!isOpen) await writeClosed(trx, targetId, resolution, columns);
-        else if (!(await updateOpen(trx, targetId, resolution, columns))) {
-          await open(trx, targetId, resolution, columns);
+        if (accounts[resolution]?.startMs !== bucket.startMs) {
+          await writeClosed[resolution](trx, [targetId, ...Object.values(columnsOf(bucket))]);
+        } else if (resolution !== "5m") {
+          // What it closes was written anew by the same poll: something finer was added to it.
+          await writeOpen(trx, [resolution, targetId, ...Object.values(columnsOf(bucket))]);
         }
       }
-      return ids.size > 0 ? () => names.takeOn(ids) : null;
+      if (openStarts.get(targetId) !== finest.startMs) {
+        await closeFinest(trx, [targetId, finest.startMs]);
+      }
+      const { start_at_ms, booked_ms, unobserved_ms, body } = columnsOf(finest);
+      return {
+        open: {
+          open_start_at_ms: start_at_ms,
+          open_booked_ms: booked_ms,
+          open_unobserved_ms: unobserved_ms,
+          open_body: body,
+        },
+        committed() {
+          if (ids) names.takeOn(ids);
+          openStarts.set(targetId, finest.startMs);
+        },
+      };
     },
   };
+}
+
+export const noneOpen: OpenBucketColumns = {
+  open_start_at_ms: null,
+  open_booked_ms: null,
+  open_unobserved_ms: null,
+  open_body: null,
+};
+
+function unknownNames(written: readonly BucketWrite[], names: BucketNames): ReadonlySet<string> {
+  const unknown = new Set<string>();
+  for (const { bucket } of written) {
+    for (const name of bucket.names.keys()) if (names.idOf(name) === null) unknown.add(name);
+  }
+  return unknown;
 }
 
 /** The buckets that were open, by target. */
@@ -78,62 +118,53 @@ export async function readOpenBuckets(
   return all;
 }
 
-/** Almost every poll writes this row and no other of a bucket, so its statement is built once. */
-function prepareUpdate(kysely: Kysely<Tables>) {
-  const update = kysely
-    .updateTable("open_buckets")
-    .set({ booked_ms: 0, unobserved_ms: 0, body: new Uint8Array() })
-    .where("resolution", "=", "5m")
-    .where("target_id", "=", 0)
-    .where("start_at_ms", "=", 0)
-    .compile();
-  return async (
-    trx: Kysely<Tables>,
-    targetId: number,
-    resolution: Resolution,
-    { start_at_ms, booked_ms, unobserved_ms, body }: BucketColumns,
-  ): Promise<boolean> => {
-    const parameters = [booked_ms, unobserved_ms, body, resolution, targetId, start_at_ms];
-    const { numAffectedRows } = await trx.executeQuery({ ...update, parameters });
-    return numAffectedRows === 1n;
-  };
+const someColumns: BucketColumns = {
+  start_at_ms: 0,
+  booked_ms: 0,
+  unobserved_ms: 0,
+  body: new Uint8Array(),
+};
+
+function prepareClosed(kysely: Kysely<Tables>) {
+  const into = (resolution: Resolution) =>
+    prepare(
+      kysely
+        .insertInto(bucketTables[resolution])
+        .values({ target_id: 0, ...someColumns })
+        .onConflict((conflict) =>
+          conflict.columns(["target_id", "start_at_ms"]).doUpdateSet((row) => ({
+            booked_ms: row.ref("excluded.booked_ms"),
+            unobserved_ms: row.ref("excluded.unobserved_ms"),
+            body: row.ref("excluded.body"),
+          })),
+        ),
+    );
+  return { "5m": into("5m"), "1h": into("1h"), "1d": into("1d") };
 }
 
-async function writeClosed(
-  trx: Kysely<Tables>,
-  targetId: number,
-  resolution: Resolution,
-  columns: BucketColumns,
-): Promise<void> {
-  await trx
-    .insertInto(bucketTables[resolution])
-    .values({ target_id: targetId, ...columns })
-    .onConflict((conflict) => conflict.columns(["target_id", "start_at_ms"]).doUpdateSet(columns))
-    .execute();
+function prepareOpen(kysely: Kysely<Tables>) {
+  return prepare(
+    kysely
+      .insertInto("open_coarse_buckets")
+      .values({ resolution: "1h", target_id: 0, ...someColumns })
+      .onConflict((conflict) =>
+        conflict.columns(["resolution", "target_id"]).doUpdateSet((row) => ({
+          start_at_ms: row.ref("excluded.start_at_ms"),
+          booked_ms: row.ref("excluded.booked_ms"),
+          unobserved_ms: row.ref("excluded.unobserved_ms"),
+          body: row.ref("excluded.body"),
+        })),
+      ),
+  );
 }
 
-/** One that was open before is closed as it is, if it was not written anew. */
-async function open(
-  trx: Kysely<Tables>,
-  targetId: number,
-  resolution: Resolution,
-  columns: BucketColumns,
-): Promise<void> {
-  await trx
-    .insertInto(bucketTables[resolution])
-    .columns(["target_id", "start_at_ms", "booked_ms", "unobserved_ms", "body"])
-    .expression((builder) =>
-      builder
-        .selectFrom("open_buckets")
-        .select(["target_id", "start_at_ms", "booked_ms", "unobserved_ms", "body"])
-        .where("resolution", "=", resolution)
-        .where("target_id", "=", targetId),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  await trx
-    .insertInto("open_buckets")
-    .values({ resolution, target_id: targetId, ...columns })
-    .onConflict((conflict) => conflict.columns(["resolution", "target_id"]).doUpdateSet(columns))
-    .execute();
+/** The finest that was open is closed as it is, unless the poll that closes it wrote it anew. */
+function prepareClosing(kysely: Kysely<Tables>) {
+  const closing = sql`
+    insert into buckets_5m (target_id, start_at_ms, booked_ms, unobserved_ms, body)
+    select id, open_start_at_ms, open_booked_ms, open_unobserved_ms, open_body
+    from targets where id = ${0} and open_start_at_ms <> ${0}
+    on conflict do nothing
+  `;
+  return prepare({ compile: () => closing.compile(kysely) });
 }

@@ -5,23 +5,27 @@ export class NumberWriter {
 
   /** @throws {RangeError} for any other number */
   write(value: number): void {
-    if (!Number.isSafeInteger(value) || value < 0) {
-      throw new RangeError(`${value} cannot be packed: it is no whole number from 0 to 2^53 - 1`);
-    }
+    if (this.length + longest > this.bytes.length) this.grow();
     let rest = value;
-    while (rest > 0x7f) {
-      this.writeByte((rest % 0x80) + 0x80);
-      rest = Math.floor(rest / 0x80);
+    // Most are small, and arithmetic of 32 bits is fast.
+    if (rest >>> 0 !== rest) {
+      if (!Number.isSafeInteger(rest) || rest < 0) {
+        throw new RangeError(`${value} cannot be packed: it is no whole number from 0 to 2^53 - 1`);
+      }
+      while (rest > 0xffff_ffff) {
+        this.bytes[this.length++] = (rest % 0x80) + 0x80;
+        rest = Math.floor(rest / 0x80);
+      }
     }
-    this.writeByte(rest);
+    while (rest > 0x7f) {
+      this.bytes[this.length++] = (rest & 0x7f) + 0x80;
+      rest >>>= 7;
+    }
+    this.bytes[this.length++] = rest;
   }
 
   writeByte(byte: number): void {
-    if (this.length === this.bytes.length) {
-      const longer = new Uint8Array(this.length * 2);
-      longer.set(this.bytes);
-      this.bytes = longer;
-    }
+    if (this.length + longest > this.bytes.length) this.grow();
     this.bytes[this.length++] = byte;
   }
 
@@ -31,7 +35,16 @@ export class NumberWriter {
     this.length = 0;
     return taken;
   }
+
+  private grow(): void {
+    const longer = new Uint8Array(this.bytes.length * 2);
+    longer.set(this.bytes);
+    this.bytes = longer;
+  }
 }
+
+/** Bytes of the largest number. */
+const longest = 8;
 
 /** Reads what was written, in the same order. */
 export class NumberReader {

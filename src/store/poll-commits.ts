@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { PoolOutcome } from "../core/pool-watch.ts";
-import { createBucketWriter } from "./bucket-rows.ts";
+import { createBucketWriter, noneOpen } from "./bucket-rows.ts";
 import type { Changes } from "../core/snapshot/changes.ts";
 import { changesToRow } from "./change-rows.ts";
 import { writeFlaps } from "./flap-rows.ts";
@@ -11,16 +11,17 @@ import { incidentToRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { initialProgress } from "../core/target-state.ts";
-import type { TargetProgress } from "../core/target-state.ts";
+import { prepare } from "./prepared.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
 import { progressToRow } from "./target-rows.ts";
+import type { OpenBucketColumns, ProgressColumns } from "./target-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** Writes what a poll decided, all of it or nothing. */
 export interface PollCommits {
   /**
-   * A poll that changed nothing writes a row or two, and may wait a moment for others to be committed
+   * A poll that changed nothing writes one row, and may wait a moment for others to be committed
    * with; one that changed something does not wait.
    */
   commitPoll(targetId: number, verdict: Verdict): Promise<void>;
@@ -55,15 +56,18 @@ export function createPollCommits({ kysely, pages, commits }: PollCommitsParts):
         isPatient: verdict.changes.length === 0 && incidentsOf(verdict).every(isUneventful),
         async write(trx) {
           const gapWritten = await gaps.write(trx, targetId, verdict);
-          await writeProgress(trx, targetId, verdict.progress);
           const booked = await buckets.write(trx, targetId, verdict.accounting);
+          await writeProgress(trx, targetId, {
+            ...progressToRow(verdict.progress),
+            ...booked.open,
+          });
           const written = verdict.pages && (await pages.write(trx, targetId, verdict.pages));
           await writeChanges(trx, targetId, verdict.at.utcMs, verdict.changes);
           await writeIncidents(trx, targetId, verdict.incidents);
           if (verdict.pools) await writePools(trx, verdict.pools);
           return () => {
             gapWritten();
-            booked?.();
+            booked.committed();
             written?.();
           };
         },
@@ -87,7 +91,7 @@ function rowsOf(verdict: Verdict): number {
   const pageRows = pages ? pages.replaced.length + pages.removed.length : 0;
   const ofIncidents = incidentsOf(verdict).map(incidentRows);
   const changeRows = Math.ceil((changes.length + changes.lapseCount) / changesPerRow);
-  // The bucket that every poll writes counts as one row with its progress: both are small.
+  // The open bucket that every poll writes is in the same row as its progress.
   const bucketRows = Math.max(1, accounting.written.length);
   return ofIncidents.reduce((sum, rows) => sum + rows, bucketRows + pageRows + changeRows);
 }
@@ -105,17 +109,19 @@ function isUneventful(incidents: IncidentOutcome): boolean {
   return incidentRows(incidents) === 0;
 }
 
-/** Every poll writes this row, so its statement is built once. */
+/** Every poll writes this row. */
 function prepareProgress(kysely: Kysely<Tables>) {
-  const update = kysely
-    .updateTable("targets")
-    .set(progressToRow(initialProgress))
-    .where("id", "=", 0)
-    .compile();
-  return async (trx: Transaction<Tables>, targetId: number, progress: TargetProgress) => {
-    const parameters = [...Object.values(progressToRow(progress)), targetId];
-    await trx.executeQuery({ ...update, parameters });
-  };
+  const update = prepare(
+    kysely
+      .updateTable("targets")
+      .set({ ...progressToRow(initialProgress), ...noneOpen })
+      .where("id", "=", 0),
+  );
+  return (
+    trx: Kysely<Tables>,
+    targetId: number,
+    columns: ProgressColumns & OpenBucketColumns,
+  ): Promise<unknown> => update(trx, [...Object.values(columns), targetId]);
 }
 
 async function writeChanges(

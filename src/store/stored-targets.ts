@@ -8,7 +8,7 @@ import type { PoolClock } from "../core/pool-watch.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { initialProgress, nothingKnown } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
-import { readOpenBuckets } from "./bucket-rows.ts";
+import { noneOpen, readOpenBuckets } from "./bucket-rows.ts";
 import { flapFromRow } from "./flap-rows.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
@@ -59,7 +59,12 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
     async add(target) {
       const { id } = await kysely
         .insertInto("targets")
-        .values({ region: target.region, key: target.key, ...progressToRow(initialProgress) })
+        .values({
+          region: target.region,
+          key: target.key,
+          ...progressToRow(initialProgress),
+          ...noneOpen,
+        })
         .returning("id")
         .executeTakeFirstOrThrow();
       return { id, target, ...nothingKnown };

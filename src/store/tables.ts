@@ -12,6 +12,8 @@ export interface Tables {
   page_edits: PageEditsTable;
   changes: ChangesTable;
   bucket_names: BucketNamesTable;
+  open_coarse_buckets: OpenBucketsTable;
+  /** A view: those, and the ones of the finest resolution, which the targets' rows hold. */
   open_buckets: OpenBucketsTable;
   buckets_5m: BucketsTable;
   buckets_1h: BucketsTable;
@@ -47,6 +49,11 @@ export interface TargetsTable {
   last_success_at_ms: number | null;
   /** Whether the last poll was accepted and complete: only then is the time after it observed. */
   last_complete: number;
+  /** The bucket of five minutes that is open; null: nothing was booked yet. */
+  open_start_at_ms: number | null;
+  open_booked_ms: number | null;
+  open_unobserved_ms: number | null;
+  open_body: Uint8Array | null;
 }
 
 /** A target's snapshot in packed pages, in the form that it has in memory. */

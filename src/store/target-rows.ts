@@ -2,7 +2,16 @@ import type { Insertable, Selectable } from "kysely";
 import type { TargetProgress } from "../core/target-state.ts";
 import type { TargetsTable } from "./tables.ts";
 
-type ProgressColumns = Omit<Insertable<TargetsTable>, "id" | "region" | "key">;
+/** What every poll writes of the target's row. */
+export type ProgressColumns = Omit<
+  Insertable<TargetsTable>,
+  "id" | "region" | "key" | keyof OpenBucketColumns
+>;
+
+export type OpenBucketColumns = Pick<
+  Insertable<TargetsTable>,
+  "open_start_at_ms" | "open_booked_ms" | "open_unobserved_ms" | "open_body"
+>;
 
 export function progressToRow(progress: TargetProgress): ProgressColumns {
   return {

@@ -1,17 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noChanges } from "../../src/core/snapshot/changes.ts";
-import type { Verdict } from "../../src/core/judge.ts";
-import type { Target } from "../../src/core/model.ts";
 import { resolutions } from "../../src/core/occupancy/bucket.ts";
 import type { Resolution } from "../../src/core/occupancy/bucket.ts";
 import type { EndedStay } from "../../src/core/occupancy/accounts.ts";
-import { openDatabase } from "../../src/store/database.ts";
-import { createStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { BucketQuery } from "../../src/store/occupancy-history.ts";
-import { createLedger, tally } from "../core/support/ledger.ts";
-import { listing, watchFleet } from "../support/fleet.ts";
+import { ledgerStartMs, tally } from "../core/support/ledger.ts";
+import { openBooks } from "./support/books.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -27,51 +22,6 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 const bucketsOf = (store: Store, query: Partial<BucketQuery> & { resolution: Resolution }) =>
   collect(store.occupancy.buckets({ ...always, ...query }));
-
-/** Targets whose time is booked in a store, and the same in a ledger that nothing was written of. */
-async function openBooks() {
-  const database = openDatabase(":memory:");
-  let store = createStore(database.kysely, () => database.close());
-  const verdict = watchFleet().poll(listing({}));
-
-  const book = async (target: Target) => {
-    const { id } = await store.targets.add(target);
-    const ledger = createLedger();
-    return {
-      target,
-      ledger,
-      async pass(...stretch: Parameters<typeof ledger.pass>): Promise<void> {
-        const [elapsedMs, tallies, { observed = true } = {}] = stretch;
-        const accounting = ledger.pass(...stretch);
-        const at = { utcMs: ledger.atMs, monotonicMs: 0 };
-        const progress = { ...verdict.progress, lastPollAtMs: ledger.atMs };
-        const booking: Verdict["booking"] = { elapsedMs, observed, tallies };
-        await store.commitPoll(id, {
-          ...verdict,
-          at,
-          progress,
-          booking,
-          accounting,
-          pages: null,
-          changes: noChanges,
-        });
-      },
-      /** What the store has of it is what goes on. */
-      async restart(): Promise<void> {
-        store = createStore(database.kysely, () => database.close());
-        const stored = (await store.targets.all()).find((each) => each.id === id);
-        ledger.goOn(stored?.accounts);
-      },
-    };
-  };
-  return {
-    book,
-    get store() {
-      return store;
-    },
-    [Symbol.asyncDispose]: () => store.close(),
-  };
-}
 
 const research = { region: "us", key: "research" };
 const support = { region: "eu", key: "support" };
@@ -136,5 +86,179 @@ describe("what was booked", () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+const git = [tally("git", { idle: 2 })];
+const minutesAfter = (minutes: number): number => ledgerStartMs + minutes * minuteMs;
+const startsOf = (found: Awaited<ReturnType<typeof bucketsOf>>) =>
+  found.map(({ target, bucket }) => [
+    target.key,
+    new Date(bucket.startMs).toISOString().slice(11, 16),
+  ]);
+
+describe("buckets", () => {
+  it("are by start, then by target, and those of an hour have what its last minutes brought", async () => {
+    await using books = await openBooks();
+    const first = await books.book(research);
+    const second = await books.book(support);
+    for (const target of [second, first, second, first]) await target.pass(0, git);
+    await first.pass(3 * minuteMs, git);
+    await second.pass(2 * minuteMs, git);
+    await first.pass(2 * minuteMs, git);
+    const hours = await bucketsOf(books.store, { resolution: "1h" });
+    expect(startsOf(hours)).toEqual([
+      ["research", "09:00"],
+      ["support", "09:00"],
+      ["research", "10:00"],
+      ["support", "10:00"],
+    ]);
+    expect(hours.map(({ bucket }) => bucket.bookedMs)).toEqual([100_000, 100_000, 200_000, 20_000]);
+  });
+
+  it("are those that start in the range, of the regions and keys that are asked for", async () => {
+    await using books = await openBooks();
+    const targets = [await books.book(research), await books.book(support)];
+    for (const target of targets) {
+      await target.pass(0, git);
+      await target.pass(20 * minuteMs, git);
+    }
+    const range = { resolution: "5m", fromMs: minutesAfter(2), toMs: minutesAfter(11) } as const;
+    const ofSupport = [["support", "10:05"]];
+    expect(startsOf(await bucketsOf(books.store, { ...range, region: ["eu"] }))).toEqual(ofSupport);
+    expect(startsOf(await bucketsOf(books.store, { ...range, key: ["support"] }))).toEqual(
+      ofSupport,
+    );
+    const crossed = { ...range, region: ["eu"], key: ["research"] };
+    expect(await bucketsOf(books.store, crossed)).toEqual([]);
+    expect(await bucketsOf(books.store, { ...range, key: [] })).toEqual([]);
+  });
+
+  it("are none before the history began, after its end, and in a range without time", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await target.pass(0, git);
+    await target.pass(minuteMs, git);
+    for (const [fromMs, toMs] of [
+      [0, minutesAfter(-5)],
+      [minutesAfter(6), Number.MAX_SAFE_INTEGER],
+      [minutesAfter(1), minutesAfter(1)],
+      [minutesAfter(9), minutesAfter(-9)],
+    ] as const) {
+      expect(await bucketsOf(books.store, { resolution: "5m", fromMs, toMs })).toEqual([]);
+    }
+  });
+
+  it("are each given once where one is closed while they are read", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await target.pass(0, git);
+    await target.pass(26 * hourMs, git);
+    const starts: number[] = [];
+    const { store } = books;
+    for await (const { bucket } of store.occupancy.buckets({ ...always, resolution: "5m" })) {
+      if (starts.length === 0) await target.pass(10 * minuteMs, git);
+      starts.push(bucket.startMs);
+    }
+    const steps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
+    expect(new Set(steps)).toEqual(new Set([5 * minuteMs]));
+  });
+});
+
+describe("the extents", () => {
+  it("are the first and the last start of what is kept of each target", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await books.book(support);
+    await target.pass(0, git);
+    await target.pass(20 * minuteMs, git);
+    const at = (text: string): number => Date.parse(`2026-11-20T${text}Z`);
+    expect(await books.store.occupancy.extents()).toEqual([
+      { target: research, resolution: "5m", firstMs: at("09:55:00"), lastMs: at("10:15:00") },
+      { target: research, resolution: "1h", firstMs: at("09:00:00"), lastMs: at("10:00:00") },
+      { target: research, resolution: "1d", firstMs: at("00:00:00"), lastMs: at("00:00:00") },
+    ]);
+  });
+});
+
+describe("gaps", () => {
+  const blind = { observed: false };
+
+  /** In minutes since the first poll. */
+  const gapsOf = async (store: Store, fromMinutes = -60, toMinutes = 1e6) => {
+    const range = { fromMs: minutesAfter(fromMinutes), toMs: minutesAfter(toMinutes) };
+    const gaps = await collect(store.occupancy.gaps({ target: research, ...range }));
+    return gaps.map(({ fromMs, toMs }) =>
+      [fromMs, toMs].map((ms) => (ms - ledgerStartMs) / minuteMs),
+    );
+  };
+
+  it("are one for as long as nobody watched, also where it was restarted meanwhile", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await target.pass(0, git, blind);
+    expect(await gapsOf(books.store)).toEqual([]);
+    await target.pass(minuteMs, git);
+    await target.pass(minuteMs, git, blind);
+    await target.restart();
+    await target.pass(10 * minuteMs, git, blind);
+    await target.pass(minuteMs, git);
+    await target.pass(minuteMs, git, blind);
+    expect(await gapsOf(books.store)).toEqual([
+      [1, 12],
+      [13, 14],
+    ]);
+  });
+
+  it("are clipped to the range", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await target.pass(0, git);
+    for (let turn = 0; turn < 3; turn++) {
+      await target.pass(10 * minuteMs, git, blind);
+      await target.pass(10 * minuteMs, git);
+    }
+    expect(await gapsOf(books.store, 5, 45)).toEqual([
+      [5, 10],
+      [20, 30],
+      [40, 45],
+    ]);
+    expect(await gapsOf(books.store, 10, 20)).toEqual([]);
+    expect(await gapsOf(books.store, 9, 5)).toEqual([]);
+  });
+
+  it("are what the calendar passed over, as when the machine was suspended", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await target.pass(0, git);
+    await target.pass(minuteMs, git, { steppedMs: 999 });
+    expect(await gapsOf(books.store)).toEqual([]);
+    await target.pass(minuteMs, git, { steppedMs: hourMs - 999 });
+    expect(await gapsOf(books.store)).toEqual([[1 + 999 / minuteMs, 61]]);
+  });
+
+  it("never overlap, though the clock was set back", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await target.pass(0, git);
+    await target.pass(10 * minuteMs, git, blind);
+    await target.pass(minuteMs, git, { ...blind, steppedMs: -8 * minuteMs });
+    await target.pass(minuteMs, git);
+    await target.pass(10 * minuteMs, git, blind);
+    expect(await gapsOf(books.store)).toEqual([[0, 14]]);
+  });
+
+  it("are all given, however many there are", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await target.pass(0, git);
+    for (let turn = 0; turn < 1_100; turn++)
+      await target.pass(minuteMs, git, { observed: turn % 2 === 1 });
+    expect(await gapsOf(books.store)).toHaveLength(550);
+  });
+
+  it("are none of a target that was never watched", async () => {
+    await using books = await openBooks();
+    expect(await gapsOf(books.store)).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /**
- * The open buckets are apart: every poll writes one of them, and those of all targets lie close
- * together. The closed ones are written once, and each resolution has a table, so that what is kept
- * for long leaves no holes where what is kept for short was between.
+ * Closed buckets are written once. Each resolution has a table, so that what is kept for long has no
+ * holes where what is kept for short was. The finest that is open is written by every poll: it is in
+ * the row that every poll writes anyway.
  */
 export function addBuckets(database: DatabaseSync): void {
   database.exec(`
@@ -12,7 +12,12 @@ export function addBuckets(database: DatabaseSync): void {
     name text not null unique
   ) strict;
 
-  create table open_buckets (
+  alter table targets add column open_start_at_ms integer;
+  alter table targets add column open_booked_ms integer;
+  alter table targets add column open_unobserved_ms integer;
+  alter table targets add column open_body blob;
+
+  create table open_coarse_buckets (
     resolution text not null,
     target_id integer not null references targets (id),
     start_at_ms integer not null,
@@ -21,6 +26,13 @@ export function addBuckets(database: DatabaseSync): void {
     body blob not null,
     primary key (resolution, target_id)
   ) strict, without rowid;
+
+  create view open_buckets as
+    select resolution, target_id, start_at_ms, booked_ms, unobserved_ms, body
+    from open_coarse_buckets
+    union all
+    select '5m', id, open_start_at_ms, open_booked_ms, open_unobserved_ms, open_body
+    from targets where open_body is not null;
 
   create table gaps (
     target_id integer not null references targets (id),
