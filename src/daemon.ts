@@ -9,7 +9,7 @@ import { wants } from "./core/wants.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
 import { createReceiver } from "./delivery/receivers/create-receiver.ts";
-import { createUpkeep } from "./delivery/upkeep.ts";
+import { createReview } from "./delivery/review-receivers.ts";
 import { createDesk } from "./interventions/desk.ts";
 import type { Desk } from "./interventions/desk.ts";
 import { restoreInterventions } from "./interventions/interventions.ts";
@@ -36,6 +36,8 @@ import { createNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { observePolling } from "./observe-polling.ts";
+import { retentionChores } from "./upkeep/retention.ts";
+import { createUpkeep } from "./upkeep/upkeep.ts";
 import { checkReadiness, findAilment } from "./vitals.ts";
 import { createWebServer } from "./web/server.ts";
 import { viewStatus } from "./web/status-view.ts";
@@ -177,15 +179,19 @@ export async function createDaemon(
   });
   opening.defer(() => delivery.stop({ graceMs: deliveryGraceMs }));
 
-  const upkeep = createUpkeep({
+  const review = createReview({
     store,
     clock,
-    log,
     judge: judgeReceivers,
     onJudged(outcome) {
       onUntargeted(outcome);
       if (outcome.outbox.length > 0) delivery.wake();
     },
+  });
+  const upkeep = createUpkeep({
+    chores: [review, ...retentionChores(store, config.history, clock)],
+    clock,
+    log,
   });
   opening.defer(() => upkeep.stop());
 

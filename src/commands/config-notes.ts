@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { formatDuration } from "../core/duration.ts";
+import { resolutions } from "../core/occupancy/bucket.ts";
 import { createNameNotes } from "../interventions/name-notes.ts";
 import { intervalOf } from "../polling/ticker.ts";
 
@@ -11,6 +12,7 @@ export function configNotes(config: Config): readonly string[] {
     ...noteProbes(config),
     ...noteReceivers(config),
     ...noteMaintenance(config),
+    ...noteHistory(config),
   ];
 }
 
@@ -40,6 +42,23 @@ function noteMaintenance(config: Config) {
 function noteProbes({ probes, alerts: { rules } }: Config): readonly string[] {
   if (probes.length === 0 || rules.some(({ on }) => on === "probe")) return [];
   return ["there are probes but no rule on them, so nobody will be told when one fails"];
+}
+
+/** A coarser one says the same with less: it is hardly meant to go first. */
+function noteHistory({ history: { buckets } }: Config): readonly string[] {
+  return resolutions.flatMap((finer, index) =>
+    resolutions.slice(index + 1).flatMap((coarser) => {
+      const [finerMs, coarserMs] = [buckets[finer], buckets[coarser]];
+      if (coarserMs === null || (finerMs !== null && finerMs <= coarserMs)) return [];
+      return [
+        `history.${finer} is kept longer (${keptFor(finerMs)}) than history.${coarser} (${keptFor(coarserMs)})`,
+      ];
+    }),
+  );
+}
+
+function keptFor(ms: number | null): string {
+  return ms === null ? "forever" : formatDuration(ms);
 }
 
 function noteRateLimit(

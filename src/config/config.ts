@@ -1,4 +1,5 @@
 import type { MaintenanceWindow } from "../core/maintenance.ts";
+import type { Resolution } from "../core/occupancy/bucket.ts";
 import type { GroupField } from "../core/notification.ts";
 import type { Probe } from "../core/probe.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
@@ -14,6 +15,7 @@ export interface Config {
   readonly poll: PollConfig;
   readonly probes: readonly Probe[];
   readonly store: { readonly path: string };
+  readonly history: HistoryConfig;
   readonly http: HttpConfig;
   readonly log: LogConfig;
   readonly metrics: { readonly perServer: boolean };
@@ -23,6 +25,12 @@ export interface Config {
     readonly maintenance: readonly MaintenanceWindow[];
     readonly outbound: OutboundNetworks;
   };
+}
+
+/** For how long what is kept. Milliseconds; null: for ever. */
+export interface HistoryConfig {
+  readonly changes: number | null;
+  readonly buckets: Readonly<Record<Resolution, number | null>>;
 }
 
 export interface RegionConfig {

@@ -5,6 +5,7 @@ import { parseBaseUrl, parseListenAddress } from "./address.ts";
 import { count, duration, flag, name, nameAllowed, namePattern } from "./fields.ts";
 import { oneOf, scalar, settings, text } from "./fields.ts";
 import { scheduleSettings } from "./schedule-fields.ts";
+import { historySchema } from "./schema-history.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
 import { outboundSchema } from "./schema-outbound.ts";
 import { probeSchema } from "./schema-probes.ts";
@@ -116,6 +117,7 @@ export const settingsSchema = settings({
   poll: pollSchema.prefault({}),
   probes: z.array(probeSchema, "a list of probes").default([]),
   store: settings({ path: text("the path of a file").default("data/sandwatch.db") }).prefault({}),
+  history: historySchema.prefault({}),
   http: httpSchema.prefault({}),
   log: logSchema.prefault({}),
   metrics: metricsSchema.prefault({}),

@@ -28,6 +28,7 @@ export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Co
     })),
     poll: settings.poll,
     store: settings.store,
+    history: settings.history,
     http: settings.http,
     log: { level: settings.log.level, format: settings.log.format ?? logFormat },
     metrics: settings.metrics,

@@ -16,7 +16,10 @@ const itemsAtOnce = 500;
  *
  * @returns whether there may be more
  */
-export async function pruneSome(kysely: Kysely<Tables>, bounds: PruneBounds): Promise<boolean> {
+export async function pruneNotifications(
+  kysely: Kysely<Tables>,
+  bounds: PruneBounds,
+): Promise<boolean> {
   return kysely.transaction().execute(async (trx) => {
     const seqs = await selectSettled(trx, bounds);
     if (seqs.length === 0) return false;

@@ -9,8 +9,8 @@ import type { Notifications } from "./dead-letters.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPollCommits } from "./poll-commits.ts";
 import type { PollCommits } from "./poll-commits.ts";
-import { pruneSome } from "./prune-notifications.ts";
-import type { PruneBounds } from "./prune-notifications.ts";
+import { createPruning } from "./prune-history.ts";
+import type { Pruning } from "./prune-history.ts";
 import { createUntargetedIncidents } from "./untargeted-incidents.ts";
 import type { UntargetedIncidents } from "./untargeted-incidents.ts";
 import { createIncidentHistory } from "./incident-history.ts";
@@ -34,8 +34,7 @@ export interface Store extends PollCommits {
   readonly outbox: ReturnType<typeof createOutbox>;
   readonly notifications: Notifications;
   readonly untargeted: UntargetedIncidents;
-  /** Removes a little of what was settled long ago; gives whether there may be more. */
-  pruneNotifications(bounds: PruneBounds): Promise<boolean>;
+  readonly prune: Pruning;
   readonly silences: ReturnType<typeof createStoredSilences>;
   readonly acknowledgements: ReturnType<typeof createStoredAcknowledgements>;
   readonly incidents: ReturnType<typeof createIncidentHistory>;
@@ -74,7 +73,7 @@ export function createStore(
     outbox: createOutbox(kysely, reader),
     notifications: createNotifications(kysely, reader),
     untargeted: createUntargetedIncidents(kysely, reader),
-    pruneNotifications: (bounds) => pruneSome(kysely, bounds),
+    prune: createPruning(kysely),
     silences: createStoredSilences(kysely, reader),
     acknowledgements: createStoredAcknowledgements(kysely),
     incidents: createIncidentHistory(reader),

@@ -7,6 +7,7 @@ function notesOn(
   receivers: readonly object[] = [],
   alerts: object = {},
   probes: readonly object[] = [],
+  history: object = {},
 ): readonly string[] {
   const base_url = "https://sandboxes.example";
   return configNotes(
@@ -18,6 +19,7 @@ function notesOn(
       ],
       poll,
       probes,
+      history,
       alerts: { receivers, ...alerts },
     }),
   );
@@ -89,5 +91,18 @@ it("a key that has more calls to make than its limit allows is noted, probes inc
   const rules = [{ name: "failing", on: "probe", failing: { polls: 3 } }];
   expect(notesOn({ every: "3s" }, [oncall], { rules }, probes)).toEqual([
     "key research would need 3 polls every 3s and 91 runs of probes a minute, but poll.rate_limit allows 2 requests per 1s: some of them will fail",
+  ]);
+});
+
+it("what is kept longer in a finer resolution than in a coarser one is noted", () => {
+  const notesOf = (history: object) => notesOn({ every: "30s" }, [oncall], {}, [], history);
+  expect(notesOf({})).toEqual([]);
+  expect(notesOf({ "5m": "30d", "1h": "30d", "1d": "30d" })).toEqual([]);
+  expect(notesOf({ "5m": "1d12h", "1h": "1d", "1d": "forever" })).toEqual([
+    "history.5m is kept longer (1d12h) than history.1h (1d)",
+  ]);
+  expect(notesOf({ "5m": "forever", "1h": "forever", "1d": "400d" })).toEqual([
+    "history.5m is kept longer (forever) than history.1d (400d)",
+    "history.1h is kept longer (forever) than history.1d (400d)",
   ]);
 });

@@ -10,7 +10,9 @@ const keys = [{ name: "research", api_key: "k1" }];
 const region = (settings: object) => ({ regions: { us: settings }, keys });
 const key = (settings: object) => ({ regions, keys: [{ ...keys[0], ...settings }] });
 const poll = (settings: unknown) => ({ regions, keys, poll: settings });
-const sections = "regions, keys, poll, probes, store, http, log, metrics, alerts";
+const history = (settings: unknown) => ({ regions, keys, history: settings });
+const kept = "a duration such as 400d, from 1d to 36500d, or forever";
+const sections = "regions, keys, poll, probes, store, history, http, log, metrics, alerts";
 const name = "a name of at most 63 letters, digits, _ . -";
 const baseUrl =
   "an https address without user, password, query and fragment, such as https://us.example.com/api";
@@ -60,6 +62,26 @@ describe("a wrong setting is told by path, what was found and what is allowed", 
       "an address in the clear, not allowed",
       region({ base_url: "http://localhost.example.com", allow_http: false }),
       `regions.us.base_url: found "http://localhost.example.com", which is not encrypted; allowed: ${encrypted}`,
+    ],
+    [
+      "history for less than a day",
+      history({ "5m": "23h" }),
+      `history.5m: found "23h"; allowed: ${kept}`,
+    ],
+    [
+      "history for a number",
+      history({ changes: 400 }),
+      `history.changes: found 400; allowed: ${kept}`,
+    ],
+    [
+      "history for ever, misspelt",
+      history({ "1d": "for ever" }),
+      `history.1d: found "for ever"; allowed: ${kept}; did you mean "forever"?`,
+    ],
+    [
+      "history in a resolution that there is none of",
+      history({ "1m": "30d" }),
+      'history.1m: found an unknown setting; allowed: changes, 5m, 1h, 1d; did you mean "5m"?',
     ],
     ["no keys", { regions, keys: [] }, "keys: found an empty list; allowed: at least one key"],
     [

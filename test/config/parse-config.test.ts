@@ -23,6 +23,10 @@ describe("defaults", () => {
         goneAfter: 2,
       },
       store: { path: "data/sandwatch.db" },
+      history: {
+        changes: 400 * 86_400_000,
+        buckets: { "5m": 30 * 86_400_000, "1h": 400 * 86_400_000, "1d": null },
+      },
       http: { host: "127.0.0.1", port: 9740 },
       log: { level: "info", format: "json" },
       metrics: { perServer: true },

@@ -5,7 +5,7 @@ import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
 import { createStoredTargets } from "../../src/store/stored-targets.ts";
 import { writeIncidents } from "../../src/store/poll-commits.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
-import { pruneSome } from "../../src/store/prune-notifications.ts";
+import { pruneNotifications } from "../../src/store/prune-notifications.ts";
 import { outboxItem, startMs } from "../delivery/support/items.ts";
 import { firing, resolved } from "../delivery/support/told-store.ts";
 import { research } from "../support/fleet.ts";
@@ -117,11 +117,11 @@ describe("pruning", () => {
     const store = openTestStore();
     await keep(store, "old", { state: "delivered", settledAtMs: startMs - 1 });
     await keep(store, "recent", { state: "delivered", settledAtMs: startMs });
-    expect(await pruneSome(store.kysely, bounds)).toBe(true);
+    expect(await pruneNotifications(store.kysely, bounds)).toBe(true);
     expect(await ids(store)).toEqual(["recent"]);
     expect(await countOf(store, "outbox_items")).toBe(1);
     expect(await countOf(store, "delivery_attempts")).toBe(1);
-    expect(await pruneSome(store.kysely, bounds)).toBe(false);
+    expect(await pruneNotifications(store.kysely, bounds)).toBe(false);
   });
 
   it("keeps what is dead for longer, and what is pending for ever", async () => {
@@ -131,7 +131,7 @@ describe("pruning", () => {
     await keep(store, "long dead", { state: "dead", settledAtMs: bounds.deadBeforeMs - 1 });
     const discarded = await keep(store, "discarded", { state: "dead", settledAtMs: startMs - 2 });
     await store.notifications.discard({ seqs: [discarded] }, startMs - 1);
-    await pruneSome(store.kysely, bounds);
+    await pruneNotifications(store.kysely, bounds);
     expect((await ids(store)).toSorted()).toEqual(["dead", "pending"]);
   });
 
@@ -149,12 +149,12 @@ describe("pruning", () => {
       const items = [outboxItem({ incident: { id: "goes on" } })];
       await keep(store, name, { state: "delivered", settledAtMs: 0 }, items);
     }
-    await pruneSome(store.kysely, bounds);
+    await pruneNotifications(store.kysely, bounds);
     expect(await ids(store)).toEqual(["reminder"]);
-    expect(await pruneSome(store.kysely, bounds)).toBe(false);
+    expect(await pruneNotifications(store.kysely, bounds)).toBe(false);
 
     await write(resolved("goes on", startMs));
-    await pruneSome(store.kysely, bounds);
+    await pruneNotifications(store.kysely, bounds);
     expect(await ids(store)).toEqual([]);
   });
 
@@ -169,7 +169,7 @@ describe("pruning", () => {
     }
     const left: number[] = [];
     let steps = 0;
-    for (; await pruneSome(store.kysely, bounds); steps++) {
+    for (; await pruneNotifications(store.kysely, bounds); steps++) {
       left.push(await countOf(store, "outbox_items"));
     }
     expect(left.slice(0, 2)).toEqual([760, 260]);
@@ -183,7 +183,7 @@ describe("pruning", () => {
     await keep(store, "old", { state: "delivered", settledAtMs: 0 });
     await keep(store, "waits");
     await keep(store, "waits too");
-    await pruneSome(store.kysely, bounds);
+    await pruneNotifications(store.kysely, bounds);
     const due = await store.outbox.due("oncall", startMs, 9, []);
     expect(due.map(({ notification }) => notification.id)).toEqual(["waits"]);
   });
@@ -191,7 +191,7 @@ describe("pruning", () => {
   it("finds what is old by an index", async () => {
     const store = openTestStore();
     await keep(store, "old", { state: "delivered", settledAtMs: 0 });
-    const plan = await store.explain((kysely) => pruneSome(kysely, bounds));
+    const plan = await store.explain((kysely) => pruneNotifications(kysely, bounds));
     expect(plan.filter((step) => /^SCAN (notifications|outbox_items|delivery)/.test(step))).toEqual(
       [],
     );

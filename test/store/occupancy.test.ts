@@ -7,18 +7,13 @@ import type { Store } from "../../src/store/store.ts";
 import type { BucketQuery } from "../../src/store/occupancy-history.ts";
 import { ledgerStartMs, tally } from "../core/support/ledger.ts";
 import { openBooks } from "./support/books.ts";
+import { collect } from "./support/collect.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
 
 const bucketsOf = (store: Store, query: Partial<BucketQuery> & { resolution: Resolution }) =>
   collect(store.occupancy.buckets({ ...always, ...query }));

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { RawBuilder } from "kysely";
 import { onTestFinished } from "vitest";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
@@ -11,6 +12,7 @@ export interface PollStore {
   readonly store: Store;
   readonly targetId: number;
   readonly rows: (table: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+  readonly sql: (statement: RawBuilder<unknown>) => Promise<void>;
   /** Every row of every table. */
   readonly everything: () => Promise<unknown>;
   /** How many rows were written, changed or removed meanwhile. */
@@ -47,6 +49,9 @@ export async function openPollStore(path = ":memory:"): Promise<PollStore> {
     store,
     targetId,
     rows,
+    async sql(statement) {
+      await statement.execute(kysely);
+    },
     everything: () => Promise.all(tables.map(rows)),
     async limitPages(more) {
       const { rows: found } = await sql<{ page_count: number }>`pragma page_count`.execute(kysely);
