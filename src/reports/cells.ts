@@ -1,0 +1,78 @@
+import type { TimeField } from "./fields.ts";
+import type { TimeRange } from "./time-range.ts";
+import { offsetText, toLocal, toUtc } from "./zone.ts";
+import type { LocalMs, Zone } from "./zone.ts";
+
+/** A stretch of the calendar that is in one row, or in one of several. */
+export interface Cell extends TimeRange {
+  /** As rows show it. */
+  readonly labels: Readonly<Partial<Record<TimeField, string>>>;
+}
+
+const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
+/** In the order of their rows. */
+export const weekdays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
+
+/**
+ * The hours or days of a zone's calendar that a range touches, the first and the last one clipped; the
+ * range as a whole where no field is of time. Days are as long as they are where clocks are changed.
+ */
+export function* cellsOf(
+  { fromMs, toMs }: TimeRange,
+  fields: readonly TimeField[],
+  zone: Zone,
+): Iterable<Cell> {
+  if (fields.length === 0) {
+    yield { fromMs, toMs, labels: {} };
+    return;
+  }
+  const next = fields.includes("hour") ? nextHour : nextDay;
+  for (let atMs = fromMs; atMs < toMs;) {
+    const endMs = Math.min(next(zone, atMs), toMs);
+    yield { fromMs: atMs, toMs: endMs, labels: labelsAt(zone, atMs, fields) };
+    atMs = endMs;
+  }
+}
+
+/** Of an hour that is cut in two, where clocks are set back by half of one, each part is one. */
+function nextHour(zone: Zone, atMs: number): number {
+  const localMs = toLocal(zone, atMs);
+  return atMs + hourMs - (localMs - floor(localMs, hourMs));
+}
+
+function nextDay(zone: Zone, atMs: number): number {
+  const today = floor(toLocal(zone, atMs), dayMs);
+  for (let days = 1; ; days += 1) {
+    const beginMs = toUtc(zone, today + days * dayMs);
+    // A day that a zone leaves out has no time at all.
+    if (beginMs > atMs) return beginMs;
+  }
+}
+
+function labelsAt(
+  zone: Zone,
+  atMs: number,
+  fields: readonly TimeField[],
+): Partial<Record<TimeField, string>> {
+  const localMs = toLocal(zone, atMs);
+  const labels: Partial<Record<TimeField, string>> = {};
+  for (const field of fields) labels[field] = label(field, localMs, offsetText(zone, atMs));
+  return labels;
+}
+
+function label(field: TimeField, localMs: LocalMs, offset: string): string {
+  const date = new Date(localMs).toISOString();
+  switch (field) {
+    case "hour":
+      return `${date.slice(0, 13)}:00${offset}`;
+    case "day":
+      return date.slice(0, 10);
+    case "weekday":
+      return weekdays[(new Date(localMs).getUTCDay() + 6) % 7] ?? "";
+  }
+}
+
+function floor(ms: number, unitMs: number): number {
+  return Math.floor(ms / unitMs) * unitMs;
+}

@@ -1,0 +1,82 @@
+import { RefusedError } from "../core/refusal.ts";
+import { isTimeField } from "./fields.ts";
+import type { ReportField } from "./fields.ts";
+import { readIncidentTimes } from "./incident-times.ts";
+import { keptFromOf } from "./kept.ts";
+import { reportOccupancy } from "./occupancy-report.ts";
+import { planReport } from "./plan.ts";
+import { placeRows } from "./row.ts";
+import type { Report, ReportRow, RowPlace } from "./row.ts";
+import { reportServers } from "./server-report.ts";
+import type { ReportSources } from "./sources.ts";
+import { numberTargets, selectTargets } from "./targets.ts";
+import type { TargetFilter } from "./targets.ts";
+import type { TimeRange } from "./time-range.ts";
+import type { Zone } from "./zone.ts";
+
+export interface ReportQuery {
+  readonly range: TimeRange;
+  readonly fields: readonly ReportField[];
+  readonly zone: Zone;
+  readonly filter: TargetFilter;
+  readonly nowMs: number;
+  /** The place of the last row that is not wanted; null: all are. */
+  readonly after: RowPlace | null;
+}
+
+/** @throws {RefusedError} when the range has not begun */
+export async function openReport(query: ReportQuery, sources: ReportSources): Promise<Report> {
+  const { fields, zone, filter, nowMs, after } = query;
+  if (query.range.fromMs >= nowMs) {
+    const fault = { path: "from", allowed: "a time before now" };
+    throw new RefusedError("invalid", "The range has not begun yet.", [fault]);
+  }
+  const notes =
+    query.range.toMs > nowMs ? ["The range ends after now: it is told of as far as it went."] : [];
+  const asked = { fromMs: query.range.fromMs, toMs: Math.min(query.range.toMs, nowMs) };
+  const extents = await sources.occupancy.extents();
+  const watched = await sources.targets();
+  const selected = (range: TimeRange) => selectTargets(watched, extents, { range, filter, nowMs });
+  const shown = (range: TimeRange): TimeRange => ({ ...range, toMs: Math.min(range.toMs, nowMs) });
+
+  if (fields.includes("sandbox") || fields.includes("server")) {
+    const targets = selected(asked);
+    const incidents = await readIncidentTimes(sources, asked, numberTargets(targets));
+    const report = { range: asked, fields, targets, filter, extents, incidents, sources };
+    const told = await reportServers(report);
+    return {
+      range: asked,
+      fields,
+      notes: [...notes, ...told.notes, ...notesOn(targets)],
+      rows: inOrder(told.rows, asked.fromMs, after),
+    };
+  }
+
+  const keptFrom = keptFromOf(extents);
+  const plan = planReport({ range: asked, fields: fields.filter(isTimeField), zone, keptFrom });
+  const whole = planReport({ range: plan.range, fields: [], zone, keptFrom });
+  const targets = selected(plan.range);
+  const report = {
+    plan,
+    wholeRange: whole.stretches,
+    fields,
+    targets,
+    incidents: await readIncidentTimes(sources, plan.range, numberTargets(targets)),
+    read: (stretch: (typeof plan.stretches)[number]) =>
+      sources.occupancy.buckets({ ...stretch, ...filter }),
+  };
+  return {
+    range: shown(plan.range),
+    fields,
+    notes: [...notes, ...plan.notes, ...notesOn(targets)],
+    rows: reportOccupancy(report, after),
+  };
+}
+
+function notesOn(targets: readonly object[]): readonly string[] {
+  return targets.length === 0 ? ["No target fits: nothing was watched."] : [];
+}
+
+async function* inOrder(rows: readonly ReportRow[], cellMs: number, after: RowPlace | null) {
+  yield* placeRows(rows, cellMs, after);
+}

@@ -1,0 +1,142 @@
+import { resolutionMs, resolutions } from "../core/occupancy/bucket.ts";
+import type { Resolution } from "../core/occupancy/bucket.ts";
+import { cellsOf } from "./cells.ts";
+import type { Cell } from "./cells.ts";
+import type { TimeField } from "./fields.ts";
+import type { TimeRange } from "./time-range.ts";
+import type { Zone } from "./zone.ts";
+
+/** From when on there are buckets of each resolution. UTC milliseconds; -Infinity: from the beginning. */
+export type KeptFrom = Readonly<Record<Resolution, number>>;
+
+/** Buckets of one resolution, to be read one stretch after the other. */
+export interface Stretch extends TimeRange {
+  readonly resolution: Resolution;
+}
+
+/** Which buckets make a report, and which of its rows each is in. */
+export interface Plan {
+  /** What is told of: the range asked for, widened to whole buckets. */
+  readonly range: TimeRange;
+  /** In order; a bucket is in the one that holds its beginning. */
+  readonly cells: readonly Cell[];
+  readonly stretches: readonly Stretch[];
+  readonly notes: readonly string[];
+}
+
+export interface PlanRequest {
+  readonly range: TimeRange;
+  /** Of the fields that rows are by. */
+  readonly fields: readonly TimeField[];
+  readonly zone: Zone;
+  readonly keptFrom: KeptFrom;
+}
+
+/** Takes the coarsest buckets that will do, for the finest there are at the edges. */
+export function planReport({ range, fields, zone, keptFrom }: PlanRequest): Plan {
+  const usable: Resolution[] = fields.includes("hour") ? ["5m", "1h"] : [...resolutions];
+  const finestAt = (atMs: number): Resolution =>
+    usable.find((resolution) => keptFrom[resolution] <= atMs) ?? "5m";
+  const up = (atMs: number): number => {
+    const unitMs = resolutionMs[finestAt(atMs)];
+    return Math.ceil(atMs / unitMs) * unitMs;
+  };
+  const unitMs = resolutionMs[finestAt(range.fromMs)];
+  const covered = {
+    fromMs: Math.floor(range.fromMs / unitMs) * unitMs,
+    toMs: up(range.toMs),
+  };
+
+  const cells: Cell[] = [];
+  let isMoved = false;
+  let atMs = covered.fromMs;
+  for (const cell of cellsOf(covered, fields, zone)) {
+    const endMs = up(cell.toMs);
+    isMoved ||= endMs !== cell.toMs;
+    if (endMs > atMs) cells.push({ ...cell, fromMs: atMs, toMs: endMs });
+    atMs = Math.max(atMs, endMs);
+  }
+  const firstMs = Math.min(...usable.map((resolution) => keptFrom[resolution]));
+  return {
+    range: covered,
+    cells,
+    stretches: stretchesOf(cells, usable, keptFrom),
+    notes: [
+      ...(isWidened(range, covered)
+        ? [
+            `Nothing finer is kept of that time: the report goes from ${timeText(covered.fromMs)} to ${timeText(covered.toMs)}.`,
+          ]
+        : []),
+      ...(isMoved
+        ? [
+            `What is kept of that time does not begin with the ${fields.includes("hour") ? "hours" : "days"} of ${zone.name}: it counts as of the one that it begins in.`,
+          ]
+        : []),
+      ...(firstMs > covered.fromMs
+        ? [
+            `${fields.includes("hour") ? "Hours are" : "History is"} kept from ${timeText(firstMs)} on: what was before counts as unobserved.`,
+          ]
+        : []),
+    ],
+  };
+}
+
+/** Of less than five minutes, to which all ranges are rounded, nothing is said. */
+function isWidened(asked: TimeRange, covered: TimeRange): boolean {
+  const leastMs = resolutionMs["5m"];
+  return asked.fromMs - covered.fromMs >= leastMs || covered.toMs - asked.toMs >= leastMs;
+}
+
+/** In UTC, without what it does not need. */
+export function timeText(atMs: number): string {
+  return new Date(atMs).toISOString().replace(/:00\.000Z$/, "Z");
+}
+
+function stretchesOf(
+  cells: readonly Cell[],
+  usable: readonly Resolution[],
+  keptFrom: KeptFrom,
+): readonly Stretch[] {
+  const stretches: Stretch[] = [];
+  const add = (stretch: Stretch): void => {
+    const last = stretches.at(-1);
+    if (last?.resolution !== stretch.resolution || last.toMs !== stretch.fromMs) {
+      stretches.push(stretch);
+    } else {
+      stretches[stretches.length - 1] = { ...last, toMs: stretch.toMs };
+    }
+  };
+  const coarsestFirst = usable.toReversed();
+  const firstMs = Math.min(...usable.map((each) => keptFrom[each]));
+  for (const { fromMs, toMs } of cells) {
+    for (let atMs = fromMs; atMs < toMs;) {
+      const resolution = coarsestFirst.find(
+        (each) =>
+          atMs % resolutionMs[each] === 0 &&
+          atMs + resolutionMs[each] <= toMs &&
+          atMs >= keptFrom[each],
+      );
+      const endMs = resolution
+        ? atMs + wholeOnes(atMs, toMs, resolution, usable) * resolutionMs[resolution]
+        : Math.max(atMs + resolutionMs["5m"], firstMs);
+      if (resolution) add({ resolution, fromMs: atMs, toMs: endMs });
+      atMs = endMs;
+    }
+  }
+  return stretches;
+}
+
+/** How many of a resolution there are in a row, before coarser ones can be taken or the end comes. */
+function wholeOnes(
+  atMs: number,
+  toMs: number,
+  resolution: Resolution,
+  usable: readonly Resolution[],
+): number {
+  const sizeMs = resolutionMs[resolution];
+  const coarser = usable[usable.indexOf(resolution) + 1];
+  const boundMs = coarser
+    ? (Math.floor(atMs / resolutionMs[coarser]) + 1) * resolutionMs[coarser]
+    : toMs;
+  return Math.max(1, Math.floor((Math.min(boundMs, toMs) - atMs) / sizeMs));
+}

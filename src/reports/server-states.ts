@@ -1,0 +1,74 @@
+import { targetName } from "../core/model.ts";
+import type { Status, Target } from "../core/model.ts";
+import { serverKey } from "../core/snapshot/snapshot.ts";
+import type { PresentServers, ServerChange } from "./sources.ts";
+
+/** What a server was at a moment. */
+export interface ServerState {
+  readonly target: Target;
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly serverName: string | null;
+  readonly status: Status;
+  /** Whether the last complete listing lacked it: then its time is unobserved. */
+  readonly isMissing: boolean;
+}
+
+export interface PresentTarget {
+  readonly target: Target;
+  readonly present: PresentServers;
+}
+
+/** How far before a moment it is looked whether a server was missing then: that ends with few polls. */
+const lookBackMs = 30 * 24 * 60 * 60_000;
+
+/** Walks back from what there is now to what there was. */
+export async function statesAt(
+  atMs: number,
+  targets: readonly PresentTarget[],
+  read: (range: { fromMs: number; toMs: number }) => AsyncIterable<ServerChange>,
+): Promise<Map<string, ServerState>> {
+  const states = new Map<string, ServerState>();
+  const knownUntilMs = new Map<string, number>();
+  for (const { target, present } of targets) {
+    knownUntilMs.set(targetName(target), present.lastPollAtMs ?? -Infinity);
+    for (const server of present.servers) {
+      states.set(stateKey(target, server), { target, ...server });
+    }
+  }
+  /** Of these the next change says what they were, but not whether they were missing. */
+  const unsure = new Set<string>();
+  const latestMs = Math.max(atMs, ...knownUntilMs.values());
+  for await (const change of read({ fromMs: atMs, toMs: latestMs + 1 })) {
+    // It was committed after the present was looked at.
+    if (change.atMs > (knownUntilMs.get(targetName(change.target)) ?? -Infinity)) continue;
+    const key = stateKey(change.target, change);
+    if (change.from === "absent") {
+      states.delete(key);
+      unsure.delete(key);
+      continue;
+    }
+    const { target, sandboxId, serverId, serverName, from, lapse, stayMs } = change;
+    const isMissing = lapse === "seen";
+    states.set(key, { target, sandboxId, serverId, serverName, status: from, isMissing });
+    // The stay of one that was missing is not known.
+    if (lapse === null && stayMs === null) unsure.add(key);
+    else unsure.delete(key);
+  }
+  if (unsure.size === 0) return states;
+  for await (const change of read({ fromMs: atMs - lookBackMs, toMs: atMs })) {
+    const key = stateKey(change.target, change);
+    if (!unsure.delete(key)) continue;
+    const state = states.get(key);
+    if (state) states.set(key, { ...state, isMissing: change.lapse === "missing" });
+    if (unsure.size === 0) break;
+  }
+  return states;
+}
+
+export function stateKey(
+  target: Target,
+  server: { readonly sandboxId: string; readonly serverId: string },
+): string {
+  return `${targetName(target)} ${serverKey(server)}`;
+}

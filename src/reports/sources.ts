@@ -1,0 +1,99 @@
+import type { Presence, Status, Target } from "../core/model.ts";
+import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
+import type { TimeRange } from "./time-range.ts";
+
+/** What a report is made of: the history as it is kept. Times are UTC milliseconds. */
+export interface ReportSources {
+  readonly occupancy: OccupancySource;
+  readonly changes: ChangesSource;
+  /** Incidents of servers that began to fire, or were over, within a range. In any order. */
+  incidents(range: TimeRange): AsyncIterable<IncidentSpan>;
+  /** All that were ever watched, and those that are to be. */
+  targets(): Promise<readonly WatchedTarget[]>;
+  /** The servers that there are, and when a target was last polled, of the same moment. */
+  present(target: Target): Promise<PresentServers>;
+}
+
+export interface OccupancySource {
+  /** By start, then by target, with what is not closed yet. */
+  buckets(query: {
+    readonly resolution: Resolution;
+    readonly fromMs: number;
+    readonly toMs: number;
+    readonly region?: readonly string[];
+    readonly key?: readonly string[];
+  }): AsyncIterable<TargetBucket>;
+  /** The start of the first and the last bucket of each resolution and target. */
+  extents(): Promise<readonly BucketExtent[]>;
+  /** When nobody watched a target, in order, clipped to the range. */
+  gaps(query: { readonly target: Target } & TimeRange): AsyncIterable<TimeRange>;
+}
+
+export interface TargetBucket {
+  readonly target: Target;
+  readonly bucket: Bucket;
+}
+
+export interface BucketExtent {
+  readonly target: Target;
+  readonly resolution: Resolution;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+export interface ChangesSource {
+  between(
+    query: TimeRange & {
+      readonly direction: "asc" | "desc";
+      readonly region?: readonly string[];
+      readonly key?: readonly string[];
+      readonly lapses: true;
+    },
+  ): AsyncIterable<ServerChange>;
+}
+
+/** A change of a server, or a lapse: it was missing from a listing, or seen again as it was. */
+export interface ServerChange {
+  readonly atMs: number;
+  readonly target: Target;
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly serverName: string | null;
+  readonly from: Presence;
+  readonly to: Presence;
+  /** Null where it is not known. */
+  readonly stayMs: number | null;
+  readonly lapse: "missing" | "seen" | null;
+}
+
+export interface IncidentSpan {
+  readonly target: Target;
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly serverName: string | null;
+  readonly startedAtMs: number;
+  /** Null: it does not fire yet. */
+  readonly firedAtMs: number | null;
+  /** When the server recovered; null: it did not, or was gone, or is not told of any more. */
+  readonly recoveredAtMs: number | null;
+}
+
+export interface WatchedTarget {
+  readonly target: Target;
+  readonly isConfigured: boolean;
+  readonly lastPollAtMs: number | null;
+}
+
+export interface PresentServer {
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly serverName: string | null;
+  readonly status: Status;
+  /** Whether the last complete listing lacked it. */
+  readonly isMissing: boolean;
+}
+
+export interface PresentServers {
+  readonly lastPollAtMs: number | null;
+  readonly servers: Iterable<PresentServer>;
+}

@@ -1,0 +1,93 @@
+/** A time zone of the IANA database, or a fixed offset such as `+05:30`. */
+export interface Zone {
+  readonly name: string;
+  /** How far its clocks are before UTC at a moment. Milliseconds. */
+  offsetMs(utcMs: number): number;
+}
+
+/**
+ * What a zone's clocks show, as if it were UTC: so dates are counted without any zone. Milliseconds.
+ */
+export type LocalMs = number;
+
+export const utc: Zone = { name: "UTC", offsetMs: () => 0 };
+
+/** @returns undefined when there is no such zone */
+export function openZone(name: string): Zone | undefined {
+  let format: Intl.DateTimeFormat;
+  try {
+    format = new Intl.DateTimeFormat("en-US", {
+      timeZone: name,
+      calendar: "gregory",
+      numberingSystem: "latn",
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+  } catch {
+    return undefined;
+  }
+  const { timeZone } = format.resolvedOptions();
+  if (timeZone === "UTC") return utc;
+  const known = new Map<number, number>();
+  return {
+    name: timeZone,
+    offsetMs(utcMs) {
+      // No zone changes its clocks within a quarter of an hour.
+      const quarter = Math.floor(utcMs / quarterMs);
+      const offset = known.get(quarter);
+      if (offset !== undefined) return offset;
+      if (known.size >= mostKnown) known.clear();
+      const found = localByFormat(format, quarter * quarterMs) - quarter * quarterMs;
+      known.set(quarter, found);
+      return found;
+    },
+  };
+}
+
+const quarterMs = 15 * 60_000;
+const mostKnown = 10_000;
+
+function localByFormat(format: Intl.DateTimeFormat, utcMs: number): LocalMs {
+  const values = new Map(format.formatToParts(utcMs).map(({ type, value }) => [type, value]));
+  const part = (type: Intl.DateTimeFormatPartTypes): number => Number(values.get(type) ?? 0);
+  return Date.UTC(
+    part("year"),
+    part("month") - 1,
+    part("day"),
+    part("hour"),
+    part("minute"),
+    part("second"),
+  );
+}
+
+export function toLocal(zone: Zone, utcMs: number): LocalMs {
+  return utcMs + zone.offsetMs(utcMs);
+}
+
+const dayMs = 24 * 60 * 60_000;
+
+/**
+ * When a zone's clocks show a time. Where they show it twice, the first of the two; where they leave it
+ * out, as much later as they were set forward.
+ */
+export function toUtc(zone: Zone, localMs: LocalMs): number {
+  const before = zone.offsetMs(localMs - dayMs);
+  const after = zone.offsetMs(localMs + dayMs);
+  const fits = [before, after]
+    .map((offset) => localMs - offset)
+    .filter((utcMs) => toLocal(zone, utcMs) === localMs);
+  return fits.length > 0 ? Math.min(...fits) : localMs - before;
+}
+
+/** Such as `+05:30`; `Z` of UTC itself. */
+export function offsetText(zone: Zone, utcMs: number): string {
+  if (zone === utc) return "Z";
+  const minutes = Math.round(zone.offsetMs(utcMs) / 60_000);
+  const two = (value: number): string => String(Math.trunc(Math.abs(value))).padStart(2, "0");
+  return `${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}`;
+}

@@ -1,0 +1,108 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { sharesOf } from "../../src/reports/row.ts";
+import type { ReportSources } from "../../src/reports/sources.ts";
+import type { TimeRange } from "../../src/reports/time-range.ts";
+import { moves, play } from "./support/random-history.ts";
+import { addUp, tell } from "./support/tell.ts";
+
+const startMs = Date.parse("2026-10-24T19:03:20Z");
+const runs = { numRuns: 40 };
+
+const groupings = [
+  "region",
+  "key",
+  "region,key",
+  "server_name",
+  "region,key,server_name",
+  "hour",
+  "day",
+  "weekday",
+  "hour,region",
+  "day,server_name",
+  "weekday,hour,key",
+];
+const zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu"];
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+describe("whatever happened", () => {
+  it("rows add up to the same total, by whatever they are", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        moves,
+        fc.constantFrom(...groupings),
+        fc.constantFrom(...zones),
+        fc.nat(2 * 86_400_000),
+        async (moved, by, tz, leadMs) => {
+          const { history, endMs } = play(moved, startMs);
+          const range = { from: iso(startMs - leadMs), to: iso(endMs + 1) };
+          const whole = addUp((await tell(history, { ...range, by: "" })).rows);
+          const parts = addUp((await tell(history, { ...range, by, tz })).rows);
+          for (const [name, value] of Object.entries(whole)) {
+            expect(parts[name]).toBeCloseTo(value, 1);
+          }
+        },
+      ),
+      runs,
+    );
+  });
+
+  it("the shares of a row add up to one", async () => {
+    await fc.assert(
+      fc.asyncProperty(moves, fc.constantFrom(...groupings), async (moved, by) => {
+        const { history, endMs } = play(moved, startMs);
+        const range = { from: iso(startMs - 86_400_000), to: iso(endMs + 1) };
+        for (const row of (await tell(history, { ...range, by })).rows) {
+          const shares = sharesOf(row);
+          if (!shares) continue;
+          const sum = Object.values(shares).reduce((total, share) => total + share, 0);
+          expect(sum).toBeCloseTo(1, 9);
+        }
+      }),
+      runs,
+    );
+  });
+
+  it("single servers add up to what was booked of all, to the millisecond", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        moves,
+        fc.constantFrom("server", "sandbox", "server_name,sandbox"),
+        fc.nat(100),
+        fc.nat(100),
+        async (moved, by, first, second) => {
+          const { history, endMs } = play(moved, startMs);
+          const [low, high] = [Math.min(first, second), Math.max(first, second)];
+          const at = (percent: number): string => {
+            const ms = startMs + ((endMs - startMs) * percent) / 100;
+            return iso(Math.floor(ms / 300_000) * 300_000);
+          };
+          const from = at(low);
+          const to = high === 100 ? iso(endMs + 1) : at(high);
+          if (from >= to) return;
+          const asked = { from, to, now: iso(endMs + 1) };
+          const booked = await tell(history, { ...asked, by: "region,key" });
+          const single = await tell(history, { ...asked, by });
+          const { unobserved: _, ...watched } = addUp(booked.rows);
+          const { unobserved, ...followed } = addUp(single.rows);
+          expect(followed).toEqual(watched);
+          // Time of which nothing is known is of no server.
+          const range = { fromMs: Date.parse(from), toMs: Date.parse(to) };
+          expect(unobserved).toBe(await bookedUnobservedMs(history, range));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+async function bookedUnobservedMs({ occupancy }: ReportSources, range: TimeRange): Promise<number> {
+  let sumMs = 0;
+  for await (const { bucket } of occupancy.buckets({ resolution: "5m", ...range })) {
+    for (const { unobservedMs } of bucket.names.values()) sumMs += unobservedMs;
+  }
+  return sumMs;
+}

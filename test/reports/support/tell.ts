@@ -1,0 +1,61 @@
+import { statuses } from "../../../src/core/model.ts";
+import { readFields } from "../../../src/reports/fields.ts";
+import type { ReportField } from "../../../src/reports/fields.ts";
+import { openReport } from "../../../src/reports/open-report.ts";
+import type { Report, ReportRow } from "../../../src/reports/row.ts";
+import type { ReportSources } from "../../../src/reports/sources.ts";
+import type { TargetFilter } from "../../../src/reports/targets.ts";
+import { openZone } from "../../../src/reports/zone.ts";
+
+export interface Asked {
+  readonly from: string;
+  readonly to: string;
+  readonly by: string;
+  readonly tz?: string;
+  /** Left out: the end of the range. */
+  readonly now?: string;
+  readonly filter?: TargetFilter;
+}
+
+export interface Told {
+  readonly report: Report;
+  readonly rows: readonly ReportRow[];
+}
+
+export function fieldsOf(by: string): readonly ReportField[] {
+  const read = readFields(by);
+  if ("allowed" in read) throw new Error(read.allowed);
+  return read.fields;
+}
+
+/** @param asked its times whole, with an offset */
+export async function tell(sources: ReportSources, asked: Asked): Promise<Told> {
+  const zone = openZone(asked.tz ?? "UTC");
+  if (!zone) throw new Error(`no zone ${asked.tz}`);
+  const query = {
+    range: { fromMs: Date.parse(asked.from), toMs: Date.parse(asked.to) },
+    fields: fieldsOf(asked.by),
+    zone,
+    filter: asked.filter ?? {},
+    nowMs: Date.parse(asked.now ?? asked.to),
+    after: null,
+  };
+  const report = await openReport(query, sources);
+  const rows: ReportRow[] = [];
+  for await (const { row } of report.rows) rows.push(row);
+  return { report, rows };
+}
+
+/** All that rows have in common with what they add up to. */
+export function addUp(rows: readonly ReportRow[]): Readonly<Record<string, number>> {
+  const sum = (valueOf: (row: ReportRow) => number): number =>
+    rows.reduce((total, row) => total + valueOf(row), 0);
+  return {
+    ...Object.fromEntries(statuses.map((status) => [status, sum(({ ms }) => ms[status])])),
+    unobserved: sum(({ unobservedMs }) => unobservedMs),
+    stays: sum(({ stays }) => stays.bins.values().reduce((total, count) => total + count, 0)),
+    stayMs: sum(({ stays }) => stays.sumMs),
+    incidents: sum(({ incidents }) => incidents),
+    recoveryMs: sum(({ recoveries }) => recoveries.ms),
+  };
+}

@@ -1,0 +1,274 @@
+import { targetName } from "../../src/core/model.ts";
+import type { Presence, Status, Target } from "../../src/core/model.ts";
+import { bookStretch, noAccounts } from "../../src/core/occupancy/accounts.ts";
+import type { Accounts, EndedStay } from "../../src/core/occupancy/accounts.ts";
+import {
+  addBucket,
+  bucketStart,
+  emptyBucket,
+  finerOfUnseen,
+  resolutions,
+} from "../../src/core/occupancy/bucket.ts";
+import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
+import { noneByStatus } from "../../src/core/snapshot/tallies.ts";
+import type { NameTally } from "../../src/core/snapshot/tallies.ts";
+import type {
+  IncidentSpan,
+  PresentServer,
+  ReportSources,
+  ServerChange,
+} from "../../src/reports/sources.ts";
+import type { TimeRange } from "../../src/reports/time-range.ts";
+
+export interface SeenServer {
+  readonly id: string;
+  readonly name?: string;
+  readonly sandbox?: string;
+  readonly status: Status;
+}
+
+/** What a poll gave: all servers, those of a partial listing, or nothing. */
+export type Seen =
+  | { readonly kind: "all" | "some"; readonly servers: readonly SeenServer[] }
+  | { readonly kind: "failed" };
+
+interface Known {
+  readonly server: SeenServer;
+  readonly sinceMs: number;
+  readonly isWitnessed: boolean;
+  readonly missing: number;
+}
+
+const goneAfter = 2;
+
+/** A target whose polls are booked as the core books them, with nothing else of it. */
+export interface RecordedTarget {
+  readonly target: Target;
+  /** Times only grow. */
+  poll(atMs: number, seen: Seen): void;
+  /** The time until the next poll is watched by nobody. */
+  restart(): void;
+  /** Takes what begins earlier out of a resolution. */
+  prune(resolution: Resolution, beforeMs: number): void;
+  readonly lastPollAtMs: number | null;
+  isConfigured: boolean;
+}
+
+/** A history in memory, in the form in which reports read it. */
+export interface RecordedHistory extends ReportSources {
+  add(target: Target): RecordedTarget;
+  readonly spans: IncidentSpan[];
+}
+
+interface Recording extends RecordedTarget {
+  readonly gaps: readonly TimeRange[];
+  readonly changes: readonly ServerChange[];
+  present(): readonly PresentServer[];
+  whole(resolution: Resolution): readonly Bucket[];
+}
+
+export function recordHistory(): RecordedHistory {
+  const recordings: Recording[] = [];
+  const spans: IncidentSpan[] = [];
+  const find = (target: Target): Recording | undefined =>
+    recordings.find((each) => targetName(each.target) === targetName(target));
+  const chosen = (query: { region?: readonly string[]; key?: readonly string[] }) =>
+    recordings.filter(
+      ({ target }) =>
+        (query.region?.includes(target.region) ?? true) &&
+        (query.key?.includes(target.key) ?? true),
+    );
+  return {
+    spans,
+    add(target) {
+      const recording = recordTarget(target);
+      recordings.push(recording);
+      return recording;
+    },
+    occupancy: {
+      async *buckets({ resolution, fromMs, toMs, ...filter }) {
+        const found = chosen(filter).flatMap((recording) =>
+          recording
+            .whole(resolution)
+            .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
+            .map((bucket) => ({ target: recording.target, bucket })),
+        );
+        yield* found.toSorted((one, other) => one.bucket.startMs - other.bucket.startMs);
+      },
+      async extents() {
+        return recordings.flatMap((recording) =>
+          resolutions.flatMap((resolution) => {
+            const { target } = recording;
+            const starts = recording.whole(resolution).map(({ startMs }) => startMs);
+            const [firstMs, lastMs] = [starts[0], starts.at(-1)];
+            if (firstMs === undefined || lastMs === undefined) return [];
+            return [{ target, resolution, firstMs, lastMs }];
+          }),
+        );
+      },
+      async *gaps({ target, fromMs, toMs }) {
+        for (const gap of find(target)?.gaps ?? []) {
+          const clipped = { fromMs: Math.max(gap.fromMs, fromMs), toMs: Math.min(gap.toMs, toMs) };
+          if (clipped.toMs > clipped.fromMs) yield clipped;
+        }
+      },
+    },
+    changes: {
+      async *between({ fromMs, toMs, direction, ...filter }) {
+        const found = chosen(filter)
+          .flatMap(({ changes }) => changes)
+          .filter(({ atMs }) => atMs >= fromMs && atMs < toMs)
+          .toSorted((one, other) => one.atMs - other.atMs);
+        yield* direction === "asc" ? found : found.toReversed();
+      },
+    },
+    async *incidents() {
+      yield* spans;
+    },
+    targets: async () => recordings,
+    present: async (target) => ({
+      lastPollAtMs: find(target)?.lastPollAtMs ?? null,
+      servers: find(target)?.present() ?? [],
+    }),
+  };
+}
+
+function recordTarget(target: Target): Recording {
+  const known = new Map<string, Known>();
+  const rows = new Map<string, { resolution: Resolution; bucket: Bucket }>();
+  const gaps: { fromMs: number; toMs: number }[] = [];
+  const changes: ServerChange[] = [];
+  let accounts: Accounts = noAccounts;
+  let lastPollAtMs: number | null = null;
+  let isWhole = false;
+
+  const ofResolution = (resolution: Resolution): Bucket[] =>
+    [...rows.values()]
+      .filter((row) => row.resolution === resolution)
+      .map(({ bucket }) => bucket)
+      .toSorted((one, other) => one.startMs - other.startMs);
+
+  const tallies = (): NameTally[] => {
+    const byName = Map.groupBy(known.values(), ({ server }) => server.name ?? "");
+    return Array.from(byName, ([name, servers]) => {
+      const tally = { name, servers: noneByStatus(), listed: noneByStatus() };
+      for (const { server, missing } of servers) {
+        tally.servers[server.status] += 1;
+        if (missing === 0) tally.listed[server.status] += 1;
+      }
+      return tally;
+    });
+  };
+
+  const change = (
+    atMs: number,
+    server: SeenServer,
+    from: Presence,
+    to: Presence,
+    more: Partial<Pick<ServerChange, "stayMs" | "lapse">> = {},
+  ): void => {
+    changes.push({
+      atMs,
+      target,
+      sandboxId: server.sandbox ?? "",
+      serverId: server.id,
+      serverName: server.name ?? null,
+      from,
+      to,
+      stayMs: null,
+      lapse: null,
+      ...more,
+    });
+  };
+
+  const see = (atMs: number, seen: Exclude<Seen, { kind: "failed" }>, witnessed: boolean) => {
+    const stays: EndedStay[] = [];
+    const stayOf = ({ server, sinceMs, isWitnessed, missing }: Known): number | null => {
+      if (!witnessed || !isWitnessed || missing > 0) return null;
+      stays.push({ serverName: server.name ?? "", status: server.status, ms: atMs - sinceMs });
+      return atMs - sinceMs;
+    };
+    const ids = new Set(seen.servers.map(({ id }) => id));
+    for (const server of seen.servers) {
+      const before = known.get(server.id);
+      const isSame = before?.server.status === server.status;
+      if (before && isSame) {
+        if (before.missing > 0)
+          change(atMs, server, server.status, server.status, { lapse: "seen" });
+        known.set(server.id, { ...before, missing: 0 });
+        continue;
+      }
+      const stayMs = before ? stayOf(before) : null;
+      change(atMs, server, before?.server.status ?? "absent", server.status, { stayMs });
+      known.set(server.id, { server, sinceMs: atMs, isWitnessed: witnessed, missing: 0 });
+    }
+    for (const [id, before] of seen.kind === "all" ? [...known] : []) {
+      if (ids.has(id)) continue;
+      const { server, missing } = before;
+      if (missing + 1 >= goneAfter) {
+        change(atMs, server, server.status, "absent", { stayMs: stayOf(before) });
+        known.delete(id);
+        continue;
+      }
+      change(atMs, server, server.status, server.status, { lapse: "missing" });
+      known.set(id, { ...before, missing: missing + 1 });
+    }
+    return stays;
+  };
+
+  return {
+    target,
+    isConfigured: true,
+    get lastPollAtMs() {
+      return lastPollAtMs;
+    },
+    gaps,
+    changes,
+    present: () =>
+      Array.from(known.values(), ({ server, missing }) => ({
+        sandboxId: server.sandbox ?? "",
+        serverId: server.id,
+        serverName: server.name ?? null,
+        status: server.status,
+        isMissing: missing > 0,
+      })),
+    poll(atMs, seen) {
+      const fromMs = lastPollAtMs ?? atMs;
+      const observed = isWhole && seen.kind === "all";
+      const booking = { elapsedMs: atMs - fromMs, observed, tallies: tallies() };
+      const last = gaps.at(-1);
+      if (!observed && last?.toMs === fromMs) last.toMs = atMs;
+      else if (!observed && atMs > fromMs) gaps.push({ fromMs, toMs: atMs });
+      const stays = seen.kind === "failed" ? [] : see(atMs, seen, observed);
+      const step = bookStretch(accounts, booking, atMs, stays);
+      accounts = step.accounts;
+      for (const row of step.written) rows.set(`${row.resolution} ${row.bucket.startMs}`, row);
+      lastPollAtMs = atMs;
+      isWhole = seen.kind === "all";
+    },
+    restart() {
+      isWhole = false;
+    },
+    prune(resolution, beforeMs) {
+      for (const { startMs } of ofResolution(resolution)) {
+        if (startMs < beforeMs) rows.delete(`${resolution} ${startMs}`);
+      }
+    },
+    whole(resolution) {
+      const coarser = resolutions.slice(resolutions.indexOf(resolution) + 1).toReversed();
+      const unseen = coarser
+        .flatMap((each) => ofResolution(each).map((bucket) => ({ bucket, from: each })))
+        .flatMap(({ bucket, from }) => [...finerOfUnseen(bucket, from, resolution)]);
+      const all = new Map(
+        [...unseen, ...ofResolution(resolution)].map((each) => [each.startMs, each]),
+      );
+      for (const finer of resolutions.slice(0, resolutions.indexOf(resolution))) {
+        const open = accounts[finer];
+        if (!open) continue;
+        const at = bucketStart(resolution, open.startMs);
+        all.set(at, addBucket(all.get(at) ?? emptyBucket(at), open));
+      }
+      return [...all.values()].toSorted((one, other) => one.startMs - other.startMs);
+    },
+  };
+}
