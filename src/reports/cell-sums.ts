@@ -1,10 +1,11 @@
-import type { Bucket } from "../core/occupancy/bucket.ts";
+import { addAccountTo } from "../core/occupancy/server-sums.ts";
 import type { Cell } from "./cells.ts";
 import type { AverageServers } from "./estimates.ts";
 import type { Group, Groups } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
+import type { BookedBucket } from "./read-buckets.ts";
 import type { ReportRow } from "./row.ts";
-import { addToSums, emptySums } from "./row-sums.ts";
+import { addServers, emptySums } from "./row-sums.ts";
 import type { RowSums } from "./row-sums.ts";
 
 /** What is added up for the rows of one cell, or of all that are alike. */
@@ -35,19 +36,19 @@ export function addBucketToCell(
   cell: CellSums,
   groups: Groups,
   target: number,
-  bucket: Bucket,
+  { total, names }: BookedBucket,
 ): void {
-  addAt(cell.observedMs, target, bucket.bookedMs - bucket.unobservedMs);
-  for (const [name, account] of bucket.names) {
-    const sums = sumsOf(cell, groups.leafOf(target, name).group);
-    addToSums(sums, target, account);
-    if (groups.byName && account.extent) {
-      sums.peak.add(bucket.startMs, account.extent.most.occupied);
-    }
-  }
-  if (!groups.byName && bucket.extent) {
+  addAt(cell.observedMs, target, total.bookedMs - total.unobservedMs);
+  if (!names) {
     const sums = sumsOf(cell, groups.leafOf(target, "").group);
-    sums.peak.add(bucket.startMs, bucket.extent.most.occupied);
+    const extent = addServers(sums, target, (servers) => total.addTo(servers));
+    if (extent) sums.peak.add(total.startMs, extent.most.occupied);
+    return;
+  }
+  for (const [name, account] of names) {
+    const sums = sumsOf(cell, groups.leafOf(target, name).group);
+    addServers(sums, target, (servers) => addAccountTo(servers, account));
+    if (account.extent) sums.peak.add(total.startMs, account.extent.most.occupied);
   }
 }
 
@@ -77,7 +78,7 @@ export function bookMissing(cell: CellSums, groups: Groups, average: AverageServ
     if (ms === 0) continue;
     for (const leaf of groups.leavesOf(target)) {
       const serverMs = ms * average(target, leaf);
-      if (serverMs > 0) sumsOf(cell, leaf.group).unobservedMs += serverMs;
+      if (serverMs > 0) sumsOf(cell, leaf.group).servers.unobservedMs += serverMs;
     }
   }
 }
@@ -100,12 +101,12 @@ function toRow({ cell, observedMs }: CellSums, group: Group, sums: RowSums): Rep
   }
   return {
     group: { ...cell.labels, ...group.values },
-    ms: sums.ms,
-    unobservedMs: sums.unobservedMs,
+    ms: sums.servers.ms,
+    unobservedMs: sums.servers.unobservedMs,
     isObserved,
     occupiedAverage: isObserved ? occupied : null,
     occupiedPeak: sums.peak.get(),
-    stays: sums.stays,
+    stays: sums.servers.stays.toSketch(),
     incidents: sums.incidents,
     recoveries: { count: sums.recoveries, ms: sums.recoveryMs },
   };

@@ -1,8 +1,9 @@
 import { targetName } from "../core/model.ts";
 import { serverMsOf } from "../core/occupancy/bucket.ts";
+import { emptyServerSums } from "../core/occupancy/server-sums.ts";
 import type { Groups, Leaf } from "./groups.ts";
 import type { Stretch } from "./plan.ts";
-import type { TargetBucket } from "./sources.ts";
+import type { BookedBucket } from "./read-buckets.ts";
 import { numberTargets } from "./targets.ts";
 import type { ReportedTarget } from "./targets.ts";
 
@@ -19,20 +20,27 @@ export async function estimateServers(
   }: {
     readonly targets: readonly ReportedTarget[];
     readonly wholeRange: readonly Stretch[];
-    readonly read: (stretch: Stretch) => AsyncIterable<TargetBucket>;
+    readonly read: (stretch: Stretch) => AsyncIterable<BookedBucket>;
   },
 ): Promise<AverageServers> {
   const numbers = numberTargets(targets);
   const bookedMs = new Map<number, number>();
   const serverMs = new Map<Leaf, number>();
   for (const stretch of wholeRange) {
-    for await (const { target, bucket } of read(stretch)) {
+    for await (const { target, total, names } of read(stretch)) {
       const number = numbers.get(targetName(target));
       if (number === undefined) continue;
-      bookedMs.set(number, (bookedMs.get(number) ?? 0) + bucket.bookedMs);
-      for (const [name, account] of bucket.names) {
+      bookedMs.set(number, (bookedMs.get(number) ?? 0) + total.bookedMs);
+      const add = (name: string, ms: number): void => {
         const leaf = groups.leafOf(number, name);
-        serverMs.set(leaf, (serverMs.get(leaf) ?? 0) + serverMsOf(account));
+        serverMs.set(leaf, (serverMs.get(leaf) ?? 0) + ms);
+      };
+      if (names) {
+        for (const [name, account] of names) add(name, serverMsOf(account));
+      } else {
+        const sums = emptyServerSums();
+        total.addTo(sums);
+        add("", serverMsOf(sums));
       }
     }
   }

@@ -19,10 +19,10 @@ import { createGroups } from "./groups.ts";
 import type { Groups } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
 import type { Plan, Stretch } from "./plan.ts";
+import type { BookedBucket } from "./read-buckets.ts";
 import { readCells } from "./read-cells.ts";
 import { placeRows } from "./row.ts";
 import type { PlacedRow, ReportRow, RowPlace } from "./row.ts";
-import type { TargetBucket } from "./sources.ts";
 import { numberTargets } from "./targets.ts";
 import type { ReportedTarget } from "./targets.ts";
 
@@ -34,7 +34,7 @@ export interface OccupancyReport {
   readonly targets: readonly ReportedTarget[];
   /** In order of time. */
   readonly incidents: readonly IncidentTime[];
-  readonly read: (stretch: Stretch) => AsyncIterable<TargetBucket>;
+  readonly read: (stretch: Stretch) => AsyncIterable<BookedBucket>;
 }
 
 /**
@@ -112,11 +112,11 @@ async function* addUpCells(
   for await (const step of readCells(cells, plan.stretches, read)) {
     const sums = sumsOf(step.cell);
     if (step.kind === "bucket") {
-      const { target, bucket } = step.found;
+      const { target, total } = step.found;
       const number = numbers.get(targetName(target));
       if (number === undefined) continue;
-      bookedMs[number] = (bookedMs[number] ?? 0) + bucket.bookedMs;
-      addBucketToCell(sums, groups, number, bucket);
+      bookedMs[number] = (bookedMs[number] ?? 0) + total.bookedMs;
+      addBucketToCell(sums, groups, number, step.found);
       continue;
     }
     for (const [number, { untilMs }] of targets.entries()) {

@@ -5,6 +5,8 @@ import { readIncidentTimes } from "./incident-times.ts";
 import { keptFromOf } from "./kept.ts";
 import { reportOccupancy } from "./occupancy-report.ts";
 import { planReport } from "./plan.ts";
+import type { Stretch } from "./plan.ts";
+import { readBooked } from "./read-buckets.ts";
 import { placeRows } from "./row.ts";
 import type { Report, ReportRow, RowPlace } from "./row.ts";
 import { reportServers } from "./server-report.ts";
@@ -56,14 +58,14 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const plan = planReport({ range: asked, fields: fields.filter(isTimeField), zone, keptFrom });
   const whole = planReport({ range: plan.range, fields: [], zone, keptFrom });
   const targets = selected(plan.range);
+  const byName = fields.includes("server_name");
   const report = {
     plan,
     wholeRange: whole.stretches,
     fields,
     targets,
     incidents: await readIncidentTimes(sources, plan.range, numberTargets(targets)),
-    read: (stretch: (typeof plan.stretches)[number]) =>
-      sources.occupancy.buckets({ ...stretch, ...filter }),
+    read: (stretch: Stretch) => readBooked(sources.occupancy, { ...stretch, ...filter }, byName),
   };
   return {
     range: shown(plan.range),

@@ -1,34 +1,22 @@
-import { statuses } from "../core/model.ts";
-import type { Status } from "../core/model.ts";
-import type { NameAccount } from "../core/occupancy/bucket.ts";
-import type { StaySketch } from "../core/occupancy/stay-sketch.ts";
-import { noneByStatus } from "../core/snapshot/tallies.ts";
+import { emptyServerSums } from "../core/occupancy/server-sums.ts";
+import type { ServerSums } from "../core/occupancy/server-sums.ts";
 import type { Peak } from "./row.ts";
 
-/** What a row adds up. It is added to in place: a report adds up millions of accounts. */
+/** What a row adds up. */
 export interface RowSums {
-  readonly ms: Record<Status, number>;
-  unobservedMs: number;
+  readonly servers: ServerSums;
   /** Milliseconds of occupied servers, by number of target. */
   readonly occupiedMs: Map<number, number>;
-  readonly stays: MutableSketch;
   readonly peak: PeakSum;
   incidents: number;
   recoveries: number;
   recoveryMs: number;
 }
 
-interface MutableSketch extends StaySketch {
-  sumMs: number;
-  readonly bins: Map<number, number>;
-}
-
 export function emptySums(): RowSums {
   return {
-    ms: noneByStatus(),
-    unobservedMs: 0,
+    servers: emptyServerSums(),
     occupiedMs: new Map(),
-    stays: { sumMs: 0, bins: new Map() },
     peak: new PeakSum(),
     incidents: 0,
     recoveries: 0,
@@ -36,24 +24,22 @@ export function emptySums(): RowSums {
   };
 }
 
-/** @param target its number in the report */
-export function addToSums(
+/**
+ * Adds to what a row has of servers, and notes for how much longer those of a target were occupied.
+ *
+ * @param target its number in the report
+ */
+export function addServers<Result>(
   sums: RowSums,
   target: number,
-  { ms, unobservedMs, stays }: Pick<NameAccount, "ms" | "unobservedMs" | "stays">,
-): void {
-  for (const status of statuses) sums.ms[status] += ms[status];
-  sums.unobservedMs += unobservedMs;
-  if (ms.occupied > 0) {
-    sums.occupiedMs.set(target, (sums.occupiedMs.get(target) ?? 0) + ms.occupied);
-  }
-  addStaysTo(sums.stays, stays.occupied);
-}
-
-function addStaysTo(sum: MutableSketch, { sumMs, bins }: StaySketch): void {
-  if (bins.size === 0) return;
-  sum.sumMs += sumMs;
-  for (const [bin, count] of bins) sum.bins.set(bin, (sum.bins.get(bin) ?? 0) + count);
+  add: (servers: ServerSums) => Result,
+): Result {
+  const { ms } = sums.servers;
+  const before = ms.occupied;
+  const result = add(sums.servers);
+  const { occupiedMs } = sums;
+  occupiedMs.set(target, (occupiedMs.get(target) ?? 0) + ms.occupied - before);
+  return result;
 }
 
 /**

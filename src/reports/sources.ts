@@ -1,5 +1,6 @@
 import type { Presence, Status, Target } from "../core/model.ts";
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
+import type { BucketTotal } from "../core/occupancy/server-sums.ts";
 import type { TimeRange } from "./time-range.ts";
 
 /** What a report is made of: the history as it is kept. Times are UTC milliseconds. */
@@ -14,15 +15,17 @@ export interface ReportSources {
   present(target: Target): Promise<PresentServers>;
 }
 
+export interface BucketQuery extends TimeRange {
+  readonly resolution: Resolution;
+  readonly region?: readonly string[];
+  readonly key?: readonly string[];
+}
+
 export interface OccupancySource {
   /** By start, then by target, with what is not closed yet. */
-  buckets(query: {
-    readonly resolution: Resolution;
-    readonly fromMs: number;
-    readonly toMs: number;
-    readonly region?: readonly string[];
-    readonly key?: readonly string[];
-  }): AsyncIterable<TargetBucket>;
+  buckets(query: BucketQuery): AsyncIterable<TargetBucket>;
+  /** The same with all names together. */
+  totals(query: BucketQuery): AsyncIterable<TargetTotal>;
   /** The start of the first and the last bucket of each resolution and target. */
   extents(): Promise<readonly BucketExtent[]>;
   /** When nobody watched a target, in order, clipped to the range. */
@@ -32,6 +35,11 @@ export interface OccupancySource {
 export interface TargetBucket {
   readonly target: Target;
   readonly bucket: Bucket;
+}
+
+export interface TargetTotal {
+  readonly target: Target;
+  readonly total: BucketTotal;
 }
 
 export interface BucketExtent {

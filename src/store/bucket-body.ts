@@ -2,8 +2,10 @@ import { statuses } from "../core/model.ts";
 import type { Status } from "../core/model.ts";
 import { byStatus, emptyAccount } from "../core/occupancy/bucket.ts";
 import type { Bucket, Extent, NameAccount } from "../core/occupancy/bucket.ts";
+import type { ServerSums } from "../core/occupancy/server-sums.ts";
 import { noStays } from "../core/occupancy/stay-sketch.ts";
 import type { StaySketch } from "../core/occupancy/stay-sketch.ts";
+import type { StaySum } from "../core/occupancy/stay-sum.ts";
 import { noneByStatus } from "../core/snapshot/tallies.ts";
 import type { NumberReader, NumberWriter } from "./packed-numbers.ts";
 
@@ -66,6 +68,22 @@ function inOrderOfIds(
   return isSorted ? accounts : accounts.toSorted(([one], [other]) => one - other);
 }
 
+/**
+ * Adds what all names of a bucket hold, without unpacking them one by one. Gives the extent of all its
+ * servers.
+ *
+ * @throws {RangeError} when the body is not whole
+ */
+export function addBody(sums: ServerSums, bookedMs: number, input: NumberReader): Extent | null {
+  const bits = input.readByte();
+  const extent = bits & has.extent ? readExtent(bits, input) : null;
+  for (let left = input.read(); left > 0; left--) {
+    input.read();
+    addPackedAccount(sums, bookedMs, input);
+  }
+  return extent;
+}
+
 /** Of an account's first byte. The low four bits are the statuses that took any time. */
 const has = { unobserved: 0x10, exhausted: 0x20, extent: 0x40, steady: 0x80 };
 const statusBits: Readonly<Record<Status, number>> = { idle: 1, occupied: 2, error: 4, unknown: 8 };
@@ -118,6 +136,28 @@ function readAccount(bookedMs: number, input: NumberReader): NameAccount {
   return { ms: { idle, occupied, error, unknown }, unobservedMs, extent, exhaustedMs, stays };
 }
 
+function addPackedAccount(sums: ServerSums, bookedMs: number, input: NumberReader): void {
+  const bits = input.readByte();
+  const more = input.readByte();
+  const first = bits & statusBits.idle ? input.read() : 0;
+  const occupied = bits & statusBits.occupied ? input.read() : 0;
+  const error = bits & statusBits.error ? input.read() : 0;
+  const unknown = bits & statusBits.unknown ? input.read() : 0;
+  const unobservedMs = bits & has.unobserved ? input.read() : 0;
+  if (bits & has.exhausted) input.read();
+  const others = occupied + error + unknown + unobservedMs;
+  sums.ms.idle += bits & has.steady ? first * bookedMs - others : first;
+  sums.ms.occupied += occupied;
+  sums.ms.error += error;
+  sums.ms.unknown += unknown;
+  sums.unobservedMs += unobservedMs;
+  if (bits & has.extent) skipExtent(more >> extentShift, input);
+  for (const status of statuses) {
+    if (!(more & statusBits[status])) continue;
+    addPackedStays(status === "occupied" ? sums.stays : null, input);
+  }
+}
+
 const allStatuses = 0x0f;
 
 /**
@@ -165,6 +205,12 @@ function readExtent(bits: number, input: NumberReader): Extent {
   return { least, most };
 }
 
+function skipExtent(bits: number, input: NumberReader): void {
+  for (const status of statuses) {
+    if (bits & statusBits[status] && input.read() % (fewMore + 1) === fewMore) input.read();
+  }
+}
+
 /** Each bin by its distance from the one before, doubled; one more says that it holds several. */
 function writeStays({ sumMs, bins }: StaySketch, output: NumberWriter): void {
   if (bins.size === 0) return;
@@ -188,6 +234,19 @@ function readStays(input: NumberReader): StaySketch {
     bins.set(bin, step % 2 === 0 ? 1 : input.read());
   }
   return { sumMs, bins };
+}
+
+/** @param sum null: they are passed over */
+function addPackedStays(sum: StaySum | null, input: NumberReader): void {
+  const sumMs = input.read();
+  if (sum) sum.sumMs += sumMs;
+  let bin = 0;
+  for (let left = input.read(); left > 0; left--) {
+    const step = input.read();
+    bin += Math.floor(step / 2);
+    const count = step % 2 === 0 ? 1 : input.read();
+    if (sum) sum.addBin(bin, count);
+  }
 }
 
 function bitsOf(idle: number, occupied: number, error: number, unknown: number): number {

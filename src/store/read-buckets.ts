@@ -33,6 +33,8 @@ export interface Found {
   readonly targetId: number;
   readonly startMs: number;
   readonly unpack: () => Bucket;
+  /** Of one that is kept as it is. */
+  readonly row?: BucketRow;
 }
 
 type Unpack = (row: BucketRow) => Bucket;

@@ -10,6 +10,7 @@ import {
   resolutions,
 } from "../../src/core/occupancy/bucket.ts";
 import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
+import { totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
 import { noneByStatus } from "../../src/core/snapshot/tallies.ts";
 import type { NameTally } from "../../src/core/snapshot/tallies.ts";
 import type {
@@ -78,7 +79,7 @@ export function recordHistory(): RecordedHistory {
         (query.region?.includes(target.region) ?? true) &&
         (query.key?.includes(target.key) ?? true),
     );
-  return {
+  const history: RecordedHistory = {
     spans,
     add(target) {
       const recording = recordTarget(target);
@@ -94,6 +95,11 @@ export function recordHistory(): RecordedHistory {
             .map((bucket) => ({ target: recording.target, bucket })),
         );
         yield* found.toSorted((one, other) => one.bucket.startMs - other.bucket.startMs);
+      },
+      async *totals(query) {
+        for await (const { target, bucket } of history.occupancy.buckets(query)) {
+          yield { target, total: totalOfBucket(bucket) };
+        }
       },
       async extents() {
         return recordings.flatMap((recording) =>
@@ -131,6 +137,7 @@ export function recordHistory(): RecordedHistory {
       servers: find(target)?.present() ?? [],
     }),
   };
+  return history;
 }
 
 function recordTarget(target: Target): Recording {

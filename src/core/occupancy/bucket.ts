@@ -140,6 +140,6 @@ export function byStatus<T>(valueOf: (status: Status) => T): Record<Status, T> {
 }
 
 /** All that is booked of the servers: watched, in whatever status, and not watched. */
-export function serverMsOf({ ms, unobservedMs }: NameAccount): number {
+export function serverMsOf({ ms, unobservedMs }: Pick<NameAccount, "ms" | "unobservedMs">): number {
   return statuses.reduce((sum, status) => sum + ms[status], unobservedMs);
 }
