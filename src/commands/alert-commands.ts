@@ -113,7 +113,8 @@ function addNotificationCommands(program: Command, terminal: Terminal): void {
     );
 }
 
-function forDesk(command: Command): Command {
+/** Lets a command reach the data: through a configuration or the address of a daemon. */
+export function forDesk(command: Command): Command {
   return command
     .addOption(new Option("-c, --config <file>", "the configuration, in YAML"))
     .addOption(

@@ -1,7 +1,11 @@
 import type { Desk } from "../interventions/desk.ts";
 import { probesView } from "../interventions/probe-desk.ts";
 import * as views from "../interventions/views.ts";
+import { occupancyView } from "../reports/view.ts";
 import { createApiCall } from "./api-call.ts";
+
+/** A report of years is made of much. */
+const reportPatienceMs = 5 * 60_000;
 
 /**
  * The desk of a daemon that runs, over its API.
@@ -27,5 +31,6 @@ export function createDeskClient(address: string): Desk {
     changes: (query) => call(views.changesView, "changes", { query }),
     explain: (query) => call(views.explanationView, "explain", { query }),
     probes: (query) => call(probesView, "probes", { query }),
+    occupancy: (query) => call(occupancyView, "occupancy", { query, patienceMs: reportPatienceMs }),
   };
 }

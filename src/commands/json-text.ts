@@ -3,11 +3,14 @@
  * round is written as JSON writes it in any text.
  */
 export function jsonText(value: unknown): string {
-  const text = JSON.stringify(value, null, 2).replaceAll(
-    /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => character.replaceAll(/[^]/g, unicodeEscape),
+  return `${harmless(JSON.stringify(value, null, 2))}\n`;
+}
+
+/** The same of what is JSON already, or a part of some. */
+export function harmless(json: string): string {
+  return json.replaceAll(/[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character.replaceAll(/[^]/g, unicodeEscape),
   );
-  return `${text}\n`;
 }
 
 function unicodeEscape(unit: string): string {

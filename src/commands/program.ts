@@ -3,6 +3,7 @@ import { addAlertCommands } from "./alert-commands.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { addLookupCommands } from "./lookup-commands.ts";
 import { atLeast } from "./numbers.ts";
+import { addReportCommands } from "./report-commands.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "../platform/version.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -76,6 +77,7 @@ function createProgram(terminal: Terminal): Command {
     );
 
   addAlertCommands(program, terminal);
+  addReportCommands(program, terminal);
   addLookupCommands(program, terminal);
 
   program

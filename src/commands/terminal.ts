@@ -6,6 +6,8 @@ export interface Terminal {
   readonly isInteractive: boolean;
   /** How many characters wide it is; left out: it is no screen, and nothing need be cut. */
   readonly columns?: number | undefined;
+  /** Whether it shows more than ASCII; left out: it may not. */
+  readonly isUnicode?: boolean;
 }
 
 let isGuarded = false;
@@ -19,7 +21,13 @@ export const processTerminal: Terminal = {
   err: (text) => void process.stderr.write(text),
   isInteractive: process.stdout.isTTY,
   get columns() {
-    return process.stdout.isTTY ? process.stdout.columns : undefined;
+    if (process.stdout.isTTY) return process.stdout.columns;
+    const columns = Number(process.env["COLUMNS"]);
+    return Number.isInteger(columns) && columns > 0 ? columns : undefined;
+  },
+  get isUnicode() {
+    const { LC_ALL, LC_CTYPE, LANG } = process.env;
+    return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
   },
 };
 

@@ -9,6 +9,8 @@ import { firstOf } from "../platform/first-of.ts";
 import { allTime } from "../store/change-history.ts";
 import type { DeadLetters } from "../store/dead-letters.ts";
 import type { Store } from "../store/store.ts";
+import { createReportDesk } from "../reports/report-desk.ts";
+import type { ReportDesk } from "../reports/report-desk.ts";
 import { draftSilence } from "./draft-silence.ts";
 import { timeline } from "./explain.ts";
 import { findServer } from "./find-server.ts";
@@ -30,7 +32,7 @@ import { viewAttempt, viewNotification, viewSilence, viewWindow } from "./views.
  *
  * Each operation throws a {@link RefusedError} for what cannot be done.
  */
-export interface Desk extends ProbeDesk {
+export interface Desk extends ProbeDesk, ReportDesk {
   silences(query: requests.SilencesQuery): Promise<views.SilencesView>;
   addSilence(request: requests.SilenceRequest): Promise<views.AddedSilenceView>;
   /**
@@ -96,6 +98,7 @@ export function createDesk(deps: DeskDeps): Desk {
 
   return {
     ...createProbeDesk(deps),
+    ...createReportDesk(deps),
 
     async silences(query) {
       const { ended, limit, before } = readRequest(requests.silencesQuery, query);

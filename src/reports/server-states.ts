@@ -1,6 +1,7 @@
 import { targetName } from "../core/model.ts";
 import type { Status, Target } from "../core/model.ts";
 import { serverKey } from "../core/snapshot/snapshot.ts";
+import { batches, paced } from "../platform/paced.ts";
 import type { PresentServers, ServerChange } from "./sources.ts";
 
 /** What a server was at a moment. */
@@ -19,6 +20,8 @@ export interface PresentTarget {
   readonly present: PresentServers;
 }
 
+const serversAtOnce = 2_000;
+
 /** How far before a moment it is looked whether a server was missing then: that ends with few polls. */
 const lookBackMs = 30 * 24 * 60 * 60_000;
 
@@ -32,8 +35,8 @@ export async function statesAt(
   const knownUntilMs = new Map<string, number>();
   for (const { target, present } of targets) {
     knownUntilMs.set(targetName(target), present.lastPollAtMs ?? -Infinity);
-    for (const server of present.servers) {
-      states.set(stateKey(target, server), { target, ...server });
+    for await (const some of paced(batches(present.servers, serversAtOnce))) {
+      for (const server of some) states.set(stateKey(target, server), { target, ...server });
     }
   }
   /** Of these the next change says what they were, but not whether they were missing. */

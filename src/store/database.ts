@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Kysely } from "kysely";
-import { lockFile } from "./file-lock.ts";
+import { isLocked, lockFile } from "./file-lock.ts";
 import { createLargeCommits } from "./large-commits.ts";
 import { migrations } from "./migrations.ts";
 import { sqliteDialect } from "./sqlite.ts";
@@ -77,6 +77,49 @@ export function openDatabase(path: string): OpenDatabase {
   }
 }
 
+export interface OpenReader {
+  readonly reader: Kysely<Tables>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens the store for reading alone: beside the sandwatch that runs on it, or, where none does, held
+ * against one that would begin to. It is not checked as a whole: that takes long of a large one.
+ *
+ * @returns null when it must be opened for writing first: it is of an earlier version
+ * @throws {StoreError} when the file cannot be read
+ */
+export function openReader(path: string): OpenReader | null {
+  const file = resolve(path);
+  try {
+    const unlock = isLocked(realpathSync(file)) ? null : lockFile(realpathSync(file));
+    let database: DatabaseSync | undefined;
+    try {
+      database = openReadOnly(realpathSync(file), unlock !== null);
+      checkOwnership(database, file);
+      const version = readNumber(database, "pragma user_version");
+      if (version < migrations.length && unlock === null) {
+        throw new StoreError(
+          `The store ${file} is in use by an earlier sandwatch. Start that one anew as this version, or run its own.`,
+        );
+      }
+      if (version === migrations.length) {
+        const reader = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+        return { reader, close: () => reader.destroy().finally(() => unlock?.()) };
+      }
+    } catch (error) {
+      unlock?.();
+      database?.close();
+      throw error;
+    }
+    database.close();
+    unlock?.();
+    return null;
+  } catch (error) {
+    throw asStoreError(error, file);
+  }
+}
+
 function openInMemory(): OpenDatabase {
   const database = new DatabaseSync(inMemory, { enableForeignKeyConstraints: true });
   migrate(database);
@@ -120,11 +163,15 @@ function inspect(file: string): void {
   }
 }
 
-/** With nothing beside the file, it is read as if it could not change: a mere reader leaves a log. */
-function openReadOnly(file: string): DatabaseSync {
+/**
+ * With nothing beside the file, it is read as if it could not change: a mere reader leaves a log.
+ *
+ * @param isHeld whether nobody else can be writing it
+ */
+function openReadOnly(file: string, isHeld = true): DatabaseSync {
   const address = pathToFileURL(file);
   const alone = ["-wal", "-journal"].every((end) => !existsSync(file + end));
-  if (alone) address.searchParams.set("immutable", "1");
+  if (alone && isHeld) address.searchParams.set("immutable", "1");
   return new DatabaseSync(address, { readOnly: true, timeout: busyTimeoutMs });
 }
 

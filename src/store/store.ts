@@ -19,6 +19,8 @@ import type { OccupancyHistory } from "./occupancy-history.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import { createStoredProbes } from "./stored-probes.ts";
 import type { StoredProbes } from "./stored-probes.ts";
+import { createReportReads } from "./report-reads.ts";
+import type { ReportReads } from "./report-reads.ts";
 import { createStoredSilences } from "./silences.ts";
 import { createSnapshotPages } from "./snapshot-pages.ts";
 import { createStoredTargets } from "./stored-targets.ts";
@@ -40,6 +42,7 @@ export interface Store extends PollCommits {
   readonly incidents: ReturnType<typeof createIncidentHistory>;
   readonly changes: ReturnType<typeof createChangeHistory>;
   readonly occupancy: OccupancyHistory;
+  readonly reports: ReportReads;
   readonly tellings: ReturnType<typeof createTellingHistory>;
   readonly told: ReturnType<typeof createToldIncidents>;
   /** Rejects when the database does not answer. */
@@ -79,6 +82,7 @@ export function createStore(
     incidents: createIncidentHistory(reader),
     changes: createChangeHistory(reader),
     occupancy: createOccupancyHistory(reader),
+    reports: createReportReads(reader),
     tellings: createTellingHistory(reader),
     told: createToldIncidents(reader),
     async check() {

@@ -40,6 +40,7 @@ async function serve(
     changes: asked("changes"),
     explain: asked("explain"),
     probes: asked("probes"),
+    occupancy: asked("occupancy"),
   };
   const lookups = { lookUp: asked("look up"), permit: asked("permit") };
   const errors: string[] = [];

@@ -23,6 +23,7 @@ export interface ApiDesk {
   changes(query: unknown): Promise<object>;
   explain(query: unknown): Promise<object>;
   probes(query: unknown): Promise<object>;
+  occupancy(query: unknown): Promise<object>;
 }
 
 export interface ApiDeps {
@@ -68,6 +69,7 @@ export function addApi(
     api.get("/explain", ({ query }) => desk.explain(query));
     addLookupRoutes(api, lookups);
     api.get("/probes", ({ query }) => desk.probes(query));
+    api.get("/occupancy", ({ query }) => desk.occupancy(query));
 
     api.setNotFoundHandler(({ method }, reply) => sendProblem(reply, notFound(method)));
     api.setErrorHandler((error, _, reply) => {
@@ -80,7 +82,7 @@ export function addApi(
 }
 
 function notFound(method: string): Problem {
-  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, probes and lookups.`;
+  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, occupancy, probes and lookups.`;
   return { status: 404, detail };
 }
 

@@ -1,0 +1,23 @@
+import { measureNames } from "../../reports/view.ts";
+import type { Texts, ToldReport } from "./told-report.ts";
+
+/** As RFC 4180 has it. What there is not is an empty field. */
+export async function* csvOf({ by, rows }: ToldReport): Texts {
+  const columns = [...by, ...measureNames];
+  yield line(columns);
+  for await (const row of rows) yield line(columns.map((column) => row[column] ?? null));
+}
+
+function line(values: readonly (string | number | boolean | null)[]): string {
+  return `${values.map(field).join(",")}\r\n`;
+}
+
+/** What a spreadsheet would take for the beginning of a formula. */
+const formula = /^[=+\-@\t\r]/;
+
+/** Names come from the service: one that a spreadsheet would compute is made a text by a quote. */
+function field(value: string | number | boolean | null): string {
+  if (typeof value !== "string") return value === null ? "" : String(value);
+  const text = formula.test(value) ? `'${value}` : value;
+  return /[",\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

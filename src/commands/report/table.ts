@@ -1,0 +1,147 @@
+import type { ReportField } from "../../reports/fields.ts";
+import type { RowView } from "../../reports/view.ts";
+import { printable } from "../table.ts";
+import { cutToWidth, textWidth } from "../text-width.ts";
+import { figureColumns, fittingColumns } from "./columns.ts";
+import type { FigureColumn } from "./columns.ts";
+import type { Texts, ToldReport } from "./told-report.ts";
+
+export interface Screen {
+  /** Left out: any number. */
+  readonly columns?: number | undefined;
+  /** Whether it shows more than ASCII. */
+  readonly isUnicode: boolean;
+}
+
+/** After so many rows the widths are settled: the rest is written as it comes. */
+const rowsLookedAt = 1_000;
+const leastColumns = 40;
+const widestGroup = 40;
+/** Enough of an id to tell it from its like. */
+const idWidth = 8;
+
+/** A table of lines that fit the screen: what is least important of the columns goes first. */
+export async function* tableOf(report: ToldReport, screen: Screen): Texts {
+  const { by, from, to, tz } = report;
+  yield `${cut(`${timeText(from)} to ${timeText(to)}, ${tz}`, screen)}\n`;
+  const first: RowView[] = [];
+  let layout: Layout | null = null;
+  for await (const row of report.rows) {
+    if (layout) {
+      yield line(cellsOf(row, by), row, layout, screen);
+      continue;
+    }
+    first.push(row);
+    if (first.length < rowsLookedAt) continue;
+    layout = layOut(first, by, screen);
+    yield head(layout, by, screen);
+    for (const each of first) yield line(cellsOf(each, by), each, layout, screen);
+  }
+  if (layout) return;
+  if (first.length === 0) {
+    yield "There is nothing to tell.\n";
+    return;
+  }
+  layout = layOut(first, by, screen);
+  yield head(layout, by, screen);
+  for (const each of first) yield line(cellsOf(each, by), each, layout, screen);
+}
+
+interface Layout {
+  readonly groupWidths: readonly number[];
+  readonly figures: readonly FigureColumn[];
+}
+
+function layOut(rows: readonly RowView[], by: readonly ReportField[], { columns }: Screen): Layout {
+  const widths = by.map((field) =>
+    rows.reduce(
+      (widest, row) => Math.max(widest, textWidth(cellOf(row, field))),
+      textWidth(title(field)),
+    ),
+  );
+  const groupWidths = widths.map((width) => Math.min(width, widestGroup));
+  if (columns === undefined) return { groupWidths, figures: figureColumns };
+  const room = Math.max(columns, leastColumns);
+  // What a row is of may take two thirds: without its figures it tells nothing.
+  shrink(groupWidths, Math.floor((room * 2) / 3));
+  const besides = groupWidths.reduce((sum, width) => sum + width + gap.length, -gap.length);
+  return { groupWidths, figures: fittingColumns(besides, room) };
+}
+
+/** Takes from the widest until all fit. */
+function shrink(widths: number[], room: number): void {
+  const gaps = (widths.length - 1) * gap.length;
+  while (widths.reduce((sum, width) => sum + width, gaps) > room) {
+    const widest = widths.indexOf(Math.max(...widths));
+    const width = widths[widest] ?? 0;
+    if (width <= 4) return;
+    widths[widest] = width - 1;
+  }
+}
+
+const gap = "  ";
+
+function title(field: ReportField): string {
+  return field === "server_name" ? "name" : field;
+}
+
+function cellsOf(row: RowView, by: readonly ReportField[]): readonly string[] {
+  return by.map((field) => cellOf(row, field));
+}
+
+function cellOf(row: RowView, field: ReportField): string {
+  const text = row[field] ?? "";
+  const shown = field === "server" || field === "sandbox" ? text.slice(0, idWidth) : text;
+  return shown === "" ? "-" : printable(shown);
+}
+
+function head(
+  { groupWidths, figures }: Layout,
+  by: readonly ReportField[],
+  screen: Screen,
+): string {
+  const titles = figures.map((column) => pad(column.title, column));
+  return joined(
+    [...by.map((field, index) => fit(title(field), groupWidths[index])), ...titles],
+    screen,
+  );
+}
+
+function line(
+  cells: readonly string[],
+  row: RowView,
+  { groupWidths, figures }: Layout,
+  screen: Screen,
+): string {
+  const groups = cells.map((cell, index) => fit(cell, groupWidths[index]));
+  const shown = figures.map((column) => pad(column.text(row, screen.isUnicode), column));
+  return joined([...groups, ...shown], screen);
+}
+
+function joined(cells: readonly string[], screen: Screen): string {
+  return `${cut(cells.join(gap).trimEnd(), screen)}\n`;
+}
+
+function cut(text: string, { columns, isUnicode }: Screen): string {
+  const room = columns === undefined ? undefined : Math.max(columns, leastColumns);
+  const short = cutToWidth(text, room);
+  return isUnicode ? short : ascii(short);
+}
+
+function fit(cell: string, width = 0): string {
+  const text = cutToWidth(cell, width);
+  return text + " ".repeat(Math.max(0, width - textWidth(text)));
+}
+
+function pad(text: string, { width, isLeft }: FigureColumn): string {
+  return isLeft ? text.padEnd(width) : text.padStart(width);
+}
+
+/** Names may hold anything: what such a screen cannot show is spelt out of nothing but a mark. */
+function ascii(text: string): string {
+  return text.replaceAll(/[^\n\x20-\x7e]/gu, (character) => "?".repeat(textWidth(character)));
+}
+
+function timeText(iso: string): string {
+  return iso.replace(/(:00)?\.000Z$/, "Z");
+}
