@@ -31,6 +31,12 @@ export interface Lane {
   close(): void;
 }
 
+/**
+ * While the store refuses to keep how attempts ended, others go on: what is due is told. But for so
+ * many only: the store is asked again and again for each of them.
+ */
+const mostUnsettled = 50;
+
 export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane {
   const { outbox, clock, deliveryClock } = deps;
   const { receiver } = settings;
@@ -40,7 +46,9 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   const persistently = createPersistently(deps, receiver.name, stopped.signal);
   const recorder = createRecorder(receiver.name, deps);
   const pace = createPace(receiver, deliveryClock);
+  /** Until it is kept how the attempt ended. */
   const inFlight = new Map<number, Promise<void>>();
+  let attempting = 0;
   let turns: Promise<void> | null = null;
   let anotherTurn = false;
   let started = false;
@@ -66,8 +74,12 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   const takeTurn = async (): Promise<void> => {
     cancelTimer();
     if (!bounded) await boundTimes();
-    if (groupDueAtMs !== null && groupDueAtMs <= deliveryClock()) await compose();
-    await beginDue();
+    try {
+      if (groupDueAtMs !== null && groupDueAtMs <= deliveryClock()) await compose();
+    } finally {
+      // What was composed before needs no more of the store than to be read.
+      await beginDue();
+    }
     if (started) await armTimer();
   };
 
@@ -85,9 +97,12 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     }
   };
 
+  const freeSlots = (): number =>
+    Math.min(pace.mostInFlight - attempting, mostUnsettled - inFlight.size);
+
   const beginDue = async (): Promise<void> => {
-    const free = pace.mostInFlight - inFlight.size;
-    if (free === 0 || deliveryClock() < pace.restsUntilMs) return;
+    const free = freeSlots();
+    if (free <= 0 || deliveryClock() < pace.restsUntilMs) return;
     const due = await outbox.due(receiver.name, deliveryClock(), free, [...inFlight.keys()]);
     if (!stopped.signal.aborted) due.forEach(begin);
   };
@@ -106,18 +121,20 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   };
 
   const deliver = async (pending: PendingNotification): Promise<void> => {
+    attempting += 1;
     const result = await attempt(receiver, pending.notification, clock, aborted.signal);
+    attempting -= 1;
     if (result.kind === "aborted") return;
     pace.ended(result);
     const outcome = recorder.decide(pending, result);
-    const stored = await persistently(() => recorder.store(pending, outcome));
+    const stored = await persistently(() => recorder.store(pending, outcome), poke);
     if (stored) recorder.tell(pending, outcome, stored.value);
   };
 
   const armTimer = async (): Promise<void> => {
     const dueAtMs = [groupDueAtMs];
     // With no slot free, the end of an attempt is what wakes the lane.
-    if (inFlight.size < pace.mostInFlight) {
+    if (freeSlots() > 0) {
       const attemptAtMs = await outbox.nextAttemptAtMs(receiver.name, [...inFlight.keys()]);
       dueAtMs.push(attemptAtMs === null ? null : Math.max(attemptAtMs, pace.restsUntilMs));
     }

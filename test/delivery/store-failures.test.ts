@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { Outbox } from "../../src/delivery/outbox.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createDelivery, webhook } from "./support/delivery.ts";
-import { startReceiverServer } from "./support/receiver-server.ts";
+import { startReceiverServer, status } from "./support/receiver-server.ts";
 import { openTestStore } from "./support/test-store.ts";
-import { fire } from "./support/told.ts";
+import { fire, told } from "./support/told.ts";
 
 describe("a store that fails", () => {
   it("is asked again after a second, and delivery goes on", async () => {
@@ -60,7 +60,93 @@ describe("a store that fails", () => {
     expect(observed).toEqual(["delivered oncall 0s"]);
     expect(await store.states()).toEqual(["delivered"]);
   });
+
+  it("keeps nothing that was stored from being sent, once each, and settles it when it can", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    const items = Array.from({ length: 9 }, (_, index) => fire(`s${index}`));
+    await insertOutboxItems(store.kysely, items);
+    let isFull = true;
+    const outbox: Outbox = {
+      ...store.outbox,
+      settle: (...settlement) =>
+        isFull ? Promise.reject(new Error("disk full")) : store.outbox.settle(...settlement),
+    };
+    const { loop, clock, logged } = createDelivery(outbox, (c) => [webhook(server, c)]);
+    const turn = loop.runOnce();
+    await server.received(items.length);
+    expect(await store.states()).toEqual(items.map(() => "pending"));
+    isFull = false;
+    await afterAll(turn, () => clock.advance(1_000));
+    expect(server.requests).toHaveLength(items.length);
+    expect(await store.states()).toEqual(items.map(() => "delivered"));
+    expect(logged.filter((line) => line === "delivery.store_failed oncall")).toHaveLength(1);
+  });
+
+  it("keeps nothing that was stored from being sent though it takes nothing new", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    await insertOutboxItems(store.kysely, [fire("a")]);
+    let isFull = false;
+    const outbox: Outbox = {
+      ...store.outbox,
+      compose: (...composed) =>
+        isFull ? Promise.reject(new Error("disk full")) : store.outbox.compose(...composed),
+    };
+    server.answerWith(status(503));
+    const { loop, clock } = createDelivery(outbox, (c) => [webhook(server, c)]);
+    await loop.runOnce();
+    isFull = true;
+    server.answerWith(status(204));
+    await insertOutboxItems(store.kysely, [fire("b")]);
+    clock.advance(60_000);
+    const turn = loop.runOnce();
+    await server.received(2);
+    expect(told(server)).toEqual(["firing a", "firing a"]);
+    isFull = false;
+    await afterAll(turn, () => clock.advance(1_000));
+    expect(told(server)).toEqual(["firing a", "firing a", "firing b"]);
+  });
+
+  it("is not asked again and again for ever more that was sent", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    await insertOutboxItems(
+      store.kysely,
+      Array.from({ length: 80 }, (_, index) => fire(`s${index}`)),
+    );
+    const refused = new Set<number>();
+    let isFull = true;
+    const outbox: Outbox = {
+      ...store.outbox,
+      settle(seq, ...settlement) {
+        if (!isFull) return store.outbox.settle(seq, ...settlement);
+        refused.add(seq);
+        return Promise.reject(new Error("disk full"));
+      },
+    };
+    const { loop, clock } = createDelivery(outbox, (c) => [webhook(server, c)]);
+    const turn = loop.runOnce();
+    await server.received(50);
+    for (let times = 0; times < 20; times++) await promisesRan();
+    expect([server.requests.length, refused.size]).toEqual([50, 50]);
+    isFull = false;
+    await afterAll(turn, () => clock.advance(1_000));
+    expect(new Set(server.ids()).size).toBe(80);
+  });
 });
+
+/** Lets time pass until it has ended. */
+async function afterAll(turn: Promise<void>, pass: () => void): Promise<void> {
+  let ended = false;
+  const note = (): void => void (ended = true);
+  turn.then(note, note);
+  while (!ended) {
+    await promisesRan();
+    pass();
+  }
+  await turn;
+}
 
 /** A refusal that comes at once is over by then. */
 function promisesRan(): Promise<void> {
