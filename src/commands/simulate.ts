@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
 import { systemClock } from "../platform/clock.ts";
+import { contentSchema } from "../simulator/content.ts";
 import { faultsSchema } from "../simulator/faults.ts";
-import type { Fault } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { asListenFault } from "./listen-fault.ts";
@@ -18,6 +18,8 @@ export interface SimulateOptions {
   readonly seed: number;
   readonly pace: number;
   readonly faults?: string;
+  /** A file with what regions hold. */
+  readonly data?: string;
   readonly host: string;
   readonly port: number;
 }
@@ -29,7 +31,8 @@ export async function simulate(options: SimulateOptions, terminal: Terminal): Pr
     ...options,
     keys,
     clock: systemClock,
-    faults: options.faults === undefined ? [] : readFaults(options.faults),
+    faults: options.faults === undefined ? [] : readFile("faults", options.faults, faultsSchema),
+    content: options.data === undefined ? {} : readContent(options.data, options.regions),
   });
   const stopped = untilStopped();
   const { host, port } = options;
@@ -53,12 +56,26 @@ export function simulatedKeys(count: number): readonly { name: string; apiKey: s
   });
 }
 
-function readFaults(file: string): readonly Fault[] {
+function readContent(file: string, regions: readonly string[]) {
+  const content = readFile("data", file, contentSchema);
+  const unknown = Object.keys(content).filter((region) => !regions.includes(region));
+  if (unknown.length === 0) return content;
+  throw new CommandError(
+    `The data in ${file} cannot be used: there is no region ${unknown.join(", ")}. There are ${regions.join(", ")}: add it with --regions.`,
+    exitCodes.wrongUse,
+  );
+}
+
+function readFile<Schema extends z.ZodType>(
+  what: string,
+  file: string,
+  schema: Schema,
+): z.output<Schema> {
   try {
-    return faultsSchema.parse(parse(readFileSync(file, "utf8")));
+    return schema.parse(parse(readFileSync(file, "utf8")));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new CommandError(`The faults in ${file} cannot be used:\n${why}`, exitCodes.wrongUse);
+    throw new CommandError(`The ${what} in ${file} cannot be used:\n${why}`, exitCodes.wrongUse);
   }
 }
 
@@ -75,6 +92,8 @@ function describe(
     ...regionLines,
     "keys:",
     ...keyLines,
+    "# What it answers is described at",
+    ...Array.from(addresses.values(), (url) => `#   ${url}/openapi.json`),
     "",
   ].join("\n");
 }

@@ -1,17 +1,25 @@
-export const listSandboxesPath = "/local-sandbox";
-export const listUniversesPath = "/universes";
+import type { Operation } from "../core/model.ts";
+import { promisedOperations } from "../interface/operations.ts";
+
+export const listSandboxesPath = promisedOperations.list_sandboxes.path;
+export const listUniversesPath = promisedOperations.list_universes.path;
 
 /** @throws {RangeError} like the two below it, for an id that `canStandInPath` refuses */
 export function userPath(userId: string): string {
-  return `/user/${pathSegment(userId)}`;
+  return pathOf("get_user", userId);
 }
 
 export function universeDataPath(universeId: string): string {
-  return `/universes/${pathSegment(universeId)}/initial_data`;
+  return pathOf("get_universe_data", universeId);
 }
 
 export function whiteLabelPath(clientId: string): string {
-  return `/white-labeling/get/${pathSegment(clientId)}`;
+  return pathOf("get_white_label", clientId);
+}
+
+function pathOf(operation: Operation, id: string): string {
+  const segment = pathSegment(id);
+  return promisedOperations[operation].path.replace(/\{\w+\}/, () => segment);
 }
 
 /**

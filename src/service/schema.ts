@@ -1,8 +1,9 @@
 import { z } from "zod";
+import * as promised from "../interface/resources.ts";
 
 /**
- * What the service's interface document promises, one schema a resource. They say what is a
- * deviation, not what is taken: the parsers beside this file take what they can use.
+ * What is a deviation, one schema a resource: what the interface promises of it, and how long texts may
+ * be that are kept. They do not say what is taken: the parsers beside this file take what they can use.
  */
 
 export const maxIdLength = 512;
@@ -10,59 +11,30 @@ export const maxNameLength = 256;
 
 const id = z.string().min(1).max(maxIdLength);
 const name = z.string().max(maxNameLength).nullish();
-const time = z.string();
-const status = z.enum(["idle", "occupied", "error"]).nullish();
-const freeForm = z.record(z.string(), z.unknown()).nullish();
 /** The items are looked at one by one where they are read: each refused one costs memory here. */
 const list = z.array(z.unknown());
 
-export const listingSchema = z.object({
-  local_sandboxes: list,
-  total_count: z.int(),
-});
+export const listingSchema = promised.listingSchema.extend({ local_sandboxes: list });
 
-export const sandboxSchema = z.object({
+export const sandboxSchema = promised.sandboxSchema.extend({
   local_sandbox_id: id,
-  created_at: time,
-  status,
   benchmark: name,
   servers: list,
 });
 
-export const serverSchema = z.object({
+export const serverSchema = promised.serverSchema.extend({
   id,
   server_name: name,
-  mcp_server_url: z.string().nullish(),
-  status,
   benchmark: name,
-  updated_at: time.nullish(),
-  metadata: freeForm,
-  auth_data: freeForm,
   tags: list.nullish(),
 });
 
-/** `lastUsedAt` may be null or absent, as the service's own examples show. */
-export const userSchema = z.object({
-  userId: z.string(),
-  createdAt: time,
-  lastUsedAt: time.nullish(),
-});
+export const universesSchema = promised.universesSchema.extend({ universes: list });
 
-export const universesSchema = z.object({ universes: list });
+export const universeSchema = promised.universeSchema.extend({ personas: list, task_nums: list });
 
-export const universeSchema = z.object({
-  universe_id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  domain: z.string(),
-  personas: list,
-  task_nums: list,
-  created_at: time,
-});
+export const validationSchema = promised.validationSchema.extend({ detail: list });
 
-/** `data` and `message` exclude each other. */
-export const whiteLabelSchema = z.object({
-  success: z.boolean(),
-  data: freeForm,
-  message: z.string().nullish(),
-});
+export const validationEntrySchema = promised.validationEntrySchema.extend({ loc: list });
+
+export { userSchema, whiteLabelSchema } from "../interface/resources.ts";

@@ -25,12 +25,5 @@ export function problem(
   return textAnswer(status, JSON.stringify({ detail }), headers);
 }
 
-/** One entry of the interface document's validation error. */
-export interface ValidationEntry {
-  /** The document says strings; the service mixes in integers. */
-  readonly loc: readonly (string | number)[];
-  readonly msg: string;
-  readonly type: string;
-  readonly input: unknown;
-  readonly ctx: Readonly<Record<string, unknown>>;
-}
+/** What is answered where there is no operation. */
+export const noSuchPath = problem(404, "Not found");

@@ -2,13 +2,14 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { delay, type Clock } from "../platform/clock.ts";
-import { problem, type Answer } from "./answers.ts";
+import { describeInterface } from "../interface/openapi.ts";
+import { jsonAnswer, noSuchPath, problem, type Answer } from "./answers.ts";
 import { aborted, spoilBody, type Wire } from "./body-faults.ts";
 import type { FaultBoard } from "./fault-board.ts";
 import { faultsOf, type FullFault } from "./faults.ts";
 import type { Gate } from "./gate.ts";
 import type { Operations } from "./operations.ts";
-import { routeOf } from "./routes.ts";
+import { documentedAt, prefixOf, routeOf } from "./routes.ts";
 
 export interface ExchangeDeps {
   readonly regions: readonly string[];
@@ -27,11 +28,14 @@ export function createExchange(deps: ExchangeDeps): Exchange {
     const left = new AbortController();
     response.on("close", () => left.abort());
     const wire: Wire = { clock, gone: left.signal, cut: () => void request.socket.destroy() };
-    const route = routeOf(request.url ?? "", regions);
-    if (!route) return send(response, problem(404, "Not found"), [], wire);
+    const url = request.url ?? "";
+    const route = routeOf(url, regions);
+    const documented = route ? null : documentedAt(url, regions);
+    if (!route && !documented) return send(response, noSuchPath, [], wire);
     if (request.method !== "GET") {
       return send(response, problem(405, "Method not allowed", { allow: "GET" }), [], wire);
     }
+    if (!route) return send(response, documentOf(documented ?? regions), [], wire);
     const admission = gate.admit(route.region, request.headers.authorization);
     if (admission.kind === "refused") return send(response, admission.answer, [], wire);
     const faults = faultBoard.strike({ ...route, key: admission.key });
@@ -41,6 +45,12 @@ export function createExchange(deps: ExchangeDeps): Exchange {
     if (breaksBefore(faults, "reset")) return void request.socket.resetAndDestroy();
     return send(response, operations(route, admission.key, faults), faults, wire);
   };
+}
+
+/** For everybody: it takes no key, and no token of its limit. */
+function documentOf(regions: readonly string[]): Answer {
+  const servers = regions.map((region) => ({ url: prefixOf(region), description: region }));
+  return jsonAnswer(200, describeInterface(servers));
 }
 
 function breaksBefore(faults: readonly FullFault[], kind: "hang" | "reset"): boolean {

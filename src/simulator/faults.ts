@@ -71,6 +71,16 @@ const faultSchema = z.discriminatedUnion("kind", [
     depth: z.int().min(1).max(10_000_000).default(100_000),
     ...scope,
   }),
+  /** The operation is answered as a path that there is not. */
+  z.strictObject({ kind: z.literal("missing"), ...scope }),
+  /** Changes the JSON of answers, the validation error's too; without a value the field is left out. */
+  z.strictObject({
+    kind: z.literal("reshape"),
+    /** Such as `universes[].name`; of a list with `[]` at the end, each item. */
+    field: z.string().min(1),
+    value: z.json().optional(),
+    ...scope,
+  }),
   z.strictObject({ kind: z.literal("slow"), bytes_per_second: z.int().min(1), ...scope }),
 ]);
 

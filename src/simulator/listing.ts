@@ -21,15 +21,30 @@ export function* listingBody(
   let text = `{"local_sandboxes":[${odd.join(",")}`;
   let counted = odd.length;
   let listed = odd.length;
-  for (const sandbox of withVanished(world.sandboxes({ ...view, servers }), faults)) {
+  for (const sandbox of sandboxTexts(world, { ...view, servers }, faults)) {
     counted++;
     if (hides()) continue;
-    text += (listed++ > 0 ? "," : "") + sandboxJson(sandbox, view.target.region);
+    text += (listed++ > 0 ? "," : "") + sandbox();
     if (text.length < chunkLength) continue;
     yield text;
     text = "";
   }
   yield `${text}],"total_count":${counted}}`;
+}
+
+/** Each as what makes its text: of those that are hidden none is made. */
+function* sandboxTexts(
+  world: World,
+  view: WorldView,
+  faults: readonly FullFault[],
+): Generator<() => string> {
+  if (view.given) {
+    for (const sandbox of view.given) yield () => JSON.stringify(sandbox);
+    return;
+  }
+  for (const sandbox of withVanished(world.sandboxes(view), faults)) {
+    yield () => sandboxJson(sandbox, view.target.region);
+  }
 }
 
 function* withVanished(

@@ -1,4 +1,7 @@
-import type { ValidationEntry } from "./answers.ts";
+import type { z } from "zod";
+import type { validationEntrySchema } from "../interface/resources.ts";
+
+type ValidationEntry = z.input<typeof validationEntrySchema>;
 
 /** Longest id, in characters, that the simulated service takes. */
 export const longestId = 128;
@@ -10,12 +13,18 @@ export type PathId =
 /** @param parameter the path parameter's name in the interface document, for the error's `loc` */
 export function readPathId(rawId: string, parameter: string): PathId {
   const id = decode(rawId);
-  const invalid = (at: number, type: string, msg: string, ctx: ValidationEntry["ctx"]): PathId => ({
+  const invalid = (at: number, type: string, msg: string, more: object = {}): PathId => ({
     kind: "invalid",
-    entry: { loc: ["path", parameter, at], msg, type, input: id ?? rawId, ctx },
+    entry: {
+      loc: ["path", parameter],
+      msg,
+      type,
+      input: id ?? rawId,
+      ctx: { position: at, ...more },
+    },
   });
   if (id === null) {
-    return invalid(rawId.indexOf("%"), "string_unicode", "Input should be valid UTF-8", {});
+    return invalid(rawId.indexOf("%"), "string_unicode", "Input should be valid UTF-8");
   }
   if (id.length > longestId) {
     return invalid(

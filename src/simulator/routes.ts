@@ -1,4 +1,6 @@
+import { operations } from "../core/model.ts";
 import type { Operation } from "../core/model.ts";
+import { promisedOperations } from "../interface/operations.ts";
 
 export interface Route {
   readonly region: string;
@@ -7,13 +9,12 @@ export interface Route {
   readonly rawId: string;
 }
 
-const paths: readonly (readonly [RegExp, Operation])[] = [
-  [/^local-sandbox$/, "list_sandboxes"],
-  [/^user\/([^/]+)$/, "get_user"],
-  [/^universes$/, "list_universes"],
-  [/^universes\/([^/]+)\/initial_data$/, "get_universe_data"],
-  [/^white-labeling\/get\/([^/]+)$/, "get_white_label"],
-];
+const paths: readonly (readonly [RegExp, Operation])[] = operations.map((operation) => {
+  const pattern = promisedOperations[operation].path.replace(/\{\w+\}/, "([^/]+)");
+  return [new RegExp(`^${pattern}$`), operation];
+});
+
+const documentPath = "/openapi.json";
 
 /** Where a region is served: one path prefix each. */
 export function prefixOf(region: string): string {
@@ -22,13 +23,29 @@ export function prefixOf(region: string): string {
 
 /** Null when nothing is served there. */
 export function routeOf(url: string, regions: readonly string[]): Route | null {
-  const path = url.split("?", 1)[0] ?? "";
-  const region = regions.find((name) => path.startsWith(`${prefixOf(name)}/`));
+  const path = pathOf(url);
+  const region = regionOf(path, regions);
   if (region === undefined) return null;
-  const rest = path.slice(prefixOf(region).length + 1);
+  const rest = path.slice(prefixOf(region).length);
   for (const [pattern, operation] of paths) {
     const match = pattern.exec(rest);
     if (match) return { region, operation, rawId: match[1] ?? "" };
   }
   return null;
+}
+
+/** The regions that a document of the interface is asked for; null where none is asked for. */
+export function documentedAt(url: string, regions: readonly string[]): readonly string[] | null {
+  const path = pathOf(url);
+  if (path === documentPath) return regions;
+  const region = regionOf(path, regions);
+  return region !== undefined && path === prefixOf(region) + documentPath ? [region] : null;
+}
+
+function pathOf(url: string): string {
+  return url.split("?", 1)[0] ?? "";
+}
+
+function regionOf(path: string, regions: readonly string[]): string | undefined {
+  return regions.find((name) => path.startsWith(`${prefixOf(name)}/`));
 }

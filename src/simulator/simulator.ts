@@ -5,6 +5,7 @@ import type { Target } from "../core/model.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { Clock } from "../platform/clock.ts";
 import { seededRandom } from "../platform/random.ts";
+import type { RegionContent } from "./content.ts";
 import { createDirectory, type Directory, type KnownIds } from "./directory.ts";
 import { createExchange } from "./exchange.ts";
 import { createFaultBoard } from "./fault-board.ts";
@@ -27,6 +28,8 @@ export interface SimulatorOptions {
   /** For each key in each region. Null: none. Left out: two requests a second. */
   readonly rateLimit?: RateLimit | null | undefined;
   readonly faults?: readonly Fault[];
+  /** What regions hold, by name, instead of what is made up. */
+  readonly content?: Readonly<Record<string, RegionContent>> | undefined;
   /** How many times faster than usual statuses move and sandboxes are replaced. 0: never. */
   readonly pace?: number | Tempo;
 }
@@ -41,7 +44,10 @@ export interface Simulator {
   close(): Promise<void>;
   /** Replaces all faults. @throws {z.ZodError} when one is not of the schema */
   setFaults(faults: readonly Fault[]): void;
-  /** What a target's listing holds at a moment, with the pins of now and without any fault. */
+  /**
+   * What a target's listing holds at a moment, with the pins of now and without any fault. Sandboxes that
+   * were given as content are not among it, nor can they be pinned.
+   */
   truth(target: Target, utcMs: number): Iterable<SimulatedServer>;
   /**
    * Makes a server show any string or null, or `absent` to vanish, until unpinned. It goes with its
@@ -57,17 +63,19 @@ const defaultRateLimit: RateLimit = { requests: 2, perMs: 1000 };
 
 /** The watched service, simulated over HTTP. */
 export function createSimulator(options: SimulatorOptions): Simulator {
-  const { seed, clock, regions, keys, servers, rateLimit = defaultRateLimit } = options;
+  const { seed, clock, regions, keys, rateLimit = defaultRateLimit } = options;
+  const content = new Map(Object.entries(options.content ?? {}));
   const world = createWorld(seed, options.pace ?? 1);
   const pins = createPins();
   const directories = new Map<string, Directory>();
   const directoryOf = (region: string): Directory => {
-    const directory = directories.get(region) ?? createDirectory(seed, region);
+    const directory = directories.get(region) ?? createDirectory(seed, region, content.get(region));
     directories.set(region, directory);
     return directory;
   };
   const viewAt = (target: Target, utcMs: number): WorldView => {
-    return { target, utcMs, servers, pins: pins.of(target) };
+    const { servers = options.servers, local_sandboxes: given } = content.get(target.region) ?? {};
+    return { target, utcMs, servers, given, pins: pins.of(target) };
   };
   const faultBoard = createFaultBoard(options.faults ?? [], { clock, random: seededRandom(seed) });
   const exchange = createExchange({
@@ -103,7 +111,9 @@ export function createSimulator(options: SimulatorOptions): Simulator {
     },
     setFaults: (faults) => faultBoard.set(faults),
     *truth(target, utcMs) {
-      for (const sandbox of world.sandboxes(viewAt(target, utcMs))) yield* sandbox.servers;
+      const view = viewAt(target, utcMs);
+      if (view.given) return;
+      for (const sandbox of world.sandboxes(view)) yield* sandbox.servers;
     },
     pin(target, serverId, status) {
       pins.pin(target, serverId, { status, sinceMs: clock.now().utcMs });

@@ -38,6 +38,8 @@ export interface WorldView {
   readonly servers: number;
   /** By server id. */
   readonly pins: ReadonlyMap<string, Pin>;
+  /** Listed instead of what the world holds. */
+  readonly given?: readonly object[] | undefined;
 }
 
 export interface World {

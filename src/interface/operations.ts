@@ -1,0 +1,53 @@
+import type { z } from "zod";
+import type { Operation } from "../core/model.ts";
+import {
+  listingSchema,
+  universeDataSchema,
+  universesSchema,
+  userSchema,
+  whiteLabelSchema,
+} from "./resources.ts";
+
+/** One of the five operations, as the interface document has it. All are GETs without a body. */
+export interface PromisedOperation {
+  /** Below the base address, with the id's place in braces. */
+  readonly path: string;
+  /** The path parameter's name; null where there is none. */
+  readonly parameter: string | null;
+  readonly summary: string;
+  /** Of an answer with status 200. */
+  readonly answer: z.ZodType;
+}
+
+export const promisedOperations: Readonly<Record<Operation, PromisedOperation>> = {
+  list_sandboxes: {
+    path: "/local-sandbox",
+    parameter: null,
+    summary: "List local sandboxes",
+    answer: listingSchema,
+  },
+  get_user: {
+    path: "/user/{userId}",
+    parameter: "userId",
+    summary: "Get user information by user id",
+    answer: userSchema,
+  },
+  list_universes: {
+    path: "/universes",
+    parameter: null,
+    summary: "List all available universes",
+    answer: universesSchema,
+  },
+  get_universe_data: {
+    path: "/universes/{universe_id}/initial_data",
+    parameter: "universe_id",
+    summary: "Get universe initial data for all services",
+    answer: universeDataSchema,
+  },
+  get_white_label: {
+    path: "/white-labeling/get/{client_id}",
+    parameter: "client_id",
+    summary: "Get white-labeling information for an OAuth client id",
+    answer: whiteLabelSchema,
+  },
+};

@@ -1,0 +1,112 @@
+import { z } from "zod";
+
+/**
+ * The resources of the service's interface document, field by field, under the names that it gives
+ * them. What holds and what may be null is the document's word; where it leaves a gap, the service's
+ * own public examples fill it, and the field says so. They promise nothing of further fields.
+ */
+
+export const statusSchema = z
+  .enum(["idle", "occupied", "error"])
+  .meta({ id: "SandboxStatus", description: "Status of a sandbox or of a server in one" });
+
+const freeForm = z.record(z.string(), z.unknown());
+
+export const serverSchema = z
+  .object({
+    id: z.string().meta({
+      description: "Unique identifier of this server instance within the sandbox",
+    }),
+    server_name: z.string().nullish().meta({ description: "Name of the MCP server" }),
+    mcp_server_url: z
+      .string()
+      .nullish()
+      .meta({ description: "URL for connecting to this MCP server instance" }),
+    status: statusSchema.nullish().meta({ description: "Current status of this server's sandbox" }),
+    benchmark: z.string().nullish().meta({ description: "Benchmark environment configuration" }),
+    updated_at: z.string().nullish().meta({ description: "Time of last update" }),
+    metadata: freeForm.nullish().meta({ description: "Additional metadata for the sandbox" }),
+    auth_data: freeForm.nullish().meta({ description: "Authentication data for the sandbox" }),
+    tags: z.array(z.string()).nullish().meta({ description: "Sandbox tags" }),
+  })
+  .meta({ id: "LocalSandboxServerItem" });
+
+export const sandboxSchema = z
+  .object({
+    local_sandbox_id: z.string().meta({
+      description: "Unique identifier of the local sandbox environment",
+    }),
+    created_at: z.string().meta({ description: "Time the sandbox was created" }),
+    status: statusSchema.nullish().meta({ description: "Current status of the sandbox" }),
+    benchmark: z
+      .string()
+      .nullish()
+      .meta({ description: "Benchmark environment configuration of the sandbox" }),
+    servers: z.array(serverSchema).meta({ description: "MCP servers in this sandbox" }),
+  })
+  .meta({ id: "LocalSandboxInfo" });
+
+export const listingSchema = z
+  .object({
+    local_sandboxes: z.array(sandboxSchema).meta({
+      description: "All local sandbox environments",
+    }),
+    total_count: z.int().meta({ description: "Total number of local sandboxes" }),
+  })
+  .meta({ id: "ListLocalSandboxesResponse" });
+
+export const userSchema = z
+  .object({
+    userId: z.string().meta({ description: "Identifier of the user" }),
+    createdAt: z.string().meta({ description: "Creation time" }),
+    lastUsedAt: z.string().nullish().meta({
+      description: "Time of last use. Public examples of the service have it null or absent.",
+    }),
+  })
+  .meta({ id: "User" });
+
+export const universeSchema = z
+  .object({
+    universe_id: z.string().meta({ description: "Identifier of the universe" }),
+    name: z.string().meta({ description: "Name" }),
+    description: z.string().meta({ description: "Description" }),
+    domain: z.string().meta({ description: "Domain of the universe" }),
+    personas: z.array(freeForm).meta({ description: "Personas of the universe" }),
+    task_nums: z.array(z.string()).meta({ description: "Task numbers" }),
+    created_at: z.iso.datetime({ offset: true, local: true }).meta({
+      description: "Creation time, as ISO 8601 has it",
+      format: "date-time",
+    }),
+  })
+  .meta({ id: "Universe" });
+
+export const universesSchema = z
+  .object({ universes: z.array(universeSchema) })
+  .meta({ id: "ListUniversesResponse" });
+
+/** The document shows no shape for it. */
+export const universeDataSchema = z
+  .unknown()
+  .meta({ description: "Initial data for all services; its shape is not shown" });
+
+export const whiteLabelSchema = z
+  .object({
+    success: z.boolean().meta({ description: "Whether the operation succeeded" }),
+    data: freeForm.nullish().meta({ description: "The white-labeling data if successful" }),
+    message: z.string().nullish().meta({ description: "Error message if unsuccessful" }),
+  })
+  .meta({ id: "WhiteLabelResponse" });
+
+export const validationEntrySchema = z
+  .object({
+    loc: z.array(z.string()).meta({ description: "Location of the faulty input" }),
+    msg: z.string().meta({ description: "Message" }),
+    type: z.string().meta({ description: "Error type" }),
+    input: z.unknown().optional().meta({ description: "The input that was rejected" }),
+    ctx: freeForm.optional().meta({ description: "Additional context" }),
+  })
+  .meta({ id: "ValidationError" });
+
+export const validationSchema = z
+  .object({ detail: z.array(validationEntrySchema) })
+  .meta({ id: "HTTPValidationError" });
