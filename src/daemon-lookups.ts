@@ -2,7 +2,6 @@ import type { Config } from "./config/config.ts";
 import { configuredTargets } from "./config/configured-targets.ts";
 import { createLookups } from "./lookups/lookups.ts";
 import type { LookupDeps, Lookups } from "./lookups/lookups.ts";
-import type { Metrics } from "./metrics/metrics.ts";
 
 /** A larger answer would hold up everything else while it is read and masked. */
 const maxBodyBytes = 8 * 2 ** 20;
@@ -12,7 +11,6 @@ interface DaemonLookupsParts extends Pick<
   "service" | "limits" | "clock" | "pollIntervalMs"
 > {
   readonly config: Config;
-  readonly metrics: Metrics;
 }
 
 export interface DaemonLookups extends Lookups {
@@ -20,11 +18,7 @@ export interface DaemonLookups extends Lookups {
   close(): void;
 }
 
-export function createDaemonLookups({
-  config,
-  metrics,
-  ...parts
-}: DaemonLookupsParts): DaemonLookups {
+export function createDaemonLookups({ config, ...parts }: DaemonLookupsParts): DaemonLookups {
   const closing = new AbortController();
   const lookups = createLookups({
     ...parts,
@@ -32,11 +26,6 @@ export function createDaemonLookups({
     keys: config.keys,
     maxBodyBytes,
     signal: closing.signal,
-    onDeviations({ region }, operation, deviations) {
-      for (const { field, count } of deviations) {
-        metrics.service.deviated(region, operation, field, count);
-      }
-    },
   });
   return { ...lookups, close: () => closing.abort() };
 }

@@ -57,11 +57,6 @@ function observeProbing(metrics: Metrics, log: Logger): ProbingObserver {
   const lines = createProbingLog(log);
   return {
     ...lines,
-    deviated({ subject, operation }, deviations) {
-      for (const { field, count } of deviations) {
-        metrics.service.deviated(subject.region, operation, field, count);
-      }
-    },
     runFailed(subject, error) {
       metrics.targets.turnFailed();
       lines.runFailed(subject, error);

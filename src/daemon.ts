@@ -9,9 +9,11 @@ import { wants } from "./core/wants.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
 import { createReceiver } from "./delivery/receivers/create-receiver.ts";
+import { createDriftWatch } from "./drift/drift-watch.ts";
 import { createReview } from "./delivery/review-receivers.ts";
 import { createDesk } from "./interventions/desk.ts";
 import type { Desk } from "./interventions/desk.ts";
+import { createDriftDesk } from "./interventions/drift-desk.ts";
 import { restoreInterventions } from "./interventions/interventions.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
@@ -35,6 +37,7 @@ import { createDaemonProbes } from "./daemon-probes.ts";
 import { createNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
+import { observeDrift } from "./observe-drift.ts";
 import { observePolling } from "./observe-polling.ts";
 import { retentionChores } from "./upkeep/retention.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
@@ -135,6 +138,9 @@ export async function createDaemon(
     readReload: () => reloads?.last() ?? firstRead,
   });
 
+  const drift = await createDriftWatch({ store: store.drift, clock, log });
+  opening.defer(() => drift.stop());
+
   const service = createServiceClient({
     regions: config.regions,
     timeoutMs: config.poll.timeoutMs,
@@ -143,6 +149,7 @@ export async function createDaemon(
     clock,
     createDispatcher,
     onRequest: (request) => metrics.service.requested(request),
+    onDrift: observeDrift(metrics, drift),
   });
   opening.defer(() => service.close());
 
@@ -197,7 +204,7 @@ export async function createDaemon(
 
   const notifications = createNotifications({ stored: store.notifications, delivery, clock });
 
-  const desk = createDesk({
+  const alertDesk = createDesk({
     store,
     notifications,
     held,
@@ -213,8 +220,9 @@ export async function createDaemon(
   });
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
+  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift) };
   const { intervalMs: pollIntervalMs } = ticker;
-  const lookups = createDaemonLookups({ config, metrics, service, limits, clock, pollIntervalMs });
+  const lookups = createDaemonLookups({ config, service, limits, clock, pollIntervalMs });
   opening.defer(() => lookups.close());
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
@@ -303,6 +311,7 @@ export async function createDaemon(
       await Promise.all(targets.map(({ target }) => polling.poll(target, deadlineMs)));
       await probing.runOnce();
       await upkeep.runOnce();
+      await drift.runOnce();
       await delivery.runOnce();
     },
     stop: () => closing.disposeAsync(),

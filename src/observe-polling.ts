@@ -16,11 +16,6 @@ export function observePolling(metrics: Metrics, log: Logger): PollingObserver {
       metrics.targets.polled(target, failure?.reason ?? null, durationMs);
       lines.polled(target, failure, durationMs);
     },
-    deviated({ region }, deviations) {
-      for (const { field, count } of deviations) {
-        metrics.service.deviated(region, "list_sandboxes", field, count);
-      }
-    },
     async committed(watched, verdict, durationMs) {
       metrics.targets.committed(durationMs);
       await metrics.sandboxes.committed(watched, verdict);

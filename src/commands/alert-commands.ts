@@ -34,11 +34,9 @@ export function addAlertCommands(program: Command, terminal: Terminal): void {
     .option("--limit <n>", "so many at most", atLeast(1))
     .action(async (options) => (await import("./changes.ts")).changes(options, terminal));
 
-  forDesk(program.command("probes"))
-    .description("how the probes do: the last run of each, and with --json those before it")
-    .option("--probe <names>", "these alone; several with commas")
-    .option("--limit <n>", "so many runs of each", atLeast(1))
-    .action(async (options) => (await import("./probes.ts")).probes(options, terminal));
+  forDesk(program.command("drift"))
+    .description("how the service's answers differ from its interface, latest news first")
+    .action(async (options) => (await import("./drift.ts")).drift(options, terminal));
 
   forDesk(program.command("explain"))
     .description("all that happened to a server and who was told what, oldest first")

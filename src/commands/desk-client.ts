@@ -1,4 +1,5 @@
 import type { Desk } from "../interventions/desk.ts";
+import { driftView } from "../interventions/drift-desk.ts";
 import { probesView } from "../interventions/probe-desk.ts";
 import * as views from "../interventions/views.ts";
 import { occupancyView } from "../reports/view.ts";
@@ -29,6 +30,7 @@ export function createDeskClient(address: string): Desk {
     replay: (body) => call(views.countView, "notifications/replay", { body }),
     discard: (body) => call(views.countView, "notifications/discard", { body }),
     changes: (query) => call(views.changesView, "changes", { query }),
+    drift: (query) => call(driftView, "drift", { query }),
     explain: (query) => call(views.explanationView, "explain", { query }),
     probes: (query) => call(probesView, "probes", { query }),
     occupancy: (query) => call(occupancyView, "occupancy", { query, patienceMs: reportPatienceMs }),

@@ -11,6 +11,7 @@ import type { DeadLetters } from "../store/dead-letters.ts";
 import type { Store } from "../store/store.ts";
 import { createReportDesk } from "../reports/report-desk.ts";
 import type { ReportDesk } from "../reports/report-desk.ts";
+import type { DriftDesk } from "./drift-desk.ts";
 import { draftSilence } from "./draft-silence.ts";
 import { timeline } from "./explain.ts";
 import { findServer } from "./find-server.ts";
@@ -32,7 +33,7 @@ import { viewAttempt, viewNotification, viewSilence, viewWindow } from "./views.
  *
  * Each operation throws a {@link RefusedError} for what cannot be done.
  */
-export interface Desk extends ProbeDesk, ReportDesk {
+export interface AlertDesk extends ProbeDesk, ReportDesk {
   silences(query: requests.SilencesQuery): Promise<views.SilencesView>;
   addSilence(request: requests.SilenceRequest): Promise<views.AddedSilenceView>;
   /**
@@ -56,6 +57,9 @@ export interface Desk extends ProbeDesk, ReportDesk {
   changes(query: requests.ChangesQuery): Promise<views.ChangesView>;
   explain(query: requests.ExplainQuery): Promise<views.ExplanationView>;
 }
+
+/** All that people ask of sandwatch. */
+export type Desk = AlertDesk & DriftDesk;
 
 export interface DeskDeps extends ProbeDeskDeps {
   readonly store: Store;
@@ -81,7 +85,7 @@ const mostChanges = 1_000;
 const mostIncidents = 200;
 const mostSilences = 10_000;
 
-export function createDesk(deps: DeskDeps): Desk {
+export function createDesk(deps: DeskDeps): AlertDesk {
   const { store, held, clock, log } = deps;
   const names = createNameNotes({
     rules: deps.rules.map(({ name }) => name),

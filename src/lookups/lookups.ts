@@ -1,13 +1,12 @@
 import { operationOf, takesId } from "../core/lookup-words.ts";
 import type { LookupWord } from "../core/lookup-words.ts";
-import type { Operation, Target } from "../core/model.ts";
+import type { Target } from "../core/model.ts";
 import { BusyError, RefusedError } from "../core/refusal.ts";
 import { readRequest } from "../interventions/requests.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { KeyLimits } from "../polling/key-limits.ts";
 import type { ServiceClient } from "../service/client.ts";
-import type { Deviation } from "../service/deviations.ts";
 import type { CallFailure } from "../service/failure.ts";
 import type { Lookup } from "../service/lookup.ts";
 import { chooseTarget } from "./choose-target.ts";
@@ -43,11 +42,6 @@ export interface LookupDeps {
   readonly maxBodyBytes?: number;
   /** Left out: what may be secret is masked. */
   readonly showSecrets?: boolean;
-  readonly onDeviations?: (
-    target: Target,
-    operation: Operation,
-    deviations: readonly Deviation[],
-  ) => void;
 }
 
 /** A person waits that long for a token. */
@@ -105,7 +99,6 @@ export function createLookups(deps: LookupDeps): Lookups {
         const asked = { operation: word, id: id ?? null, ...target };
         const mask = createMask({ apiKey, showSecrets });
         if (result.kind === "failed") return viewFailure(asked, result, mask);
-        deps.onDeviations?.(target, lookup.operation, result.deviations);
         return { ...asked, outcome: "answered", answer: await mask.answer(result.value) };
       } finally {
         underWay -= 1;

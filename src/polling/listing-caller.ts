@@ -1,6 +1,5 @@
 import type { SnapshotIntake } from "../core/snapshot/intake.ts";
 import type { ListingCall, TakenListing } from "../service/client.ts";
-import type { Deviation } from "../service/deviations.ts";
 import type { CallFailure as ServiceFailure } from "../service/failure.ts";
 
 /** Asked for each 200 for what takes its listing. */
@@ -14,7 +13,6 @@ export interface ListingCaller {
 export interface CallSuccess {
   readonly kind: "ok";
   readonly value: TakenListing<SnapshotIntake>;
-  readonly deviations: readonly Deviation[];
 }
 
 /** A listing has no input that could be found invalid. */

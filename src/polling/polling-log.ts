@@ -11,8 +11,6 @@ import { writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
 import type { PollingObserver } from "./polling.ts";
 
-type LoggedEvents = Omit<PollingObserver, "deviated">;
-
 const levelOfStep = {
   opened: "info",
   dropped: "info",
@@ -28,7 +26,7 @@ const linesAtOnce = 250;
 const maxLinesOfFirstListing = 1_000;
 
 /** One line for each change, each step of an incident, and each loss or return of sight. */
-export function createPollingLog(log: Logger): LoggedEvents {
+export function createPollingLog(log: Logger): PollingObserver {
   const lastDetail = new Map<string, string>();
   const lostTurns = new Map<string, number>();
   return {

@@ -9,7 +9,6 @@ import { pace } from "../platform/paced.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
-import type { Deviation } from "../service/deviations.ts";
 import { createPoolCommits } from "./pool-commits.ts";
 import { createRefusalWatch, refusedRetryMs } from "./refusal-watch.ts";
 import type { RefusalWatch } from "./refusal-watch.ts";
@@ -22,7 +21,6 @@ export interface PollingObserver {
    * like any other, but took no time that says anything: its duration is null.
    */
   polled(target: Target, failure: PollFailure | null, durationMs: number | null): void;
-  deviated(target: Target, deviations: readonly Deviation[]): void;
   /** A verdict was committed, and `watched` holds it. */
   committed(watched: WatchedTarget, verdict: Verdict, durationMs: number): void | Promise<void>;
   /** The service refused the key: it is asked again only at the given distance. */
@@ -108,7 +106,6 @@ export function createPolling(deps: PollingDeps): Polling {
     switch (outcome.kind) {
       case "ok":
         observer.polled(target, null, durationMs);
-        observer.deviated(target, outcome.deviations);
         return;
       case "failed":
         observer.polled(target, outcome, durationMs);

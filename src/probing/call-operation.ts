@@ -4,7 +4,6 @@ import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallTurn, PersistentCall } from "../polling/persistent-call.ts";
 import type { Call, ServiceClient } from "../service/client.ts";
-import type { Deviation } from "../service/deviations.ts";
 import type { CallFailure } from "../service/failure.ts";
 import type { Lookup } from "../service/lookup.ts";
 import { createCountingIntake } from "./counting-intake.ts";
@@ -22,22 +21,16 @@ export interface CalledOperation {
   readonly id: string | null;
 }
 
-export interface CalledRun extends ProbeRun {
-  /** Where the answer was not as the interface promises. */
-  readonly deviations: readonly Deviation[];
-}
-
 /** Gives null when it was stopped. */
 export type CallOperation = (
   called: CalledOperation,
   target: Target,
   turn: OperationTurn,
-) => Promise<CalledRun | null>;
+) => Promise<ProbeRun | null>;
 
 interface Read {
   readonly kind: "ok";
   readonly outcome: Extract<ProbeOutcome, { kind: "read" }>;
-  readonly deviations: readonly Deviation[];
 }
 
 /** A larger answer, which is read at one go, would hold up everything else. Listings are not. */
@@ -54,8 +47,7 @@ export function createCallOperation(
     if (result.kind === "failed") return result;
     const figures = { universes: null, lastUsedAtMs: null };
     const listed = result.value.intake.sandboxCount;
-    const { deviations } = result;
-    return { kind: "ok", outcome: { kind: "read", content: null, listed, ...figures }, deviations };
+    return { kind: "ok", outcome: { kind: "read", content: null, listed, ...figures } };
   };
 
   return async ({ operation, id }, target, turn) => {
@@ -69,13 +61,11 @@ export function createCallOperation(
       const result = await service.look({ ...call, maxBodyBytes }, asLookup(operation, id));
       if (result.kind === "failed") return result;
       const outcome = { kind: "read", ...readAnswer(operation, result.value) } as const;
-      return { kind: "ok", outcome, deviations: result.deviations };
+      return { kind: "ok", outcome };
     });
     if (ended.kind === "stopped") return null;
     const durationMs = sentAtMs === null ? null : clock.now().monotonicMs - sentAtMs;
-    return ended.kind === "ok"
-      ? { outcome: ended.outcome, durationMs, deviations: ended.deviations }
-      : { outcome: ended, durationMs, deviations: [] };
+    return { outcome: ended.kind === "ok" ? ended.outcome : ended, durationMs };
   };
 }
 

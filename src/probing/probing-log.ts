@@ -4,7 +4,7 @@ import { logIncidents } from "../polling/polling-log.ts";
 import type { ProbingObserver } from "./probing.ts";
 
 /** One line for each probe that begins to fail or works again, and for each step of an incident. */
-export function createProbingLog(log: Logger): Omit<ProbingObserver, "deviated"> {
+export function createProbingLog(log: Logger): ProbingObserver {
   const lostRuns = new Map<string, number>();
   return {
     committed({ subject, operation }, { turn, result, incidents }) {

@@ -1,5 +1,10 @@
 import { judgeProbe } from "../core/judge-probe.ts";
-import type { ProbeJudgeOptions, ProbeOutcome, ProbeVerdict } from "../core/judge-probe.ts";
+import type {
+  ProbeJudgeOptions,
+  ProbeOutcome,
+  ProbeVerdict,
+  ProbeRun,
+} from "../core/judge-probe.ts";
 import type { ProbeSubject } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
@@ -7,13 +12,11 @@ import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import { createRefusalWatch } from "../polling/refusal-watch.ts";
 import type { RefusalWatch } from "../polling/refusal-watch.ts";
-import type { Deviation } from "../service/deviations.ts";
-import type { CalledRun, CallOperation } from "./call-operation.ts";
+import type { CallOperation } from "./call-operation.ts";
 import type { WatchedProbe } from "./watched-probe.ts";
 
 /** Told of what probing does, for metrics and logs. */
 export interface ProbingObserver {
-  deviated(watched: WatchedProbe, deviations: readonly Deviation[]): void;
   /** A verdict was committed, and `watched` holds it. */
   committed(watched: WatchedProbe, verdict: ProbeVerdict): void;
   /** A run broke, most likely on the store: nothing of it counts, the next one decides afresh. */
@@ -62,9 +65,9 @@ export function createProbing(deps: ProbingDeps): Probing {
   const ask = async (
     { watched, apiKey, refusal }: Prober,
     deadlineMs: number,
-  ): Promise<CalledRun | null> =>
+  ): Promise<ProbeRun | null> =>
     refusal.isWaiting()
-      ? { outcome: { kind: "not_sent", reason: "auth" }, durationMs: null, deviations: [] }
+      ? { outcome: { kind: "not_sent", reason: "auth" }, durationMs: null }
       : deps.callOperation(watched.probe, watched.subject, {
           apiKey,
           deadlineMs,
@@ -76,7 +79,6 @@ export function createProbing(deps: ProbingDeps): Probing {
     const run = await ask(prober, deadlineMs);
     if (!run) return;
     refusal.note(endOf(run.outcome, watched.probe.expect.status));
-    observer.deviated(watched, run.deviations);
     const isTold = deps.isTold(watched.subject);
     const verdict = judgeProbe(watched.state, run, clock.now(), deps.judge, isTold);
     await deps.commit(watched.id, verdict);

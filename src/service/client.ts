@@ -1,12 +1,12 @@
 import type { Dispatcher } from "undici";
 import type { ListingIntake } from "../core/listing-intake.ts";
+import { wholeAnswer } from "../core/deviation.ts";
 import type { Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
-import { parseRetryAfter } from "../platform/retry-after.ts";
 import type { Secret } from "../platform/secret.ts";
-import { createDeviations, type Deviation } from "./deviations.ts";
+import { createDeviations, type Deviation, type Deviations } from "./deviations.ts";
 import type { Head } from "./exchange.ts";
-import { type CallFailure, failure, reasonOfStatus } from "./failure.ts";
+import { type CallFailure, failure } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
 import { createListingMemory, type ListingMemory } from "./listing/listing-memory.ts";
 import { createListingReader, type ListingReader } from "./listing/listing-reader.ts";
@@ -21,8 +21,8 @@ import {
 } from "./parse-lookups.ts";
 import { type Lookup, lookupParser, lookupPath, type Parse } from "./lookup.ts";
 import type { BodyReader } from "./pace-reader.ts";
-import { parseValidation } from "./parse-validation.ts";
 import { parseWholeListing, type WholeListing } from "./parse-whole-listing.ts";
+import { createRefusals, type Refusals } from "./refusal.ts";
 import { type Answer, createTransport, type Transport } from "./transport.ts";
 
 export interface ServiceClientOptions {
@@ -37,6 +37,15 @@ export interface ServiceClientOptions {
   readonly createDispatcher?: (() => Dispatcher) | undefined;
   /** Told of every request once its answer is here or given up. */
   readonly onRequest?: (request: EndedRequest) => void;
+  /** Told of every answer that is not as the interface has it. */
+  readonly onDrift?: (drift: Drift) => void;
+}
+
+export interface Drift {
+  readonly region: string;
+  readonly operation: Operation;
+  /** At least one. */
+  readonly deviations: readonly Deviation[];
 }
 
 export interface EndedRequest {
@@ -100,13 +109,17 @@ export interface ServiceClient {
   readListing(call: Call): Promise<CallResult<WholeListing>>;
   /** Any operation, and all that its answer holds, secrets and what nobody promised included. */
   look(call: Call, lookup: Lookup): Promise<CallResult<JsonValue>>;
+  /** The same with an answer of whatever shape, and with status 422 what it says of the input. */
+  examine(call: Call, lookup: Lookup): Promise<CallResult<JsonValue>>;
   /** Ends every call in flight as stopped, and closes the connections. */
   close(): Promise<void>;
 }
 
 interface Region {
+  readonly baseUrl: string;
   readonly transport: Transport;
   readonly memory: ListingMemory;
+  readonly refusals: Refusals;
 }
 
 interface OpenedListing<I extends ListingIntake> {
@@ -119,7 +132,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const regions = new Map<string, Region>();
   for (const [region, { baseUrl }] of options.regions) {
     const transport = createTransport({ ...options, baseUrl });
-    regions.set(region, { transport, memory: createListingMemory() });
+    const memory = createListingMemory();
+    regions.set(region, { baseUrl, transport, memory, refusals: createRefusals() });
   }
 
   const regionOf = ({ region }: Call): Region => {
@@ -167,15 +181,65 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return answer;
   };
 
+  const tellDrift = (
+    operation: Operation,
+    { region }: Call,
+    deviations: readonly Deviation[],
+  ): void => {
+    if (deviations.length > 0) options.onDrift?.({ region, operation, deviations });
+  };
+
+  const refuse = (operation: Operation, call: Call, path: string, answer: Answer): CallFailure => {
+    const { baseUrl, refusals } = regionOf(call);
+    const nowUtcMs = clock.now().utcMs;
+    const refused = { operation, baseUrl, path, apiKey: call.apiKey, answer, nowUtcMs };
+    const { failure: refusal, deviations } = refusals.read(refused);
+    tellDrift(operation, call, deviations);
+    return refusal;
+  };
+
   const perform = async <T>(
     call: Call,
     lookup: Lookup,
     parse: Parse<T>,
   ): Promise<CallResult<T>> => {
-    const answer = await send(lookup.operation, call, lookupPath(lookup));
+    const { operation } = lookup;
+    const path = lookupPath(lookup);
+    const answer = await send(operation, call, path);
     if (answer.kind === "failed") return answer;
-    if (answer.status !== 200) return refusal(answer, call.apiKey, clock.now().utcMs);
-    return readBody(answer, parse);
+    if (answer.status !== 200) return refuse(operation, call, path, answer);
+    regionOf(call).refusals.answered(operation, path);
+    const deviations = createDeviations();
+    const result = readBody(answer, parse, deviations);
+    tellDrift(operation, call, deviations.list());
+    return result;
+  };
+
+  const examine: ServiceClient["examine"] = async (call, lookup) => {
+    const { operation } = lookup;
+    const path = lookupPath(lookup);
+    const answer = await send(operation, call, path);
+    if (answer.kind === "failed") return answer;
+    if (answer.status === 422) {
+      const refused = refuse(operation, call, path, answer);
+      const said = readBody(answer, (body) => body, createDeviations());
+      return said.kind === "ok" ? said : refused;
+    }
+    if (answer.status !== 200) return refuse(operation, call, path, answer);
+    regionOf(call).refusals.answered(operation, path);
+    const deviations = createDeviations();
+    const parse = lookupParser(lookup);
+    const result = readBody(
+      answer,
+      (body) => {
+        const isOfShape = parse(body, deviations) !== undefined;
+        if (!isOfShape && deviations.isEmpty) deviations.note(wholeAnswer, "wrong_type", body);
+        return body;
+      },
+      deviations,
+    );
+    tellDrift(operation, call, deviations.list());
+    return result;
   };
 
   const listSandboxes = async <I extends ListingIntake>(
@@ -191,7 +255,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const openReader = (head: Head) => (isEncoded(head) ? refuseBody() : readListing());
     const answer = await send("list_sandboxes", call, listSandboxesPath, openReader);
     if (answer.kind === "failed") return answer;
-    if (answer.status !== 200) return refusal(answer, call.apiKey, clock.now().utcMs);
+    if (answer.status !== 200) return refuse("list_sandboxes", call, listSandboxesPath, answer);
+    tellDrift("list_sandboxes", call, opened?.reader.outcome?.deviations ?? []);
     return listingResult(answer, opened);
   };
 
@@ -205,34 +270,24 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       perform(call, { operation: "get_white_label", id }, parseWhiteLabel),
     readListing: (call) => perform(call, { operation: "list_sandboxes" }, parseWholeListing),
     look: (call, lookup) => perform(call, lookup, lookupParser(lookup)),
+    examine,
     async close() {
       await Promise.all(Array.from(regions.values(), ({ transport }) => transport.close()));
     },
   };
 }
 
-function refusal({ status, header, body }: Answer, apiKey: Secret, nowUtcMs: number): CallFailure {
-  const reason = reasonOfStatus(status);
-  const mayWait = reason === "rate_limited" || reason === "server_error";
-  const parsed = status === 422 && body ? parseJson(body) : null;
-  return failure(reason, `HTTP ${status}`, {
-    status,
-    retryAfterMs: mayWait ? parseRetryAfter(header("retry-after"), nowUtcMs) : null,
-    validation: parsed?.kind === "json" ? parseValidation(parsed.value, apiKey) : [],
-  });
-}
-
-function readBody<T>(answer: Answer, parse: Parse<T>): CallResult<T> {
+function readBody<T>(answer: Answer, parse: Parse<T>, deviations: Deviations): CallResult<T> {
   const { status, body } = answer;
   const invalid = (detail: string): CallFailure => failure("invalid_body", detail, { status });
   if (isEncoded(answer)) return invalid("the body is encoded");
   const parsed = parseJson(body ?? new Uint8Array());
   if (parsed.kind === "not_json") return invalid(parsed.detail);
   if (parsed.kind === "too_large") return failure("too_large", parsed.detail, { status });
-  const deviations = createDeviations();
   const value = parse(parsed.value, deviations);
-  if (value === undefined) return invalid("the body is not of the promised shape");
-  return { kind: "ok", value, status, deviations: deviations.list() };
+  if (value !== undefined) return { kind: "ok", value, status, deviations: deviations.list() };
+  if (deviations.isEmpty) deviations.note(wholeAnswer, "wrong_type", parsed.value);
+  return invalid("the body is not of the promised shape");
 }
 
 function listingResult<I extends ListingIntake>(

@@ -1,28 +1,15 @@
-export type DeviationProblem =
-  | "unknown_field"
-  | "unknown_value"
-  | "missing"
-  | "null"
-  | "empty"
-  | "wrong_type"
-  | "too_long"
-  | "too_many"
-  | "duplicate"
-  | "mismatch";
+import type { Deviation, DeviationProblem } from "../core/deviation.ts";
+import type { JsonValue } from "./json.ts";
+import { fieldName, otherWord, shapeOf, wordOf } from "./value-shape.ts";
 
-/** Where answers differ from what the interface promises. Never holds a value, only field names. */
-export interface Deviation {
-  /** Such as `local_sandboxes[].servers[].status`; `other` past the twentieth unknown field. */
-  readonly field: string;
-  readonly problem: DeviationProblem;
-  readonly count: number;
-}
+export type { Deviation, DeviationProblem } from "../core/deviation.ts";
 
 /** Counts deviations. */
 export interface Deviations {
-  note(field: string, problem: DeviationProblem, count?: number): void;
+  /** @param value what deviates; only its shape is kept, and of the first one only */
+  note(field: string, problem: DeviationProblem, value?: JsonValue, times?: number): void;
   /** The name is taken as it came, from outside. The prefix ends in a dot or is empty. */
-  noteUnknown(prefix: string, name: string): void;
+  noteUnknown(prefix: string, name: string, value: JsonValue): void;
   /** Notes what another one has counted, as if it had been noted here. */
   add(deviations: readonly Deviation[]): void;
   list(): readonly Deviation[];
@@ -31,55 +18,91 @@ export interface Deviations {
   clear(): void;
 }
 
-/** As many unknown fields of one answer are told apart. */
-const maxUnknownFields = 20;
-const maxFieldNameLength = 64;
+/** As many unknown fields, and as many new words, of one answer are told apart. */
+const maxTold = 20;
 const otherField = "other";
 
-/** @param maxUnknown how many unknown fields are told apart: the rest is `other` */
-export function createDeviations(maxUnknown = maxUnknownFields): Deviations {
-  // Nested: a joined key would have to be made for each of what may be millions of deviations.
-  const counts = new Map<string, Map<DeviationProblem, number>>();
-  const unknownFields = new Set<string>();
+interface Noted {
+  readonly problem: DeviationProblem;
+  readonly example: string | null;
+  count: number;
+}
 
-  const note = (field: string, problem: DeviationProblem, count = 1): void => {
-    let ofField = counts.get(field);
-    if (!ofField) counts.set(field, (ofField = new Map()));
-    ofField.set(problem, (ofField.get(problem) ?? 0) + count);
+/** @param most how many unknown fields and new words are told apart: the rest is `other` */
+export function createDeviations(most = maxTold): Deviations {
+  // Nested: a joined key would have to be made for each of what may be millions of deviations.
+  const fields = new Map<string, Map<string, Noted>>();
+  const unknownFields = new Set<string>();
+  const words = new Set<string>();
+
+  const notedOf = (field: string): Map<string, Noted> => {
+    let noted = fields.get(field);
+    if (!noted) fields.set(field, (noted = new Map()));
+    return noted;
   };
-  const noteUnknownField = (field: string, count: number): void => {
-    if (unknownFields.size < maxUnknown) unknownFields.add(field);
-    note(unknownFields.has(field) ? field : otherField, "unknown_field", count);
+
+  /** False for what was not noted before. */
+  const countKnown = (field: string, kind: string, times: number): boolean => {
+    const known = fields.get(field)?.get(kind);
+    if (known) known.count += times;
+    return known !== undefined;
+  };
+
+  const count = (
+    field: string,
+    kind: string,
+    problem: DeviationProblem,
+    example: string | null,
+    times: number,
+  ): void => {
+    if (countKnown(field, kind, times)) return;
+    notedOf(field).set(kind, { problem, example, count: times });
+  };
+
+  const countWord = (field: string, word: string, times: number): void => {
+    if (words.size < most) words.add(word);
+    const example = words.has(word) ? word : otherWord;
+    count(field, example, "unknown_value", example, times);
+  };
+
+  const countUnknown = (field: string, example: string | null, times: number): void => {
+    if (unknownFields.size < most) unknownFields.add(field);
+    const told = unknownFields.has(field) ? field : otherField;
+    count(told, "unknown_field", "unknown_field", example, times);
   };
 
   return {
-    note,
-    noteUnknown: (prefix, name) => noteUnknownField(prefix + printable(name), 1),
+    note(field, problem, value, times = 1) {
+      if (problem === "unknown_value") return countWord(field, wordOf(value ?? null), times);
+      // The shape is made of the first one only: there may be millions.
+      if (countKnown(field, problem, times)) return;
+      count(field, problem, problem, value === undefined ? null : shapeOf(value), times);
+    },
+    noteUnknown: (prefix, name, value) => countUnknown(prefix + fieldName(name), shapeOf(value), 1),
     add(deviations) {
-      for (const { field, problem, count } of deviations) {
-        const isNamed = problem === "unknown_field" && field !== otherField;
-        if (isNamed) noteUnknownField(field, count);
-        else note(field, problem, count);
+      for (const { field, problem, count: times, example } of deviations) {
+        if (problem === "unknown_value") countWord(field, example ?? otherWord, times);
+        else if (problem === "unknown_field" && field !== otherField) {
+          countUnknown(field, example, times);
+        } else count(field, problem, problem, example, times);
       }
     },
     list() {
       const listed: Deviation[] = [];
-      for (const [field, ofField] of counts) {
-        for (const [problem, count] of ofField) listed.push({ field, problem, count });
+      for (const [field, noted] of fields) {
+        for (const { problem, count: times, example } of noted.values()) {
+          listed.push({ field, problem, count: times, example });
+        }
       }
       return listed;
     },
     get isEmpty() {
-      return counts.size === 0;
+      return fields.size === 0;
     },
     clear() {
-      counts.clear();
+      fields.clear();
       unknownFields.clear();
+      words.clear();
     },
   };
-}
-
-/** The name comes from outside and ends up in logs and labels. */
-function printable(name: string): string {
-  return name.slice(0, maxFieldNameLength).replaceAll(/[^\x21-\x7e]/g, "?");
 }

@@ -1,4 +1,5 @@
 import { errors } from "undici";
+import type { DeviationProblem } from "../core/deviation.ts";
 import type { FailureReason } from "../core/model.ts";
 
 /** One fault of the input, as a 422 tells it. Its `input` and `ctx` are left behind. */
@@ -20,12 +21,14 @@ export interface CallFailure {
   readonly detail: string;
   /** What a 422 said about the input; else empty. */
   readonly validation: readonly ValidationEntry[];
+  /** Set where it says something of the operation itself: that it is not there, or elsewhere. */
+  readonly problem?: DeviationProblem;
 }
 
 export function failure(
   reason: FailureReason,
   detail: string,
-  more: Partial<Pick<CallFailure, "status" | "retryAfterMs" | "validation">> = {},
+  more: Partial<Omit<CallFailure, "kind" | "reason" | "detail">> = {},
 ): CallFailure {
   return {
     kind: "failed",

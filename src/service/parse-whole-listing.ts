@@ -48,10 +48,11 @@ export function parseWholeListing(
   body: JsonValue,
   deviations: Deviations,
 ): WholeListing | undefined {
-  if (!isObject(body) || !isArray(body["local_sandboxes"])) return undefined;
-  const totalCount = body["total_count"];
-  if (typeof totalCount !== "number" || !Number.isInteger(totalCount)) return undefined;
+  if (!isObject(body)) return undefined;
   promisedListing.compare(body, deviations);
+  const totalCount = body["total_count"];
+  if (!isArray(body["local_sandboxes"])) return undefined;
+  if (typeof totalCount !== "number" || !Number.isInteger(totalCount)) return undefined;
   const sandboxes = readList(body["local_sandboxes"], "local_sandboxes", deviations, (item) =>
     isObject(item) ? readWholeSandbox(item, deviations) : null,
   );

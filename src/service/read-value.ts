@@ -33,5 +33,5 @@ export function readObject(value: JsonValue | undefined): JsonObject | null {
 
 /** Counts an item that is null or of another type than its list promises. */
 export function noteItem(item: JsonValue, field: string, deviations: Deviations): void {
-  deviations.note(field, item === null ? "null" : "wrong_type");
+  deviations.note(field, item === null ? "null" : "wrong_type", item);
 }

@@ -24,7 +24,7 @@ export function resource(
   return {
     compare(value, deviations) {
       for (const name of Object.keys(value)) {
-        if (!fields.has(name)) deviations.noteUnknown(prefix, name);
+        if (!fields.has(name)) deviations.noteUnknown(prefix, name, value[name] ?? null);
       }
       if (compiled.validate(value)) return;
       for (const [name, field] of fields) field.compare(value[name], deviations);
@@ -54,7 +54,7 @@ function createField(path: string, schema: z.ZodType): Field {
   return {
     compare(value, deviations) {
       const problem = problemOf(value);
-      if (problem) deviations.note(path, problem);
+      if (problem) deviations.note(path, problem, value);
     },
   };
 }
@@ -67,6 +67,8 @@ function problemOfText(schema: z.ZodType, text: string): DeviationProblem {
       return "empty";
     case "invalid_value":
       return "unknown_value";
+    case "invalid_format":
+      return "wrong_format";
     default:
       return "wrong_type";
   }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { driftMigration } from "./migrations/drift.ts";
 import { packChanges } from "./migrations/pack-changes.ts";
 import { addBuckets } from "./migrations/buckets.ts";
 import { probesMigration } from "./migrations/probes.ts";
@@ -275,6 +276,7 @@ export const migrations: readonly Migration[] = [
   packChanges,
   addBuckets,
   sql(probesMigration),
+  sql(driftMigration),
 ];
 
 function sql(statements: string): Migration {

@@ -22,6 +22,7 @@ import type { StoredProbes } from "./stored-probes.ts";
 import { createReportReads } from "./report-reads.ts";
 import type { ReportReads } from "./report-reads.ts";
 import { createStoredSilences } from "./silences.ts";
+import { createStoredDrift } from "./stored-drift.ts";
 import { createSnapshotPages } from "./snapshot-pages.ts";
 import { createStoredTargets } from "./stored-targets.ts";
 import type { StoredTargets } from "./stored-targets.ts";
@@ -45,6 +46,7 @@ export interface Store extends PollCommits {
   readonly reports: ReportReads;
   readonly tellings: ReturnType<typeof createTellingHistory>;
   readonly told: ReturnType<typeof createToldIncidents>;
+  readonly drift: ReturnType<typeof createStoredDrift>;
   /** Rejects when the database does not answer. */
   check(): Promise<void>;
   close(): Promise<void>;
@@ -85,6 +87,7 @@ export function createStore(
     reports: createReportReads(reader),
     tellings: createTellingHistory(reader),
     told: createToldIncidents(reader),
+    drift: createStoredDrift(kysely),
     async check() {
       await sql`select 1`.execute(reader);
     },

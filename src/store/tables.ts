@@ -1,5 +1,6 @@
 import type { Generated } from "kysely";
-import type { FailureReason, Presence } from "../core/model.ts";
+import type { DeviationProblem } from "../core/deviation.ts";
+import type { FailureReason, Operation, Presence } from "../core/model.ts";
 import type { Resolution } from "../core/occupancy/bucket.ts";
 import type { IncidentMessage, ResolvedReason, SubjectKind } from "../core/notification.ts";
 import type { ProbeFailure } from "../core/probe-progress.ts";
@@ -31,6 +32,7 @@ export interface Tables {
   notifications: NotificationsTable;
   delivery_attempts: DeliveryAttemptsTable;
   group_times: GroupTimesTable;
+  drift: DriftTable;
 }
 
 export interface TargetsTable {
@@ -277,4 +279,18 @@ export interface NotificationsTable {
   settled_at_ms: number | null;
   /** The whole `Notification` as JSON. */
   body: string;
+}
+
+/** How answers of the service differ from its interface. */
+export interface DriftTable {
+  operation: Operation;
+  region: string;
+  field: string;
+  problem: DeviationProblem;
+  /** A new word of an enumeration, each of which is a row; else empty. */
+  word: string;
+  example: string | null;
+  count: number;
+  first_seen_at_ms: number;
+  last_seen_at_ms: number;
 }

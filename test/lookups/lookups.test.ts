@@ -180,20 +180,6 @@ describe("a look-up", () => {
     expect(view).toMatchObject({ reason: "too_large" });
   });
 
-  it("tells where the answer differs from what is promised", async () => {
-    const told: unknown[] = [];
-    const { lookups } = await start(
-      (_request, response) => answerJson(response, { ...user, mail: "x" }),
-      {
-        onDeviations: (...deviated) => told.push(deviated),
-      },
-    );
-    await lookups.lookUp("user", { id: "u1" });
-    expect(told).toEqual([
-      [target, "get_user", [{ field: "mail", problem: "unknown_field", count: 1 }]],
-    ]);
-  });
-
   it.each([
     ["users", {}, "Allowed: user, universes, universe-data, white-label, sandboxes"],
     ["user", {}, "Say which user: give its id."],

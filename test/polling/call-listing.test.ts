@@ -22,7 +22,6 @@ const openEmpty = () => openIntake(emptySnapshot, { goneAfter: 1 });
 const ok: CallSuccess = {
   kind: "ok",
   value: { intake: openEmpty(), complete: true },
-  deviations: [],
 };
 
 function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {

@@ -24,8 +24,7 @@ function listed(value: Listing): Answer {
 function toResult(answer: Answer, openIntake: OpenIntake): CallSuccess | CallFailure {
   if (answer.kind === "failed") return answer;
   const { sandboxes, complete } = answer.listing;
-  const deviations = [{ field: "total_count", problem: "mismatch", count: 2 } as const];
-  return { kind: "ok", value: { intake: takeIn(openIntake(), sandboxes), complete }, deviations };
+  return { kind: "ok", value: { intake: takeIn(openIntake(), sandboxes), complete } };
 }
 
 function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
@@ -67,7 +66,6 @@ function start(answer: () => Answer | Promise<Answer>) {
     observer: {
       polled: (target, failure, durationMs) =>
         told.push(`polled ${target.region} ${failure?.reason ?? "ok"} ${durationMs}`),
-      deviated: (_target, deviations) => told.push(`deviated ${deviations.length}`),
       committed(shown, verdict) {
         told.push(`committed ${shown.state.progress === verdict.progress}`);
       },
@@ -96,7 +94,7 @@ describe("a turn", () => {
   it("asks, tells of the poll, commits, and shows only then", async () => {
     const { turn, watched, heard } = start(() => listed(listing({ a: "idle" })));
     await turn();
-    expect(heard()).toEqual(["polled us ok 0", "deviated 1", "commit 1", "committed true"]);
+    expect(heard()).toEqual(["polled us ok 0", "commit 1", "committed true"]);
     expect(watched.state.snapshot.serverCount).toBe(1);
     expect(watched.polled).toBe(true);
   });
@@ -207,12 +205,7 @@ describe("a commit that fails", () => {
     };
     const before = watched.state.progress;
     await turn();
-    expect(heard()).toEqual([
-      "polled us ok 0",
-      "deviated 1",
-      "commit 1",
-      "turn failed: Error: disk full",
-    ]);
+    expect(heard()).toEqual(["polled us ok 0", "commit 1", "turn failed: Error: disk full"]);
     expect(watched.state.progress).toBe(before);
     expect([watched.polled, watched.up]).toEqual([true, false]);
     expect(watched.state.incidents.size).toBe(0);

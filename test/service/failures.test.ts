@@ -13,6 +13,12 @@ import {
   startTcpPeer,
 } from "./peer.ts";
 
+const problemOf: Readonly<Record<number, string>> = {
+  301: "redirected",
+  302: "redirected",
+  404: "operation_missing",
+};
+
 test.for([
   [201, "http_error"],
   [204, "http_error"],
@@ -35,11 +41,12 @@ test.for([
   });
   const { client, call, ended } = createTestClient(peer.baseUrl);
   expect(await client.listSandboxes(call)).toEqual({
+    ...(problemOf[status] && { problem: problemOf[status] }),
     kind: "failed",
     reason,
     status,
     retryAfterMs: null,
-    detail: `HTTP ${status}`,
+    detail: expect.stringMatching(new RegExp(`^HTTP ${status}(?:: [a-z ,]+)?$`)),
     validation: [],
   });
   expect(peer.paths).toEqual(["/local-sandbox"]);

@@ -44,11 +44,13 @@ test("what zod finds wrong is asked of it once for many objects that deviate ali
   }
   for (let item = 0; item < 1000; item++) promised.compare({}, deviations);
   expect(deviations.list()).toEqual(
-    ["empty", "too_long", "wrong_type", "null", "missing"].map((problem) => ({
-      field: "items[].id",
-      problem,
-      count: 1000,
-    })),
+    [
+      ["empty", "text of 0 characters"],
+      ["too_long", "text of 4 characters"],
+      ["wrong_type", "whole number"],
+      ["null", "null"],
+      ["missing", null],
+    ].map(([problem, example]) => ({ field: "items[].id", problem, count: 1000, example })),
   );
   expect(asked).toBeLessThanOrEqual(10);
 });

@@ -39,6 +39,7 @@ async function serve(
     discard: asked("discard"),
     changes: asked("changes"),
     explain: asked("explain"),
+    drift: asked("drift"),
     probes: asked("probes"),
     occupancy: asked("occupancy"),
   };

@@ -1,3 +1,4 @@
+import { kindOf } from "../../core/deviation.ts";
 import type { Deviation } from "../deviations.ts";
 
 /** What reading one sandbox found to remark, so that it need not be read again to be counted again. */
@@ -27,9 +28,7 @@ export function createDeviationNotes(): DeviationNotes {
     numberOf({ deviations, complete }) {
       if (deviations.length === 0 && complete) return 0;
       if (deviations.length > maxDeviations) return null;
-      const text = JSON.stringify(
-        deviations.map(({ field, problem, count }) => [field, problem, count]),
-      );
+      const text = JSON.stringify(deviations.map((each) => [...kindOf(each), each.count]));
       const key = `${complete}${text}`;
       const known = numbers.get(key);
       if (known !== undefined) return known;

@@ -6,6 +6,7 @@ import { resource } from "../resource.ts";
 import { listingSchema } from "../schema.ts";
 import { BodyFault, otherShape } from "./body-fault.ts";
 import { limits } from "./limits.ts";
+import { fieldName, shapeOf } from "../value-shape.ts";
 import type { ListingMemory } from "./listing-memory.ts";
 import { readSandbox, sandboxesField, serversField } from "./read-sandbox.ts";
 
@@ -48,6 +49,8 @@ export function createListingContent(
   // Counts without a limit to the names: which of them are told apart depends on the items before.
   const ofItem = createDeviations(Number.POSITIVE_INFINITY);
   const root = new Map<string, JsonValue>();
+  /** Shapes by name: the values of fields that are not promised may be long. */
+  const unknownFields = new Map<string, string>();
   let complete = true;
   let items = 0;
   let leftOut = 0;
@@ -110,23 +113,30 @@ export function createListingContent(
       const twin = intake.listed(read.sandbox, markOf(text, read.complete));
       if (!twin) return;
       ofItems.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
-      if (twin.servers > 0) ofItems.note(`${serversField}.id`, "duplicate", twin.servers);
+      if (twin.servers > 0)
+        ofItems.note(`${serversField}.id`, "duplicate", undefined, twin.servers);
     },
     field(name, value) {
-      root.set(name, value);
-      if (root.size <= limits.rootFields) return;
+      if (Object.hasOwn(listingSchema.shape, name)) root.set(name, value);
+      else unknownFields.set(name, shapeOf(value));
+      if (root.size + unknownFields.size <= limits.rootFields) return;
       throw new BodyFault("too_large", `the body holds more than ${limits.rootFields} fields`);
     },
     end() {
       const body = Object.fromEntries(root);
       const totalCount = body["total_count"];
-      if (!isArray(body["local_sandboxes"]) || !Number.isInteger(totalCount)) throw otherShape();
       // What is said of the listing comes first, wherever in the body its items stand.
       const deviations = createDeviations();
+      for (const [name, example] of unknownFields) {
+        deviations.add([{ field: fieldName(name), problem: "unknown_field", count: 1, example }]);
+      }
       promisedListing.compare(body, deviations);
+      if (!isArray(body["local_sandboxes"]) || !Number.isInteger(totalCount)) {
+        throw otherShape(deviations.list());
+      }
       deviations.add(ofItems.list());
       const isCounted = totalCount === intake.sandboxCount + leftOut;
-      if (!isCounted) deviations.note("total_count", "mismatch");
+      if (!isCounted) deviations.note("total_count", "mismatch", totalCount);
       return { complete: complete && leftOut === 0 && isCounted, deviations: deviations.list() };
     },
   };

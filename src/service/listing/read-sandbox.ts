@@ -82,7 +82,7 @@ function readTags(server: JsonObject, deviations: Deviations): readonly string[]
     const tag = readText(item, maxNameLength);
     if (tag !== null && tags.length < maxTags) tags.push(tag);
     else if (tag !== null) deviations.note(tagsField, "too_many");
-    else if (typeof item === "string") deviations.note(tagField, "too_long");
+    else if (typeof item === "string") deviations.note(tagField, "too_long", item);
     else noteItem(item, tagField, deviations);
   }
   return tags;

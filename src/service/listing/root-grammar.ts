@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import type { ListingIntake, TextMark } from "../../core/listing-intake.ts";
-import { notJson, otherShape } from "./body-fault.ts";
+import { notAnObject, notJson } from "./body-fault.ts";
 import { createItemCutter, type IsKnown } from "./item-cutter.ts";
 import {
   closeBrace,
@@ -94,7 +94,8 @@ export function createRootGrammar({ intake, content, hash }: RootGrammarDeps): R
       state = "first_name";
       return at + 1;
     }
-    if (cut(bytes, at, isLast)) throw otherShape();
+    const found = cut(bytes, at, isLast);
+    if (found) throw notAnObject(found.value ?? null);
     return -1;
   };
 
@@ -116,7 +117,7 @@ export function createRootGrammar({ intake, content, hash }: RootGrammarDeps): R
     }
     const found = cut(bytes, at, isLast);
     if (!found) return -1;
-    content.field(name, name === "total_count" ? (found.value ?? null) : null);
+    content.field(name, found.value ?? null);
     state = "after_value";
     return found.end;
   };

@@ -22,6 +22,7 @@ export interface ApiDesk {
   discard(request: unknown): Promise<object>;
   changes(query: unknown): Promise<object>;
   explain(query: unknown): Promise<object>;
+  drift(query: unknown): Promise<object>;
   probes(query: unknown): Promise<object>;
   occupancy(query: unknown): Promise<object>;
 }
@@ -67,6 +68,7 @@ export function addApi(
     api.post("/notifications/discard", { bodyLimit }, ({ body }) => desk.discard(body));
     api.get("/changes", ({ query }) => desk.changes(query));
     api.get("/explain", ({ query }) => desk.explain(query));
+    api.get("/drift", ({ query }) => desk.drift(query));
     addLookupRoutes(api, lookups);
     api.get("/probes", ({ query }) => desk.probes(query));
     api.get("/occupancy", ({ query }) => desk.occupancy(query));
@@ -82,7 +84,7 @@ export function addApi(
 }
 
 function notFound(method: string): Problem {
-  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, occupancy, probes and lookups.`;
+  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, occupancy, probes, drift and lookups.`;
   return { status: 404, detail };
 }
 

@@ -1,0 +1,66 @@
+import type { Kysely, Selectable } from "kysely";
+import { kindOf } from "../core/deviation.ts";
+import type { DriftRecord } from "../core/drift-ledger.ts";
+import { batches } from "../platform/paced.ts";
+import type { DriftTable, Tables } from "./tables.ts";
+
+const rowsAtOnce = 50;
+
+/** What is kept of how answers differ from the interface. Each call is one transaction. */
+export function createStoredDrift(kysely: Kysely<Tables>) {
+  return {
+    async all(): Promise<readonly DriftRecord[]> {
+      const rows = await kysely.selectFrom("drift").selectAll().execute();
+      return rows.map(readRecord);
+    },
+
+    /** Keeps each as it is now, and nothing that was last seen before a moment. */
+    async keep(records: readonly DriftRecord[], forgetBeforeMs: number): Promise<void> {
+      await kysely.transaction().execute(async (trx) => {
+        for (const some of batches(records, rowsAtOnce)) {
+          await trx
+            .insertInto("drift")
+            .values(some.map(toRow))
+            .onConflict((conflict) =>
+              conflict
+                .columns(["operation", "region", "field", "problem", "word"])
+                .doUpdateSet((row) => ({
+                  count: row.ref("excluded.count"),
+                  last_seen_at_ms: row.ref("excluded.last_seen_at_ms"),
+                })),
+            )
+            .execute();
+        }
+        await trx.deleteFrom("drift").where("last_seen_at_ms", "<", forgetBeforeMs).execute();
+      });
+    },
+  };
+}
+
+function toRow(record: DriftRecord): DriftTable {
+  const [field, problem, word] = kindOf(record);
+  return {
+    operation: record.operation,
+    region: record.region,
+    field,
+    problem,
+    word: word ?? "",
+    example: record.example,
+    count: record.count,
+    first_seen_at_ms: record.firstSeenAtMs,
+    last_seen_at_ms: record.lastSeenAtMs,
+  };
+}
+
+function readRecord(row: Selectable<DriftTable>): DriftRecord {
+  return {
+    operation: row.operation,
+    region: row.region,
+    field: row.field,
+    problem: row.problem,
+    example: row.example,
+    count: row.count,
+    firstSeenAtMs: row.first_seen_at_ms,
+    lastSeenAtMs: row.last_seen_at_ms,
+  };
+}
