@@ -32,6 +32,7 @@ import type { WatchedTarget } from "./polling/watched-target.ts";
 import { restoreProbes } from "./probing/restore-probes.ts";
 import { createServiceClient } from "./service/client.ts";
 import { openStore } from "./store/store.ts";
+import { createDaemonConformance } from "./daemon-conformance.ts";
 import { createDaemonLookups } from "./daemon-lookups.ts";
 import { createDaemonProbes } from "./daemon-probes.ts";
 import { createNotifications } from "./daemon-notifications.ts";
@@ -220,7 +221,10 @@ export async function createDaemon(
   });
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
-  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift) };
+  const conformance = createDaemonConformance({ config, service, limits, clock });
+  opening.defer(() => conformance.close());
+
+  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...conformance.desk };
   const { intervalMs: pollIntervalMs } = ticker;
   const lookups = createDaemonLookups({ config, service, limits, clock, pollIntervalMs });
   opening.defer(() => lookups.close());

@@ -38,6 +38,26 @@ export function addAlertCommands(program: Command, terminal: Terminal): void {
     .description("how the service's answers differ from its interface, latest news first")
     .action(async (options) => (await import("./drift.ts")).drift(options, terminal));
 
+  forDesk(program.command("conformance"))
+    .description("ask every operation of the service once: how its answers go with the interface")
+    .option("--region <name>", "which one; left out: the only one")
+    .option("--key <name>", "which one; left out: the only one")
+    .option("--user <id>", "a user to look up")
+    .option("--universe <id>", "a universe to look up; left out: the first one listed")
+    .option("--client <id>", "an OAuth client to look up")
+    .addOption(
+      new Option(
+        "--base-url <address>",
+        "instead of a configuration: any deployment's, with its API key in SANDWATCH_API_KEY",
+      ).conflicts(["config", "url"]),
+    )
+    .action(async (options) => (await import("./conformance.ts")).conformance(options, terminal));
+  forDesk(program.command("probes"))
+    .description("how the probes do: the last run of each, and with --json those before it")
+    .option("--probe <names>", "these alone; several with commas")
+    .option("--limit <n>", "so many runs of each", atLeast(1))
+    .action(async (options) => (await import("./probes.ts")).probes(options, terminal));
+
   forDesk(program.command("explain"))
     .description("all that happened to a server and who was told what, oldest first")
     .argument("<server>", "its id, the beginning of it, or its name")

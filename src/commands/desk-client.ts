@@ -1,3 +1,4 @@
+import { conformanceView } from "../conformance/views.ts";
 import type { Desk } from "../interventions/desk.ts";
 import { driftView } from "../interventions/drift-desk.ts";
 import { probesView } from "../interventions/probe-desk.ts";
@@ -7,6 +8,8 @@ import { createApiCall } from "./api-call.ts";
 
 /** A report of years is made of much. */
 const reportPatienceMs = 5 * 60_000;
+/** Each of its calls may wait for the key's limit, and then for the service. */
+const longestCheckMs = 10 * 60_000;
 
 /**
  * The desk of a daemon that runs, over its API.
@@ -30,6 +33,8 @@ export function createDeskClient(address: string): Desk {
     replay: (body) => call(views.countView, "notifications/replay", { body }),
     discard: (body) => call(views.countView, "notifications/discard", { body }),
     changes: (query) => call(views.changesView, "changes", { query }),
+    conformance: (body) =>
+      call(conformanceView, "conformance", { body, patienceMs: longestCheckMs }),
     drift: (query) => call(driftView, "drift", { query }),
     explain: (query) => call(views.explanationView, "explain", { query }),
     probes: (query) => call(probesView, "probes", { query }),

@@ -1,3 +1,4 @@
+import type { ConformanceDesk } from "../conformance/conformance-desk.ts";
 import { tellAcknowledgement } from "../core/acknowledgement.ts";
 import type { AcknowledgedContext, Acknowledgement } from "../core/acknowledgement.ts";
 import { RefusedError } from "../core/refusal.ts";
@@ -59,7 +60,7 @@ export interface AlertDesk extends ProbeDesk, ReportDesk {
 }
 
 /** All that people ask of sandwatch. */
-export type Desk = AlertDesk & DriftDesk;
+export type Desk = AlertDesk & DriftDesk & ConformanceDesk;
 
 export interface DeskDeps extends ProbeDeskDeps {
   readonly store: Store;

@@ -40,6 +40,7 @@ async function serve(
     changes: asked("changes"),
     explain: asked("explain"),
     drift: asked("drift"),
+    conformance: asked("conformance"),
     probes: asked("probes"),
     occupancy: asked("occupancy"),
   };

@@ -23,6 +23,7 @@ export interface ApiDesk {
   changes(query: unknown): Promise<object>;
   explain(query: unknown): Promise<object>;
   drift(query: unknown): Promise<object>;
+  conformance(request: unknown): Promise<object>;
   probes(query: unknown): Promise<object>;
   occupancy(query: unknown): Promise<object>;
 }
@@ -69,6 +70,7 @@ export function addApi(
     api.get("/changes", ({ query }) => desk.changes(query));
     api.get("/explain", ({ query }) => desk.explain(query));
     api.get("/drift", ({ query }) => desk.drift(query));
+    api.post("/conformance", { bodyLimit }, ({ body }) => desk.conformance(body));
     addLookupRoutes(api, lookups);
     api.get("/probes", ({ query }) => desk.probes(query));
     api.get("/occupancy", ({ query }) => desk.occupancy(query));
@@ -84,7 +86,7 @@ export function addApi(
 }
 
 function notFound(method: string): Problem {
-  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, occupancy, probes, drift and lookups.`;
+  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, occupancy, probes, drift, conformance and lookups.`;
   return { status: 404, detail };
 }
 

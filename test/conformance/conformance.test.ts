@@ -1,0 +1,147 @@
+import { expect, it, test } from "vitest";
+import { checkConformance } from "../../src/conformance/check-conformance.ts";
+import type { Ids } from "../../src/conformance/examine.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { createServiceClient } from "../../src/service/client.ts";
+import type { Fault } from "../../src/simulator/faults.ts";
+import { createSimulator, type SimulatorOptions } from "../../src/simulator/simulator.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+
+const known: Ids = { user: "user-1", client: "client-1" };
+
+/** The report on a simulated service that may deviate, asked within the limit that it keeps itself. */
+async function check(options: Partial<SimulatorOptions> = {}, ids = known, apiKey = "key") {
+  const clock = createFakeClock();
+  const simulator = createSimulator({
+    seed: 3,
+    clock,
+    regions: ["us"],
+    keys: [{ name: "key", apiKey: "key" }],
+    servers: 200,
+    ...options,
+  });
+  const bases = await simulator.listen({ host: "127.0.0.1", port: 0 });
+  const codes: string[] = [];
+  const service = createServiceClient({
+    regions: new Map(Array.from(bases, ([region, baseUrl]) => [region, { baseUrl }])),
+    timeoutMs: 10_000,
+    maxBodyBytes: 1024 * 1024,
+    userAgent: "sandwatch/test",
+    clock,
+    onRequest(request) {
+      codes.push(`${request.operation} ${request.code}`);
+      // The next one has to wait, and time stands still here.
+      clock.advance(1_000);
+    },
+  });
+  const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
+  const { signal } = new AbortController();
+  const deps = { service, limits, clock, signal, maxBodyBytes: 1024 * 1024 };
+  const target = { region: "us", key: "key" };
+  const report = await checkConformance(deps, target, new Secret(apiKey), ids);
+  await service.close();
+  await simulator.close();
+  const outside = report.operations.flatMap(({ operation, outcome, detail, fields }) => [
+    ...(outcome === "outside" ? [`${operation}: ${detail}`] : []),
+    ...fields.flatMap(({ field, verdict, detail: found }) =>
+      verdict === "outside" ? [`${operation} ${field}: ${found}`] : [],
+    ),
+  ]);
+  return { report, outside, codes };
+}
+
+it("finds nothing outside in the simulator, having asked each operation once", async () => {
+  const { report, outside, codes } = await check();
+  expect(outside).toEqual([]);
+  expect(report).toMatchObject({ region: "us", outside: 0, failed: 0 });
+  expect(report.agrees).toBeGreaterThan(30);
+  expect(codes).toEqual([
+    "list_sandboxes 200",
+    "list_universes 200",
+    "get_user 200",
+    "get_universe_data 200",
+    "get_white_label 200",
+  ]);
+});
+
+const servers = "local_sandboxes[].servers[]";
+const reshape = (field: string, value?: string | number | null): Fault => {
+  return value === undefined ? { kind: "reshape", field } : { kind: "reshape", field, value };
+};
+
+test.for<[Fault, string]>([
+  [
+    reshape(`${servers}.status`, "resting"),
+    `list_sandboxes ${servers}.status: unknown value 200 times ("resting")`,
+  ],
+  [
+    reshape(`${servers}.gpu`, 2),
+    `list_sandboxes ${servers}.gpu: unknown field 200 times (whole number)`,
+  ],
+  [reshape("total_count"), "list_sandboxes total_count: missing once"],
+  [reshape("total_count", 3), "list_sandboxes total_count: mismatch once"],
+  [
+    { kind: "odd", kinds: ["duplicate_id"] },
+    "list_sandboxes local_sandboxes[].local_sandbox_id: duplicate once",
+  ],
+  [reshape("createdAt", null), "get_user createdAt: null once"],
+  [
+    reshape("universes[].created_at", "Monday"),
+    "list_universes universes[].created_at: wrong format 6 times (text of 6 characters)",
+  ],
+  [reshape("success", "yes"), "get_white_label success: wrong type once (text of 3 characters)"],
+  [
+    { kind: "missing", operation: "list_universes" },
+    "list_universes: HTTP 404: there is no such operation at this base address",
+  ],
+  [
+    { kind: "redirect", operation: "get_user", location: "/elsewhere" },
+    "get_user: HTTP 302: a redirect to another path on the same host, which is not followed",
+  ],
+  [{ kind: "malformed", operation: "get_white_label" }, "get_white_label: the body is not JSON"],
+])("finds %j in a service that deviates so", async ([fault, found]) => {
+  const { outside } = await check({ faults: [fault] });
+  expect(outside.join("\n")).toContain(found);
+});
+
+it("says of the validation error, too, how it goes with the interface", async () => {
+  const invalid = { user: "x".repeat(129), client: "client-1" };
+  const plain = await check({}, invalid);
+  expect(plain.outside).toEqual([]);
+  const ofUser = ({ report }: typeof plain) =>
+    report.operations.find(({ operation }) => operation === "get_user");
+  expect(ofUser(plain)).toMatchObject({
+    outcome: "answered",
+    detail: "HTTP 422: the id is not valid",
+  });
+  const odd = await check({ faults: [reshape("detail[].loc[]", 3)] }, invalid);
+  expect(odd.outside).toEqual(["get_user detail[].loc[]: wrong type 2 times (whole number)"]);
+});
+
+it("says what it could not ask or see, and fails where there was no answer", async () => {
+  const unasked = await check({ content: { us: { universes: 0 } } }, { user: "nobody" });
+  expect(unasked.outside).toEqual([]);
+  expect(unasked.report.operations.map(({ operation, outcome }) => [operation, outcome])).toEqual([
+    ["list_sandboxes", "answered"],
+    ["get_user", "not_seen"],
+    ["list_universes", "answered"],
+    ["get_universe_data", "not_seen"],
+    ["get_white_label", "not_seen"],
+  ]);
+  const refused = await check({}, known, "wrong-T0PSECRET");
+  expect(refused.report).toMatchObject({ agrees: 0, outside: 0, failed: 4 });
+  expect(JSON.stringify(refused)).not.toContain("T0PSECRET");
+  const down = await check({ faults: [{ kind: "status", status: 503 }] });
+  expect(down.report.failed).toBe(4);
+});
+
+it("sends nothing while the service asks for patience, and says so", async () => {
+  const patience: Fault = { kind: "status", status: 429, retry_after: 3600 };
+  const { report, codes } = await check({ faults: [patience] });
+  expect(codes).toEqual(["list_sandboxes 429"]);
+  expect(report.failed).toBe(4);
+  expect(report.operations[1]?.detail).toBe(
+    "nothing was sent: the key's limit leaves no room, try again later",
+  );
+});

@@ -1,0 +1,100 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { viewFields } from "../../src/conformance/view-fields.ts";
+import {
+  listingSchema,
+  universesSchema,
+  userSchema,
+  validationSchema,
+  whiteLabelSchema,
+} from "../../src/interface/resources.ts";
+import type { JsonValue } from "../../src/service/json.ts";
+import { regionContent } from "../support/random-resources.ts";
+
+const schemas = [listingSchema, universesSchema, userSchema, validationSchema, whiteLabelSchema];
+
+const outside = (schema: (typeof schemas)[number], answer: JsonValue) =>
+  viewFields(schema, answer).filter(({ verdict }) => verdict === "outside");
+
+const asJson = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value));
+
+test("nothing of an answer that is as promised is outside", () => {
+  fc.assert(
+    fc.property(regionContent, ({ local_sandboxes, users, universes, white_labels }) => {
+      const listing = { local_sandboxes, total_count: local_sandboxes.length };
+      expect(outside(listingSchema, asJson(listing))).toEqual([]);
+      expect(outside(universesSchema, asJson({ universes }))).toEqual([]);
+      for (const user of users) expect(outside(userSchema, asJson(user))).toEqual([]);
+      for (const each of Object.values(white_labels)) {
+        expect(outside(whiteLabelSchema, asJson(each))).toEqual([]);
+      }
+    }),
+  );
+});
+
+test("something is outside exactly when the schema, grown strict, refuses the answer", () => {
+  const names = ["userId", "createdAt", "lastUsedAt", "extra", "__proto__", "toString"];
+  const odd = fc.dictionary(fc.constantFrom(...names), fc.jsonValue({ maxDepth: 1 }), {
+    noNullPrototype: true,
+  });
+  fc.assert(
+    fc.property(fc.oneof(odd, fc.jsonValue({ maxDepth: 1 })), (given) => {
+      const answer = asJson(given);
+      const isRefused = !userSchema.strict().safeParse(answer).success;
+      expect(outside(userSchema, answer).length > 0).toBe(isRefused);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("every field is told of once, whatever the answer is, and no value ever", () => {
+  const secret = "T0PSECRET";
+  const value = fc.oneof(fc.constant(secret), fc.jsonValue({ maxDepth: 1 }));
+  const inner = fc.dictionary(
+    fc.constantFrom("id", "status", "tags", "metadata", "universe_id", "personas", "loc"),
+    fc.oneof(value, fc.array(value, { maxLength: 2 })),
+    { noNullPrototype: true },
+  );
+  const outer = fc.dictionary(
+    fc.constantFrom("local_sandboxes", "total_count", "universes", "detail", "data", "success"),
+    fc.oneof(value, fc.array(inner, { maxLength: 3 })),
+    { noNullPrototype: true },
+  );
+  fc.assert(
+    fc.property(fc.oneof(outer, value), (given) => {
+      for (const schema of schemas) {
+        const fields = viewFields(schema, asJson(given));
+        const names = fields.map(({ field }) => field);
+        expect(new Set(names).size).toBe(names.length);
+        const promised = viewFields(schema, null).map(({ field }) => field);
+        expect(names).toEqual(
+          expect.arrayContaining(promised.filter((name) => name !== "(answer)")),
+        );
+        expect(JSON.stringify(fields)).not.toContain(secret);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("what could not be seen says why, and of an enumeration which words were", () => {
+  const server = { id: "v", status: "idle", tags: [], metadata: null };
+  const sandbox = {
+    local_sandbox_id: "s",
+    created_at: "t",
+    servers: [server, { id: "w", tags: null }],
+  };
+  const fields = viewFields(listingSchema, { local_sandboxes: [sandbox], total_count: 1 });
+  const of = (name: string) => {
+    const found = fields.find(({ field }) => field === `local_sandboxes[].servers[].${name}`);
+    return [found?.verdict, found?.detail];
+  };
+  expect(of("status")).toEqual([
+    "agrees",
+    "seen once; absent once; words: idle; not seen: occupied, error",
+  ]);
+  expect(of("tags")).toEqual(["agrees", "seen once; null once"]);
+  expect(of("tags[]")).toEqual(["not_seen", "nothing that could have it"]);
+  expect(of("metadata")).toEqual(["not_seen", "only null once, absent once"]);
+  expect(of("server_name")).toEqual(["not_seen", "only absent 2 times"]);
+});
