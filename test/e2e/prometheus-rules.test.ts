@@ -90,6 +90,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
   const refusing = await startReceiverServer(status(400));
   const world = await openRealWorld({
     servers: 7,
+    probes: [{ name: "login", operation: "user", id: "nobody", every: "2s" }],
     alerts: {
       receivers: [
         {
@@ -136,6 +137,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
   world.show(3, "error");
   await untilFiring(
     "SandboxServerInError",
+    "SandboxProbeFailing",
     "SandwatchNotificationsDead",
     "SandwatchReceiverFailing",
   );

@@ -4,7 +4,7 @@ import { eventfulFamilies } from "../metrics/exposition.ts";
 import type { KnownLabels, KnownSeries } from "./promql.ts";
 
 /** Labels whose values are a closed set, all of which are exposed from the start. */
-const closed = new Set(["status", "reason", "state", "operation"]);
+const closed = new Set(["status", "reason", "state"]);
 
 /** Series that Prometheus itself makes. */
 const own: Readonly<Record<string, readonly string[]>> = {

@@ -23,6 +23,7 @@ export interface RealWorld {
 export async function openRealWorld(options: {
   readonly servers: number;
   readonly alerts: object;
+  readonly probes?: readonly object[];
 }): Promise<RealWorld> {
   const target = { region: "us", key: "research" };
   const simulator = createSimulator({
@@ -48,6 +49,7 @@ export async function openRealWorld(options: {
     store: { path: join(tempFolder(), "sandwatch.db") },
     http: { listen: "127.0.0.1:0" },
     alerts: options.alerts,
+    probes: options.probes ?? [],
   });
   const log = createLogger({ level: "silent", format: "json" });
   let daemon: Daemon | undefined;
