@@ -3,6 +3,7 @@ import type { Desk } from "../interventions/desk.ts";
 import { driftView } from "../interventions/drift-desk.ts";
 import { probesView } from "../interventions/probe-desk.ts";
 import * as views from "../interventions/views.ts";
+import { insightsView } from "../reports/insights/view.ts";
 import { occupancyView } from "../reports/view.ts";
 import { createApiCall } from "./api-call.ts";
 
@@ -38,6 +39,7 @@ export function createDeskClient(address: string): Desk {
     drift: (query) => call(driftView, "drift", { query }),
     explain: (query) => call(views.explanationView, "explain", { query }),
     probes: (query) => call(probesView, "probes", { query }),
+    insights: (query) => call(insightsView, "insights", { query, patienceMs: reportPatienceMs }),
     occupancy: (query) => call(occupancyView, "occupancy", { query, patienceMs: reportPatienceMs }),
   };
 }

@@ -13,7 +13,7 @@ Examples:
 --by takes region, key, server_name, hour, day and weekday in any combination, or sandbox or server,
 which are told of as a whole. Left out, it is region,key.`;
 
-/** Adds the command that tells how busy servers were. */
+/** Adds the commands that tell how busy servers were. */
 export function addReportCommands(program: Command, terminal: Terminal): void {
   forDesk(program.command("report"))
     .description("how busy servers were, and how well: of a week, by hours, by name, as you like")
@@ -39,4 +39,16 @@ export function addReportCommands(program: Command, terminal: Terminal): void {
     )
     .addHelpText("after", examples)
     .action(async (options) => (await import("./report.ts")).report(options, terminal));
+
+  forDesk(program.command("insights"))
+    .description(
+      "what stands out: the busiest hour, what errs, runs out, stays long, and a forecast",
+    )
+    .option("--from <time>", "since when, as for a report; left out: 28 days ago")
+    .option("--to <time>", "up to when; left out: now, or the end of what --from names")
+    .option("--tz <zone>", "whose hours, such as Europe/Berlin; left out: UTC")
+    .option("--region <names>", "of these regions alone; several with commas")
+    .option("--key <names>", "of these keys alone; several with commas")
+    .option("--threshold <share>", "of which occupied share a forecast is made; left out: 0.9")
+    .action(async (options) => (await import("./insights.ts")).insights(options, terminal));
 }

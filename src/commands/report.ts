@@ -1,6 +1,3 @@
-import { existsSync } from "node:fs";
-import type { Config } from "../config/config.ts";
-import { configuredTargets } from "../config/configured-targets.ts";
 import type { Resolution } from "../core/occupancy/bucket.ts";
 import { systemClock } from "../platform/clock.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";
@@ -8,15 +5,12 @@ import { openReport } from "../reports/open-report.ts";
 import { headOf, readReportQuery } from "../reports/report-desk.ts";
 import type { OccupancyQuery, ReportRequest } from "../reports/report-desk.ts";
 import type { ReportSources } from "../reports/sources.ts";
-import { storedSources } from "../reports/stored-sources.ts";
 import { viewRow } from "../reports/view.ts";
 import type { RowView } from "../reports/view.ts";
-import { openHistoryStore } from "../store/history-store.ts";
 import { createDeskClient } from "./desk-client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { readConfig } from "./read-config.ts";
-import { addressOf, asCommandError, checkAddress } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
+import { atHistory } from "./reach-history.ts";
 import { csvOf } from "./report/csv.ts";
 import { jsonOf } from "./report/json.ts";
 import { tableOf } from "./report/table.ts";
@@ -41,35 +35,20 @@ export interface ReportOptions extends DeskOptions {
 const rowsAtOnce = 5_000;
 
 /**
- * How busy servers were. Where the store is at hand it is read, also beside the sandwatch that runs on
- * it: that is left in peace by what may be large. Otherwise the one that runs is asked.
+ * How busy servers were.
  *
  * @throws {CommandError} when it cannot be told
  */
 export async function report(options: ReportOptions, terminal: Terminal): Promise<void> {
-  const { config: file, url } = options;
   const format = options.json ? "json" : (options.format ?? "table");
   checkOptions(options, format);
-  try {
-    if (url !== undefined) {
-      await tellByDaemon(checkAddress(url), options, format, terminal);
-      return;
-    }
-    if (file === undefined) throw wrongUse("Give either --config FILE or --url ADDRESS.");
-    const config = readConfig(file, terminal);
-    if (existsSync(config.store.path)) {
-      await tellByStore(config, options, format, terminal);
-    } else if (config.http.port !== 0 && format !== "openmetrics") {
-      await tellByDaemon(addressOf(config.http), options, format, terminal);
-    } else {
-      throw new CommandError(
-        `There is no store ${config.store.path}: no sandwatch has run with this configuration here.`,
-        exitCodes.failed,
-      );
-    }
-  } catch (error) {
-    throw asCommandError(error);
-  }
+  await atHistory(options, terminal, {
+    byStore: (sources) => tellByStore(sources, options, format, terminal),
+    byDaemon:
+      format === "openmetrics"
+        ? null
+        : (address) => tellByDaemon(address, options, format, terminal),
+  });
 }
 
 function checkOptions({ by, tz, resolution, url }: ReportOptions, format: ReportFormat): void {
@@ -94,37 +73,31 @@ function wrongUse(message: string): CommandError {
 }
 
 async function tellByStore(
-  config: Config,
+  sources: ReportSources,
   options: ReportOptions,
   format: ReportFormat,
   terminal: Terminal,
 ): Promise<void> {
   const nowMs = systemClock.now().utcMs;
   const query = readReportQuery(requestOf(options), nowMs);
-  const store = openHistoryStore(config.store.path);
-  try {
-    const sources: ReportSources = storedSources(store, configuredTargets(config), []);
-    if (format === "openmetrics") {
-      const { range, filter } = query;
-      const asked = { range, filter, nowMs, resolution: options.resolution ?? "1h" };
-      await write(openMetricsOf(asked, sources.occupancy), terminal);
-      return;
-    }
-    const opened = await openReport(query, sources);
-    async function* rows(): AsyncIterable<RowView> {
-      for await (const { row } of opened.rows) yield viewRow(row);
-    }
-    await tell({ ...headOf(opened, query.zone), rows: rows() }, format, terminal);
-  } finally {
-    await store.close();
+  if (format === "openmetrics") {
+    const { range, filter } = query;
+    const asked = { range, filter, nowMs, resolution: options.resolution ?? "1h" };
+    await write(openMetricsOf(asked, sources.occupancy), terminal);
+    return;
   }
+  const opened = await openReport(query, sources);
+  async function* rows(): AsyncIterable<RowView> {
+    for await (const { row } of opened.rows) yield viewRow(row);
+  }
+  await tell({ ...headOf(opened, query.zone), rows: rows() }, format, terminal);
 }
 
 /** A page after the other: an answer is held as a whole, here and there. */
 async function tellByDaemon(
   address: string,
   options: ReportOptions,
-  format: Exclude<ReportFormat, "openmetrics"> | ReportFormat,
+  format: ReportFormat,
   terminal: Terminal,
 ): Promise<void> {
   const desk = createDeskClient(address);

@@ -10,6 +10,8 @@ import { firstOf } from "../platform/first-of.ts";
 import { allTime } from "../store/change-history.ts";
 import type { DeadLetters } from "../store/dead-letters.ts";
 import type { Store } from "../store/store.ts";
+import { createInsightsDesk } from "../reports/insights/insights-desk.ts";
+import type { InsightsDesk } from "../reports/insights/insights-desk.ts";
 import { createReportDesk } from "../reports/report-desk.ts";
 import type { ReportDesk } from "../reports/report-desk.ts";
 import type { DriftDesk } from "./drift-desk.ts";
@@ -34,7 +36,7 @@ import { viewAttempt, viewNotification, viewSilence, viewWindow } from "./views.
  *
  * Each operation throws a {@link RefusedError} for what cannot be done.
  */
-export interface AlertDesk extends ProbeDesk, ReportDesk {
+export interface AlertDesk extends ProbeDesk, ReportDesk, InsightsDesk {
   silences(query: requests.SilencesQuery): Promise<views.SilencesView>;
   addSilence(request: requests.SilenceRequest): Promise<views.AddedSilenceView>;
   /**
@@ -104,6 +106,7 @@ export function createDesk(deps: DeskDeps): AlertDesk {
   return {
     ...createProbeDesk(deps),
     ...createReportDesk(deps),
+    ...createInsightsDesk(deps),
 
     async silences(query) {
       const { ended, limit, before } = readRequest(requests.silencesQuery, query);

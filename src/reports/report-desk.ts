@@ -9,6 +9,7 @@ import type { ReportSources } from "./sources.ts";
 import { storedSources } from "./stored-sources.ts";
 import type { PresentTargetState, ReportStore } from "./stored-sources.ts";
 import { isRangeFault, readTimeRange, timeAllowed } from "./time-range.ts";
+import type { TimeContext, TimeRange, WrittenRange } from "./time-range.ts";
 import { viewRow } from "./view.ts";
 import type { OccupancyView, RowView } from "./view.ts";
 import { openZone, utc } from "./zone.ts";
@@ -140,18 +141,22 @@ function toReportQuery(
   { from, to, by, tz: zone, region, key }: z.output<typeof reportRequest>,
   nowMs: number,
 ): ReportQuery {
-  const range = readTimeRange({ from, to }, { nowMs, zone });
-  if (isRangeFault(range)) {
-    const { field: path, allowed } = range;
-    throw new RefusedError("invalid", `The request cannot be used. Allowed: ${path}: ${allowed}`, [
-      { path, allowed },
-    ]);
-  }
+  const range = rangeOf({ from, to }, { nowMs, zone });
   const filter = {
     ...(region.length > 0 && { region }),
     ...(key.length > 0 && { key }),
   };
   return { range, fields: by, zone, filter, nowMs, after: null };
+}
+
+/** @throws {RefusedError} when there is no such range */
+export function rangeOf(written: WrittenRange, context: TimeContext): TimeRange {
+  const range = readTimeRange(written, context);
+  if (!isRangeFault(range)) return range;
+  const { field: path, allowed } = range;
+  throw new RefusedError("invalid", `The request cannot be used. Allowed: ${path}: ${allowed}`, [
+    { path, allowed },
+  ]);
 }
 
 export function headOf(

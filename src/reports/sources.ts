@@ -99,6 +99,9 @@ export interface PresentServer {
   readonly status: Status;
   /** Whether the last complete listing lacked it. */
   readonly isMissing: boolean;
+  /** When its status was first seen, and whether it began then. UTC milliseconds. */
+  readonly sinceMs: number;
+  readonly isWitnessed: boolean;
 }
 
 export interface PresentServers {

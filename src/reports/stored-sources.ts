@@ -58,7 +58,9 @@ export function storedSources(
 }
 
 function* serversOf(snapshot: PackedSnapshot): Iterable<PresentServer> {
-  for (const { sandboxId, serverId, serverName, status, missing } of snapshot.servers()) {
-    yield { sandboxId, serverId, serverName, status, isMissing: missing > 0 };
+  for (const { missing, sinceWitnessed, ...server } of snapshot.servers()) {
+    const { sandboxId, serverId, serverName, status, sinceMs } = server;
+    const seen = { isMissing: missing > 0, sinceMs, isWitnessed: sinceWitnessed };
+    yield { sandboxId, serverId, serverName, status, ...seen };
   }
 }

@@ -232,12 +232,14 @@ function recordTarget(target: Target): Recording {
     gaps,
     changes,
     present: () =>
-      Array.from(known.values(), ({ server, missing }) => ({
+      Array.from(known.values(), ({ server, missing, sinceMs, isWitnessed }) => ({
         sandboxId: server.sandbox ?? "",
         serverId: server.id,
         serverName: server.name ?? null,
         status: server.status,
         isMissing: missing > 0,
+        sinceMs,
+        isWitnessed,
       })),
     poll(atMs, seen) {
       const fromMs = lastPollAtMs ?? atMs;

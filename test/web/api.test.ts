@@ -43,6 +43,7 @@ async function serve(
     conformance: asked("conformance"),
     probes: asked("probes"),
     occupancy: asked("occupancy"),
+    insights: asked("insights"),
   };
   const lookups = { lookUp: asked("look up"), permit: asked("permit") };
   const errors: string[] = [];

@@ -25,6 +25,7 @@ export interface ApiDesk {
   drift(query: unknown): Promise<object>;
   conformance(request: unknown): Promise<object>;
   probes(query: unknown): Promise<object>;
+  insights(query: unknown): Promise<object>;
   occupancy(query: unknown): Promise<object>;
 }
 
@@ -73,6 +74,7 @@ export function addApi(
     api.post("/conformance", { bodyLimit }, ({ body }) => desk.conformance(body));
     addLookupRoutes(api, lookups);
     api.get("/probes", ({ query }) => desk.probes(query));
+    api.get("/insights", ({ query }) => desk.insights(query));
     api.get("/occupancy", ({ query }) => desk.occupancy(query));
 
     api.setNotFoundHandler(({ method }, reply) => sendProblem(reply, notFound(method)));
@@ -86,7 +88,7 @@ export function addApi(
 }
 
 function notFound(method: string): Problem {
-  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, occupancy, probes, drift, conformance and lookups.`;
+  const detail = `There is no such ${method} operation. Under ${prefix} there are silences, incidents, notifications, changes, explain, insights, occupancy, probes, drift, conformance and lookups.`;
   return { status: 404, detail };
 }
 

@@ -1,0 +1,62 @@
+import { existsSync } from "node:fs";
+import type { Config } from "../config/config.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
+import type { ReportSources } from "../reports/sources.ts";
+import { storedSources } from "../reports/stored-sources.ts";
+import { openHistoryStore } from "../store/history-store.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { addressOf, asCommandError, checkAddress } from "./reach-desk.ts";
+import type { DeskOptions } from "./reach-desk.ts";
+import { readConfig } from "./read-config.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The two ways to what is kept. */
+export interface HistoryWays {
+  /** Beside the sandwatch that runs on the store: it is left in peace by what may be large. */
+  readonly byStore: (sources: ReportSources) => Promise<void>;
+  /** Null: a daemon does not answer that. */
+  readonly byDaemon: ((address: string) => Promise<void>) | null;
+}
+
+/**
+ * Reads the history where the store is at hand; otherwise the sandwatch that runs is asked.
+ *
+ * @throws {CommandError} when it cannot be read
+ */
+export async function atHistory(
+  { config: file, url }: DeskOptions,
+  terminal: Terminal,
+  { byStore, byDaemon }: HistoryWays,
+): Promise<void> {
+  try {
+    if (url !== undefined && byDaemon) {
+      await byDaemon(checkAddress(url));
+      return;
+    }
+    if (file === undefined) {
+      throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
+    }
+    const config = readConfig(file, terminal);
+    if (existsSync(config.store.path)) {
+      await readStore(config, byStore);
+    } else if (config.http.port !== 0 && byDaemon) {
+      await byDaemon(addressOf(config.http));
+    } else {
+      throw new CommandError(
+        `There is no store ${config.store.path}: no sandwatch has run with this configuration here.`,
+        exitCodes.failed,
+      );
+    }
+  } catch (error) {
+    throw asCommandError(error);
+  }
+}
+
+async function readStore(config: Config, read: HistoryWays["byStore"]): Promise<void> {
+  const store = openHistoryStore(config.store.path);
+  try {
+    await read(storedSources(store, configuredTargets(config), []));
+  } finally {
+    await store.close();
+  }
+}

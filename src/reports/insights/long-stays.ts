@@ -1,0 +1,46 @@
+import type { Target } from "../../core/model.ts";
+import type { PresentServer } from "../sources.ts";
+
+/** A server that is occupied for longer than servers of its name usually are. */
+export interface LongStay extends Target {
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly serverName: string;
+  readonly occupiedMs: number;
+  /** Whether the beginning was seen: otherwise it is occupied for at least that long. */
+  readonly isExact: boolean;
+  /** What 95 of 100 stays of the name are shorter than. */
+  readonly usualMs: number;
+}
+
+/** @param atMs when the servers were last seen. UTC milliseconds */
+export function* longStaysOf(
+  { region, key }: Target,
+  servers: Iterable<PresentServer>,
+  atMs: number,
+  usualMaximumOf: (serverName: string) => number | null,
+): Iterable<LongStay> {
+  for (const {
+    sandboxId,
+    serverId,
+    serverName,
+    status,
+    isMissing,
+    sinceMs,
+    isWitnessed,
+  } of servers) {
+    if (status !== "occupied" || isMissing) continue;
+    const name = serverName ?? "";
+    const usualMs = usualMaximumOf(name);
+    const occupiedMs = atMs - sinceMs;
+    if (usualMs === null || occupiedMs <= usualMs) continue;
+    const server = { region, key, sandboxId, serverId, serverName: name };
+    yield { ...server, occupiedMs, isExact: isWitnessed, usualMs };
+  }
+}
+
+/** Those that are the most beyond what is usual first. */
+export function longestOf(stays: readonly LongStay[], limit: number): readonly LongStay[] {
+  const factor = ({ occupiedMs, usualMs }: LongStay): number => occupiedMs / usualMs;
+  return stays.toSorted((one, other) => factor(other) - factor(one)).slice(0, limit);
+}

@@ -1,0 +1,38 @@
+import { statuses } from "../../core/model.ts";
+import { emptyServerSums } from "../../core/occupancy/server-sums.ts";
+import type { OccupancySource } from "../sources.ts";
+import type { TargetFilter } from "../targets.ts";
+import type { Week } from "./forecast.ts";
+
+const dayMs = 24 * 60 * 60_000;
+const weekMs = 7 * dayMs;
+
+/** No forecast looks back further. */
+const mostWeeks = 12;
+
+/** The last whole weeks up to the beginning of today in UTC, the latest last. */
+export async function readWeeks(
+  occupancy: Pick<OccupancySource, "totals">,
+  nowMs: number,
+  filter: TargetFilter,
+): Promise<readonly Week[]> {
+  const toMs = Math.floor(nowMs / dayMs) * dayMs;
+  const fromMs = toMs - mostWeeks * weekMs;
+  const weeks = Array.from({ length: mostWeeks }, emptyServerSums);
+  const days = Array.from({ length: mostWeeks }, () => new Set<number>());
+  for await (const { total } of occupancy.totals({ resolution: "1d", fromMs, toMs, ...filter })) {
+    const week = Math.floor((total.startMs - fromMs) / weekMs);
+    days[week]?.add(total.startMs);
+    const sums = weeks[week];
+    if (sums) total.addTo(sums);
+  }
+  return weeks.map(({ ms, unobservedMs }, week) => {
+    const watchedMs = statuses.reduce((sum, status) => sum + ms[status], 0);
+    const wholeMs = watchedMs + unobservedMs;
+    return {
+      occupiedShare: watchedMs === 0 ? null : ms.occupied / watchedMs,
+      // Of a day without a bucket nothing is known.
+      observedShare: wholeMs === 0 ? 0 : (watchedMs / wholeMs) * ((days[week]?.size ?? 0) / 7),
+    };
+  });
+}
