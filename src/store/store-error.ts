@@ -25,6 +25,10 @@ export function asStoreError(error: unknown, file: string): unknown {
   if (primaryCode === 11 /* SQLITE_CORRUPT */ || primaryCode === 26 /* SQLITE_NOTADB */) {
     return new StoreError(corrupt(file), { cause: error });
   }
+  if (primaryCode === 13 /* SQLITE_FULL */) {
+    const message = `The store ${file} cannot be opened: its disk is full. Make room and start again.`;
+    return new StoreError(message, { cause: error });
+  }
   return new StoreError(`The store ${file} cannot be opened: ${error.errstr}${hint(file)}`, {
     cause: error,
   });

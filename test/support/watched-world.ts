@@ -63,6 +63,8 @@ export interface WorldOptions {
   readonly probes?: readonly object[];
   /** Puts something between the daemon and its store. */
   readonly wrapStore?: (store: Store) => Store;
+  /** Stands in for the usual opening of the store. */
+  readonly openStore?: (path: string) => Store;
 }
 
 export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWorld> {
@@ -119,7 +121,10 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
       clock,
       random: seededRandom(5),
       log: createLogger({ level: "info", format: "json" }, collect(lines)),
-      openStore: (path) => options.wrapStore?.(openStore(path)) ?? openStore(path),
+      openStore(path) {
+        const store = (options.openStore ?? openStore)(path);
+        return options.wrapStore?.(store) ?? store;
+      },
     });
   let daemon = await open();
   let address: string | undefined;
