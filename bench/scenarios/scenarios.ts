@@ -1,6 +1,7 @@
 import type { Scenario } from "../support/scenario.ts";
 import { alertLatency } from "./alert-latency.ts";
 import { growth } from "./growth.ts";
+import { history } from "./history.ts";
 import { manyTargets } from "./many-targets.ts";
 import { millionListing } from "./million-listing.ts";
 import { millionMemory } from "./million-memory.ts";
@@ -17,4 +18,5 @@ export const scenarios: readonly Scenario[] = [
   manyTargets,
   alertLatency,
   start,
+  history,
 ];

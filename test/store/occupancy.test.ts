@@ -6,6 +6,9 @@ import type { EndedStay } from "../../src/core/occupancy/accounts.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { BucketQuery } from "../../src/store/occupancy-history.ts";
 import { ledgerStartMs, tally } from "../core/support/ledger.ts";
+import type { Listing, Status } from "../../src/core/model.ts";
+import { server, watchFleet } from "../support/fleet.ts";
+import { openPollStore } from "./support/poll-store.ts";
 import { openBooks } from "./support/books.ts";
 import { collect } from "./support/collect.ts";
 
@@ -91,6 +94,32 @@ const startsOf = (found: Awaited<ReturnType<typeof bucketsOf>>) =>
     target.key,
     new Date(bucket.startMs).toISOString().slice(11, 16),
   ]);
+
+it("names are what they are after a poll that was not kept, whoever names servers next", async () => {
+  const { store, targetId } = await openPollStore();
+  const other = await store.targets.add(support);
+  const named = (serverName: string, status: Status): Listing => ({
+    complete: true,
+    sandboxes: [
+      {
+        sandboxId: "box",
+        status: "idle",
+        benchmark: null,
+        servers: [server("a", { serverName, status })],
+      },
+    ],
+  });
+  const [us, eu] = [watchFleet(), watchFleet(support)];
+  await store.commitPoll(targetId, us.poll(named("git", "idle")));
+  await store.commitPoll(other.id, eu.poll(named("jira", "idle")));
+  const verdict = us.poll(named("git", "occupied"));
+  const spoilt = { ...verdict, at: { ...verdict.at, utcMs: 0.5 } };
+  await expect(store.commitPoll(targetId, spoilt)).rejects.toThrow();
+  await store.commitPoll(other.id, eu.poll(named("jira", "idle")));
+  await store.commitPoll(targetId, verdict);
+  const days = await bucketsOf(store, { resolution: "1d" });
+  expect(days.map(({ bucket }) => [...bucket.names.keys()])).toEqual([["git"], ["jira"]]);
+});
 
 describe("buckets", () => {
   it("are by start, then by target, and those of an hour have what its last minutes brought", async () => {
