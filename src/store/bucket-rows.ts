@@ -1,6 +1,6 @@
 import { sql, type Insertable, type Kysely } from "kysely";
 import { noAccounts } from "../core/occupancy/accounts.ts";
-import type { Accounts, AccountsStep, BucketWrite } from "../core/occupancy/accounts.ts";
+import type { Accounts, AccountsStep } from "../core/occupancy/accounts.ts";
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
 import { packBody, unpackBody } from "./bucket-body.ts";
 import { createBucketNames, createNameReader } from "./bucket-names.ts";
@@ -50,7 +50,8 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
     ): Promise<BucketsWritten> {
       const finest = accounts["5m"];
       if (!finest) return { open: noneOpen, committed() {} };
-      const unknown = unknownNames(written, names);
+      // The open one is written in any case, also by a poll that booked nothing.
+      const unknown = unknownNames([finest, ...written.map(({ bucket }) => bucket)], names);
       const ids = unknown.size > 0 ? await names.write(trx, unknown) : null;
       const idOf = (name: string): number => names.idOf(name) ?? ids?.get(name) ?? 0;
       const columnsOf = (bucket: Bucket): BucketColumns => ({
@@ -94,9 +95,9 @@ export const noneOpen: OpenBucketColumns = {
   open_body: null,
 };
 
-function unknownNames(written: readonly BucketWrite[], names: BucketNames): ReadonlySet<string> {
+function unknownNames(buckets: readonly Bucket[], names: BucketNames): ReadonlySet<string> {
   const unknown = new Set<string>();
-  for (const { bucket } of written) {
+  for (const bucket of buckets) {
     for (const name of bucket.names.keys()) if (names.idOf(name) === null) unknown.add(name);
   }
   return unknown;

@@ -10,7 +10,7 @@ import type { Listing, Status } from "../../src/core/model.ts";
 import { server, watchFleet } from "../support/fleet.ts";
 import { openPollStore } from "./support/poll-store.ts";
 import { openBooks } from "./support/books.ts";
-import { collect } from "./support/collect.ts";
+import { collect } from "../support/collect.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -122,6 +122,18 @@ it("names are what they are after a poll that was not kept, whoever names server
 });
 
 describe("buckets", () => {
+  it("keep their names when the first poll after a restart comes in the same millisecond", async () => {
+    await using books = await openBooks();
+    const target = await books.book(research);
+    await target.pass(0, git);
+    await target.pass(minuteMs, git);
+    await target.restart();
+    await target.pass(0, git);
+    await target.restart();
+    const [found] = await bucketsOf(books.store, { resolution: "5m" });
+    expect([...(found?.bucket.names.keys() ?? [])]).toEqual(["git"]);
+  });
+
   it("are by start, then by target, and those of an hour have what its last minutes brought", async () => {
     await using books = await openBooks();
     const first = await books.book(research);

@@ -4,7 +4,7 @@ import { resolutions } from "../../src/core/occupancy/bucket.ts";
 import { tally } from "../core/support/ledger.ts";
 import { listing, watchFleet } from "../support/fleet.ts";
 import { openBooks } from "./support/books.ts";
-import { collect } from "./support/collect.ts";
+import { collect } from "../support/collect.ts";
 import { openPollStore } from "./support/poll-store.ts";
 
 const minuteMs = 60_000;
