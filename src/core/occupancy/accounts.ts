@@ -2,7 +2,7 @@ import type { Status } from "../model.ts";
 import { countByStatus } from "../snapshot/tallies.ts";
 import type { CountByStatus, NameTally } from "../snapshot/tallies.ts";
 import type { Booking } from "./booking.ts";
-import { accountIn, addBucket, bucketStart, byStatus, emptyBucket } from "./bucket.ts";
+import { accountIn, addBucket, addTimes, bucketStart, byStatus, emptyBucket } from "./bucket.ts";
 import { noneThroughout, resolutionMs, resolutions, widen } from "./bucket.ts";
 import type { Bucket, Extent, NameAccount, Resolution } from "./bucket.ts";
 import { addStays, sketchOf } from "./stay-sketch.ts";
@@ -127,8 +127,10 @@ function openBook(accounts: Accounts) {
 
 function bookPiece(bucket: Bucket, { observed, tallies }: Booking, ms: number): Bucket {
   const names = new Map(bucket.names);
+  let listed: CountByStatus = noneThroughout.least;
   for (const tally of tallies) {
     if (countByStatus(tally.servers) === 0) continue;
+    listed = addTimes(listed, tally.listed, 1);
     const before = accountIn(bucket, tally.name);
     const booked = observed ? bookWatched(before, tally, ms) : bookUnobserved(before, tally, ms);
     names.set(tally.name, booked);
@@ -141,7 +143,7 @@ function bookPiece(bucket: Bucket, { observed, tallies }: Booking, ms: number): 
     startMs: bucket.startMs,
     bookedMs: bucket.bookedMs + ms,
     unobservedMs: bucket.unobservedMs + (observed ? 0 : ms),
-    extent: observed ? widen(bucket.extent, extentOf(sumOf(tallies))) : bucket.extent,
+    extent: observed ? widen(bucket.extent, extentOf(listed)) : bucket.extent,
     names,
   };
 }
@@ -150,7 +152,7 @@ function bookWatched(before: NameAccount, { listed, servers }: NameTally, ms: nu
   const listedCount = countByStatus(listed);
   const missing = countByStatus(servers) - listedCount;
   return {
-    ms: byStatus((status) => before.ms[status] + listed[status] * ms),
+    ms: addTimes(before.ms, listed, ms),
     unobservedMs: before.unobservedMs + missing * ms,
     extent: widen(before.extent, extentOf(listed)),
     exhaustedMs: before.exhaustedMs + (listedCount > 0 && listed.idle === 0 ? ms : 0),
@@ -183,8 +185,4 @@ function bookStays(bucket: Bucket, stays: Iterable<EndedStay>): Bucket {
 
 function extentOf(counts: CountByStatus): Extent {
   return { least: counts, most: counts };
-}
-
-function sumOf(tallies: readonly NameTally[]): CountByStatus {
-  return byStatus((status) => tallies.reduce((sum, { listed }) => sum + listed[status], 0));
 }

@@ -113,20 +113,52 @@ export function* finerOfUnseen(bucket: Bucket, from: Resolution, to: Resolution)
 
 /** Of the same servers at another time. */
 export function addAccount(some: NameAccount, more: NameAccount): NameAccount {
+  if (some === emptyAccount) return more;
   return {
-    ms: byStatus((status) => some.ms[status] + more.ms[status]),
+    ms: addTimes(some.ms, more.ms, 1),
     unobservedMs: some.unobservedMs + more.unobservedMs,
     extent: widen(some.extent, more.extent),
     exhaustedMs: some.exhaustedMs + more.exhaustedMs,
-    stays: byStatus((status) => addStays(some.stays[status], more.stays[status])),
+    stays:
+      more.stays === emptyAccount.stays
+        ? some.stays
+        : byStatus((status) => addStays(some.stays[status], more.stays[status])),
   };
 }
 
+/** The same one where it is as wide as that: most often it is. */
 export function widen(some: Extent | null, more: Extent | null): Extent | null {
-  if (!some || !more) return some ?? more;
+  if (!some || !more || some === more) return some ?? more;
+  const { least, most } = some;
+  return isWithin(least, more.least) && isWithin(more.most, most)
+    ? some
+    : { least: chosen(Math.min, least, more.least), most: chosen(Math.max, most, more.most) };
+}
+
+function isWithin(few: CountByStatus, many: CountByStatus): boolean {
+  return (
+    few.idle <= many.idle &&
+    few.occupied <= many.occupied &&
+    few.error <= many.error &&
+    few.unknown <= many.unknown
+  );
+}
+
+function chosen(
+  choose: (one: number, other: number) => number,
+  one: CountByStatus,
+  other: CountByStatus,
+): CountByStatus {
+  return byStatus((status) => choose(one[status], other[status]));
+}
+
+/** Adds the time of so many servers, each so many milliseconds. */
+export function addTimes(to: CountByStatus, counts: CountByStatus, ms: number): CountByStatus {
   return {
-    least: byStatus((status) => Math.min(some.least[status], more.least[status])),
-    most: byStatus((status) => Math.max(some.most[status], more.most[status])),
+    idle: to.idle + counts.idle * ms,
+    occupied: to.occupied + counts.occupied * ms,
+    error: to.error + counts.error * ms,
+    unknown: to.unknown + counts.unknown * ms,
   };
 }
 

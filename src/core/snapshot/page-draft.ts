@@ -38,10 +38,10 @@ const notCopied = 0xffff_ffff;
 export class PageDraft {
   sandboxCount = 0;
   serverCount = 0;
-  private sandboxes = new Uint32Array(64 * sandboxWords);
-  private servers = new Uint32Array(256 * serverWords);
+  private sandboxes = new Uint32Array(16 * sandboxWords);
+  private servers = new Uint32Array(64 * serverWords);
   private doubles = new Float64Array(this.servers.buffer);
-  private readonly marks = new Marks(64);
+  private readonly marks = new Marks(16);
   private texts: string[] = [""];
   private readonly numbers = new Map<string, number>();
   private readonly shared = new Map<string, string>();

@@ -70,7 +70,7 @@ export function createTallies(from?: Tallies): Tallies {
 
 /** How many there are, whatever their status. */
 export function countByStatus(counts: CountByStatus): number {
-  return statuses.reduce((sum, status) => sum + counts[status], 0);
+  return counts.idle + counts.occupied + counts.error + counts.unknown;
 }
 
 export function noneByStatus(): Record<Status, number> {
