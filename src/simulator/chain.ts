@@ -1,3 +1,5 @@
+import { episodes } from "./episodes.ts";
+import type { EpisodeKind } from "./episodes.ts";
 import { draw, mix } from "./hash.ts";
 import { occupiedShare } from "./region-time.ts";
 import type { Tempo } from "./tempo.ts";
@@ -27,21 +29,13 @@ export interface ChainSubject {
 
 export interface ChainState {
   readonly status: ChainStatus;
-  /** UTC milliseconds of the last change of status, or of birth. */
+  /** UTC milliseconds of the last change of status, or of birth. Found when it is asked for. */
   readonly sinceMs: number;
 }
 
 const stepMs = 10_000;
 const renewalChance = 1 / 12;
 const errorShare = 0.012;
-
-interface EpisodeKind {
-  readonly slotMs: number;
-  readonly chance: number;
-  readonly longestMs: number;
-  /** The share of the servers concerned that an episode strikes. */
-  readonly struck: number;
-}
 
 const sandboxEpisodes: EpisodeKind = {
   slotMs: 2 * 3_600_000,
@@ -56,7 +50,7 @@ const nameEpisodes: EpisodeKind = {
   struck: 0.7,
 };
 
-const purpose = { phase: 1, renewal: 2, status: 3, episodeStart: 4, episodeLength: 5, struck: 6 };
+const purpose = { phase: 1, renewal: 2, status: 3 };
 
 export function chainStateAt(subject: ChainSubject, utcMs: number, tempo: Tempo): ChainState {
   const { seed, bornMs } = subject;
@@ -68,21 +62,35 @@ export function chainStateAt(subject: ChainSubject, utcMs: number, tempo: Tempo)
   const hitsSandbox = episodes(sandboxEpisodes, subject.sandboxSeed, seed);
   const hitsName = episodes(nameEpisodes, subject.nameSeed, seed);
 
-  let status: ChainStatus | undefined;
-  let last = stepAt(tempo.worldMs(utcMs));
-  for (;;) {
-    let first = last;
+  /** The step of the last fresh draw, and what was drawn there. */
+  const lastDraw = (step: number): { readonly first: number; readonly drawn: ChainStatus } => {
+    let first = step;
     while (first > bornStep && draw(renewals, first) >= renewalChance) first--;
-    const drawn = drawStatus(subject, first, tempo.utcMs(startOf(first)));
-    for (let step = last; step >= first; step--) {
-      const atMs = startOf(step);
-      const seen = hitsSandbox(atMs) || hitsName(atMs) ? "error" : drawn;
-      status ??= seen;
-      if (seen !== status) return { status, sinceMs: tempo.utcMs(startOf(step + 1)) };
+    return { first, drawn: drawStatus(subject, first, tempo.utcMs(startOf(first))) };
+  };
+  const statusAt = (step: number, drawn: ChainStatus): ChainStatus => {
+    const atMs = startOf(step);
+    return hitsSandbox(atMs) || hitsName(atMs) ? "error" : drawn;
+  };
+
+  const now = stepAt(tempo.worldMs(utcMs));
+  const latest = lastDraw(now);
+  const status = statusAt(now, latest.drawn);
+  const findSince = (): number => {
+    let { first, drawn } = latest;
+    for (let step = now; ; step--) {
+      if (step < first) ({ first, drawn } = lastDraw(step));
+      if (statusAt(step, drawn) !== status) return tempo.utcMs(startOf(step + 1));
+      if (step <= bornStep) return tempo.utcMs(bornMs);
     }
-    if (first <= bornStep) return { status: status ?? drawn, sinceMs: tempo.utcMs(bornMs) };
-    last = first - 1;
-  }
+  };
+  let sinceMs: number | null = null;
+  return {
+    status,
+    get sinceMs() {
+      return (sinceMs ??= findSince());
+    },
+  };
 }
 
 function drawStatus(subject: ChainSubject, step: number, utcMs: number): ChainStatus {
@@ -90,25 +98,4 @@ function drawStatus(subject: ChainSubject, step: number, utcMs: number): ChainSt
   if (drawn < errorShare) return "error";
   const occupied = occupiedShare(utcMs, subject.offsetHours);
   return drawn < errorShare + occupied * (1 - errorShare) ? "occupied" : "idle";
-}
-
-/** Tells whether one strikes at a moment of the world's own time. In each slot there is one or none. */
-function episodes(kind: EpisodeKind, seed: number, ownSeed: number): (worldMs: number) => boolean {
-  let known = Number.NaN;
-  let startMs = 0;
-  let endMs = 0;
-  return (worldMs) => {
-    const slot = Math.floor(worldMs / kind.slotMs);
-    if (slot !== known) {
-      known = slot;
-      const strikes =
-        draw(seed, slot) < kind.chance && draw(mix(ownSeed, slot), purpose.struck) < kind.struck;
-      const slotSeed = mix(seed, slot);
-      const intoMs = draw(slotSeed, purpose.episodeStart) * (kind.slotMs - kind.longestMs);
-      const share = 0.2 + 0.8 * draw(slotSeed, purpose.episodeLength);
-      startMs = slot * kind.slotMs + intoMs;
-      endMs = strikes ? startMs + share * kind.longestMs : startMs;
-    }
-    return worldMs >= startMs && worldMs < endMs;
-  };
 }

@@ -1,3 +1,4 @@
+import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { chainStateAt } from "./chain.ts";
 import { childOf, draw, identityOf, mix, pick, uuidOf, type Identity } from "./hash.ts";
@@ -70,9 +71,16 @@ export function createWorld(seed: number, tempo: number | Tempo): World {
   const isStill = tempo === 0;
   const known = typeof tempo === "number" ? steady(isStill ? 1 : tempo) : tempo;
   const nameSeedsOf = createNameSeeds(seed);
+  const identities = new Map<string, Identity>();
+  const identityOfTarget = (target: Target): Identity => {
+    const name = targetName(target);
+    const identity = identities.get(name) ?? identityOf("target", seed, target.region, target.key);
+    identities.set(name, identity);
+    return identity;
+  };
   return {
     *sandboxes({ target, utcMs, servers, pins }) {
-      const targetIdentity = identityOf("target", seed, target.region, target.key);
+      const targetIdentity = identityOfTarget(target);
       const offsetHours = offsetHoursOf(target.region);
       const atMs = isStill ? stillUtcMs : utcMs;
       const nameSeeds = nameSeedsOf(target.region);
@@ -123,20 +131,18 @@ function buildSandbox(building: Building): SimulatedSandbox {
     if (pin?.status === "absent") continue;
     const seed = serverIdentity[0];
     const nameSeed = nameSeeds(serverName);
-    const { status, sinceMs } = chainStateAt(
-      { seed, sandboxSeed, nameSeed, bornMs, offsetHours },
-      atMs,
-      tempo,
-    );
+    const state = chainStateAt({ seed, sandboxSeed, nameSeed, bornMs, offsetHours }, atMs, tempo);
     const tagged = draw(seed, purpose.tagged) < 0.15;
     servers.push({
       sandboxId,
       serverId,
       serverName,
-      status: pin ? pin.status : status,
+      status: pin ? pin.status : state.status,
       benchmark,
       tags: tagged ? pick(tagSets, seed, purpose.tags) : null,
-      updatedAtMs: pin ? pin.sinceMs : sinceMs,
+      get updatedAtMs() {
+        return pin ? pin.sinceMs : state.sinceMs;
+      },
       seed,
     });
   }
