@@ -19,6 +19,11 @@ export interface OpenDatabase {
   readonly close: () => Promise<void>;
 }
 
+export interface OpenOptions {
+  /** Writes without waiting for the disk: a crash of the machine may leave what cannot be used. */
+  readonly isTemporary?: boolean;
+}
+
 /** A store that lives as long as the process, for looking once and for trying things out. */
 export const inMemory = ":memory:";
 
@@ -43,7 +48,10 @@ const cacheKib = 8_000;
  *
  * @throws {StoreError} when the file cannot be used
  */
-export function openDatabase(path: string): OpenDatabase {
+export function openDatabase(
+  path: string,
+  { isTemporary = false }: OpenOptions = {},
+): OpenDatabase {
   if (path === inMemory) return openInMemory();
   const file = locate(resolve(path));
   const unlock = lockFile(file);
@@ -56,6 +64,7 @@ export function openDatabase(path: string): OpenDatabase {
       database.close();
       throw error;
     }
+    if (isTemporary) database.exec("pragma synchronous = off");
     const largeCommits = createLargeCommits(database, file);
     const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, largeCommits) });
     const reader = new Kysely<Tables>({

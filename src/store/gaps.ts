@@ -43,22 +43,26 @@ export function createGapWriter() {
 
   return {
     /**
-     * Within the transaction of the poll, before its progress is written.
+     * Within the transaction of the polls, before their progress is written.
      *
+     * @param polls that followed one another
      * @returns what to call once it is committed
      */
     async write(
       trx: Kysely<Tables>,
       targetId: number,
-      { booking, progress }: Verdict,
+      polls: readonly Pick<Verdict, "booking" | "progress">[],
     ): Promise<() => void> {
-      const atMs = progress.lastPollAtMs;
       const known = lastPolls.get(targetId);
-      const lastPollAtMs = known === undefined ? await readLastPoll(trx, targetId) : known;
-      const isFirst = lastPollAtMs === null || atMs === null;
-      const gap = isFirst ? null : gapBefore(booking, lastPollAtMs, atMs);
-      if (gap) await writeGap(trx, targetId, gap);
-      return () => lastPolls.set(targetId, atMs);
+      let lastPollAtMs = known === undefined ? await readLastPoll(trx, targetId) : known;
+      for (const { booking, progress } of polls) {
+        const atMs = progress.lastPollAtMs;
+        if (atMs === null) continue;
+        const gap = lastPollAtMs === null ? null : gapBefore(booking, lastPollAtMs, atMs);
+        if (gap) await writeGap(trx, targetId, gap);
+        lastPollAtMs = atMs;
+      }
+      return () => lastPolls.set(targetId, lastPollAtMs);
     },
   };
 }

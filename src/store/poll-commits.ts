@@ -1,13 +1,14 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Insertable, Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { PoolOutcome } from "../core/pool-watch.ts";
 import { createBucketWriter, noneOpen } from "./bucket-rows.ts";
-import type { Changes } from "../core/snapshot/changes.ts";
 import { changesToRow } from "./change-rows.ts";
 import { writeFlaps } from "./flap-rows.ts";
 import { createGapWriter } from "./gaps.ts";
 import { incidentToRow } from "./incident-rows.ts";
+import { joinPolls, onePoll } from "./join-polls.ts";
+import type { JoinedPolls } from "./join-polls.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { initialProgress } from "../core/target-state.ts";
@@ -16,7 +17,7 @@ import type { SharedCommits } from "./shared-commits.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
 import { progressToRow } from "./target-rows.ts";
 import type { OpenBucketColumns, ProgressColumns } from "./target-rows.ts";
-import type { Tables } from "./tables.ts";
+import type { ChangesTable, Tables } from "./tables.ts";
 
 /** Writes what a poll decided, all of it or nothing. */
 export interface PollCommits {
@@ -25,6 +26,8 @@ export interface PollCommits {
    * with; one that changed something does not wait.
    */
   commitPoll(targetId: number, verdict: Verdict): Promise<void>;
+  /** Many that followed one another, at once: for polls of which nobody waits for a single one. */
+  importPolls(targetId: number, verdicts: readonly Verdict[]): Promise<void>;
   /**
    * What a changed configuration does to incidents, outside any poll.
    *
@@ -48,30 +51,37 @@ export function createPollCommits({ kysely, pages, commits }: PollCommitsParts):
   const writeProgress = prepareProgress(kysely);
   const buckets = createBucketWriter(kysely);
   const gaps = createGapWriter();
+  const commit = (targetId: number, polls: JoinedPolls, isPatient: boolean): Promise<void> =>
+    commits.add({
+      owner: targetId,
+      rows: rowsOf(polls),
+      isPatient,
+      async write(trx) {
+        const { each, last, accounting } = polls;
+        const gapsWritten = await gaps.write(trx, targetId, each);
+        const booked = await buckets.write(trx, targetId, accounting);
+        await writeProgress(trx, targetId, { ...progressToRow(last.progress), ...booked.open });
+        const written = polls.pages && (await pages.write(trx, targetId, polls.pages));
+        await writeChanges(trx, targetId, each);
+        await writeIncidents(trx, targetId, polls.incidents);
+        for (const outcome of poolsOf(polls)) await writePools(trx, outcome);
+        return () => {
+          gapsWritten();
+          booked.committed();
+          written?.();
+        };
+      },
+    });
   return {
-    commitPoll: (targetId, verdict) =>
-      commits.add({
-        owner: targetId,
-        rows: rowsOf(verdict),
-        isPatient: verdict.changes.length === 0 && incidentsOf(verdict).every(isUneventful),
-        async write(trx) {
-          const gapWritten = await gaps.write(trx, targetId, verdict);
-          const booked = await buckets.write(trx, targetId, verdict.accounting);
-          await writeProgress(trx, targetId, {
-            ...progressToRow(verdict.progress),
-            ...booked.open,
-          });
-          const written = verdict.pages && (await pages.write(trx, targetId, verdict.pages));
-          await writeChanges(trx, targetId, verdict.at.utcMs, verdict.changes);
-          await writeIncidents(trx, targetId, verdict.incidents);
-          if (verdict.pools) await writePools(trx, verdict.pools);
-          return () => {
-            gapWritten();
-            booked.committed();
-            written?.();
-          };
-        },
-      }),
+    commitPoll(targetId, verdict) {
+      const { changes, incidents, pools } = verdict;
+      const isQuiet = isUneventful(incidents) && (!pools || isUneventful(pools.incidents));
+      return commit(targetId, onePoll(verdict), changes.length === 0 && isQuiet);
+    },
+    async importPolls(targetId, verdicts) {
+      const polls = joinPolls(verdicts);
+      if (polls) await commit(targetId, polls, false);
+    },
     commitIncidents: (targetId, incidents) =>
       commits.add({
         owner: targetId,
@@ -86,18 +96,21 @@ export function createPollCommits({ kysely, pages, commits }: PollCommitsParts):
   };
 }
 
-function rowsOf(verdict: Verdict): number {
-  const { pages, changes, accounting } = verdict;
+function rowsOf(polls: JoinedPolls): number {
+  const { each, pages, incidents, accounting } = polls;
   const pageRows = pages ? pages.replaced.length + pages.removed.length : 0;
-  const ofIncidents = incidentsOf(verdict).map(incidentRows);
-  const changeRows = Math.ceil((changes.length + changes.lapseCount) / changesPerRow);
+  const ofIncidents = [incidents, ...poolsOf(polls).map((outcome) => outcome.incidents)];
+  const changeRows = each.map(({ changes }) =>
+    Math.ceil((changes.length + changes.lapseCount) / changesPerRow),
+  );
   // The open bucket that every poll writes is in the same row as its progress.
   const bucketRows = Math.max(1, accounting.written.length);
-  return ofIncidents.reduce((sum, rows) => sum + rows, bucketRows + pageRows + changeRows);
+  const rows = [...ofIncidents.map(incidentRows), ...changeRows];
+  return rows.reduce((sum, more) => sum + more, bucketRows + pageRows);
 }
 
-function incidentsOf({ incidents, pools }: Verdict): readonly IncidentOutcome[] {
-  return pools ? [incidents, pools.incidents] : [incidents];
+function poolsOf({ each }: JoinedPolls): readonly PoolOutcome[] {
+  return each.flatMap(({ pools }) => pools ?? []);
 }
 
 /** About how many rows an outcome writes. */
@@ -127,15 +140,24 @@ function prepareProgress(kysely: Kysely<Tables>) {
 async function writeChanges(
   trx: Transaction<Tables>,
   targetId: number,
-  atMs: number,
-  changes: Changes,
+  polls: readonly Verdict[],
 ): Promise<void> {
-  if (changes.length + changes.lapseCount === 0) return;
-  for await (const packed of paced(changes.packed(changesPerRow))) {
-    await trx
-      .insertInto("changes")
-      .values(changesToRow(targetId, atMs, packed))
-      .execute();
+  // Those of one poll can be very many, and long: each row has a statement of its own.
+  const rowsAtOnce = polls.length === 1 ? 1 : 100;
+  for await (const rows of paced(batches(changeRows(targetId, polls), rowsAtOnce))) {
+    await trx.insertInto("changes").values(rows).execute();
+  }
+}
+
+function* changeRows(
+  targetId: number,
+  polls: readonly Verdict[],
+): Iterable<Insertable<ChangesTable>> {
+  for (const { at, changes } of polls) {
+    if (changes.length + changes.lapseCount === 0) continue;
+    for (const packed of changes.packed(changesPerRow)) {
+      yield changesToRow(targetId, at.utcMs, packed);
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from "../platform/clock.ts";
 import { createStoredAcknowledgements } from "./acknowledgements.ts";
 import { createChangeHistory } from "./change-history.ts";
 import { openDatabase } from "./database.ts";
+import type { OpenOptions } from "./database.ts";
 import { createNotifications } from "./dead-letters.ts";
 import type { Notifications } from "./dead-letters.ts";
 import { createOutbox } from "./outbox.ts";
@@ -56,8 +57,8 @@ export interface Store extends PollCommits {
  * @param clock measures how long polls wait to be committed together; without it they do not wait
  * @throws {StoreError} when the file cannot be used
  */
-export function openStore(path: string, clock?: Clock): Store {
-  const { kysely, reader, close } = openDatabase(path);
+export function openStore(path: string, clock?: Clock, options?: OpenOptions): Store {
+  const { kysely, reader, close } = openDatabase(path, options);
   return createStore(kysely, close, { reader, clock });
 }
 

@@ -17,18 +17,23 @@ import type { Truth } from "../support/history/truth.ts";
 import { research } from "../support/fleet.ts";
 
 const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
-const runs = { numRuns: 25 };
+const runs = { numRuns: 15 };
 
 /** Plays a script with a real store, and gives what must be found there. */
 async function playInStore(script: Script, keeper: StoreKeeper): Promise<Truth> {
   await play(script, research, keeper);
+  const [known] = await keeper.store.targets.all();
+  if (known) await keeper.settle(known.id);
   return truthOf(recordsOf(script), script.servers, script.goneAfter);
 }
 
-describe("what the store has of a world", () => {
+describe.each([
+  ["of a world", 1],
+  ["of polls that were imported, seven at once,", 7],
+])("what the store has %s", (_, atOnce) => {
   it("is in buckets of every resolution what the world's script says", async () => {
     const property = fc.asyncProperty(scripts(forwardSteps), async (script) => {
-      await using keeper = keepInStore();
+      await using keeper = keepInStore(atOnce);
       const truth = await playInStore(script, keeper);
       for (const resolution of resolutions) {
         const found = await collect(keeper.store.occupancy.buckets({ ...always, resolution }));
@@ -43,7 +48,7 @@ describe("what the store has of a world", () => {
 
   it("has for gaps all that nobody watched, each as one however many polls fell into it", async () => {
     const property = fc.asyncProperty(scripts(forwardSteps), async (script) => {
-      await using keeper = keepInStore();
+      await using keeper = keepInStore(atOnce);
       const truth = await playInStore(script, keeper);
       const found = await collect(keeper.store.occupancy.gaps({ target: research, ...always }));
       expect(found).toEqual(trueGaps(truth));
@@ -53,7 +58,7 @@ describe("what the store has of a world", () => {
 
   it("has the changes and lapses of each server, with the stays that ended", async () => {
     const property = fc.asyncProperty(scripts(forwardSteps), async (script) => {
-      await using keeper = keepInStore();
+      await using keeper = keepInStore(atOnce);
       const truth = await playInStore(script, keeper);
       const found = await changesOf(keeper);
       const expected = [
@@ -78,7 +83,7 @@ describe("what the store has of a world", () => {
 
   it("tells of each single server how long it was in what, and that adds up to the buckets", async () => {
     const property = fc.asyncProperty(scripts(fc.constant(0)), async (script) => {
-      await using keeper = keepInStore();
+      await using keeper = keepInStore(atOnce);
       const truth = await playInStore(script, keeper);
       const gaps = await collect(keeper.store.occupancy.gaps({ target: research, ...always }));
       const endMs = truth.stretches.at(-1)?.toMs ?? 0;

@@ -1,3 +1,4 @@
+import type { Verdict } from "../../../src/core/judge.ts";
 import { openDatabase } from "../../../src/store/database.ts";
 import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -6,23 +7,39 @@ import type { Keeper } from "./play.ts";
 /** A real store, in memory. What a process starts with is read from it anew. */
 export interface StoreKeeper extends Keeper, AsyncDisposable {
   readonly store: Store;
+  /** Writes what was gathered. */
+  settle(targetId: number): Promise<void>;
 }
 
-export function keepInStore(): StoreKeeper {
+/** @param atOnce so many polls are written at once: more than one are imported */
+export function keepInStore(atOnce = 1): StoreKeeper {
   const { kysely, reader, close } = openDatabase(":memory:");
   let store = createStore(kysely, close, { reader });
+  let gathered: Verdict[] = [];
+  const settle = async (targetId: number): Promise<void> => {
+    const verdicts = gathered;
+    gathered = [];
+    await store.importPolls(targetId, verdicts);
+  };
   return {
     get store() {
       return store;
     },
     async restore(target) {
-      store = createStore(kysely, close, { reader });
       const isIt = ({ target: { region, key } }: { target: typeof target }): boolean =>
         region === target.region && key === target.key;
+      const stored = (await store.targets.all()).find(isIt);
+      if (stored) await settle(stored.id);
+      store = createStore(kysely, close, { reader });
       const known = (await store.targets.all()).find(isIt) ?? (await store.targets.add(target));
       return { known, snapshot: await store.targets.snapshotOf(known.id) };
     },
-    commit: (targetId, verdict) => store.commitPoll(targetId, verdict),
+    async commit(targetId, verdict) {
+      if (atOnce === 1) return store.commitPoll(targetId, verdict);
+      gathered.push(verdict);
+      if (gathered.length === atOnce) await settle(targetId);
+    },
+    settle,
     [Symbol.asyncDispose]: close,
   };
 }
