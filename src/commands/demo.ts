@@ -11,6 +11,10 @@ import { createDaemon } from "../daemon.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLogger } from "../platform/logger.ts";
 import { createSimulator } from "../simulator/simulator.ts";
+import { changing } from "../simulator/tempo.ts";
+import { createWorld } from "../simulator/world.ts";
+import { makeHistory } from "./demo-history.ts";
+import type { HistoryOptions } from "./demo-history.ts";
 import { createDemoReceiver } from "./demo-receiver.ts";
 import { asListenFault } from "./listen-fault.ts";
 import { simulatedKeys } from "./simulate.ts";
@@ -23,6 +27,8 @@ export interface DemoOptions {
   /** In all, spread over the targets. */
   readonly servers: number;
   readonly keys: number;
+  /** Days of it; false: none. */
+  readonly history: number | false;
   /** Left out: the usual port, or a free one when that is taken. */
   readonly port?: number;
 }
@@ -36,6 +42,8 @@ const program = import.meta.filename.endsWith(".ts")
   : "sandwatch";
 /** Statuses move this much faster than they usually would, so that there is something to see. */
 const pace = 4;
+/** In the past they are looked at seldom, and it must be long enough that they mean something. */
+const pastPace = 1 / 8;
 
 /** Simulator, daemon and a receiver together, until a signal ends them. Nothing is kept. */
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
@@ -47,13 +55,16 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<vo
 
   const keys = simulatedKeys(options.keys);
   const targets = regions.length * keys.length;
+  const servers = Math.ceil(options.servers / targets);
+  const { seed } = options;
+  const tempo = changing(pastPace, systemClock.now().utcMs, pace);
   const simulator = createSimulator({
-    seed: options.seed,
+    seed,
     clock: systemClock,
     regions,
     keys,
-    servers: Math.ceil(options.servers / targets),
-    pace,
+    servers,
+    pace: tempo,
   });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => simulator.close());
@@ -74,17 +85,50 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<vo
       receivers: [{ name: "demo", type: "webhook", url: alertsUrl, secret, group_wait: "1s" }],
     },
   });
+  terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
+  if (options.history) {
+    const world = createWorld(seed, tempo);
+    const past = { config, seed, world, servers, days: options.history };
+    if (!(await showMaking(past, stopped, terminal))) return;
+  }
   const log = createLogger(config.log);
   const daemon = await createDaemon(config, { log });
   opened.defer(() => daemon.stop());
 
-  terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
   const address = await daemon.start().catch((error: unknown) => {
     throw asListenFault(error, config.http, "--port");
   });
   terminal.out(describe(address, services));
   await stopped;
   terminal.out("\nstopping\n");
+}
+
+/** Makes it, unless somebody stops that: false. */
+async function showMaking(
+  past: Omit<HistoryOptions, "untilMs" | "onProgress" | "signal">,
+  stopped: Promise<unknown>,
+  terminal: Terminal,
+): Promise<boolean> {
+  const stopping = new AbortController();
+  void stopped.then(() => stopping.abort());
+  const show = (text: string): void => {
+    if (terminal.isInteractive) terminal.out(`\r${text}\x1b[K`);
+  };
+  const polls = await makeHistory({
+    ...past,
+    untilMs: () => systemClock.now().utcMs,
+    onProgress: (share) =>
+      show(`making ${past.days} days of history: ${Math.floor(share * 100)} %`),
+    signal: stopping.signal,
+  });
+  show("");
+  const isWhole = !stopping.signal.aborted;
+  terminal.out(
+    isWhole
+      ? `It was watched for ${past.days} days: ${polls} polls, made just now.\n\n`
+      : "\nstopping\n",
+  );
+  return isWhole;
 }
 
 function describe(address: string, services: ReadonlyMap<string, string>): string {
@@ -97,6 +141,7 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
     `Every target is polled each ${pollEvery}. Changes are logged below; lines with >>> are the`,
     "alerts, as a webhook receiver got them and verified their signature. In another terminal:",
     "",
+    `  ${program} report --from 28d --by weekday --url ${address}`,
     `  ${program} incidents --state firing --url ${address}`,
     `  ${program} ack INCIDENT --author me --url ${address}`,
     `  ${program} silence add --region us --for 5m --author me --reason trying --url ${address}`,

@@ -45,6 +45,8 @@ function createProgram(terminal: Terminal): Command {
     .addOption(seedOption())
     .option("--servers <n>", "servers in all", atLeast(1), 60)
     .option("--keys <n>", "API keys", atLeast(1), 2)
+    .option("--history <days>", "days of a simulated past to begin with", readDays, 28)
+    .option("--no-history", "begin with an empty store")
     .option("--port <port>", "where to serve metrics (default: 9740, or a free one)", readPort)
     .action(async (options) => (await import("./demo.ts")).demo(options, terminal));
 
@@ -117,6 +119,12 @@ function readPort(text: string): number {
   const port = atLeast(0)(text);
   if (port <= 65_535) return port;
   throw new InvalidArgumentError("A port is at most 65535.");
+}
+
+function readDays(text: string): number {
+  const days = atLeast(0)(text);
+  if (days <= 365) return days;
+  throw new InvalidArgumentError("It is at most 365 days.");
 }
 
 function readPace(text: string): number {

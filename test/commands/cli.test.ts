@@ -238,7 +238,7 @@ tests:
 
 describe("sandwatch demo", () => {
   it("prints the addresses first, polls, and is stopped by Ctrl-C", async () => {
-    const demo = startSandwatch(["demo", "--port", "0", "--servers", "8"]);
+    const demo = startSandwatch(["demo", "--port", "0", "--servers", "8", "--no-history"]);
     const line = await demo.line("/metrics");
     await demo.line("absent -> ");
     const address = /http:\S+/.exec(line)?.[0] ?? "";
@@ -248,6 +248,21 @@ describe("sandwatch demo", () => {
     const ended = await demo.ended;
     expect(ended).toMatchObject({ code: 0, err: "" });
     expect(ended.out.indexOf("/metrics")).toBeLessThan(ended.out.indexOf("absent -> "));
+  });
+});
+
+describe("sandwatch demo with a past", () => {
+  it("makes it before it serves, so that there are changes of hours ago", async () => {
+    const args = ["demo", "--port", "0", "--servers", "8", "--keys", "1", "--history", "1"];
+    const demo = startSandwatch(args);
+    const line = await demo.line("/metrics");
+    const address = /http:\S+(?=\/metrics)/.exec(line)?.[0] ?? "";
+    const listed = await runSandwatch(["changes", "--url", address, "--json", "--limit", "1000"]);
+    expect(listed).toMatchObject({ code: 0, err: "" });
+    const tenHoursAgo = new Date(Date.now() - 10 * 3_600_000).toISOString();
+    expect(listed.out).toContain(tenHoursAgo.slice(0, "2026-11-20T09".length));
+    demo.send("SIGINT");
+    expect(await demo.ended).toMatchObject({ code: 0, err: "" });
   });
 });
 

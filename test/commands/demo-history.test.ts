@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Config } from "../../src/config/config.ts";
+import { makeHistory } from "../../src/commands/demo-history.ts";
+import { configuredTargets } from "../../src/config/configured-targets.ts";
+import { statuses } from "../../src/core/model.ts";
+import { resolutions } from "../../src/core/occupancy/bucket.ts";
+import type { Resolution } from "../../src/core/occupancy/bucket.ts";
+import { steady } from "../../src/simulator/tempo.ts";
+import { createWorld } from "../../src/simulator/world.ts";
+import { openStore } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { collect } from "../support/collect.ts";
+import { rebuiltTimes } from "../support/history/server-times.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { testConfig } from "../support/test-config.ts";
+
+const hourMs = 3_600_000;
+const untilMs = Date.UTC(2026, 10, 20, 9, 31, 7);
+const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+
+function worldOf(seed: number) {
+  return createWorld(seed, steady(1 / 8));
+}
+
+function configOf(path: string): Config {
+  return testConfig({
+    regions: { us: { base_url: "http://127.0.0.1:1" }, eu: { base_url: "http://127.0.0.1:1" } },
+    keys: [{ name: "research", api_key: "simulated" }],
+    store: { path },
+    alerts: { receivers: [{ name: "oncall", type: "webhook", url: "http://127.0.0.1:1" }] },
+  });
+}
+
+interface Made {
+  readonly config: Config;
+  readonly store: Store;
+  readonly polls: number;
+}
+
+/** Two days of it. */
+async function make(seed: number, folder: string, stoppedAt = 2): Promise<Made & AsyncDisposable> {
+  const config = configOf(join(folder, "sandwatch.db"));
+  const stopping = new AbortController();
+  const polls = await makeHistory({
+    config,
+    seed,
+    world: worldOf(seed),
+    servers: 12,
+    days: 2,
+    untilMs: () => untilMs,
+    onProgress: (share) => {
+      if (share >= stoppedAt) stopping.abort();
+    },
+    signal: stopping.signal,
+  });
+  const store = openStore(config.store.path);
+  return { config, store, polls, [Symbol.asyncDispose]: () => store.close() };
+}
+
+const bucketsIn = (store: Store, resolution: Resolution) =>
+  collect(store.occupancy.buckets({ ...always, resolution }));
+
+async function contentOf({ store }: Made) {
+  return {
+    buckets: await bucketsIn(store, "5m"),
+    changes: await collect(store.changes.between({ ...always, direction: "asc", lapses: true })),
+    targets: await store.targets.all(),
+    incidents: await store.incidents.page({ phases: [], rules: [], limit: 10_000, before: null }),
+  };
+}
+
+describe("the past that a demo begins with", () => {
+  const folders = new DisposableStack();
+  let made: Made;
+  beforeAll(async () => {
+    made = await make(1, folders.use(ownFolder()).path);
+  });
+  afterAll(async () => {
+    await made.store.close();
+    folders.dispose();
+  });
+
+  it("is the same for the same seed, and another one for another", async () => {
+    await using again = await make(1, tempFolder());
+    await using other = await make(2, tempFolder());
+    const content = await contentOf(made);
+    expect(await contentOf(again)).toEqual(content);
+    expect((await contentOf(other)).changes).not.toEqual(content.changes);
+  });
+
+  it("adds up: each server's time, and that of their names at every resolution", async () => {
+    const { store, config } = made;
+    for (const target of configuredTargets(config)) {
+      const { region } = target;
+      const select = { ...always, region: [region] };
+      const gaps = await collect(store.occupancy.gaps({ ...always, target }));
+      const changes = await collect(
+        store.changes.between({ ...select, direction: "asc", lapses: true }),
+      );
+      const times = [...rebuiltTimes(changes, gaps, untilMs).values()];
+      for (const resolution of resolutions) {
+        const buckets = await collect(store.occupancy.buckets({ ...select, resolution }));
+        const accounts = buckets.flatMap(({ bucket }) => [...bucket.names.values()]);
+        for (const status of [...statuses, "unobserved"] as const) {
+          const ofNames = accounts.map(({ ms, unobservedMs }) =>
+            status === "unobserved" ? unobservedMs : ms[status],
+          );
+          expect(sum(ofNames)).toBe(sum(times.map((each) => each.get(status) ?? 0)));
+        }
+        const bookedMs = sum(buckets.map(({ bucket }) => bucket.bookedMs));
+        expect(bookedMs).toBeGreaterThan(47 * hourMs);
+        expect(bookedMs).toBeLessThanOrEqual(48 * hourMs);
+      }
+    }
+  });
+
+  it("ends as the world is when the daemon goes on", async () => {
+    for (const { id, target } of await made.store.targets.all()) {
+      const snapshot = await made.store.targets.snapshotOf(id);
+      const view = { target, utcMs: untilMs, servers: 12, pins: new Map() };
+      const now = Array.from(worldOf(1).sandboxes(view), ({ servers }) => servers).flat();
+      expect(now).toHaveLength(12);
+      for (const { sandboxId, serverId, status } of now) {
+        expect(snapshot.server(sandboxId, serverId)).toMatchObject({ status, missing: 0 });
+      }
+    }
+  });
+
+  it("has incidents that came and went, of which nobody is told", async () => {
+    const { incidents } = await contentOf(made);
+    expect(incidents.length).toBeGreaterThan(5);
+    const phases = new Set(incidents.map(({ incident }) => incident.phase.name));
+    expect(phases).toContain("resolved");
+    expect(incidents.flatMap(({ incident }) => incident.receivers)).toEqual([]);
+    expect(await made.store.outbox.figures()).toEqual([]);
+  });
+
+  it("is given up when somebody stops it", async () => {
+    await using stopped = await make(1, tempFolder(), 0.3);
+    expect(stopped.polls).toBeLessThan(made.polls * 0.6);
+  });
+});
+
+/** Of all tests together. */
+function ownFolder(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), "sandwatch-test-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
