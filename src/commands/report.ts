@@ -1,5 +1,6 @@
 import type { Resolution } from "../core/occupancy/bucket.ts";
 import { systemClock } from "../platform/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";
 import { openReport } from "../reports/open-report.ts";
 import { headOf, readReportQuery } from "../reports/report-desk.ts";
@@ -39,15 +40,17 @@ const rowsAtOnce = 5_000;
  *
  * @throws {CommandError} when it cannot be told
  */
-export async function report(options: ReportOptions, terminal: Terminal): Promise<void> {
+export async function report(
+  options: ReportOptions,
+  terminal: Terminal,
+  clock: Clock = systemClock,
+): Promise<void> {
   const format = options.json ? "json" : (options.format ?? "table");
   checkOptions(options, format);
+  const telling = { options, format, terminal, clock };
   await atHistory(options, terminal, {
-    byStore: (sources) => tellByStore(sources, options, format, terminal),
-    byDaemon:
-      format === "openmetrics"
-        ? null
-        : (address) => tellByDaemon(address, options, format, terminal),
+    byStore: (sources) => tellByStore(sources, telling),
+    byDaemon: format === "openmetrics" ? null : (address) => tellByDaemon(address, telling),
   });
 }
 
@@ -72,13 +75,18 @@ function wrongUse(message: string): CommandError {
   return new CommandError(message, exitCodes.wrongUse);
 }
 
+interface Telling {
+  readonly options: ReportOptions;
+  readonly format: ReportFormat;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+}
+
 async function tellByStore(
   sources: ReportSources,
-  options: ReportOptions,
-  format: ReportFormat,
-  terminal: Terminal,
+  { options, format, terminal, clock }: Telling,
 ): Promise<void> {
-  const nowMs = systemClock.now().utcMs;
+  const nowMs = clock.now().utcMs;
   const query = readReportQuery(requestOf(options), nowMs);
   if (format === "openmetrics") {
     const { range, filter } = query;
@@ -96,9 +104,7 @@ async function tellByStore(
 /** A page after the other: an answer is held as a whole, here and there. */
 async function tellByDaemon(
   address: string,
-  options: ReportOptions,
-  format: ReportFormat,
-  terminal: Terminal,
+  { options, format, terminal }: Telling,
 ): Promise<void> {
   const desk = createDeskClient(address);
   const query: OccupancyQuery = { ...requestOf(options), limit: rowsAtOnce };

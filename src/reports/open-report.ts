@@ -43,8 +43,10 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
 
   if (fields.includes("sandbox") || fields.includes("server")) {
     const targets = selected(asked);
-    const incidents = await readIncidentTimes(sources, asked, numberTargets(targets));
-    const report = { range: asked, fields, targets, filter, extents, incidents, sources };
+    // What a poll saw at this very moment has happened, too.
+    const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
+    const incidents = await readIncidentTimes(sources, range, numberTargets(targets));
+    const report = { range, fields, targets, filter, extents, incidents, sources };
     const told = await reportServers(report);
     return {
       range: asked,

@@ -47,8 +47,8 @@ export const measureNames = measures.keyof().options;
 
 const label = z.string().optional();
 
-/** With what it is of: those of these fields that the report is by. */
-export const rowView = measures.extend({
+/** What a row is of: those of these fields that the report is by. */
+const labels = z.object({
   region: label,
   key: label,
   server_name: label,
@@ -58,6 +58,8 @@ export const rowView = measures.extend({
   day: label,
   weekday: label,
 } satisfies Record<ReportField, z.ZodType>);
+
+export const rowView = labels.extend(measures.shape);
 export type RowView = z.output<typeof rowView>;
 
 export const occupancyView = z.object({
@@ -76,8 +78,12 @@ export type OccupancyView = z.output<typeof occupancyView>;
 export function viewRow(row: ReportRow): RowView {
   const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, stays, recoveries } = row;
   const shares = sharesOf(row);
+  const shown = reportFields.flatMap((field) => {
+    const value = group[field];
+    return value === undefined ? [] : [[field, value]];
+  });
   return {
-    ...group,
+    ...Object.fromEntries(shown),
     occupied_share: shares?.occupied ?? null,
     idle_share: shares?.idle ?? null,
     error_share: shares?.error ?? null,

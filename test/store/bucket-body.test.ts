@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { byStatus, emptyAccount } from "../../src/core/occupancy/bucket.ts";
 import type { Bucket, Extent, NameAccount } from "../../src/core/occupancy/bucket.ts";
 import type { StaySketch } from "../../src/core/occupancy/stay-sketch.ts";
-import { packBody, unpackBody } from "../../src/store/bucket-body.ts";
+import { emptyServerSums, totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
+import { addBody, packBody, unpackBody } from "../../src/store/bucket-body.ts";
 import { NumberReader, NumberWriter } from "../../src/store/packed-numbers.ts";
 
 const number = fc.oneof(
@@ -64,6 +65,22 @@ describe("the body of a bucket", () => {
     fc.assert(
       fc.property(bucket, (any) => {
         expect(pack(any).unpack()).toEqual(any);
+      }),
+    );
+  });
+
+  it("adds up to what its names hold, without them", () => {
+    fc.assert(
+      fc.property(bucket, (any) => {
+        const [summed, unpacked] = [emptyServerSums(), emptyServerSums()];
+        const extentOfAll = addBody(summed, any.bookedMs, new NumberReader(pack(any).body));
+        expect(extentOfAll).toEqual(totalOfBucket(any).addTo(unpacked));
+        const { stays, ...times } = unpacked;
+        // Time of more servers than there are milliseconds to count is not exact.
+        fc.pre([...Object.values(times.ms), times.unobservedMs].every(Number.isSafeInteger));
+        fc.pre(Number.isSafeInteger(stays.sumMs));
+        expect(summed).toMatchObject(times);
+        expect(summed.stays.toSketch()).toEqual(stays.toSketch());
       }),
     );
   });

@@ -1,5 +1,6 @@
 import type { ReportField } from "../../reports/fields.ts";
 import type { RowView } from "../../reports/view.ts";
+import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
 import { printable } from "../table.ts";
 import { cutToWidth, textWidth } from "../text-width.ts";
 import { figureColumns, fittingColumns } from "./columns.ts";
@@ -23,7 +24,7 @@ const idWidth = 8;
 /** A table of lines that fit the screen: what is least important of the columns goes first. */
 export async function* tableOf(report: ToldReport, screen: Screen): Texts {
   const { by, from, to, tz } = report;
-  yield `${cut(`${timeText(from)} to ${timeText(to)}, ${tz}`, screen)}\n`;
+  yield `${cut(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, screen)}\n`;
   const first: RowView[] = [];
   let layout: Layout | null = null;
   for await (const row of report.rows) {
@@ -142,6 +143,10 @@ function ascii(text: string): string {
   return text.replaceAll(/[^\n\x20-\x7e]/gu, (character) => "?".repeat(textWidth(character)));
 }
 
-function timeText(iso: string): string {
-  return iso.replace(/(:00)?\.000Z$/, "Z");
+/** As the clocks of a zone show it, without what it does not need. */
+function timeText(iso: string, tz: string): string {
+  const zone = openZone(tz) ?? utc;
+  const atMs = Date.parse(iso);
+  const local = new Date(toLocal(zone, atMs)).toISOString().replace(/(:00)?\.000Z$|Z$/, "");
+  return local + offsetText(zone, atMs);
 }

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { measureNames } from "../../src/reports/view.ts";
+import type { OccupancyView, RowView } from "../../src/reports/view.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import type { WatchedWorld } from "../support/watched-world.ts";
+
+const shown = ["idle", "occupied", "occupied", "error", "odd", "absent"];
+
+const faults = ["malformed", "partial", "vanish"] as const;
+
+/** Lets much happen: what is odd, what fails, restarts, and servers that come and go. */
+async function live(seed: number): Promise<WatchedWorld> {
+  const random = seededRandom(seed);
+  const one = <T>(items: readonly T[]): T | undefined => items[Math.floor(random() * items.length)];
+  const world = await watchWorld({ servers: 6 });
+  await world.poll();
+  for (let turn = 0; turn < 40; turn += 1) {
+    for (const server of world.serverIds.keys()) {
+      if (random() < 0.3) world.show(server, one(shown) ?? "idle");
+    }
+    const chance = random();
+    world.fail(...(chance < 0.3 ? [one(faults) ?? "partial"].map((kind) => ({ kind })) : []));
+    if (chance > 0.95) await world.restart();
+    if (chance > 0.9) world.clock.advance(20 * 60_000);
+    await world.poll();
+  }
+  return world;
+}
+
+const fields = measureNames.filter(
+  (name) => /_seconds$/.test(name) && !/^stay|recovery/.test(name),
+);
+
+function sums(rows: readonly RowView[]): Readonly<Record<string, number>> {
+  const names = [...fields, "stays", "incidents", "recoveries"] as const;
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      Math.round(rows.reduce((sum, row) => sum + Number(row[name]), 0) * 1_000),
+    ]),
+  );
+}
+
+describe("a report of what a daemon kept", () => {
+  it.each([1, 2, 3])(
+    "is the same of all servers and of each, whatever happened (%i)",
+    async (seed) => {
+      const world = await live(seed);
+      const { desk } = world.daemon();
+      // After the first poll: of the time before nothing is known of any server.
+      const range = { from: "2026-11-20T09:35Z" };
+      const whole = await desk.occupancy(range);
+      expect(whole.rows).toHaveLength(1);
+      const all = sums(whole.rows);
+      expect([all["occupied_seconds"], all["unobserved_seconds"], all["incidents"]]).not.toContain(
+        0,
+      );
+      for (const by of ["server_name", "hour", "weekday,server_name", "server", "sandbox"]) {
+        const { rows } = await desk.occupancy({ ...range, by });
+        expect([by, sums(rows)]).toEqual([by, all]);
+      }
+    },
+  );
+
+  it("comes a page after the other, in the range of the first one", async () => {
+    const world = await live(4);
+    const { desk } = world.daemon();
+    const limits = [
+      ["hour,server_name", 170],
+      ["server", 4],
+      ["weekday,server_name", 4],
+    ] as const;
+    for (const [by, limit] of limits) {
+      const query = { from: "7d", by, limit: 10_000 };
+      const whole = await desk.occupancy(query);
+      const rows: RowView[] = [];
+      let page: OccupancyView | undefined;
+      do {
+        const cursor = page?.next ?? undefined;
+        page = await desk.occupancy({
+          ...query,
+          limit,
+          ...(cursor !== undefined && { cursor }),
+        });
+        rows.push(...page.rows);
+        expect(page).toMatchObject({ from: whole.from, to: whole.to });
+        world.clock.advance(1_000);
+      } while (page.next !== null);
+      expect(rows).toEqual(whole.rows);
+      expect(rows.length).toBeGreaterThan(5);
+    }
+  });
+
+  it.each([
+    [{ from: "soon" }, /^The request cannot be used\. Allowed: from: a time such as/],
+    [{ from: "2026-11-19", to: "2026-11-18" }, /to: a time after from$/],
+    [{ from: "2027-01-01", to: "2027-01-02" }, /^The range has not begun yet/],
+    [
+      { from: "7d", by: "region,sever_name" },
+      /by: .*sever_name is none of them, perhaps server_name$/,
+    ],
+    [{ from: "7d", by: "server,hour" }, /by: either server or hour/],
+    [{ from: "7d", tz: "Mars/Olympus" }, /tz: a time zone such as/],
+    [{ from: "7d", limit: 0 }, /limit: a whole number from 1 to 10000/],
+    [{ from: "7d", cursor: "x" }, /cursor: what the page before gave as next/],
+    [{ from: "7d", colour: "red" }, /colour: nothing: there is no such field/],
+  ])("is refused for %o", async (query, message) => {
+    const world = await watchWorld({});
+    await expect(world.daemon().desk.occupancy(query)).rejects.toThrow(message);
+  });
+
+  it("says that a range before the history began was not observed", async () => {
+    const world = await live(5);
+    const query = { from: "2026-10-01", to: "2026-10-02" };
+    const { rows } = await world.daemon().desk.occupancy(query);
+    expect(rows).toMatchObject([{ region: "us", key: "research", unobserved_share: 1 }]);
+  });
+});
