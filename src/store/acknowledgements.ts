@@ -3,6 +3,7 @@ import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { OutboxItem } from "../core/notification.ts";
+import { nextRevision } from "./incident-place.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";
 import type { Tables } from "./tables.ts";
@@ -56,6 +57,11 @@ export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
         await trx
           .insertInto("acknowledgements")
           .values({ incident_id: incidentId, author, note, at_ms: atMs })
+          .execute();
+        await trx
+          .updateTable("incidents")
+          .set({ revision: await nextRevision(trx) })
+          .where("id", "=", incidentId)
           .execute();
         const target = await findTarget(trx, row.target_id);
         await insertOutboxItems(trx, tell(incidentFromRow(row), target));

@@ -11,6 +11,8 @@ export interface ChangeFilter {
   /** The sandbox's id, or what it begins like. */
   readonly sandbox?: string | undefined;
   readonly name?: readonly string[] | undefined;
+  /** From one of these, or to one. */
+  readonly status?: readonly Presence[] | undefined;
   readonly from?: readonly Presence[] | undefined;
   readonly to?: readonly Presence[] | undefined;
   /** Whether lapses are meant too: they are from the status that they are to. */
@@ -48,10 +50,12 @@ function holdsText(text: string): RawBuilder<unknown> {
 export function isMeant(filter: ChangeFilter): (changes: PackedChanges, index: number) => boolean {
   const { server, sandbox, lapses = false } = filter;
   const names = setOf(filter.name);
+  const either = setOf(filter.status);
   const from = setOf(filter.from);
   const to = setOf(filter.to);
   return (changes, index) =>
     (lapses || changes.lapse(index) === null) &&
+    (either === null || either.has(changes.from(index)) || either.has(changes.to(index))) &&
     (from === null || from.has(changes.from(index))) &&
     (to === null || to.has(changes.to(index))) &&
     (names === null || names.has(changes.serverName(index))) &&

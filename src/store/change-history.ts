@@ -42,6 +42,8 @@ export interface ChangeQuery extends ChangeSelection {
   readonly direction: "asc" | "desc";
   /** Only what follows this place in that direction. */
   readonly cursor?: string | undefined;
+  /** Only what was kept up to this place: what comes later is told by `after`. */
+  readonly keptUpTo?: string | undefined;
 }
 
 /** What was kept after a place. */
@@ -144,13 +146,15 @@ export function createChangeHistory(reader: Kysely<Tables>) {
   return {
     /** In the order of time, and for one moment in one order, either way. */
     between(query: ChangeQuery): AsyncIterable<StoredChange> {
-      const { fromMs, toMs, direction, cursor, ...selection } = query;
+      const { fromMs, toMs, direction, cursor, keptUpTo, ...selection } = query;
       const isBackwards = direction === "desc";
       const begin = cursor === undefined ? null : placeOf(cursor);
-      const selectAll = (): Select =>
+      const lastRow = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : placeOf(keptUpTo).row;
+      const selectAll = (range = { fromMs, toMs }): Select =>
         selectRows(selection)
-          .where("changes.at_ms", ">=", fromMs)
-          .where("changes.at_ms", "<", toMs)
+          .where("changes.id", "<=", lastRow)
+          .where("changes.at_ms", ">=", range.fromMs)
+          .where("changes.at_ms", "<", range.toMs)
           .orderBy("changes.at_ms", direction)
           .orderBy("changes.target_id", direction)
           .orderBy("changes.id", direction);
@@ -159,7 +163,11 @@ export function createChangeHistory(reader: Kysely<Tables>) {
         isInclusive: boolean,
       ): Select => {
         const operator = sql.raw(`${isBackwards ? "<" : ">"}${isInclusive ? "=" : ""}`);
-        return selectAll().where(
+        // The index is entered at the place only where that bounds the time itself.
+        const range = isBackwards
+          ? { fromMs, toMs: Math.min(toMs, atMs + 1) }
+          : { fromMs: Math.max(fromMs, atMs), toMs };
+        return selectAll(range).where(
           sql<boolean>`(changes.at_ms, changes.target_id, changes.id) ${operator} (${atMs}, ${targetId}, ${row})`,
         );
       };

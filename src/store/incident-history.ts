@@ -1,7 +1,10 @@
-import type { Kysely, Selectable } from "kysely";
+import { sql } from "kysely";
+import type { Kysely, RawBuilder, Selectable, SqlBool } from "kysely";
 import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
+import type { Severity } from "../core/rule.ts";
+import { incidentPlaceText, newestPlace, readIncidentPlace } from "./incident-place.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
 import type { ListPlace } from "./silences.ts";
@@ -15,14 +18,37 @@ export interface StoredIncident {
   readonly acknowledgement: Acknowledgement | null;
 }
 
-export interface IncidentPageQuery {
-  /** Empty: all. */
-  readonly phases: readonly Incident["phase"]["name"][];
-  /** Empty: all. */
-  readonly rules: readonly string[];
+/** Which incidents are meant. Left out or empty: whatever it is. */
+export interface IncidentSelection {
+  readonly phases?: readonly Incident["phase"]["name"][] | undefined;
+  readonly rules?: readonly string[] | undefined;
+  readonly severities?: readonly Severity[] | undefined;
+  /** Of a target, a pool or a probe. */
+  readonly region?: readonly string[] | undefined;
+  readonly key?: readonly string[] | undefined;
+  /** A server's id, what it begins like, or its name. */
+  readonly server?: string | undefined;
+  /** A sandbox's id, or what it begins like. */
+  readonly sandbox?: string | undefined;
+  /** Of servers, or of those that are pooled. */
+  readonly name?: readonly string[] | undefined;
+  /** When they began: inclusive, and exclusive. UTC milliseconds. */
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+}
+
+export interface IncidentPageQuery extends IncidentSelection {
   readonly limit: number;
   /** Only those that began before this one. */
   readonly before: ListPlace | null;
+}
+
+/** What was written after a place. */
+export interface LaterIncidents {
+  /** As they are now, in the order in which they were last written. */
+  readonly incidents: readonly StoredIncident[];
+  /** Where to go on: all before it was looked at. */
+  readonly cursor: string;
 }
 
 /** A server that had an incident at some time. */
@@ -37,12 +63,14 @@ export function createIncidentHistory(reader: Kysely<Tables>) {
 
   return {
     /** Latest begun first. */
-    async page(query: IncidentPageQuery): Promise<readonly StoredIncident[]> {
-      let select = selectIncidents();
-      if (query.phases.length > 0) select = select.where("incidents.phase", "in", query.phases);
-      if (query.rules.length > 0) select = select.where("incidents.rule", "in", query.rules);
-      if (query.before) {
-        const { atMs, id } = query.before;
+    async page({
+      limit,
+      before,
+      ...selection
+    }: IncidentPageQuery): Promise<readonly StoredIncident[]> {
+      let select = selectIncidents().where(isSelected(selection));
+      if (before) {
+        const { atMs, id } = before;
         select = select.where((where) =>
           where.or([
             where("incidents.started_at_ms", "<", atMs),
@@ -56,9 +84,36 @@ export function createIncidentHistory(reader: Kysely<Tables>) {
       const rows = await select
         .orderBy("incidents.started_at_ms", "desc")
         .orderBy("incidents.id", "desc")
-        .limit(query.limit)
+        .limit(limit)
         .execute();
       return rows.map(readIncident);
+    },
+
+    /** The place of what was written last: nothing was written after it yet. */
+    async newest(): Promise<string> {
+      return incidentPlaceText(await newestPlace(reader));
+    },
+
+    /** What was written after a place, each as it is now. */
+    async after(
+      cursor: string,
+      selection: IncidentSelection,
+      limit: number,
+    ): Promise<LaterIncidents> {
+      const newest = await newestPlace(reader);
+      const begin = readIncidentPlace(cursor);
+      if (!begin) throw new RangeError("a place among the incidents must be one that they gave");
+      const { revision, id } = begin;
+      const rows = await selectIncidents()
+        .where(isSelected(selection))
+        .where(sql<boolean>`(incidents.revision, incidents.id) > (${revision}, ${id})`)
+        .where("incidents.revision", "<=", newest.revision)
+        .orderBy("incidents.revision")
+        .orderBy("incidents.id")
+        .limit(limit)
+        .execute();
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      return { incidents: rows.map(readIncident), cursor: incidentPlaceText(last ?? newest) };
     },
 
     /** Those whose id begins like this, at most a few: enough to tell that it is not unique. */
@@ -96,6 +151,38 @@ export function createIncidentHistory(reader: Kysely<Tables>) {
       return rows.map((row) => ({ serverId: row.server_id ?? "", serverName: row.server_name }));
     },
   };
+}
+
+function isSelected(selection: IncidentSelection): RawBuilder<SqlBool> {
+  const { server, sandbox, fromMs, toMs } = selection;
+  const conditions = [
+    ...isIn(sql`incidents.phase`, selection.phases),
+    ...isIn(sql`incidents.rule`, selection.rules),
+    ...isIn(sql`incidents.severity`, selection.severities),
+    ...isIn(sql`coalesce(targets.region, incidents.region)`, selection.region),
+    ...isIn(sql`coalesce(targets.key, incidents.key)`, selection.key),
+    ...isIn(sql`incidents.server_name`, selection.name),
+    ...(server === undefined
+      ? []
+      : [
+          sql`(${beginsLike(sql`incidents.server_id`, server)} or incidents.server_name = ${server})`,
+        ]),
+    ...(sandbox === undefined ? [] : [beginsLike(sql`incidents.sandbox_id`, sandbox)]),
+    ...(fromMs === undefined ? [] : [sql`incidents.started_at_ms >= ${fromMs}`]),
+    ...(toMs === undefined ? [] : [sql`incidents.started_at_ms < ${toMs}`]),
+  ];
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
+}
+
+function isIn(
+  column: RawBuilder<unknown>,
+  values: readonly string[] = [],
+): readonly RawBuilder<unknown>[] {
+  return values.length === 0 ? [] : [sql`${column} in (${sql.join(values)})`];
+}
+
+function beginsLike(column: RawBuilder<unknown>, text: string): RawBuilder<unknown> {
+  return sql`(${column} >= ${text} and ${column} < ${`${text}\u{10ffff}`})`;
 }
 
 interface JoinedRow extends Selectable<IncidentsTable> {

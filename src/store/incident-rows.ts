@@ -5,6 +5,8 @@ import type { IncidentPhase } from "../core/incident-phase.ts";
 import { readNames } from "./target-rows.ts";
 import type { IncidentsTable } from "./tables.ts";
 
+type IncidentRow = Omit<Selectable<IncidentsTable>, "revision">;
+
 /** @param targetId whose incident it is; null for one of a pool, a probe or a receiver */
 export function incidentToRow(
   targetId: number | null,
@@ -45,7 +47,7 @@ export function incidentToRow(
   };
 }
 
-export function incidentFromRow(row: Selectable<IncidentsTable>): Incident {
+export function incidentFromRow(row: IncidentRow): Incident {
   return {
     id: row.id,
     rule: row.rule,
@@ -62,7 +64,7 @@ export function incidentFromRow(row: Selectable<IncidentsTable>): Incident {
   };
 }
 
-function subjectFromRow(row: Selectable<IncidentsTable>): Subject {
+function subjectFromRow(row: IncidentRow): Subject {
   if (row.subject === "pool") {
     const { region, key, server_name: serverName } = row;
     return { kind: "pool", region, key, serverName };
@@ -83,7 +85,7 @@ function subjectFromRow(row: Selectable<IncidentsTable>): Subject {
   };
 }
 
-function phaseFromRow(row: Selectable<IncidentsTable>): IncidentPhase {
+function phaseFromRow(row: IncidentRow): IncidentPhase {
   const heldSince = { ms: row.held_since_ms, polls: row.held_since_polls };
   switch (row.phase) {
     case "pending":

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { driftMigration } from "./migrations/drift.ts";
+import { incidentRevisions } from "./migrations/incident-revisions.ts";
 import { packChanges } from "./migrations/pack-changes.ts";
 import { addBuckets } from "./migrations/buckets.ts";
 import { probesMigration } from "./migrations/probes.ts";
@@ -277,6 +278,7 @@ export const migrations: readonly Migration[] = [
   addBuckets,
   sql(probesMigration),
   sql(driftMigration),
+  sql(incidentRevisions),
 ];
 
 function sql(statements: string): Migration {

@@ -6,6 +6,7 @@ import { createBucketWriter, noneOpen } from "./bucket-rows.ts";
 import { changesToRow } from "./change-rows.ts";
 import { writeFlaps } from "./flap-rows.ts";
 import { createGapWriter } from "./gaps.ts";
+import { nextRevision } from "./incident-place.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { joinPolls, onePoll } from "./join-polls.ts";
 import type { JoinedPolls } from "./join-polls.ts";
@@ -184,10 +185,11 @@ export async function writeIncidents(
 ): Promise<void> {
   if (isUneventful(incidents)) return;
   const { written, dropped, flaps, outbox } = incidents;
+  const revision = written.length > 0 ? await nextRevision(trx) : 0;
   for await (const some of paced(batches(written, incidentsAtOnce))) {
     await trx
       .insertInto("incidents")
-      .values(some.map((incident) => incidentToRow(targetId, incident)))
+      .values(some.map((incident) => ({ ...incidentToRow(targetId, incident), revision })))
       .onConflict((conflict) =>
         conflict.column("id").doUpdateSet((row) => ({
           severity: row.ref("excluded.severity"),
@@ -203,6 +205,7 @@ export async function writeIncidents(
           fired_at_ms: row.ref("excluded.fired_at_ms"),
           resolved_at_ms: row.ref("excluded.resolved_at_ms"),
           resolved_reason: row.ref("excluded.resolved_reason"),
+          revision: row.ref("excluded.revision"),
         })),
       )
       .execute();

@@ -155,6 +155,8 @@ export interface IncidentsTable {
   fired_at_ms: number | null;
   resolved_at_ms: number | null;
   resolved_reason: ResolvedReason | null;
+  /** Greater than that of all that were written before; those written at once share one. */
+  revision: Generated<number>;
 }
 
 /** When servers of late entered the condition of a rule with a limit on that. */
