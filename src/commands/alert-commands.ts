@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { matchFields } from "../core/written-match.ts";
 import type { WrittenMatch } from "../core/written-match.ts";
 import type { AckOptions } from "./ack.ts";
+import { forDesk, paged } from "./desk-options.ts";
 import { atLeast } from "./numbers.ts";
 import type { AddSilenceOptions } from "./silence.ts";
 import type { Terminal } from "./terminal.ts";
@@ -20,19 +21,7 @@ export function addAlertCommands(program: Command, terminal: Terminal): void {
       (await import("./ack.ts")).ack(incident, options, terminal),
     );
 
-  paged(forDesk(program.command("incidents")))
-    .description("what is and was wrong, latest first")
-    .option("--state <states>", "pending, firing, resolved; several with commas")
-    .option("--rule <names>", "of these rules alone; several with commas")
-    .action(async (options) => (await import("./incidents.ts")).incidents(options, terminal));
-
   addNotificationCommands(program, terminal);
-
-  forDesk(program.command("changes"))
-    .description("which servers changed status, latest first")
-    .option("--server <server>", "an id, the beginning of one, or a name")
-    .option("--limit <n>", "so many at most", atLeast(1))
-    .action(async (options) => (await import("./changes.ts")).changes(options, terminal));
 
   forDesk(program.command("drift"))
     .description("how the service's answers differ from its interface, latest news first")
@@ -129,25 +118,6 @@ function addNotificationCommands(program: Command, terminal: Terminal): void {
     .action(async (options) =>
       (await import("./notifications.ts")).discardNotifications(options, terminal),
     );
-}
-
-/** Lets a command reach the data: through a configuration or the address of a daemon. */
-export function forDesk(command: Command): Command {
-  return command
-    .addOption(new Option("-c, --config <file>", "the configuration, in YAML"))
-    .addOption(
-      new Option(
-        "--url <address>",
-        "instead of it: the address of the sandwatch that runs, such as http://127.0.0.1:9740",
-      ).conflicts("config"),
-    )
-    .option("--json", "for programs");
-}
-
-function paged(command: Command): Command {
-  return command
-    .option("--limit <n>", "so many at most", atLeast(1))
-    .option("--before <place>", "what follows, as the list before says");
 }
 
 function chosen(command: Command): Command {

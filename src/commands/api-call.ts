@@ -26,14 +26,19 @@ export type ApiCall = <View extends z.ZodType>(
   request: ApiRequest,
 ) => Promise<z.output<View>>;
 
-/** @param address such as `http://127.0.0.1:9740` */
-export function createApiCall(address: string): ApiCall {
+/**
+ * @param address such as `http://127.0.0.1:9740`
+ * @param signal ends calls that are under way
+ */
+export function createApiCall(address: string, signal?: AbortSignal): ApiCall {
   return async (view, path, { query = {}, ...request }) => {
     const url = new URL(`api/v1/${path}`, address.endsWith("/") ? address : `${address}/`);
     for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) url.searchParams.set(name, String(value));
+      for (const each of Array.isArray(value) ? value : [value]) {
+        if (each !== undefined) url.searchParams.append(name, String(each));
+      }
     }
-    const answer = await send(url, request, address);
+    const answer = await send(url, { ...request, signal }, address);
     const content: unknown = await answer.json().catch(() => null);
     if (!answer.ok) throw refusal(answer.status, content, address);
     const read = view.safeParse(content);
@@ -45,13 +50,17 @@ export function createApiCall(address: string): ApiCall {
 /** A request with a body changes something, and one without does not. */
 async function send(
   url: URL,
-  { body, patienceMs = usualPatienceMs }: ApiRequest,
+  {
+    body,
+    patienceMs = usualPatienceMs,
+    signal,
+  }: ApiRequest & { readonly signal: AbortSignal | undefined },
   address: string,
 ): Promise<Response> {
   try {
     return await fetch(url, {
       redirect: "error",
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]),
       ...(body && {
         method: "POST",
         headers: { "content-type": "application/json" },

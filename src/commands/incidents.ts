@@ -1,46 +1,45 @@
 import type { IncidentView } from "../interventions/views.ts";
-import { nextLine } from "./pages.ts";
-import type { PageOptions } from "./pages.ts";
-import { atDesk, show } from "./reach-desk.ts";
-import type { DeskOptions } from "./reach-desk.ts";
-import { renderTable } from "./table.ts";
+import { historyFields, showHistory } from "./history.ts";
+import type { HistoryOptions } from "./history.ts";
+import type { FollowTimes } from "./follow.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface IncidentsOptions extends DeskOptions, PageOptions {
+export interface IncidentsOptions extends HistoryOptions {
   readonly state?: string;
   readonly rule?: string;
+  readonly severity?: string;
 }
 
-/** What is and was wrong, latest begun first. */
-export async function incidents(options: IncidentsOptions, terminal: Terminal): Promise<void> {
-  const { state, rule, limit, before } = options;
-  const query = {
-    ...(state && { state }),
-    ...(rule && { rule }),
-    ...(limit && { limit }),
-    ...(before && { before }),
-  };
-  const view = await atDesk(options, terminal, (desk) => desk.incidents(query));
-  show(view, options, terminal, ({ incidents: found, next }) =>
-    found.length === 0 ? "There are no such incidents.\n" : toTable(found) + nextLine(next),
-  );
+/** What is and was wrong, latest begun first; followed, each whenever it is another than it was. */
+export async function incidents(
+  options: IncidentsOptions,
+  terminal: Terminal,
+  times?: FollowTimes,
+): Promise<void> {
+  const { state, rule, severity } = options;
+  const query = { ...historyFields(options), state, rule, severity };
+  await showHistory(options, terminal, {
+    ask: (desk, range) => desk.incidents({ ...query, ...range }),
+    itemsOf: (view) => view.incidents,
+    header: ["id", "state", "severity", "rule", "region", "key", "subject", "began", "over"],
+    rowOf,
+    nothing: "There are no such incidents.\n",
+    times,
+  });
 }
 
-function toTable(found: readonly IncidentView[]): string {
-  return renderTable(
-    ["id", "state", "severity", "rule", "region", "key", "subject", "began", "over"],
-    found.map((incident) => [
-      incident.id,
-      stateText(incident),
-      incident.severity,
-      incident.rule,
-      incident.region ?? "",
-      incident.key ?? "",
-      subjectText(incident),
-      incident.started_at,
-      incident.resolved_at ?? "",
-    ]),
-  );
+function rowOf(incident: IncidentView): readonly string[] {
+  return [
+    incident.id,
+    stateText(incident),
+    incident.severity,
+    incident.rule,
+    incident.region ?? "",
+    incident.key ?? "",
+    subjectText(incident),
+    incident.started_at,
+    incident.resolved_at ?? "",
+  ];
 }
 
 function stateText({

@@ -6,6 +6,11 @@ export function jsonText(value: unknown): string {
   return `${harmless(JSON.stringify(value, null, 2))}\n`;
 }
 
+/** The same on one line. */
+export function jsonLine(value: unknown): string {
+  return `${harmless(JSON.stringify(value))}\n`;
+}
+
 /** The same of what is JSON already, or a part of some. */
 export function harmless(json: string): string {
   return json.replaceAll(/[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>

@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { addAlertCommands } from "./alert-commands.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { addHistoryCommands } from "./history-commands.ts";
 import { addLookupCommands } from "./lookup-commands.ts";
 import { atLeast } from "./numbers.ts";
 import { addReportCommands } from "./report-commands.ts";
@@ -78,6 +79,7 @@ function createProgram(terminal: Terminal): Command {
       (await import("./test-receiver.ts")).testReceiver(name, options, terminal),
     );
 
+  addHistoryCommands(program, terminal);
   addAlertCommands(program, terminal);
   addReportCommands(program, terminal);
   addLookupCommands(program, terminal);

@@ -55,6 +55,25 @@ async function actByConfig<Result>(
   return atStore(config, act);
 }
 
+/**
+ * The desk of the daemon that runs, now or later: it alone has news.
+ *
+ * @throws {CommandError} when nobody can know its address
+ */
+export function deskThatRuns(
+  { config: file, url }: DeskOptions,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Desk {
+  if (url !== undefined) return createDeskClient(checkAddress(url), signal);
+  const { http } = readConfig(file ?? "", terminal);
+  if (http.port !== 0) return createDeskClient(addressOf(http), signal);
+  throw new CommandError(
+    "The configuration leaves the port to be chosen: give the address of the sandwatch that runs with --url.",
+    exitCodes.wrongUse,
+  );
+}
+
 /** Only here a command needs a daemon's parts, which take longer to load than most answers to come. */
 async function atStore<Result>(
   config: Config,
@@ -114,5 +133,9 @@ export function show<View extends object>(
   inWords: (view: View) => string,
 ): void {
   terminal.out(json ? jsonText(view) : inWords(view));
-  if (!json) for (const note of view.notes ?? []) terminal.err(`note: ${printable(note)}\n`);
+  if (!json) tellNotes(view.notes ?? [], terminal);
+}
+
+export function tellNotes(notes: readonly string[], terminal: Terminal): void {
+  for (const note of notes) terminal.err(`note: ${printable(note)}\n`);
 }

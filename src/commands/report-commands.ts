@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { resolutions } from "../core/occupancy/bucket.ts";
-import { forDesk } from "./alert-commands.ts";
+import { forDesk } from "./desk-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 const examples = `

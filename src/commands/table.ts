@@ -10,14 +10,30 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   columns?: number,
 ): string {
-  const lines = [header, ...rows].map((cells) => cells.map(printable));
-  const widths = header.map((_, column) =>
-    lines.reduce((widest, cells) => Math.max(widest, textWidth(cells[column] ?? "")), 0),
-  );
-  return lines
-    .map((cells) => cells.map((cell, column) => padded(cell, widths[column] ?? 0)).join("  "))
-    .map((line) => `${cutToWidth(line.trimEnd(), columns)}\n`)
-    .join("");
+  return createGrowingTable(header, columns)(rows);
+}
+
+/**
+ * A table whose rows come little by little: the first ones with the header, and each column as wide as
+ * it had to be so far.
+ */
+export function createGrowingTable(
+  header: readonly string[],
+  columns?: number,
+): (rows: readonly (readonly string[])[]) => string {
+  let untold = [header];
+  let widths = header.map(() => 0);
+  return (rows) => {
+    const lines = [...untold, ...rows].map((cells) => cells.map(printable));
+    untold = [];
+    widths = widths.map((before, column) =>
+      lines.reduce((widest, cells) => Math.max(widest, textWidth(cells[column] ?? "")), before),
+    );
+    return lines
+      .map((cells) => cells.map((cell, column) => padded(cell, widths[column] ?? 0)).join("  "))
+      .map((line) => `${cutToWidth(line.trimEnd(), columns)}\n`)
+      .join("");
+  };
 }
 
 function padded(cell: string, width: number): string {

@@ -19,15 +19,17 @@ import { draftSilence } from "./draft-silence.ts";
 import { timeline } from "./explain.ts";
 import { findServer } from "./find-server.ts";
 import type { HeldInterventions } from "./interventions.ts";
+import { createHistoryDesk, nextPlace } from "./history-desk.ts";
+import type { HistoryDesk } from "./history-desk.ts";
 import { createNameNotes } from "./name-notes.ts";
 import type { NotificationLetters } from "./notification-letters.ts";
 import { findIncident, noSuchIncident, wholeId } from "./find-by-id.ts";
 import { createProbeDesk } from "./probe-desk.ts";
 import type { ProbeDesk, ProbeDeskDeps } from "./probe-desk.ts";
 import * as requests from "./requests.ts";
-import { placeText, readRequest } from "./requests.ts";
+import { readRequest } from "./requests.ts";
 import type * as views from "./views.ts";
-import { maintenancePrefix, timeText, viewChange, viewIncident } from "./views.ts";
+import { maintenancePrefix, timeText } from "./views.ts";
 import { viewAttempt, viewNotification, viewSilence, viewWindow } from "./views.ts";
 
 /**
@@ -36,7 +38,7 @@ import { viewAttempt, viewNotification, viewSilence, viewWindow } from "./views.
  *
  * Each operation throws a {@link RefusedError} for what cannot be done.
  */
-export interface AlertDesk extends ProbeDesk, ReportDesk, InsightsDesk {
+export interface AlertDesk extends HistoryDesk, ProbeDesk, ReportDesk, InsightsDesk {
   silences(query: requests.SilencesQuery): Promise<views.SilencesView>;
   addSilence(request: requests.SilenceRequest): Promise<views.AddedSilenceView>;
   /**
@@ -45,7 +47,6 @@ export interface AlertDesk extends ProbeDesk, ReportDesk, InsightsDesk {
    * @param id its id, or the beginning of it
    */
   expireSilence(id: string): Promise<views.SilenceView>;
-  incidents(query: requests.IncidentsQuery): Promise<views.IncidentsView>;
   /** @param incident its id, or the beginning of it */
   acknowledge(
     incident: string,
@@ -57,7 +58,6 @@ export interface AlertDesk extends ProbeDesk, ReportDesk, InsightsDesk {
   replay(which: requests.NotificationSelection): Promise<views.CountView>;
   /** Lets be what was given up. */
   discard(which: requests.NotificationSelection): Promise<views.CountView>;
-  changes(query: requests.ChangesQuery): Promise<views.ChangesView>;
   explain(query: requests.ExplainQuery): Promise<views.ExplanationView>;
 }
 
@@ -104,6 +104,7 @@ export function createDesk(deps: DeskDeps): AlertDesk {
   };
 
   return {
+    ...createHistoryDesk({ store, names, clock }),
     ...createProbeDesk(deps),
     ...createReportDesk(deps),
     ...createInsightsDesk(deps),
@@ -154,17 +155,6 @@ export function createDesk(deps: DeskDeps): AlertDesk {
       held.endSilence(id, nowMs);
       log.info({ event: "silence.expired", silence_id: id }, `silence ${id} was ended`);
       return viewSilence({ ...silence, endsAtMs: nowMs }, nowMs);
-    },
-
-    async incidents(query) {
-      const { state, rule, limit, before } = readRequest(requests.incidentsQuery, query);
-      const page = { phases: state, rules: rule, limit: limit + 1, before: before ?? null };
-      const found = await store.incidents.page(page);
-      return {
-        incidents: found.slice(0, limit).map(viewIncident),
-        next: nextPlace(found, limit, ({ incident: { id, startedAtMs: atMs } }) => ({ atMs, id })),
-        notes: found.length === 0 ? names.ofRules(rule) : [],
-      };
     },
 
     async acknowledge(incident, request) {
@@ -235,12 +225,6 @@ export function createDesk(deps: DeskDeps): AlertDesk {
       return { count, notes: notesOfSelection(letters, count) };
     },
 
-    async changes(query) {
-      const { server, limit } = readRequest(requests.changesQuery, query);
-      const found = store.changes.between({ ...allTime, direction: "desc", server });
-      return { changes: (await firstOf(found, limit)).map(viewChange) };
-    },
-
     async explain(query) {
       const { server: text } = readRequest(requests.explainQuery, query);
       const server = await findServer(text, { ...store, targets: deps.targets });
@@ -279,16 +263,6 @@ export function createDesk(deps: DeskDeps): AlertDesk {
       };
     },
   };
-}
-
-/** Where the next page begins, when more was found than fits one. */
-function nextPlace<Row>(
-  found: readonly Row[],
-  limit: number,
-  placeOf: (row: Row) => { readonly atMs: number; readonly id: string },
-): string | null {
-  const last = found[limit - 1];
-  return found.length > limit && last !== undefined ? placeText(placeOf(last)) : null;
 }
 
 function cannotExpire(id: string, { windows }: HeldInterventions): RefusedError {

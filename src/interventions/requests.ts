@@ -34,7 +34,7 @@ const matchSchema = z
   )
   .transform(readMatch);
 
-const text = (most: number, allowed: string) =>
+export const text = (most: number, allowed: string) =>
   z.string(allowed).trim().min(1, allowed).max(most, `${allowed}, of at most ${most} characters`);
 
 const authorSchema = text(100, "who says so");
@@ -103,10 +103,10 @@ export function limitOf(usual: number) {
     .default(usual);
 }
 
-const limit = limitOf(100);
+export const limit = limitOf(100);
 
 const placeAllowed = "what the list before gave as next";
-const place = z
+export const place = z
   .string(placeAllowed)
   .transform((value, context): ListPlace => {
     const match = /^(\d{1,15})_(.+)$/.exec(value);
@@ -121,24 +121,19 @@ export function placeText({ atMs, id }: ListPlace): string {
   return `${atMs}_${id}`;
 }
 
+/** As JSON has it, or an address. */
+export const flag = z
+  .union([z.boolean(), z.enum(["true", "false"])], "true or false")
+  .transform((value) => value === true || value === "true")
+  .default(false);
+
 export const silencesQuery = z.strictObject({
   /** Whether those that have ended are listed too. */
-  ended: z
-    .union([z.boolean(), z.enum(["true", "false"])], "true or false")
-    .transform((value) => value === true || value === "true")
-    .default(false),
+  ended: flag,
   limit,
   before: place,
 });
 export type SilencesQuery = z.input<typeof silencesQuery>;
-
-export const incidentsQuery = z.strictObject({
-  state: listOf(z.enum(["pending", "firing", "resolved"], "pending, firing, resolved")),
-  rule: listOf(z.string().min(1)),
-  limit,
-  before: place,
-});
-export type IncidentsQuery = z.input<typeof incidentsQuery>;
 
 const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;
 
@@ -164,10 +159,7 @@ export const notificationSelection = z.union(
 );
 export type NotificationSelection = z.input<typeof notificationSelection>;
 
-const serverText = text(1_000, "a server's id, the beginning of one, or a server's name");
-
-export const changesQuery = z.strictObject({ server: serverText.optional(), limit });
-export type ChangesQuery = z.input<typeof changesQuery>;
+export const serverText = text(1_000, "a server's id, the beginning of one, or a server's name");
 
 export const explainQuery = z.strictObject({ server: serverText });
 export type ExplainQuery = z.input<typeof explainQuery>;

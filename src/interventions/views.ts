@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Silence } from "../core/silence.ts";
 import { isInForce } from "../core/silence.ts";
 import { subjectKinds } from "../core/notification.ts";
-import type { StoredChange } from "../store/change-history.ts";
 import type { StoredIncident } from "../store/incident-history.ts";
 import { tellIncident } from "../core/incident.ts";
 import { matchFields, writeMatch } from "../core/written-match.ts";
@@ -83,13 +82,6 @@ export const incidentView = z.object({
 });
 export type IncidentView = z.output<typeof incidentView>;
 
-export const incidentsView = z.object({
-  incidents: z.array(incidentView).readonly(),
-  next: nullableText,
-  notes,
-});
-export type IncidentsView = z.output<typeof incidentsView>;
-
 export const notificationView = z.object({
   seq: z.number(),
   id: z.string(),
@@ -130,21 +122,6 @@ export type NotificationDetailView = z.output<typeof notificationDetailView>;
 /** How many notifications it concerned. */
 export const countView = z.object({ count: z.number(), notes });
 export type CountView = z.output<typeof countView>;
-
-export const changeView = z.object({
-  at: z.string(),
-  region: z.string(),
-  key: z.string(),
-  sandbox_id: z.string(),
-  server_id: z.string(),
-  server_name: nullableText,
-  from: z.string(),
-  to: z.string(),
-});
-export type ChangeView = z.output<typeof changeView>;
-
-export const changesView = z.object({ changes: z.array(changeView).readonly() });
-export type ChangesView = z.output<typeof changesView>;
 
 export const timelineEvent = z.object({
   at: z.string(),
@@ -274,17 +251,4 @@ export function viewNotification(record: NotificationRecord): NotificationView {
 
 export function viewAttempt({ atMs, reason, detail }: AttemptRecord): z.output<typeof attemptView> {
   return { at: timeText(atMs), reason, detail };
-}
-
-export function viewChange(change: StoredChange): ChangeView {
-  return {
-    at: timeText(change.atMs),
-    region: change.target.region,
-    key: change.target.key,
-    sandbox_id: change.sandboxId,
-    server_id: change.serverId,
-    server_name: change.serverName,
-    from: change.from,
-    to: change.to,
-  };
 }

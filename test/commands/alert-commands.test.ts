@@ -81,6 +81,11 @@ describe("the commands for what people do about alerts", () => {
     expect(added).toMatchObject({ code: 0, err: "" });
     const silenceId = /^silence (\S+) until /.exec(added.out)?.[1] ?? "";
 
+    const following = startSandwatch(["changes", "--follow", "--json", ...byConfig]);
+    expect(JSON.parse(await following.line(serverId))).toMatchObject({ to: "error" });
+    following.send("SIGINT");
+    expect(await following.ended).toMatchObject({ code: 0, err: "" });
+
     await stop();
     const incidentsAfter = await runSandwatch(["incidents", ...byConfig]);
     expect(incidentsAfter).toMatchObject({ code: 0, err: "" });

@@ -222,14 +222,3 @@ describe("notifications that were given up", () => {
     await expect(desk.replay({ seqs: [] })).rejects.toMatchObject({ kind: "invalid" });
   });
 });
-
-describe("changes", () => {
-  it("are listed latest first, of one server if so wished", async () => {
-    const world = await erring();
-    const { desk } = world.daemon();
-    const { changes } = await desk.changes({ limit: 2 });
-    expect(changes).toMatchObject([{ from: "idle", to: "error" }, { from: "absent" }]);
-    const ofOne = await desk.changes({ server: world.serverIds[2] ?? "" });
-    expect(ofOne.changes).toMatchObject([{ server_id: world.serverIds[2], to: "idle" }]);
-  });
-});

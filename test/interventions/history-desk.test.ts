@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import type { Desk } from "../../src/interventions/desk.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import { erring } from "./support/desk-world.ts";
+
+describe("changes", () => {
+  it("are listed latest first, of what is asked for, a page at a time", async () => {
+    const world = await erring();
+    const { desk } = world.daemon();
+    const [first = "", , third = ""] = world.serverIds;
+    const whole = await desk.changes({});
+    expect(whole).toMatchObject({ next: null, notes: [] });
+    expect(whole.changes).toMatchObject([
+      { server_id: first, from: "idle", to: "error", stay_seconds: null, lapse: null },
+      { from: "absent", to: "idle", stay_seconds: null },
+      { from: "absent" },
+      { from: "absent" },
+    ]);
+    const page = await desk.changes({ limit: 3 });
+    const rest = await desk.changes({ limit: 3, before: page.next ?? "" });
+    expect([...page.changes, ...rest.changes]).toEqual(whole.changes);
+    expect(rest.next).toBeNull();
+
+    const idsOf = async (query: Parameters<Desk["changes"]>[0]) =>
+      (await desk.changes(query)).changes.map(({ server_id }) => server_id);
+    expect(await idsOf({ server: third })).toEqual([third]);
+    expect(await idsOf({ status: "error" })).toEqual([first]);
+    expect(await idsOf({ from_status: "absent,error", key: "research" })).toHaveLength(3);
+    expect(await idsOf({ to_status: ["error", "absent"] })).toEqual([first]);
+    expect(await idsOf({ from: "2s" })).toEqual([first]);
+    expect(
+      await idsOf({ to: new Date(world.clock.now().utcMs - 2_000).toISOString() }),
+    ).toHaveLength(3);
+    expect(await idsOf({ sandbox: "no such box" })).toEqual([]);
+    expect(await idsOf({ name: ["no, such", "name"] })).toEqual([]);
+  });
+
+  it("that came later are told oldest first, and nothing twice or left out", async () => {
+    const world = await erring();
+    const { desk } = world.daemon();
+    const { after } = await desk.changes({ limit: 1 });
+    expect(await desk.changes({ after })).toEqual({ changes: [], next: null, after, notes: [] });
+    for (const status of ["idle", "occupied", "idle"]) {
+      world.show(0, status);
+      world.show(1, status);
+      await world.poll();
+    }
+    const told: string[] = [];
+    for (let place = after; ;) {
+      const later = await desk.changes({ after: place, limit: 2 });
+      told.push(...later.changes.map((each) => `${each.from} ${each.to} ${each.stay_seconds}`));
+      if (later.after === place) break;
+      place = later.after;
+    }
+    expect(told.toSorted()).toEqual([
+      "error idle 5",
+      "idle occupied 5",
+      "idle occupied null",
+      "occupied idle 5",
+      "occupied idle 5",
+    ]);
+    expect(told[0]).toBe("error idle 5");
+  });
+
+  it("are refused what cannot be meant, and told of names that nothing has", async () => {
+    const { desk } = (await watchWorld()).daemon();
+    const refused = async (query: object): Promise<unknown> =>
+      desk.changes(query).catch((error: unknown) => error);
+    const kind = "invalid";
+    expect(await refused({ from: "1h", to: "2h" })).toMatchObject({
+      kind,
+      faults: [{ path: "to" }],
+    });
+    expect(await refused({ from: "soon" })).toMatchObject({ kind, faults: [{ path: "from" }] });
+    expect(await refused({ status: "busy" })).toMatchObject({ kind, faults: [{ path: "status" }] });
+    expect(await refused({ before: "1_2" })).toMatchObject({ kind, faults: [{ path: "before" }] });
+    expect(await refused({ after: "x" })).toMatchObject({ kind, faults: [{ path: "after" }] });
+    expect(await refused({ after: "1_1_1_1", from: "1h" })).toMatchObject({ kind });
+    expect(await refused({ servers: "x" })).toMatchObject({ kind, faults: [{ path: "servers" }] });
+    const { changes, notes } = await desk.changes({ region: "uss" });
+    expect([changes, notes]).toEqual([
+      [],
+      ['no region is called "uss", there are: us; did you mean "us"?'],
+    ]);
+  });
+});
+
+describe("incidents", () => {
+  it("are those that fit every field of what is asked", async () => {
+    const world = await erring(2);
+    const { desk } = world.daemon();
+    const [first = "", second = ""] = world.serverIds;
+    const idsOf = async (query: Parameters<Desk["incidents"]>[0]) =>
+      (await desk.incidents(query)).incidents.map(({ server_id }) => server_id);
+    expect((await idsOf({})).toSorted()).toEqual([first, second].toSorted());
+    const [{ sandbox_id: box = "", server_name: name = "" } = {}] = (
+      await desk.incidents({ server: first })
+    ).incidents;
+    expect(await idsOf({ server: first.slice(0, 20) })).toEqual([first]);
+    expect(await idsOf({ sandbox: box ?? "", server: first })).toEqual([first]);
+    expect(await idsOf({ server: name ?? "" })).toContain(first);
+    expect(await idsOf({ name: [name ?? ""] })).toContain(first);
+    expect(await idsOf({ region: "us", key: "research", severity: "critical" })).toHaveLength(2);
+    expect(await idsOf({ severity: "info,warning" })).toEqual([]);
+    expect(await idsOf({ key: "evals" })).toEqual([]);
+    expect(await idsOf({ from: "2s" })).toHaveLength(2);
+    expect(await idsOf({ to: "2s" })).toEqual([]);
+  });
+
+  it("that came or became another are told later, each as it is now", async () => {
+    const world = await erring();
+    const { desk } = world.daemon();
+    const { after, incidents } = await desk.incidents({});
+    const later = async (place: string, query = {}) => {
+      const view = await desk.incidents({ after: place, ...query });
+      return {
+        ...view,
+        lines: view.incidents.map(({ server_id, state }) => `${server_id} ${state}`),
+      };
+    };
+    const [first = "", second = ""] = world.serverIds;
+    expect(await later(after)).toMatchObject({ lines: [], after, next: null });
+    world.show(1, "error");
+    await world.poll();
+    const opened = await later(after);
+    expect(opened.lines).toEqual([`${second} firing`]);
+    await desk.acknowledge(incidents[0]?.id ?? "", { author: "ann" });
+    expect((await later(opened.after)).incidents).toMatchObject([
+      { server_id: first, acknowledged_by: "ann" },
+    ]);
+    world.show(0, "idle");
+    await world.poll();
+    expect((await later(after)).lines).toEqual([`${second} firing`, `${first} resolved`]);
+    expect((await later(after, { state: "resolved" })).lines).toEqual([`${first} resolved`]);
+    const one = await later(after, { limit: 1 });
+    expect([one.lines, (await later(one.after, { limit: 1 })).lines]).toEqual([
+      [`${second} firing`],
+      [`${first} resolved`],
+    ]);
+  });
+});
