@@ -2,6 +2,7 @@ import { conformanceView } from "../conformance/views.ts";
 import type { Desk } from "../interventions/desk.ts";
 import { driftView } from "../interventions/drift-desk.ts";
 import { changesView, incidentsView } from "../interventions/history-views.ts";
+import { serversView, targetsView } from "../interventions/fleet-views.ts";
 import { probesView } from "../interventions/probe-desk.ts";
 import * as views from "../interventions/views.ts";
 import { insightsView } from "../reports/insights/view.ts";
@@ -40,6 +41,8 @@ export function createDeskClient(address: string, signal?: AbortSignal): Desk {
       call(conformanceView, "conformance", { body, patienceMs: longestCheckMs }),
     drift: (query) => call(driftView, "drift", { query }),
     explain: (query) => call(views.explanationView, "explain", { query }),
+    targets: (query) => call(targetsView, "targets", { query }),
+    servers: (query) => call(serversView, "servers", { query }),
     probes: (query) => call(probesView, "probes", { query }),
     insights: (query) => call(insightsView, "insights", { query, patienceMs: reportPatienceMs }),
     occupancy: (query) => call(occupancyView, "occupancy", { query, patienceMs: reportPatienceMs }),

@@ -17,6 +17,8 @@ import type { ReportDesk } from "../reports/report-desk.ts";
 import type { DriftDesk } from "./drift-desk.ts";
 import { draftSilence } from "./draft-silence.ts";
 import { timeline } from "./explain.ts";
+import { createFleetDesk } from "./fleet-desk.ts";
+import type { FleetDesk } from "./fleet-desk.ts";
 import { findServer } from "./find-server.ts";
 import type { HeldInterventions } from "./interventions.ts";
 import { createHistoryDesk, nextPlace } from "./history-desk.ts";
@@ -38,7 +40,7 @@ import { viewAttempt, viewNotification, viewSilence, viewWindow } from "./views.
  *
  * Each operation throws a {@link RefusedError} for what cannot be done.
  */
-export interface AlertDesk extends HistoryDesk, ProbeDesk, ReportDesk, InsightsDesk {
+export interface AlertDesk extends FleetDesk, HistoryDesk, ProbeDesk, ReportDesk, InsightsDesk {
   silences(query: requests.SilencesQuery): Promise<views.SilencesView>;
   addSilence(request: requests.SilenceRequest): Promise<views.AddedSilenceView>;
   /**
@@ -108,6 +110,7 @@ export function createDesk(deps: DeskDeps): AlertDesk {
     ...createProbeDesk(deps),
     ...createReportDesk(deps),
     ...createInsightsDesk(deps),
+    ...createFleetDesk(deps),
 
     async silences(query) {
       const { ended, limit, before } = readRequest(requests.silencesQuery, query);

@@ -5,7 +5,7 @@ import type { ProbeView } from "../core/probe-view.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { notesOf } from "./name-notes.ts";
 import { limitOf, listOf, readRequest } from "./requests.ts";
-import { timeText } from "./views.ts";
+import { notes, nullableText, nullableTime, time, timeText } from "./views.ts";
 
 /** What people ask of sandwatch about its probes. */
 export interface ProbeDesk {
@@ -29,10 +29,8 @@ export const probesQuery = z.strictObject({
 });
 export type ProbesQuery = z.input<typeof probesQuery>;
 
-const nullableText = z.string().nullable();
-
 const resultView = z.object({
-  at: z.string(),
+  at: time,
   success: z.boolean(),
   reason: nullableText,
   detail: nullableText,
@@ -50,13 +48,13 @@ export const probesView = z.object({
         operation: z.string(),
         state: z.enum(probeStates),
         failures_in_a_row: z.number(),
-        last_success_at: nullableText,
+        last_success_at: nullableTime,
         /** Latest first. */
         results: z.array(resultView).readonly(),
       }),
     )
     .readonly(),
-  notes: z.array(z.string()).readonly(),
+  notes,
 });
 export type ProbesView = z.output<typeof probesView>;
 

@@ -1,7 +1,10 @@
 import { z } from "zod";
+import { nearestName } from "../config/nearest-name.ts";
 import { parseDuration } from "../core/duration.ts";
+
 import { RefusedError } from "../core/refusal.ts";
 import { readMatch } from "../core/written-match.ts";
+
 import type { ListPlace } from "../store/silences.ts";
 
 /** What people ask for, as they write it: as JSON, as the query of an address, or on a command line. */
@@ -180,7 +183,7 @@ export function readRequest<Schema extends z.ZodType>(
     if (issue.code !== "unrecognized_keys") return [{ path, allowed: issue.message }];
     return issue.keys.map((key) => ({
       path: path === "" ? key : `${path}.${key}`,
-      allowed: "nothing: there is no such field",
+      allowed: `nothing: there is no such field${meant(key, fieldsAt(schema, issue.path))}`,
     }));
   });
   const list = faults.map(({ path, allowed }) => (path === "" ? allowed : `${path}: ${allowed}`));
@@ -189,4 +192,19 @@ export function readRequest<Schema extends z.ZodType>(
     `The request cannot be used. Allowed: ${list.join("; ")}`,
     faults,
   );
+}
+
+function meant(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
+  return nearest === null ? "" : `, perhaps ${nearest}`;
+}
+
+/** The fields that a request may have at a place within it. */
+function fieldsAt(schema: z.core.$ZodType, [field, ...rest]: readonly PropertyKey[]): string[] {
+  if (schema instanceof z.ZodPipe)
+    return fieldsAt(schema.in, field === undefined ? [] : [field, ...rest]);
+  if (!(schema instanceof z.ZodObject)) return [];
+  if (field === undefined) return Object.keys(schema.shape);
+  const inner: unknown = schema.shape[String(field)];
+  return inner instanceof z.ZodType ? fieldsAt(inner, rest) : [];
 }

@@ -13,7 +13,10 @@ import type { TimedWindow } from "./windows.ts";
  * texts in UTC, and what there is not is null.
  */
 
-const nullableText = z.string().nullable();
+/** In UTC, as ISO 8601 has it. */
+export const time = z.string().meta({ format: "date-time" });
+export const nullableTime = time.nullable();
+export const nullableText = z.string().nullable();
 const lists = z.array(z.string()).readonly();
 
 export const silenceView = z.object({
@@ -24,14 +27,14 @@ export const silenceView = z.object({
   match: z.partialRecord(z.enum(matchFields), lists),
   author: nullableText,
   reason: nullableText,
-  created_at: nullableText,
-  starts_at: z.string(),
-  ends_at: z.string(),
+  created_at: nullableTime,
+  starts_at: time,
+  ends_at: time,
 });
 export type SilenceView = z.output<typeof silenceView>;
 
 /** What is allowed in a request, but hardly meant, such as a name that nothing has. */
-const notes = z.array(z.string()).readonly();
+export const notes = z.array(z.string()).readonly();
 
 export const addedSilenceView = silenceView.extend({ notes });
 export type AddedSilenceView = z.output<typeof addedSilenceView>;
@@ -47,7 +50,7 @@ export const acknowledgementView = z.object({
   incident_id: z.string(),
   author: z.string(),
   note: nullableText,
-  acknowledged_at: z.string(),
+  acknowledged_at: time,
   /** Somebody had done so before: this is what that one said. */
   already: z.boolean(),
 });
@@ -71,13 +74,13 @@ export const incidentView = z.object({
   receiver: nullableText,
   status: nullableText,
   previous_status: nullableText,
-  started_at: z.string(),
-  fired_at: nullableText,
-  resolved_at: nullableText,
+  started_at: time,
+  fired_at: nullableTime,
+  resolved_at: nullableTime,
   resolved_reason: nullableText,
   receivers: lists,
   acknowledged_by: nullableText,
-  acknowledged_at: nullableText,
+  acknowledged_at: nullableTime,
   note: nullableText,
 });
 export type IncidentView = z.output<typeof incidentView>;
@@ -91,11 +94,11 @@ export const notificationView = z.object({
   rule: z.string(),
   severity: z.string(),
   summary: z.string(),
-  caused_at: z.string(),
-  created_at: z.string(),
+  caused_at: time,
+  created_at: time,
   attempts: z.number(),
   last_reason: nullableText,
-  settled_at: nullableText,
+  settled_at: nullableTime,
 });
 export type NotificationView = z.output<typeof notificationView>;
 
@@ -107,7 +110,7 @@ export const notificationsView = z.object({
 export type NotificationsView = z.output<typeof notificationsView>;
 
 export const attemptView = z.object({
-  at: z.string(),
+  at: time,
   /** Null, like the detail: the receiver took it. */
   reason: nullableText,
   detail: nullableText,
@@ -124,7 +127,7 @@ export const countView = z.object({ count: z.number(), notes });
 export type CountView = z.output<typeof countView>;
 
 export const timelineEvent = z.object({
-  at: z.string(),
+  at: time,
   event: z.string(),
   text: z.string(),
   incident_id: nullableText,
@@ -143,7 +146,7 @@ export const explanationView = z.object({
         key: z.string(),
         sandbox_id: z.string(),
         status: z.string(),
-        since: z.string(),
+        since: time,
       }),
     )
     .readonly(),

@@ -6,7 +6,7 @@ import { watchTarget } from "../../src/polling/watched-target.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { judgeBy, listing, research, startMs, watchFleet } from "../support/fleet.ts";
 import { intakeOf } from "../support/take-in.ts";
-import { collect } from "./support/collect.ts";
+import { collect } from "../support/collect.ts";
 import { insertOldChange, insertOldRows, makeOldStore, openOld } from "./support/old-store.ts";
 
 const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };

@@ -141,6 +141,10 @@ export class Page {
     return this.textAt(this.serverAt(server) + serverField.name);
   }
 
+  serverTags(server: number): readonly string[] {
+    return readTags(this.textAt(this.serverAt(server) + serverField.tags));
+  }
+
   /** Whether the server's status began between two complete polls. */
   isWitnessed(server: number): boolean {
     return (this.serverFlags(server) & witnessedBit) !== 0;
@@ -182,7 +186,7 @@ export class Page {
       serverName: this.serverName(server),
       status: statusIn(flags),
       benchmark: this.textAt(at + serverField.benchmark),
-      tags: readTags(this.textAt(at + serverField.tags)),
+      tags: this.serverTags(server),
       sinceMs: this.sinceMs(server),
       sinceObservedMs: this.sinceObservedMs(server),
       sinceWitnessed: this.isWitnessed(server),
