@@ -6,6 +6,7 @@ import type { JudgeOptions } from "./core/judge.ts";
 import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
 import { operations } from "./core/model.ts";
 import { wants } from "./core/wants.ts";
+import { serveOperations } from "./api/serve-operations.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
 import { createReceiver } from "./delivery/receivers/create-receiver.ts";
@@ -278,7 +279,7 @@ export async function createDaemon(
         receivers: [...receiverConfigs.keys()],
         waiting: await store.outbox.figures(),
       }),
-    api: { desk, lookups, allowedHosts: config.http.allowedHosts },
+    api: { ...serveOperations({ desk, lookups }), allowedHosts: config.http.allowedHosts },
     reload: reloads && {
       requestReload: () => reloads.request(),
       allowedHosts: config.http.allowedHosts,

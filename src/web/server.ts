@@ -4,6 +4,7 @@ import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import { addApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
+import { sendProblem } from "./api/problem.ts";
 import { addReloadRoute } from "./reload-route.ts";
 import type { ReloadDeps } from "./reload-route.ts";
 import { addScrapeRoute } from "./scrape-route.ts";
@@ -38,7 +39,13 @@ export interface WebServer {
 }
 
 export function createWebServer(deps: WebDeps): WebServer {
-  const server: FastifyInstance = fastify({ forceCloseConnections: true });
+  const server: FastifyInstance = fastify({
+    forceCloseConnections: true,
+    // What cannot be read as an address belongs to no route, nor to the API by its prefix.
+    frameworkErrors: (_, __, reply) => {
+      void sendProblem(reply, { status: 400, detail: "This address cannot be read." });
+    },
+  });
 
   server.get("/", async (_, reply) => {
     const page = renderStatusPage(await deps.status());

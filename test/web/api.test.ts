@@ -1,17 +1,19 @@
 import { request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { ApiDesk } from "../../src/api/operation.ts";
+import { serveOperations } from "../../src/api/serve-operations.ts";
 import { RefusedError } from "../../src/core/refusal.ts";
 import { createWebServer } from "../../src/web/server.ts";
-import type { ApiDesk } from "../../src/web/api/api.ts";
 import { exposing } from "./support/exposing.ts";
 import { emptyStatus } from "./support/status-view.ts";
-
-const json = { "content-type": "application/json" };
 
 interface Answer {
   readonly status: number | undefined;
   readonly type: string | undefined;
+  readonly etag?: string | undefined;
+  readonly allow?: string | undefined;
+  readonly cacheControl?: string | undefined;
   readonly body: unknown;
 }
 
@@ -28,6 +30,8 @@ async function serve(
   const asked = (operation: string) => (first: unknown, second?: unknown) =>
     answer([operation, JSON.stringify(first), JSON.stringify(second)].join(" ").trim());
   const desk: ApiDesk = {
+    targets: asked("targets"),
+    servers: asked("servers"),
     silences: asked("silences"),
     addSilence: asked("add"),
     expireSilence: asked("expire"),
@@ -51,7 +55,7 @@ async function serve(
     metrics: exposing(() => Promise.resolve([])),
     readiness: () => Promise.resolve({ ready: true }),
     status: () => Promise.resolve(emptyStatus),
-    api: { desk, lookups, allowedHosts: ["watch.example.com"] },
+    api: { ...serveOperations({ desk, lookups }), allowedHosts: ["watch.example.com"] },
     onError: (error) => errors.push(error.message),
   });
   const address = await web.listen({ host: "127.0.0.1", port: 0 });
@@ -65,7 +69,14 @@ async function serve(
         const { statusCode: status, headers: got } = response;
         text(response).then(
           (content) =>
-            resolve({ status, type: got["content-type"], body: content && JSON.parse(content) }),
+            resolve({
+              status,
+              type: got["content-type"],
+              etag: got.etag,
+              allow: got.allow,
+              cacheControl: got["cache-control"],
+              body: content && JSON.parse(content),
+            }),
           reject,
         );
       });
@@ -83,6 +94,8 @@ async function serve(
 
 describe("the API", () => {
   it.each([
+    ["GET", "/targets?region=us", 'targets {"region":"us"}'],
+    ["GET", "/servers?tag=a&tag=b", 'servers {"tag":["a","b"]}'],
     ["GET", "/silences?ended=true", 'silences {"ended":"true"}'],
     ["POST", "/silences", 'add {"a":1}'],
     ["POST", "/silences/s%2F1/expire", 'expire "s/1"'],
@@ -93,13 +106,17 @@ describe("the API", () => {
     ["POST", "/notifications/replay", 'replay {"a":1}'],
     ["POST", "/notifications/discard", 'discard {"a":1}'],
     ["GET", "/changes", "changes {}"],
+    ["GET", "/occupancy?from=7d", 'occupancy {"from":"7d"}'],
     ["GET", "/explain?server=github", 'explain {"server":"github"}'],
     ["GET", "/lookups/user?id=a%2Fb+c&region=us", 'look up "user" {"id":"a/b c","region":"us"}'],
     ["POST", "/lookups/permits", 'permit {"a":1}'],
     ["GET", "/probes?probe=login", 'probes {"probe":"login"}'],
   ])("passes %s %s on", async (method, path, asked) => {
     const { send, post } = await serve();
-    const answer = method === "GET" ? await send(path) : await post(path, {}, '{"a":1}');
+    const answer =
+      method === "GET"
+        ? await send(path)
+        : await post(path, {}, path.endsWith("/expire") ? "{}" : '{"a":1}');
     expect(answer).toMatchObject({ status: path === "/silences" ? 201 : 200, body: { asked } });
   });
 
@@ -133,11 +150,66 @@ describe("the API", () => {
 
   it("answers what it does not have with a problem, not with a page", async () => {
     const { send } = await serve();
-    expect(await send("/silence")).toMatchObject({ status: 404, type: "application/problem+json" });
-    expect(await send("/explain", { method: "PUT", headers: json, body: "{}" })).toMatchObject({
-      status: 404,
-    });
+    for (const path of ["/silence", "/", "/notifications/1/2", "/../v2/silences", "/silences/"]) {
+      const { status, type } = await send(path);
+      expect([path, status, type]).toEqual([path, 404, "application/problem+json"]);
+    }
+    const { body } = await send("/silence");
+    expect(body).toMatchObject({ detail: expect.stringContaining("targets, servers, changes") });
   });
+
+  it("answers an address that cannot be read with a problem", async () => {
+    const { send } = await serve();
+    const answer = await send("/silences/%zz");
+    expect(answer).toMatchObject({ status: 400, type: "application/problem+json" });
+  });
+
+  it.each([
+    ["PUT", "/explain", "GET, HEAD"],
+    ["DELETE", "/silences", "GET, POST, HEAD"],
+    ["GET", "/incidents/i1/acknowledge", "POST"],
+    ["POST", "/../openapi.json", "GET, HEAD"],
+  ])("says what there is instead of %s %s", async (method, path, allow) => {
+    const { send } = await serve();
+    const answer = await send(path, { method });
+    expect(answer).toMatchObject({ status: 405, type: "application/problem+json", allow });
+  });
+
+  it("is asked again each time, and repeats nothing that is as it was", async () => {
+    let word = "one";
+    const { send } = await serve(() => Promise.resolve({ word }));
+    const first = await send("/incidents");
+    expect(first).toMatchObject({ status: 200, body: { word }, cacheControl: "no-cache" });
+    const { etag = "" } = first;
+    const again = (named: string) => send("/incidents", { headers: { "if-none-match": named } });
+    for (const named of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      expect(await again(named)).toMatchObject({ status: 304, body: "", etag });
+    }
+    expect(await again('"other"')).toMatchObject({ status: 200 });
+    word = "two";
+    expect(await again(etag)).toMatchObject({ status: 200, body: { word } });
+  });
+
+  it("has nobody keep what the service was asked", async () => {
+    const { send } = await serve();
+    const answer = await send("/lookups/universes");
+    expect(answer).toMatchObject({ status: 200, cacheControl: "no-store", etag: undefined });
+  });
+
+  it("answers HEAD with the head of what GET would be answered with", async () => {
+    const { send } = await serve();
+    const whole = await send("/silences");
+    expect(await send("/silences", { method: "HEAD" })).toEqual({ ...whole, body: "" });
+  });
+
+  it.each(["/notifications/7?limti=1", "/silences/s1/expire"])(
+    "refuses what %s does not take",
+    async (path) => {
+      const { send, post } = await serve();
+      const answer = path.includes("?") ? await send(path) : await post(path, {}, '{"limti":1}');
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: "limti" }] } });
+    },
+  );
 
   it("answers a body that is no JSON with a problem", async () => {
     const { post } = await serve();

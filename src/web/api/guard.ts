@@ -12,12 +12,13 @@ import type { Problem } from "./problem.ts";
  * @returns null when the request may pass
  */
 export function checkRequest(
-  request: Pick<FastifyRequest, "method" | "headers">,
+  request: Pick<FastifyRequest, "method" | "headers" | "is404">,
   allowedHosts: readonly string[],
 ): Problem | null {
   const problem = checkSender(request, allowedHosts);
-  const { method, headers } = request;
-  if (problem || method === "GET" || method === "HEAD") return problem;
+  const { method, headers, is404 } = request;
+  // Of what there is not, that is what there is to say.
+  if (problem || is404 || method === "GET" || method === "HEAD") return problem;
   return /^application\/json\s*(?:;|$)/i.test(headers["content-type"] ?? "")
     ? null
     : { status: 415, detail: "Send JSON, with content-type: application/json." };
@@ -41,6 +42,16 @@ export function checkSender(
     return { status: 403, detail };
   }
   return null;
+}
+
+/**
+ * What changes nothing here, but uses up the limit of a key, a page of somebody else's could ask for
+ * without being let read what comes. A browser says where a request comes from.
+ */
+export function checkSite({ headers }: Pick<FastifyRequest, "headers">): Problem | null {
+  const site = headers["sec-fetch-site"] ?? "none";
+  if (site === "same-origin" || site === "none") return null;
+  return { status: 403, detail: "Pages of other addresses may not look anything up here." };
 }
 
 /** Without its port, and without the brackets of an IPv6 address. */

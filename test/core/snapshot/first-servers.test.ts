@@ -62,7 +62,7 @@ describe("the first servers", () => {
           const { rows } = first(snapshot, { after, limit });
           read.push(...rows);
           after = rows.at(-1) ?? null;
-          if (rows.length < limit) break;
+          if (rows.length < limit || read.length > 1_000) break;
         }
         expect(read).toEqual(inOrder(snapshot.servers()));
       }),
