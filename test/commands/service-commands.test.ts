@@ -81,7 +81,8 @@ it(
       .object({ drift: z.array(z.looseObject({})) })
       .parse(JSON.parse(ofDaemon.out));
     const gpu = { field: "local_sandboxes[].servers[].gpu", example: "text of 9 characters" };
-    expect(drift).toMatchObject([{ ...gpu, regions: ["eu", "us"] }]);
+    const userId = { operation: "get_user", field: "userId", problem: "missing", regions: ["eu"] };
+    expect(drift).toMatchObject([userId, { ...gpu, regions: ["eu", "us"] }]);
     daemon.send("SIGTERM");
     await daemon.ended;
     const ofStore = await runSandwatch(["drift", ...byConfig]);
