@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { changes } from "../../src/commands/changes.ts";
@@ -159,11 +160,14 @@ it("incidents that are followed are told whenever they are others than they were
 /** An address at which the world's daemon answers, whichever it is, while the gate is open. */
 async function startGate(world: WatchedWorld) {
   let isOpen = true;
-  const server = createServer(async (request, response) => {
-    if (!isOpen) return void request.destroy();
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const answer = await fetch(new URL(request.url ?? "", await world.address()));
     response.writeHead(answer.status, { "content-type": "application/json" });
     response.end(await answer.text());
+  };
+  const server = createServer((request, response) => {
+    if (isOpen) void pass(request, response);
+    else request.destroy();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
