@@ -49,9 +49,9 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
       { accounts, written }: AccountsStep,
     ): Promise<BucketsWritten> {
       const finest = accounts["5m"];
-      if (!finest) return { open: noneOpen, committed() {} };
       // The open one is written in any case, also by a poll that booked nothing.
-      const unknown = unknownNames([finest, ...written.map(({ bucket }) => bucket)], names);
+      const writing = [...(finest ? [finest] : []), ...written.map(({ bucket }) => bucket)];
+      const unknown = unknownNames(writing, names);
       const ids = unknown.size > 0 ? await names.write(trx, unknown) : null;
       const idOf = (name: string): number => names.idOf(name) ?? ids?.get(name) ?? 0;
       const columnsOf = (bucket: Bucket): BucketColumns => ({
@@ -68,23 +68,26 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
           await writeOpen(trx, [resolution, targetId, ...Object.values(columnsOf(bucket))]);
         }
       }
-      if (openStarts.get(targetId) !== finest.startMs) {
+      if (finest && openStarts.get(targetId) !== finest.startMs) {
         await closeFinest(trx, [targetId, finest.startMs]);
       }
-      const { start_at_ms, booked_ms, unobserved_ms, body } = columnsOf(finest);
       return {
-        open: {
-          open_start_at_ms: start_at_ms,
-          open_booked_ms: booked_ms,
-          open_unobserved_ms: unobserved_ms,
-          open_body: body,
-        },
+        open: finest ? toOpenColumns(columnsOf(finest)) : noneOpen,
         committed() {
           if (ids) names.takeOn(ids);
-          openStarts.set(targetId, finest.startMs);
+          if (finest) openStarts.set(targetId, finest.startMs);
         },
       };
     },
+  };
+}
+
+function toOpenColumns(columns: BucketColumns): OpenBucketColumns {
+  return {
+    open_start_at_ms: columns.start_at_ms,
+    open_booked_ms: columns.booked_ms,
+    open_unobserved_ms: columns.unobserved_ms,
+    open_body: columns.body,
   };
 }
 
