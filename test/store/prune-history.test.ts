@@ -68,7 +68,7 @@ describe("gaps", () => {
         await target.pass(hourMs, [], { observed: turn % 2 === 0 });
     }
     const first = targets[0]?.ledger.atMs ?? 0;
-    await pruneAll(() => books.store.prune.gaps(first - hourMs));
+    await pruneAll(() => books.store.prune.gaps(first - hourMs / 2));
     for (const { target } of targets) {
       const gaps = books.store.occupancy.gaps({ target, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER });
       expect(await collect(gaps)).toEqual([{ fromMs: first - hourMs, toMs: first }]);
