@@ -145,12 +145,12 @@ async function writeChanges(
 ): Promise<void> {
   // Those of one poll can be very many, and long: each row has a statement of its own.
   const rowsAtOnce = polls.length === 1 ? 1 : 100;
-  for await (const rows of paced(batches(changeRows(targetId, polls), rowsAtOnce))) {
+  for await (const rows of paced(batches(rowsOfChanges(targetId, polls), rowsAtOnce))) {
     await trx.insertInto("changes").values(rows).execute();
   }
 }
 
-function* changeRows(
+function* rowsOfChanges(
   targetId: number,
   polls: readonly Verdict[],
 ): Iterable<Insertable<ChangesTable>> {
