@@ -21,7 +21,10 @@ type Totals = ReadonlyMap<string, number>;
 
 /** None of them is asked about again: a retry would wait for a clock that stands still. */
 const faults: readonly (Fault | null)[] = [
-  ...[null, null, null, null],
+  null,
+  null,
+  null,
+  null,
   { kind: "status", status: 404 },
   { kind: "malformed" },
   { kind: "partial" },

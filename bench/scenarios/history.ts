@@ -96,7 +96,9 @@ async function commit(
   atMs: number,
   changed: (id: number) => number,
 ): Promise<void> {
-  const commits = targets.map(({ id, poll }) => store.commitPoll(id, poll(atMs, changed(id))));
+  const commits = targets.map((target) =>
+    store.commitPoll(target.id, target.poll(atMs, changed(target.id))),
+  );
   await Promise.all(commits);
 }
 
@@ -236,9 +238,9 @@ async function measureCommits(count: number): Promise<Measurement> {
   await commit(store, targets, startMs, () => 0);
   const samples: number[] = [];
   for (let turn = 1; turn <= 20; turn += 1) {
-    const verdicts = targets.map(({ id, poll }) => ({
-      id,
-      verdict: poll(startMs + turn * pollMs, 0),
+    const verdicts = targets.map((target) => ({
+      id: target.id,
+      verdict: target.poll(startMs + turn * pollMs, 0),
     }));
     const costMs = await measureCpu(async () => {
       for (let first = 0; first < count; first += 100) {

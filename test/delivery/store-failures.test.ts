@@ -138,10 +138,10 @@ describe("a store that fails", () => {
 
 /** Lets time pass until it has ended. */
 async function afterAll(turn: Promise<void>, pass: () => void): Promise<void> {
-  let ended = false;
-  const note = (): void => void (ended = true);
+  const state = { ended: false };
+  const note = (): void => void (state.ended = true);
   turn.then(note, note);
-  while (!ended) {
+  while (!state.ended) {
     await promisesRan();
     pass();
   }

@@ -29,7 +29,7 @@ async function live(seed: number): Promise<WatchedWorld> {
 }
 
 const fields = measureNames.filter(
-  (name) => /_seconds$/.test(name) && !/^stay|recovery/.test(name),
+  (name) => name.endsWith("_seconds") && !/^stay|recovery/.test(name),
 );
 
 function sums(rows: readonly RowView[]): Readonly<Record<string, number>> {

@@ -23,7 +23,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openDatabase, StoreError } from "../../src/store/database.ts";
 import type { OpenDatabase } from "../../src/store/database.ts";
 import { migrations } from "../../src/store/migrations.ts";
-import { asStoreError } from "../../src/store/store-error.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 function open(path: string): OpenDatabase {
@@ -304,16 +303,6 @@ it("a store whose holder was killed while it was made is made anew", async () =>
   for (const end of ["", "-journal"]) copyFileSync(path + end, left + end);
   expect(readFileSync(left).length).toBeGreaterThan(0);
   expect(await regions(open(left))).toEqual([]);
-});
-
-it("a disk that is full is said, and what to do", () => {
-  const error = Object.assign(new Error("database or disk is full"), {
-    errcode: 13,
-    errstr: "database or disk is full",
-  });
-  expect(String(asStoreError(error, "/data/s.db"))).toBe(
-    "StoreError: The store /data/s.db cannot be opened: its disk is full. Make room and start again.",
-  );
 });
 
 function execute(path: string, statement: string): void {

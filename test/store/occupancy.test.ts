@@ -114,7 +114,7 @@ it("names are what they are after a poll that was not kept, whoever names server
   await store.commitPoll(other.id, eu.poll(named("jira", "idle")));
   const verdict = us.poll(named("git", "occupied"));
   const spoilt = { ...verdict, at: { ...verdict.at, utcMs: 0.5 } };
-  await expect(store.commitPoll(targetId, spoilt)).rejects.toThrow();
+  await expect(store.commitPoll(targetId, spoilt)).rejects.toThrow("cannot store REAL value");
   await store.commitPoll(other.id, eu.poll(named("jira", "idle")));
   await store.commitPoll(targetId, verdict);
   const days = await bucketsOf(store, { resolution: "1d" });

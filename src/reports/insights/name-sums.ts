@@ -47,7 +47,13 @@ export function createNameSums() {
         .filter(({ exhaustedMs }) => exhaustedMs > 0)
         .toSorted((one, other) => other.exhaustedMs - one.exhaustedMs)
         .slice(0, limit)
-        .map(({ occupiedStays: _, ...name }) => name);
+        .map(({ region, key, serverName, exhaustedMs, hours }) => ({
+          region,
+          key,
+          serverName,
+          exhaustedMs,
+          hours,
+        }));
     },
     /**
      * What is long for servers of a name, whatever their target: 95 of 100 stays were shorter. Null: too
