@@ -6,6 +6,7 @@ import { manyTargets } from "./many-targets.ts";
 import { millionListing } from "./million-listing.ts";
 import { millionMemory } from "./million-memory.ts";
 import { pollCycle } from "./poll-cycle.ts";
+import { report } from "./report.ts";
 import { scrape } from "./scrape.ts";
 import { start } from "./start.ts";
 
@@ -19,4 +20,5 @@ export const scenarios: readonly Scenario[] = [
   alertLatency,
   start,
   history,
+  report,
 ];

@@ -1,11 +1,14 @@
+import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import { noAccounts } from "../../src/core/occupancy/accounts.ts";
 import { addStay, noStays } from "../../src/core/occupancy/stay-sketch.ts";
 import { addBucket, byStatus, emptyBucket } from "../../src/core/occupancy/bucket.ts";
 import { resolutionMs } from "../../src/core/occupancy/bucket.ts";
-import type { Bucket, NameAccount, Resolution } from "../../src/core/occupancy/bucket.ts";
+import type { Bucket, NameAccount } from "../../src/core/occupancy/bucket.ts";
 import type { StaySketch } from "../../src/core/occupancy/stay-sketch.ts";
+import { initialProgress } from "../../src/core/target-state.ts";
 import { createBucketWriter } from "../../src/store/bucket-rows.ts";
+import { progressToRow } from "../../src/store/target-rows.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 
@@ -18,56 +21,63 @@ export interface BucketsWanted {
   readonly seed: number;
 }
 
-/** Days are taken from so many. */
-const distinctDays = 24;
 /** Servers of each name. */
 const serversPerName = 5;
 /** Of each name and status in an hour. */
 const staysPerHour = 6;
+/** Targets have one of so many days. */
+const distinctDays = 24;
 
-/** Writes hours and days as polls would have left them. */
+const hourMs = resolutionMs["1h"];
+const dayMs = resolutionMs["1d"];
+
+/** Writes hours and days as polls would have left them. A target has the same day again and again. */
 export async function writeBuckets(kysely: Kysely<Tables>, wanted: BucketsWanted): Promise<void> {
+  const { targets, names, endMs } = wanted;
   const random = seededRandom(wanted.seed);
+  const days = Array.from({ length: distinctDays }, () => randomDay(names, random));
   const writer = createBucketWriter(kysely);
-  const beginMs = wanted.endMs - wanted.days * resolutionMs["1d"];
-  for (let index = 0; index < wanted.targets; index += 1) {
-    await kysely
-      .insertInto("targets")
-      .values({
-        region: `region-${Math.floor(index / 10)}`,
-        key: `key-${index % 10}`,
-        attempted_polls: 1,
-        attempted_ms: 0,
-        observed_polls: 1,
-        observed_ms: 0,
-        failures_in_a_row: 0,
-        last_failure: null,
-        last_poll_at_ms: wanted.endMs,
-        last_success_at_ms: wanted.endMs,
-        last_complete: 1,
-      })
-      .execute();
-  }
-  const targets = await kysely.selectFrom("targets").select("id").execute();
-  const days = Array.from({ length: distinctDays }, () => randomDay(wanted.names, random));
-  for (let dayMs = beginMs; dayMs < wanted.endMs; dayMs += resolutionMs["1d"]) {
-    const chosen = targets.map(({ id }) => ({ id, day: days[Math.floor(random() * days.length)] }));
-    await kysely.transaction().execute(async (trx) => {
-      const write = (id: number, resolution: Resolution, bucket: Bucket) =>
-        writer.write(trx, id, { accounts: noAccounts, written: [{ resolution, bucket }] });
-      for (let hour = 0; hour < 24; hour += 1) {
-        const startMs = dayMs + hour * resolutionMs["1h"];
-        for (const { id, day } of chosen) {
-          const bucket = day?.hours[hour];
-          if (bucket) await write(id, "1h", { ...bucket, startMs });
-        }
-      }
-      for (const { id, day } of chosen) {
-        if (day) await write(id, "1d", { ...day.whole, startMs: dayMs });
-      }
-    });
+  const beginMs = endMs - dayMs;
+  await kysely.transaction().execute(async (trx) => {
+    for (let index = 0; index < targets; index += 1) {
+      const id = await addTarget(trx, index, endMs);
+      const day = days[index % distinctDays] ?? randomDay(names, random);
+      await writer.write(trx, id, {
+        accounts: { ...noAccounts, "5m": emptyBucket(endMs) },
+        written: [
+          ...day.hours.map((bucket, hour) => ({
+            resolution: "1h" as const,
+            bucket: { ...bucket, startMs: beginMs + hour * hourMs },
+          })),
+          { resolution: "1d", bucket: { ...day.whole, startMs: beginMs } },
+        ],
+      });
+    }
+  });
+  for (const table of [sql.table("buckets_1h"), sql.table("buckets_1d")]) {
+    for (let day = wanted.days - 1; day > 0; day -= 1) {
+      await sql`
+        insert into ${table} (target_id, start_at_ms, booked_ms, unobserved_ms, body)
+        select target_id, start_at_ms - ${day * dayMs}, booked_ms, unobserved_ms, body
+        from ${table} where start_at_ms >= ${beginMs}
+        order by start_at_ms, target_id
+      `.execute(kysely);
+    }
   }
 }
+
+async function addTarget(kysely: Kysely<Tables>, index: number, endMs: number): Promise<number> {
+  const progress = { ...initialProgress, lastPollAtMs: endMs, lastSuccessAtMs: endMs };
+  const { id } = await kysely
+    .insertInto("targets")
+    .values({ region: regionOf(index), key: keyOf(index), ...progressToRow(progress) })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+export const regionOf = (target: number): string => `region-${Math.floor(target / 10)}`;
+export const keyOf = (target: number): string => `key-${target % 10}`;
 
 interface Day {
   readonly hours: readonly Bucket[];

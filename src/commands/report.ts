@@ -160,6 +160,7 @@ async function write(texts: Texts, terminal: Terminal): Promise<void> {
     if (gathered.length < charactersAtOnce) continue;
     terminal.out(gathered);
     gathered = "";
+    await terminal.drained?.();
   }
   terminal.out(gathered);
 }

@@ -1,7 +1,11 @@
+import { once } from "node:events";
+
 /** Where commands write: standard output for results, standard error for what went wrong. */
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Ends once whoever reads has taken most of what was written: who writes much waits for it. */
+  readonly drained?: () => Promise<void>;
   /** Whether a person looks at the output. */
   readonly isInteractive: boolean;
   /** How many characters wide it is; left out: it is no screen, and nothing need be cut. */
@@ -19,6 +23,9 @@ export const processTerminal: Terminal = {
     process.stdout.write(text);
   },
   err: (text) => void process.stderr.write(text),
+  async drained() {
+    if (process.stdout.writableNeedDrain) await once(process.stdout, "drain");
+  },
   isInteractive: process.stdout.isTTY,
   get columns() {
     if (process.stdout.isTTY) return process.stdout.columns;

@@ -1,0 +1,55 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+
+const root = join(import.meta.dirname, "../..");
+const run = promisify(execFile);
+
+/** What running the program once took, from being spawned to its end. */
+export interface Took {
+  readonly elapsedMs: number;
+  readonly bytes: number;
+  /** The most memory that was resident at a time. */
+  readonly maxRssBytes: number;
+}
+
+/** What a process tells of itself when it ends. */
+const confess =
+  "process.on('exit', () => process.stderr.write(`\\n${process.resourceUsage().maxRSS}`))";
+
+/**
+ * Builds the program as it is published: run from its sources, it would also take what stripping
+ * their types does.
+ *
+ * @param folder where nothing is yet
+ * @returns runs it with arguments, and drops what it prints
+ */
+export async function buildProgram(
+  folder: string,
+): Promise<(args: readonly string[]) => Promise<Took>> {
+  const compiler = join(root, "node_modules/.bin/tsc");
+  await run(compiler, ["-p", join(root, "tsconfig.build.json"), "--outDir", join(folder, "dist")]);
+  for (const name of ["node_modules", "package.json"]) {
+    symlinkSync(join(root, name), join(folder, name));
+  }
+  const program = join(folder, "dist/cli.js");
+  return async (args) => {
+    const startedMs = performance.now();
+    const importing = `data:text/javascript,${encodeURIComponent(confess)}`;
+    const child = spawn(process.execPath, ["--import", importing, program, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let bytes = 0;
+    child.stdout.on("data", (chunk: Buffer) => void (bytes += chunk.length));
+    const complaints = text(child.stderr);
+    const [code] = await once(child, "exit");
+    const elapsedMs = performance.now() - startedMs;
+    const said = await complaints;
+    if (code !== 0) throw new Error(`sandwatch ${args.join(" ")} ended with ${code}: ${said}`);
+    const kibibytes = Number(said.slice(said.lastIndexOf("\n") + 1));
+    return { elapsedMs, bytes, maxRssBytes: kibibytes * 1_024 };
+  };
+}
