@@ -1,6 +1,9 @@
 import type { z } from "zod";
+import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
+import type { StoredChange } from "../../src/store/change-history.ts";
 import type { webhookBodySchema } from "../support/webhook-body.ts";
 import type { ScenarioRule } from "./scenario.ts";
+import type { OfferedPoll } from "./support/poll-ledger.ts";
 
 /** Times are milliseconds since the world began unless they are called UTC. */
 
@@ -93,6 +96,13 @@ export interface Acknowledged extends Asked {
   readonly incidentId: string;
 }
 
+/** What the store has of a target at the end. */
+export interface KeptHistory {
+  readonly buckets: ReadonlyMap<Resolution, readonly Bucket[]>;
+  /** With the lapses. */
+  readonly changes: readonly StoredChange[];
+}
+
 /** All that the oracle goes by. */
 export interface History {
   readonly sightings: readonly Sighting[];
@@ -114,5 +124,8 @@ export interface History {
   readonly refused: readonly string[];
   /** What is left in the store at the end. */
   readonly left: readonly string[];
+  /** What was offered to the store of each target, and what it has. */
+  readonly polls: ReadonlyMap<string, readonly OfferedPoll[]>;
+  readonly kept: ReadonlyMap<string, KeptHistory>;
   readonly endMs: number;
 }

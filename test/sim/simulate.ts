@@ -1,18 +1,24 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { resolutions } from "../../src/core/occupancy/bucket.ts";
+import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
+import { allTime } from "../../src/store/change-history.ts";
 import { openStore } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { collect } from "../support/collect.ts";
 import { testConfig } from "../support/test-config.ts";
-import type { Attempt, History, WallClock } from "./history.ts";
+import type { Attempt, History, KeptHistory, WallClock } from "./history.ts";
 import { drawScenario, longestWaitMs, settingsOf } from "./scenario.ts";
-import type { Scenario, ScenarioRule } from "./scenario.ts";
+import type { Scenario, ScenarioRule, ScenarioTarget } from "./scenario.ts";
 import { beginChaos } from "./support/chaos.ts";
 import { createDice } from "./support/dice.ts";
 import { createFuse } from "./support/fuse.ts";
 import { createHost } from "./support/host.ts";
-import type { Configured } from "./support/host.ts";
+import type { Configured, StoreMutation } from "./support/host.ts";
 import type { Mutation } from "./support/mutants.ts";
 import { beginPeople } from "./support/people.ts";
+import { createPollLedger } from "./support/poll-ledger.ts";
 import { createScriptedReceiver, signingSecret } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
 import { createStoreTroubles } from "./support/store-troubles.ts";
@@ -78,6 +84,10 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       ),
     ),
   });
+  const ledger = createPollLedger(
+    () => host.lives,
+    () => service.sightings,
+  );
   const first = configured(scenario.rules);
   const later = configured(scenario.later?.rules ?? scenario.rules);
   using host = createHost({
@@ -85,7 +95,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     time,
     trace,
     peers,
-    mutate: mutation.store ?? ((own) => own),
+    mutate: (own, databases) => ledger.watch((mutation.store ?? unchanged)(own, databases)),
     dice: dice.fork("daemon"),
     configure: () => (scenario.later && time.nowMs >= scenario.later.fromMs ? later : first),
     onPassing: () => {
@@ -124,7 +134,12 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
 
   // A group that began to wait just before the end waits still.
   const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
-  const left = await readLeft(host.storePath, waitingUtcMs);
+  const end = openStore(host.storePath);
+  const left = await readLeft(end, waitingUtcMs);
+  // Settles what the last process did not live to know.
+  await ledger.watch(end).targets.all();
+  const kept = await readKept(end, scenario.targets);
+  await end.close();
   return {
     scenario,
     story: trace.story,
@@ -136,7 +151,9 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       commits,
       ...people,
       dueMs: time.dueMs,
-      left,
+      left: [...left, ...ledger.faults],
+      polls: ledger.polls,
+      kept,
       endMs: scenario.endMs,
       lives: host.lives,
       sightings: service.sightings,
@@ -152,10 +169,33 @@ async function passUntil(time: WorldTime, untilMs: number): Promise<void> {
   while (time.jump(untilMs));
 }
 
-async function readLeft(path: string, waitingUtcMs: number): Promise<readonly string[]> {
-  const store = openStore(path);
+const unchanged: StoreMutation = (store) => store;
+
+async function readKept(
+  store: Store,
+  targets: readonly ScenarioTarget[],
+): Promise<ReadonlyMap<string, KeptHistory>> {
+  const kept = new Map<string, KeptHistory>();
+  for (const { name, region, key } of targets) {
+    const query = { ...allTime, region: [region], key: [key] };
+    const buckets = new Map<Resolution, readonly Bucket[]>();
+    for (const resolution of resolutions) {
+      const found = await collect(store.occupancy.buckets({ ...query, resolution }));
+      buckets.set(
+        resolution,
+        found.map(({ bucket }) => bucket),
+      );
+    }
+    const changes = await collect(
+      store.changes.between({ ...query, direction: "asc", lapses: true }),
+    );
+    kept.set(name, { buckets, changes });
+  }
+  return kept;
+}
+
+async function readLeft(store: Store, waitingUtcMs: number): Promise<readonly string[]> {
   const figures = await store.outbox.figures();
-  await store.close();
   return figures.flatMap(({ receiver, openItems, pending, dead, oldestCausedAtMs }) =>
     pending + dead === 0 && (oldestCausedAtMs ?? Infinity) > waitingUtcMs
       ? []

@@ -2,6 +2,7 @@ import type { History } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { checkDeliveries } from "./check-deliveries.ts";
 import { checkPolling } from "./check-polling.ts";
+import { checkHistory } from "./check-history.ts";
 import { checkGroups } from "./check-groups.ts";
 import { checkReceivers, receiverRule } from "./check-receivers.ts";
 import { checkServer } from "./check-servers.ts";
@@ -25,6 +26,7 @@ export function judgeRun(scenario: Scenario, history: History): readonly Violati
     ...checkDeliveries(scenario, history, told),
     ...checkGroups(scenario, history),
     ...checkReceivers(scenario, history, told),
+    ...scenario.targets.flatMap((each) => checkHistory(scenario, history, each)),
     ...scenario.targets.flatMap(({ name: target, sandboxes }) => {
       const seen = seenOf(history, target, scenario.intervalMs);
       const servers = Array.from(sandboxes).flatMap(([box, ids]) =>

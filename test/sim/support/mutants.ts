@@ -1,3 +1,4 @@
+import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import type { ScenarioReceiver, ScenarioRule } from "../scenario.ts";
 import type { StoreMutation } from "./host.ts";
@@ -123,6 +124,31 @@ const replaysNothing: Mutation = ofStore((store) => ({
   notifications: { ...store.notifications, replay: async () => 1 },
 }));
 
+/** Goes on with empty buckets. */
+const forgetsOpenBucketsAtRestart: Mutation = ofStore((store) => ({
+  ...store,
+  targets: {
+    ...store.targets,
+    all: async () =>
+      (await store.targets.all()).map((target) => ({ ...target, accounts: noAccounts })),
+  },
+}));
+
+/** Books for servers only what was watched. */
+const booksNothingWhileBlind: Mutation = ofStore((store) => ({
+  ...store,
+  commitPoll(targetId, verdict) {
+    const written = verdict.accounting.written.map(({ resolution, bucket }) => {
+      const seen = Array.from(bucket.names, ([name, account]) => {
+        return [name, { ...account, unobservedMs: 0 }] as const;
+      });
+      return { resolution, bucket: { ...bucket, names: new Map(seen) } };
+    });
+    const accounting = { ...verdict.accounting, written };
+    return store.commitPoll(targetId, { ...verdict, accounting });
+  },
+}));
+
 export interface NegativeControl {
   /** What the daemon does. */
   readonly name: string;
@@ -150,4 +176,6 @@ export const negativeControls: readonly NegativeControl[] = [
   { name: "merges groups too soon", mutation: mergesTooSoon, from: 27 },
   { name: "keeps quiet about what it gave up", mutation: keepsQuietAboutDeadLetters, from: 6 },
   { name: "replays nothing", mutation: replaysNothing, from: 2 },
+  { name: "forgets what was booked last", mutation: forgetsOpenBucketsAtRestart, from: 27 },
+  { name: "books nothing while it is blind", mutation: booksNothingWhileBlind, from: 27 },
 ];
