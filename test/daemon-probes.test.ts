@@ -59,7 +59,7 @@ describe("a probe that fails", () => {
       key: "research",
       operation: "get_user",
       reason: "http_error",
-      detail: "HTTP 404",
+      detail: "HTTP 404: nothing is known by this id",
     });
     expect(world.log.find(({ event }) => event === "incident.fired")).toMatchObject({
       rule: "probe-failing",
