@@ -50,7 +50,10 @@ it("what is imported at once is what would be there had each poll been committed
         expect(await other.rows(table)).toEqual(await one.rows(table));
       }
       const incidentsOf = async ({ rows }: typeof one): Promise<readonly string[]> =>
-        (await rows("incidents")).map((row) => JSON.stringify(row)).toSorted();
+        (await rows("incidents"))
+          // It counts commits, and these are fewer.
+          .map((row) => JSON.stringify({ ...row, revision: null }))
+          .toSorted();
       expect(await incidentsOf(other)).toEqual(await incidentsOf(one));
     }),
     { numRuns: 40 },
