@@ -22,6 +22,9 @@ const endMs = startMs + dayMs;
 /** Of every server, on average. */
 const changesADay = 12;
 
+/** What a year of 100 targets may take. */
+const mostMegabytes = 2_000;
+
 /** For as long is kept what makes up a year, by default. Days. */
 const kept: Readonly<Record<Resolution, number>> = { "5m": 30, "1h": 365, "1d": 365 };
 
@@ -156,7 +159,8 @@ function growth(perDay: Sizes, fixed: Sizes, targets: number): Measurement[] {
     Array.from(sizes, ([, bytes]) => bytes).reduce((sum, bytes) => sum + bytes, 0);
   const changes = perDay.get("changes") ?? 0;
   const ofBuckets = [...bucketTables].map(([table, days]) => (perDay.get(table) ?? 0) * days);
-  const year = sumOf(fixed) + sumOf(rest) + 365 * changes + ofBuckets.reduce((a, b) => a + b, 0);
+  const others = sumOf(fixed) + sumOf(rest) + ofBuckets.reduce((a, b) => a + b, 0);
+  const allowed = mostMegabytes * (targets / 100);
   const row = (what: string, bytes: number): Measurement => ({
     what: `growth a day, ${what}`,
     unit: "MB",
@@ -166,10 +170,15 @@ function growth(perDay: Sizes, fixed: Sizes, targets: number): Measurement[] {
     ...[...bucketTables.keys()].map((table) => row(table, perDay.get(table) ?? 0)),
     row(`changes (${targets * names * serversOfName * changesADay})`, changes),
     {
-      what: `a year of ${targets} targets of ${names} names`,
+      what: `a year of ${targets} targets of ${names} names, ${changesADay} changes of a server a day`,
       unit: "MB",
-      samples: [megabytes(year)],
-      target: 2_000 * (targets / 100),
+      samples: [megabytes(others + 365 * changes)],
+      target: allowed,
+    },
+    {
+      what: `changes of a server a day with which a year takes ${allowed} MB`,
+      unit: "",
+      samples: [(changesADay * (allowed * 1e6 - others)) / (365 * changes)],
     },
   ];
 }
