@@ -22,7 +22,7 @@ export function* cellsOf(
   { fromMs, toMs }: TimeRange,
   fields: readonly TimeField[],
   zone: Zone,
-): Iterable<Cell> {
+): Generator<Cell, void> {
   if (fields.length === 0) {
     yield { fromMs, toMs, labels: {} };
     return;

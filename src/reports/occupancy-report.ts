@@ -62,7 +62,7 @@ export async function* reportOccupancy(
       byDay.set(day, known);
       return known;
     };
-    for await (const _ of addUpCells(report, { groups, cells: plan.cells, sumsOf }));
+    for await (const _ of addUpCells(report, { groups, sinceMs: plan.range.fromMs, sumsOf }));
     const rows: ReportRow[] = [];
     for (const day of weekdays) {
       const sums = byDay.get(day);
@@ -71,13 +71,13 @@ export async function* reportOccupancy(
     yield* placeRows(rows, plan.range.fromMs, after);
     return;
   }
-  const cells = plan.cells.filter(({ toMs }) => !after || toMs > after.cellMs);
+  const sinceMs = after?.cellMs ?? plan.range.fromMs;
   let current: CellSums | null = null;
   const sumsOf = (cell: Cell): CellSums => {
     if (current?.cell !== cell) current = emptyCell(cell, targets.length);
     return current;
   };
-  for await (const sums of addUpCells(report, { groups, cells, sumsOf })) {
+  for await (const sums of addUpCells(report, { groups, sinceMs, sumsOf })) {
     yield* placeRows(await rowsOf(sums), sums.cell.fromMs, after);
   }
 }
@@ -95,21 +95,21 @@ function createRowMaker(report: OccupancyReport, groups: Groups) {
 
 interface AddingUp {
   readonly groups: Groups;
-  readonly cells: readonly Cell[];
+  /** The beginning of the first cell that is wanted. */
+  readonly sinceMs: number;
   readonly sumsOf: (cell: Cell) => CellSums;
 }
 
 /** Gives what a cell adds up to when it is over. */
 async function* addUpCells(
   { plan, targets, incidents, read }: OccupancyReport,
-  { groups, cells, sumsOf }: AddingUp,
+  { groups, sinceMs, sumsOf }: AddingUp,
 ): AsyncIterable<CellSums> {
   const numbers = numberTargets(targets);
   const bookedMs = new Float64Array(targets.length);
-  const fromMs = cells[0]?.fromMs ?? Infinity;
-  const waiting = incidents.filter(({ atMs }) => atMs >= fromMs).values();
+  const waiting = incidents.filter(({ atMs }) => atMs >= sinceMs).values();
   let incident = waiting.next();
-  for await (const step of readCells(cells, plan.stretches, read)) {
+  for await (const step of readCells(plan, sinceMs, read)) {
     const sums = sumsOf(step.cell);
     if (step.kind === "bucket") {
       const { target, total } = step.found;

@@ -18,8 +18,8 @@ export interface Stretch extends TimeRange {
 export interface Plan {
   /** What is told of: the range asked for, widened to whole buckets. */
   readonly range: TimeRange;
-  /** In order; a bucket is in the one that holds its beginning. */
-  readonly cells: readonly Cell[];
+  /** In order; a bucket is in the one that holds its beginning. They can be gone through again. */
+  readonly cells: Iterable<Cell>;
   readonly stretches: readonly Stretch[];
   readonly notes: readonly string[];
 }
@@ -47,15 +47,17 @@ export function planReport({ range, fields, zone, keptFrom }: PlanRequest): Plan
     toMs: up(range.toMs),
   };
 
-  const cells: Cell[] = [];
-  let isMoved = false;
-  let atMs = covered.fromMs;
-  for (const cell of cellsOf(covered, fields, zone)) {
-    const endMs = up(cell.toMs);
-    isMoved ||= endMs !== cell.toMs;
-    if (endMs > atMs) cells.push({ ...cell, fromMs: atMs, toMs: endMs });
-    atMs = Math.max(atMs, endMs);
-  }
+  const cells: Iterable<Cell> = {
+    *[Symbol.iterator]() {
+      let atMs = covered.fromMs;
+      for (const cell of cellsOf(covered, fields, zone)) {
+        const endMs = up(cell.toMs);
+        if (endMs > atMs) yield { ...cell, fromMs: atMs, toMs: endMs };
+        atMs = Math.max(atMs, endMs);
+      }
+    },
+  };
+  const isMoved = cellsOf(covered, fields, zone).some(({ toMs }) => up(toMs) !== toMs);
   const firstMs = Math.min(...usable.map((resolution) => keptFrom[resolution]));
   return {
     range: covered,
@@ -93,7 +95,7 @@ export function timeText(atMs: number): string {
 }
 
 function stretchesOf(
-  cells: readonly Cell[],
+  cells: Iterable<Cell>,
   usable: readonly Resolution[],
   keptFrom: KeptFrom,
 ): readonly Stretch[] {
