@@ -7,7 +7,7 @@ import { resolutions } from "../src/core/occupancy/bucket.ts";
 import { countStays } from "../src/core/occupancy/stay-sketch.ts";
 import type { Fault } from "../src/simulator/faults.ts";
 import type { Store } from "../src/store/store.ts";
-import { collect } from "./support/collect.ts";
+import { collect, collectSome } from "./support/collect.ts";
 import type { PollRecord } from "./support/history/poll-record.ts";
 import type { ScriptServer } from "./support/history/script.ts";
 import { plainBucket, trueBuckets } from "./support/history/true-buckets.ts";
@@ -71,7 +71,7 @@ it("over any number of restarts, what is kept is what the service showed, and wh
     if (!store) throw new Error("the daemon opened no store");
 
     for (const resolution of resolutions) {
-      const found = await collect(store.occupancy.buckets({ ...always, resolution }));
+      const found = await collectSome(store.occupancy.buckets({ ...always, resolution }));
       const held = found.map(({ bucket }) => plainBucket(bucket));
       const booked = held.filter(({ bookedMs }) => bookedMs > 0);
       expect(booked).toEqual(trueBuckets(service.truth(), resolution));
@@ -158,7 +158,7 @@ async function totalsIn(store: Store): Promise<Totals> {
   const add = (series: string, value: number): void => {
     totals.set(series, (totals.get(series) ?? 0) + value);
   };
-  for (const { target, bucket } of await collect(
+  for (const { target, bucket } of await collectSome(
     store.occupancy.buckets({ ...always, resolution: "1h" }),
   )) {
     const ofTarget = `region="${target.region}",key="${target.key}"`;

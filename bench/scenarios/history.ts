@@ -141,6 +141,13 @@ async function fillYear(file: string): Promise<void> {
         from ${table} where start_at_ms >= ${startMs} and start_at_ms < ${endMs}
         order by start_at_ms, target_id
       `.execute(kysely);
+      if (resolution === "5m") continue;
+      const totals = sql.table(`totals_${resolution}`);
+      await sql`
+        insert into ${totals} (start_at_ms, target_id, body)
+        select start_at_ms - ${day * dayMs}, target_id, body
+        from ${totals} where start_at_ms >= ${startMs} and start_at_ms < ${endMs}
+      `.execute(kysely);
     }
   }
   await close();
@@ -150,6 +157,8 @@ const bucketTables = new Map([
   ["buckets_5m", kept["5m"]],
   ["buckets_1h", kept["1h"]],
   ["buckets_1d", kept["1d"]],
+  ["totals_1h", kept["1h"]],
+  ["totals_1d", kept["1d"]],
 ]);
 
 function growth(perDay: Sizes, fixed: Sizes, targets: number): Measurement[] {
@@ -196,8 +205,9 @@ async function measureReading(store: Store, targets: number): Promise<Measuremen
       let found = 0;
       meter.start();
       const costMs = await measureCpu(async () => {
-        for await (const { bucket } of store.occupancy.buckets(query))
-          found += bucket.names.size / names;
+        for await (const some of store.occupancy.buckets(query)) {
+          for (const { bucket } of some) found += bucket.names.size / names;
+        }
       });
       delays.push(meter.stop().maxMs);
       costs.push(costMs);

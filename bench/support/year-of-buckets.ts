@@ -23,8 +23,10 @@ export interface BucketsWanted {
 
 /** Servers of each name. */
 const serversPerName = 5;
-/** Of each name and status in an hour. */
-const staysPerHour = 6;
+/** Of each server, on average: half of them end a stay in `occupied`, half one in `idle`. */
+const changesADay = 12;
+/** Of each name and status in an hour, on average. */
+const staysPerHour = (serversPerName * changesADay) / 2 / 24;
 /** Targets have one of so many days. */
 const distinctDays = 24;
 
@@ -54,13 +56,20 @@ export async function writeBuckets(kysely: Kysely<Tables>, wanted: BucketsWanted
       });
     }
   });
-  for (const table of [sql.table("buckets_1h"), sql.table("buckets_1d")]) {
+  for (const resolution of ["1h", "1d"]) {
+    const table = sql.table(`buckets_${resolution}`);
+    const totals = sql.table(`totals_${resolution}`);
     for (let day = wanted.days - 1; day > 0; day -= 1) {
       await sql`
         insert into ${table} (target_id, start_at_ms, booked_ms, unobserved_ms, body)
         select target_id, start_at_ms - ${day * dayMs}, booked_ms, unobserved_ms, body
         from ${table} where start_at_ms >= ${beginMs}
         order by start_at_ms, target_id
+      `.execute(kysely);
+      await sql`
+        insert into ${totals} (start_at_ms, target_id, body)
+        select start_at_ms - ${day * dayMs}, target_id, body
+        from ${totals} where start_at_ms >= ${beginMs}
       `.execute(kysely);
     }
   }
@@ -94,13 +103,14 @@ function randomHour(startMs: number, names: number, random: () => number): Bucke
   const accounts = new Map<string, NameAccount>();
   for (let index = 0; index < names; index += 1) {
     const occupied = Math.floor(random() * serversPerName * ms);
-    const error = random() < 0.05 ? Math.floor(random() * 0.2 * ms) : 0;
-    const idle = Math.max(0, serversPerName * ms - occupied - error);
+    const free = serversPerName * ms - occupied;
+    const error = random() < 0.05 ? Math.floor(random() * 0.04 * free) : 0;
+    const idle = free - error;
     const most = { idle: 4, occupied: 4, error: error > 0 ? 1 : 0, unknown: 0 };
     const least = { idle: 1, occupied: 1, error: 0, unknown: 0 };
     accounts.set(`server-${index}`, {
       ms: { idle, occupied, error, unknown: 0 },
-      unobservedMs: serversPerName * ms - idle - occupied - error,
+      unobservedMs: 0,
       extent: { least, most },
       exhaustedMs: Math.floor(random() * 1_000),
       stays: byStatus((status) =>
@@ -116,7 +126,8 @@ function randomHour(startMs: number, names: number, random: () => number): Bucke
 
 function randomStays(random: () => number): StaySketch {
   let stays = noStays;
-  for (let stay = 0; stay < staysPerHour; stay += 1) {
+  const count = Math.floor(staysPerHour + random());
+  for (let stay = 0; stay < count; stay += 1) {
     stays = addStay(stays, 30_000 + random() ** 4 * 7_200_000);
   }
   return stays;

@@ -41,8 +41,8 @@ export function addBucketToCell(
   addAt(cell.observedMs, target, total.bookedMs - total.unobservedMs);
   if (!names) {
     const sums = sumsOf(cell, groups.leafOf(target, "").group);
-    const extent = addServers(sums, target, (servers) => total.addTo(servers));
-    if (extent) sums.peak.add(total.startMs, extent.most.occupied);
+    const most = addServers(sums, target, (servers) => total.addTo(servers));
+    if (most !== null) sums.peak.add(total.startMs, most);
     return;
   }
   for (const [name, account] of names) {

@@ -20,29 +20,30 @@ export async function estimateServers(
   }: {
     readonly targets: readonly ReportedTarget[];
     readonly wholeRange: readonly Stretch[];
-    readonly read: (stretch: Stretch) => AsyncIterable<BookedBucket>;
+    readonly read: (stretch: Stretch) => AsyncIterable<Iterable<BookedBucket>>;
   },
 ): Promise<AverageServers> {
   const numbers = numberTargets(targets);
   const bookedMs = new Map<number, number>();
   const serverMs = new Map<Leaf, number>();
-  for (const stretch of wholeRange) {
-    for await (const { target, total, names } of read(stretch)) {
-      const number = numbers.get(targetName(target));
-      if (number === undefined) continue;
-      bookedMs.set(number, (bookedMs.get(number) ?? 0) + total.bookedMs);
-      const add = (name: string, ms: number): void => {
-        const leaf = groups.leafOf(number, name);
-        serverMs.set(leaf, (serverMs.get(leaf) ?? 0) + ms);
-      };
-      if (names) {
-        for (const [name, account] of names) add(name, serverMsOf(account));
-      } else {
-        const sums = emptyServerSums();
-        total.addTo(sums);
-        add("", serverMsOf(sums));
-      }
+  const addBooked = ({ target, total, names }: BookedBucket): void => {
+    const number = numbers.get(targetName(target));
+    if (number === undefined) return;
+    bookedMs.set(number, (bookedMs.get(number) ?? 0) + total.bookedMs);
+    const add = (name: string, ms: number): void => {
+      const leaf = groups.leafOf(number, name);
+      serverMs.set(leaf, (serverMs.get(leaf) ?? 0) + ms);
+    };
+    if (names) {
+      for (const [name, account] of names) add(name, serverMsOf(account));
+    } else {
+      const sums = emptyServerSums();
+      total.addTo(sums);
+      add("", serverMsOf(sums));
     }
+  };
+  for (const stretch of wholeRange) {
+    for await (const some of read(stretch)) for (const found of some) addBooked(found);
   }
   return (number, leaf) => {
     const booked = bookedMs.get(number) ?? 0;

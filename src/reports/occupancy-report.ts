@@ -1,4 +1,5 @@
 import { targetName } from "../core/model.ts";
+import type { Target } from "../core/model.ts";
 import {
   addBucketToCell,
   addIncident,
@@ -34,7 +35,7 @@ export interface OccupancyReport {
   readonly targets: readonly ReportedTarget[];
   /** In order of time. */
   readonly incidents: readonly IncidentTime[];
-  readonly read: (stretch: Stretch) => AsyncIterable<BookedBucket>;
+  readonly read: (stretch: Stretch) => AsyncIterable<Iterable<BookedBucket>>;
 }
 
 /**
@@ -105,28 +106,39 @@ async function* addUpCells(
   { plan, targets, incidents, read }: OccupancyReport,
   { groups, sinceMs, sumsOf }: AddingUp,
 ): AsyncIterable<CellSums> {
-  const numbers = numberTargets(targets);
+  const numberOf = numbersOf(targets);
   const bookedMs = new Float64Array(targets.length);
   const waiting = incidents.filter(({ atMs }) => atMs >= sinceMs).values();
   let incident = waiting.next();
-  for await (const step of readCells(plan, sinceMs, read)) {
-    const sums = sumsOf(step.cell);
-    if (step.kind === "bucket") {
-      const { target, total } = step.found;
-      const number = numbers.get(targetName(target));
-      if (number === undefined) continue;
-      bookedMs[number] = (bookedMs[number] ?? 0) + total.bookedMs;
-      addBucketToCell(sums, groups, number, step.found);
-      continue;
+  for await (const steps of readCells(plan, sinceMs, read)) {
+    for (const step of steps) {
+      const sums = sumsOf(step.cell);
+      if (step.kind === "bucket") {
+        const number = numberOf(step.found.target);
+        if (number === undefined) continue;
+        bookedMs[number] = (bookedMs[number] ?? 0) + step.found.total.bookedMs;
+        addBucketToCell(sums, groups, number, step.found);
+        continue;
+      }
+      for (const [number, { untilMs }] of targets.entries()) {
+        const passedMs = Math.min(step.cell.toMs, untilMs) - step.cell.fromMs;
+        addMissing(sums, number, Math.max(0, passedMs - (bookedMs[number] ?? 0)));
+      }
+      bookedMs.fill(0);
+      for (; !incident.done && incident.value.atMs < step.cell.toMs; incident = waiting.next()) {
+        addIncident(sums, groups, incident.value);
+      }
+      yield sums;
     }
-    for (const [number, { untilMs }] of targets.entries()) {
-      const passedMs = Math.min(step.cell.toMs, untilMs) - step.cell.fromMs;
-      addMissing(sums, number, Math.max(0, passedMs - (bookedMs[number] ?? 0)));
-    }
-    bookedMs.fill(0);
-    for (; !incident.done && incident.value.atMs < step.cell.toMs; incident = waiting.next()) {
-      addIncident(sums, groups, incident.value);
-    }
-    yield sums;
   }
+}
+
+/** Of each target as it is told of, only once by its name: there are many buckets of each. */
+function numbersOf(targets: readonly ReportedTarget[]): (target: Target) => number | undefined {
+  const byName = numberTargets(targets);
+  const known = new Map<Target, number | undefined>();
+  return (target) => {
+    if (!known.has(target)) known.set(target, byName.get(targetName(target)));
+    return known.get(target);
+  };
 }

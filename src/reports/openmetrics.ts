@@ -96,7 +96,7 @@ async function readSeries(
   const unobservedMs: number[] = [];
   const byServerName = new Map<string, Counters>();
   const filter = { region: [target.region], key: [target.key] };
-  for await (const { bucket } of occupancy.buckets({ resolution, ...range, ...filter })) {
+  const addBucket = (bucket: Bucket): void => {
     for (const name of bucket.names.keys()) {
       if (!byServerName.has(name)) byServerName.set(name, zeros(times.length));
     }
@@ -113,6 +113,9 @@ async function readSeries(
     // Where it begins, too: at first a 0, so that what it holds counts as an increase, and of its time.
     if (times.at(-1) !== bucket.startMs) add(bucket.startMs, null);
     add(bucket.startMs + resolutionMs[resolution], bucket);
+  };
+  for await (const some of occupancy.buckets({ resolution, ...range, ...filter })) {
+    for (const { bucket } of some) addBucket(bucket);
   }
   return { times, unobservedMs, byServerName };
 }

@@ -22,10 +22,10 @@ export interface BucketQuery extends TimeRange {
 }
 
 export interface OccupancySource {
-  /** By start, then by target, with what is not closed yet. */
-  buckets(query: BucketQuery): AsyncIterable<TargetBucket>;
+  /** By start, then by target, with what is not closed yet; some at a time. */
+  buckets(query: BucketQuery): AsyncIterable<Iterable<TargetBucket>>;
   /** The same with all names together. */
-  totals(query: BucketQuery): AsyncIterable<TargetTotal>;
+  totals(query: BucketQuery): AsyncIterable<Iterable<TargetTotal>>;
   /** The start of the first and the last bucket of each resolution and target. */
   extents(): Promise<readonly BucketExtent[]>;
   /** When nobody watched a target, in order, clipped to the range. */

@@ -69,19 +69,19 @@ function inOrderOfIds(
 }
 
 /**
- * Adds what all names of a bucket hold, without unpacking them one by one. Gives the extent of all its
- * servers.
+ * Adds what all names of a bucket hold, without unpacking them one by one. Gives the most servers that
+ * were occupied at a time; null: nobody watched.
  *
  * @throws {RangeError} when the body is not whole
  */
-export function addBody(sums: ServerSums, bookedMs: number, input: NumberReader): Extent | null {
+export function addBody(sums: ServerSums, bookedMs: number, input: NumberReader): number | null {
   const bits = input.readByte();
-  const extent = bits & has.extent ? readExtent(bits, input) : null;
+  const most = bits & has.extent ? readMostOccupied(bits, input) : null;
   for (let left = input.read(); left > 0; left--) {
     input.read();
     addPackedAccount(sums, bookedMs, input);
   }
-  return extent;
+  return most;
 }
 
 /** Of an account's first byte. The low four bits are the statuses that took any time. */
@@ -151,7 +151,7 @@ function addPackedAccount(sums: ServerSums, bookedMs: number, input: NumberReade
   sums.ms.error += error;
   sums.ms.unknown += unknown;
   sums.unobservedMs += unobservedMs;
-  if (bits & has.extent) skipExtent(more >> extentShift, input);
+  if (bits & has.extent) readMostOccupied(more >> extentShift, input);
   for (const status of statuses) {
     if (!(more & statusBits[status])) continue;
     addPackedStays(status === "occupied" ? sums.stays : null, input);
@@ -205,14 +205,21 @@ function readExtent(bits: number, input: NumberReader): Extent {
   return { least, most };
 }
 
-function skipExtent(bits: number, input: NumberReader): void {
+/** Passes over the rest of an extent. */
+function readMostOccupied(bits: number, input: NumberReader): number {
+  let occupied = 0;
   for (const status of statuses) {
-    if (bits & statusBits[status] && input.read() % (fewMore + 1) === fewMore) input.read();
+    if (!(bits & statusBits[status])) continue;
+    const both = input.read();
+    const more = both % (fewMore + 1);
+    const most = Math.floor(both / (fewMore + 1)) + more + (more === fewMore ? input.read() : 0);
+    if (status === "occupied") occupied = most;
   }
+  return occupied;
 }
 
 /** Each bin by its distance from the one before, doubled; one more says that it holds several. */
-function writeStays({ sumMs, bins }: StaySketch, output: NumberWriter): void {
+export function writeStays({ sumMs, bins }: StaySketch, output: NumberWriter): void {
   if (bins.size === 0) return;
   output.write(sumMs);
   output.write(bins.size);
@@ -237,7 +244,7 @@ function readStays(input: NumberReader): StaySketch {
 }
 
 /** @param sum null: they are passed over */
-function addPackedStays(sum: StaySum | null, input: NumberReader): void {
+export function addPackedStays(sum: StaySum | null, input: NumberReader): void {
   const sumMs = input.read();
   if (sum) sum.sumMs += sumMs;
   let bin = 0;

@@ -2,9 +2,11 @@ import { sql, type Insertable, type Kysely } from "kysely";
 import { noAccounts } from "../core/occupancy/accounts.ts";
 import type { Accounts, AccountsStep } from "../core/occupancy/accounts.ts";
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
+import { totalOfBucket } from "../core/occupancy/server-sums.ts";
 import { packBody, unpackBody } from "./bucket-body.ts";
 import { createBucketNames, createNameReader } from "./bucket-names.ts";
 import type { BucketNames } from "./bucket-names.ts";
+import { packTotal, totalTables } from "./bucket-totals.ts";
 import { NumberReader, NumberWriter } from "./packed-numbers.ts";
 import { prepare } from "./prepared.ts";
 import type { BucketsTable, Tables } from "./tables.ts";
@@ -34,6 +36,7 @@ export interface BucketsWritten {
 /** Writes what polls booked. */
 export function createBucketWriter(kysely: Kysely<Tables>) {
   const writeClosed = prepareClosed(kysely);
+  const writeTotal = prepareTotals(kysely);
   const writeOpen = prepareOpen(kysely);
   const closeFinest = prepareClosing(kysely);
   const output = new NumberWriter();
@@ -63,6 +66,10 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
       for (const { resolution, bucket } of written) {
         if (accounts[resolution]?.startMs !== bucket.startMs) {
           await writeClosed[resolution](trx, [targetId, ...Object.values(columnsOf(bucket))]);
+          if (resolution !== "5m") {
+            const total = packTotal(totalOfBucket(bucket), output);
+            await writeTotal[resolution](trx, [bucket.startMs, targetId, total]);
+          }
         } else if (resolution !== "5m") {
           // What it closes was written anew by the same poll: something finer was added to it.
           await writeOpen(trx, [resolution, targetId, ...Object.values(columnsOf(bucket))]);
@@ -144,6 +151,21 @@ function prepareClosed(kysely: Kysely<Tables>) {
         ),
     );
   return { "5m": into("5m"), "1h": into("1h"), "1d": into("1d") };
+}
+
+function prepareTotals(kysely: Kysely<Tables>) {
+  const into = (resolution: keyof typeof totalTables) =>
+    prepare(
+      kysely
+        .insertInto(totalTables[resolution])
+        .values({ start_at_ms: 0, target_id: 0, body: new Uint8Array() })
+        .onConflict((conflict) =>
+          conflict
+            .columns(["start_at_ms", "target_id"])
+            .doUpdateSet((row) => ({ body: row.ref("excluded.body") })),
+        ),
+    );
+  return { "1h": into("1h"), "1d": into("1d") };
 }
 
 function prepareOpen(kysely: Kysely<Tables>) {

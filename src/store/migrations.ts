@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { driftMigration } from "./migrations/drift.ts";
 import { incidentRevisions } from "./migrations/incident-revisions.ts";
 import { packChanges } from "./migrations/pack-changes.ts";
+import { addBucketTotals } from "./migrations/bucket-totals.ts";
 import { addBuckets } from "./migrations/buckets.ts";
 import { probesMigration } from "./migrations/probes.ts";
 import { packServers } from "./pack-servers.ts";
@@ -279,6 +280,7 @@ export const migrations: readonly Migration[] = [
   sql(probesMigration),
   sql(driftMigration),
   sql(incidentRevisions),
+  addBucketTotals,
 ];
 
 function sql(statements: string): Migration {

@@ -22,7 +22,8 @@ import {
   readTargets,
   readUnseen,
 } from "./read-buckets.ts";
-import type { BucketRow, Found } from "./read-buckets.ts";
+import type { BucketRow, BucketWindow, Found } from "./read-buckets.ts";
+import { readTotals } from "./read-totals.ts";
 import type { Tables } from "./tables.ts";
 
 export interface TargetBucket {
@@ -59,31 +60,67 @@ export interface BucketExtent {
 export interface OccupancyHistory {
   /**
    * By start, then by target, in the order in which targets were first watched. Complete: with what
-   * is not closed yet, and with what passed unwatched and was kept in coarser buckets only.
+   * is not closed yet, and with what passed unwatched and was kept in coarser buckets only. Some at a
+   * time, which are to be gone through before the next are asked for: to wait for each costs more
+   * than to read it.
    */
-  buckets(query: BucketQuery): AsyncIterable<TargetBucket>;
+  buckets(query: BucketQuery): AsyncIterable<Iterable<TargetBucket>>;
   /** The same with all names together, for a small part of what unpacking them costs. */
-  totals(query: BucketQuery): AsyncIterable<TargetTotal>;
+  totals(query: BucketQuery): AsyncIterable<Iterable<TargetTotal>>;
   /** Of each target and resolution of which anything is kept. */
   extents(): Promise<readonly BucketExtent[]>;
   /** Stretches of a target's time that nobody watched, in order, clipped to the range. */
   gaps(query: GapQuery): AsyncIterable<Gap>;
 }
 
-/** About so many buckets are read before something else has its turn. */
-const bucketsAtOnce = 200;
+/** How closed buckets are read, and what is made of those that are put together. */
+interface Reading<Booked> {
+  /** About so many are read before something else has its turn. */
+  readonly atOnce: number;
+  closed(resolution: Resolution, window: BucketWindow): Promise<readonly Found<Booked>[]>;
+  of(bucket: Bucket): Booked;
+}
+
+interface FoundOfTargets<Booked> {
+  readonly found: readonly Found<Booked>[];
+  readonly targets: ReadonlyMap<number, Target>;
+}
 
 export function createOccupancyHistory(reader: Kysely<Tables>): OccupancyHistory {
   const names = createNameReader(reader);
   const unpack = (row: BucketRow): Bucket => bucketFromRow(row, names.nameOf);
 
+  const byNames: Reading<Bucket> = {
+    atOnce: 200,
+    async closed(resolution, window) {
+      const rows = await readClosed(reader, resolution, window);
+      return rows.map((row) => ({
+        targetId: row.target_id,
+        startMs: row.start_at_ms,
+        get: () => unpack(row),
+      }));
+    },
+    of: (bucket) => bucket,
+  };
+  const asTotals: Reading<BucketTotal> = {
+    atOnce: 1_000,
+    async closed(resolution, window) {
+      if (resolution !== "5m") return readTotals(reader, resolution, window);
+      const rows = await readClosed(reader, resolution, window);
+      return rows.map((row) => ({
+        targetId: row.target_id,
+        startMs: row.start_at_ms,
+        get: () => totalOfRow(row),
+      }));
+    },
+    of: totalOfBucket,
+  };
+
   /** Of each bucket whose it is, without unpacking it. */
-  async function* find({
-    resolution,
-    fromMs,
-    toMs,
-    ...filter
-  }: BucketQuery): AsyncIterable<{ readonly target: Target; readonly found: Found }> {
+  async function* find<Booked>(
+    { resolution, fromMs, toMs, ...filter }: BucketQuery,
+    reading: Reading<Booked>,
+  ): AsyncIterable<FoundOfTargets<Booked>> {
     const targets = await readTargets(reader, filter);
     const ids = [...targets.keys()];
     // Before the closed ones: what is closed meanwhile is found there, and goes first.
@@ -91,41 +128,37 @@ export function createOccupancyHistory(reader: Kysely<Tables>): OccupancyHistory
     const span = await readSpan(reader, ids, resolution);
     const stepMs = resolutionMs[resolution];
     const lastEndMs = Math.min(span.endMs, toMs);
-    const windowMs = stepMs * Math.max(1, Math.floor(bucketsAtOnce / Math.max(1, ids.length)));
+    const windowMs = stepMs * Math.max(1, Math.floor(reading.atOnce / Math.max(1, ids.length)));
+    const made = (each: Found<Bucket>): Found<Booked> => ({
+      ...each,
+      get: () => reading.of(each.get()),
+    });
     let startMs = Math.max(span.startMs, bucketStart(resolution, fromMs + stepMs - 1));
     for (; startMs < lastEndMs; startMs += windowMs) {
       const window = { ids, startMs, endMs: Math.min(startMs + windowMs, lastEndMs) };
       const unseen = await readUnseen(reader, resolution, window);
-      const closed = await readClosed(reader, resolution, window);
+      const closed = await reading.closed(resolution, window);
       await names.refresh();
-      const all = [
-        ...unseen.flatMap((row) => partsOf(row, resolution, window, unpack)),
-        ...openParts(open, resolution, window, unpack),
-        ...closed.map((row) => ({
-          targetId: row.target_id,
-          startMs: row.start_at_ms,
-          unpack: () => unpack(row),
-          row,
-        })),
-      ];
-      for (const found of inOrder(all)) {
-        const target = targets.get(found.targetId);
-        if (target) yield { target, found };
-      }
+      const found = inOrder([
+        ...unseen.flatMap((row) => partsOf(row, resolution, window, unpack)).map(made),
+        ...openParts(open, resolution, window, unpack).map(made),
+        ...closed,
+      ]);
+      yield { found, targets };
       await setImmediate();
     }
   }
 
   return {
     async *buckets(query) {
-      for await (const { target, found } of find(query)) {
-        yield { target, bucket: found.unpack() };
+      for await (const some of find(query, byNames)) {
+        yield oneByOne(some, (target, bucket) => ({ target, bucket }));
       }
     },
 
     async *totals(query) {
-      for await (const { target, found } of find(query)) {
-        yield { target, total: totalOf(found) };
+      for await (const some of find(query, asTotals)) {
+        yield oneByOne(some, (target, total) => ({ target, total }));
       }
     },
 
@@ -147,8 +180,18 @@ export function createOccupancyHistory(reader: Kysely<Tables>): OccupancyHistory
   };
 }
 
-function totalOf({ row, unpack }: Found): BucketTotal {
-  if (!row) return totalOfBucket(unpack());
+/** Each when its turn comes: unpacked, it takes many times as much. */
+function* oneByOne<Booked, Told>(
+  { found, targets }: FoundOfTargets<Booked>,
+  tell: (target: Target, booked: Booked) => Told,
+): Iterable<Told> {
+  for (const each of found) {
+    const target = targets.get(each.targetId);
+    if (target) yield tell(target, each.get());
+  }
+}
+
+function totalOfRow(row: BucketRow): BucketTotal {
   return {
     startMs: row.start_at_ms,
     bookedMs: row.booked_ms,

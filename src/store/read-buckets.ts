@@ -28,13 +28,11 @@ export interface ResolvedRow extends BucketRow {
   readonly resolution: Resolution;
 }
 
-/** A bucket of a target, not unpacked before its turn comes. */
-export interface Found {
+/** What was booked of a target, not unpacked before its turn comes. */
+export interface Found<Booked> {
   readonly targetId: number;
   readonly startMs: number;
-  readonly unpack: () => Bucket;
-  /** Of one that is kept as it is. */
-  readonly row?: BucketRow;
+  get(): Booked;
 }
 
 type Unpack = (row: BucketRow) => Bucket;
@@ -162,18 +160,18 @@ export function partsOf(
   resolution: Resolution,
   window: BucketWindow,
   unpack: Unpack,
-): readonly Found[] {
+): readonly Found<Bucket>[] {
   const { target_id: targetId, start_at_ms: coarseMs } = row;
   const [part] = finerOfUnseen(unpack(row), row.resolution, resolution);
   if (!part) return [];
-  const found: Found[] = [];
+  const found: Found<Bucket>[] = [];
   const endMs = Math.min(coarseMs + resolutionMs[row.resolution], window.endMs);
   for (
     let startMs = Math.max(coarseMs, window.startMs);
     startMs < endMs;
     startMs += resolutionMs[resolution]
   ) {
-    found.push({ targetId, startMs, unpack: () => ({ ...part, startMs }) });
+    found.push({ targetId, startMs, get: () => ({ ...part, startMs }) });
   }
   return found;
 }
@@ -184,7 +182,7 @@ export function openParts(
   resolution: Resolution,
   window: BucketWindow,
   unpack: Unpack,
-): readonly Found[] {
+): readonly Found<Bucket>[] {
   const startOf = (row: ResolvedRow): number => bucketStart(resolution, row.start_at_ms);
   const within = open.filter(
     (row) => startOf(row) >= window.startMs && startOf(row) < window.endMs,
@@ -193,20 +191,29 @@ export function openParts(
     [...Map.groupBy(ofTarget, startOf)].map(([startMs, rows]) => ({
       targetId,
       startMs,
-      unpack: () => rows.map(unpack).reduce(addBucket, emptyBucket(startMs)),
+      get: () => rows.map(unpack).reduce(addBucket, emptyBucket(startMs)),
     })),
   );
 }
 
 /** By start, then by target; of the same bucket the one that comes last. */
-export function inOrder(found: readonly Found[]): readonly Found[] {
-  const sorted = found.toSorted(
-    (one, other) => one.startMs - other.startMs || one.targetId - other.targetId,
-  );
+export function inOrder<Booked>(found: readonly Found<Booked>[]): readonly Found<Booked>[] {
+  const isInOrder = found.every((each, index) => {
+    const next = found[index + 1];
+    return !next || comparePlaces(each, next) < 0;
+  });
+  if (isInOrder) return found;
+  const sorted = found.toSorted(comparePlaces);
   return sorted.filter((each, index) => {
     const next = sorted[index + 1];
-    return next?.startMs !== each.startMs || next.targetId !== each.targetId;
+    return !next || comparePlaces(each, next) !== 0;
   });
+}
+
+type Place = Pick<Found<unknown>, "targetId" | "startMs">;
+
+function comparePlaces(one: Place, other: Place): number {
+  return one.startMs - other.startMs || one.targetId - other.targetId;
 }
 
 function coarserThan(resolution: Resolution): readonly Resolution[] {
@@ -214,6 +221,6 @@ function coarserThan(resolution: Resolution): readonly Resolution[] {
 }
 
 /** As one parameter, so that the statement is the same for any number of them. */
-function idsIn(ids: readonly number[]) {
+export function idsIn(ids: readonly number[]) {
   return sql<number>`(select value from json_each(${JSON.stringify(ids)}))`;
 }

@@ -19,6 +19,8 @@ export interface Tables {
   buckets_5m: BucketsTable;
   buckets_1h: BucketsTable;
   buckets_1d: BucketsTable;
+  totals_1h: TotalsTable;
+  totals_1d: TotalsTable;
   gaps: GapsTable;
   incidents: IncidentsTable;
   flap_records: FlapRecordsTable;
@@ -107,6 +109,13 @@ export interface BucketsTable {
   booked_ms: number;
   unobserved_ms: number;
   /** The rest as packed numbers: see `bucket-body.ts`. */
+  body: Uint8Array;
+}
+
+/** Closed buckets with all names together: see `bucket-totals.ts`. They go with their buckets. */
+export interface TotalsTable {
+  start_at_ms: number;
+  target_id: number;
   body: Uint8Array;
 }
 

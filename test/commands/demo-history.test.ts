@@ -12,7 +12,7 @@ import { steady } from "../../src/simulator/tempo.ts";
 import { createWorld } from "../../src/simulator/world.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { collect } from "../support/collect.ts";
+import { collect, collectSome } from "../support/collect.ts";
 import { rebuiltTimes } from "../support/history/server-times.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -61,7 +61,7 @@ async function make(seed: number, folder: string, stoppedAt = 2): Promise<Made &
 }
 
 const bucketsIn = (store: Store, resolution: Resolution) =>
-  collect(store.occupancy.buckets({ ...always, resolution }));
+  collectSome(store.occupancy.buckets({ ...always, resolution }));
 
 async function contentOf({ store }: Made) {
   return {
@@ -102,7 +102,7 @@ describe("the past that a demo begins with", () => {
       );
       const times = [...rebuiltTimes(changes, gaps, untilMs).values()];
       for (const resolution of resolutions) {
-        const buckets = await collect(store.occupancy.buckets({ ...select, resolution }));
+        const buckets = await collectSome(store.occupancy.buckets({ ...select, resolution }));
         const accounts = buckets.flatMap(({ bucket }) => [...bucket.names.values()]);
         for (const status of [...statuses, "unobserved"] as const) {
           const ofNames = accounts.map(({ ms, unobservedMs }) =>

@@ -6,7 +6,7 @@ import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
 import { allTime } from "../../src/store/change-history.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { collect } from "../support/collect.ts";
+import { collect, collectSome } from "../support/collect.ts";
 import { testConfig } from "../support/test-config.ts";
 import type { Attempt, History, KeptHistory, WallClock } from "./history.ts";
 import { drawScenario, longestWaitMs, settingsOf } from "./scenario.ts";
@@ -180,7 +180,7 @@ async function readKept(
     const query = { ...allTime, region: [region], key: [key] };
     const buckets = new Map<Resolution, readonly Bucket[]>();
     for (const resolution of resolutions) {
-      const found = await collect(store.occupancy.buckets({ ...query, resolution }));
+      const found = await collectSome(store.occupancy.buckets({ ...query, resolution }));
       buckets.set(
         resolution,
         found.map(({ bucket }) => bucket),

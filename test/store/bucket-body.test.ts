@@ -5,6 +5,7 @@ import type { Bucket, Extent, NameAccount } from "../../src/core/occupancy/bucke
 import type { StaySketch } from "../../src/core/occupancy/stay-sketch.ts";
 import { emptyServerSums, totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
 import { addBody, packBody, unpackBody } from "../../src/store/bucket-body.ts";
+import { PackedTotal, packTotal } from "../../src/store/bucket-totals.ts";
 import { NumberReader, NumberWriter } from "../../src/store/packed-numbers.ts";
 
 const number = fc.oneof(
@@ -73,14 +74,37 @@ describe("the body of a bucket", () => {
     fc.assert(
       fc.property(bucket, (any) => {
         const [summed, unpacked] = [emptyServerSums(), emptyServerSums()];
-        const extentOfAll = addBody(summed, any.bookedMs, new NumberReader(pack(any).body));
-        expect(extentOfAll).toEqual(totalOfBucket(any).addTo(unpacked));
+        const { body } = pack(any);
+        const mostOccupied = addBody(summed, any.bookedMs, new NumberReader(body));
+        expect(mostOccupied).toBe(totalOfBucket(any).addTo(unpacked));
         const { stays, ...times } = unpacked;
         // Time of more servers than there are milliseconds to count is not exact.
         fc.pre([...Object.values(times.ms), times.unobservedMs].every(Number.isSafeInteger));
         fc.pre(Number.isSafeInteger(stays.sumMs));
         expect(summed).toMatchObject(times);
         expect(summed.stays.toSketch()).toEqual(stays.toSketch());
+      }),
+    );
+  });
+
+  it("adds up to the same when all names were packed together", () => {
+    fc.assert(
+      fc.property(bucket, (any) => {
+        const [asOne, byNames] = [emptyServerSums(), emptyServerSums()];
+        const mostOccupied = totalOfBucket(any).addTo(byNames);
+        const { sumMs, bins } = byNames.stays.toSketch();
+        const numbers = [...Object.values(byNames.ms), byNames.unobservedMs, sumMs];
+        fc.pre([...numbers, ...bins.values()].every(Number.isSafeInteger));
+        const total = new PackedTotal(
+          any.startMs,
+          packTotal(totalOfBucket(any), new NumberWriter()),
+        );
+        expect(total).toMatchObject({ startMs: any.startMs, bookedMs: any.bookedMs });
+        expect(total.unobservedMs).toBe(any.unobservedMs);
+        expect(total.addTo(asOne)).toBe(mostOccupied);
+        expect(asOne.ms).toEqual(byNames.ms);
+        expect(asOne.unobservedMs).toBe(byNames.unobservedMs);
+        expect(asOne.stays.toSketch()).toEqual({ sumMs, bins });
       }),
     );
   });

@@ -2,15 +2,17 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { resolutions } from "../../src/core/occupancy/bucket.ts";
 import type { Resolution } from "../../src/core/occupancy/bucket.ts";
+import { totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
 import type { EndedStay } from "../../src/core/occupancy/accounts.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { BucketQuery } from "../../src/store/occupancy-history.ts";
+import { sumsOf, totalsIn } from "./support/totals.ts";
 import { ledgerStartMs, tally } from "../core/support/ledger.ts";
 import type { Listing, Status } from "../../src/core/model.ts";
 import { server, watchFleet } from "../support/fleet.ts";
 import { openPollStore } from "./support/poll-store.ts";
 import { openBooks } from "./support/books.ts";
-import { collect } from "../support/collect.ts";
+import { collect, collectSome } from "../support/collect.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -19,7 +21,7 @@ const dayMs = 24 * hourMs;
 const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
 
 const bucketsOf = (store: Store, query: Partial<BucketQuery> & { resolution: Resolution }) =>
-  collect(store.occupancy.buckets({ ...always, ...query }));
+  collectSome(store.occupancy.buckets({ ...always, ...query }));
 
 const research = { region: "us", key: "research" };
 const support = { region: "eu", key: "support" };
@@ -80,6 +82,9 @@ describe("what was booked", () => {
             )
             .toSorted((one, other) => one.bucket.startMs - other.bucket.startMs);
           expect(await bucketsOf(books.store, { resolution })).toEqual(expected);
+          expect(await totalsIn(books.store, resolution)).toEqual(
+            expected.map(({ target, bucket }) => ({ target, ...sumsOf(totalOfBucket(bucket)) })),
+          );
         }
       }),
       { numRuns: 40 },
@@ -192,9 +197,9 @@ describe("buckets", () => {
     await target.pass(26 * hourMs, git);
     const starts: number[] = [];
     const { store } = books;
-    for await (const { bucket } of store.occupancy.buckets({ ...always, resolution: "5m" })) {
+    for await (const some of store.occupancy.buckets({ ...always, resolution: "5m" })) {
       if (starts.length === 0) await target.pass(10 * minuteMs, git);
-      starts.push(bucket.startMs);
+      for (const { bucket } of some) starts.push(bucket.startMs);
     }
     const steps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
     expect(new Set(steps)).toEqual(new Set([5 * minuteMs]));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { statuses } from "../../src/core/model.ts";
 import { resolutions } from "../../src/core/occupancy/bucket.ts";
 import type { StoredChange } from "../../src/store/change-history.ts";
-import { collect } from "../support/collect.ts";
+import { collect, collectSome } from "../support/collect.ts";
 import { play } from "../support/history/play.ts";
 import { recordsOf } from "../support/history/poll-record.ts";
 import { forwardSteps, scripts } from "../support/history/script.ts";
@@ -36,7 +36,7 @@ describe.each([
       await using keeper = keepInStore(atOnce);
       const truth = await playInStore(script, keeper);
       for (const resolution of resolutions) {
-        const found = await collect(keeper.store.occupancy.buckets({ ...always, resolution }));
+        const found = await collectSome(keeper.store.occupancy.buckets({ ...always, resolution }));
         const held = found
           .map(({ bucket }) => bucket)
           .filter(({ bookedMs, names }) => bookedMs > 0 || names.size > 0);
@@ -91,7 +91,7 @@ describe.each([
       expect(rebuilt).toEqual(trueTimes(truth));
 
       const query = { ...always, resolution: "1d" } as const;
-      const accounts = (await collect(keeper.store.occupancy.buckets(query))).flatMap(
+      const accounts = (await collectSome(keeper.store.occupancy.buckets(query))).flatMap(
         ({ bucket }) => [...bucket.names.values()],
       );
       for (const status of [...statuses, "unobserved"] as const) {

@@ -1,3 +1,4 @@
+import { batches } from "../../src/platform/paced.ts";
 import { targetName } from "../../src/core/model.ts";
 import type { Presence, Status, Target } from "../../src/core/model.ts";
 import { bookStretch, noAccounts } from "../../src/core/occupancy/accounts.ts";
@@ -94,11 +95,17 @@ export function recordHistory(): RecordedHistory {
             .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
             .map((bucket) => ({ target: recording.target, bucket })),
         );
-        yield* found.toSorted((one, other) => one.bucket.startMs - other.bucket.startMs);
+        yield* batches(
+          found.toSorted((one, other) => one.bucket.startMs - other.bucket.startMs),
+          3,
+        );
       },
       async *totals(query) {
-        for await (const { target, bucket } of history.occupancy.buckets(query)) {
-          yield { target, total: totalOfBucket(bucket) };
+        for await (const some of history.occupancy.buckets(query)) {
+          yield Iterator.from(some).map(({ target, bucket }) => ({
+            target,
+            total: totalOfBucket(bucket),
+          }));
         }
       },
       async extents() {

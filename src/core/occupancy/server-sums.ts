@@ -1,7 +1,7 @@
 import { statuses } from "../model.ts";
 import type { Status } from "../model.ts";
 import { noneByStatus } from "../snapshot/tallies.ts";
-import type { Bucket, Extent, NameAccount } from "./bucket.ts";
+import type { Bucket, NameAccount } from "./bucket.ts";
 import { StaySum } from "./stay-sum.ts";
 
 /** What is booked of servers, whatever their names, added up in place: there can be millions. */
@@ -28,8 +28,8 @@ export function addAccountTo(
 
 /** A bucket whose names are told of together. */
 export interface BucketTotal extends Pick<Bucket, "startMs" | "bookedMs" | "unobservedMs"> {
-  /** Adds what it holds of servers. Gives the extent of all of them. */
-  addTo(sums: ServerSums): Extent | null;
+  /** Adds what it holds of servers. Gives the most that were occupied at a time; null: nobody watched. */
+  addTo(sums: ServerSums): number | null;
 }
 
 export function totalOfBucket(bucket: Bucket): BucketTotal {
@@ -40,7 +40,7 @@ export function totalOfBucket(bucket: Bucket): BucketTotal {
     unobservedMs,
     addTo(sums) {
       for (const account of names.values()) addAccountTo(sums, account);
-      return extent;
+      return extent && extent.most.occupied;
     },
   };
 }

@@ -50,11 +50,13 @@ export async function tellInsights(
   const hours = createHoursOfWeek(tz);
   const names = createNameSums();
   const query = { ...range, ...filter };
-  for await (const found of sources.occupancy.buckets({ ...query, resolution: "1h" })) {
-    const sums = emptyServerSums();
-    totalOfBucket(found.bucket).addTo(sums);
-    hours.add(found.bucket.startMs, sums.ms);
-    names.add(found.target, found.bucket);
+  for await (const some of sources.occupancy.buckets({ ...query, resolution: "1h" })) {
+    for (const { target, bucket } of some) {
+      const sums = emptyServerSums();
+      totalOfBucket(bucket).addTo(sums);
+      hours.add(bucket.startMs, sums.ms);
+      names.add(target, bucket);
+    }
   }
 
   const errors = createErrorCounts();

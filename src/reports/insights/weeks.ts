@@ -20,11 +20,14 @@ export async function readWeeks(
   const fromMs = toMs - mostWeeks * weekMs;
   const weeks = Array.from({ length: mostWeeks }, emptyServerSums);
   const days = Array.from({ length: mostWeeks }, () => new Set<number>());
-  for await (const { total } of occupancy.totals({ resolution: "1d", fromMs, toMs, ...filter })) {
-    const week = Math.floor((total.startMs - fromMs) / weekMs);
-    days[week]?.add(total.startMs);
-    const sums = weeks[week];
-    if (sums) total.addTo(sums);
+  const range = { resolution: "1d", fromMs, toMs, ...filter } as const;
+  for await (const some of occupancy.totals(range)) {
+    for (const { total } of some) {
+      const week = Math.floor((total.startMs - fromMs) / weekMs);
+      days[week]?.add(total.startMs);
+      const sums = weeks[week];
+      if (sums) total.addTo(sums);
+    }
   }
   return weeks.map(({ ms, unobservedMs }, week) => {
     const watchedMs = statuses.reduce((sum, status) => sum + ms[status], 0);

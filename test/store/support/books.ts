@@ -7,8 +7,8 @@ import { createLedger } from "../../core/support/ledger.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 
 /** Targets whose time is booked in a store, and beside it in a ledger that is never written. */
-export async function openBooks() {
-  const database = openDatabase(":memory:");
+export async function openBooks(path = ":memory:") {
+  const database = openDatabase(path);
   let store = createStore(database.kysely, () => database.close());
   const verdict = watchFleet().poll(listing({}));
 
