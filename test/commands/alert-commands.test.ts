@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
-import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
+import { runCommand } from "../support/run-command.ts";
+import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 
@@ -68,16 +69,16 @@ describe("the commands for what people do about alerts", () => {
   it("ask the daemon that runs, and the store when none does", { timeout: 120_000 }, async () => {
     const { config, url, serverId, stop } = await alerted();
     const byConfig = ["--config", config];
-    const listed = await runSandwatch(["incidents", "--state", "firing", "--json", ...byConfig]);
+    const listed = await runCommand(["incidents", "--state", "firing", "--json", ...byConfig]);
     const { incidents } = JSON.parse(listed.out);
     expect(incidents).toMatchObject([{ state: "firing", server_id: serverId }]);
     const [{ id }] = incidents;
 
-    const acked = await runSandwatch(["ack", id.slice(0, 13), "--author", "ann", "--url", url]);
+    const acked = await runCommand(["ack", id.slice(0, 13), "--author", "ann", "--url", url]);
     expect(acked).toMatchObject({ code: 0, out: `incident ${id} is acknowledged\n`, err: "" });
     const match = ["--region", "us", "--server-name", "git*", "jira"];
     const said = ["--author", "ann", "--reason", "being moved", "--for", "2h"];
-    const added = await runSandwatch(["silence", "add", ...match, ...said, ...byConfig]);
+    const added = await runCommand(["silence", "add", ...match, ...said, ...byConfig]);
     expect(added).toMatchObject({ code: 0, err: "" });
     const silenceId = /^silence (\S+) until /.exec(added.out)?.[1] ?? "";
 
@@ -87,30 +88,30 @@ describe("the commands for what people do about alerts", () => {
     expect(await following.ended).toMatchObject({ code: 0, err: "" });
 
     await stop();
-    const incidentsAfter = await runSandwatch(["incidents", ...byConfig]);
+    const incidentsAfter = await runCommand(["incidents", ...byConfig]);
     expect(incidentsAfter).toMatchObject({ code: 0, err: "" });
     expect(incidentsAfter.out).toContain(`${id}  firing (acknowledged by ann)`);
-    const silences = await runSandwatch(["silence", "list", ...byConfig]);
+    const silences = await runCommand(["silence", "list", ...byConfig]);
     expect(silences.out).toMatch(/in_force .*region=us server_name=git\*\|jira +ann +being moved/);
-    const expired = await runSandwatch(["silence", "expire", silenceId, ...byConfig]);
+    const expired = await runCommand(["silence", "expire", silenceId, ...byConfig]);
     expect(expired).toMatchObject({ code: 0, out: `silence ${silenceId} has ended\n` });
-    const again = await runSandwatch(["silence", "expire", silenceId, ...byConfig]);
+    const again = await runCommand(["silence", "expire", silenceId, ...byConfig]);
     expect(again).toMatchObject({ code: 1, out: "" });
     expect(again.err).toContain("has ended already");
 
-    const explained = await runSandwatch(["explain", serverId.slice(0, 13), ...byConfig]);
+    const explained = await runCommand(["explain", serverId.slice(0, 13), ...byConfig]);
     expect(explained).toMatchObject({ code: 0, err: "" });
     expect(explained.out).toMatch(/acknowledged by ann/);
     expect(explained.out).toMatch(/delivery\.taken +oncall was told that it fires/);
-    const changed = await runSandwatch(["changes", "--server", serverId, "--json", ...byConfig]);
+    const changed = await runCommand(["changes", "--server", serverId, "--json", ...byConfig]);
     expect(JSON.parse(changed.out)).toMatchObject({ changes: [{ from: "absent", to: "error" }] });
-    const letters = await runSandwatch(["notifications", "--receiver", "oncall", ...byConfig]);
+    const letters = await runCommand(["notifications", "--receiver", "oncall", ...byConfig]);
     expect(letters.out).toMatch(/delivered +oncall +incident\.firing/);
     const { notifications } = JSON.parse(
-      (await runSandwatch(["notifications", "--json", ...byConfig])).out,
+      (await runCommand(["notifications", "--json", ...byConfig])).out,
     );
     const seq = String(notifications.at(-1).seq);
-    const shown = await runSandwatch(["notifications", "show", seq, ...byConfig]);
+    const shown = await runCommand(["notifications", "show", seq, ...byConfig]);
     expect(shown).toMatchObject({ code: 0, err: "" });
     expect(shown.out).toMatch(/^notification \d+ to oncall: delivered\n[^]*\n\S+Z +taken\n$/);
     const all = [
@@ -133,7 +134,7 @@ describe("the commands for what people do about alerts", () => {
     const address = other.address();
     other.close();
     const url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
-    const ended = await runSandwatch(["incidents", "--url", url]);
+    const ended = await runCommand(["incidents", "--url", url]);
     expect(ended).toMatchObject({ code: 1, err: `Nothing listens at ${url}.\n` });
   });
 
@@ -156,7 +157,7 @@ describe("the commands for what people do about alerts", () => {
     },
     { args: ["notifications", "replay", "--url", "http://x"], says: "either --seq" },
   ])("are refused with exit code 2 when used wrongly: $args", async ({ args, says }) => {
-    const ended = await runSandwatch(args);
+    const ended = await runCommand(args);
     expect(ended).toMatchObject({ code: 2, out: "" });
     expect(ended.err).toContain(says);
   });
@@ -164,7 +165,7 @@ describe("the commands for what people do about alerts", () => {
   it("leave what is wrong in a request to the desk to say, with exit code 2", async () => {
     const { config, stop } = await alerted();
     const args = ["silence", "add", "--region", "us", "--author", "ann", "--reason", "r"];
-    const ended = await runSandwatch([...args, "--for", "9 days", "--config", config]);
+    const ended = await runCommand([...args, "--for", "9 days", "--config", config]);
     expect(ended).toMatchObject({ code: 2, out: "" });
     expect(ended.err).toContain("duration: a duration such as 30m");
 
@@ -178,7 +179,7 @@ describe("the commands for what people do about alerts", () => {
       "--reason",
       "r",
     ];
-    const added = await runSandwatch([...misspelt, "--for", "1m", "--config", config]);
+    const added = await runCommand([...misspelt, "--for", "1m", "--config", config]);
     expect(added).toMatchObject({ code: 0, out: expect.stringMatching(/^silence \S+ until/) });
     expect(added.err).toMatch(/^note: no rule is called "server-eror", .*mean "server-error"\?\n$/);
     await stop();

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Fault } from "../../src/simulator/faults.ts";
-import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
+import { runCommand } from "../support/run-command.ts";
+import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** The simulated service as a process, and a configuration for it. */
@@ -39,11 +40,11 @@ it(
   { timeout: 60_000 },
   async () => {
     const { config, origin } = await serviceWith({ data: { eu: { servers: 3, universes: 1 } } });
-    const us = await runSandwatch(["conformance", "--config", config, "--region", "us", ...ids]);
+    const us = await runCommand(["conformance", "--config", config, "--region", "us", ...ids]);
     expect(us).toMatchObject({ code: 0, err: "" });
     expect(us.out).toMatch(/^ {2}agrees +local_sandboxes\[\]\.created_at +seen \d+ times$/m);
     expect(us.out).toMatch(/\n\d+ agree, 0 outside, \d+ not seen\n$/);
-    const eu = await runSandwatch(["conformance", "--base-url", `${origin}/eu`, "--json"], {
+    const eu = await runCommand(["conformance", "--base-url", `${origin}/eu`, "--json"], {
       SANDWATCH_API_KEY: "simulated-research",
     });
     expect(eu).toMatchObject({ code: 0, err: "" });
@@ -67,7 +68,7 @@ it(
     const { address } = z.object({ address: z.string() }).parse(JSON.parse(line));
     const byConfig = ["--config", write(new URL(address).host)];
 
-    const checked = await runSandwatch(["conformance", ...byConfig, "--region", "eu", ...ids]);
+    const checked = await runCommand(["conformance", ...byConfig, "--region", "eu", ...ids]);
     expect(checked.code).toBe(1);
     expect(checked.err).toBe("There are 2 places outside the interface.\n");
     expect(checked.out).toMatch(/^ {2}OUTSIDE +userId +missing once$/m);
@@ -76,7 +77,7 @@ it(
       'sandwatch_api_requests_total{region="eu",operation="get_user",code="200"} 1',
     );
 
-    const ofDaemon = await runSandwatch(["drift", "--url", address, "--json"]);
+    const ofDaemon = await runCommand(["drift", "--url", address, "--json"]);
     const { drift } = z
       .object({ drift: z.array(z.looseObject({})) })
       .parse(JSON.parse(ofDaemon.out));
@@ -85,7 +86,7 @@ it(
     expect(drift).toMatchObject([userId, { ...gpu, regions: ["eu", "us"] }]);
     daemon.send("SIGTERM");
     await daemon.ended;
-    const ofStore = await runSandwatch(["drift", ...byConfig]);
+    const ofStore = await runCommand(["drift", ...byConfig]);
     expect(ofStore).toMatchObject({ code: 0, err: "" });
     expect(ofStore.out).toMatch(
       /^list_sandboxes +local_sandboxes\[\]\.servers\[\]\.gpu +unknown_field +eu us/m,
@@ -116,7 +117,7 @@ it.each([
     `,
   );
   const given = args.map((arg) => arg.replace("CONFIG", config));
-  const ended = await runSandwatch(["conformance", ...given], { SANDWATCH_API_KEY: "" });
+  const ended = await runCommand(["conformance", ...given], { SANDWATCH_API_KEY: "" });
   expect(ended).toMatchObject({ code: 2, out: "" });
   expect(ended.err).toContain(message);
 });
@@ -128,7 +129,7 @@ it.each([
 ])("simulate refuses the data %j", { timeout: 60_000 }, async (data, message) => {
   const file = join(tempFolder(), "data.json");
   writeFileSync(file, JSON.stringify(data));
-  const ended = await runSandwatch(["simulate", "--port", "0", "--data", file]);
+  const ended = await runCommand(["simulate", "--port", "0", "--data", file]);
   expect(ended).toMatchObject({ code: 2, out: "" });
   expect(ended.err).toContain(message);
 });

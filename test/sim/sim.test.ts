@@ -6,7 +6,7 @@ import { negativeControls } from "./support/mutants.ts";
 const patienceMs = 120_000;
 
 /** Short worlds in which much happens; `npm run test:sim` tries as many others as one likes. */
-const seeds = [27, 39, 51];
+const seeds = [39, 51];
 
 describe("the whole daemon, where everything goes wrong that can", () => {
   it.each(seeds)(
@@ -20,7 +20,7 @@ describe("the whole daemon, where everything goes wrong that can", () => {
   it(
     "does the very same again under the same seed, and something else under another",
     async () => {
-      const [one, again, other] = [await simulate(27), await simulate(27), await simulate(31)];
+      const [one, again, other] = [await simulate(51), await simulate(51), await simulate(39)];
       expect(again.hash).toBe(one.hash);
       expect(other.hash).not.toBe(one.hash);
     },
@@ -28,8 +28,15 @@ describe("the whole daemon, where everything goes wrong that can", () => {
   );
 });
 
+/** Caught in the first world or two; `npm run test:sim -- --controls` tries all of them. */
+const quick = new Set([
+  "acknowledges before it sends",
+  "commits only the first poll of a group",
+  "forgets silences at a restart",
+]);
+
 describe("the oracle", () => {
-  it.each(negativeControls.slice(0, 5))(
+  it.each(negativeControls.filter(({ name }) => quick.has(name)))(
     "catches a daemon that $name",
     async (control) => {
       expect(await catchControl(control)).toMatch(/^seed \d+ broke [1-9]\d* promises/);

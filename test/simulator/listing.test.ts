@@ -82,10 +82,10 @@ test("some servers carry metadata, auth data and tags, and most carry none", asy
   }
 });
 
-test("a listing of a hundred thousand servers is whole and valid", async () => {
-  const { get } = await startSimulator({ servers: 100_000 });
+test("a listing of thirty thousand servers is whole and valid", async () => {
+  const { get } = await startSimulator({ servers: 30_000 });
   const listing = await readListing(await get("/local-sandbox"));
-  expect(statusesOf(listing).size).toBe(100_000);
+  expect(statusesOf(listing).size).toBe(30_000);
   expect(listing.total_count).toBe(listing.local_sandboxes.length);
 });
 

@@ -81,9 +81,9 @@ test("a sandbox holds four servers on average", () => {
   expect(20_000 / sandboxes.length).toBeLessThan(4.2);
 });
 
-test("ids stay distinct among two hundred thousand servers", () => {
-  const ids = new Set(serversOf({ servers: 200_000 }).map(({ serverId }) => serverId));
-  expect(ids.size).toBe(200_000);
+test("ids stay distinct among fifty thousand servers", () => {
+  const ids = new Set(serversOf({ servers: 50_000 }).map(({ serverId }) => serverId));
+  expect(ids.size).toBe(50_000);
 });
 
 test("the most popular name has many times the servers of the least, and all names occur", () => {

@@ -1,0 +1,28 @@
+import { vi } from "vitest";
+import { runProgram } from "../../src/commands/program.ts";
+
+export interface CommandEnded {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A command that ends by itself, within this process: to start one takes longer than most commands. */
+export async function runCommand(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<CommandEnded> {
+  let out = "";
+  let err = "";
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  try {
+    const code = await runProgram(args, {
+      out: (text) => (out += text),
+      err: (text) => (err += text),
+      isInteractive: false,
+    });
+    return { code, out, err };
+  } finally {
+    vi.unstubAllEnvs();
+  }
+}
