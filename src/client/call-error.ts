@@ -1,3 +1,4 @@
+import type { OperationProblem } from "../core/deviation.ts";
 import type { FailureReason } from "../core/model.ts";
 import type { CallFailure, ValidationEntry } from "../service/failure.ts";
 import type { CallResult } from "./client.ts";
@@ -12,6 +13,8 @@ export class CallError extends Error {
   readonly retryAfterMs: number | null;
   /** What a 422 said about the input; else empty. */
   readonly validation: readonly ValidationEntry[];
+  /** What the answer says of the operation itself: that it is not there, or elsewhere; else null. */
+  readonly problem: OperationProblem | null;
 
   constructor(failure: CallFailure) {
     super(`The call failed (${failure.reason}): ${failure.detail}`);
@@ -19,6 +22,7 @@ export class CallError extends Error {
     this.status = failure.status;
     this.retryAfterMs = failure.retryAfterMs;
     this.validation = failure.validation;
+    this.problem = failure.problem ?? null;
   }
 }
 

@@ -39,21 +39,21 @@ function refusedKey({ region, key, status, detail }: FailedView): string {
 }
 
 function otherStatus(failed: FailedView): string {
-  const { operation, id, region, key, status } = failed;
+  const { operation, id, region, key, status, detail, problem } = failed;
   if (status === 422) {
     const what = id === null ? "the request" : `the id ${quoted(id)}`;
     const more = failed.validation.length === 0 ? ", and does not say why" : "";
     return printable(`The service in ${region} finds fault with ${what} (HTTP 422)${more}.`);
   }
   if (status === 404) {
-    return id === null
-      ? `There is no such operation in ${region} (HTTP 404). Check the region's base_url.`
+    return problem === "operation_missing" || id === null
+      ? `There is no such operation in ${region} (HTTP 404), whatever it is asked for. Check the region's base_url.`
       : printable(
           `The service knows no ${things[operation]} ${quoted(id)} in ${region}, or none that the key ${key} may see (HTTP 404). Check the id, and the region: each has its own.`,
         );
   }
-  if (status !== null && status >= 300 && status < 400) {
-    return `The service in ${region} answers with a redirect (HTTP ${status}), which is not followed: the key is sent to no address but the configured one. Check the region's base_url.`;
+  if (problem === "redirected") {
+    return `The service in ${region} sends elsewhere (${detail}): the key is sent to no address but the configured one. Check the region's base_url.`;
   }
   return `The service in ${region} answers with HTTP ${status}, which its interface does not have. Check the region's base_url.`;
 }

@@ -1,3 +1,12 @@
+/** What an answer can say of its operation, whatever it was asked for. */
+export const operationProblems = [
+  /** The answer is that of a path which there is not, whatever id is asked for. */
+  "operation_missing",
+  /** The answer sends elsewhere, where nobody follows: a key is sent to no other address. */
+  "redirected",
+] as const;
+export type OperationProblem = (typeof operationProblems)[number];
+
 /** In which way a part of an answer is not as the service's interface has it. A closed set. */
 export const deviationProblems = [
   "unknown_field",
@@ -11,10 +20,7 @@ export const deviationProblems = [
   "too_many",
   "duplicate",
   "mismatch",
-  /** The answer is that of a path which there is not, whatever id is asked for. */
-  "operation_missing",
-  /** The answer sends elsewhere, where nobody follows: a key is sent to no other address. */
-  "redirected",
+  ...operationProblems,
 ] as const;
 export type DeviationProblem = (typeof deviationProblems)[number];
 

@@ -151,13 +151,14 @@ function seconds(ms: number): number {
 }
 
 function viewFailure(asked: Asked, failure: CallFailure, mask: Mask): views.FailedView {
-  const { reason, status, detail, retryAfterMs, validation } = failure;
+  const { reason, status, detail, problem = null, retryAfterMs, validation } = failure;
   return {
     ...asked,
     outcome: "failed",
     reason,
     status,
     detail,
+    problem,
     retry_after_seconds: retryAfterMs === null ? null : Math.ceil(retryAfterMs / 1_000),
     validation: validation.map(({ loc, msg, type }) => ({
       loc: loc.map((part) => (typeof part === "string" ? mask.text(part) : part)),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { operationProblems } from "../core/deviation.ts";
 import { lookupWords } from "../core/lookup-words.ts";
 import { failureReasons } from "../core/model.ts";
 import type { JsonValue } from "../service/json.ts";
@@ -31,6 +32,8 @@ export const failedView = z.object({
   /** The HTTP status; null: no answer came. */
   status: z.number().nullable(),
   detail: z.string(),
+  /** What the answer says of the operation itself, whatever it is asked for; null: nothing. */
+  problem: z.enum(operationProblems).nullable(),
   retry_after_seconds: z.number().nullable(),
   /** What the service finds wrong with what it was asked for. */
   validation: z

@@ -1,5 +1,5 @@
 import { errors } from "undici";
-import type { DeviationProblem } from "../core/deviation.ts";
+import type { OperationProblem } from "../core/deviation.ts";
 import type { FailureReason } from "../core/model.ts";
 
 /** One fault of the input, as a 422 tells it. Its `input` and `ctx` are left behind. */
@@ -22,7 +22,7 @@ export interface CallFailure {
   /** What a 422 said about the input; else empty. */
   readonly validation: readonly ValidationEntry[];
   /** Set where it says something of the operation itself: that it is not there, or elsewhere. */
-  readonly problem?: DeviationProblem;
+  readonly problem?: OperationProblem;
 }
 
 export function failure(

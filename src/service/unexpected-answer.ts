@@ -1,4 +1,4 @@
-import type { DeviationProblem } from "../core/deviation.ts";
+import type { OperationProblem } from "../core/deviation.ts";
 import type { NotFound } from "./not-found.ts";
 
 /** What an answer that is neither a success nor an error with a meaning of its own comes to. */
@@ -6,7 +6,7 @@ export interface Unexpected {
   /** To be told to a person, after the status. */
   readonly detail: string;
   /** Null: the interface lets it be. */
-  readonly problem: DeviationProblem | null;
+  readonly problem: OperationProblem | null;
 }
 
 export function explainNotFound(notFound: NotFound): Unexpected {

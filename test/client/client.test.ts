@@ -64,7 +64,7 @@ describe("the client", () => {
       .then(orThrow, String)
       .catch((error: unknown) => error);
     expect(thrown).toBeInstanceOf(CallError);
-    expect(thrown).toMatchObject({ name: "CallError", ...fields });
+    expect(thrown).toMatchObject({ name: "CallError", problem: null, ...fields });
   });
 
   it("rejects with the reason of its caller's own signal, before the call and during it", async () => {
@@ -104,7 +104,9 @@ describe("the client", () => {
       response.writeHead(302, { location: "/elsewhere" });
       response.end();
     });
-    expect(await client.getUser("u1")).toMatchObject({ reason: "http_error", status: 302 });
+    const result = await client.getUser("u1");
+    expect(result).toMatchObject({ reason: "http_error", status: 302, problem: "redirected" });
+    expect(() => orThrow(result)).toThrow(expect.objectContaining({ problem: "redirected" }));
     expect(peer.paths).toEqual(["/us/user/u1"]);
   });
 

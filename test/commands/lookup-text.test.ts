@@ -23,6 +23,7 @@ function failed(changes: Partial<FailedView>): FailedView {
     reason: "http_error",
     status: 404,
     detail: "HTTP 404",
+    problem: null,
     retry_after_seconds: null,
     validation: [],
     ...changes,
@@ -195,9 +196,10 @@ describe("a failure in words", () => {
     [{ status: 404 }, 'knows no user "x1" in us'],
     [{ operation: "white-label" }, 'knows no client "x1" in us'],
     [
-      { operation: "universes", id: null },
-      "There is no such operation in us (HTTP 404). Check the region's base_url.",
+      { operation: "universes", id: null, problem: "operation_missing" },
+      "There is no such operation in us (HTTP 404), whatever it is asked for. Check the region's base_url.",
     ],
+    [{ problem: "operation_missing" }, "There is no such operation in us (HTTP 404)"],
     [
       { reason: "rate_limited", status: 429 },
       "asks for patience with the key research in us (HTTP 429). Try again in a while.",
@@ -207,7 +209,11 @@ describe("a failure in words", () => {
       { reason: "server_error", status: 503, retry_after_seconds: 0 },
       "failed in us (HTTP 503). Try again in 1 s.",
     ],
-    [{ status: 302 }, "a redirect (HTTP 302), which is not followed"],
+    [
+      { status: 302, problem: "redirected", detail: "HTTP 302: a redirect to another host" },
+      "in us sends elsewhere (HTTP 302: a redirect to another host): the key is sent to no address",
+    ],
+    [{ status: 304, detail: "HTTP 304" }, "answers with HTTP 304, which its interface does not"],
     [{ status: 418 }, "answers with HTTP 418, which its interface does not have"],
     [
       { reason: "timeout", status: null, detail: "no whole answer within 10 s" },

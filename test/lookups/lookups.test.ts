@@ -149,6 +149,17 @@ describe("a look-up", () => {
     });
   });
 
+  it("tells an operation that is not there from an id that is unknown", async () => {
+    const { lookups } = await start((request, response) => {
+      const isUser = request.url?.startsWith("/user/") ?? false;
+      answerJson(response, { detail: isUser ? "No user of this id" : "Not Found" }, 404);
+    });
+    const unknown = await lookups.lookUp("user", { id: "u1" });
+    expect(unknown).toMatchObject({ status: 404, problem: null });
+    const missing = await lookups.lookUp("universes", {});
+    expect(missing).toMatchObject({ status: 404, problem: "operation_missing" });
+  });
+
   it("is one of few at a time", async () => {
     const { lookups, limits, clock, stop } = await start(answerUser);
     limits.pause(target, clock.now().monotonicMs + 1_000);
