@@ -106,6 +106,17 @@ describe("a probe that fails", () => {
     expect(world.alerts[1]?.data.incidents[0]?.resolved_reason).toBe("silenced");
   });
 
+  it("can be silenced by its name alone", async () => {
+    const other = { ...login, name: "other", id: "user-2" };
+    const world = await probing({ probes: [login, other] });
+    const silence = { author: "ann", reason: "known", duration: "1h" };
+    await world.daemon().desk.addSilence({ match: { probe: "log*" }, ...silence });
+    world.fail(unknownUser);
+    await world.poll(2);
+    expect(told(world)).toEqual(["probe-failing firing"]);
+    expect(world.alerts[0]?.data.incidents).toMatchObject([{ probe: "other" }]);
+  });
+
   it("does not keep sandwatch from stopping while no answer comes", async () => {
     const world = await probing();
     world.fail({ kind: "hang", operation: "get_user" });

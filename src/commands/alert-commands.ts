@@ -138,6 +138,7 @@ const patternsOf: Readonly<Record<keyof WrittenMatch, string>> = {
   severity: "critical, warning, info",
   region: "names of regions",
   key: "names of keys",
+  probe: "names of probes",
   sandbox_id: "ids of sandboxes",
   server_id: "ids of servers",
   server_name: "names of servers",

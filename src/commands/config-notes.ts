@@ -32,6 +32,7 @@ function noteMaintenance(config: Config) {
     rules: rules.map(({ name }) => name),
     receivers: receivers.map(({ name }) => name),
     targets: configuredTargets(config),
+    probes: config.probes.map(({ name }) => name),
   });
   return maintenance.flatMap(({ name, match }) =>
     names.ofMatch(match).map((note) => `maintenance window ${name}: ${note}`),

@@ -164,12 +164,13 @@ function checkMaintenance(outline: Outline, evidence: Evidence): Finding[] {
   return [
     ...repeatedFindings(names, evidence, "a name that no other window has"),
     ...alerts.maintenance.flatMap(({ match }, index) => {
-      const matched = (field: "rule" | "region" | "key"): Mention[] =>
+      const matched = (field: "rule" | "region" | "key" | "probe"): Mention[] =>
         mentions(match[field], at(index, "match", field)).filter(isPlain);
       return [
         ...unknownFindings(matched("rule"), ruleNames(alerts, evidence), evidence, "rule"),
         ...unknownFindings(matched("region"), regionNames(regions), evidence, "region"),
         ...unknownFindings(matched("key"), knownKeys, evidence, "key"),
+        ...unknownFindings(matched("probe"), probeNames(outline), evidence, "probe"),
       ];
     }),
   ];

@@ -67,7 +67,12 @@ export const outlineSchema = lenient({
     maintenance: list(
       lenient({
         name: maybeText,
-        match: lenient({ rule: textOrTexts, region: textOrTexts, key: textOrTexts }),
+        match: lenient({
+          rule: textOrTexts,
+          region: textOrTexts,
+          key: textOrTexts,
+          probe: textOrTexts,
+        }),
       }),
     ),
   }),

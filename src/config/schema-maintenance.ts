@@ -53,6 +53,7 @@ const matchSchema = settings({
   severity: severityPatterns.exactOptional(),
   region: patternsSchema.exactOptional(),
   key: patternsSchema.exactOptional(),
+  probe: patternsSchema.exactOptional(),
   sandbox_id: patternsSchema.exactOptional(),
   server_id: patternsSchema.exactOptional(),
   server_name: patternsSchema.exactOptional(),

@@ -21,6 +21,7 @@ export function silenceFacts(
     severity: rule.severity,
     region: place?.region ?? null,
     key: place?.key ?? null,
+    probe: subject.kind === "probe" ? subject.probe : null,
     sandboxId: server?.sandboxId ?? null,
     serverId: server?.serverId ?? null,
     serverName: subject.kind === "pool" ? subject.serverName : (server?.serverName ?? null),

@@ -10,6 +10,7 @@ export interface SilenceMatch {
   readonly severity?: readonly string[];
   readonly region?: readonly string[];
   readonly key?: readonly string[];
+  readonly probe?: readonly string[];
   readonly sandboxId?: readonly string[];
   readonly serverId?: readonly string[];
   readonly serverName?: readonly string[];
@@ -33,6 +34,7 @@ export interface SilenceFacts {
   readonly severity: Severity;
   readonly region: string | null;
   readonly key: string | null;
+  readonly probe: string | null;
   readonly sandboxId: string | null;
   readonly serverId: string | null;
   readonly serverName: string | null;
@@ -54,6 +56,7 @@ export function silences(match: SilenceMatch, facts: SilenceFacts): boolean {
     fits(match.severity, facts.severity) &&
     fits(match.region, facts.region) &&
     fits(match.key, facts.key) &&
+    fits(match.probe, facts.probe) &&
     fits(match.sandboxId, facts.sandboxId) &&
     fits(match.serverId, facts.serverId) &&
     fits(match.serverName, facts.serverName) &&

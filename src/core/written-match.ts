@@ -6,6 +6,7 @@ export interface WrittenMatch {
   readonly severity?: readonly string[];
   readonly region?: readonly string[];
   readonly key?: readonly string[];
+  readonly probe?: readonly string[];
   readonly sandbox_id?: readonly string[];
   readonly server_id?: readonly string[];
   readonly server_name?: readonly string[];
@@ -18,6 +19,7 @@ export const matchFields = [
   "severity",
   "region",
   "key",
+  "probe",
   "sandbox_id",
   "server_id",
   "server_name",

@@ -96,6 +96,7 @@ export function createDesk(deps: DeskDeps): AlertDesk {
     rules: deps.rules.map(({ name }) => name),
     receivers: deps.receivers,
     targets: deps.targets.map(({ target }) => target),
+    probes: deps.probes.map(({ subject }) => subject.probe),
   });
 
   const notesOfSelection = (which: DeadLetters, count: number): readonly string[] => {

@@ -10,6 +10,7 @@ export interface KnownNames {
   readonly rules: readonly string[];
   readonly receivers: readonly string[];
   readonly targets: readonly Target[];
+  readonly probes: readonly string[];
 }
 
 /**
@@ -30,12 +31,14 @@ export function createNameNotes(names: KnownNames): NameNotes {
   const rules = [...names.rules, receiverRule.name];
   const regions = [...new Set(names.targets.map(({ region }) => region))];
   const keys = [...new Set(names.targets.map(({ key }) => key))];
+  const probes = [...new Set(names.probes)];
   return {
-    ofMatch: ({ rule = [], severity = [], region = [], key = [] }) => [
+    ofMatch: ({ rule = [], severity = [], region = [], key = [], probe = [] }) => [
       ...notesOf("rule", rule, rules),
       ...notesOf("severity", severity, severities),
       ...notesOf("region", region, regions),
       ...notesOf("key", key, keys),
+      ...notesOf("probe", probe, probes),
     ],
     ofRules: (given) => notesOf("rule", given, rules),
     ofReceiver: (name) => notesOf("receiver", [name], names.receivers),

@@ -25,6 +25,7 @@ const matchSchema = z
     severity: patterns,
     region: patterns,
     key: patterns,
+    probe: patterns,
     sandbox_id: patterns,
     server_id: patterns,
     server_name: patterns,

@@ -14,6 +14,7 @@ function parse(settings: object, alerts: object = {}) {
   return parseConfig({
     regions: { us: { base_url: "https://us.example.com" } },
     keys: [{ name: "research", api_key: "k1" }],
+    probes: [{ name: "login", operation: "user", id: "u1" }],
     alerts: { ...alerts, maintenance: [{ ...sound, ...settings }] },
   });
 }
@@ -23,14 +24,14 @@ const at = "alerts.maintenance[0]";
 
 describe("a maintenance window in the configuration", () => {
   it("has a start, a length, a time zone and what it is about", () => {
-    const { alerts } = configOf(parse({ match: { server_name: "git*", rule: ["server-error"] } }));
+    const { alerts } = configOf(parse({ match: { server_name: "git*", probe: "log*" } }));
     expect(alerts.maintenance).toEqual([
       {
         name: "sundays",
         start: "0 2 * * SUN",
         durationMs: 7_200_000,
         timeZone: "Europe/Berlin",
-        match: { serverName: ["git*"], rule: ["server-error"] },
+        match: { serverName: ["git*"], probe: ["log*"] },
         reason: null,
       },
     ]);
@@ -82,6 +83,11 @@ describe("a maintenance window in the configuration", () => {
       "about an unknown key",
       { match: { key: ["researsh"] } },
       `${at}.match.key[0]: found "researsh"; allowed: the name of a configured key: research; did you mean "research"?`,
+    ],
+    [
+      "about an unknown probe",
+      { match: { probe: "logn" } },
+      `${at}.match.probe: found "logn"; allowed: the name of a configured probe: login; did you mean "login"?`,
     ],
     [
       "about an unknown rule, of the usual ones",

@@ -225,6 +225,7 @@ describe("what a silence is asked about", () => {
         severity: "critical",
         region: "us",
         key: "research",
+        probe: null,
         sandboxId: "box",
         serverId: "a",
         serverName: "github",

@@ -92,6 +92,7 @@ describe("a name that nothing has", () => {
       severity: "urgent",
       region: ["us", "e*"],
       key: "reserch",
+      probe: "login",
       server_name: "not-listed-yet",
     };
     const { id, notes } = await desk.addSilence({ ...sound, match });
@@ -100,6 +101,7 @@ describe("a name that nothing has", () => {
       'no severity is called "urgent", there are: critical, warning, info',
       'no region is called "e*", there are: us',
       'no key is called "reserch", there are: research; did you mean "research"?',
+      'no probe is called "login", there are: none',
     ]);
     expect((await desk.silences({})).silences).toMatchObject([{ kind: "maintenance" }, { id }]);
     expect((await desk.addSilence(sound)).notes).toEqual([]);
