@@ -110,7 +110,7 @@ function checkId({ operation, id }: OutlinedProbe, path: Path, evidence: Evidenc
 const onlyFor: Readonly<Record<"success" | "at_least" | "fields", readonly LookupWord[]>> = {
   success: ["white-label"],
   at_least: ["universes", "sandboxes"],
-  fields: ["user", "universes", "universe-data", "white-label"],
+  fields: lookupWords,
 };
 
 function checkExpectation(

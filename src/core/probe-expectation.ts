@@ -27,7 +27,7 @@ export type FieldMust =
 
 /** An answer of status 200 that could be read. */
 export interface ReadAnswer {
-  /** Its JSON; null for a listing of sandboxes, which is not held as a whole. */
+  /** Its JSON; null for a listing of sandboxes of which no fields are expected: it is not held. */
   readonly content: unknown;
   /** How many universes or sandboxes it lists; null: it lists none. */
   readonly listed: number | null;

@@ -1,5 +1,6 @@
 import type { ProbeOutcome, ProbeRun } from "../core/judge-probe.ts";
 import type { Operation, Target } from "../core/model.ts";
+import type { Expectation } from "../core/probe-expectation.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallTurn, PersistentCall } from "../polling/persistent-call.ts";
@@ -19,6 +20,7 @@ export interface OperationTurn extends CallTurn {
 export interface CalledOperation {
   readonly operation: Operation;
   readonly id: string | null;
+  readonly expect: Pick<Expectation, "fields">;
 }
 
 /** Gives null when it was stopped. */
@@ -50,14 +52,15 @@ export function createCallOperation(
     return { kind: "ok", outcome: { kind: "read", content: null, listed, ...figures } };
   };
 
-  return async ({ operation, id }, target, turn) => {
+  return async ({ operation, id, expect }, target, turn) => {
     const { region } = target;
     const { apiKey } = turn;
     let sentAtMs: number | null = null;
     const ended = await callPersistently<Read>(target, turn, async (attempt) => {
       sentAtMs ??= clock.now().monotonicMs;
       const call = { region, apiKey, ...attempt };
-      if (operation === "list_sandboxes") return countSandboxes(call);
+      // Only whose fields are looked at is held as a whole.
+      if (operation === "list_sandboxes" && expect.fields.length === 0) return countSandboxes(call);
       const result = await service.look({ ...call, maxBodyBytes }, asLookup(operation, id));
       if (result.kind === "failed") return result;
       const outcome = { kind: "read", ...readAnswer(operation, result.value) } as const;

@@ -6,17 +6,30 @@ import type { ReadAnswer } from "../core/probe-expectation.ts";
 /** What there is to judge and to show of the answer of an operation that is held as a whole. */
 export function readAnswer(operation: Operation, content: unknown): ReadAnswer & Figures {
   const universes = operation === "list_universes" ? countUniverses(content) : null;
+  const listed = operation === "list_sandboxes" ? countSandboxes(content) : universes;
   const lastUsedAt = operation === "get_user" ? fieldAt(content, ["lastUsedAt"]) : null;
-  return { content, listed: universes, universes, lastUsedAtMs: readTime(lastUsedAt) };
+  return { content, listed, universes, lastUsedAtMs: readTime(lastUsedAt) };
 }
 
 /** As the client takes them: what is no object is no universe. */
 function countUniverses(content: unknown): number {
-  const universes = fieldAt(content, ["universes"]);
-  if (!Array.isArray(universes)) return 0;
-  return universes.filter(
+  return itemsAt(content, "universes").filter(
     (each) => typeof each === "object" && each !== null && !Array.isArray(each),
   ).length;
+}
+
+/** As polls take them: each once, and those that say what they are. */
+function countSandboxes(content: unknown): number {
+  const ids = itemsAt(content, "local_sandboxes")
+    .filter((each) => Array.isArray(fieldAt(each, ["servers"])))
+    .map((each) => fieldAt(each, ["local_sandbox_id"]))
+    .filter((id) => typeof id === "string" && id !== "");
+  return new Set(ids).size;
+}
+
+function itemsAt(content: unknown, field: string): readonly unknown[] {
+  const items = fieldAt(content, [field]);
+  return Array.isArray(items) ? items : [];
 }
 
 const zonedTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;

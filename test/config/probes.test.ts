@@ -78,6 +78,15 @@ describe("a probe", () => {
     ]);
   });
 
+  it.each(["user", "universes", "universe-data", "white-label", "sandboxes"])(
+    "may expect fields of %s",
+    (operation) => {
+      const id = operation === "universes" || operation === "sandboxes" ? {} : { id: "u" };
+      const [probe] = read({ name: "a", operation, ...id, expect: { fields: { a: 1 } } });
+      expect(probe?.expect.fields).toEqual([{ path: ["a"], must: { be: "equal", to: 1 } }]);
+    },
+  );
+
   it("of a white label expects that there is one, unless it says otherwise", () => {
     const brand = { name: "brand", operation: "white-label", id: "c" };
     const expected = read(
@@ -183,11 +192,6 @@ describe("a wrong probe is told by path, what was found and what is allowed", ()
       "a number of users",
       [{ ...user, expect: { at_least: 1 } }],
       "probes[0].expect.at_least: found 1; allowed: nothing: it is for operation universes, sandboxes",
-    ],
-    [
-      "fields of sandboxes",
-      [{ name: "a", operation: "sandboxes", expect: { fields: { a: 1 } } }],
-      "probes[0].expect.fields: found a mapping; allowed: nothing: it is for operation user, universes, universe-data, white-label",
     ],
     [
       "fields of a refusal",
