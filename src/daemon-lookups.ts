@@ -8,7 +8,7 @@ const maxBodyBytes = 8 * 2 ** 20;
 
 interface DaemonLookupsParts extends Pick<
   Required<LookupDeps>,
-  "service" | "limits" | "clock" | "pollIntervalMs"
+  "service" | "limits" | "budget" | "clock" | "pollIntervalMs"
 > {
   readonly config: Config;
 }

@@ -5,6 +5,7 @@ import type { IncidentOutcome } from "./core/incident-ledger.ts";
 import type { JudgeOptions } from "./core/judge.ts";
 import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
 import { operations } from "./core/model.ts";
+import { createRetryBudget, retryShare } from "./core/retry.ts";
 import { wants } from "./core/wants.ts";
 import { serveOperations } from "./api/serve-operations.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
@@ -222,12 +223,13 @@ export async function createDaemon(
   });
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
+  const budget = createRetryBudget(retryShare);
   const conformance = createDaemonConformance({ config, service, limits, clock });
   opening.defer(() => conformance.close());
 
   const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...conformance.desk };
   const { intervalMs: pollIntervalMs } = ticker;
-  const lookups = createDaemonLookups({ config, service, limits, clock, pollIntervalMs });
+  const lookups = createDaemonLookups({ config, service, limits, budget, clock, pollIntervalMs });
   opening.defer(() => lookups.close());
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
@@ -236,7 +238,7 @@ export async function createDaemon(
       const apiKey = apiKeys.get(watched.target.key);
       return apiKey ? [{ watched, apiKey }] : [];
     }),
-    callListing: createCallListing({ service, limits, clock, random }),
+    callListing: createCallListing({ service, limits, budget, clock, random }),
     commit: (targetId, verdict) => store.commitPoll(targetId, verdict),
     onLull: () => store.commitGathered(),
     judge,

@@ -10,6 +10,9 @@ export function fullJitterMs(
   return random * Math.min(longestMs, firstMs * 2 ** attempt);
 }
 
+/** Retries are at most this share of all requests. */
+export const retryShare = 0.1;
+
 /** Keeps retries to a share of all requests, so that they can not pile onto an outage. */
 export interface RetryBudget {
   requestSent(): void;

@@ -2,10 +2,12 @@ import { operationOf, takesId } from "../core/lookup-words.ts";
 import type { LookupWord } from "../core/lookup-words.ts";
 import type { Target } from "../core/model.ts";
 import { BusyError, RefusedError } from "../core/refusal.ts";
+import type { RetryBudget } from "../core/retry.ts";
 import { readRequest } from "../interventions/requests.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { KeyLimits } from "../polling/key-limits.ts";
+import { resendWithin } from "../polling/resend.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
 import type { Lookup } from "../service/lookup.ts";
@@ -31,6 +33,8 @@ export interface LookupDeps {
   readonly service: Pick<ServiceClient, "look">;
   /** The same that polls ask. */
   readonly limits: KeyLimits;
+  /** That of the polls; left out: nothing is sent twice. */
+  readonly budget?: RetryBudget;
   readonly targets: readonly Target[];
   readonly keys: readonly { readonly name: string; readonly apiKey: Secret }[];
   readonly clock: Clock;
@@ -51,7 +55,8 @@ const longestPatienceMs = 3_000;
 const mostAtOnce = 8;
 
 export function createLookups(deps: LookupDeps): Lookups {
-  const { service, limits, clock, signal, maxBodyBytes, showSecrets = false } = deps;
+  const { service, limits, budget, clock, signal, maxBodyBytes, showSecrets = false } = deps;
+  const mayResend = budget ? resendWithin(budget, limits) : () => false;
   // The tokens that look-ups wait for are gone for polls: a poll is to find one before its next turn.
   const patienceMs = Math.min(
     longestPatienceMs,
@@ -69,12 +74,13 @@ export function createLookups(deps: LookupDeps): Lookups {
 
   const ask = async (target: Target, apiKey: Secret, lookup: Lookup) => {
     await takeToken(target);
+    budget?.requestSent();
     const result = await service.look(
       {
         region: target.region,
         apiKey,
         signal,
-        mayResend: () => limits.admitNow(target),
+        mayResend: () => mayResend(target),
         ...(maxBodyBytes !== undefined && { maxBodyBytes }),
       },
       lookup,

@@ -1,4 +1,4 @@
-import { createRetryBudget, fullJitterMs } from "../core/retry.ts";
+import { createRetryBudget, fullJitterMs, retryShare } from "../core/retry.ts";
 import type { RetryBudget } from "../core/retry.ts";
 import type { FailureReason, Target } from "../core/model.ts";
 import { delay } from "../platform/clock.ts";
@@ -6,6 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { CallFailure } from "./listing-caller.ts";
 import type { KeyLimits } from "./key-limits.ts";
+import { resendWithin } from "./resend.ts";
 
 /** Nothing came of a turn, because nothing was sent or nobody waits for it any more. */
 export type Unasked =
@@ -20,6 +21,8 @@ export interface PersistentCallDeps {
   readonly limits: KeyLimits;
   readonly clock: Clock;
   readonly random: Random;
+  /** Left out: one of its own. */
+  readonly budget?: RetryBudget;
 }
 
 export interface CallTurn {
@@ -44,8 +47,6 @@ export type PersistentCall = <Success extends Answered>(
   attempt: Attempt<Success>,
 ) => Promise<Success | CallFailure | Unasked>;
 
-/** Retries are at most this share of all requests. */
-const retryShare = 0.1;
 const retryDelays = { firstMs: 500, longestMs: 10_000 };
 
 /** A retry is given up this long before the next turn, so that it does not cost that one. */
@@ -63,14 +64,9 @@ export function createPersistentCall({
   limits,
   clock,
   random,
+  budget = createRetryBudget(retryShare),
 }: PersistentCallDeps): PersistentCall {
-  const budget: RetryBudget = createRetryBudget(retryShare);
-
-  const mayResend = (target: Target): boolean => {
-    if (!budget.hasRetry || !limits.admitNow(target)) return false;
-    budget.requestSent();
-    return budget.takeRetry();
-  };
+  const mayResend = resendWithin(budget, limits);
 
   /** Gives the failure before it when it has to be given up. */
   const attemptAgain = async <Success extends Answered>(

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { BusyError } from "../../src/core/refusal.ts";
+import { createRetryBudget } from "../../src/core/retry.ts";
 import { createLookups } from "../../src/lookups/lookups.ts";
 import type { LookupDeps } from "../../src/lookups/lookups.ts";
 import { Secret } from "../../src/platform/secret.ts";
@@ -180,6 +182,28 @@ describe("a look-up", () => {
     expect(await asked).toMatchObject({ reason: "network", detail: "stopped" });
     await expect(waiting).rejects.toThrow("sandwatch is being stopped");
     expect(clock.armed).toBe(0);
+  });
+
+  it("is sent once more over a dead connection only where retries of the polls are left", async () => {
+    const served = new WeakSet<object>();
+    const endEachAtItsSecond: Handler = (request, response) => {
+      if (served.has(request.socket)) return void request.socket.resetAndDestroy();
+      served.add(request.socket);
+      answerUser(request, response);
+    };
+    const budget = createRetryBudget(0.5);
+    const { lookups, clock } = await start(endEachAtItsSecond, { budget });
+    await lookups.lookUp("user", { id: "u1" });
+    await nextTurn();
+    clock.advance(2_000);
+    expect((await lookups.lookUp("user", { id: "u1" })).outcome).toBe("answered");
+    expect(budget.hasRetry).toBe(false);
+    const poor = await start(endEachAtItsSecond, { budget: createRetryBudget(0.1) });
+    await poor.lookups.lookUp("user", { id: "u1" });
+    await nextTurn();
+    poor.clock.advance(2_000);
+    const second = await poor.lookups.lookUp("user", { id: "u1" });
+    expect(second).toMatchObject({ outcome: "failed", reason: "network" });
   });
 
   it("reads no more than it may", async () => {
