@@ -30,6 +30,7 @@ export interface ApiDesk {
 export interface ApiLookups {
   lookUp(operation: string, query: unknown): Promise<object>;
   permit(request: unknown): Promise<object>;
+  heed(request: unknown): Promise<object>;
 }
 
 export interface ApiDesks {

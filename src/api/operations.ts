@@ -246,4 +246,15 @@ export const apiOperations: readonly ApiOperation[] = [
     refusals: [409, 429],
     run: ({ lookups }, { body }) => lookups.permit(body),
   },
+  {
+    method: "POST",
+    path: "/lookups/patience",
+    name: "heedPatience",
+    summary: "Says for how long the service asked that call to wait",
+    body: lookupRequests.patienceRequest,
+    answer: lookupViews.permitView,
+    status: 200,
+    refusals: [],
+    run: ({ lookups }, { body }) => lookups.heed(body),
+  },
 ];

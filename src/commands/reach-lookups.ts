@@ -3,7 +3,7 @@ import { configuredTargets } from "../config/configured-targets.ts";
 import { readRequest } from "../interventions/requests.ts";
 import { createLookups } from "../lookups/lookups.ts";
 import type { Lookups } from "../lookups/lookups.ts";
-import { lookupQuery } from "../lookups/requests.ts";
+import { longestPatienceSeconds, lookupQuery } from "../lookups/requests.ts";
 import type { LookupQuery } from "../lookups/requests.ts";
 import * as views from "../lookups/views.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -76,10 +76,12 @@ async function askByConfig(
   { config, daemon, showSecrets, isDaemonMeant }: Ways,
 ): Promise<views.LookupView> {
   const askPermitted = async (): Promise<views.LookupView> => {
-    const { region, key } = await daemon.permit(choiceOf(query));
-    return askDirectly(config, showSecrets, (lookups) =>
-      lookups.lookUp(word, { ...query, region, key }),
+    const target = await daemon.permit(choiceOf(query));
+    const view = await askDirectly(config, showSecrets, (lookups) =>
+      lookups.lookUp(word, { ...query, ...target }),
     );
+    await tellPatience(daemon, target, view);
+    return view;
   };
   try {
     if (showSecrets) return await askPermitted();
@@ -91,6 +93,17 @@ async function askByConfig(
   }
   checkNobodyRuns(config);
   return askDirectly(config, showSecrets, (lookups) => lookups.lookUp(word, query));
+}
+
+/** Without it the daemon's own next call would be refused, too. That it heard is not worth failing for. */
+async function tellPatience(
+  daemon: Lookups,
+  target: views.PermitView,
+  view: views.LookupView,
+): Promise<void> {
+  if (view.outcome === "answered" || !view.retry_after_seconds) return;
+  const seconds = Math.min(view.retry_after_seconds, longestPatienceSeconds);
+  await daemon.heed({ ...target, seconds }).catch(() => {});
 }
 
 function choiceOf({ region, key }: LookupQuery): LookupQuery {
@@ -106,7 +119,7 @@ function reachDaemon(config: Config | null, url: string | undefined): Lookups {
   const address = url === undefined ? configuredAddress(config) : checkAddress(url);
   if (address === null) {
     const nobody = () => Promise.reject(new NobodyListensError("No address is configured."));
-    return { lookUp: nobody, permit: nobody };
+    return { lookUp: nobody, permit: nobody, heed: nobody };
   }
   const call = createApiCall(address);
   return {
@@ -117,6 +130,7 @@ function reachDaemon(config: Config | null, url: string | undefined): Lookups {
         patienceMs,
       }),
     permit: (body) => call(views.permitView, "lookups/permits", { body, patienceMs }),
+    heed: (body) => call(views.permitView, "lookups/patience", { body }),
   };
 }
 

@@ -27,6 +27,8 @@ export interface Lookups {
   lookUp(word: string, query: requests.LookupQuery): Promise<views.LookupView>;
   /** Takes a token of a key for a call that is made elsewhere. */
   permit(request: requests.PermitRequest): Promise<views.PermitView>;
+  /** Sends nothing with a key for as long as the service asked for in answer to such a call. */
+  heed(request: requests.PatienceRequest): Promise<views.PermitView>;
 }
 
 export interface LookupDeps {
@@ -114,6 +116,13 @@ export function createLookups(deps: LookupDeps): Lookups {
     async permit(request) {
       const target = chooseTarget(deps.targets, readRequest(requests.permitRequest, request));
       await takeToken(target);
+      return target;
+    },
+
+    async heed(request) {
+      const { seconds: patience, ...choice } = readRequest(requests.patienceRequest, request);
+      const target = chooseTarget(deps.targets, choice);
+      limits.pause(target, clock.now().monotonicMs + patience * 1_000);
       return target;
     },
   };

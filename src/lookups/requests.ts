@@ -28,3 +28,12 @@ export const permitRequest = z.strictObject({
   key: name("key").optional(),
 });
 export type PermitRequest = z.input<typeof permitRequest>;
+
+/** Whoever was asked for more patience says so again: a word from outside stops polls no longer. */
+export const longestPatienceSeconds = 3_600;
+const secondsAllowed = `a whole number from 1 to ${longestPatienceSeconds}`;
+
+export const patienceRequest = permitRequest.extend({
+  seconds: z.int(secondsAllowed).min(1, secondsAllowed).max(longestPatienceSeconds, secondsAllowed),
+});
+export type PatienceRequest = z.input<typeof patienceRequest>;

@@ -51,6 +51,6 @@ export type FailedView = z.output<typeof failedView>;
 export const lookupView = z.discriminatedUnion("outcome", [answeredView, failedView]);
 export type LookupView = z.output<typeof lookupView>;
 
-/** One call may leave now, with this key in this region. */
+/** Whose key in which region it is about: that one call may leave now, or that none may for a while. */
 export const permitView = z.object({ region: z.string(), key: z.string() });
 export type PermitView = z.output<typeof permitView>;

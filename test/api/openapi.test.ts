@@ -147,6 +147,7 @@ describe("the OpenAPI document", () => {
       { name: "listProbes", path: "/api/v1/probes" },
       { name: "lookUp", path: "/api/v1/lookups/user?id=user-1" },
       { name: "permitCall", path: "/api/v1/lookups/permits", body: {} },
+      { name: "heedPatience", path: "/api/v1/lookups/patience", body: { seconds: 1 } },
     ];
     const known = Object.entries(document.paths).flatMap(([path, methods]) =>
       (["get", "post"] as const).flatMap((method) => {

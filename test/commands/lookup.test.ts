@@ -207,6 +207,18 @@ describe("sandwatch lookup, where a sandwatch runs", () => {
     }
   });
 
+  it("has that one wait, too, when such a call is asked for patience", async () => {
+    const { config, peer } = await withDaemon((_request, response) => {
+      response.writeHead(429, { "retry-after": "7200" });
+      response.end();
+    });
+    const first = await lookup("user", "u1", "--show-secrets", "--config", config);
+    expect(first).toMatchObject({ code: 1, err: expect.stringContaining("Try again in 7200 s.") });
+    const second = await lookup("user", "u1", "--config", config);
+    expect(second).toMatchObject({ code: 1, err: expect.stringContaining("Try again in 3600 s.") });
+    expect(peer.paths).toEqual(["/us/user/u1"]);
+  });
+
   it("on the same store but at another address, makes no call behind its back", async () => {
     const { peer, url, write } = await withDaemon(answerUser);
     const elsewhere = write({ http: { listen: await freeAddress() } });

@@ -238,4 +238,13 @@ describe("a permit", () => {
     expect(await lookups.permit({ key: "research" })).toEqual(target);
     expect([limits.admitNow(target), limits.admitNow(target)]).toEqual([true, false]);
   });
+
+  it("and whoever was asked for patience says so, for an hour at most", async () => {
+    const { lookups, limits, clock } = await start(answerUser);
+    expect(await lookups.heed({ key: "research", seconds: 60 })).toEqual(target);
+    expect(limits.nextFreeMs(target)).toBe(clock.now().monotonicMs + 60_000);
+    for (const seconds of [0, 1.5, 3_601]) {
+      await expect(lookups.heed({ seconds })).rejects.toThrow("a whole number from 1 to 3600");
+    }
+  });
 });

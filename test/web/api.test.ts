@@ -49,7 +49,7 @@ async function serve(
     occupancy: asked("occupancy"),
     insights: asked("insights"),
   };
-  const lookups = { lookUp: asked("look up"), permit: asked("permit") };
+  const lookups = { lookUp: asked("look up"), permit: asked("permit"), heed: asked("heed") };
   const errors: string[] = [];
   const web = createWebServer({
     metrics: exposing(() => Promise.resolve([])),
@@ -110,6 +110,7 @@ describe("the API", () => {
     ["GET", "/explain?server=github", 'explain {"server":"github"}'],
     ["GET", "/lookups/user?id=a%2Fb+c&region=us", 'look up "user" {"id":"a/b c","region":"us"}'],
     ["POST", "/lookups/permits", 'permit {"a":1}'],
+    ["POST", "/lookups/patience", 'heed {"a":1}'],
     ["GET", "/probes?probe=login", 'probes {"probe":"login"}'],
   ])("passes %s %s on", async (method, path, asked) => {
     const { send, post } = await serve();
