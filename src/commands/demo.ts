@@ -45,6 +45,13 @@ const pace = 4;
 /** In the past they are looked at seldom, and it must be long enough that they mean something. */
 const pastPace = 1 / 8;
 
+/** What every simulated region answers, and one thing that it says no to. */
+const probes = [
+  { name: "login", operation: "user", id: "user-1", expect: { fields: { userId: "user-1" } } },
+  { name: "worlds", operation: "universes", expect: { at_least: 3 } },
+  { name: "suspended-brand", operation: "white-label", id: "client-suspended" },
+].map((probe) => ({ ...probe, every: "30s" }));
+
 /** Simulator, daemon and a receiver together, until a signal ends them. Nothing is kept. */
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const stopped = untilStopped();
@@ -78,6 +85,7 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<vo
     regions: Object.fromEntries(Array.from(services, ([name, url]) => [name, { base_url: url }])),
     keys: keys.map(({ name, apiKey }) => ({ name, api_key: apiKey })),
     poll: { every: pollEvery },
+    probes,
     store: { path: join(folder, "sandwatch.db") },
     http: { listen: `127.0.0.1:${options.port ?? (await usualPortIfFree())}` },
     log: { format: "pretty" },
@@ -143,6 +151,8 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
     "",
     `  ${program} report --from 28d --by weekday --url ${address}`,
     `  ${program} incidents --state firing --url ${address}`,
+    `  ${program} probes --url ${address}`,
+    `  ${program} lookup user user-1 --region us --key research --url ${address}`,
     `  ${program} ack INCIDENT --author me --url ${address}`,
     `  ${program} silence add --region us --for 5m --author me --reason trying --url ${address}`,
     "",

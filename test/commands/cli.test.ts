@@ -237,13 +237,14 @@ tests:
 });
 
 describe("sandwatch demo", () => {
-  it("prints the addresses first, polls, and is stopped by Ctrl-C", async () => {
+  it("prints the addresses first, polls and probes, and is stopped by Ctrl-C", async () => {
     const demo = startSandwatch(["demo", "--port", "0", "--servers", "8", "--no-history"]);
     const line = await demo.line("/metrics");
     await demo.line("absent -> ");
     const address = /http:\S+/.exec(line)?.[0] ?? "";
     const metrics = await fetch(address);
     expect(await metrics.text()).toMatch(/sandwatch_target_up\{[^}]*\} 1/);
+    expect(await demo.line("probe suspended-brand")).toContain("the answer says no success");
     demo.send("SIGINT");
     const ended = await demo.ended;
     expect(ended).toMatchObject({ code: 0, err: "" });
