@@ -10,6 +10,7 @@ import { type CallFailure, failure } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
 import { createListingMemory, type ListingMemory } from "./listing/listing-memory.ts";
 import { createListingReader, type ListingReader } from "./listing/listing-reader.ts";
+import { loadTextHash } from "./listing/text-hash.ts";
 import { listSandboxesPath } from "./operation-path.ts";
 import {
   parseUniverses,
@@ -118,7 +119,7 @@ export interface ServiceClient {
 interface Region {
   readonly baseUrl: string;
   readonly transport: Transport;
-  readonly memory: ListingMemory;
+  readonly memory: Promise<ListingMemory>;
   readonly refusals: Refusals;
 }
 
@@ -132,7 +133,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const regions = new Map<string, Region>();
   for (const [region, { baseUrl }] of options.regions) {
     const transport = createTransport({ ...options, baseUrl });
-    const memory = createListingMemory();
+    const memory = loadTextHash().then((create) => createListingMemory(create()));
     regions.set(region, { baseUrl, transport, memory, refusals: createRefusals() });
   }
 
@@ -245,7 +246,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const listSandboxes = async <I extends ListingIntake>(
     call: ListingCall<I>,
   ): Promise<CallResult<TakenListing<I>>> => {
-    const { memory } = regionOf(call);
+    const memory = await regionOf(call).memory;
     let opened: OpenedListing<I> | undefined;
     const readListing = (): BodyReader => {
       const intake = call.openIntake();

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CallError, createClient, orThrow } from "../../src/client/index.ts";
@@ -179,4 +180,9 @@ describe("options that cannot be used", () => {
       await expect(client.close()).resolves.toBeUndefined();
     }
   });
+});
+
+it("can be required by programs that are no ES modules", () => {
+  const required: unknown = createRequire(import.meta.url)("../../src/client/index.ts");
+  expect(required).toMatchObject({ createClient: expect.any(Function) });
 });

@@ -1,5 +1,5 @@
 import { createDeviationNotes, type DeviationNotes } from "./deviation-notes.ts";
-import { createTextHash, type TextHash } from "./text-hash.ts";
+import type { TextHash } from "./text-hash.ts";
 
 /**
  * What marks are made with. Their numbers mean something only beside the notes that gave them: as each
@@ -10,6 +10,6 @@ export interface ListingMemory {
   readonly notes: DeviationNotes;
 }
 
-export function createListingMemory(): ListingMemory {
-  return { hash: createTextHash(), notes: createDeviationNotes() };
+export function createListingMemory(hash: TextHash): ListingMemory {
+  return { hash, notes: createDeviationNotes() };
 }

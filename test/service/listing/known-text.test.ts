@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
-import { createListingMemory } from "../../../src/service/listing/listing-memory.ts";
 import { type CollectingIntake, createCollectingIntake } from "../support/collecting-intake.ts";
-import { chunkReading, cutBody, wholeReading } from "../support/read-chunks.ts";
+import { chunkReading, createMemory, cutBody, wholeReading } from "../support/read-chunks.ts";
 import { listing, sandbox, server } from "../wire.ts";
 
 const sandboxes = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => ({ ...sandbox, local_sandbox_id: `s${at}`, ...more }));
 
-function poll(body: unknown, before: CollectingIntake | null, memory = createListingMemory()) {
+function poll(body: unknown, before: CollectingIntake | null, memory = createMemory()) {
   const intake = createCollectingIntake(before?.taken());
   const bytes = Buffer.from(JSON.stringify(body));
   const reading = chunkReading(cutBody(bytes, [1000]), intake, memory);
@@ -16,7 +15,7 @@ function poll(body: unknown, before: CollectingIntake | null, memory = createLis
 }
 
 test("of a body that has not changed no sandbox is parsed", () => {
-  const memory = createListingMemory();
+  const memory = createMemory();
   const body = listing(sandboxes(100));
   const first = poll(body, null, memory);
   expect(first.calls).toEqual({ same: 0, moved: 0, listed: 100, restart: 0 });
@@ -26,7 +25,7 @@ test("of a body that has not changed no sandbox is parsed", () => {
 });
 
 test("only the sandboxes that changed are parsed, wherever the others stand", () => {
-  const memory = createListingMemory();
+  const memory = createMemory();
   const items = sandboxes(100);
   const first = poll(listing(items), null, memory);
   const changed = items.toSpliced(40, 1, { ...sandbox, local_sandbox_id: "s40", status: "error" });
@@ -42,7 +41,7 @@ test("only the sandboxes that changed are parsed, wherever the others stand", ()
 });
 
 test("a moved sandbox that comes twice, or once more with another text, is parsed and joined", () => {
-  const memory = createListingMemory();
+  const memory = createMemory();
   const items = sandboxes(20, { owner: "me" });
   const first = poll(listing(items), null, memory);
   const known = { ...sandbox, local_sandbox_id: "s19", owner: "me" };
@@ -59,7 +58,7 @@ test("a moved sandbox that comes twice, or once more with another text, is parse
 });
 
 test("what a known text deviates in is counted again, and what it lacks is still lacking", () => {
-  const memory = createListingMemory();
+  const memory = createMemory();
   const odd = { created_at: null, owner: "me", servers: [server, { ...server, id: null }] };
   const body = listing(sandboxes(30, odd));
   const first = poll(body, null, memory);
@@ -71,12 +70,12 @@ test("what a known text deviates in is counted again, and what it lacks is still
 
 test("a mark that another memory made is never met", () => {
   const body = listing(sandboxes(20));
-  const first = poll(body, null, createListingMemory());
-  expect(poll(body, first, createListingMemory()).calls).toMatchObject({ same: 0, listed: 20 });
+  const first = poll(body, null, createMemory());
+  expect(poll(body, first, createMemory()).calls).toMatchObject({ same: 0, listed: 20 });
 });
 
 test("sandboxes that deviate in more ways than are kept are parsed at each poll", () => {
-  const memory = createListingMemory();
+  const memory = createMemory();
   const body = listing(sandboxes(1010).map((each, at) => ({ ...each, [`f${at}`]: 1 })));
   const first = poll(body, null, memory);
   expect(first.taken().filter(({ mark }) => mark === null)).toHaveLength(10);
@@ -99,7 +98,7 @@ test("a list of sandboxes that comes twice counts as it came last", () => {
 });
 
 test("a long sandbox that comes byte by byte takes no longer than its bytes", () => {
-  const memory = createListingMemory();
+  const memory = createMemory();
   const long = { metadata: "m".repeat(200_000), "},{": '},{"local_sandbox_id":' };
   const body = Buffer.from(
     JSON.stringify(listing(sandboxes(3, { servers: [{ id: "v", ...long }] }))),

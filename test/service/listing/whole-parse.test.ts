@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createListingMemory } from "../../../src/service/listing/listing-memory.ts";
 import { createCollectingIntake } from "../support/collecting-intake.ts";
 import {
   anyBody,
@@ -11,7 +10,7 @@ import {
   loose,
   sandboxText,
 } from "../support/json-texts.ts";
-import { chunkReading, cutBody, wholeReading } from "../support/read-chunks.ts";
+import { chunkReading, createMemory, cutBody, wholeReading } from "../support/read-chunks.ts";
 import { listing, sandbox, server } from "../wire.ts";
 
 test("read in whatever chunks, a body says what it says when parsed as a whole", () => {
@@ -58,7 +57,7 @@ const polls = fc.constantFrom(loose, compact).chain((layout) => {
 test("poll after poll, with most of the text known, a body says what it says as a whole", () => {
   fc.assert(
     fc.property(polls, chunkSizes, (texts, sizes) => {
-      const memory = createListingMemory();
+      const memory = createMemory();
       let intake = createCollectingIntake();
       for (const text of texts) {
         const body = Buffer.from(text);
@@ -80,7 +79,7 @@ const valid = Buffer.from(
 );
 
 test("a body that ends early at any byte is refused, whatever was known before", () => {
-  const memory = createListingMemory();
+  const memory = createMemory();
   const before = createCollectingIntake();
   expect(chunkReading([valid], before, memory)).toEqual(wholeReading(valid));
   for (let length = 0; length < valid.length; length++) {
@@ -99,7 +98,7 @@ const damage = fc.record({
 });
 
 test("a damaged body is refused or says what it says as a whole", () => {
-  const memory = createListingMemory();
+  const memory = createMemory();
   const known = createCollectingIntake();
   chunkReading([valid], known, memory);
   const original = fc.oneof(

@@ -11,8 +11,15 @@ import {
   createListingReader,
   type ListingOutcome,
 } from "../../../src/service/listing/listing-reader.ts";
+import { loadTextHash } from "../../../src/service/listing/text-hash.ts";
 import { type CollectingIntake, createCollectingIntake } from "./collecting-intake.ts";
 import { parseListing } from "./whole-parse.ts";
+
+const createTextHash = await loadTextHash();
+
+export function createMemory(): ListingMemory {
+  return createListingMemory(createTextHash());
+}
 
 /** The body in pieces of these sizes, over and over; of one piece without any. */
 export function cutBody(body: Buffer, sizes: readonly number[]): readonly Buffer[] {
@@ -30,7 +37,7 @@ export function cutBody(body: Buffer, sizes: readonly number[]): readonly Buffer
 export function readChunks(
   chunks: readonly Buffer[],
   intake: ListingIntake,
-  memory: ListingMemory = createListingMemory(),
+  memory: ListingMemory = createMemory(),
 ): ListingOutcome {
   const reader = createListingReader(intake, memory);
   for (const chunk of chunks) {
