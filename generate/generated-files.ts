@@ -1,6 +1,12 @@
+import { fleet } from "./dashboards/fleet.ts";
+import { sandwatch } from "./dashboards/sandwatch.ts";
+import { server } from "./dashboards/server.ts";
 import { prometheusRule } from "./prometheus-rule.ts";
 
 /** What is checked in although it is made of something else: its path, and how its text is made. */
 export const generatedFiles: ReadonlyMap<string, () => string> = new Map([
   ["config/kubernetes/base/prometheus-rule.yaml", prometheusRule],
+  ["config/grafana/fleet.json", fleet],
+  ["config/grafana/server.json", server],
+  ["config/grafana/sandwatch.json", sandwatch],
 ]);

@@ -1,0 +1,46 @@
+import type { ValueMapping } from "@grafana/grafana-foundation-sdk/dashboard";
+import { MappingType } from "@grafana/grafana-foundation-sdk/dashboard";
+import { statuses } from "../../src/core/model.ts";
+import type { Status } from "../../src/core/model.ts";
+
+/** The colour of each status, wherever it is shown. */
+export const statusColours: Readonly<Record<Status, string>> = {
+  idle: "green",
+  occupied: "blue",
+  error: "red",
+  unknown: "#8e9297",
+};
+
+/** Neither is a status: whether something is as it should be. */
+export const well = "super-light-green";
+export const unwell = "orange";
+
+/** A status as a number, for panels that can show nothing else. */
+export function numberOf(status: Status): number {
+  return statuses.indexOf(status) + 1;
+}
+
+/** What such a number is shown as. */
+export const statusMapping: ValueMapping = {
+  type: MappingType.ValueToText,
+  options: Object.fromEntries(
+    statuses.map((status, index) => [
+      String(numberOf(status)),
+      { text: status, color: statusColours[status], index },
+    ]),
+  ),
+};
+
+/** What a metric is shown as that is 1 when all is well, and 0 otherwise. */
+export function wellnessMapping(texts: {
+  readonly well: string;
+  readonly unwell: string;
+}): ValueMapping {
+  return {
+    type: MappingType.ValueToText,
+    options: {
+      "1": { text: texts.well, color: well, index: 0 },
+      "0": { text: texts.unwell, color: unwell, index: 1 },
+    },
+  };
+}

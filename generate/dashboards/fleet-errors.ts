@@ -1,0 +1,99 @@
+import type { Row } from "./dashboard.ts";
+import { numberOf, statusColours, statusMapping } from "./colours.ts";
+import { toServerOfRow, toServerOfSeries } from "./links.ts";
+import { lines, timeline } from "./panels.ts";
+import { identity, increase, ofName, ofTarget, series } from "./promql.ts";
+import { overTime, rows } from "./queries.ts";
+import { table } from "./tables.ts";
+
+/** Adds a server's name; only those that were chosen have one. */
+const withName = `* on (${identity}) group_left (server_name)
+    max by (${identity}, server_name) (${series("sandbox_server_info", ofName)})`;
+
+const inError = `max by (${identity}) (${series("sandbox_server_status", ofTarget, 'status="error"')}) == 1`;
+
+export function fleetErrors(): Row {
+  const since = `max by (${identity}) (${series("sandbox_server_status_since_timestamp_seconds", ofTarget)})`;
+  return {
+    title: "Errors",
+    panels: [
+      timeline(
+        {
+          title: "Where servers are in error",
+          description:
+            "How many servers of a name are in error, over time, of the thirty worst. Where there is nothing, none is, or the target is blind.",
+          unit: "short",
+          width: 12,
+          height: 9,
+          queries: [
+            overTime(
+              `topk(30, sum by (region, key, server_name) (${series("sandbox_servers", ofName, 'status="error"')}) > 0)`,
+              "{{region}} {{key}} {{server_name}}",
+            ),
+          ],
+        },
+        { limits: [[1, statusColours.error]], none: "No server is in error" },
+      ),
+      table(
+        {
+          title: "Servers in error now",
+          description:
+            "The hundred that have been in error for longest; a server's id leads to its own dashboard. It asks for series of single servers: none with metrics.per_server off.",
+          unit: "s",
+          width: 12,
+          height: 9,
+          queries: [rows(`topk(100,\n  (time() - ${since}\n    and ${inError})\n  ${withName}\n)`)],
+        },
+        {
+          values: ["in error for"],
+          links: { server: toServerOfRow },
+          none: "No server is in error",
+        },
+      ),
+      lines(
+        {
+          title: "New errors",
+          description: "Servers that went into error, of the twenty names with most of them.",
+          unit: "short",
+          width: 24,
+          height: 6,
+          interval: "2m",
+          queries: [
+            overTime(
+              `topk(20, sum by (server_name) (${increase(series("sandbox_server_transitions_total", ofName, 'to="error"'))}))`,
+              "{{server_name}}",
+            ),
+          ],
+        },
+        { bars: true, stacked: true },
+      ),
+    ],
+  };
+}
+
+/** Reads a series of every server over the whole time range, and is closed for that reason. */
+export function fleetErrorsOneByOne(): Row {
+  return {
+    title: "Erring servers, one by one (with very many servers, choose a region and key first)",
+    closed: true,
+    panels: [
+      timeline(
+        {
+          title: "Servers in error",
+          description:
+            "When servers were in error, at most twenty at a time; a band leads to the server's own dashboard. Between bands it was in another status, gone, or not seen. It asks for series of single servers: none with metrics.per_server off.",
+          unit: "short",
+          width: 24,
+          height: 12,
+          queries: [
+            overTime(
+              `topk(20,\n  ${numberOf("error")} * (${inError})\n  ${withName}\n)`,
+              "{{region}} {{key}} {{server_name}} {{server}}",
+            ),
+          ],
+        },
+        { mapping: statusMapping, links: [toServerOfSeries], none: "No server was in error" },
+      ),
+    ],
+  };
+}

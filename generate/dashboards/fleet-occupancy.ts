@@ -1,0 +1,113 @@
+import type { Row } from "./dashboard.ts";
+import { unwell } from "./colours.ts";
+import { histogram, shares } from "./heatmaps.ts";
+import { lines } from "./panels.ts";
+import { increase, occupancy, ofName, ofTarget, series } from "./promql.ts";
+import { buckets, overTime, rows } from "./queries.ts";
+import { table } from "./tables.ts";
+
+/** Polls that are a minute apart count at every point. */
+const interval = "2m";
+
+export function fleetOccupancy(): Row {
+  const shareOfTime =
+    "The share of their time that servers were occupied, of the time in which their status was seen and known.";
+  const occupied = (title: string, expr: string, legend: string, description: string) =>
+    lines(
+      {
+        title,
+        description,
+        unit: "percentunit",
+        width: 12,
+        interval,
+        queries: [overTime(expr, legend)],
+      },
+      { share: true },
+    );
+  return {
+    title: "Occupancy",
+    panels: [
+      lines(
+        {
+          title: "Servers by status",
+          description: "How many servers were in each status. Those of blind targets are in none.",
+          unit: "short",
+          width: 12,
+          queries: [
+            overTime(`sum by (status) (${series("sandbox_servers", ofName)})`, "{{status}}"),
+          ],
+        },
+        { byStatus: true, stacked: true },
+      ),
+      occupied("Occupancy by region", occupancy("region"), "{{region}}", shareOfTime),
+      occupied("Occupancy by key", occupancy("key"), "{{key}}", shareOfTime),
+      occupied(
+        "Occupancy by server name",
+        `topk(20, ${occupancy("server_name")})`,
+        "{{server_name}}",
+        `${shareOfTime} The twenty busiest names at each point.`,
+      ),
+      histogram({
+        title: "How long servers stay occupied",
+        description:
+          "Completed stays in occupied, by how long they were; of all names. Stays whose beginning or end was not watched are left out.",
+        unit: "s",
+        width: 24,
+        interval: "5m",
+        queries: [
+          buckets(
+            `sum by (le) (${increase(series("sandbox_server_status_duration_seconds_bucket", ofTarget, 'status="occupied"'))})`,
+          ),
+        ],
+      }),
+    ],
+  };
+}
+
+const windows = ["1h", "1d", "7d", "30d"] as const;
+
+export function fleetWeeks(): Row {
+  return {
+    title: "Over weeks (by the recording rules of occupancy.rules.yaml)",
+    panels: [
+      shares(
+        {
+          title: "Occupancy by hour of day",
+          description:
+            "How busy servers were in each hour of each day, in the dashboard's time zone. Where there is no cell, nothing was watched, or the recording rules were not loaded yet.",
+          unit: "percentunit",
+          width: 14,
+          height: 12,
+          interval: "1d",
+          queries: Array.from({ length: 24 }, (_, hour) =>
+            overTime(occupancyOfHour(hour), `${String(hour).padStart(2, "0")}:00`),
+          ),
+        },
+        "14d",
+      ),
+      table(
+        {
+          title: "Occupancy by pool",
+          description:
+            "The share of their time that servers of a name were occupied: in the last hour, day, week and thirty days. Empty until the recording rules have been loaded for a while.",
+          unit: "percentunit",
+          width: 10,
+          height: 12,
+          queries: windows.map((window) =>
+            rows(
+              `max by (region, key, server_name) (${series(`region_key_server_name:sandbox_occupancy:ratio_rate${window}`, ofName)})`,
+            ),
+          ),
+        },
+        { values: windows, limits: [[0.9, unwell]], none: "nothing recorded" },
+      ),
+    ],
+  };
+}
+
+/** Points are a day apart, at its beginning; what was recorded when the hour was over lies ahead of it. */
+function occupancyOfHour(hour: number): string {
+  const recorded = (what: string): string =>
+    `sum(${series(`region_key_server_name:sandbox_servers_${what}:rate1h`, ofName)} offset -${hour + 1}h)`;
+  return `${recorded("occupied")}\n/ (${recorded("known")} > 0)`;
+}

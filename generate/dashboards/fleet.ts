@@ -1,0 +1,142 @@
+import { dashboardText } from "./dashboard.ts";
+import { fleetErrors, fleetErrorsOneByOne } from "./fleet-errors.ts";
+import { fleetOccupancy, fleetWeeks } from "./fleet-occupancy.ts";
+import { uids } from "./links.ts";
+import { lines, stat, timeline } from "./panels.ts";
+import { ofName, ofTarget, rate, series } from "./promql.ts";
+import { atEnd, overTime } from "./queries.ts";
+import { unwell, wellnessMapping } from "./colours.ts";
+import type { Row } from "./dashboard.ts";
+import { fleetVariables } from "./variables.ts";
+
+export function fleet(): string {
+  return dashboardText({
+    uid: uids.fleet,
+    title: "sandwatch: fleet",
+    description: "All watched servers: what is wrong, how busy they are, and what was not seen.",
+    since: "24h",
+    refresh: "1m",
+    variables: fleetVariables,
+    rows: [now(), fleetErrors(), fleetOccupancy(), fleetWeeks(), notSeen(), fleetErrorsOneByOne()],
+  });
+}
+
+function now(): Row {
+  const servers = (...matchers: readonly string[]): string =>
+    `sum(${series("sandbox_servers", ofName, ...matchers)})`;
+  return {
+    title: "Now",
+    panels: [
+      stat({
+        title: "Servers",
+        description:
+          "Servers that are listed, in whatever status. Those of blind targets are not counted.",
+        unit: "short",
+        width: 4,
+        queries: [atEnd(servers(), "servers")],
+      }),
+      stat(
+        {
+          title: "In error",
+          description: "Servers whose status is error.",
+          unit: "short",
+          width: 4,
+          queries: [atEnd(servers('status="error"'), "in error")],
+        },
+        { limits: [[1, "red"]] },
+      ),
+      stat(
+        {
+          title: "Occupied",
+          description: "The share of servers that are occupied, of those whose status is known.",
+          unit: "percentunit",
+          width: 4,
+          queries: [
+            atEnd(
+              `${servers('status="occupied"')}\n/ (${servers('status!="unknown"')} > 0)`,
+              "occupied",
+            ),
+          ],
+        },
+        { limits: [[0.9, unwell]] },
+      ),
+      stat(
+        {
+          title: "Blind targets",
+          description:
+            "Keys in regions whose last poll failed: nothing is known of their servers, and none of them is in the other numbers.",
+          unit: "short",
+          width: 4,
+          queries: [atEnd(`sum(${series("sandwatch_target_up", ofTarget)} == bool 0)`, "blind")],
+        },
+        { limits: [[1, unwell]] },
+      ),
+      stat(
+        {
+          title: "Not watched",
+          description: "The share of the time range in which targets were not watched, on average.",
+          unit: "percentunit",
+          width: 4,
+          queries: [
+            atEnd(
+              `avg(rate(${series("sandbox_unobserved_seconds_total", ofTarget)}[$__range]))`,
+              "not watched",
+            ),
+          ],
+        },
+        { limits: [[0.01, unwell]] },
+      ),
+      stat(
+        {
+          title: "Firing incidents",
+          description: "Incidents of sandwatch's own rules, of all regions, keys and names.",
+          unit: "short",
+          width: 4,
+          queries: [atEnd('sum(sandwatch_incidents{state="firing"})', "firing")],
+        },
+        { limits: [[1, "red"]] },
+      ),
+    ],
+  };
+}
+
+function notSeen(): Row {
+  return {
+    title: "What was not seen",
+    panels: [
+      timeline(
+        {
+          title: "Targets",
+          description:
+            "Whether the last poll of each key in each region succeeded: the fifty that were blind, if there are more.",
+          unit: "short",
+          width: 12,
+          queries: [
+            overTime(
+              `bottomk(50, min by (region, key) (${series("sandwatch_target_up", ofTarget)}))`,
+              "{{region}} {{key}}",
+            ),
+          ],
+        },
+        { mapping: wellnessMapping({ well: "seen", unwell: "blind" }) },
+      ),
+      lines(
+        {
+          title: "Time not watched",
+          description:
+            "The share of the time that was not watched, of the twenty worst targets. That time counts for no status and no occupancy.",
+          unit: "percentunit",
+          width: 12,
+          interval: "2m",
+          queries: [
+            overTime(
+              `topk(20, sum by (region, key) (${rate(series("sandbox_unobserved_seconds_total", ofTarget))}))`,
+              "{{region}} {{key}}",
+            ),
+          ],
+        },
+        { share: true },
+      ),
+    ],
+  };
+}

@@ -1,0 +1,69 @@
+import { statuses } from "../../src/core/model.ts";
+import { numberOf } from "./colours.ts";
+
+/** The chosen regions and keys. */
+export const ofTarget = 'region=~"$region",key=~"$key"';
+
+/** The chosen servers by name. */
+export const ofName = `${ofTarget},server_name=~"$server_name"`;
+
+/** The one chosen server. */
+export const ofServer = `${ofTarget},sandbox="$sandbox",server="$server"`;
+
+/** The chosen sandwatch. */
+export const ofInstance = 'instance=~"$instance"';
+
+/** The labels that identify a server. */
+export const identity = "region, key, sandbox, server";
+
+export function series(metric: string, ...matchers: readonly string[]): string {
+  return `${metric}{${matchers.join(",")}}`;
+}
+
+/** By the second, over a window that fits how far apart points and scrapes are. */
+export function rate(selector: string): string {
+  return `rate(${selector}[$__rate_interval])`;
+}
+
+/** As many as in such a window. */
+export function increase(selector: string): string {
+  return `increase(${selector}[$__rate_interval])`;
+}
+
+/**
+ * A quantile of a histogram.
+ *
+ * @param metric without `_bucket`
+ */
+export function quantile(
+  share: number,
+  metric: string,
+  matchers: string,
+  by: readonly string[],
+  window = "$__rate_interval",
+): string {
+  const buckets = `rate(${series(`${metric}_bucket`, matchers)}[${window}])`;
+  return `histogram_quantile(${share}, sum by (${["le", ...by].join(", ")}) (${buckets}))`;
+}
+
+/**
+ * The share of their time that servers were occupied: not of the time in which they were not seen, nor
+ * in which their status was unknown. Absent where nothing was seen.
+ */
+export function occupancy(...by: readonly string[]): string {
+  const seconds = (status: string): string =>
+    `sum by (${by.join(", ")}) (${rate(series("sandbox_server_status_seconds_total", ofName, status))})`;
+  return `${seconds('status="occupied"')}\n/ (${seconds('status!="unknown"')} > 0)`;
+}
+
+/**
+ * The status of each server or sandbox as the number that `statusMapping` knows.
+ *
+ * @param metric has a series for each status, 1 for the one that it is in
+ */
+export function statusNumber(metric: string, matchers: string, by: string): string {
+  const numbers = statuses.map(
+    (status) => `${numberOf(status)} * ${series(metric, matchers, `status="${status}"`)}`,
+  );
+  return `max by (${by}) (\n  ${numbers.join("\n  or ")}\n)`;
+}

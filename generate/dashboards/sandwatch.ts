@@ -1,0 +1,130 @@
+import { wellnessMapping } from "./colours.ts";
+import { dashboardText } from "./dashboard.ts";
+import type { Row } from "./dashboard.ts";
+import { uids } from "./links.ts";
+import { lines, stat, timeline } from "./panels.ts";
+import { ofInstance, series } from "./promql.ts";
+import { atEnd, overTime } from "./queries.ts";
+import { configuration, eventLoopAndMemory, store } from "./sandwatch-process.ts";
+import { deliveries } from "./sandwatch-deliveries.ts";
+import { answers, polls } from "./sandwatch-polls.ts";
+import { sandwatchVariables } from "./variables.ts";
+
+export function sandwatch(): string {
+  return dashboardText({
+    uid: uids.sandwatch,
+    title: "sandwatch: its own health",
+    description: "Whether sandwatch polls, tells, keeps, and has what it needs.",
+    since: "6h",
+    refresh: "1m",
+    variables: sandwatchVariables,
+    rows: [now(), polls(), deliveries(), eventLoopAndMemory(), store(), configuration(), answers()],
+  });
+}
+
+function now(): Row {
+  return {
+    title: "Now",
+    panels: [
+      stat(
+        {
+          title: "Scraped",
+          description: "Whether Prometheus could scrape it the last time; of several, the worst.",
+          unit: "short",
+          width: 3,
+          queries: [atEnd(`min(${series("up", ofInstance)})`, "up")],
+        },
+        { mapping: wellnessMapping({ well: "up", unwell: "down" }), none: "no such target" },
+      ),
+      stat(
+        {
+          title: "Version",
+          description: "The version that runs, and its Node.js.",
+          unit: "none",
+          width: 4,
+          queries: [
+            atEnd(series("sandwatch_build_info", ofInstance), "{{version}} on {{node_version}}"),
+          ],
+        },
+        { asName: true },
+      ),
+      stat({
+        title: "Running for",
+        description: "Since the process was started; of several, the latest.",
+        unit: "s",
+        width: 3,
+        queries: [
+          atEnd(`time() - max(${series("process_start_time_seconds", ofInstance)})`, "running for"),
+        ],
+      }),
+      stat({
+        title: "Targets seen",
+        description:
+          "The share of all targets, whatever region and key, whose last poll succeeded.",
+        unit: "percentunit",
+        width: 3,
+        queries: [atEnd(`avg(${series("sandwatch_target_up", ofInstance)})`, "seen")],
+      }),
+      stat({
+        title: "Waiting",
+        description: "Notifications that no receiver took yet and that were not given up.",
+        unit: "short",
+        width: 3,
+        queries: [
+          atEnd(`sum(${series("sandwatch_notifications_pending", ofInstance)})`, "waiting"),
+        ],
+      }),
+      stat(
+        {
+          title: "Dead letters",
+          description:
+            "Notifications that were given up. They are kept until they are replayed or discarded.",
+          unit: "short",
+          width: 3,
+          queries: [atEnd(`sum(${series("sandwatch_notifications_dead", ofInstance)})`, "dead")],
+        },
+        { limits: [[1, "red"]] },
+      ),
+      stat(
+        {
+          title: "Configuration",
+          description:
+            "Whether it could be used when it was last read. If not, the one before is in use.",
+          unit: "short",
+          width: 5,
+          queries: [
+            atEnd(
+              `min(${series("sandwatch_config_last_reload_successful", ofInstance)})`,
+              "reload",
+            ),
+          ],
+        },
+        { mapping: wellnessMapping({ well: "in use", unwell: "refused" }) },
+      ),
+      timeline(
+        {
+          title: "Scraped",
+          description: "When Prometheus could scrape it. Where there is nothing, it was no target.",
+          unit: "short",
+          width: 12,
+          height: 5,
+          queries: [overTime(`min by (instance) (${series("up", ofInstance)})`, "{{instance}}")],
+        },
+        { mapping: wellnessMapping({ well: "up", unwell: "down" }) },
+      ),
+      lines({
+        title: "Incidents",
+        description: "Open incidents of each rule, by state.",
+        unit: "short",
+        width: 12,
+        height: 5,
+        queries: [
+          overTime(
+            `sum by (rule, state) (${series("sandwatch_incidents", ofInstance)})`,
+            "{{rule}} {{state}}",
+          ),
+        ],
+      }),
+    ],
+  };
+}
