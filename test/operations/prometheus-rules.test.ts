@@ -131,6 +131,15 @@ describe("the check of an expression", () => {
       "sandbox_servers and on (receiver) sandwatch_target_up",
       "joins on receiver, which none of its series has",
     ],
+    [
+      "sandbox_servers * on (region, key) group_left (reason) sandwatch_target_up",
+      "takes over reason, which none of its series has",
+    ],
+    [
+      "sandwatch_target_up * on (region, key) group_right (status) sandbox_servers",
+      "takes over status, which none of its series has",
+    ],
+    ["sum by (reason) (topk(3, sandbox_servers))", "by reason, which none of its series has"],
     ["sum (sandwatch_target_up", 'it cannot be read at ""'],
   ])("finds fault with %s", async (expr, fault) => {
     expect(checkPromql(expr, await readKnownSeries()).faults).toContain(fault);
@@ -141,6 +150,8 @@ describe("the check of an expression", () => {
     "histogram_quantile(0.9, sum by (le) (rate(sandwatch_poll_duration_seconds_bucket[5m])))",
     "nodejs_eventloop_lag_p99_seconds and on (instance) sandwatch_build_info",
     "sandwatch_target_up offset 5m or vector(1)",
+    "sandwatch_target_up * on (region, key) group_right (region) sandbox_servers",
+    "topk(3, sandwatch_target_up) and on (region, key) sandbox_sandboxes",
   ])("finds none with %s", async (expr) => {
     expect(checkPromql(expr, await readKnownSeries()).faults).toEqual([]);
   });

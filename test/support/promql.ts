@@ -79,19 +79,32 @@ export function checkPromql(text: string, known: KnownSeries): CheckedPromql {
     const modifier = node.getChild("AggregateModifier");
     const grouping = descendants(node.getChild("AggregateModifier"), "LabelName").map(read);
     unlessAny(inner, grouping, `${modifier?.firstChild?.name.toLowerCase()}`);
+    const operator = node.getChild("AggregateOp");
+    if (operator?.getChild("Topk") ?? operator?.getChild("Bottomk")) return inner;
     if (modifier?.getChild("By")) return new Set(grouping.filter((label) => inner.has(label)));
     if (modifier) return new Set([...inner].filter((label) => !grouping.includes(label)));
     return new Set();
   };
 
   const labelsOfOperation = (node: Node): Labels => {
-    const [left, right] = [node.firstChild, node.lastChild].map((side) =>
-      side ? labelsOf(side) : new Set<string>(),
+    const [left = new Set<string>(), right = new Set<string>()] = [
+      node.firstChild,
+      node.lastChild,
+    ].map((side) => (side ? labelsOf(side) : new Set<string>()));
+    const clause = node.getChild("MatchingModifierClause");
+    const [joined = [], taken = []] = (clause?.getChildren("GroupingLabels") ?? []).map((labels) =>
+      descendants(labels, "LabelName").map(read),
     );
-    const joined = descendants(node.getChild("MatchingModifierClause"), "LabelName").map(read);
-    for (const side of [left, right]) if (side) unlessAny(side, joined, "joins on");
-    const keepsLeft = node.getChild("And") ?? node.getChild("Unless");
-    return keepsLeft ? (left ?? new Set()) : union([left ?? new Set(), right ?? new Set()]);
+    for (const side of [left, right]) unlessAny(side, joined, "joins on");
+    if (clause?.getChild("GroupLeft")) {
+      unlessAny(right, taken, "takes over");
+      return union([left, new Set(taken)]);
+    }
+    if (clause?.getChild("GroupRight")) {
+      unlessAny(left, taken, "takes over");
+      return union([right, new Set(taken)]);
+    }
+    return (node.getChild("And") ?? node.getChild("Unless")) ? left : union([left, right]);
   };
 
   const labelsOf = (node: Node): Labels => {
