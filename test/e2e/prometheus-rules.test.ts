@@ -1,27 +1,19 @@
-import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { startReceiverServer, status } from "../delivery/support/receiver-server.ts";
 import { readKnownSeries } from "../support/known-series.ts";
 import { checkPromql } from "../support/promql.ts";
-import {
-  prometheusFolder,
-  readRuleGroups,
-  recordingRulesOf,
-  ruleFiles,
-} from "../support/rule-files.ts";
+import { prometheusFolder, readRuleGroups, recordingRulesOf } from "../support/rule-files.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { alertsOf, startAlertmanager } from "./support/alertmanager-server.ts";
+import { backfillRecorded, writeHastyRules } from "./support/hasty-rules.ts";
 import { freePort, getJson } from "./support/peer-process.ts";
 import { startPrometheus } from "./support/prometheus-server.ts";
 import type { Prometheus } from "./support/prometheus-server.ts";
 import { openRealWorld } from "./support/real-world.ts";
 import { until } from "./support/until.ts";
 
-const run = promisify(execFile);
 const configFolder = join(prometheusFolder, "..");
 const recorded = recordingRulesOf(readRuleGroups()).map(({ record }) => record);
 
@@ -45,35 +37,6 @@ const alertsSchema = z.looseObject({
     alerts: z.array(z.looseObject({ annotations: z.record(z.string(), z.string()) })),
   }),
 });
-
-/** The rules as they are, but evaluated each second, and what would wait does not. */
-function writeHastyRules(): readonly string[] {
-  const folder = tempFolder();
-  return ruleFiles.map((name) => {
-    const text = readFileSync(join(prometheusFolder, name), "utf8");
-    const file = join(folder, name);
-    writeFileSync(file, text.replaceAll(/^( +(?:for|interval)): \d+m$/gm, "$1: 1s"));
-    return file;
-  });
-}
-
-/** Two days of what the rules recorded: a long window is put together of full hours. */
-async function backfill(folder: string): Promise<void> {
-  const nowSeconds = Math.floor(Date.now() / 1_000);
-  const target = 'job="sandwatch",region="us",key="research",server_name="backfilled"';
-  const lines = recorded
-    .filter((record) => !record.includes(":ratio_"))
-    .flatMap((record) => [
-      `# TYPE ${record} gauge`,
-      ...Array.from({ length: 570 }, (_, index) => {
-        const atSeconds = nowSeconds - 2 * 86_400 + index * 300;
-        return `${record}{${target}} 1 ${atSeconds}`;
-      }),
-    ]);
-  const file = join(folder, "history.txt");
-  writeFileSync(file, `${lines.join("\n")}\n# EOF\n`);
-  await run("promtool", ["tsdb", "create-blocks-from", "openmetrics", file, join(folder, "data")]);
-}
 
 async function expectHealthyRules({ address }: Prometheus, count: number): Promise<void> {
   const { data } = rulesSchema.parse(await getJson(`${address}/api/v1/rules`));
@@ -105,7 +68,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
   });
   for (const server of [0, 1, 2]) world.show(server, "occupied");
   const folder = tempFolder();
-  await backfill(folder);
+  await backfillRecorded(folder);
   const alertmanagers = [{ static_configs: [{ targets: [`127.0.0.1:${alertmanagerPort}`] }] }];
   const prometheus = await startPrometheus(
     { sandwatch: await world.start() },

@@ -1,11 +1,9 @@
-import { createServer } from "node:http";
-import { pipeline } from "node:stream/promises";
-import { Readable } from "node:stream";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { getJson } from "./support/peer-process.ts";
 import { startPrometheus } from "./support/prometheus-server.ts";
 import { openRealWorld } from "./support/real-world.ts";
+import { formats, startTranslator } from "./support/translator.ts";
 import { until } from "./support/until.ts";
 
 const targetsSchema = z.looseObject({
@@ -14,36 +12,13 @@ const targetsSchema = z.looseObject({
   }),
 });
 
-/** Passes scrapes on, asking for a format of its own. Keeps which formats were answered. */
-async function startTranslator(address: string, accept: string) {
-  const types = new Set<string | null>();
-  const server = createServer((request, response) => {
-    const pass = async (): Promise<void> => {
-      const answer = await fetch(`${address}${request.url}`, { headers: { accept } });
-      const type = answer.headers.get("content-type");
-      types.add(type);
-      response.writeHead(answer.status, { "content-type": type ?? "" });
-      if (answer.body) await pipeline(Readable.fromWeb(answer.body), response);
-    };
-    pass().catch(() => response.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const bound = server.address();
-  const port = typeof bound === "object" && bound ? bound.port : 0;
-  return { types, url: `http://127.0.0.1:${port}` };
-}
-
 it("a real Prometheus scrapes both formats without an error, and counts what there is", async () => {
   const world = await openRealWorld({ servers: 7, alerts: { receivers: [] } });
   for (const server of [0, 1, 2]) world.show(server, "occupied");
   world.show(3, "error");
   const address = await world.start();
-  const text = await startTranslator(address, "text/plain;version=0.0.4");
-  const openMetrics = await startTranslator(address, "application/openmetrics-text;version=1.0.0");
+  const text = await startTranslator(address, formats.text);
+  const openMetrics = await startTranslator(address, formats.openmetrics);
   const prometheus = await startPrometheus({
     sandwatch: address,
     text: text.url,

@@ -9,7 +9,21 @@ export type Sample = { readonly metric: Readonly<Record<string, string>>; readon
 export interface Prometheus {
   readonly address: string;
   query(promql: string): Promise<readonly Sample[]>;
+  /** The values of each series over a time, in seconds since 1970; those that are no number are left out. */
+  queryRange(
+    promql: string,
+    range: { readonly from: number; readonly to: number; readonly step: number },
+  ): Promise<readonly Range[]>;
+  /** The values of a label in the series of a selector. */
+  labelValues(selector: string, label: string): Promise<readonly string[]>;
 }
+
+export type Range = {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly values: readonly number[];
+};
+
+const point = z.tuple([z.number(), z.string()]);
 
 const vectorSchema = z.looseObject({
   data: z.looseObject({
@@ -17,11 +31,22 @@ const vectorSchema = z.looseObject({
     result: z.array(
       z.looseObject({
         metric: z.record(z.string(), z.string()),
-        value: z.tuple([z.number(), z.string()]),
+        value: point,
       }),
     ),
   }),
 });
+
+const matrixSchema = z.looseObject({
+  data: z.looseObject({
+    resultType: z.literal("matrix"),
+    result: z.array(
+      z.looseObject({ metric: z.record(z.string(), z.string()), values: z.array(point) }),
+    ),
+  }),
+});
+
+const valuesSchema = z.looseObject({ data: z.array(z.string()) });
 
 /**
  * A real Prometheus that scrapes every second.
@@ -62,6 +87,25 @@ export async function startPrometheus(
       const url = `${address}/api/v1/query?query=${encodeURIComponent(promql)}`;
       const { data } = vectorSchema.parse(await getJson(url));
       return data.result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+    },
+    async queryRange(promql, { from, to, step }) {
+      const query = new URLSearchParams({
+        query: promql,
+        start: `${from}`,
+        end: `${to}`,
+        step: `${step}`,
+      });
+      const answer = await getJson(`${address}/api/v1/query_range?${query.toString()}`);
+      return matrixSchema.parse(answer).data.result.map(({ metric, values }) => ({
+        metric,
+        values: values.map(([, value]) => Number(value)).filter((value) => !Number.isNaN(value)),
+      }));
+    },
+    async labelValues(selector, label) {
+      const query = new URLSearchParams({ "match[]": selector });
+      return valuesSchema.parse(
+        await getJson(`${address}/api/v1/label/${label}/values?${query.toString()}`),
+      ).data;
     },
   };
 }
