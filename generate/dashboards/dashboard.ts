@@ -13,8 +13,6 @@ const columns = 24;
 
 export interface Row {
   readonly title: string;
-  /** Asks for nothing before somebody opens it. */
-  readonly closed?: boolean;
   /** Side by side, as many as there is room for. */
   readonly panels: readonly SizedPanel[];
 }
@@ -58,33 +56,27 @@ function layOut(rows: readonly Row[]): (Panel | RowPanel)[] {
   const placed: (Panel | RowPanel)[] = [];
   let id = 0;
   let y = 0;
-  for (const { title, closed = false, panels } of rows) {
+  for (const { title, panels } of rows) {
     const row: RowPanel = {
       type: "row",
       id: ++id,
       title,
-      collapsed: closed,
+      collapsed: false,
       gridPos: { x: 0, y: y++, w: columns, h: 1 },
       panels: [],
     };
     placed.push(row);
-    const inside: Panel[] = [];
     let [x, lineHeight] = [0, 0];
     for (const { panel, width, height } of panels) {
       if (x + width > columns) {
         y += lineHeight;
         [x, lineHeight] = [0, 0];
       }
-      inside.push({ ...panel, id: ++id, gridPos: { x, y, w: width, h: height } });
+      placed.push({ ...panel, id: ++id, gridPos: { x, y, w: width, h: height } });
       x += width;
       lineHeight = Math.max(lineHeight, height);
     }
-    // Grafana wants the panels of a closed row inside it, and those of an open one after it.
-    if (closed) row.panels.push(...inside);
-    else {
-      placed.push(...inside);
-      y += lineHeight;
-    }
+    y += lineHeight;
   }
   return placed;
 }

@@ -1,19 +1,24 @@
 import type { Row } from "./dashboard.ts";
-import { numberOf, statusColours, statusMapping } from "./colours.ts";
+import { statusColours, statusMapping } from "./colours.ts";
 import { toServerOfRow, toServerOfSeries } from "./links.ts";
 import { lines, timeline } from "./panels.ts";
-import { identity, increase, ofName, ofTarget, series } from "./promql.ts";
+import { identity, increase, ofName, ofTarget, series, statusNumber } from "./promql.ts";
 import { overTime, rows } from "./queries.ts";
 import { table } from "./tables.ts";
 
+/** Servers in error at the end of the time range. */
+const ofErring = 'server=~"$erring"';
+
 /** Adds a server's name; only those that were chosen have one. */
 const withName = `* on (${identity}) group_left (server_name)
-    max by (${identity}, server_name) (${series("sandbox_server_info", ofName)})`;
+    max by (${identity}, server_name) (${series("sandbox_server_info", ofName, ofErring)})`;
 
-const inError = `max by (${identity}) (${series("sandbox_server_status", ofTarget, 'status="error"')}) == 1`;
+const perServerOnly = "It asks for series of single servers: none with metrics.per_server off.";
 
 export function fleetErrors(): Row {
-  const since = `max by (${identity}) (${series("sandbox_server_status_since_timestamp_seconds", ofTarget)})`;
+  const since = `max by (${identity}) (${series("sandbox_server_status_since_timestamp_seconds", ofTarget, ofErring)})`;
+  const inError = `max by (${identity}) (${series("sandbox_server_status", ofTarget, ofErring, 'status="error"')}) == 1`;
+  const status = statusNumber("sandbox_server_status", `${ofTarget},${ofErring}`, identity);
   return {
     title: "Errors",
     panels: [
@@ -37,8 +42,7 @@ export function fleetErrors(): Row {
       table(
         {
           title: "Servers in error now",
-          description:
-            "The hundred that have been in error for longest; a server's id leads to its own dashboard. It asks for series of single servers: none with metrics.per_server off.",
+          description: `The hundred that have been in error for longest; a server's id leads to its own dashboard. ${perServerOnly}`,
           unit: "s",
           width: 12,
           height: 9,
@@ -50,13 +54,26 @@ export function fleetErrors(): Row {
           none: "No server is in error",
         },
       ),
+      timeline(
+        {
+          title: "Lives of servers in error",
+          description: `What servers that are in error now, two hundred at most, were before; a band leads to the server's own dashboard. Where there is nothing, it was gone or not seen. ${perServerOnly}`,
+          unit: "short",
+          width: 12,
+          height: 9,
+          queries: [
+            overTime(`${status}\n${withName}`, "{{region}} {{key}} {{server_name}} {{server}}"),
+          ],
+        },
+        { mapping: statusMapping, links: [toServerOfSeries], none: "No server is in error" },
+      ),
       lines(
         {
           title: "New errors",
           description: "Servers that went into error, of the twenty names with most of them.",
           unit: "short",
-          width: 24,
-          height: 6,
+          width: 12,
+          height: 9,
           interval: "2m",
           queries: [
             overTime(
@@ -66,33 +83,6 @@ export function fleetErrors(): Row {
           ],
         },
         { bars: true, stacked: true },
-      ),
-    ],
-  };
-}
-
-/** Reads a series of every server over the whole time range, and is closed for that reason. */
-export function fleetErrorsOneByOne(): Row {
-  return {
-    title: "Erring servers, one by one (with very many servers, choose a region and key first)",
-    closed: true,
-    panels: [
-      timeline(
-        {
-          title: "Servers in error",
-          description:
-            "When servers were in error, at most twenty at a time; a band leads to the server's own dashboard. Between bands it was in another status, gone, or not seen. It asks for series of single servers: none with metrics.per_server off.",
-          unit: "short",
-          width: 24,
-          height: 12,
-          queries: [
-            overTime(
-              `topk(20,\n  ${numberOf("error")} * (${inError})\n  ${withName}\n)`,
-              "{{region}} {{key}} {{server_name}} {{server}}",
-            ),
-          ],
-        },
-        { mapping: statusMapping, links: [toServerOfSeries], none: "No server was in error" },
       ),
     ],
   };

@@ -1,5 +1,5 @@
 import { dashboardText } from "./dashboard.ts";
-import { fleetErrors, fleetErrorsOneByOne } from "./fleet-errors.ts";
+import { fleetErrors } from "./fleet-errors.ts";
 import { fleetOccupancy, fleetWeeks } from "./fleet-occupancy.ts";
 import { uids } from "./links.ts";
 import { lines, stat, timeline } from "./panels.ts";
@@ -17,7 +17,7 @@ export function fleet(): string {
     since: "24h",
     refresh: "1m",
     variables: fleetVariables,
-    rows: [now(), fleetErrors(), fleetOccupancy(), fleetWeeks(), notSeen(), fleetErrorsOneByOne()],
+    rows: [now(), fleetErrors(), fleetOccupancy(), fleetWeeks(), notSeen()],
   });
 }
 

@@ -1,6 +1,7 @@
 import {
   DatasourceVariableBuilder,
   QueryVariableBuilder,
+  VariableHide,
   VariableRefresh,
   VariableSort,
 } from "@grafana/grafana-foundation-sdk/dashboard";
@@ -24,12 +25,16 @@ interface About {
 
 /** A label's values in some series. What is gone is offered for as long as the time range shows it. */
 function labelValues(about: About, label: string, selector: string): VariableModel {
-  const query = `label_values(${selector}, ${label})`;
+  return asked(about, 1, `label_values(${selector}, ${label})`);
+}
+
+/** @param kind of query, as Grafana numbers them */
+function asked(about: About, kind: 1 | 3, query: string): VariableModel {
   const variable = new QueryVariableBuilder(about.name)
     .label(about.label)
     .description(about.description)
     .datasource(dataSource)
-    .query({ qryType: 1, query, refId: "PrometheusVariableQueryEditor-VariableQuery" })
+    .query({ qryType: kind, query, refId: "PrometheusVariableQueryEditor-VariableQuery" })
     .definition(query)
     .refresh(VariableRefresh.OnTimeRangeChanged)
     .build();
@@ -104,6 +109,27 @@ const instance = several(
   ),
 );
 
-export const fleetVariables = [chosenDataSource, region, key, serverName];
-export const serverVariables = [...fleetVariables, sandbox, server];
+// Every server's series is looked at for this once: the panels then ask for those of few servers.
+const erring: VariableModel = {
+  ...several(
+    asked(
+      {
+        name: "erring",
+        label: "Servers in error",
+        description:
+          "The ids of servers in error at the end of the time range, two hundred at most.",
+      },
+      3,
+      `query_result(topk(200, ${series("sandbox_server_status", ofTarget, 'status="error"')} == 1))`,
+    ),
+  ),
+  regex: '/[{,]server="([^"]+)"/',
+  hide: VariableHide.HideVariable,
+  skipUrlSync: true,
+};
+
+const chosenServers = [chosenDataSource, region, key, serverName];
+
+export const fleetVariables = [...chosenServers, erring];
+export const serverVariables = [...chosenServers, sandbox, server];
 export const sandwatchVariables = [chosenDataSource, instance, region, key];

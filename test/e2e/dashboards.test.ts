@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import { numberOf } from "../../generate/dashboards/colours.ts";
 import { startReceiverServer, status } from "../delivery/support/receiver-server.ts";
-import { readDashboards, readLabelValues, substitute } from "../support/dashboards.ts";
+import { readDashboards, readVariableQueries, substitute } from "../support/dashboards.ts";
 import type { Choice, Panel, Target } from "../support/dashboards.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { backfillRecorded, writeHastyRules } from "./support/hasty-rules.ts";
@@ -99,7 +100,16 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
   });
   const sandbox = info?.metric["sandbox"] ?? "";
   const any = { region: ".*", key: ".*", server_name: ".*", instance: ".*" };
-  const choice = { ...any, sandbox, server };
+  const choice = { ...any, sandbox, server, erring: server };
+  const offered: Choice = {
+    region: "us",
+    key: "research",
+    server_name: info?.metric["server_name"] ?? "",
+    instance: info?.metric["instance"] ?? "",
+    sandbox,
+    server,
+    erring: server,
+  };
 
   for (const { whole, panels } of dashboards) {
     for (const panel of panels) {
@@ -110,11 +120,12 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
         });
       }
     }
-    for (const { name, query } of whole.templating.list) {
-      if (typeof query === "string") continue;
-      const { selector, label } = readLabelValues(query.query);
-      const values = await first.prometheus.labelValues(substitute(selector, choice), label);
-      expect([whole.title, name, values.length]).not.toEqual([whole.title, name, 0]);
+    for (const { name, expr, label, ofResult } of readVariableQueries(whole)) {
+      const promql = substitute(expr, choice);
+      const values = ofResult
+        ? (await first.prometheus.query(promql)).map(({ metric }) => metric[label])
+        : await first.prometheus.labelValues(promql, label);
+      expect([name, values]).toEqual([name, expect.arrayContaining([offered[name]])]);
     }
   }
   expect(peers.map(({ types }) => [...types].join())).toEqual([
@@ -134,7 +145,9 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
   expect(await answerOf("fleet.json", "Servers in error now")).toMatchObject([
     { metric: { ...identity, server_name: info?.metric["server_name"] } },
   ]);
-  expect(await answerOf("server.json", "Status")).toMatchObject([{ values: [3] }]);
+  const [life] = await answerOf("fleet.json", "Lives of servers in error");
+  expect(life?.values.at(-1)).toBe(numberOf("error"));
+  expect(await answerOf("server.json", "Status")).toMatchObject([{ values: [numberOf("error")] }]);
 
   // What was not seen is not claimed; what is known of the target still is.
   world.fail({ kind: "status", status: 500 });

@@ -54,6 +54,9 @@ it.skipIf(!isHere("kubectl"))(
       .filter(({ metadata }) => metadata.namespace !== "sandwatch")
       .map(({ kind }) => kind);
     expect(elsewhere).toEqual(["Namespace"]);
+    const dashboards = Array.from(stdout.matchAll(/name: (sandwatch-dashboard-\w+)$/gm));
+    expect(dashboards.length).toBe(3);
+    expect(stdout.match(/grafana_dashboard: "1"/g)?.length).toBe(dashboards.length);
     // The generated names have been put where they are used.
     const names = Array.from(stdout.matchAll(/name: (sandwatch-(?:config|secrets)-\w+)$/gm));
     expect(names.length).toBe(4);

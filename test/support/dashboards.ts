@@ -46,9 +46,8 @@ const rowSchema = z.looseObject({
   id: z.int(),
   type: z.literal("row"),
   title: z.string(),
-  collapsed: z.boolean(),
+  collapsed: z.literal(false),
   gridPos,
-  panels: z.array(panelSchema),
 });
 
 const variableSchema = z.looseObject({
@@ -60,6 +59,7 @@ const variableSchema = z.looseObject({
   query: z.union([z.string(), z.looseObject({ query: z.string() })]),
   multi: z.boolean(),
   includeAll: z.boolean(),
+  regex: z.string().optional(),
 });
 
 const dashboardSchema = z.looseObject({
@@ -79,15 +79,15 @@ const dashboardSchema = z.looseObject({
 });
 
 export type Panel = z.infer<typeof panelSchema>;
+type Row = z.infer<typeof rowSchema>;
 export type Target = z.infer<typeof target>;
 type Dashboard = z.infer<typeof dashboardSchema>;
 
 export interface CheckedInDashboard {
   readonly file: string;
   readonly whole: Dashboard;
-  /** Also those inside closed rows. */
   readonly panels: readonly Panel[];
-  readonly rows: readonly z.infer<typeof rowSchema>[];
+  readonly rows: readonly Row[];
 }
 
 /** The dashboards as users import them. */
@@ -97,23 +97,43 @@ export function readDashboards(): readonly CheckedInDashboard[] {
     const json: unknown = JSON.parse(readFileSync(join(grafanaFolder, file), "utf8"));
     const whole = dashboardSchema.parse(json);
     const rows = whole.panels.filter(isRow);
-    const panels = whole.panels.flatMap((each) => (isRow(each) ? each.panels : [each]));
+    const panels = whole.panels.filter(isPanel);
     return { file, whole, panels, rows };
   });
 }
 
-function isRow(panel: Dashboard["panels"][number]): panel is z.infer<typeof rowSchema> {
+function isRow(panel: Dashboard["panels"][number]): panel is Row {
   return panel.type === "row";
 }
 
-/** What a variable asks for: the values of a label of some series. */
-export function readLabelValues(query: string): {
-  readonly selector: string;
+function isPanel(panel: Dashboard["panels"][number]): panel is Panel {
+  return !isRow(panel);
+}
+
+/** What a variable asks for: the values of a label, in all series of a selector or in a query's result. */
+export interface VariableQuery {
+  /** The variable. */
+  readonly name: string;
+  readonly expr: string;
   readonly label: string;
-} {
-  const [, selector, label] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
-  if (selector === undefined || label === undefined) throw new SyntaxError(`cannot read ${query}`);
-  return { selector, label };
+  readonly ofResult: boolean;
+}
+
+/** Of each variable but that of the data source. */
+export function readVariableQueries({ templating }: Dashboard): readonly VariableQuery[] {
+  return templating.list.flatMap(({ name, query, regex = "" }): readonly VariableQuery[] => {
+    if (typeof query === "string") return [];
+    const [, selector, label] = /^label_values\((.+), (\w+)\)$/.exec(query.query) ?? [];
+    if (selector !== undefined && label !== undefined) {
+      return [{ name, expr: selector, label, ofResult: false }];
+    }
+    const [, expr] = /^query_result\((.+)\)$/.exec(query.query) ?? [];
+    const [, taken] = /^\/\[\{,\](\w+)="\(\[\^"\]\+\)"\/$/.exec(regex) ?? [];
+    if (expr !== undefined && taken !== undefined) {
+      return [{ name, expr, label: taken, ofResult: true }];
+    }
+    throw new SyntaxError(`cannot read ${query.query} ${regex}`);
+  });
 }
 
 /** What Grafana puts in the place of its variables. */
@@ -127,6 +147,7 @@ export const anything: Choice = {
   instance: ".*",
   sandbox: "a-sandbox",
   server: "a-server",
+  erring: "a-server|another",
   __range: "1h",
   __rate_interval: "1m",
 };
