@@ -29,6 +29,7 @@ RUN mkdir /data && chown node:node /data
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 COPY package.json LICENSE /app/
+COPY config/sandwatch.schema.json /app/config/
 # From here the default `store.path`, data/sandwatch.db, is /data/sandwatch.db.
 WORKDIR /
 VOLUME /data

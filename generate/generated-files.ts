@@ -1,3 +1,5 @@
+import { configDocument } from "./config-document.ts";
+import { configSchema } from "./config-schema.ts";
 import { fleet } from "./dashboards/fleet.ts";
 import { sandwatch } from "./dashboards/sandwatch.ts";
 import { server } from "./dashboards/server.ts";
@@ -9,4 +11,6 @@ export const generatedFiles: ReadonlyMap<string, () => string> = new Map([
   ["config/grafana/fleet.json", fleet],
   ["config/grafana/server.json", server],
   ["config/grafana/sandwatch.json", sandwatch],
+  ["config/sandwatch.schema.json", configSchema],
+  ["docs/configuration.md", configDocument],
 ]);

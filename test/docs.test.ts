@@ -25,7 +25,7 @@ function namesIn(file: string, beginning: string): readonly string[] {
 }
 
 it("the placeholders of rules' texts are documented as they are", () => {
-  const documented = namesIn("docs/alerting.md", "`summary` and `runbook_url` of a rule can hold");
+  const documented = namesIn("docs/alerts.md", "`summary` and `runbook_url` of a rule can hold");
   expect(documented).toEqual(placeholders.toSorted());
 });
 

@@ -27,9 +27,11 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+export const listenPattern = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/;
+
 /** Reads `127.0.0.1:9740`, `[::1]:9740`, and `:9740` for every interface. Port 0: any free one. */
 export function parseListenAddress(text: string): ListenAddress | undefined {
-  const match = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
+  const match = listenPattern.exec(text);
   if (!match) return undefined;
   const [, ipv6, name, digits] = match;
   const port = Number(digits);

@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { formatDuration, parseDuration } from "../core/duration.ts";
+import { durationPattern, formatDuration, parseDuration } from "../core/duration.ts";
+import { orReference, textLike } from "./written.ts";
 
 type Scalar = string | number | boolean;
 
 /**
  * A setting that is one value. Its only message says what is allowed: the fault adds what was found.
+ * What that looks like as it is written, for the JSON Schema, is added with `meta`.
  *
  * @param read gives undefined for a value that is not allowed
  * @param known names among which a misspelt value is looked up
@@ -14,12 +16,15 @@ export function scalar<T>(
   read: (value: Scalar) => T | undefined,
   known: readonly string[] = [],
 ): z.ZodPipe<z.ZodUnknown, z.ZodTransform<T>> {
-  return z.unknown().transform((value, context): T => {
-    const result = isScalar(value) ? read(value) : undefined;
-    if (result !== undefined) return result;
-    context.addIssue({ code: "custom", message: allowed, params: { known } });
-    return z.NEVER;
-  });
+  return z
+    .unknown()
+    .transform((value, context): T => {
+      const result = isScalar(value) ? read(value) : undefined;
+      if (result !== undefined) return result;
+      context.addIssue({ code: "custom", message: allowed, params: { known } });
+      return z.NEVER;
+    })
+    .meta({ errorMessage: allowed });
 }
 
 function isScalar(value: unknown): value is Scalar {
@@ -37,9 +42,11 @@ export function settings<const Shape extends z.ZodRawShape>(
   readElsewhere: readonly string[] = [],
 ): z.ZodObject<Shape, z.core.$strict> {
   const known = [...Object.keys(shape), ...readElsewhere].join(" ");
-  return z.strictObject(shape, {
-    error: (issue) => (issue.code === "unrecognized_keys" ? known : "a mapping"),
-  });
+  return z
+    .strictObject(shape, {
+      error: (issue) => (issue.code === "unrecognized_keys" ? known : "a mapping"),
+    })
+    .meta(readElsewhere.length === 0 ? {} : { readElsewhere });
 }
 
 export function knownSettings(message: string): string[] {
@@ -49,7 +56,7 @@ export function knownSettings(message: string): string[] {
 export function text(allowed = "text"): ReturnType<typeof scalar<string>> {
   return scalar(allowed, (value) =>
     typeof value === "string" && value !== "" ? value : undefined,
-  );
+  ).meta({ type: "string", minLength: 1 });
 }
 
 /** Names become labels and parts of paths, so they hold nothing that would need escaping there. */
@@ -59,14 +66,22 @@ export const nameAllowed = "a name of at most 63 letters, digits, _ . -";
 export function name(): ReturnType<typeof scalar<string>> {
   return scalar(nameAllowed, (value) =>
     typeof value === "string" && namePattern.test(value) ? value : undefined,
-  );
+  ).meta(textLike(namePattern));
+}
+
+/** Names of what is configured elsewhere in the file; whether it is, and each once: `crossChecks`. */
+export function namesOf(what: string) {
+  const each = text(`the name of a configured ${what}`).meta(textLike(namePattern));
+  return z.array(each, `a list of ${what}s`).meta({ uniqueItems: true });
 }
 
 export function oneOf<const T extends string>(
   values: readonly T[],
   allowed: string = values.join(", "),
 ): ReturnType<typeof scalar<T>> {
-  return scalar(allowed, (value) => values.find((candidate) => candidate === value), values);
+  return scalar(allowed, (value) => values.find((candidate) => candidate === value), values).meta(
+    orReference({ enum: values }),
+  );
 }
 
 /** A whole number; as text too, since a value out of `${...}` is always text. */
@@ -76,11 +91,19 @@ export function count(least: number, most: number): ReturnType<typeof scalar<num
     const number = digits ? Number(value) : value;
     if (typeof number !== "number" || !Number.isInteger(number)) return undefined;
     return number >= least && number <= most ? number : undefined;
+  }).meta({
+    ...textLike(/^\d{1,15}$/),
+    type: ["integer", "string"],
+    minimum: least,
+    maximum: most,
   });
 }
 
 export function flag(): ReturnType<typeof scalar<boolean>> {
-  return scalar("true or false", readFlag);
+  return scalar("true or false", readFlag).meta({
+    ...textLike(/^(?:true|false|on|off)$/),
+    type: ["boolean", "string"],
+  });
 }
 
 /** YAML 1.2 reads `on` and `off` as text. */
@@ -98,6 +121,9 @@ export function duration(least: string, most?: string): ReturnType<typeof scalar
   return scalar(`a duration such as ${example(leastMs)} or 1h30m${limits}`, (value) => {
     const ms = typeof value === "string" ? parseDuration(value) : value === 0 ? 0 : undefined;
     return ms !== undefined && ms >= leastMs && ms <= mostMs ? ms : undefined;
+  }).meta({
+    ...textLike(durationPattern),
+    ...(leastMs === 0 ? { type: ["string", "integer"], minimum: 0, maximum: 0 } : {}),
   });
 }
 

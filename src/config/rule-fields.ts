@@ -1,57 +1,77 @@
 import { z } from "zod";
-import type { Match } from "../core/rule.ts";
+import { severities } from "../core/rule.ts";
+import type { Match, Severity } from "../core/rule.ts";
 import { placeholders, placeholdersIn } from "../core/template.ts";
-import { duration, scalar, settings, text } from "./fields.ts";
+import { duration, name, namesOf, oneOf, scalar, settings } from "./fields.ts";
+import { textLike } from "./written.ts";
 
 const patternsAllowed = "a name or a list of names, * standing for any characters (numbers quoted)";
 
-export const patternsSchema = z.unknown().transform((value, context): readonly string[] => {
-  const patterns: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const isPattern = (pattern: unknown): pattern is string =>
-    typeof pattern === "string" && pattern !== "";
-  if (patterns.length > 0 && patterns.every(isPattern)) return patterns;
-  const wrong = Array.isArray(value) ? patterns.findIndex((pattern) => !isPattern(pattern)) : -1;
-  const path = wrong === -1 ? [] : [wrong];
-  context.addIssue({ code: "custom", message: patternsAllowed, path });
-  return z.NEVER;
-});
+/** One of them, or a list with at least one. */
+export function listOrOne(item: object) {
+  return { anyOf: [item, { type: "array", items: item, minItems: 1 }] };
+}
 
-export const targetMatchSchema = settings({
-  region: patternsSchema.exactOptional(),
-  key: patternsSchema.exactOptional(),
-});
+export const patternsSchema = z
+  .unknown()
+  .transform((value, context): readonly string[] => {
+    const patterns: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const isPattern = (pattern: unknown): pattern is string =>
+      typeof pattern === "string" && pattern !== "";
+    if (patterns.length > 0 && patterns.every(isPattern)) return patterns;
+    const wrong = Array.isArray(value) ? patterns.findIndex((pattern) => !isPattern(pattern)) : -1;
+    const path = wrong === -1 ? [] : [wrong];
+    context.addIssue({ code: "custom", message: patternsAllowed, path });
+    return z.NEVER;
+  })
+  .meta({ ...listOrOne({ type: "string", minLength: 1 }), errorMessage: patternsAllowed });
+
+export const regionPatterns = named("Regions. One without `*` must be configured.");
+export const keyPatterns = named("Keys. One without `*` must be configured.");
+export const serverNamePatterns = named("The `server_name` of servers.");
+export const benchmarkPatterns = named("The `benchmark` of servers.");
+export const tagPatterns = named("Tags of servers; one that fits is enough.");
+
+/** Of things to which a condition is narrowed. */
+export function named(description: string) {
+  return patternsSchema.exactOptional().meta({ description, leftOut: "all" });
+}
+
+const targetFields = { region: regionPatterns, key: keyPatterns };
+
+export const targetMatchSchema = settings(targetFields);
 
 export const probeMatchSchema = settings({
-  probe: patternsSchema.exactOptional(),
-  region: patternsSchema.exactOptional(),
-  key: patternsSchema.exactOptional(),
+  probe: named("Probes. One without `*` must be configured."),
+  ...targetFields,
 });
 
 export const poolMatchSchema = settings({
-  region: patternsSchema.exactOptional(),
-  key: patternsSchema.exactOptional(),
-  server_name: patternsSchema.exactOptional(),
+  ...targetFields,
+  server_name: serverNamePatterns,
 }).transform(({ server_name: serverName, ...rest }): Match =>
   serverName === undefined ? rest : { ...rest, serverName },
 );
 
 export const serverMatchSchema = settings({
-  region: patternsSchema.exactOptional(),
-  key: patternsSchema.exactOptional(),
-  server_name: patternsSchema.exactOptional(),
-  benchmark: patternsSchema.exactOptional(),
-  tag: patternsSchema.exactOptional(),
+  ...targetFields,
+  server_name: serverNamePatterns,
+  benchmark: benchmarkPatterns,
+  tag: tagPatterns,
 }).transform(({ server_name: serverName, ...rest }): Match =>
   serverName === undefined ? rest : { ...rest, serverName },
 );
 
 const templateAllowed = `text with placeholders among ${placeholders.map((each) => `{${each}}`).join(", ")}`;
 
+/** No braces around another word. */
+const knownPlaceholders = String.raw`(?![\s\S]*\{(?!(?:${placeholders.join("|")})\})[^{}]*\})`;
+
 const templateSchema = scalar(templateAllowed, (value) =>
   typeof value === "string" && value !== "" && placeholdersIn(value).every(isPlaceholder)
     ? value
     : undefined,
-);
+).meta(textLike(new RegExp(`^${knownPlaceholders}[\\s\\S]+$`)));
 
 function isPlaceholder(word: string): boolean {
   return placeholders.some((each) => each === word);
@@ -59,23 +79,40 @@ function isPlaceholder(word: string): boolean {
 
 const runbookAllowed = `an https or http address, its host without placeholders; ${templateAllowed}`;
 
+const runbookPattern = /^https?:\/\/[^{}/?#\\]+(?:[/?#]|$)/;
+
 const runbookSchema = scalar(runbookAllowed, (value) =>
   typeof value === "string" &&
-  /^https?:\/\/[^{}/?#\\]+(?:[/?#]|$)/.test(value) &&
+  runbookPattern.test(value) &&
   placeholdersIn(value).every(isPlaceholder)
     ? value
     : undefined,
-);
+).meta(textLike(new RegExp(`^${knownPlaceholders}${runbookPattern.source.slice(1)}`)));
+
+export const ruleName = () =>
+  name().describe("By which the rule is known everywhere else. No other rule has it.");
+
+export const severity = (usual: Severity) =>
+  oneOf(severities).prefault(usual).describe("How bad it is.");
 
 export const commonSettings = {
-  summary: templateSchema.optional(),
-  runbook_url: runbookSchema.optional(),
-  keep_firing_for: duration("0s").default(0),
-  remind_every: duration("1s").optional(),
-  receivers: z
-    .array(text("the name of a configured receiver"), "a list of receivers")
-    .readonly()
-    .optional(),
+  summary: templateSchema
+    .optional()
+    .meta({ description: "The text of messages.", leftOut: "a text of sandwatch's own" }),
+  runbook_url: runbookSchema
+    .optional()
+    .meta({ description: "Where it is written what to do.", leftOut: "none" }),
+  keep_firing_for: duration("0s")
+    .prefault("0s")
+    .describe("How long it must be over before that is told."),
+  remind_every: duration("1s").optional().meta({
+    description: "After how long it is told again while it lasts and nobody acknowledged it.",
+    leftOut: "never",
+  }),
+  receivers: namesOf("receiver").readonly().optional().meta({
+    description: "Who is told: names out of `alerts.receivers` but heartbeats, each once.",
+    leftOut: "every receiver but heartbeats",
+  }),
 };
 
 interface CommonSettings {

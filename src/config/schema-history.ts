@@ -1,6 +1,7 @@
-import { parseDuration } from "../core/duration.ts";
+import { durationPattern, parseDuration } from "../core/duration.ts";
 import type { HistoryConfig } from "./config.ts";
 import { scalar, settings } from "./fields.ts";
+import { textLike } from "./written.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -16,11 +17,15 @@ const kept = () =>
       return ms !== undefined && ms >= dayMs && ms <= 36_500 * dayMs ? ms : undefined;
     },
     ["forever"],
-  );
+  ).meta(textLike(new RegExp(`${durationPattern.source}|^forever$`)));
 
 export const historySchema = settings({
-  changes: kept().default(400 * dayMs),
-  "5m": kept().default(30 * dayMs),
-  "1h": kept().default(400 * dayMs),
-  "1d": kept().default(null),
+  changes: kept()
+    .prefault("400d")
+    .describe("Changes of servers, incidents that are resolved, and when nobody watched."),
+  "5m": kept()
+    .prefault("30d")
+    .describe("How long servers were in which status, in stretches of five minutes."),
+  "1h": kept().prefault("400d").describe("The same in hours."),
+  "1d": kept().prefault("forever").describe("The same in days (UTC)."),
 }).transform(({ changes, ...buckets }): HistoryConfig => ({ changes, buckets }));

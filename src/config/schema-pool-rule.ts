@@ -1,18 +1,28 @@
 import { z } from "zod";
-import { poolFields, poolMeasures, severities } from "../core/rule.ts";
+import { poolFields, poolMeasures } from "../core/rule.ts";
 import type { PoolField, PoolMeasure } from "../core/rule.ts";
-import { duration, name, oneOf, scalar, settings } from "./fields.ts";
-import { commonOf, commonSettings, poolMatchSchema } from "./rule-fields.ts";
+import { duration, scalar, settings } from "./fields.ts";
+import { commonOf, commonSettings, poolMatchSchema, ruleName, severity } from "./rule-fields.ts";
+import { oneOfSettings, orReference, textLike } from "./written.ts";
 
 const byAllowed = `one or a list of ${poolFields.join(", ")}`;
 
-const bySchema = z.unknown().transform((value, context): readonly PoolField[] => {
-  const fields: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const isField = (field: unknown): field is PoolField => poolFields.some((each) => each === field);
-  if (fields.every(isField) && new Set(fields).size === fields.length) return fields;
-  context.addIssue({ code: "custom", message: `${byAllowed}, each once` });
-  return z.NEVER;
-});
+const fieldLike = orReference({ enum: poolFields });
+
+const bySchema = z
+  .unknown()
+  .transform((value, context): readonly PoolField[] => {
+    const fields: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const isField = (field: unknown): field is PoolField =>
+      poolFields.some((each) => each === field);
+    if (fields.every(isField) && new Set(fields).size === fields.length) return fields;
+    context.addIssue({ code: "custom", message: `${byAllowed}, each once` });
+    return z.NEVER;
+  })
+  .meta({
+    anyOf: [fieldLike, { type: "array", items: fieldLike, uniqueItems: true }],
+    errorMessage: `${byAllowed}, each once`,
+  });
 
 /** One of the two sides, and beyond what: the limit itself does not count. */
 interface Limit {
@@ -30,59 +40,89 @@ function limitSchema(most: number, whole: boolean) {
     if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
     return whole && !Number.isInteger(number) ? undefined : number;
   };
+  const like = {
+    ...textLike(/^\d+(?:\.\d+)?$/),
+    type: [whole ? "integer" : "number", "string"],
+  };
   return settings({
     above: scalar(`${kind} ${upper}`, (value) => {
       const number = read(value);
       return number !== undefined && number >= 0 && number < most ? number : undefined;
-    }).optional(),
+    })
+      .meta({ ...like, minimum: 0, exclusiveMaximum: most })
+      .optional()
+      .meta({ description: "It holds above this.", leftOut: "only beside `below`" }),
     below: scalar(`${kind} ${lower}`, (value) => {
       const number = read(value);
       return number !== undefined && number > 0 && number <= most ? number : undefined;
-    }).optional(),
-  }).transform(({ above, below }, context): Limit => {
-    if (above !== undefined && below === undefined) return { side: "above", limit: above };
-    if (below !== undefined && above === undefined) return { side: "below", limit: below };
-    context.addIssue({ code: "custom", message: "{ above: ... } or { below: ... }" });
-    return z.NEVER;
-  });
+    })
+      .meta({ ...like, exclusiveMinimum: 0, maximum: most })
+      .optional()
+      .meta({ description: "It holds below this.", leftOut: "only beside `above`" }),
+  })
+    .meta({ allOf: [oneOfSettings(["above", "below"])] })
+    .transform(({ above, below }, context): Limit => {
+      if (above !== undefined && below === undefined) return { side: "above", limit: above };
+      if (below !== undefined && above === undefined) return { side: "below", limit: below };
+      context.addIssue({ code: "custom", message: "{ above: ... } or { below: ... }" });
+      return z.NEVER;
+    });
 }
 
 const ratioSchema = limitSchema(1, false);
 const countSchema = limitSchema(Number.MAX_SAFE_INTEGER, true);
 
-export const poolRuleSchema = settings({
-  name: name(),
-  on: z.literal("pool"),
-  severity: oneOf(severities).default("warning"),
-  by: bySchema.prefault(["region", "key"]),
-  occupied_ratio: ratioSchema.optional(),
-  idle: countSchema.optional(),
-  error_ratio: ratioSchema.optional(),
-  servers: countSchema.optional(),
-  for: duration("0s").default(0),
-  match: poolMatchSchema.prefault({}),
-  ...commonSettings,
-}).transform((rule, context) => {
-  const given = poolMeasures.flatMap((measure): [PoolMeasure, Limit][] => {
-    const limit = rule[measure];
-    return limit === undefined ? [] : [[measure, limit]];
+const oneMeasure = (schema: ReturnType<typeof limitSchema>, what: string) =>
+  schema.optional().meta({
+    description: `${what}. Just one measure is given.`,
+    leftOut: "only beside another measure",
   });
-  const [first, ...others] = given;
-  if (!first || others.length > 0) {
-    const message = `one of ${poolMeasures.join(", ")}, such as occupied_ratio: { above: 0.9 }`;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }
-  const [measure, { side, limit }] = first;
-  return {
-    ...commonOf(rule),
-    on: rule.on,
-    severity: rule.severity,
-    by: rule.by,
-    measure,
-    side,
-    limit,
-    forMs: rule.for,
-    match: rule.match,
-  };
-});
+
+export const poolRuleSchema = settings({
+  name: ruleName(),
+  on: z
+    .literal("pool")
+    .describe("Holds while one measure of servers taken together is above or below a limit."),
+  severity: severity("warning"),
+  by: bySchema
+    .prefault(["region", "key"])
+    .describe("Servers alike in these are one pool; `[]`: all of them are."),
+  occupied_ratio: oneMeasure(
+    ratioSchema,
+    "Of the servers whose status is known, how many are occupied",
+  ),
+  idle: oneMeasure(countSchema, "How many servers are idle"),
+  error_ratio: oneMeasure(
+    ratioSchema,
+    "Of the servers whose status is known, how many are in error",
+  ),
+  servers: oneMeasure(countSchema, "How many servers there are"),
+  for: duration("0s").prefault("0s").describe("How long it must last before it is told."),
+  match: poolMatchSchema.prefault({}).describe("Which servers; all that are given must fit."),
+  ...commonSettings,
+})
+  .meta({ allOf: [oneOfSettings(poolMeasures)] })
+  .transform((rule, context) => {
+    const given = poolMeasures.flatMap((measure): [PoolMeasure, Limit][] => {
+      const limit = rule[measure];
+      return limit === undefined ? [] : [[measure, limit]];
+    });
+    const [first, ...others] = given;
+    if (!first || others.length > 0) {
+      const message = `one of ${poolMeasures.join(", ")}, such as occupied_ratio: { above: 0.9 }`;
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }
+    const [measure, { side, limit }] = first;
+    return {
+      ...commonOf(rule),
+      on: rule.on,
+      severity: rule.severity,
+      by: rule.by,
+      measure,
+      side,
+      limit,
+      forMs: rule.for,
+      match: rule.match,
+    };
+  });

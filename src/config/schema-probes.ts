@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { lookupWords, operationOf } from "../core/lookup-words.ts";
+import { lookupWords, operationOf, takesId } from "../core/lookup-words.ts";
 import type { Expectation, FieldExpectation, FieldMust } from "../core/probe-expectation.ts";
-import { parseFieldPath } from "../core/probe-field.ts";
+import { fieldPathPattern, parseFieldPath } from "../core/probe-field.ts";
 import { canStandInPath } from "../service/operation-path.ts";
-import { count, flag, name, oneOf, scalar, settings, text } from "./fields.ts";
-import { scheduleSettings } from "./schedule-fields.ts";
+import { count, flag, name, namesOf, oneOf, scalar, settings } from "./fields.ts";
+import { oneSchedule, scheduleSettings } from "./schedule-fields.ts";
+import { textLike } from "./written.ts";
 
 const longestId = 512;
 const idAllowed = `an id of at most ${longestId} characters (numbers quoted), other than . and ..`;
@@ -13,7 +14,7 @@ const idSchema = scalar(idAllowed, (value) =>
   typeof value === "string" && value.length <= longestId && canStandInPath(value)
     ? value
     : undefined,
-);
+).meta({ type: "string", minLength: 1, maxLength: longestId, not: { enum: [".", ".."] } });
 
 const statusAllowed =
   "an HTTP status from 200 to 499 other than 429, which asks for patience and tells of no answer";
@@ -22,25 +23,50 @@ const statusSchema = scalar(statusAllowed, (value) => {
   const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
   if (typeof status !== "number" || !Number.isInteger(status)) return undefined;
   return status >= 200 && status <= 499 && status !== 429 ? status : undefined;
+}).meta({
+  ...textLike(/^\d{3}$/),
+  type: ["integer", "string"],
+  minimum: 200,
+  maximum: 499,
+  not: { const: 429 },
 });
 
 const mustAllowed = "a value to be equal to, { present: true } or { absent: true }";
 const pathAllowed = "a path to a field, such as data.plans.0.name (\\. for a dot in a name)";
 
-const fieldsSchema = z.unknown().transform((value, context): readonly FieldExpectation[] => {
-  if (!isMapping(value)) {
-    context.addIssue({ code: "custom", message: `a mapping from paths to ${mustAllowed}` });
-    return z.NEVER;
-  }
-  return Object.entries(value).map(([written, each]: [string, unknown]): FieldExpectation => {
-    const path = parseFieldPath(written);
-    const must = readMust(each);
-    if (path && must) return { path, must };
-    const message = path ? mustAllowed : pathAllowed;
-    context.addIssue({ code: "custom", message, path: [written] });
-    return z.NEVER;
+const fieldsSchema = z
+  .unknown()
+  .transform((value, context): readonly FieldExpectation[] => {
+    if (!isMapping(value)) {
+      context.addIssue({ code: "custom", message: `a mapping from paths to ${mustAllowed}` });
+      return z.NEVER;
+    }
+    return Object.entries(value).map(([written, each]: [string, unknown]): FieldExpectation => {
+      const path = parseFieldPath(written);
+      const must = readMust(each);
+      if (path && must) return { path, must };
+      const message = path ? mustAllowed : pathAllowed;
+      context.addIssue({ code: "custom", message, path: [written] });
+      return z.NEVER;
+    });
+  })
+  .meta({
+    type: "object",
+    propertyNames: { pattern: fieldPathPattern.source, errorMessage: pathAllowed },
+    additionalProperties: {
+      anyOf: [
+        { type: ["string", "number", "boolean", "null"] },
+        ...["present", "absent"].map((must) => ({
+          type: "object",
+          properties: { [must]: { const: true } },
+          required: [must],
+          additionalProperties: false,
+        })),
+      ],
+      errorMessage: mustAllowed,
+    },
+    errorMessage: `a mapping from paths to ${mustAllowed}`,
   });
-});
 
 function readMust(value: unknown): FieldMust | undefined {
   if (typeof value === "string" || typeof value === "boolean" || value === null) {
@@ -59,44 +85,84 @@ function isMapping(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-const namesOf = (what: string) =>
-  z
-    .array(text(`the name of a configured ${what}`), `a list of ${what}s`)
+const someOf = (what: string) =>
+  namesOf(what)
     .min(1, `at least one ${what}; left out: every ${what}`)
-    .optional();
+    .optional()
+    .meta({
+      description: `The ${what}s that it is made with, each once. A key is used in its own regions only.`,
+      leftOut: `every ${what}`,
+    });
+
+const operationOther = (words: readonly string[]) => ({
+  properties: { operation: { not: { enum: words } } },
+});
+
+const idWhereNeeded = {
+  anyOf: [{ required: ["id"] }, operationOther(lookupWords.filter(takesId))],
+  errorMessage: "the id that this operation asks for",
+};
+
+const noIdElsewhere = {
+  anyOf: [
+    { not: { required: ["id"] } },
+    operationOther(lookupWords.filter((word) => !takesId(word))),
+  ],
+  errorMessage: "no id: this operation takes none",
+};
 
 /** What its settings say of one another: `checkProbes`. */
 export const probeSchema = settings({
-  name: name(),
-  operation: oneOf(lookupWords),
-  id: idSchema.optional(),
-  regions: namesOf("region"),
-  keys: namesOf("key"),
-  ...scheduleSettings,
+  name: name().describe("By which the probe is known everywhere else. No other probe has it."),
+  operation: oneOf(lookupWords).describe("What is asked for, as `sandwatch lookup` has it."),
+  id: idSchema.optional().meta({
+    description:
+      "Whose: `user`, `universe-data` and `white-label` need it, others have none. It may be somebody's, and is in no metric, log, message, page or answer of the API.",
+    leftOut: "only where none is needed",
+  }),
+  regions: someOf("region"),
+  keys: someOf("key"),
+  ...scheduleSettings("When it is made", "60s"),
   expect: settings({
-    status: statusSchema.default(200),
-    success: flag().optional(),
-    at_least: count(1, 1_000_000_000).optional(),
-    fields: fieldsSchema.default([]),
-  }).prefault({}),
-}).transform(({ id, schedule, every, ...probe }) => {
-  const { status, success, at_least: atLeast, fields } = probe.expect;
-  const operation = operationOf(probe.operation);
-  // Whoever asks for a white label and is told that there is none was not served.
-  const mustSay = operation === "get_white_label" && status === 200 ? true : null;
-  const expect: Expectation = {
-    status,
-    success: success ?? mustSay,
-    atLeast: atLeast ?? null,
-    fields,
-  };
-  return {
-    name: probe.name,
-    operation,
-    id: id ?? null,
-    regions: probe.regions,
-    keys: probe.keys,
-    schedule: every ?? schedule ?? ({ kind: "every", ms: 60_000 } as const),
-    expect,
-  };
-});
+    status: statusSchema
+      .prefault(200)
+      .describe("The HTTP status; beside a refusal such as 404 nothing else can be expected."),
+    success: flag().optional().meta({
+      description: "Of `white-label`: what the answer must say of itself.",
+      leftOut: "`true` of `white-label` with status 200",
+    }),
+    at_least: count(1, 1_000_000_000).optional().meta({
+      description: "Of `universes` and `sandboxes`: how many there must be.",
+      leftOut: "any number",
+    }),
+    fields: fieldsSchema
+      .prefault({})
+      .describe(
+        "By its path, what a field of the JSON must be equal to, `{ present: true }` or `{ absent: true }`. Not of `sandboxes`.",
+      ),
+  })
+    .prefault({})
+    .describe("What must hold of the answer; all that are given must."),
+})
+  .meta({ allOf: [oneSchedule, idWhereNeeded, noIdElsewhere] })
+  .transform(({ id, schedule, every, ...probe }) => {
+    const { status, success, at_least: atLeast, fields } = probe.expect;
+    const operation = operationOf(probe.operation);
+    // Whoever asks for a white label and is told that there is none was not served.
+    const mustSay = operation === "get_white_label" && status === 200 ? true : null;
+    const expect: Expectation = {
+      status,
+      success: success ?? mustSay,
+      atLeast: atLeast ?? null,
+      fields,
+    };
+    return {
+      name: probe.name,
+      operation,
+      id: id ?? null,
+      regions: probe.regions,
+      keys: probe.keys,
+      schedule: every ?? schedule ?? ({ kind: "every", ms: 60_000 } as const),
+      expect,
+    };
+  });

@@ -1,36 +1,45 @@
 import { z } from "zod";
 import { statuses } from "../core/model.ts";
-import { severities } from "../core/rule.ts";
 import type { FlapLimit, Hold } from "../core/rule.ts";
-import { count, duration, name, oneOf, settings } from "./fields.ts";
-import { commonOf, commonSettings, probeMatchSchema } from "./rule-fields.ts";
-import { serverMatchSchema, targetMatchSchema } from "./rule-fields.ts";
+import { count, duration, oneOf, settings } from "./fields.ts";
+import { commonOf, commonSettings, probeMatchSchema, ruleName } from "./rule-fields.ts";
+import { serverMatchSchema, severity, targetMatchSchema } from "./rule-fields.ts";
 import { poolRuleSchema } from "./schema-pool-rule.ts";
+import { oneOfSettings } from "./written.ts";
 
-const holdSchema = z.union(
-  [
-    duration("0s").transform((ms): Hold => ({ kind: "duration", ms })),
-    settings({ polls: count(1, 1_000_000) }).transform(({ polls }): Hold => ({
-      kind: "polls",
-      polls,
-    })),
-  ],
-  "a duration such as 30s or 1h30m, or { polls: 3 }",
-);
+const holdAllowed = "a duration such as 30s or 1h30m, or { polls: 3 }";
+
+const holdSchema = z
+  .union(
+    [
+      duration("0s").transform((ms): Hold => ({ kind: "duration", ms })),
+      settings({
+        polls: count(1, 1_000_000).describe("So many polls, or runs of a probe, in a row."),
+      }).transform(({ polls }): Hold => ({ kind: "polls", polls })),
+    ],
+    holdAllowed,
+  )
+  .meta({ errorMessage: holdAllowed });
 
 const flapSchema = settings({
-  changes: count(1, 1_000),
-  within: duration("1s"),
+  changes: count(1, 1_000).describe("More times than this"),
+  within: duration("1s").describe("within so long is flapping."),
 }).transform((flap): FlapLimit => ({ changes: flap.changes, withinMs: flap.within }));
 
+const flap = flapSchema.optional().meta({
+  description:
+    "What comes into the condition more often than this is told of as flapping: once, and once when it settled.",
+  leftOut: "every time is told",
+});
+
 const serverRuleSchema = settings({
-  name: name(),
-  on: z.literal("server"),
-  severity: oneOf(severities).default("critical"),
-  status: oneOf(statuses),
-  for: holdSchema.prefault("0s"),
-  flap: flapSchema.optional(),
-  match: serverMatchSchema.prefault({}),
+  name: ruleName(),
+  on: z.literal("server").describe("Holds while a server shows the `status`."),
+  severity: severity("critical"),
+  status: oneOf(statuses).describe("Which one."),
+  for: holdSchema.prefault("0s").describe("How long it must last before it is told."),
+  flap,
+  match: serverMatchSchema.prefault({}).describe("Which servers; all that are given must fit."),
   ...commonSettings,
 }).transform((rule) => ({
   ...commonOf(rule),
@@ -43,38 +52,46 @@ const serverRuleSchema = settings({
 }));
 
 const targetRuleSchema = settings({
-  name: name(),
-  on: z.literal("target"),
-  severity: oneOf(severities).default("warning"),
-  failing: holdSchema.optional(),
-  auth: holdSchema.optional(),
-  match: targetMatchSchema.prefault({}),
+  name: ruleName(),
+  on: z.literal("target").describe("Holds while a key cannot see a region."),
+  severity: severity("warning"),
+  failing: holdSchema.optional().meta({
+    description: "For how long polls must have failed, whatever for. This or `auth`.",
+    leftOut: "only beside `auth`",
+  }),
+  auth: holdSchema.optional().meta({
+    description: "For how long the service must have refused the key (401, 403).",
+    leftOut: "only beside `failing`",
+  }),
+  match: targetMatchSchema.prefault({}).describe("Which targets; all that are given must fit."),
   ...commonSettings,
-}).transform(({ failing, auth, ...rule }, context) => {
-  const trouble = auth === undefined ? ("failing" as const) : ("auth" as const);
-  const hold = auth ?? failing;
-  if (hold === undefined || (auth !== undefined && failing !== undefined)) {
-    const message = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
-    context.addIssue({ code: "custom", message, path: ["failing"] });
-    return z.NEVER;
-  }
-  return {
-    ...commonOf(rule),
-    on: rule.on,
-    severity: rule.severity,
-    trouble,
-    for: hold,
-    match: rule.match,
-  };
-});
+})
+  .meta({ allOf: [oneOfSettings(["failing", "auth"])] })
+  .transform(({ failing, auth, ...rule }, context) => {
+    const trouble = auth === undefined ? ("failing" as const) : ("auth" as const);
+    const hold = auth ?? failing;
+    if (hold === undefined || (auth !== undefined && failing !== undefined)) {
+      const message = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
+      context.addIssue({ code: "custom", message, path: ["failing"] });
+      return z.NEVER;
+    }
+    return {
+      ...commonOf(rule),
+      on: rule.on,
+      severity: rule.severity,
+      trouble,
+      for: hold,
+      match: rule.match,
+    };
+  });
 
 const probeRuleSchema = settings({
-  name: name(),
-  on: z.literal("probe"),
-  severity: oneOf(severities).default("warning"),
-  failing: holdSchema,
-  flap: flapSchema.optional(),
-  match: probeMatchSchema.prefault({}),
+  name: ruleName(),
+  on: z.literal("probe").describe("Holds while the runs of a probe fail. There must be probes."),
+  severity: severity("warning"),
+  failing: holdSchema.describe("For how long runs must have failed."),
+  flap,
+  match: probeMatchSchema.prefault({}).describe("Which probes; all that are given must fit."),
   ...commonSettings,
 }).transform((rule) => ({
   ...commonOf(rule),

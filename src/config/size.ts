@@ -10,13 +10,16 @@ const unitBytes = new Map([
   ["GiB", 2 ** 30],
 ]);
 
+/** What `parseSize` reads, but for numbers that are too large. */
+export const sizePattern = /^(\d+)(B|[kKMG]B|[KMG]iB)?$/;
+
 /**
  * Reads `64MiB`, `10MB`, `512KiB` and plain bytes.
  *
  * @returns bytes, or undefined when it is no size
  */
 export function parseSize(text: string): number | undefined {
-  const match = /^(\d+)([A-Za-z]*)$/.exec(text);
+  const match = sizePattern.exec(text);
   const unit = unitBytes.get(match?.[2] ?? "");
   if (!match || unit === undefined) return undefined;
   const bytes = Number(match[1]) * unit;

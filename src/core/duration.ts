@@ -6,7 +6,8 @@ const parts = [
   ["ms", 1],
 ] as const;
 
-const pattern = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
+/** What `parseDuration` reads, but for numbers that are too large. */
+export const durationPattern = /^(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 
 /**
  * Reads `500ms`, `10s`, `5m`, `4h`, `7d` and combinations with the larger unit first (`1h30m`).
@@ -14,8 +15,8 @@ const pattern = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
  * @returns milliseconds, or undefined when it is no duration
  */
 export function parseDuration(text: string): number | undefined {
-  const match = pattern.exec(text);
-  if (!match || text === "") return undefined;
+  const match = durationPattern.exec(text);
+  if (!match) return undefined;
   const ms = parts.reduce((sum, [, unitMs], index) => {
     return sum + Number(match[index + 1] ?? 0) * unitMs;
   }, 0);

@@ -1,6 +1,9 @@
 /** Where in an answer a field stands: names of objects' fields, and positions in lists. */
 export type FieldPath = readonly string[];
 
+/** What `parseFieldPath` reads. */
+export const fieldPathPattern = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/u;
+
 /**
  * Reads `data.plans.0.name`, where a name that holds a dot has it as `\.`, and a backslash as `\\`.
  *

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { Secret } from "../../platform/secret.ts";
 import { parseBaseUrl, parseWebAddress } from "../address.ts";
-import { flag, name, scalar, settings } from "../fields.ts";
-import { giveUpAfter } from "./common.ts";
+import { scalar, settings } from "../fields.ts";
+import { baseAddress, headerText, webAddress } from "../written.ts";
+import { allowHttp, giveUpAfter, receiverName } from "./common.ts";
 import { promptMessages } from "./prompt-messages.ts";
 
 const urlAllowed =
@@ -14,25 +15,35 @@ const tokenAllowed =
 
 export const alertmanagerSchema = settings(
   {
-    name: name(),
-    type: z.literal("alertmanager"),
+    name: receiverName(),
+    type: z
+      .literal("alertmanager")
+      .describe("Alerts at the API v2 of Alertmanager, posted again each minute while they last."),
     urls: z
       .array(
         scalar(urlAllowed, (value) => {
           const url = typeof value === "string" ? parseBaseUrl(value) : undefined;
           return url === undefined ? undefined : new Secret(url);
-        }),
+        }).meta(baseAddress),
         "a list of the addresses of all instances",
       )
-      .min(1, "the address of at least one instance"),
-    allow_http: flag().default(false),
+      .min(1, "the address of at least one instance")
+      .meta({ uniqueItems: true })
+      .describe("Every instance, as Prometheus would have them, each once."),
+    allow_http: allowHttp("urls"),
     give_up_after: giveUpAfter(),
     bearer_token: scalar(tokenAllowed, (value) =>
       typeof value === "string" && /^[\x21-\x7e]+$/.test(value) ? new Secret(value) : undefined,
-    ).optional(),
+    )
+      .meta(headerText)
+      .optional()
+      .meta({ description: "For a proxy that wants it.", leftOut: "none" }),
     generator_url: scalar("an https or http address without user and password", (value) =>
       typeof value === "string" ? parseWebAddress(value)?.href : undefined,
-    ).optional(),
+    )
+      .meta(webAddress)
+      .optional()
+      .meta({ description: "What alerts link to, such as a dashboard.", leftOut: "nothing" }),
   },
   ["bearer_token_file"],
 ).transform((receiver) => ({

@@ -3,19 +3,56 @@ import { groupFields, type GroupField } from "../../core/notification.ts";
 import { Secret } from "../../platform/secret.ts";
 import { parseWebAddress } from "../address.ts";
 import type { MessageConfig } from "../config.ts";
-import { count, duration, flag, oneOf, scalar } from "../fields.ts";
+import { count, duration, flag, name, oneOf, scalar } from "../fields.ts";
+import { webAddress } from "../written.ts";
+
+/** By which a receiver is known. */
+export const receiverName = () =>
+  name().describe("By which rules, commands and metrics know it. No other receiver has it.");
 
 /** Where a receiver is; kept secret, since it often holds what lets anyone write to it. */
 export function receiverUrl(): ReturnType<typeof scalar<Secret>> {
   return scalar("an https address without user and password, or url_file beside it", (value) => {
     const url = typeof value === "string" ? parseWebAddress(value) : undefined;
     return url && new Secret(url.href);
-  });
+  })
+    .meta(webAddress)
+    .describe("Where messages are sent. It is kept secret.");
 }
 
 /** How long a message is tried. */
 export function giveUpAfter() {
-  return duration("1m", "30d").default(24 * 60 * 60 * 1_000);
+  return duration("1m", "30d")
+    .prefault("24h")
+    .describe(
+      "How long a message is tried before it is given up and the other receivers are told so.",
+    );
+}
+
+export function allowHttp(setting: "url" | "urls") {
+  return flag()
+    .prefault(false)
+    .describe(`Whether \`${setting}\` may be http although it is no loopback address.`);
+}
+
+export function sendResolved() {
+  return flag().prefault(true).describe("Whether it is told that an incident is over.");
+}
+
+export function sendAcknowledged(usual: boolean) {
+  return flag()
+    .prefault(usual)
+    .describe("Whether it is told that somebody acknowledged an incident.");
+}
+
+export function maxIncidents(most: number, usual: number) {
+  return count(1, most)
+    .prefault(usual)
+    .describe("How many incidents a message names; more are only counted.");
+}
+
+export function groupWait(usual: string) {
+  return duration("0s").prefault(usual).describe("How long a message waits for more of the same.");
 }
 
 /** How messages are made, where a receiver can have several incidents in one. */
@@ -23,13 +60,22 @@ export const messageSettings = {
   group_by: z
     .array(oneOf(groupFields), `a list of ${groupFields.join(", ")}`)
     .readonly()
-    .default(["rule", "region", "key"]),
-  group_wait: duration("0s").default(5_000),
-  group_interval: duration("0s", "1d").optional(),
-  merge_above: count(1, 1_000_000).default(20),
-  send_resolved: flag().default(true),
-  send_acknowledged: flag().default(false),
-  max_incidents: count(1, 10_000).default(100),
+    .prefault(["rule", "region", "key"])
+    .meta({ uniqueItems: true })
+    .describe("Incidents alike in these go into one message. Each field once."),
+  group_wait: groupWait("5s"),
+  group_interval: duration("0s", "1d").optional().meta({
+    description: "How long after a group's last message its next one comes at the earliest.",
+    leftOut: "as `group_wait`",
+  }),
+  merge_above: count(1, 1_000_000)
+    .prefault(20)
+    .describe(
+      "More servers, targets or probes at once than this, of one region, or of a pool that is told of with them, are one message, whatever `group_by` says.",
+    ),
+  send_resolved: sendResolved(),
+  send_acknowledged: sendAcknowledged(false),
+  max_incidents: maxIncidents(10_000, 100),
   give_up_after: giveUpAfter(),
 };
 

@@ -1,16 +1,18 @@
 import { z } from "zod";
-import { duration, flag, name, oneOf, settings } from "../fields.ts";
-import { receiverUrl } from "./common.ts";
+import { duration, oneOf, settings } from "../fields.ts";
+import { allowHttp, receiverName, receiverUrl } from "./common.ts";
 import { promptMessages } from "./prompt-messages.ts";
 
 export const heartbeatSchema = settings(
   {
-    name: name(),
-    type: z.literal("heartbeat"),
-    url: receiverUrl(),
-    allow_http: flag().default(false),
-    every: duration("10s", "1d").default(60_000),
-    method: oneOf(["GET", "POST"]).default("GET"),
+    name: receiverName(),
+    type: z
+      .literal("heartbeat")
+      .describe("Pings a dead-man's switch while sandwatch works. No rule can name it."),
+    url: receiverUrl().describe("What is called. It is kept secret."),
+    allow_http: allowHttp("url"),
+    every: duration("10s", "1d").prefault("1m").describe("How often."),
+    method: oneOf(["GET", "POST"]).prefault("GET").describe("The method of the request."),
   },
   ["url_file"],
 ).transform((receiver) => ({

@@ -1,24 +1,34 @@
 import { z } from "zod";
 import { Secret } from "../../platform/secret.ts";
 import type { PagerdutyReceiverConfig } from "../config.ts";
-import { duration, flag, name, scalar, settings } from "../fields.ts";
-import { giveUpAfter, receiverUrl } from "./common.ts";
+import { scalar, settings } from "../fields.ts";
+import { textLike } from "../written.ts";
+import { allowHttp, giveUpAfter, groupWait, receiverName, receiverUrl } from "./common.ts";
+import { sendAcknowledged, sendResolved } from "./common.ts";
+
+const routingKeyPattern = /^[\x21-\x7e]{32}$/;
 
 const routingKeyAllowed =
   "an integration key of 32 characters without blanks, or routing_key_file beside it";
 
 export const pagerdutySchema = settings(
   {
-    name: name(),
-    type: z.literal("pagerduty"),
+    name: receiverName(),
+    type: z
+      .literal("pagerduty")
+      .describe("Events of the Events API v2, each incident as an alert."),
     routing_key: scalar(routingKeyAllowed, (value) =>
-      typeof value === "string" && /^[\x21-\x7e]{32}$/.test(value) ? new Secret(value) : undefined,
-    ),
-    url: receiverUrl().prefault("https://events.pagerduty.com/v2/enqueue"),
-    allow_http: flag().default(false),
-    group_wait: duration("0s").default(0),
-    send_resolved: flag().default(true),
-    send_acknowledged: flag().default(true),
+      typeof value === "string" && routingKeyPattern.test(value) ? new Secret(value) : undefined,
+    )
+      .meta(textLike(routingKeyPattern))
+      .describe("The integration key of a service with an Events API v2 integration."),
+    url: receiverUrl()
+      .prefault("https://events.pagerduty.com/v2/enqueue")
+      .describe("Where events are sent; in the EU `https://events.eu.pagerduty.com/v2/enqueue`."),
+    allow_http: allowHttp("url"),
+    group_wait: groupWait("0s"),
+    send_resolved: sendResolved(),
+    send_acknowledged: sendAcknowledged(true),
     give_up_after: giveUpAfter(),
   },
   ["url_file", "routing_key_file"],

@@ -1,18 +1,19 @@
 import { z } from "zod";
 import type { SlackReceiverConfig } from "../config.ts";
-import { count, flag, name, settings } from "../fields.ts";
-import { messageSettings, messagesOf, receiverUrl } from "./common.ts";
+import { settings } from "../fields.ts";
+import { allowHttp, maxIncidents, messageSettings, messagesOf } from "./common.ts";
+import { receiverName, receiverUrl, sendAcknowledged } from "./common.ts";
 
 export const slackSchema = settings(
   {
-    name: name(),
-    type: z.literal("slack"),
+    name: receiverName(),
+    type: z.literal("slack").describe("Messages through a Slack incoming webhook."),
     url: receiverUrl(),
-    allow_http: flag().default(false),
+    allow_http: allowHttp("url"),
     ...messageSettings,
-    send_acknowledged: flag().default(true),
+    send_acknowledged: sendAcknowledged(true),
     // More would not fit into a message, and nobody would read it.
-    max_incidents: count(1, 100).default(20),
+    max_incidents: maxIncidents(100, 20),
   },
   ["url_file"],
 ).transform((receiver): SlackReceiverConfig => ({

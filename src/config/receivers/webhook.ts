@@ -2,12 +2,18 @@ import { z } from "zod";
 import { bodyPlaceholders, isBodyText } from "../../core/body-template.ts";
 import { Secret } from "../../platform/secret.ts";
 import type { WebhookReceiverConfig } from "../config.ts";
-import { flag, name, oneOf, scalar, settings } from "../fields.ts";
-import { messageSettings, messagesOf, receiverUrl } from "./common.ts";
+import { oneOf, scalar, settings } from "../fields.ts";
+import { notBoth, textLike } from "../written.ts";
+import { allowHttp, messageSettings, messagesOf, receiverName, receiverUrl } from "./common.ts";
 
 /** As the standardwebhooks package reads it, which throws for anything else when it signs. */
 const signingSecretPattern =
   /^(?:whsec_)?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
+
+/** The same, and not too short or long for its bytes. */
+const signingSecretLike = textLike(
+  new RegExp(`(?=^(?:whsec_)?.{32,88}$)${signingSecretPattern.source}`),
+);
 
 const signingSecretAllowed = "whsec_ and 24 to 64 bytes in padded base64, or secret_file beside it";
 
@@ -20,15 +26,18 @@ function readSigningSecret(value: unknown): Secret | undefined {
 const bodyTextAllowed = `text with placeholders among ${bodyPlaceholders.map((each) => `{${each}}`).join(", ")}`;
 
 /** As JSON: what a service wants in its body can be a secret, such as a token. */
-const bodySchema = z.unknown().transform((value, context): Secret => {
-  if (typeof value !== "object" || value === null) {
-    context.addIssue({ code: "custom", message: "a mapping or a list" });
-    return z.NEVER;
-  }
-  const faults = bodyFaults(value, []);
-  faults.forEach((fault) => context.addIssue({ code: "custom", ...fault }));
-  return faults.length === 0 ? new Secret(JSON.stringify(value)) : z.NEVER;
-});
+const bodySchema = z
+  .unknown()
+  .transform((value, context): Secret => {
+    if (typeof value !== "object" || value === null) {
+      context.addIssue({ code: "custom", message: "a mapping or a list" });
+      return z.NEVER;
+    }
+    const faults = bodyFaults(value, []);
+    faults.forEach((fault) => context.addIssue({ code: "custom", ...fault }));
+    return faults.length === 0 ? new Secret(JSON.stringify(value)) : z.NEVER;
+  })
+  .meta({ type: ["object", "array"], errorMessage: "a mapping or a list" });
 
 interface BodyFault {
   readonly path: (string | number)[];
@@ -50,28 +59,39 @@ function bodyFaults(value: unknown, path: readonly (string | number)[]): readonl
 
 export const webhookSchema = settings(
   {
-    name: name(),
-    type: z.literal("webhook"),
+    name: receiverName(),
+    type: z.literal("webhook").describe("JSON over HTTP, as Standard Webhooks has it."),
     url: receiverUrl(),
-    allow_http: flag().default(false),
-    secret: scalar(signingSecretAllowed, readSigningSecret).optional(),
-    format: oneOf(["sandwatch", "alertmanager"]).optional(),
-    body: bodySchema.optional(),
+    allow_http: allowHttp("url"),
+    secret: scalar(signingSecretAllowed, readSigningSecret)
+      .meta(signingSecretLike)
+      .optional()
+      .meta({ description: "Signs messages after Standard Webhooks.", leftOut: "unsigned" }),
+    format: oneOf(["sandwatch", "alertmanager"]).optional().meta({
+      description: "The body: sandwatch's own, or what Alertmanager sends to webhooks.",
+      leftOut: "`sandwatch`, or `body`",
+    }),
+    body: bodySchema.optional().meta({
+      description: "A body of your own instead of `format`, sent as JSON, its placeholders filled.",
+      leftOut: "as `format` says",
+    }),
     ...messageSettings,
   },
   ["url_file", "secret_file"],
-).transform((receiver, context): WebhookReceiverConfig => {
-  if (receiver.format !== undefined && receiver.body !== undefined) {
-    context.addIssue({ code: "custom", message: "format or body, not both", path: ["format"] });
-    return z.NEVER;
-  }
-  return {
-    name: receiver.name,
-    type: receiver.type,
-    url: receiver.url,
-    secret: receiver.secret ?? null,
-    format: receiver.format ?? "sandwatch",
-    bodyTemplate: receiver.body ?? null,
-    ...messagesOf(receiver),
-  };
-});
+)
+  .meta({ allOf: [notBoth("format", "body")] })
+  .transform((receiver, context): WebhookReceiverConfig => {
+    if (receiver.format !== undefined && receiver.body !== undefined) {
+      context.addIssue({ code: "custom", message: "format or body, not both", path: ["format"] });
+      return z.NEVER;
+    }
+    return {
+      name: receiver.name,
+      type: receiver.type,
+      url: receiver.url,
+      secret: receiver.secret ?? null,
+      format: receiver.format ?? "sandwatch",
+      bodyTemplate: receiver.body ?? null,
+      ...messagesOf(receiver),
+    };
+  });
