@@ -40,3 +40,6 @@ export function webhookOf({ alerts }: Config): WebhookReceiverConfig {
   if (receiver?.type !== "webhook") throw new TypeError("the first receiver is no webhook");
   return receiver;
 }
+
+/** What is wrong, a configuration that has it, and the fault as it is told. */
+export type Faulty = readonly [title: string, value: unknown, line: string];
