@@ -1,3 +1,4 @@
+import { commandReference } from "./command-reference.ts";
 import { configDocument } from "./config-document.ts";
 import { configSchema } from "./config-schema.ts";
 import { fleet } from "./dashboards/fleet.ts";
@@ -12,5 +13,6 @@ export const generatedFiles: ReadonlyMap<string, () => string> = new Map([
   ["config/grafana/server.json", server],
   ["config/grafana/sandwatch.json", sandwatch],
   ["config/sandwatch.schema.json", configSchema],
+  ["docs/commands.md", commandReference],
   ["docs/configuration.md", configDocument],
 ]);

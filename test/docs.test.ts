@@ -2,6 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { describedSettings } from "../generate/config-schema.ts";
+import { settingRows } from "../generate/settings-rows.ts";
+import { createProgram } from "../src/commands/program.ts";
 import { apiOperations } from "../src/api/operations.ts";
 import { bodyPlaceholders } from "../src/core/body-template.ts";
 import { placeholders } from "../src/core/template.ts";
@@ -59,6 +62,41 @@ it("every operation of the API is documented with what it takes, and nothing els
     [...takenBy(query), ...takenBy(body)],
   ]);
   expect(rows).toEqual([...operations, ["GET /api/openapi.json", []]]);
+});
+
+it.each([
+  ["alerts.rules", "docs/alerts.md"],
+  ["alerts.maintenance", "docs/alerts.md"],
+  ["alerts.receivers", "docs/receivers.md"],
+])("each setting of %s is told of in %s", (list, file) => {
+  const text = read(file);
+  const names = settingRows(describedSettings())
+    .filter(({ path }) => path.startsWith(`${list}[].`))
+    .map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
+  expect(names.length).toBeGreaterThan(10);
+  const untold = names.filter((name) => !new RegExp(`\\W${name}[\`:]`).test(text));
+  expect([...new Set(untold)]).toEqual([]);
+});
+
+it("the README has a row for every command, with options that it has, and no other", () => {
+  const program = createProgram({ out: () => {}, err: () => {}, isInteractive: false });
+  const rows = Array.from(
+    read("README.md").matchAll(/^\| `([a-z-]+)((?:[^`|]|\\\|)*)` +\| [^|]+ \|$/gm),
+    ([, name = "", usage = ""]) => ({ name, options: usage.match(/--[a-z-]+/g) ?? [] }),
+  );
+  const names = program.commands.map((command) => command.name());
+  expect(rows.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+  for (const { name, options } of rows) {
+    const command = program.commands.find((each) => each.name() === name);
+    const taken = [command, ...(command?.commands ?? [])].flatMap((each) => each?.options ?? []);
+    expect(taken.map(({ long }) => long)).toEqual(expect.arrayContaining(options));
+  }
+});
+
+it("the README leads to every document", () => {
+  const linked = Array.from(read("README.md").matchAll(/\]\((docs\/[\w.]+)/g), ([, to]) => to);
+  const others = documents.filter((document) => document !== "README.md");
+  expect([...new Set(linked)].toSorted()).toEqual(others.toSorted());
 });
 
 it.each(documents)("%s links to files and headings that there are", (file) => {

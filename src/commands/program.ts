@@ -31,7 +31,7 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
 }
 
 /** A command is loaded when it is run: somebody waits for it, and few need all that the daemon does. */
-function createProgram(terminal: Terminal): Command {
+export function createProgram(terminal: Terminal): Command {
   const program = new Command("sandwatch")
     .description("Watches the sandboxes of a service: metrics, a log of changes, and alerts.")
     .version(version)

@@ -38,6 +38,15 @@ describe("the JSON Schema of the configuration", () => {
     }
   });
 
+  it("goes with the package and the image", () => {
+    const path = "config/sandwatch.schema.json";
+    expect(JSON.parse(read("package.json"))).toMatchObject({
+      files: expect.arrayContaining([path]),
+    });
+    expect(read("Dockerfile")).toContain(`COPY ${path} /app/config/\n`);
+    expect(read(".dockerignore").split("\n")).toContain(`!${path}`);
+  });
+
   it.each(shipped)("takes %s as it is written, with its variables", (path) => {
     expect(schemaFaults(parse(read(path)))).toEqual([]);
   });

@@ -1,0 +1,64 @@
+import type { Argument, Command, Option } from "commander";
+import { createProgram } from "../src/commands/program.ts";
+import { markdownTable } from "./markdown-table.ts";
+
+const head = `# Commands
+
+<!-- Made of src/commands by \`npm run generate\`: what is changed here is lost. -->
+
+In a checkout \`node src/cli.ts\` is \`sandwatch\`. Exit codes: 0 well, 1 it failed, 2 wrong use or configuration.
+`;
+
+/** Every command with all that can be given to it. */
+export function commandReference(): string {
+  const program = createProgram({ out: () => {}, err: () => {}, isInteractive: false });
+  return [head, ...runnable(program).map(commandSection)].join("\n");
+}
+
+function runnable(command: Command): readonly Command[] {
+  return command.commands.flatMap((each) => (each.commands.length > 0 ? runnable(each) : [each]));
+}
+
+function commandSection(command: Command): string {
+  const rows = [
+    ...command.registeredArguments.map((argument) => [
+      `\`${argumentText(argument)}\``,
+      escaped(argument.description) + (argument.required ? "" : " (may be left out)"),
+    ]),
+    ...command.options.filter(({ hidden }) => !hidden).map(optionRow),
+  ];
+  const heading = `## ${nameOf(command)}\n\n${sentence(escaped(command.description()))}\n`;
+  return rows.length === 0 ? heading : `${heading}\n${markdownTable([["what", "for"], ...rows])}`;
+}
+
+function nameOf(command: Command): string {
+  return command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
+}
+
+function argumentText(argument: Argument): string {
+  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
+}
+
+function optionRow(option: Option): readonly string[] {
+  const notes = [
+    ...(option.mandatory ? ["must be given"] : []),
+    ...(option.argChoices ? [`one of ${option.argChoices.join(", ")}`] : []),
+    ...defaultNote(option),
+  ];
+  const after = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
+  return [`\`${option.flags}\``, escaped(option.description + after)];
+}
+
+function defaultNote({ defaultValue, negate }: Option): readonly string[] {
+  const value: unknown = defaultValue;
+  if (value === undefined || negate) return [];
+  return [`default: ${Array.isArray(value) ? value.join(",") : String(value)}`];
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[*<]/g, "\\$&");
+}
