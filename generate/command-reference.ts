@@ -52,7 +52,8 @@ function optionRow(option: Option): readonly string[] {
 function defaultNote({ defaultValue, negate }: Option): readonly string[] {
   const value: unknown = defaultValue;
   if (value === undefined || negate) return [];
-  return [`default: ${Array.isArray(value) ? value.join(",") : String(value)}`];
+  const text = Array.isArray(value) ? value.join(",") : value;
+  return [`default: ${typeof text === "string" ? text : JSON.stringify(text)}`];
 }
 
 function sentence(text: string): string {
