@@ -22,8 +22,10 @@ const holdSchema = z
   .meta({ errorMessage: holdAllowed });
 
 const flapSchema = settings({
-  changes: count(1, 1_000).describe("More times than this"),
-  within: duration("1s").describe("within so long is flapping."),
+  changes: count(1, 1_000).describe(
+    "How many times it may come into the condition within `within`; more is flapping.",
+  ),
+  within: duration("1s").describe("In which time. It has settled when it stayed out for as long."),
 }).transform((flap): FlapLimit => ({ changes: flap.changes, withinMs: flap.within }));
 
 const flap = flapSchema.optional().meta({

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { configOf, faultLines, signingSecret, webhookOf, writeFiles } from "./support.ts";
+import { exampleEnvironment } from "./whole-example.ts";
 
 const region = 'regions: { us: { base_url: "https://us.example.com" } }\n';
 const key = "keys: [{ name: research, api_key: k1 }]\n";
@@ -13,19 +14,9 @@ function load(text: string, environment: Record<string, string> = {}) {
 
 describe("the example", () => {
   const file = join(import.meta.dirname, "../../config/sandwatch.example.yaml");
-  const environment = {
-    US_BASE_URL: "https://us.example.com",
-    EU_BASE_URL: "https://eu.example.com",
-    RESEARCH_API_KEY: "k1",
-    ONCALL_WEBHOOK_URL: "https://hooks.example.com/x",
-    ONCALL_WEBHOOK_SECRET: signingSecret,
-    SLACK_WEBHOOK_URL: "https://hooks.slack.example/services/x",
-    PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
-    HEARTBEAT_URL: "https://hc.example.com/x",
-  };
 
   it("is a configuration", () => {
-    const config = configOf(loadConfig(file, environment));
+    const config = configOf(loadConfig(file, exampleEnvironment));
     expect(config.alerts.rules.map((rule) => rule.name)).toEqual([
       "server-error",
       "target-blind",

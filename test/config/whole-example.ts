@@ -6,7 +6,8 @@ import { signingSecret } from "./support.ts";
 
 export const configFolder = join(import.meta.dirname, "../../config");
 
-const environment = {
+/** The variables that the example names. */
+export const exampleEnvironment = {
   US_BASE_URL: "https://us.example.com",
   EU_BASE_URL: "https://eu.example.com",
   RESEARCH_API_KEY: "k1",
@@ -21,7 +22,7 @@ const environment = {
 export function wholeExample(): unknown {
   const text = readFileSync(join(configFolder, "sandwatch.example.yaml"), "utf8");
   const none = () => ({ kind: "failed", why: "there is none" }) as const;
-  return resolveReferences(parse(text), environment, none).value;
+  return resolveReferences(parse(text), exampleEnvironment, none).value;
 }
 
 export type Place = readonly (string | number)[];
