@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
+import { runCommand } from "../support/run-command.ts";
 import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
@@ -84,7 +85,7 @@ describe("sandwatch run", () => {
 
   it("refuses a configuration with every fault at once, exit code 2, and starts nothing", async () => {
     const { config, store } = await prepare({ more: "pol: {}\nmetrics: { per_servr: off }" });
-    const ended = await runSandwatch(["run", "--config", config]);
+    const ended = await runCommand(["run", "--config", config]);
     expect(ended).toMatchObject({ code: 2, out: "" });
     expect(ended.err).toContain("RESEARCH_API_KEY");
     expect(ended.err).toContain('did you mean "poll"');
@@ -147,7 +148,7 @@ describe("sandwatch poll", () => {
     const { config, store, simulator } = await prepare();
     const servers = Array.from(simulator.truth(target, systemClock.now().utcMs));
     for (const { serverId } of servers) simulator.pin(target, serverId, "occupied");
-    const ended = await runSandwatch(["poll", "--config", config], environment);
+    const ended = await runCommand(["poll", "--config", config], environment);
     expect(ended).toMatchObject({ code: 0, err: "" });
     for (const { serverId } of servers)
       expect(ended.out).toMatch(new RegExp(`${serverId}.*occupied`));
@@ -156,7 +157,7 @@ describe("sandwatch poll", () => {
 
   it("prints the same as JSON", async () => {
     const { config } = await prepare();
-    const ended = await runSandwatch(["poll", "--config", config, "--json"], environment);
+    const ended = await runCommand(["poll", "--config", config, "--json"], environment);
     const { targets } = JSON.parse(ended.out);
     expect(targets).toMatchObject([{ region: "us", key: "research", up: true, complete: true }]);
     expect(targets[0].servers).toHaveLength(3);
@@ -166,7 +167,7 @@ describe("sandwatch poll", () => {
   it("fails with exit code 1 and a reason when a target cannot be seen", async () => {
     const { config, simulator } = await prepare();
     simulator.setFaults([{ kind: "status", status: 403 }]);
-    const ended = await runSandwatch(["poll", "--config", config], environment);
+    const ended = await runCommand(["poll", "--config", config], environment);
     expect(ended.code).toBe(1);
     expect(ended.err).toBe("us/research: the service refuses the key; check its api_key\n");
   });
@@ -175,7 +176,7 @@ describe("sandwatch poll", () => {
 describe("sandwatch check-config", () => {
   it("says what a valid configuration amounts to", async () => {
     const { config } = await prepare();
-    const ended = await runSandwatch(["check-config", "--config", config], environment);
+    const ended = await runCommand(["check-config", "--config", config], environment);
     expect(ended).toMatchObject({ code: 0, err: "" });
     expect(ended.out).toContain("1 region, 1 key, 1 target, 2 rules, 0 receivers");
   });
@@ -187,21 +188,18 @@ describe("sandwatch test-receiver", () => {
     const { config } = await prepare({
       more: `alerts: { receivers: [{ name: oncall, type: webhook, url: "${peer.url}", secret: "${webhookSecret}" }] }`,
     });
-    const taken = await runSandwatch(["test-receiver", "oncall", "--config", config], environment);
+    const taken = await runCommand(["test-receiver", "oncall", "--config", config], environment);
     expect(taken).toMatchObject({ code: 0, out: "oncall took the test message\n" });
     expect(peer.alerts).toMatchObject([{ type: "test" }]);
 
     peer.answer(503);
-    const refused = await runSandwatch(
-      ["test-receiver", "oncall", "--config", config],
-      environment,
-    );
+    const refused = await runCommand(["test-receiver", "oncall", "--config", config], environment);
     expect(refused).toMatchObject({
       code: 1,
       err: "oncall did not take the test message: server_error (HTTP 503)\n",
     });
 
-    const unknown = await runSandwatch(["test-receiver", "pager", "--config", config], environment);
+    const unknown = await runCommand(["test-receiver", "pager", "--config", config], environment);
     expect(unknown.code).toBe(2);
     expect(unknown.err).toContain("Configured: oncall.");
   });
@@ -219,18 +217,18 @@ tests:
   - { name: bad, servers: [{ server: a, timeline: error }], expect: [] }
 `,
     );
-    const failed = await runSandwatch(["test-rules", file]);
+    const failed = await runCommand(["test-rules", file]);
     expect(failed).toMatchObject({ code: 1, err: "1 of 2 tests failed\n" });
     expect(failed.out).toContain(
       "passed  good\nFAILED  bad\n        told, not expected:  0s  oncall",
     );
 
-    const passed = await runSandwatch(["test-rules", "config/rules.test.example.yaml", "--json"]);
+    const passed = await runCommand(["test-rules", "config/rules.test.example.yaml", "--json"]);
     expect(passed).toMatchObject({ code: 0, err: "" });
     expect(JSON.parse(passed.out)).toMatchObject({ tests: [{ passed: true }, {}, {}, {}] });
 
     writeFileSync(file, "tests: [{ name: x, expect: [] }]");
-    const faulty = await runSandwatch(["test-rules", file]);
+    const faulty = await runCommand(["test-rules", file]);
     expect(faulty).toMatchObject({ code: 2, out: "" });
     expect(faulty.err).toContain("neither config nor rules");
   });
@@ -258,7 +256,7 @@ describe("sandwatch demo with a past", () => {
     const demo = startSandwatch(args);
     const line = await demo.line("/metrics");
     const address = /http:\S+(?=\/metrics)/.exec(line)?.[0] ?? "";
-    const listed = await runSandwatch(["changes", "--url", address, "--json", "--limit", "1000"]);
+    const listed = await runCommand(["changes", "--url", address, "--json", "--limit", "1000"]);
     expect(listed).toMatchObject({ code: 0, err: "" });
     const tenHoursAgo = new Date(Date.now() - 10 * 3_600_000).toISOString();
     expect(listed.out).toContain(tenHoursAgo.slice(0, "2026-11-20T09".length));
@@ -296,7 +294,7 @@ describe("sandwatch simulate", () => {
   it("refuses faults that are none, with exit code 2", async () => {
     const file = join(tempFolder(), "faults.yaml");
     writeFileSync(file, "- { kind: explode }");
-    const ended = await runSandwatch(["simulate", "--port", "0", "--faults", file]);
+    const ended = await runCommand(["simulate", "--port", "0", "--faults", file]);
     expect(ended.code).toBe(2);
     expect(ended.err).toContain(file);
   });
@@ -309,7 +307,7 @@ describe("wrong use", () => {
     { args: ["simulate", "--port", "eighty"], says: "It must be a whole number" },
     { args: ["poll", "--config", "/nowhere/at-all.yaml"], says: "/nowhere/at-all.yaml" },
   ])("is refused with exit code 2: $args", async ({ args, says }) => {
-    const ended = await runSandwatch(args);
+    const ended = await runCommand(args);
     expect(ended).toMatchObject({ code: 2, out: "" });
     expect(ended.err).toContain(says);
   });

@@ -16,7 +16,7 @@ import type { Watch } from "./support/watch.ts";
 /** Whether a receiver wants to hear of resolves; `ghost`, which the rules name too, does not exist. */
 const receivers = { oncall: true, quiet: false };
 
-const runs = { numRuns: 200 };
+const runs = { numRuns: 100 };
 
 function sandboxesOf(shown: ShownStatuses): readonly ListedSandbox[] {
   const servers = serverIds.flatMap((id) => {
@@ -203,7 +203,7 @@ it("a restart under the same rules changes nothing that is known", () => {
         expect([steps, written, known()]).toEqual([[], [], before]);
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   );
 });
 

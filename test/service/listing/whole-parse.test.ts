@@ -19,7 +19,7 @@ test("read in whatever chunks, a body says what it says when parsed as a whole",
       const body = Buffer.from(hasMark ? `\u{feff}${text}` : text);
       expect(chunkReading(cutBody(body, sizes))).toEqual(wholeReading(body));
     }),
-    { numRuns: 200 },
+    { numRuns: 120 },
   );
 });
 
@@ -67,7 +67,7 @@ test("poll after poll, with most of the text known, a body says what it says as 
         if (reading !== "refused") intake = next;
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 120 },
   );
 });
 
@@ -122,6 +122,6 @@ test("a damaged body is refused or says what it says as a whole", () => {
         expect(chunkReading(cutBody(body, sizes), intake, memory)).toEqual(reading);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 200 },
   );
 });
