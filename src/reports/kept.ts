@@ -3,7 +3,8 @@ import type { Target } from "../core/model.ts";
 import { bucketStart, resolutionMs, resolutions } from "../core/occupancy/bucket.ts";
 import type { Resolution } from "../core/occupancy/bucket.ts";
 import type { KeptFrom } from "./plan.ts";
-import type { BucketExtent } from "./sources.ts";
+import type { BucketExtent, ReportSources } from "./sources.ts";
+import type { TargetFilter } from "./targets.ts";
 
 /**
  * From when on every target's buckets of a resolution are there, as far as it has any. The first poll
@@ -45,4 +46,14 @@ export function beginningOf(target: Target, extents: readonly BucketExtent[]): n
 
 function coarserThan(resolution: Resolution): Resolution {
   return resolutions[resolutions.indexOf(resolution) + 1] ?? resolution;
+}
+
+/** When the first change was kept. -Infinity: none is. */
+export async function firstChangeMs(
+  { changes }: Pick<ReportSources, "changes">,
+  filter: TargetFilter,
+): Promise<number> {
+  const all = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, direction: "asc", lapses: true } as const;
+  for await (const { atMs } of changes.between({ ...all, ...filter })) return atMs;
+  return -Infinity;
 }

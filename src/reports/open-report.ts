@@ -29,10 +29,7 @@ export interface ReportQuery {
 /** @throws {RefusedError} when the range has not begun */
 export async function openReport(query: ReportQuery, sources: ReportSources): Promise<Report> {
   const { fields, zone, filter, nowMs, after } = query;
-  if (query.range.fromMs >= nowMs) {
-    const fault = { path: "from", allowed: "a time before now" };
-    throw new RefusedError("invalid", "The range has not begun yet.", [fault]);
-  }
+  checkBegun(query.range, nowMs);
   const notes =
     query.range.toMs > nowMs ? ["The range ends after now: it is told of as far as it went."] : [];
   const asked = { fromMs: query.range.fromMs, toMs: Math.min(query.range.toMs, nowMs) };
@@ -75,6 +72,13 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     notes: [...notes, ...plan.notes, ...notesOn(targets)],
     rows: reportOccupancy(report, after),
   };
+}
+
+/** @throws {RefusedError} when nothing of a range has passed */
+export function checkBegun({ fromMs }: TimeRange, nowMs: number): void {
+  if (fromMs < nowMs) return;
+  const fault = { path: "from", allowed: "a time before now" };
+  throw new RefusedError("invalid", "The range has not begun yet.", [fault]);
 }
 
 function notesOn(targets: readonly object[]): readonly string[] {

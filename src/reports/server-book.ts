@@ -1,7 +1,6 @@
 import type { Target } from "../core/model.ts";
 import { serverMsOfRow } from "./row.ts";
 import type { ReportField } from "./fields.ts";
-import type { GapTimes } from "./gap-times.ts";
 import { compareValues } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
 import type { ReportRow } from "./row.ts";
@@ -10,12 +9,7 @@ import type { UnitSums } from "./server-sums.ts";
 import { stateKey } from "./server-states.ts";
 import type { ServerState } from "./server-states.ts";
 import type { ServerChange } from "./sources.ts";
-import type { TimeRange } from "./time-range.ts";
-
-/** What is known of the time of a target. */
-export interface TargetTime extends TimeRange {
-  readonly gapMs: GapTimes;
-}
+import type { TargetTime } from "./target-times.ts";
 
 /** Follows servers through time, and adds up what each, or each sandbox, was. */
 export interface ServerBook {

@@ -1,15 +1,14 @@
 import { targetName } from "../core/model.ts";
 import type { ReportField } from "./fields.ts";
-import { readGapTimes } from "./gap-times.ts";
 import type { IncidentTime } from "./incident-times.ts";
-import { beginningOf } from "./kept.ts";
+import { firstChangeMs } from "./kept.ts";
 import { timeText } from "./plan.ts";
 import type { ReportRow } from "./row.ts";
 import { openServerBook } from "./server-book.ts";
-import type { TargetTime } from "./server-book.ts";
 import { statesAt } from "./server-states.ts";
 import type { PresentTarget } from "./server-states.ts";
 import type { BucketExtent, ReportSources } from "./sources.ts";
+import { readTargetTimes } from "./target-times.ts";
 import type { ReportedTarget, TargetFilter } from "./targets.ts";
 import type { TimeRange } from "./time-range.ts";
 
@@ -38,9 +37,11 @@ export async function reportServers(
     present.push({ target, present: await sources.present(target) });
   }
   const states = await statesAt(report.range.fromMs, present, read("desc"));
-  const keptFromMs = states.size === 0 ? -Infinity : await firstChangeMs(read("asc"));
+  const keptFromMs = states.size === 0 ? -Infinity : await firstChangeMs(sources, filter);
   const fromMs = Math.max(report.range.fromMs, Math.min(keptFromMs, report.range.toMs));
-  const times = await readTimes({ ...report, range: { ...report.range, fromMs } }, present);
+  const lastPolls = present.map((each) => each.present.lastPollAtMs);
+  const range = { ...report.range, fromMs };
+  const times = await readTargetTimes({ ...report, range, lastPolls });
 
   const book = openServerBook(report.fields, (target) => {
     const time = times.get(targetName(target));
@@ -63,39 +64,4 @@ export async function reportServers(
       ? [`Changes are kept from ${timeText(fromMs)} on: the report begins then, not before.`]
       : [],
   };
-}
-
-async function firstChangeMs(
-  read: (within: TimeRange) => AsyncIterable<{ readonly atMs: number }>,
-): Promise<number> {
-  for await (const { atMs } of read({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER })) return atMs;
-  return -Infinity;
-}
-
-/** Before a target was first booked nothing is known of its servers, nor after its last poll. */
-async function readTimes(
-  { range, targets, extents, sources }: ServerReport,
-  present: readonly PresentTarget[],
-): Promise<ReadonlyMap<string, TargetTime>> {
-  const times = new Map<string, TargetTime>();
-  for (const [index, { target, untilMs }] of targets.entries()) {
-    const toMs = Math.max(range.fromMs, Math.min(range.toMs, untilMs));
-    const begunMs = Math.min(beginningOf(target, extents), toMs);
-    const lastPollMs = present[index]?.present.lastPollAtMs ?? range.fromMs;
-    async function* gaps(): AsyncIterable<TimeRange> {
-      const watchedFromMs = Math.max(begunMs, range.fromMs);
-      const watchedToMs = Math.max(watchedFromMs, Math.min(lastPollMs, toMs));
-      if (begunMs > range.fromMs) yield { fromMs: range.fromMs, toMs: begunMs };
-      if (watchedToMs > watchedFromMs) {
-        yield* sources.occupancy.gaps({ target, fromMs: watchedFromMs, toMs: watchedToMs });
-      }
-      if (toMs > watchedToMs) yield { fromMs: watchedToMs, toMs };
-    }
-    times.set(targetName(target), {
-      fromMs: range.fromMs,
-      toMs,
-      gapMs: await readGapTimes(gaps()),
-    });
-  }
-  return times;
 }

@@ -23,7 +23,7 @@ export interface PresentTarget {
 const serversAtOnce = 2_000;
 
 /** How far before a moment it is looked whether a server was missing then: that ends with few polls. */
-const lookBackMs = 30 * 24 * 60 * 60_000;
+export const lookBackMs = 30 * 24 * 60 * 60_000;
 
 /** Walks back from what there is now to what there was. */
 export async function statesAt(

@@ -56,6 +56,8 @@ export interface ChangesSource {
       readonly region?: readonly string[];
       readonly key?: readonly string[];
       readonly lapses: true;
+      /** Only from one of these, or to one. */
+      readonly status?: readonly Presence[];
     },
   ): AsyncIterable<ServerChange>;
 }

@@ -1,8 +1,11 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tellInsights } from "../../src/reports/insights/tell-insights.ts";
 import type { InsightsRequest } from "../../src/reports/insights/tell-insights.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import type { SeenServer } from "../support/recorded-history.ts";
+import { moves, play } from "./support/random-history.ts";
+import { tell as tellReport } from "./support/tell.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -89,6 +92,58 @@ it("servers that erred are told by how often and by how long", async () => {
   ]);
 });
 
+describe("for how long a server was in error", () => {
+  const stuck: SeenServer = { id: "stuck", name: "git", status: "error" };
+
+  it("is told also where it was in error all the time, and still is", async () => {
+    const { tell, endMs } = watch(1, () => [stuck]);
+    const from = new Date(endMs - dayMs).toISOString();
+    expect((await tell({ from })).erred_longest).toMatchObject([
+      { server_id: "stuck", errors: 0, error_seconds: 86_400 },
+    ]);
+  });
+
+  it("leaves out what nobody watched, and nothing else", async () => {
+    const { history, target, endMs } = watch(0, () => [{ ...stuck, status: "idle" }]);
+    const kinds = ["all", "all", "failed", "all", "all"] as const;
+    for (const [hour, kind] of kinds.entries()) {
+      target.poll(endMs + (hour + 1) * hourMs, { kind, servers: [stuck] });
+    }
+    target.poll(endMs + 6 * hourMs, { kind: "all", servers: [{ ...stuck, status: "idle" }] });
+    const { erred_longest: longest } = await tellInsights({}, history, endMs + 7 * hourMs);
+    expect(longest).toMatchObject([{ errors: 1, error_seconds: 3 * 3_600 }]);
+  });
+
+  it("is what a report by server has of it, whatever happened", async () => {
+    await fc.assert(
+      fc.asyncProperty(moves, fc.nat(100), fc.nat(100), async (moved, first, second) => {
+        const { history, endMs } = play(moved, startMs);
+        const at = (percent: number): string =>
+          new Date(Math.floor(startMs + ((endMs - startMs) * percent) / 100)).toISOString();
+        const [from, to] = [at(Math.min(first, second)), at(Math.max(first, second))];
+        if (from >= to) return;
+        const told = await tellInsights({ from, to, region: "us" }, history, endMs);
+        const asked = { from, to, by: "server", now: at(100), filter: { region: ["us"] } };
+        const { rows } = await tellReport(history, asked);
+        const expected = rows
+          .filter(({ ms }) => ms.error > 0)
+          .map(({ group, ms }) => [group.region, group.key, group.server, ms.error / 1_000]);
+        const found = told.erred_longest.map((server) => [
+          server.region,
+          server.key,
+          server.server_id,
+          server.error_seconds,
+        ]);
+        expect(found.toSorted(byText)).toEqual(expected.toSorted(byText));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  const byText = (one: readonly unknown[], other: readonly unknown[]): number =>
+    String(one) < String(other) ? -1 : 1;
+});
+
 describe("a server that is occupied", () => {
   const shortStays = (atMs: number): SeenServer => {
     const minutes = Math.floor((atMs - startMs) / minuteMs);
@@ -151,8 +206,15 @@ describe("the forecast", () => {
   });
 });
 
+it("an hour that has begun before the range is told of as a whole", async () => {
+  const { tell, endMs } = watch(1, () => [{ id: "a", name: "git", status: "occupied" }]);
+  const from = new Date(endMs - 30 * minuteMs).toISOString();
+  expect((await tell({ from })).ran_out).toMatchObject([{ exhausted_seconds: 3_600, hours: 1 }]);
+});
+
 it("what cannot be asked is refused with what can", async () => {
   const { tell } = watch(0, () => []);
   await expect(tell({ threshold: "2" })).rejects.toThrow("a share above 0 and up to 1");
   await expect(tell({ from: "nonsense" })).rejects.toThrow("from: a time such as");
+  await expect(tell({ from: "2030-01-01", to: "2031-01-01" })).rejects.toThrow("not begun yet");
 });

@@ -1,5 +1,12 @@
+import { targetName } from "../../core/model.ts";
 import type { Target } from "../../core/model.ts";
-import type { ServerChange } from "../sources.ts";
+import { firstChangeMs } from "../kept.ts";
+import { lookBackMs, stateKey } from "../server-states.ts";
+import type { BucketExtent, PresentServer, ReportSources, ServerChange } from "../sources.ts";
+import { readTargetTimes } from "../target-times.ts";
+import type { TargetTime } from "../target-times.ts";
+import type { ReportedTarget, TargetFilter } from "../targets.ts";
+import type { TimeRange } from "../time-range.ts";
 
 /** A server that was in error. */
 export interface ErrantServer extends Target {
@@ -8,32 +15,156 @@ export interface ErrantServer extends Target {
   readonly serverName: string | null;
   /** How often it entered error. */
   readonly errors: number;
-  /** Of the stays in error that ended, as far as they were watched from end to end. */
+  /** For how long it was seen to be in error. */
   readonly errorMs: number;
 }
 
-/** Counts how often servers entered error, and for how long they stayed. */
-export function createErrorCounts() {
-  const servers = new Map<string, ErrantServer & { errors: number; errorMs: number }>();
+/** Time in error of which the beginning is looked for. */
+interface Stretch {
+  readonly toMs: number;
+  /** Whether listings lacked the server at its end; null: what came before has to tell. */
+  readonly isMissing: boolean | null;
+}
+
+interface Followed extends ErrantServer {
+  errors: number;
+  errorMs: number;
+  stretch: Stretch | null;
+}
+
+export interface ErrorQuery {
+  readonly range: TimeRange;
+  readonly targets: readonly ReportedTarget[];
+  readonly filter: TargetFilter;
+  readonly extents: readonly BucketExtent[];
+  readonly sources: Pick<ReportSources, "changes" | "occupancy" | "present">;
+}
+
+/**
+ * The servers that were in error, with the time that a report by server has of them. From what there
+ * is now they are followed back: so only those are held that were in error at any time.
+ */
+export async function readErrantServers(query: ErrorQuery): Promise<readonly ErrantServer[]> {
+  const { range, targets, filter, sources } = query;
+  const read = (within: TimeRange) =>
+    sources.changes.between({
+      ...within,
+      direction: "desc",
+      ...filter,
+      lapses: true,
+      status: ["error"],
+    });
+  const inError: { readonly target: Target; readonly server: PresentServer }[] = [];
+  const lastPolls: (number | null)[] = [];
+  for (const { target } of targets) {
+    const { lastPollAtMs, servers } = await sources.present(target);
+    lastPolls.push(lastPollAtMs);
+    for (const server of servers) if (server.status === "error") inError.push({ target, server });
+  }
+  const times = await readTargetTimes({ ...query, lastPolls });
+  const polls = new Map(
+    targets.map(({ target }, index) => [targetName(target), lastPolls[index] ?? -Infinity]),
+  );
+  const walk = followBack(range, times);
+  for (const { target, server } of inError) walk.begin(target, server);
+  const latestMs = Math.max(range.toMs, ...polls.values()) + 1;
+  for await (const change of read({ fromMs: range.fromMs, toMs: latestMs })) {
+    // What was committed after the present was looked at is left out.
+    if (change.atMs <= (polls.get(targetName(change.target)) ?? -Infinity)) walk.follow(change);
+  }
+  if (walk.isOpen()) {
+    const unsure = walk.unsure();
+    if (unsure.size > 0) {
+      const before = read({ fromMs: range.fromMs - lookBackMs, toMs: range.fromMs });
+      for await (const change of before) {
+        const key = stateKey(change.target, change);
+        if (unsure.delete(key) && change.lapse === "missing") walk.leaveOut(key);
+        if (unsure.size === 0) break;
+      }
+    }
+    walk.end(await firstChangeMs(sources, filter));
+  }
+  return walk.servers();
+}
+
+/** Those with the most first. */
+export function most(
+  servers: readonly ErrantServer[],
+  by: "errors" | "errorMs",
+  limit: number,
+): readonly ErrantServer[] {
+  return servers
+    .filter((server) => server[by] > 0)
+    .toSorted((one, other) => other[by] - one[by])
+    .slice(0, limit);
+}
+
+function followBack({ fromMs, toMs }: TimeRange, times: ReadonlyMap<string, TargetTime>) {
+  const followed = new Map<string, Followed>();
+  const serverOf = (
+    { region, key }: Target,
+    server: Pick<ServerChange, "sandboxId" | "serverId" | "serverName">,
+  ): Followed => {
+    const { sandboxId, serverId, serverName } = server;
+    const id = stateKey({ region, key }, server);
+    let known = followed.get(id);
+    if (!known) {
+      const nothing = { errors: 0, errorMs: 0, stretch: null };
+      known = { region, key, sandboxId, serverId, serverName, ...nothing };
+      followed.set(id, known);
+    }
+    return known;
+  };
+  const close = (server: Followed, sinceMs: number, isMissing: boolean): void => {
+    const endMs = server.stretch?.toMs ?? -Infinity;
+    server.stretch = null;
+    const time = times.get(targetName(server));
+    if (isMissing || endMs <= sinceMs || !time) return;
+    server.errorMs += endMs - sinceMs - time.gapMs(sinceMs, endMs);
+  };
+  const clip = (target: Target, atMs: number): number =>
+    Math.min(atMs, times.get(targetName(target))?.toMs ?? toMs);
+
   return {
-    add({ target, sandboxId, serverId, serverName, from, to, stayMs, lapse }: ServerChange): void {
-      if (lapse !== null || (from !== "error" && to !== "error")) return;
-      const id = JSON.stringify([target.region, target.key, sandboxId, serverId]);
-      const known = servers.get(id);
-      const errors = to === "error" ? 1 : 0;
-      const errorMs = from === "error" ? (stayMs ?? 0) : 0;
-      if (known) {
-        known.errors += errors;
-        known.errorMs += errorMs;
-      } else {
-        servers.set(id, { ...target, sandboxId, serverId, serverName, errors, errorMs });
+    /** With what is in error now. */
+    begin(target: Target, server: PresentServer): void {
+      const { isMissing } = server;
+      serverOf(target, server).stretch = { toMs: clip(target, Infinity), isMissing };
+    },
+    /** The latest first. */
+    follow(change: ServerChange): void {
+      const { atMs, target, from, to, lapse, stayMs } = change;
+      if (from !== "error" && to !== "error") return;
+      const server = serverOf(target, change);
+      if (to === "error") {
+        close(server, Math.max(atMs, fromMs), lapse === "missing");
+        if (lapse === null && atMs < toMs) server.errors += 1;
+      }
+      if (from !== "error") return;
+      // The stay of one that was missing is not known.
+      const isMissing = lapse === null && stayMs === null ? null : lapse === "seen";
+      server.stretch = { toMs: clip(target, atMs), isMissing };
+    },
+    isOpen: () => followed.values().some(({ stretch }) => stretch !== null),
+    /** Those that were in error when the range began, but perhaps missing. */
+    unsure: () =>
+      new Set(
+        followed
+          .entries()
+          .filter(([, { stretch }]) => stretch?.isMissing === null)
+          .map(([key]) => key),
+      ),
+    leaveOut(key: string): void {
+      const server = followed.get(key);
+      if (server) server.stretch = null;
+    },
+    /** With what was in error when the range began. */
+    end(keptFromMs: number): void {
+      for (const server of followed.values()) {
+        const isMissing = server.stretch?.isMissing ?? false;
+        if (server.stretch) close(server, Math.max(fromMs, keptFromMs), isMissing);
       }
     },
-    most(by: "errors" | "errorMs", limit: number): readonly ErrantServer[] {
-      return [...servers.values()]
-        .filter((server) => server[by] > 0)
-        .toSorted((one, other) => other[by] - one[by])
-        .slice(0, limit);
-    },
+    servers: (): readonly ErrantServer[] => [...followed.values()],
   };
 }

@@ -1,12 +1,15 @@
 import { z } from "zod";
+import { bucketStart } from "../../core/occupancy/bucket.ts";
 import { emptyServerSums } from "../../core/occupancy/server-sums.ts";
 import { totalOfBucket } from "../../core/occupancy/server-sums.ts";
 import { targetName } from "../../core/model.ts";
 import { readRequest } from "../../interventions/requests.ts";
+import { checkBegun } from "../open-report.ts";
 import { rangeOf, reportRequest } from "../report-desk.ts";
 import type { ReportSources } from "../sources.ts";
+import { selectTargets } from "../targets.ts";
 import { createHoursOfWeek } from "./busiest-hour.ts";
-import { createErrorCounts } from "./errant-servers.ts";
+import { most, readErrantServers } from "./errant-servers.ts";
 import type { ErrantServer } from "./errant-servers.ts";
 import { forecast } from "./forecast.ts";
 import type { Forecast } from "./forecast.ts";
@@ -44,13 +47,15 @@ export async function tellInsights(
 ): Promise<InsightsView> {
   const { from, to, tz, region, key, threshold } = readRequest(insightsRequest, request);
   const asked = rangeOf({ from, to }, { nowMs, zone: tz });
+  checkBegun(asked, nowMs);
   const range = { fromMs: asked.fromMs, toMs: Math.min(asked.toMs, nowMs) };
   const filter = { ...(region.length > 0 && { region }), ...(key.length > 0 && { key }) };
 
   const hours = createHoursOfWeek(tz);
   const names = createNameSums();
-  const query = { ...range, ...filter };
-  for await (const some of sources.occupancy.buckets({ ...query, resolution: "1h" })) {
+  const resolution = "1h";
+  const wholeHours = { ...range, fromMs: bucketStart(resolution, range.fromMs) };
+  for await (const some of sources.occupancy.buckets({ ...wholeHours, ...filter, resolution })) {
     for (const { target, bucket } of some) {
       const sums = emptyServerSums();
       totalOfBucket(bucket).addTo(sums);
@@ -59,17 +64,17 @@ export async function tellInsights(
     }
   }
 
-  const errors = createErrorCounts();
-  const changes = { ...query, direction: "asc", lapses: true } as const;
-  for await (const change of sources.changes.between(changes)) errors.add(change);
+  const extents = await sources.occupancy.extents();
+  const targets = selectTargets(await sources.targets(), extents, { range, filter, nowMs });
+  const erred = await readErrantServers({ range, targets, filter, extents, sources });
 
   return {
     from: timeText(range.fromMs),
     to: timeText(range.toMs),
     tz: tz.name,
     busiest_hour: viewBusiest(hours.busiest()),
-    erred_most_often: errors.most("errors", mostTold).map(viewErrant),
-    erred_longest: errors.most("errorMs", mostTold).map(viewErrant),
+    erred_most_often: most(erred, "errors", mostTold).map(viewErrant),
+    erred_longest: most(erred, "errorMs", mostTold).map(viewErrant),
     ran_out: names.exhausted(mostTold).map(({ serverName, exhaustedMs, ...name }) => ({
       region: name.region,
       key: name.key,
