@@ -48,7 +48,9 @@ const hostile = [
   "+1",
   "-1",
   "@sum",
+  "＝1+1",
   "\ttab",
+  "\n=1+1",
   "a,b",
   'say "hi"',
   "two\r\nlines",
@@ -76,9 +78,16 @@ describe("the CSV of a report", () => {
     const [header, ...lines] = parseCsv(await join(csvOf(told(["server_name"], rows))));
     expect(header?.slice(0, 2)).toEqual(["server_name", "occupied_share"]);
     expect(lines.map(([name]) => name)).toEqual(
-      hostile.map((name) => (/^[=+\-@\t]/.test(name) ? `'${name}` : name)),
+      hostile.map((name) => (/^[=+\-@\t\n＝]/.test(name) ? `'${name}` : name)),
     );
     expect(new Set(lines.map(({ length }) => length))).toEqual(new Set([header?.length]));
+  });
+
+  it("does nothing to a terminal, whatever names there are", async () => {
+    const rows = [row({ server_name: "\u001b[2Jred\u009b31m\u007f\u0000" })];
+    const text = await join(csvOf(told(["server_name"], rows)));
+    expect(text).not.toMatch(/(?![\r\n])\p{Cc}/u);
+    expect(text).toContain("\\u{1b}[2Jred\\u{9b}31m");
   });
 
   it("leaves out what there is not", async () => {
