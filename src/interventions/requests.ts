@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { nearestName } from "../config/nearest-name.ts";
 import { parseDuration } from "../core/duration.ts";
-
 import { RefusedError } from "../core/refusal.ts";
 import { readMatch } from "../core/written-match.ts";
-
 import type { ListPlace } from "../store/silences.ts";
+import { allowedWords } from "./allowed-words.ts";
 
 /** What people ask for, as they write it: as JSON, as the query of an address, or on a command line. */
 
@@ -173,7 +172,7 @@ export function readRequest<Schema extends z.ZodType>(
   schema: Schema,
   request: unknown,
 ): z.output<Schema> {
-  const read = schema.safeParse(request);
+  const read = schema.safeParse(request, { error: allowedWords });
   if (read.success) return read.data;
   const faults = read.error.issues.flatMap((issue) => {
     // Where in a list it stands is left out: in an address and on a command line it is no list.
@@ -187,10 +186,12 @@ export function readRequest<Schema extends z.ZodType>(
       allowed: `nothing: there is no such field${meant(key, fieldsAt(schema, issue.path))}`,
     }));
   });
-  const list = faults.map(({ path, allowed }) => (path === "" ? allowed : `${path}: ${allowed}`));
+  const list = new Set(
+    faults.map(({ path, allowed }) => (path === "" ? allowed : `${path}: ${allowed}`)),
+  );
   throw new RefusedError(
     "invalid",
-    `The request cannot be used. Allowed: ${list.join("; ")}`,
+    `The request cannot be used. Allowed: ${[...list].join("; ")}`,
     faults,
   );
 }

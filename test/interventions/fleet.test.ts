@@ -96,6 +96,9 @@ describe("servers", () => {
     [{ cursor: "W10" }, "cursor: what the page before gave as next"],
     [{ cursor: "%%%" }, "cursor: what the page before gave as next"],
     [{ limit: "0" }, "limit: a whole number from 1 to 1000"],
+    [{ sandbox: ["a", "b"] }, "sandbox: one text, given once"],
+    [{ region: "us,," }, "Allowed: region: a text that is not empty"],
+    [{ tag: "a,".repeat(100) + "a" }, "tag: at most 100 of them"],
   ])("are not listed for %j", async (query, allowed) => {
     const world = await watchWorld();
     await expect(world.daemon().desk.servers({ ...query } as object)).rejects.toMatchObject({
