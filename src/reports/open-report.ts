@@ -54,8 +54,10 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   }
 
   const keptFrom = keptFromOf(extents);
-  const plan = planReport({ range: asked, fields: fields.filter(isTimeField), zone, keptFrom });
-  const whole = planReport({ range: plan.range, fields: [], zone, keptFrom });
+  const begunMs = Math.min(...extents.map(({ firstMs }) => firstMs));
+  const kept = { zone, keptFrom, begunMs };
+  const plan = planReport({ ...kept, range: asked, fields: fields.filter(isTimeField) });
+  const whole = planReport({ ...kept, range: plan.range, fields: [] });
   const targets = selected(plan.range);
   const byName = fields.includes("server_name");
   const report = {

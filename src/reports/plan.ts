@@ -4,6 +4,7 @@ import { cellsOf } from "./cells.ts";
 import type { Cell } from "./cells.ts";
 import type { TimeField } from "./fields.ts";
 import type { TimeRange } from "./time-range.ts";
+import { toLocal, toUtc } from "./zone.ts";
 import type { Zone } from "./zone.ts";
 
 /** From when on there are buckets of each resolution. UTC milliseconds; -Infinity: from the beginning. */
@@ -18,8 +19,11 @@ export interface Stretch extends TimeRange {
 export interface Plan {
   /** What is told of: the range asked for, widened to whole buckets. */
   readonly range: TimeRange;
-  /** In order; a bucket is in the one that holds its beginning. They can be gone through again. */
-  readonly cells: Iterable<Cell>;
+  /**
+   * Those that end after a moment, in order; a bucket is in the one that holds its beginning. They can
+   * be gone through again.
+   */
+  readonly cellsSince: (sinceMs: number) => Iterable<Cell>;
   readonly stretches: readonly Stretch[];
   readonly notes: readonly string[];
 }
@@ -30,10 +34,14 @@ export interface PlanRequest {
   readonly fields: readonly TimeField[];
   readonly zone: Zone;
   readonly keptFrom: KeptFrom;
+  /** When the first target was first booked: of what was before there is nothing to be read. */
+  readonly begunMs: number;
 }
 
+const dayMs = 24 * 60 * 60_000;
+
 /** Takes the coarsest buckets that will do, for the finest there are at the edges. */
-export function planReport({ range, fields, zone, keptFrom }: PlanRequest): Plan {
+export function planReport({ range, fields, zone, keptFrom, begunMs }: PlanRequest): Plan {
   const usable: Resolution[] = fields.includes("hour") ? ["5m", "1h"] : [...resolutions];
   const finestAt = (atMs: number): Resolution =>
     usable.find((resolution) => keptFrom[resolution] <= atMs) ?? "5m";
@@ -47,22 +55,32 @@ export function planReport({ range, fields, zone, keptFrom }: PlanRequest): Plan
     toMs: up(range.toMs),
   };
 
-  const cells: Iterable<Cell> = {
-    *[Symbol.iterator]() {
-      let atMs = covered.fromMs;
-      for (const cell of cellsOf(covered, fields, zone)) {
-        const endMs = up(cell.toMs);
-        if (endMs > atMs) yield { ...cell, fromMs: atMs, toMs: endMs };
-        atMs = Math.max(atMs, endMs);
-      }
-    },
+  const calendarSince = (sinceMs: number): Iterable<Cell> => {
+    // From any midnight on they are the same; a few days before show where those begin that are moved.
+    const midnightMs = toUtc(zone, Math.floor(toLocal(zone, sinceMs) / dayMs - 3) * dayMs);
+    const fromMs = fields.length === 0 ? covered.fromMs : Math.max(covered.fromMs, midnightMs);
+    return cellsOf({ ...covered, fromMs }, fields, zone);
   };
-  const isMoved = cellsOf(covered, fields, zone).some(({ toMs }) => up(toMs) !== toMs);
+  function* cellsSince(sinceMs: number): Iterable<Cell> {
+    let atMs = covered.fromMs;
+    let isFirst = true;
+    for (const cell of calendarSince(sinceMs)) {
+      if (isFirst) atMs = cell.fromMs;
+      isFirst = false;
+      const endMs = up(cell.toMs);
+      if (endMs > Math.max(atMs, sinceMs)) yield { ...cell, fromMs: atMs, toMs: endMs };
+      atMs = Math.max(atMs, endMs);
+    }
+  }
+  const knownFromMs = Math.max(covered.fromMs, Math.min(begunMs, covered.toMs));
+  const isMoved = Iterator.from(calendarSince(knownFromMs)).some(
+    ({ toMs }) => toMs > knownFromMs && up(toMs) !== toMs,
+  );
   const firstMs = Math.min(...usable.map((resolution) => keptFrom[resolution]));
   return {
     range: covered,
-    cells,
-    stretches: stretchesOf(cells, usable, keptFrom),
+    cellsSince,
+    stretches: stretchesOf(cellsSince(knownFromMs), usable, keptFrom),
     notes: [
       ...(isWidened(range, covered)
         ? [

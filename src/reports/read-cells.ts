@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Cell } from "./cells.ts";
 import type { Plan, Stretch } from "./plan.ts";
 import type { BookedBucket } from "./read-buckets.ts";
@@ -7,6 +8,9 @@ export type CellStep =
   | { readonly kind: "bucket"; readonly cell: Cell; readonly found: BookedBucket }
   | { readonly kind: "end"; readonly cell: Cell };
 
+/** So many ends without anything to read between them come before something else has its turn. */
+const endsAtOnce = 500;
+
 /**
  * Reads the buckets of one cell after the other; of each cell there is an end. Gives some steps at a
  * time, which are to be gone through before the next are asked for.
@@ -14,15 +18,22 @@ export type CellStep =
  * @param sinceMs the beginning of the first cell that is wanted
  */
 export async function* readCells(
-  { cells, stretches }: Pick<Plan, "cells" | "stretches">,
+  { cellsSince, stretches }: Pick<Plan, "cellsSince" | "stretches">,
   sinceMs: number,
   read: (stretch: Stretch) => AsyncIterable<Iterable<BookedBucket>>,
 ): AsyncIterable<Iterable<CellStep>> {
-  const waiting = Iterator.from(cells).filter(({ toMs }) => toMs > sinceMs);
+  const waiting = Iterator.from(cellsSince(sinceMs));
   let current = waiting.next();
-  function* endUpTo(atMs: number): Iterable<CellStep> {
-    for (; !current.done && current.value.toMs <= atMs; current = waiting.next()) {
+  function* endUpTo(atMs: number, most = Infinity): Iterable<CellStep> {
+    for (let ends = 0; ends < most && !current.done && current.value.toMs <= atMs; ends += 1) {
       yield { kind: "end", cell: current.value };
+      current = waiting.next();
+    }
+  }
+  async function* endSomeUpTo(atMs: number): AsyncIterable<Iterable<CellStep>> {
+    while (!current.done && current.value.toMs <= atMs) {
+      yield endUpTo(atMs, endsAtOnce);
+      await setImmediate();
     }
   }
   function* stepsOf(some: Iterable<BookedBucket>): Iterable<CellStep> {
@@ -36,7 +47,8 @@ export async function* readCells(
   for (const stretch of stretches) {
     if (stretch.toMs <= sinceMs) continue;
     const wanted = { ...stretch, fromMs: Math.max(stretch.fromMs, sinceMs) };
+    yield* endSomeUpTo(wanted.fromMs);
     for await (const some of read(wanted)) yield stepsOf(some);
   }
-  yield endUpTo(Infinity);
+  yield* endSomeUpTo(Infinity);
 }
