@@ -43,5 +43,7 @@ export const processTerminal: Terminal = {
  * daemon's log is not written here: `run` goes on without it.
  */
 function endCommand(error: NodeJS.ErrnoException): void {
-  process.exit(error.code === "EPIPE" ? 0 : 1);
+  if (error.code === "EPIPE") process.exit(0);
+  process.stderr.write(`The results could not be written to standard output: ${error.message}\n`);
+  process.exit(1);
 }
