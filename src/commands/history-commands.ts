@@ -33,6 +33,7 @@ function filtered(command: Command): Command {
       "a time such as 2026-11-21T18:00Z, how long ago such as 7d, or a word such as yesterday",
     )
     .option("--to <time>", "the same; left out: until now")
+    .option("--tz <zone>", "of which zone these are, such as Europe/Berlin; left out: UTC")
     .addOption(
       new Option("--follow", "print what comes as it comes, until Ctrl-C").conflicts([
         "to",

@@ -17,11 +17,12 @@ export interface HistoryOptions extends FollowOptions, PageOptions {
   readonly name?: readonly string[];
   readonly from?: string;
   readonly to?: string;
+  readonly tz?: string;
 }
 
 /** What a list is to be about, as the desk is asked for it. */
-export function historyFields({ region, key, server, sandbox, name }: HistoryOptions) {
-  return { region, key, server, sandbox, ...(name && { name: [...name] }) };
+export function historyFields({ region, key, server, sandbox, tz, name }: HistoryOptions) {
+  return { region, key, server, sandbox, tz, ...(name && { name: [...name] }) };
 }
 
 /** What of a list is asked for. */

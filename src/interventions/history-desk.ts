@@ -1,8 +1,8 @@
 import type { Clock } from "../platform/clock.ts";
 import { firstOf } from "../platform/first-of.ts";
 import { rangeOf as reportRangeOf } from "../reports/report-desk.ts";
-import type { TimeRange } from "../reports/time-range.ts";
-import { utc } from "../reports/zone.ts";
+import type { TimeContext, TimeRange } from "../reports/time-range.ts";
+import type { Zone } from "../reports/zone.ts";
 import { allTime } from "../store/change-history.ts";
 import type { Store } from "../store/store.ts";
 import { changesQuery, incidentsQuery } from "./history-requests.ts";
@@ -29,10 +29,11 @@ export interface HistoryDeskDeps {
 }
 
 export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): HistoryDesk {
+  const timeContext = (zone: Zone): TimeContext => ({ nowMs: clock.now().utcMs, zone });
   return {
     async changes(query) {
       const asked = readRequest(changesQuery, query);
-      const { from, to, from_status, to_status, limit, before, after, ...fields } = asked;
+      const { from, to, tz, from_status, to_status, limit, before, after, ...fields } = asked;
       const filter = { ...fields, from: from_status, to: to_status };
       if (after !== undefined) {
         const later = await store.changes.after(after, filter, limit);
@@ -40,7 +41,7 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
         return { changes, next: null, after: later.cursor, notes: [] };
       }
       const newest = await store.changes.newest();
-      const range = { ...rangeOf({ from, to }, clock.now().utcMs), keptUpTo: newest };
+      const range = { ...rangeOf({ from, to }, timeContext(tz)), keptUpTo: newest };
       const found = await firstOf(
         store.changes.between({ ...filter, ...range, direction: "desc", cursor: before }),
         limit + 1,
@@ -56,7 +57,7 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
 
     async incidents(query) {
       const asked = readRequest(incidentsQuery, query);
-      const { from, to, state, rule, severity, limit, before, after, ...fields } = asked;
+      const { from, to, tz, state, rule, severity, limit, before, after, ...fields } = asked;
       const selection = { ...fields, phases: state, rules: rule, severities: severity };
       if (after !== undefined) {
         const later = await store.incidents.after(after, selection, limit);
@@ -64,7 +65,7 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
         return { incidents, next: null, after: later.cursor, notes: [] };
       }
       const newest = await store.incidents.newest();
-      const range = rangeOf({ from, to }, clock.now().utcMs);
+      const range = rangeOf({ from, to }, timeContext(tz));
       const page = { ...selection, ...range, limit: limit + 1, before: before ?? null };
       const found = await store.incidents.page(page);
       const { region, key } = asked;
@@ -89,18 +90,18 @@ export function nextPlace<Row>(
 }
 
 /**
- * As reports take it, in UTC; left open at an end that is not given.
+ * As reports take it; left open at an end that is not given.
  *
  * @throws {RefusedError} when there is no such range
  */
 function rangeOf(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
-  nowMs: number,
+  context: TimeContext,
 ): TimeRange {
   if (from === undefined && to === undefined) return allTime;
-  const range = reportRangeOf({ from: from ?? "1970-01-01", to }, { nowMs, zone: utc });
+  const range = reportRangeOf({ from: from ?? "1970-01-01T00:00Z", to }, context);
   return {
     fromMs: from === undefined ? allTime.fromMs : range.fromMs,
-    toMs: to === undefined && range.toMs === nowMs ? allTime.toMs : range.toMs,
+    toMs: to === undefined && range.toMs === context.nowMs ? allTime.toMs : range.toMs,
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { statuses } from "../core/model.ts";
 import { severities } from "../core/rule.ts";
+import { zoneText } from "../reports/report-desk.ts";
 import { timeAllowed } from "../reports/time-range.ts";
 import { readChangePlace } from "../store/change-place.ts";
 import { readIncidentPlace } from "../store/incident-place.ts";
@@ -33,6 +34,8 @@ const common = {
   name: wholeNames,
   from: z.string(timeAllowed).optional(),
   to: z.string(timeAllowed).optional(),
+  /** Of which zone `from` and `to` are. */
+  tz: zoneText,
   limit,
 };
 

@@ -24,6 +24,17 @@ const mostRows = 10_000;
 const limitAllowed = `a whole number from 1 to ${mostRows}`;
 const zoneAllowed = "a time zone such as UTC, Europe/Berlin or +05:30";
 
+/** Whose days and hours are meant. */
+export const zoneText = z
+  .string()
+  .default(utc.name)
+  .transform((name, context): Zone => {
+    const zone = openZone(name);
+    if (zone) return zone;
+    context.addIssue({ code: "custom", message: zoneAllowed });
+    return z.NEVER;
+  });
+
 export const reportRequest = z.strictObject({
   from: z.string(timeAllowed),
   to: z.string().optional(),
@@ -36,15 +47,7 @@ export const reportRequest = z.strictObject({
       context.addIssue({ code: "custom", message: read.allowed });
       return z.NEVER;
     }),
-  tz: z
-    .string()
-    .default(utc.name)
-    .transform((name, context): Zone => {
-      const zone = openZone(name);
-      if (zone) return zone;
-      context.addIssue({ code: "custom", message: zoneAllowed });
-      return z.NEVER;
-    }),
+  tz: zoneText,
   region: listOf(z.string().min(1)),
   key: listOf(z.string().min(1)),
 });

@@ -35,6 +35,19 @@ describe("changes", () => {
     expect(await idsOf({ name: ["no, such", "name"] })).toEqual([]);
   });
 
+  it("are of the range that the clocks of a zone show", async () => {
+    const world = await erring();
+    const { desk } = world.daemon();
+    const { changes: all } = await desk.changes({});
+    const tz = "+05:30";
+    const atMs = Date.parse(all[0]?.at ?? "");
+    const shown = new Date(atMs + 330 * 60_000 - 1).toISOString().replace("Z", "");
+    expect((await desk.changes({ from: shown, tz })).changes).toEqual(all.slice(0, 1));
+    expect((await desk.changes({ to: shown, tz })).changes).toEqual(all.slice(1));
+    expect((await desk.incidents({ from: shown, tz })).incidents).toHaveLength(1);
+    expect((await desk.incidents({ to: shown, tz })).incidents).toHaveLength(0);
+  });
+
   it("that came later are told oldest first, and nothing twice or left out", async () => {
     const world = await erring();
     const { desk } = world.daemon();
@@ -72,6 +85,7 @@ describe("changes", () => {
       faults: [{ path: "to" }],
     });
     expect(await refused({ from: "soon" })).toMatchObject({ kind, faults: [{ path: "from" }] });
+    expect(await refused({ tz: "Mars" })).toMatchObject({ kind, faults: [{ path: "tz" }] });
     expect(await refused({ status: "busy" })).toMatchObject({ kind, faults: [{ path: "status" }] });
     expect(await refused({ before: "1_2" })).toMatchObject({ kind, faults: [{ path: "before" }] });
     expect(await refused({ after: "x" })).toMatchObject({ kind, faults: [{ path: "after" }] });
