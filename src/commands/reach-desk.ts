@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { RefusedError } from "../core/refusal.ts";
 import type { Desk } from "../interventions/desk.ts";
@@ -79,6 +80,7 @@ async function atStore<Result>(
   config: Config,
   act: (desk: Desk) => Promise<Result>,
 ): Promise<Result> {
+  if (!existsSync(config.store.path)) throw noStore(config);
   const { createDaemon } = await import("../daemon.ts");
   const { createLogger } = await import("../platform/logger.ts");
   const log = createLogger({ level: "silent", format: "json" });
@@ -88,6 +90,14 @@ async function atStore<Result>(
   } finally {
     await daemon.stop();
   }
+}
+
+/** Rather than to make one, in which there is nothing. */
+export function noStore({ store }: Config): CommandError {
+  return new CommandError(
+    `There is no store ${store.path}: no sandwatch has run with this configuration here.`,
+    exitCodes.failed,
+  );
 }
 
 /** What listens on every interface is reached on this machine's own. */

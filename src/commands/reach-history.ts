@@ -5,7 +5,7 @@ import type { ReportSources } from "../reports/sources.ts";
 import { storedSources } from "../reports/stored-sources.ts";
 import { openHistoryStore } from "../store/history-store.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { addressOf, asCommandError, checkAddress } from "./reach-desk.ts";
+import { addressOf, asCommandError, checkAddress, noStore } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import { readConfig } from "./read-config.ts";
 import type { Terminal } from "./terminal.ts";
@@ -42,10 +42,7 @@ export async function atHistory(
     } else if (config.http.port !== 0 && byDaemon) {
       await byDaemon(addressOf(config.http));
     } else {
-      throw new CommandError(
-        `There is no store ${config.store.path}: no sandwatch has run with this configuration here.`,
-        exitCodes.failed,
-      );
+      throw noStore(config);
     }
   } catch (error) {
     throw asCommandError(error);

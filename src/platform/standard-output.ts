@@ -46,8 +46,7 @@ export function createPipeOutput(
   { mostBytes = mostWaitingBytes }: { readonly mostBytes?: number } = {},
 ): Writable {
   let lostLines = 0;
-  // A reader that has gone is no reason to stop.
-  pipe.on("error", () => {});
+  if (!pipe.listeners("error").includes(letGo)) pipe.on("error", letGo);
   return new Writable({
     write(chunk: Uint8Array, _, done) {
       if (!pipe.destroyed && pipe.writableLength + chunk.length <= mostBytes) {
@@ -61,6 +60,9 @@ export function createPipeOutput(
     },
   });
 }
+
+/** A reader that has gone is no reason to stop. One function for all logs of one pipe. */
+function letGo(): void {}
 
 function countLines(chunk: Uint8Array): number {
   let count = 0;

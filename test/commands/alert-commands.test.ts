@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -126,6 +126,27 @@ describe("the commands for what people do about alerts", () => {
       shown,
     ];
     expect(JSON.stringify(all)).not.toContain("T0PSECRET");
+  });
+
+  it("make no store where there is none", async () => {
+    const folder = tempFolder();
+    const config = join(folder, "sandwatch.yaml");
+    const store = join(folder, "sandwatch.db");
+    writeFileSync(
+      config,
+      `
+        regions: { us: { base_url: "http://127.0.0.1:1" } }
+        keys: [{ name: research, api_key: ${apiKey} }]
+        store: { path: ${store} }
+        http: { listen: "127.0.0.1:0" }
+      `,
+    );
+    expect(await runCommand(["changes", "--config", config])).toEqual({
+      code: 1,
+      out: "",
+      err: `There is no store ${store}: no sandwatch has run with this configuration here.\n`,
+    });
+    expect(existsSync(store)).toBe(false);
   });
 
   it("say so when nothing answers at the address", async () => {

@@ -85,4 +85,11 @@ describe("output to a pipe", () => {
     output.write("nobody hears this\n");
     expect(output.destroyed).toBe(false);
   });
+
+  it("is listened to once, however many logs are begun on it", () => {
+    const pipe = new PassThrough();
+    const { length } = pipe.listeners("error");
+    for (let begun = 0; begun < 20; begun += 1) createPipeOutput(pipe);
+    expect(pipe.listeners("error")).toHaveLength(length + 1);
+  });
 });
