@@ -43,8 +43,11 @@ export async function conformance(options: ConformanceOptions, terminal: Termina
   const ids = { ...(user && { user }), ...(universe && { universe }), ...(client && { client }) };
   const report =
     baseUrl === undefined
-      ? await atDesk(options, terminal, (desk) =>
-          desk.conformance({ ...ids, ...(region && { region }), ...(key && { key }) }),
+      ? await atDesk(
+          options,
+          terminal,
+          (desk) => desk.conformance({ ...ids, ...(region && { region }), ...(key && { key }) }),
+          { needsStore: false },
         )
       : await checkAddress(baseUrl, options, ids);
   show(report, options, terminal, inWords);

@@ -19,6 +19,11 @@ export interface DeskOptions {
   readonly json?: boolean;
 }
 
+export interface Reach {
+  /** Whether there is nothing to tell without a store: then none is made. */
+  readonly needsStore?: boolean;
+}
+
 /**
  * Does something at the desk: over the API of the daemon that runs, or, where nothing listens at the
  * configured address, in this process, on the same store, without polling and serving.
@@ -29,13 +34,15 @@ export async function atDesk<Result>(
   { config: file, url }: DeskOptions,
   terminal: Terminal,
   act: (desk: Desk) => Promise<Result>,
+  { needsStore = true }: Reach = {},
 ): Promise<Result> {
   try {
     if (url !== undefined) return await act(createDeskClient(checkAddress(url)));
     if (file === undefined) {
       throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
     }
-    return await actByConfig(readConfig(file, terminal), act);
+    const config = readConfig(file, terminal);
+    return await actByConfig(config, act, needsStore);
   } catch (error) {
     throw asCommandError(error);
   }
@@ -44,6 +51,7 @@ export async function atDesk<Result>(
 async function actByConfig<Result>(
   config: Config,
   act: (desk: Desk) => Promise<Result>,
+  needsStore: boolean,
 ): Promise<Result> {
   // A port that is chosen at the start is not known to anybody else.
   if (config.http.port !== 0) {
@@ -53,6 +61,7 @@ async function actByConfig<Result>(
       if (!(error instanceof NobodyListensError)) throw error;
     }
   }
+  if (needsStore && !existsSync(config.store.path)) throw noStore(config);
   return atStore(config, act);
 }
 
@@ -80,7 +89,6 @@ async function atStore<Result>(
   config: Config,
   act: (desk: Desk) => Promise<Result>,
 ): Promise<Result> {
-  if (!existsSync(config.store.path)) throw noStore(config);
   const { createDaemon } = await import("../daemon.ts");
   const { createLogger } = await import("../platform/logger.ts");
   const log = createLogger({ level: "silent", format: "json" });
