@@ -1,14 +1,18 @@
 import type { Presence, Status, Target } from "../core/model.ts";
-import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
-import type { BucketTotal } from "../core/occupancy/server-sums.ts";
+import type { Resolution } from "../core/occupancy/bucket.ts";
+import type { StoredChange } from "../store/change-history.ts";
+import type { BucketExtent, TargetBucket, TargetTotal } from "../store/occupancy-history.ts";
+import type { ServerIncidentTimes } from "../store/report-reads.ts";
 import type { TimeRange } from "./time-range.ts";
+
+export type { BucketExtent, TargetBucket } from "../store/occupancy-history.ts";
 
 /** What a report is made of: the history as it is kept. Times are UTC milliseconds. */
 export interface ReportSources {
   readonly occupancy: OccupancySource;
   readonly changes: ChangesSource;
   /** Incidents of servers that began to fire, or were over, within a range. In any order. */
-  incidents(range: TimeRange): AsyncIterable<IncidentSpan>;
+  incidents(range: TimeRange): AsyncIterable<ServerIncidentTimes>;
   /** All that were ever watched, and those that are to be. */
   targets(): Promise<readonly WatchedTarget[]>;
   /** The servers that there are, and when a target was last polled, of the same moment. */
@@ -32,23 +36,6 @@ export interface OccupancySource {
   gaps(query: { readonly target: Target } & TimeRange): AsyncIterable<TimeRange>;
 }
 
-export interface TargetBucket {
-  readonly target: Target;
-  readonly bucket: Bucket;
-}
-
-export interface TargetTotal {
-  readonly target: Target;
-  readonly total: BucketTotal;
-}
-
-export interface BucketExtent {
-  readonly target: Target;
-  readonly resolution: Resolution;
-  readonly firstMs: number;
-  readonly lastMs: number;
-}
-
 export interface ChangesSource {
   between(
     query: TimeRange & {
@@ -63,30 +50,7 @@ export interface ChangesSource {
 }
 
 /** A change of a server, or a lapse: it was missing from a listing, or seen again as it was. */
-export interface ServerChange {
-  readonly atMs: number;
-  readonly target: Target;
-  readonly sandboxId: string;
-  readonly serverId: string;
-  readonly serverName: string | null;
-  readonly from: Presence;
-  readonly to: Presence;
-  /** Null where it is not known. */
-  readonly stayMs: number | null;
-  readonly lapse: "missing" | "seen" | null;
-}
-
-export interface IncidentSpan {
-  readonly target: Target;
-  readonly sandboxId: string;
-  readonly serverId: string;
-  readonly serverName: string | null;
-  readonly startedAtMs: number;
-  /** Null: it does not fire yet. */
-  readonly firedAtMs: number | null;
-  /** When the server recovered; null: it did not, or was gone, or is not told of any more. */
-  readonly recoveredAtMs: number | null;
-}
+export type ServerChange = Omit<StoredChange, "cursor">;
 
 export interface WatchedTarget {
   readonly target: Target;

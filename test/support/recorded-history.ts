@@ -1,4 +1,5 @@
 import { batches } from "../../src/platform/paced.ts";
+import type { ServerIncidentTimes } from "../../src/store/report-reads.ts";
 import { targetName } from "../../src/core/model.ts";
 import type { Presence, Status, Target } from "../../src/core/model.ts";
 import { bookStretch, noAccounts } from "../../src/core/occupancy/accounts.ts";
@@ -14,12 +15,7 @@ import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
 import { totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
 import { noneByStatus } from "../../src/core/snapshot/tallies.ts";
 import type { NameTally } from "../../src/core/snapshot/tallies.ts";
-import type {
-  IncidentSpan,
-  PresentServer,
-  ReportSources,
-  ServerChange,
-} from "../../src/reports/sources.ts";
+import type { PresentServer, ReportSources, ServerChange } from "../../src/reports/sources.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
 
 export interface SeenServer {
@@ -59,7 +55,7 @@ export interface RecordedTarget {
 /** A history in memory, in the form in which reports read it. */
 export interface RecordedHistory extends ReportSources {
   add(target: Target): RecordedTarget;
-  readonly spans: IncidentSpan[];
+  readonly spans: ServerIncidentTimes[];
 }
 
 interface Recording extends RecordedTarget {
@@ -71,7 +67,7 @@ interface Recording extends RecordedTarget {
 
 export function recordHistory(): RecordedHistory {
   const recordings: Recording[] = [];
-  const spans: IncidentSpan[] = [];
+  const spans: ServerIncidentTimes[] = [];
   const find = (target: Target): Recording | undefined =>
     recordings.find((each) => targetName(each.target) === targetName(target));
   const chosen = (query: { region?: readonly string[]; key?: readonly string[] }) =>

@@ -122,29 +122,28 @@ function viewBusiest(
 }
 
 function viewErrant(server: ErrantServer): InsightsView["erred_longest"][number] {
-  const { region, key, sandboxId, serverId, serverName, errors, errorMs } = server;
-  return {
-    region,
-    key,
-    sandbox_id: sandboxId,
-    server_id: serverId,
-    server_name: serverName,
-    errors,
-    error_seconds: toSeconds(errorMs),
-  };
+  const { errors, errorMs } = server;
+  return { ...viewServer(server), errors, error_seconds: toSeconds(errorMs) };
 }
 
 function viewStay(stay: LongStay): InsightsView["occupied_long"][number] {
-  const { region, key, sandboxId, serverId, serverName, occupiedMs, isExact, usualMs } = stay;
+  const { occupiedMs, isExact, usualMs } = stay;
+  return {
+    ...viewServer(stay),
+    occupied_seconds: toSeconds(occupiedMs),
+    exact: isExact,
+    usual_seconds: toSeconds(usualMs),
+  };
+}
+
+function viewServer(server: ErrantServer | LongStay) {
+  const { region, key, sandboxId, serverId, serverName } = server;
   return {
     region,
     key,
     sandbox_id: sandboxId,
     server_id: serverId,
     server_name: serverName,
-    occupied_seconds: toSeconds(occupiedMs),
-    exact: isExact,
-    usual_seconds: toSeconds(usualMs),
   };
 }
 
