@@ -46,7 +46,7 @@ export const report: Scenario = {
     const year = ["--from", day(days)];
     const hourly = await run([...month, "--by", "hour"], 720 * 40);
     return [
-      ...rows(`30 days by hour, ${targets} targets`, hourly, 1_000),
+      ...rows(`30 days by hour, ${targets} targets`, hourly, { ms: 1_000, megabytes: 150 }),
       ...rows(
         `30 days by day and name`,
         await run([...month, "--by", "day,server_name"], 600 * 40),
@@ -83,19 +83,23 @@ function settingsOf(store: string, targets: number): object {
   };
 }
 
-function rows(what: string, took: readonly Took[], targetMs?: number): Measurement[] {
+function rows(
+  what: string,
+  took: readonly Took[],
+  most?: { readonly ms: number; readonly megabytes: number },
+): Measurement[] {
   return [
     {
       what,
       unit: "ms",
       samples: took.map(({ elapsedMs }) => elapsedMs),
-      ...(targetMs !== undefined && { target: targetMs }),
+      ...(most && { target: most.ms }),
     },
     {
       what: `${what}: peak memory`,
       unit: "MB",
       samples: took.map(({ maxRssBytes }) => maxRssBytes / 1e6),
-      target: 150,
+      ...(most && { target: most.megabytes }),
     },
   ];
 }
