@@ -169,6 +169,7 @@ function growth(perDay: Sizes, fixed: Sizes, targets: number): Measurement[] {
   const changes = perDay.get("changes") ?? 0;
   const ofBuckets = [...bucketTables].map(([table, days]) => (perDay.get(table) ?? 0) * days);
   const others = sumOf(fixed) + sumOf(rest) + ofBuckets.reduce((a, b) => a + b, 0);
+  const countADay = targets * names * serversOfName * changesADay;
   const allowed = mostMegabytes * (targets / 100);
   const row = (what: string, bytes: number): Measurement => ({
     what: `growth a day, ${what}`,
@@ -177,17 +178,22 @@ function growth(perDay: Sizes, fixed: Sizes, targets: number): Measurement[] {
   });
   return [
     ...[...bucketTables.keys()].map((table) => row(table, perDay.get(table) ?? 0)),
-    row(`changes (${targets * names * serversOfName * changesADay})`, changes),
+    row(`${countADay} changes`, changes),
     {
-      what: `a year of ${targets} targets of ${names} names, ${changesADay} changes of a server a day`,
+      what: `a year of ${targets} targets of ${names} names, without changes`,
       unit: "MB",
-      samples: [megabytes(others + 365 * changes)],
+      samples: [megabytes(others)],
       target: allowed,
     },
     {
-      what: `changes of a server a day with which a year takes ${allowed} MB`,
+      what: `a year with ${countADay} changes a day`,
+      unit: "MB",
+      samples: [megabytes(others + 365 * changes)],
+    },
+    {
+      what: `changes a day with which a year takes ${allowed} MB`,
       unit: "",
-      samples: [(changesADay * (allowed * 1e6 - others)) / (365 * changes)],
+      samples: [(countADay * (allowed * 1e6 - others)) / (365 * changes)],
     },
   ];
 }
