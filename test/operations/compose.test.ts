@@ -12,6 +12,7 @@ const folder = join(import.meta.dirname, "../../config");
 
 const serviceSchema = z.looseObject({
   image: z.string(),
+  build: z.looseObject({ context: z.string() }).optional(),
   command: z.array(z.string()).default([]),
   volumes: z.array(z.string()).default([]),
   ports: z.array(z.string()).default([]),
@@ -41,6 +42,13 @@ describe("the containers", () => {
     for (const image of images) expect(image).toMatch(/:v?\d+\.\d+\.\d+$/);
     const own = images.filter((image) => image.startsWith("sandwatch:"));
     expect(own).toEqual([`sandwatch:${version}`, `sandwatch:${version}`]);
+  });
+
+  it("are built by one service each, however many run them", () => {
+    const built = named
+      .filter(([, { build }]) => build !== undefined)
+      .map(([, { image }]) => image);
+    expect(built).toEqual([`sandwatch:${version}`]);
   });
 
   it("each have a health check, that of sandwatch in its image", () => {

@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+
+function read(name: string): string {
+  return readFileSync(join(root, name), "utf8");
+}
+
+/** What the image is made of, as the Dockerfile copies it out of the checkout. */
+const copied = Array.from(read("Dockerfile").matchAll(/^COPY (?!--from)(.+) \S+$/gm))
+  .flatMap(([, sources = ""]) => sources.split(" "))
+  .filter((path, index, all) => all.indexOf(path) === index);
+
+it("all that the Dockerfile copies exists, and .dockerignore lets that pass and nothing else", () => {
+  for (const path of copied) expect([path, existsSync(join(root, path))]).toEqual([path, true]);
+  const [nothing, ...but] = read(".dockerignore").trim().split("\n");
+  expect(nothing).toBe("*");
+  expect(but.toSorted()).toEqual(copied.map((path) => `!${path}`).toSorted());
+});
+
+it("the image has every project that the build compiles", () => {
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(read("package.json"));
+  const projects = Array.from(scripts["build"]?.matchAll(/-p (\S+)/g) ?? [], ([, name]) => name);
+  expect(projects.length).toBeGreaterThan(0);
+  expect(copied).toEqual(expect.arrayContaining(projects));
+});
