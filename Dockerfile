@@ -11,7 +11,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json tsconfig.client.json ./
 COPY src src
-RUN npm run build
+RUN npm run build && chmod +x dist/cli.js
 
 FROM node:24-slim AS dependencies
 WORKDIR /app
@@ -26,6 +26,8 @@ ENV SANDWATCH_REVISION=$REVISION
 # Where SQLite sorts what does not fit into memory; the rest of the file system may be read-only.
 ENV SQLITE_TMPDIR=/data
 RUN mkdir /data && chown node:node /data
+# For `docker exec` and `kubectl exec`.
+RUN ln -s /app/dist/cli.js /usr/local/bin/sandwatch
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 COPY package.json LICENSE /app/

@@ -20,6 +20,14 @@ it("all that the Dockerfile copies exists, and .dockerignore lets that pass and 
   expect(but.toSorted()).toEqual(copied.map((path) => `!${path}`).toSorted());
 });
 
+it("the image has the package's command, for whoever is called into a container", () => {
+  const { bin }: { bin: Record<string, string> } = JSON.parse(read("package.json"));
+  const file = bin["sandwatch"] ?? "";
+  expect(read("Dockerfile")).toContain(`chmod +x ${file}\n`);
+  expect(read("Dockerfile")).toContain(`RUN ln -s /app/${file} /usr/local/bin/sandwatch\n`);
+  expect(read("src/cli.ts")).toMatch(/^#!\/usr\/bin\/env node\n/);
+});
+
 it("the image has every project that the build compiles", () => {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(read("package.json"));
   const projects = Array.from(scripts["build"]?.matchAll(/-p (\S+)/g) ?? [], ([, name]) => name);
