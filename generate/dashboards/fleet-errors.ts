@@ -42,7 +42,7 @@ export function fleetErrors(): Row {
       table(
         {
           title: "Servers in error now",
-          description: `The hundred that have been in error for longest; a server's id leads to its own dashboard. ${perServerOnly}`,
+          description: `Of two hundred of them at most, the hundred that have been in error for longest; a server's id leads to its own dashboard. ${perServerOnly}`,
           unit: "s",
           width: 12,
           height: 9,
