@@ -186,6 +186,12 @@ describe("the manifests", () => {
             },
             containers: [
               {
+                resources: {
+                  requests: {
+                    cpu: expect.stringMatching(/^\d+m$/),
+                    memory: expect.stringMatching(/^\d+Mi$/),
+                  },
+                },
                 securityContext: {
                   allowPrivilegeEscalation: false,
                   readOnlyRootFilesystem: true,

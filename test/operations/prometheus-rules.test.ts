@@ -80,6 +80,10 @@ describe("the rules for Prometheus", () => {
   it("have a runbook entry for each alert, and no other", () => {
     const operations = readFileSync(join(root, "docs/operations.md"), "utf8");
     const entries = Array.from(operations.matchAll(/^### (Sand\w+)$/gm), ([, name = ""]) => name);
+    for (const entry of operations.split(/^### (?=Sand)/m).slice(1)) {
+      const parts = Array.from(entry.matchAll(/^\*\*(.+?):\*\* ./gm), ([, part]) => part);
+      expect([entry, parts]).toEqual([entry, ["Means", "Look at", "Do"]]);
+    }
     expect(entries).toEqual(alerting.map(({ alert }) => alert));
     for (const { alert, annotations } of alerting) {
       expect(annotations.runbook_url).toBe(`docs/operations.md#${alert.toLowerCase()}`);
