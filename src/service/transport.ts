@@ -57,6 +57,8 @@ export function createTransport(options: TransportOptions): Transport {
   const connector = createConnector(options.timeoutMs);
   const connectionOptions = {
     connect: connector.connect,
+    // Else the pool begins no second connection before the first has told which protocol it speaks.
+    allowH2: false,
     keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: keepAliveMs,
     // The whole request has its time-out below, on the clock that was handed in.

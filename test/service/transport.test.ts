@@ -220,6 +220,20 @@ test("silence while a connection is made is a time-out", async () => {
   expect(await poll).toMatchObject({ reason: "timeout", status: null });
 });
 
+test("requests at once open their connections side by side, also over TLS", async () => {
+  const both = Promise.withResolvers<void>();
+  let connections = 0;
+  const address = await startTcpPeer(() => {
+    connections += 1;
+    if (connections === 2) both.resolve();
+  });
+  const { client, call } = createTestClient(address.replace("http:", "https:"));
+  const polls = [client.listSandboxes(call), client.listSandboxes(call)];
+  await both.promise;
+  await client.close();
+  for (const poll of polls) expect(await poll).toMatchObject({ detail: "stopped" });
+});
+
 test("a caller that stops waiting gets a failure, and the socket is closed", async () => {
   const asked = Promise.withResolvers<void>();
   const peer = await startPeer(() => asked.resolve());
