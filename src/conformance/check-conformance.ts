@@ -28,12 +28,13 @@ export async function checkConformance(
   const { service, limits, clock, signal, maxBodyBytes } = deps;
   const found = await examine(async (lookup) => {
     const admission = await limits.admit(target, clock.now().monotonicMs + patienceMs, signal);
-    if (admission !== "granted") {
+    if (admission.kind !== "granted") {
       const detail = "nothing was sent: the key's limit leaves no room, try again later";
       return { kind: "not_sent", detail };
     }
-    const call = { region: target.region, apiKey, signal, maxBodyBytes };
-    const result = await service.examine(call, lookup);
+    const { sent: onSent, ended } = admission;
+    const call = { region: target.region, apiKey, signal, maxBodyBytes, onSent };
+    const result = await service.examine(call, lookup).finally(ended);
     if (result.kind === "failed" && result.retryAfterMs !== null) {
       limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);
     }

@@ -4,38 +4,86 @@ export interface RateLimit {
 }
 
 /**
- * Requests travel for unequal times, so two that leave exactly one period apart can arrive closer.
+ * Requests travel for unequal times, so two that are sent exactly one period apart can arrive closer.
  * Each token comes back this much later than the limit asks for.
  */
 const safetyMargin = 1.05;
 
+/**
+ * Who takes longer to connect may never succeed: after this time the other calls of the key, which
+ * may go to another region, are held back for it no more.
+ */
+const longestOpeningMs = 2_000;
+
+/** Of a call that left. Times are milliseconds on the monotonic clock. */
+export interface Token {
+  /** The call is sent now: it may have opened its connection first. */
+  sent(nowMs: number): void;
+  /** The call is over. One that was never sent counts as if it had been when it left. */
+  ended(): void;
+}
+
 /** Tells when calls may leave. Times are milliseconds on the monotonic clock. */
 export interface TokenBucket {
-  /** The earliest moment at which one more call may leave; in the past when it may leave now. */
-  readonly nextFreeMs: number;
-  /** Takes the next token for a call that leaves at `max(nowMs, nextFreeMs)`, which is returned. */
-  take(nowMs: number): number;
+  /**
+   * When one more call may leave, after so many others that still wait: `nowMs` or later. It will be
+   * later than that where calls that have left are yet to be sent.
+   */
+  freeAtMs(nowMs: number, waiting?: number): number;
+  /** Takes a token for a call that leaves now, which it may. */
+  take(nowMs: number): Token;
+}
+
+interface Call {
+  readonly leftMs: number;
+  sentMs: number | null;
+  hasEnded: boolean;
 }
 
 /**
- * A bucket of tokens, each given back a full period after its call left: in no window of that
- * length do more calls leave than there are tokens. (A bucket that refills steadily would let
+ * A bucket of tokens, each given back a full period after its call was sent: in no window of that
+ * length are more calls sent than there are tokens. (A bucket that refills steadily would let
  * nearly twice as many through after a pause.)
  */
 export function createTokenBucket({ requests, perMs }: RateLimit): TokenBucket {
-  /** Of the tokens taken so far: a limit may be far beyond what is ever sent. */
-  const backAtMs: number[] = [];
-  let oldest = 0;
-  const nextFreeMs = (): number => backAtMs[oldest] ?? Number.NEGATIVE_INFINITY;
+  const periodMs = perMs * safetyMargin;
+  /** Those whose tokens are not back: a limit may be far beyond what is ever sent. */
+  const calls = new Set<Call>();
+
+  const backAtMs = (nowMs: number): readonly number[] => {
+    const times: number[] = [];
+    for (const call of calls) {
+      const backMs = countsFromMs(call, nowMs) + periodMs;
+      if (backMs > nowMs) times.push(backMs);
+      else calls.delete(call);
+    }
+    return times.toSorted((a, b) => a - b);
+  };
+
   return {
-    get nextFreeMs() {
-      return nextFreeMs();
+    freeAtMs(nowMs, waiting = 0) {
+      const times = backAtMs(nowMs);
+      const firstMs = times[times.length - requests + (waiting % requests)] ?? nowMs;
+      return firstMs + Math.floor(waiting / requests) * periodMs;
     },
     take(nowMs) {
-      const leavesAtMs = Math.max(nowMs, nextFreeMs());
-      backAtMs[oldest] = leavesAtMs + perMs * safetyMargin;
-      oldest = (oldest + 1) % requests;
-      return leavesAtMs;
+      const call: Call = { leftMs: nowMs, sentMs: null, hasEnded: false };
+      calls.add(call);
+      return {
+        sent(sentMs) {
+          call.sentMs = sentMs;
+          // Sent so late that its token was back already.
+          calls.add(call);
+        },
+        ended() {
+          call.hasEnded = true;
+        },
+      };
     },
   };
+}
+
+function countsFromMs({ leftMs, sentMs, hasEnded }: Call, nowMs: number): number {
+  if (sentMs !== null) return sentMs;
+  return hasEnded ? leftMs : Math.min(nowMs, leftMs + longestOpeningMs);
 }

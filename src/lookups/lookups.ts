@@ -6,8 +6,8 @@ import type { RetryBudget } from "../core/retry.ts";
 import { readRequest } from "../interventions/requests.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
-import type { KeyLimits } from "../polling/key-limits.ts";
-import { resendWithin } from "../polling/resend.ts";
+import { admitCalls } from "../polling/admitted-call.ts";
+import type { Granted, KeyLimits } from "../polling/key-limits.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
 import type { Lookup } from "../service/lookup.ts";
@@ -58,7 +58,7 @@ const mostAtOnce = 8;
 
 export function createLookups(deps: LookupDeps): Lookups {
   const { service, limits, budget, clock, signal, maxBodyBytes, showSecrets = false } = deps;
-  const mayResend = budget ? resendWithin(budget, limits) : () => false;
+  const admitCall = admitCalls(limits, budget);
   // The tokens that look-ups wait for are gone for polls: a poll is to find one before its next turn.
   const patienceMs = Math.min(
     longestPatienceMs,
@@ -66,27 +66,21 @@ export function createLookups(deps: LookupDeps): Lookups {
   );
   let underWay = 0;
 
-  const takeToken = async (target: Target): Promise<void> => {
+  const takeToken = async (target: Target): Promise<Granted> => {
     const deadlineMs = clock.now().monotonicMs + patienceMs;
     const admission = await limits.admit(target, deadlineMs, signal);
-    if (admission === "granted") return;
-    if (admission === "stopped") throw new RefusedError("conflict", "sandwatch is being stopped.");
+    if (admission.kind === "granted") return admission;
+    if (admission.kind === "stopped")
+      throw new RefusedError("conflict", "sandwatch is being stopped.");
     throw mustWait(target, limits.nextFreeMs(target) - clock.now().monotonicMs);
   };
 
   const ask = async (target: Target, apiKey: Secret, lookup: Lookup) => {
-    await takeToken(target);
+    const { ended, ...admitted } = admitCall(target, await takeToken(target));
     budget?.requestSent();
-    const result = await service.look(
-      {
-        region: target.region,
-        apiKey,
-        signal,
-        mayResend: () => mayResend(target),
-        ...(maxBodyBytes !== undefined && { maxBodyBytes }),
-      },
-      lookup,
-    );
+    const limit = maxBodyBytes !== undefined && { maxBodyBytes };
+    const call = { region: target.region, apiKey, signal, ...admitted, ...limit };
+    const result = await service.look(call, lookup).finally(ended);
     if (result.kind === "failed" && result.retryAfterMs !== null) {
       limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);
     }
@@ -115,7 +109,8 @@ export function createLookups(deps: LookupDeps): Lookups {
 
     async permit(request) {
       const target = chooseTarget(deps.targets, readRequest(requests.permitRequest, request));
-      await takeToken(target);
+      const elsewhere = await takeToken(target);
+      elsewhere.ended();
       return target;
     },
 

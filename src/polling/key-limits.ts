@@ -5,7 +5,16 @@ import type { RateLimit, TokenBucket } from "../core/rate-limit.ts";
 import { delay } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 
-export type Admission = "granted" | "too_late" | "stopped";
+/** A call may leave at once. Its token comes back some time after it was sent, so that must be told. */
+export interface Granted {
+  readonly kind: "granted";
+  /** The request is being sent. */
+  readonly sent: () => void;
+  /** The call is over, or is made elsewhere. Must come sooner or later, whether it was sent or not. */
+  readonly ended: () => void;
+}
+
+export type Admission = Granted | { readonly kind: "too_late" } | { readonly kind: "stopped" };
 
 /** Every call that is made with a key asks here first: polls, retries, probes and look-ups. */
 export interface KeyLimits {
@@ -15,56 +24,117 @@ export interface KeyLimits {
    */
   admit(target: Target, deadlineMs: number, signal: AbortSignal): Promise<Admission>;
   /** Takes a token if there is one this very moment. */
-  admitNow(target: Target): boolean;
-  /** When the next call may leave, monotonic milliseconds; in the past when it may leave now. */
+  admitNow(target: Target): Granted | null;
+  /** When the next call may leave, as far as is known, monotonic milliseconds: now or later. */
   nextFreeMs(target: Target): number;
   /** The service asked for patience with this key in this region: nothing is sent until then. */
   pause(target: Target, untilMs: number): void;
 }
 
+/** The calls of a key that wait for one of its tokens, in their order. */
+interface Line {
+  readonly bucket: TokenBucket;
+  readonly waiting: Waiting[];
+}
+
+interface Waiting {
+  /** Has it look again when it may leave. */
+  wake: () => void;
+}
+
 export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
-  const buckets = new Map<string, TokenBucket>();
+  const lines = new Map<string, Line>();
   const pausedUntilMs = new Map<string, number>();
 
-  const bucketOf = (key: string): TokenBucket => {
-    let bucket = buckets.get(key);
-    if (!bucket) buckets.set(key, (bucket = createTokenBucket(limit)));
-    return bucket;
+  const lineOf = ({ key }: Target): Line => {
+    let line = lines.get(key);
+    if (!line) lines.set(key, (line = { bucket: createTokenBucket(limit), waiting: [] }));
+    return line;
   };
 
-  const resumptionOf = (name: string): number =>
-    pausedUntilMs.get(name) ?? Number.NEGATIVE_INFINITY;
+  const resumptionOf = (target: Target): number =>
+    pausedUntilMs.get(targetName(target)) ?? Number.NEGATIVE_INFINITY;
 
-  const nextFreeMs = (target: Target): number =>
-    Math.max(resumptionOf(targetName(target)), bucketOf(target.key).nextFreeMs);
+  const nextFreeMs = (target: Target): number => {
+    const { bucket, waiting } = lineOf(target);
+    const freeMs = bucket.freeAtMs(clock.now().monotonicMs, waiting.length);
+    return Math.max(resumptionOf(target), freeMs);
+  };
+
+  const grant = (line: Line, nowMs: number): Granted => {
+    const token = line.bucket.take(nowMs);
+    let isSent = false;
+    return {
+      kind: "granted",
+      sent() {
+        isSent = true;
+        token.sent(clock.now().monotonicMs);
+      },
+      ended() {
+        token.ended();
+        if (!isSent) moveUp(line);
+      },
+    };
+  };
 
   return {
     nextFreeMs,
     async admit(target, deadlineMs, signal) {
-      const name = targetName(target);
-      const bucket = bucketOf(target.key);
-      while (!signal.aborted) {
-        const nowMs = clock.now().monotonicMs;
-        const resumesMs = resumptionOf(name);
-        if (Math.max(resumesMs, bucket.nextFreeMs) > deadlineMs) return "too_late";
-        // A token taken for the far end of a pause would be missing to the key's other regions.
-        const paused = resumesMs > nowMs;
-        const readyMs = paused ? resumesMs : bucket.take(nowMs);
-        if (readyMs > nowMs) await delay(clock, readyMs - nowMs, signal);
-        // A pause that began meanwhile counts too: the token lapses, as it is for that moment only.
-        if (!paused && resumptionOf(name) <= readyMs && !signal.aborted) return "granted";
+      const line = lineOf(target);
+      const { bucket, waiting } = line;
+      const call: Waiting = { wake() {} };
+      const sleep = (ms: number): Promise<void> => {
+        const woken = new AbortController();
+        call.wake = () => woken.abort();
+        return delay(clock, ms, woken.signal);
+      };
+      const stop = (): void => call.wake();
+      signal.addEventListener("abort", stop);
+      try {
+        while (!signal.aborted) {
+          const nowMs = clock.now().monotonicMs;
+          const resumesMs = resumptionOf(target);
+          const place = waiting.indexOf(call);
+          const freeMs = bucket.freeAtMs(nowMs, place < 0 ? waiting.length : place);
+          if (Math.max(resumesMs, freeMs) > deadlineMs) return { kind: "too_late" };
+          if (resumesMs > nowMs) {
+            // Who waits for the end of a pause holds up no call to the key's other regions.
+            leave(line, call);
+            await sleep(resumesMs - nowMs);
+          } else if (freeMs > nowMs) {
+            if (place < 0) waiting.push(call);
+            await sleep(freeMs - nowMs);
+          } else {
+            // None of those behind it may leave any earlier for that.
+            if (place >= 0) waiting.splice(place, 1);
+            return grant(line, nowMs);
+          }
+        }
+        return { kind: "stopped" };
+      } finally {
+        signal.removeEventListener("abort", stop);
+        leave(line, call);
       }
-      return "stopped";
     },
     admitNow(target) {
       const nowMs = clock.now().monotonicMs;
-      if (nextFreeMs(target) > nowMs) return false;
-      bucketOf(target.key).take(nowMs);
-      return true;
+      return nextFreeMs(target) > nowMs ? null : grant(lineOf(target), nowMs);
     },
     pause(target, untilMs) {
       const name = targetName(target);
       pausedUntilMs.set(name, Math.max(untilMs, pausedUntilMs.get(name) ?? untilMs));
     },
   };
+}
+
+/** Whoever leaves without a token lets those behind it move up. */
+function leave(line: Line, call: Waiting): void {
+  const place = line.waiting.indexOf(call);
+  if (place < 0) return;
+  line.waiting.splice(place, 1);
+  moveUp(line);
+}
+
+function moveUp(line: Line): void {
+  for (const { wake } of line.waiting) wake();
 }

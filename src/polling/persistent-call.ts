@@ -4,9 +4,10 @@ import type { FailureReason, Target } from "../core/model.ts";
 import { delay } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
+import { admitCalls } from "./admitted-call.ts";
+import type { AdmittedCall } from "./admitted-call.ts";
 import type { CallFailure } from "./listing-caller.ts";
 import type { KeyLimits } from "./key-limits.ts";
-import { resendWithin } from "./resend.ts";
 
 /** Nothing came of a turn, because nothing was sent or nobody waits for it any more. */
 export type Unasked =
@@ -31,11 +32,10 @@ export interface CallTurn {
   readonly signal: AbortSignal;
 }
 
-/** One attempt: ends at the signal, and asks before a request is sent once more. */
-export type Attempt<Success> = (attempt: {
-  readonly signal: AbortSignal;
-  readonly mayResend: () => boolean;
-}) => Promise<Success | CallFailure>;
+/** One attempt: ends at the signal, tells of a request that is sent, and asks before it is sent once more. */
+export type Attempt<Success> = (
+  attempt: { readonly signal: AbortSignal } & Pick<AdmittedCall, "onSent" | "mayResend">,
+) => Promise<Success | CallFailure>;
 
 /**
  * Calls the service with a target's key, and again after a passing failure, as long as the key's
@@ -66,7 +66,7 @@ export function createPersistentCall({
   random,
   budget = createRetryBudget(retryShare),
 }: PersistentCallDeps): PersistentCall {
-  const mayResend = resendWithin(budget, limits);
+  const admitCall = admitCalls(limits, budget);
 
   /** Gives the failure before it when it has to be given up. */
   const attemptAgain = async <Success extends Answered>(
@@ -90,15 +90,17 @@ export function createPersistentCall({
     attempt: Attempt<Success>,
   ) => {
     const endMs = deadlineMs - clearOfNextTurnMs;
-    const ask = (until: AbortSignal) =>
-      attempt({ signal: until, mayResend: () => mayResend(target) });
     let failure: CallFailure | null = null;
     for (let retries = 0; ; retries += 1) {
       const admission = await limits.admit(target, failure ? endMs : deadlineMs, signal);
-      if (admission === "stopped") return { kind: "stopped" };
-      if (admission === "too_late") return failure ?? { kind: "not_sent", reason: "rate_limited" };
+      if (admission.kind === "stopped") return { kind: "stopped" };
+      if (admission.kind === "too_late")
+        return failure ?? { kind: "not_sent", reason: "rate_limited" };
       const startedMs = clock.now().monotonicMs;
       budget.requestSent();
+      const { onSent, mayResend, ended } = admitCall(target, admission);
+      const ask = (until: AbortSignal) =>
+        attempt({ signal: until, onSent, mayResend }).finally(ended);
       const result: Success | CallFailure = failure
         ? await attemptAgain(ask, { signal, endMs }, failure)
         : await ask(signal);

@@ -36,8 +36,8 @@ export function admitOneByOne(limits: KeyLimits, clock: Clock): KeyLimits {
       void queue.then(() => queues.get(name) === queue && queues.delete(name));
       try {
         await waitFor(ahead, deadlineMs, signal);
-        if (signal.aborted) return "stopped";
-        if (clock.now().monotonicMs > deadlineMs) return "too_late";
+        if (signal.aborted) return { kind: "stopped" };
+        if (clock.now().monotonicMs > deadlineMs) return { kind: "too_late" };
         return await limits.admit(target, deadlineMs, signal);
       } finally {
         left.resolve();

@@ -68,6 +68,11 @@ export interface Call {
    * more request within the key's limit. Left out: it is not, and the call fails.
    */
   readonly mayResend?: () => boolean;
+  /**
+   * Told as the request goes out, which is once it has a connection, and again if it is sent once
+   * more. A call can end without it.
+   */
+  readonly onSent?: () => void;
   /** Less than the client's own: what one answer may hold. */
   readonly maxBodyBytes?: number;
 }
@@ -149,7 +154,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     path: string,
     openReader?: (head: Head) => BodyReader,
   ) => {
-    const { region, apiKey, signal, mayResend, maxBodyBytes } = call;
+    const { region, apiKey, signal, mayResend, onSent, maxBodyBytes } = call;
     const { transport } = regionOf(call);
     const key = apiKey.reveal();
     if (/[^\x20-\x7e]/.test(key)) return failure("auth", "the key holds what no header can carry");
@@ -171,6 +176,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       headers,
       signal,
       maxBodyBytes,
+      onSent,
       mayResend() {
         const again = mayResend?.() ?? false;
         if (again) tell("network");

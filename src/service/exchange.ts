@@ -29,6 +29,8 @@ export interface ExchangeRequest {
   readonly maxBodyBytes: number;
   /** Ends the exchange at once, whatever the connection is doing, and closes it. */
   readonly stop: AbortSignal;
+  /** Told as the request goes out. */
+  readonly onSent?: (() => void) | undefined;
   /** Asked for what takes the body of a 200; without it the body is collected. */
   readonly openReader?: ((head: Head) => BodyReader) | undefined;
 }
@@ -88,6 +90,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           abort = () => controller.abort(new Error("given up"));
           // A request only starts once there is a connection; by then it may be given up.
           if (settled) abort();
+          else request.onSent?.();
         },
         onResponseStart(controller, status, headers) {
           if (status < 200) return;

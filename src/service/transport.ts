@@ -25,6 +25,8 @@ export interface TransportRequest {
   readonly signal: AbortSignal | undefined;
   /** Whether the request may be sent once more where a kept connection turned out dead. */
   readonly mayResend: () => boolean;
+  /** Told each time that it goes out. */
+  readonly onSent?: (() => void) | undefined;
   /** Of a 200's body, where that is less than the transport's own limit. */
   readonly maxBodyBytes?: number | undefined;
   /** Asked, for each 200, for what takes its body; without it the body is collected. */
@@ -98,7 +100,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   return {
-    async get({ path, headers, signal, mayResend, openReader, ...request }) {
+    async get({ path, headers, signal, mayResend, onSent, openReader, ...request }) {
       const ownBytes = openReader ? options.maxBodyBytes : maxCollectedBytes;
       const maxBodyBytes = Math.min(ownBytes, request.maxBodyBytes ?? ownBytes);
       const stop = new AbortController();
@@ -113,7 +115,7 @@ export function createTransport(options: TransportOptions): Transport {
       if (signals.some((each) => each.aborted)) end();
       try {
         const whole = { origin: base.origin, path: basePath + path, headers, maxBodyBytes };
-        const sent = await send({ ...whole, stop: stop.signal, openReader }, mayResend);
+        const sent = await send({ ...whole, stop: stop.signal, onSent, openReader }, mayResend);
         return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
       } finally {
         cancelTimeout();

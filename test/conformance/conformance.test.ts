@@ -3,7 +3,8 @@ import { checkConformance } from "../../src/conformance/check-conformance.ts";
 import type { Ids } from "../../src/conformance/examine.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import { createServiceClient } from "../../src/service/client.ts";
+import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
+import { failure } from "../../src/service/failure.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
 import { createSimulator, type SimulatorOptions } from "../../src/simulator/simulator.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -134,6 +135,28 @@ it("says what it could not ask or see, and fails where there was no answer", asy
   expect(JSON.stringify(refused)).not.toContain("T0PSECRET");
   const down = await check({ faults: [{ kind: "status", status: 503 }] });
   expect(down.report.failed).toBe(4);
+});
+
+it("keeps within the limit from when each call is sent", async () => {
+  const clock = createFakeClock();
+  const target = { region: "us", key: "key" };
+  const startedMs = clock.now().monotonicMs;
+  const limits = createKeyLimits(clock, { requests: 1, perMs: 1_000 });
+  const freeMs: number[] = [];
+  const examine: ServiceClient["examine"] = (call) => {
+    clock.advance(300);
+    if (freeMs.length === 0) call.onSent?.();
+    clock.advance(200);
+    freeMs.push(limits.nextFreeMs(target) - startedMs);
+    clock.advance(2_000);
+    return Promise.resolve(failure("network", "refused"));
+  };
+  const { signal } = new AbortController();
+  const deps = { service: { examine }, limits, clock, signal, maxBodyBytes: 1024 };
+  await checkConformance(deps, target, new Secret("key"), known);
+  // The second one is never sent, but until it ends it may be at any moment.
+  expect(freeMs.slice(0, 2)).toEqual([300 + 1_050, 3_000 + 1_050]);
+  expect(limits.nextFreeMs(target)).toBe(clock.now().monotonicMs);
 });
 
 it("sends nothing while the service asks for patience, and says so", async () => {

@@ -6,6 +6,7 @@ import { createLookups } from "../../src/lookups/lookups.ts";
 import type { LookupDeps } from "../../src/lookups/lookups.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { failure } from "../../src/service/failure.ts";
 import { answerJson, createTestClient, startPeer, testKey } from "../service/peer.ts";
 import type { Handler } from "../service/peer.ts";
 import { createWatchedClock } from "../simulator/start-simulator.ts";
@@ -94,12 +95,29 @@ describe("a look-up", () => {
 
   it("takes its token from the key's bucket, and waits for one", async () => {
     const { lookups, limits, clock, peer } = await start(answerUser);
-    expect([limits.admitNow(target), limits.admitNow(target)]).toEqual([true, true]);
+    for (const call of [limits.admitNow(target), limits.admitNow(target)]) call?.sent();
     const waiting = lookups.lookUp("user", { id: "u1" });
     await clock.timerArmed();
     expect(peer.paths).toEqual([]);
     clock.advance(1_050);
     expect(await waiting).toMatchObject({ outcome: "answered" });
+  });
+
+  it.each([
+    ["is sent", true, 1_350],
+    ["left, where it never is sent", false, 1_050],
+  ])("counts within the limit from when it %s", async (_from, isSent, freeMs) => {
+    const look: LookupDeps["service"]["look"] = (call) => {
+      clock.advance(300);
+      if (isSent) call.onSent?.();
+      clock.advance(200);
+      return Promise.resolve(failure("network", "refused"));
+    };
+    const { lookups, limits, clock } = await start(answerUser, { service: { look } });
+    const startedMs = clock.now().monotonicMs;
+    await lookups.lookUp("user", { id: "u1" });
+    limits.admitNow(target)?.sent();
+    expect(limits.nextFreeMs(target) - startedMs).toBe(freeMs);
   });
 
   it("is told how long to wait when there is no token for longer than a person waits", async () => {
@@ -126,7 +144,7 @@ describe("a look-up", () => {
     });
     const view = await lookups.lookUp("user", { id: "u1" });
     expect(view).toMatchObject({ reason: "rate_limited", status: 429, retry_after_seconds: 60 });
-    expect(limits.admitNow(target)).toBe(false);
+    expect(limits.admitNow(target)).toBeNull();
     expect(limits.nextFreeMs(target)).toBe(clock.now().monotonicMs + 60_000);
   });
 
@@ -134,7 +152,7 @@ describe("a look-up", () => {
     const { lookups, limits } = await start((_request, response) => answerJson(response, {}, 403));
     const view = await lookups.lookUp("user", { id: "u1" });
     expect(view).toMatchObject({ outcome: "failed", reason: "auth", status: 403 });
-    expect(limits.admitNow(target)).toBe(true);
+    expect(limits.admitNow(target)).not.toBeNull();
   });
 
   it("shows what a 422 finds fault with, without secrets", async () => {
@@ -228,15 +246,20 @@ describe("a look-up", () => {
     const { lookups, limits, peer } = await start(answerUser);
     await expect(lookups.lookUp(word, query)).rejects.toThrow(says);
     expect(peer.paths).toEqual([]);
-    expect([limits.admitNow(target), limits.admitNow(target)]).toEqual([true, true]);
+    limits.admitNow(target);
+    expect(limits.admitNow(target)).not.toBeNull();
   });
 });
 
 describe("a permit", () => {
   it("is a token of the key's bucket", async () => {
-    const { lookups, limits } = await start(answerUser);
+    const { lookups, limits, clock } = await start(answerUser);
     expect(await lookups.permit({ key: "research" })).toEqual(target);
-    expect([limits.admitNow(target), limits.admitNow(target)]).toEqual([true, false]);
+    const permittedMs = clock.now().monotonicMs;
+    clock.advance(500);
+    limits.admitNow(target)?.sent();
+    expect(limits.admitNow(target)).toBeNull();
+    expect(limits.nextFreeMs(target)).toBe(permittedMs + 1_050);
   });
 
   it("and whoever was asked for patience says so, for an hour at most", async () => {

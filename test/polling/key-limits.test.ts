@@ -1,9 +1,11 @@
+import { getEventListeners } from "node:events";
 import { setImmediate as settle } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Target } from "../../src/core/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import type { Granted } from "../../src/polling/key-limits.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 const us: Target = { region: "us", key: "research" };
@@ -22,12 +24,23 @@ function start(limit = { requests: 2, perMs: 1_000 }) {
   /** Who was let through or turned away, and when, in order. */
   const log: { name: string; admission: string; atMs: number }[] = [];
   const stop = new AbortController();
-  const ask = async (target: Target, name: string, deadlineMs: number): Promise<void> => {
+  const ask = async (
+    target: Target,
+    name: string,
+    deadlineMs: number,
+    onGranted: (granted: Granted) => void,
+  ): Promise<void> => {
     const admission = await limits.admit(target, deadlineMs, stop.signal);
-    log.push({ name, admission, atMs: clock.now().monotonicMs - startedMs });
+    log.push({ name, admission: admission.kind, atMs: clock.now().monotonicMs - startedMs });
+    if (admission.kind === "granted") onGranted(admission);
   };
+  /** A call that is sent as soon as it may leave. */
   const admit = (target: Target, name: string, withinMs = Number.POSITIVE_INFINITY): void =>
-    void ask(target, name, startedMs + withinMs);
+    void ask(target, name, startedMs + withinMs, ({ sent }) => sent());
+  /** Calls that leave, and whose connections are opened meanwhile, by their names. */
+  const opening = new Map<string, Granted>();
+  const admitOpening = (target: Target, name: string): void =>
+    void ask(target, name, Number.POSITIVE_INFINITY, (granted) => opening.set(name, granted));
   /** Stops at every timer on the way, so that what it leads to happens at its moment. */
   const advance = async (ms: number): Promise<void> => {
     const untilMs = clock.now().monotonicMs + ms;
@@ -43,7 +56,7 @@ function start(limit = { requests: 2, perMs: 1_000 }) {
     limits.pause(target, startedMs + untilMs);
   const granted = () =>
     log.filter(({ admission }) => admission === "granted").map(({ name, atMs }) => [name, atMs]);
-  return { clock, limits, log, stop, admit, advance, pause, granted };
+  return { clock, limits, log, stop, admit, admitOpening, opening, advance, pause, granted };
 }
 
 describe("the limit of a key", () => {
@@ -110,6 +123,71 @@ describe("the limit of a key", () => {
   });
 });
 
+describe("a call that opens its connection first", () => {
+  it("keeps those behind it waiting a period from when it is sent", async () => {
+    const { admit, admitOpening, opening, advance, granted } = start();
+    for (const name of ["a", "b"]) admitOpening(us, name);
+    for (const name of ["c", "d", "e"]) admit(us, name);
+    await advance(300);
+    opening.get("b")?.sent();
+    await advance(100);
+    opening.get("a")?.sent();
+    await advance(3_000);
+    expect(granted()).toEqual([
+      ["a", 0],
+      ["b", 0],
+      ["c", 1_350],
+      ["d", 1_450],
+      ["e", 2_400],
+    ]);
+  });
+
+  it("and fails to, holds nobody up for longer than a call that was sent, nor lets anybody pass", async () => {
+    const { admit, admitOpening, opening, advance, granted } = start();
+    for (const name of ["a", "b"]) admitOpening(us, name);
+    await advance(900);
+    admit(us, "c");
+    await advance(100);
+    opening.get("a")?.ended();
+    opening.get("b")?.ended();
+    await advance(40);
+    admit(eu, "d");
+    admit(eu, "e");
+    await advance(2_000);
+    expect(granted().slice(2)).toEqual([
+      ["c", 1_050],
+      ["d", 1_050],
+      ["e", 2_100],
+    ]);
+  });
+
+  it("holds up the key's other regions for three periods at most where it never ends", async () => {
+    const { admit, admitOpening, advance, granted } = start({ requests: 1, perMs: 1_000 });
+    admitOpening(us, "hangs");
+    admit(eu, "first");
+    admit(eu, "second");
+    await advance(6_000);
+    expect(granted().slice(1)).toEqual([
+      ["first", 3_050],
+      ["second", 4_100],
+    ]);
+  });
+
+  it("turns away, when it is sent too late, who would leave after its deadline for it, and nobody else", async () => {
+    const { admit, admitOpening, opening, advance, log } = start({ requests: 1, perMs: 1_000 });
+    admitOpening(us, "late");
+    admit(us, "impatient", 1_200);
+    admit(us, "patient");
+    await advance(300);
+    opening.get("late")?.sent();
+    await advance(2_000);
+    expect(log.slice(1)).toEqual([
+      { name: "impatient", admission: "too_late", atMs: 1_050 },
+      { name: "patient", admission: "granted", atMs: 1_350 },
+    ]);
+  });
+});
+
 describe("a pause", () => {
   it("holds back the key's calls in that region, and no others", async () => {
     const { admit, advance, pause, granted } = start();
@@ -152,6 +230,23 @@ describe("a pause", () => {
     expect(granted().map(([name]) => name)).toEqual(["first"]);
     await advance(1);
     expect(granted()[1]).toEqual(["second", 9_000]);
+  });
+
+  it("lets those who wait behind a call that it holds back move up", async () => {
+    const { admit, advance, pause, granted } = start({ requests: 1, perMs: 1_000 });
+    admit(us, "first");
+    admit(us, "held back");
+    admit(eu, "second");
+    admit(eu, "third");
+    await advance(500);
+    pause(us, 9_000);
+    await advance(10_000);
+    expect(granted()).toEqual([
+      ["first", 0],
+      ["second", 1_050],
+      ["third", 2_100],
+      ["held back", 9_000],
+    ]);
   });
 
   it("that outlasts the deadline turns away at once and takes no token", async () => {
@@ -200,11 +295,21 @@ it("stopping ends the waits at once and leaves no timer", async () => {
   expect(clock.armed).toBe(0);
 });
 
+it("leaves nothing on the signal of a call that was let through", async () => {
+  const { admit, advance, stop, granted } = start({ requests: 1, perMs: 1_000 });
+  admit(us, "at once");
+  admit(us, "after a wait");
+  await advance(1_050);
+  expect(granted()).toHaveLength(2);
+  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+});
+
 it("says when the next call may leave, after the calls before and a pause", async () => {
   const { limits, clock, pause } = start({ requests: 1, perMs: 1_000 });
-  expect(limits.nextFreeMs(us)).toBeLessThan(clock.now().monotonicMs);
   const nowMs = clock.now().monotonicMs;
-  expect(limits.admitNow(us)).toBe(true);
+  expect(limits.nextFreeMs(us)).toBe(nowMs);
+  limits.admitNow(us)?.sent();
+  expect(limits.admitNow(us)).toBeNull();
   expect(limits.nextFreeMs(eu)).toBe(nowMs + 1_050);
   pause(us, 5_000);
   expect([limits.nextFreeMs(us), limits.nextFreeMs(eu)]).toEqual([nowMs + 5_000, nowMs + 1_050]);

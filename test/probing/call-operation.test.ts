@@ -15,9 +15,9 @@ it("a call takes from its first request on, whatever retries follow", async () =
   const { signal } = new AbortController();
   const twice: PersistentCall = async (_target, _turn, attempt) => {
     clock.advance(30_000);
-    await attempt({ signal, mayResend: () => false });
+    await attempt({ signal, mayResend: () => false, onSent() {} });
     clock.advance(500);
-    return attempt({ signal, mayResend: () => false });
+    return attempt({ signal, mayResend: () => false, onSent() {} });
   };
   const turn = { apiKey: new Secret("T0PSECRET"), deadlineMs: Infinity, signal };
   const run = await createCallOperation(client, twice, clock)(login, research, turn);
@@ -35,7 +35,7 @@ it("a listing of which fields are expected is held as a whole, and its sandboxes
   const { client, clock } = createTestClient(peer.baseUrl);
   const { signal } = new AbortController();
   const once: PersistentCall = (_target, _turn, attempt) =>
-    attempt({ signal, mayResend: () => false });
+    attempt({ signal, mayResend: () => false, onSent() {} });
   const call = createCallOperation(client, once, clock);
   const turn = { apiKey: new Secret("T0PSECRET"), deadlineMs: Infinity, signal };
   const fields = [{ path: ["total_count"], must: { be: "equal", to: 5 } as const }];

@@ -19,8 +19,9 @@ function start() {
   const admitted: string[] = [];
   const note = async (who: string, asked: Promise<Admission>): Promise<void> => {
     const admission = await asked;
+    if (admission.kind === "granted") admission.sent();
     const seconds = (clock.now().monotonicMs - startedMs) / 1_000;
-    admitted.push(`${who} ${admission} ${seconds.toFixed(1)}`);
+    admitted.push(`${who} ${admission.kind} ${seconds.toFixed(2)}`);
   };
   const ask = (who: string, target: Target, untilMs = 60_000, by = probes): void => {
     void note(who, by.admit(target, startedMs + untilMs, stop.signal));
@@ -33,9 +34,9 @@ function start() {
     probe: ask,
     poll: (who: string, target: Target) => ask(who, target, 60_000, limits),
     pass: async (seconds: number) => {
-      for (let tenth = 0; tenth < seconds * 10; tenth += 1) {
+      for (let step = 0; step < seconds * 20; step += 1) {
         await settle();
-        clock.advance(100);
+        clock.advance(50);
       }
       await settle();
     },
@@ -50,7 +51,7 @@ describe("probes of a key", () => {
     await pass(0.1);
     poll("poll", us);
     await pass(3);
-    expect(admitted.indexOf("poll granted 2.2")).toBeLessThanOrEqual(2);
+    expect(admitted.indexOf("poll granted 2.10")).toBeLessThanOrEqual(2);
     await pass(9);
     expect(admitted).toHaveLength(9);
   });
@@ -59,7 +60,7 @@ describe("probes of a key", () => {
     const { probe, pass, admitted } = start();
     for (const number of [1, 2, 3]) probe(String(number), us);
     await pass(5);
-    expect(admitted).toEqual(["1 granted 0.0", "2 granted 1.1", "3 granted 2.1"]);
+    expect(admitted).toEqual(["1 granted 0.00", "2 granted 1.05", "3 granted 2.10"]);
   });
 
   it("give up when their own time is over, whoever waits ahead of them", async () => {
@@ -69,14 +70,14 @@ describe("probes of a key", () => {
     probe("impatient", us, 5_000);
     probe("behind it", us);
     await pass(6);
-    expect(admitted).toEqual(["impatient too_late 5.0"]);
+    expect(admitted).toEqual(["impatient too_late 5.00"]);
     poll("poll", us);
     await pass(40);
     // Still there is one of them at most ahead of a poll.
     expect(admitted.slice(1)).toEqual([
-      "patient granted 40.0",
-      "poll granted 41.1",
-      "behind it granted 42.1",
+      "patient granted 40.00",
+      "poll granted 41.05",
+      "behind it granted 42.10",
     ]);
   });
 
