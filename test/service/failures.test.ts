@@ -84,8 +84,8 @@ const objects = (count: number): string => `[${"{},".repeat(count - 1)}{}]`;
 const tooLarge: [string, string, string][] = [
   [
     "of absurdly many items",
-    `{"local_sandboxes":[${"0,".repeat(5_000_000)}0],"total_count":0}`,
-    "the listing holds more than 5000000 items",
+    `{"local_sandboxes":[${"0,".repeat(2_000_000)}0],"total_count":0}`,
+    "the listing holds more than 2000000 items",
   ],
   [
     "of absurdly many objects in a sandbox",
