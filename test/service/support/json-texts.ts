@@ -22,6 +22,14 @@ const oddTexts = [
 ];
 const text = fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: "binary", maxLength: 6 }));
 
+/**
+ * Of fields. None begins with a backslash: once V8 has parsed such a name, it takes escaped ones that stand
+ * in the same place for it.
+ *
+ * @see https://github.com/nodejs/node/issues/63785
+ */
+const oddName = text.filter((each) => !each.startsWith("\\"));
+
 const escapeAll = (each: string): string =>
   Array.from({ length: each.length }, (_, at) => each.charCodeAt(at))
     .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
@@ -78,7 +86,7 @@ const anyText = (layout: Layout): fc.Arbitrary<string> =>
       { maxDepth: 3, depthSize: "small" },
       scalarText,
       arrayText(fc.array(tie("value"), { maxLength: 3 }), layout),
-      objectText(fc.array(fc.tuple(stringText(text), tie("value")), { maxLength: 3 }), layout),
+      objectText(fc.array(fc.tuple(stringText(oddName), tie("value")), { maxLength: 3 }), layout),
     ),
   })).value;
 
@@ -86,7 +94,7 @@ const nameText = (names: readonly string[]): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 6, arbitrary: stringText(fc.constantFrom(...names)) },
     { weight: 1, arbitrary: fc.nat(30).map((at) => `"odd${at}"`) },
-    { weight: 1, arbitrary: stringText(text) },
+    { weight: 1, arbitrary: stringText(oddName) },
   );
 
 /** Mostly as promised, in any order; now and then with a field that is odd, or there twice. */
