@@ -2,12 +2,13 @@ import { statuses } from "../core/model.ts";
 import type { Status } from "../core/model.ts";
 import { byStatus, emptyAccount } from "../core/occupancy/bucket.ts";
 import type { Bucket, Extent, NameAccount } from "../core/occupancy/bucket.ts";
-import type { ServerSums } from "../core/occupancy/server-sums.ts";
+import type { BucketTotal, ServerSums } from "../core/occupancy/server-sums.ts";
 import { noStays } from "../core/occupancy/stay-sketch.ts";
 import type { StaySketch } from "../core/occupancy/stay-sketch.ts";
 import type { StaySum } from "../core/occupancy/stay-sum.ts";
 import { noneByStatus } from "../core/snapshot/tallies.ts";
-import type { NumberReader, NumberWriter } from "./packed-numbers.ts";
+import { NumberReader } from "./packed-numbers.ts";
+import type { NumberWriter } from "./packed-numbers.ts";
 
 /**
  * What a bucket holds beside its times, as packed numbers: the extent of all servers, how many names
@@ -68,13 +69,16 @@ function inOrderOfIds(
   return isSorted ? accounts : accounts.toSorted(([one], [other]) => one - other);
 }
 
-/**
- * Adds what all names of a bucket hold, without unpacking them one by one. Gives the most servers that
- * were occupied at a time; null: nobody watched.
- *
- * @throws {RangeError} when the body is not whole
- */
-export function addBody(sums: ServerSums, bookedMs: number, input: NumberReader): number | null {
+/** A bucket with all its names together, added up without unpacking them one by one. */
+export function totalOfBody(
+  times: Pick<Bucket, "startMs" | "bookedMs" | "unobservedMs">,
+  body: Uint8Array,
+): BucketTotal {
+  return { ...times, addTo: (sums) => addBody(sums, times.bookedMs, new NumberReader(body)) };
+}
+
+/** @throws {RangeError} when the body is not whole */
+function addBody(sums: ServerSums, bookedMs: number, input: NumberReader): number | null {
   const bits = input.readByte();
   const most = bits & has.extent ? readMostOccupied(bits, input) : null;
   for (let left = input.read(); left > 0; left--) {

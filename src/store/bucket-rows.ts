@@ -2,8 +2,9 @@ import { sql, type Insertable, type Kysely } from "kysely";
 import { noAccounts } from "../core/occupancy/accounts.ts";
 import type { Accounts, AccountsStep } from "../core/occupancy/accounts.ts";
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
+import type { BucketTotal } from "../core/occupancy/server-sums.ts";
 import { totalOfBucket } from "../core/occupancy/server-sums.ts";
-import { packBody, unpackBody } from "./bucket-body.ts";
+import { packBody, totalOfBody, unpackBody } from "./bucket-body.ts";
 import { createBucketNames, createNameReader } from "./bucket-names.ts";
 import type { BucketNames } from "./bucket-names.ts";
 import { packTotal, totalTables } from "./bucket-totals.ts";
@@ -22,8 +23,17 @@ export const bucketTables = {
 export type BucketColumns = Omit<Insertable<BucketsTable>, "id" | "target_id">;
 
 export function bucketFromRow(row: BucketColumns, nameOf: (id: number) => string): Bucket {
+  return unpackBody(timesOfRow(row), nameOf, new NumberReader(row.body));
+}
+
+/** All names of it together, without unpacking them one by one. */
+export function totalFromRow(row: BucketColumns): BucketTotal {
+  return totalOfBody(timesOfRow(row), row.body);
+}
+
+function timesOfRow(row: BucketColumns): Pick<Bucket, "startMs" | "bookedMs" | "unobservedMs"> {
   const { start_at_ms: startMs, booked_ms: bookedMs, unobserved_ms: unobservedMs } = row;
-  return unpackBody({ startMs, bookedMs, unobservedMs }, nameOf, new NumberReader(row.body));
+  return { startMs, bookedMs, unobservedMs };
 }
 
 export interface BucketsWritten {

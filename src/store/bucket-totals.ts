@@ -16,10 +16,7 @@ export const totalTables = { "1h": "totals_1h", "1d": "totals_1d" } as const sat
 >;
 
 /** A bucket with all its names together, as packed numbers. */
-export function packTotal(
-  total: Pick<BucketTotal, "bookedMs" | "unobservedMs" | "addTo">,
-  output: NumberWriter,
-): Uint8Array {
+export function packTotal(total: BucketTotal, output: NumberWriter): Uint8Array {
   const sums = emptyServerSums();
   const mostOccupied = total.addTo(sums);
   const stays = sums.stays.toSketch();

@@ -5,12 +5,10 @@ import { bucketStart, resolutionMs, resolutions } from "../core/occupancy/bucket
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
 import { totalOfBucket } from "../core/occupancy/server-sums.ts";
 import type { BucketTotal } from "../core/occupancy/server-sums.ts";
-import { addBody } from "./bucket-body.ts";
 import { createNameReader } from "./bucket-names.ts";
-import { bucketFromRow } from "./bucket-rows.ts";
+import { bucketFromRow, totalFromRow } from "./bucket-rows.ts";
 import { readGaps } from "./gaps.ts";
 import type { Gap, GapQuery } from "./gaps.ts";
-import { NumberReader } from "./packed-numbers.ts";
 import {
   inOrder,
   openParts,
@@ -90,29 +88,29 @@ export function createOccupancyHistory(reader: Kysely<Tables>): OccupancyHistory
   const names = createNameReader(reader);
   const unpack = (row: BucketRow): Bucket => bucketFromRow(row, names.nameOf);
 
+  const readRows = async <Booked>(
+    resolution: Resolution,
+    window: BucketWindow,
+    read: (row: BucketRow) => Booked,
+  ): Promise<readonly Found<Booked>[]> => {
+    const rows = await readClosed(reader, resolution, window);
+    return rows.map((row) => ({
+      targetId: row.target_id,
+      startMs: row.start_at_ms,
+      get: () => read(row),
+    }));
+  };
   const byNames: Reading<Bucket> = {
     atOnce: 200,
-    async closed(resolution, window) {
-      const rows = await readClosed(reader, resolution, window);
-      return rows.map((row) => ({
-        targetId: row.target_id,
-        startMs: row.start_at_ms,
-        get: () => unpack(row),
-      }));
-    },
+    closed: (resolution, window) => readRows(resolution, window, unpack),
     of: (bucket) => bucket,
   };
   const asTotals: Reading<BucketTotal> = {
     atOnce: 1_000,
-    async closed(resolution, window) {
-      if (resolution !== "5m") return readTotals(reader, resolution, window);
-      const rows = await readClosed(reader, resolution, window);
-      return rows.map((row) => ({
-        targetId: row.target_id,
-        startMs: row.start_at_ms,
-        get: () => totalOfRow(row),
-      }));
-    },
+    closed: (resolution, window) =>
+      resolution === "5m"
+        ? readRows(resolution, window, totalFromRow)
+        : readTotals(reader, resolution, window),
     of: totalOfBucket,
   };
 
@@ -189,13 +187,4 @@ function* oneByOne<Booked, Told>(
     const target = targets.get(each.targetId);
     if (target) yield tell(target, each.get());
   }
-}
-
-function totalOfRow(row: BucketRow): BucketTotal {
-  return {
-    startMs: row.start_at_ms,
-    bookedMs: row.booked_ms,
-    unobservedMs: row.unobserved_ms,
-    addTo: (sums) => addBody(sums, row.booked_ms, new NumberReader(row.body)),
-  };
 }

@@ -4,7 +4,7 @@ import { byStatus, emptyAccount } from "../../src/core/occupancy/bucket.ts";
 import type { Bucket, Extent, NameAccount } from "../../src/core/occupancy/bucket.ts";
 import type { StaySketch } from "../../src/core/occupancy/stay-sketch.ts";
 import { emptyServerSums, totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
-import { addBody, packBody, unpackBody } from "../../src/store/bucket-body.ts";
+import { packBody, totalOfBody, unpackBody } from "../../src/store/bucket-body.ts";
 import { PackedTotal, packTotal } from "../../src/store/bucket-totals.ts";
 import { NumberReader, NumberWriter } from "../../src/store/packed-numbers.ts";
 
@@ -75,7 +75,7 @@ describe("the body of a bucket", () => {
       fc.property(bucket, (any) => {
         const [summed, unpacked] = [emptyServerSums(), emptyServerSums()];
         const { body } = pack(any);
-        const mostOccupied = addBody(summed, any.bookedMs, new NumberReader(body));
+        const mostOccupied = totalOfBody(any, body).addTo(summed);
         expect(mostOccupied).toBe(totalOfBucket(any).addTo(unpacked));
         const { stays, ...times } = unpacked;
         // Time of more servers than there are milliseconds to count is not exact.

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import { addBody } from "../bucket-body.ts";
+import { totalOfBody } from "../bucket-body.ts";
 import { packTotal } from "../bucket-totals.ts";
-import { NumberReader, NumberWriter } from "../packed-numbers.ts";
+import { NumberWriter } from "../packed-numbers.ts";
 
 /**
  * Hours and days once more with all names together, for reports that ask for none: small, and beside one
@@ -26,16 +26,13 @@ export function addBucketTotals(database: DatabaseSync): void {
     const insert = database.prepare(`insert into totals_${resolution} values (?, ?, ?)`);
     // One at a time: there may be more than memory has room for.
     for (const row of database.prepare(`select * from buckets_${resolution}`).iterate()) {
+      const startMs = Number(row["start_at_ms"]);
       const bookedMs = Number(row["booked_ms"]);
+      const unobservedMs = Number(row["unobserved_ms"]);
       const body = row["body"];
       if (!(body instanceof Uint8Array)) throw new TypeError("a bucket has no body");
-      const total = {
-        bookedMs,
-        unobservedMs: Number(row["unobserved_ms"]),
-        addTo: (sums: Parameters<typeof addBody>[0]) =>
-          addBody(sums, bookedMs, new NumberReader(body)),
-      };
-      insert.run(Number(row["start_at_ms"]), Number(row["target_id"]), packTotal(total, output));
+      const total = totalOfBody({ startMs, bookedMs, unobservedMs }, body);
+      insert.run(startMs, Number(row["target_id"]), packTotal(total, output));
     }
   }
 }
