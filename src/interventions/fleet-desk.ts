@@ -3,8 +3,8 @@ import { statuses } from "../core/model.ts";
 import { firstServers } from "../core/snapshot/first-servers.ts";
 import type { ServerSelection } from "../core/snapshot/first-servers.ts";
 import { statusNumberIn } from "../core/snapshot/page.ts";
-import type { ServerRow, Snapshot } from "../core/snapshot/snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { pace } from "../platform/paced.ts";
 import * as requests from "./fleet-requests.ts";
 import { nextText } from "./fleet-requests.ts";
 import type * as views from "./fleet-views.ts";
@@ -69,13 +69,14 @@ export function createFleetDesk({ targets }: FleetDeskDeps): FleetDesk {
       for (const watched of wanted(filter)) {
         const fromLast = after ? compareNames(namesOf(watched), [after[0], after[1]]) : 1;
         if (fromLast < 0) continue;
-        const rows = await readServers(watched.state.snapshot, {
+        const servers = firstServers(watched.state.snapshot.pages, {
           after: after && fromLast === 0 ? { sandboxId: after[2], serverId: after[3] } : null,
           // One more tells whether anything follows.
           limit: limit + 1 - shown.length,
           isWanted,
         });
-        for (const row of rows) shown.push(viewServer(watched.target, row, watched.withheld));
+        for (const row of await pace(servers))
+          shown.push(viewServer(watched.target, row, watched.withheld));
         if (shown.length > limit) break;
       }
       const last = shown[limit - 1];
@@ -99,18 +100,6 @@ function compareNames(
 ): number {
   if (regionA !== regionB) return regionA < regionB ? -1 : 1;
   return keyA === keyB ? 0 : keyA < keyB ? -1 : 1;
-}
-
-async function readServers(
-  { pages }: Snapshot,
-  selection: ServerSelection,
-): Promise<readonly ServerRow[]> {
-  const steps = firstServers(pages, selection);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-    await setImmediate();
-  }
 }
 
 type ServerFilter = Omit<requests.CheckedServersQuery, "limit" | "cursor" | "region" | "key">;

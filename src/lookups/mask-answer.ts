@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { pace } from "../platform/paced.ts";
 import type { Secret } from "../platform/secret.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../service/json.ts";
 import { mask, maskText } from "./mask-text.ts";
@@ -64,14 +64,7 @@ export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
 
   return {
     text: (text) => maskString(text, false),
-    async answer(value) {
-      const steps = maskValue(value, false);
-      for (;;) {
-        const step = steps.next();
-        if (step.done) return step.value;
-        await setImmediate();
-      }
-    },
+    answer: (value) => pace(maskValue(value, false)),
   };
 }
 

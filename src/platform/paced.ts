@@ -10,10 +10,14 @@ export async function* paced<Piece>(pieces: Iterable<Piece>): AsyncIterable<Piec
   }
 }
 
-/** The same with work that is nothing but its steps. */
-export async function pace(steps: Iterable<unknown>): Promise<void> {
+/** The same with work that is nothing but its steps. Gives what it comes to. */
+export async function pace<Result>(steps: Iterable<unknown, Result>): Promise<Result> {
   const iterator = steps[Symbol.iterator]();
-  while (!iterator.next().done) await setImmediate();
+  for (;;) {
+    const step = iterator.next();
+    if (step.done) return step.value;
+    await setImmediate();
+  }
 }
 
 /** So many at a time, also of what is made one by one. */
