@@ -110,7 +110,7 @@ export function viewRow(row: ReportRow): RowView {
 }
 
 /** To the millisecond. */
-function toSeconds(ms: number): number {
+export function toSeconds(ms: number): number {
   return Math.round(ms) / 1_000;
 }
 

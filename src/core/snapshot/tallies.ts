@@ -68,7 +68,7 @@ export function createTallies(from?: Tallies): Tallies {
   return tallies;
 }
 
-/** How many there are, whatever their status. */
+/** How many there are, or how long, whatever the status. */
 export function countByStatus(counts: CountByStatus): number {
   return counts.idle + counts.occupied + counts.error + counts.unknown;
 }

@@ -1,4 +1,5 @@
 import type { ServerSums } from "../../core/occupancy/server-sums.ts";
+import { countByStatus } from "../../core/snapshot/tallies.ts";
 import { weekdays } from "../cells.ts";
 import { toLocal } from "../zone.ts";
 import type { Zone } from "../zone.ts";
@@ -23,13 +24,13 @@ export function createHoursOfWeek(zone: Zone) {
   const weeks = Array.from({ length: hoursOfWeek }, () => new Set<number>());
   return {
     /** @param startMs of the hour that the sums are of. UTC milliseconds */
-    add(startMs: number, { idle, occupied, error, unknown }: ServerSums["ms"]): void {
-      const ms = idle + occupied + error + unknown;
+    add(startMs: number, sumsMs: ServerSums["ms"]): void {
+      const ms = countByStatus(sumsMs);
       if (ms === 0) return;
       // The first of January 1970 was a Thursday.
       const hours = Math.floor(toLocal(zone, startMs) / hourMs) + 3 * 24;
       const hour = hours % hoursOfWeek;
-      occupiedMs[hour] = (occupiedMs[hour] ?? 0) + occupied;
+      occupiedMs[hour] = (occupiedMs[hour] ?? 0) + sumsMs.occupied;
       watchedMs[hour] = (watchedMs[hour] ?? 0) + ms;
       weeks[hour]?.add(Math.floor(hours / hoursOfWeek));
     },

@@ -32,12 +32,21 @@ interface Followed extends ErrantServer {
   stretch: Stretch | null;
 }
 
+/** A server that is in error now. */
+export interface InError {
+  readonly target: Target;
+  readonly server: PresentServer;
+}
+
 export interface ErrorQuery {
   readonly range: TimeRange;
   readonly targets: readonly ReportedTarget[];
+  /** Of these targets, and when each was last polled. */
+  readonly inError: readonly InError[];
+  readonly lastPolls: readonly (number | null)[];
   readonly filter: TargetFilter;
   readonly extents: readonly BucketExtent[];
-  readonly sources: Pick<ReportSources, "changes" | "occupancy" | "present">;
+  readonly sources: Pick<ReportSources, "changes" | "occupancy">;
 }
 
 /**
@@ -45,7 +54,7 @@ export interface ErrorQuery {
  * is now they are followed back: so only those are held that were in error at any time.
  */
 export async function readErrantServers(query: ErrorQuery): Promise<readonly ErrantServer[]> {
-  const { range, targets, filter, sources } = query;
+  const { range, targets, inError, lastPolls, filter, sources } = query;
   const read = (within: TimeRange) =>
     sources.changes.between({
       ...within,
@@ -54,14 +63,7 @@ export async function readErrantServers(query: ErrorQuery): Promise<readonly Err
       lapses: true,
       status: ["error"],
     });
-  const inError: { readonly target: Target; readonly server: PresentServer }[] = [];
-  const lastPolls: (number | null)[] = [];
-  for (const { target } of targets) {
-    const { lastPollAtMs, servers } = await sources.present(target);
-    lastPolls.push(lastPollAtMs);
-    for (const server of servers) if (server.status === "error") inError.push({ target, server });
-  }
-  const times = await readTargetTimes({ ...query, lastPolls });
+  const times = await readTargetTimes(query);
   const polls = new Map(
     targets.map(({ target }, index) => [targetName(target), lastPolls[index] ?? -Infinity]),
   );

@@ -1,23 +1,25 @@
 import { z } from "zod";
 import { bucketStart } from "../../core/occupancy/bucket.ts";
-import { emptyServerSums } from "../../core/occupancy/server-sums.ts";
-import { totalOfBucket } from "../../core/occupancy/server-sums.ts";
+import { emptyServerSums, totalOfBucket } from "../../core/occupancy/server-sums.ts";
 import { targetName } from "../../core/model.ts";
 import { readRequest } from "../../interventions/requests.ts";
+import { timeText } from "../../interventions/views.ts";
 import { checkBegun } from "../open-report.ts";
 import { rangeOf, reportRequest } from "../report-desk.ts";
-import type { ReportSources } from "../sources.ts";
+import type { PresentServer, ReportSources } from "../sources.ts";
 import { selectTargets } from "../targets.ts";
+import type { ReportedTarget } from "../targets.ts";
+import { toSeconds } from "../view.ts";
 import { createHoursOfWeek } from "./busiest-hour.ts";
 import { most, readErrantServers } from "./errant-servers.ts";
-import type { ErrantServer } from "./errant-servers.ts";
+import type { ErrantServer, InError } from "./errant-servers.ts";
 import { forecast } from "./forecast.ts";
 import type { Forecast } from "./forecast.ts";
 import { longestOf, longStaysOf } from "./long-stays.ts";
 import type { LongStay } from "./long-stays.ts";
 import { createNameSums } from "./name-sums.ts";
 import type { InsightsView } from "./view.ts";
-import { readWeeks } from "./weeks.ts";
+import { dayMs, readWeeks, weekMs } from "./weeks.ts";
 
 const thresholdAllowed = "a share above 0 and up to 1, such as 0.9";
 
@@ -33,7 +35,6 @@ export type InsightsRequest = z.input<typeof insightsRequest>;
 
 /** So many of each kind are told. */
 const mostTold = 10;
-const weekMs = 7 * 24 * 60 * 60_000;
 
 /**
  * What no gauge gives, of a stretch of the history.
@@ -65,8 +66,16 @@ export async function tellInsights(
   }
 
   const extents = await sources.occupancy.extents();
-  const targets = selectTargets(await sources.targets(), extents, { range, filter, nowMs });
-  const erred = await readErrantServers({ range, targets, filter, extents, sources });
+  const watched = await sources.targets();
+  const targets = selectTargets(watched, extents, { range, filter, nowMs });
+  const configured = new Set(
+    watched.filter(({ isConfigured }) => isConfigured).map(({ target }) => targetName(target)),
+  );
+  const { longest, ...present } = await lookAround(sources, targets, {
+    configured,
+    usualMaximumOf: names.usualMaximumOf(),
+  });
+  const erred = await readErrantServers({ range, targets, ...present, filter, extents, sources });
 
   return {
     from: timeText(range.fromMs),
@@ -82,7 +91,7 @@ export async function tellInsights(
       exhausted_seconds: toSeconds(exhaustedMs),
       hours: name.hours,
     })),
-    occupied_long: (await readLongStays(sources, filter, names.usualMaximumOf())).map(viewStay),
+    occupied_long: longest.map(viewStay),
     forecast: viewForecast(
       forecast(await readWeeks(sources.occupancy, nowMs, filter), threshold),
       threshold,
@@ -91,26 +100,36 @@ export async function tellInsights(
   };
 }
 
-async function readLongStays(
-  sources: ReportSources,
-  { region, key }: { readonly region?: readonly string[]; readonly key?: readonly string[] },
-  usualMaximumOf: (serverName: string) => number | null,
-): Promise<readonly LongStay[]> {
+interface LookingAround {
+  /** By name. The other targets are not watched any more: how long a stay there lasts nobody knows. */
+  readonly configured: ReadonlySet<string>;
+  readonly usualMaximumOf: (serverName: string) => number | null;
+}
+
+/** What there is now, in one look at each target: it may all have to be read from the store. */
+async function lookAround(
+  sources: Pick<ReportSources, "present">,
+  targets: readonly ReportedTarget[],
+  { configured, usualMaximumOf }: LookingAround,
+) {
+  const inError: InError[] = [];
+  const lastPolls: (number | null)[] = [];
   let longest: readonly LongStay[] = [];
-  const watched = (await sources.targets()).filter(
-    ({ target, isConfigured }) =>
-      isConfigured &&
-      (region?.includes(target.region) ?? true) &&
-      (key?.includes(target.key) ?? true),
-  );
-  const byName = new Map(watched.map(({ target }) => [targetName(target), target]));
-  for (const target of byName.values()) {
+  for (const { target } of targets) {
     const { lastPollAtMs, servers } = await sources.present(target);
-    if (lastPollAtMs === null) continue;
-    const stays = longStaysOf(target, servers, lastPollAtMs, usualMaximumOf);
+    lastPolls.push(lastPollAtMs);
+    function* noting(): Iterable<PresentServer> {
+      for (const server of servers) {
+        if (server.status === "error") inError.push({ target, server });
+        yield server;
+      }
+    }
+    const isWatched = configured.has(targetName(target)) && lastPollAtMs !== null;
+    const longIf = isWatched ? usualMaximumOf : () => null;
+    const stays = longStaysOf(target, noting(), lastPollAtMs ?? 0, longIf);
     longest = longestOf([...longest, ...stays], mostTold);
   }
-  return longest;
+  return { inError, lastPolls, longest };
 }
 
 function viewBusiest(
@@ -152,7 +171,6 @@ function viewForecast(told: Forecast, threshold: number, nowMs: number): Insight
   if (told.kind === "none") {
     return { threshold, passes_at: null, rise_per_week: null, reason: told.reason };
   }
-  const dayMs = weekMs / 7;
   const atMs = Math.floor(nowMs / dayMs) * dayMs + told.inWeeks * weekMs;
   return {
     threshold,
@@ -160,12 +178,4 @@ function viewForecast(told: Forecast, threshold: number, nowMs: number): Insight
     rise_per_week: told.risePerWeek,
     reason: null,
   };
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-function toSeconds(ms: number): number {
-  return Math.round(ms) / 1_000;
 }

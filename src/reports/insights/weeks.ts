@@ -1,11 +1,11 @@
-import { statuses } from "../../core/model.ts";
 import { emptyServerSums } from "../../core/occupancy/server-sums.ts";
+import { countByStatus } from "../../core/snapshot/tallies.ts";
 import type { OccupancySource } from "../sources.ts";
 import type { TargetFilter } from "../targets.ts";
 import type { Week } from "./forecast.ts";
 
-const dayMs = 24 * 60 * 60_000;
-const weekMs = 7 * dayMs;
+export const dayMs = 24 * 60 * 60_000;
+export const weekMs = 7 * dayMs;
 
 /** No forecast looks back further. */
 const mostWeeks = 12;
@@ -30,7 +30,7 @@ export async function readWeeks(
     }
   }
   return weeks.map(({ ms, unobservedMs }, week) => {
-    const watchedMs = statuses.reduce((sum, status) => sum + ms[status], 0);
+    const watchedMs = countByStatus(ms);
     const wholeMs = watchedMs + unobservedMs;
     return {
       occupiedShare: watchedMs === 0 ? null : ms.occupied / watchedMs,
