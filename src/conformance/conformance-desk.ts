@@ -3,13 +3,12 @@ import { RefusedError } from "../core/refusal.ts";
 import type { Target } from "../core/model.ts";
 import { readRequest } from "../interventions/requests.ts";
 import { chooseTarget } from "../lookups/choose-target.ts";
+import { idText } from "../lookups/requests.ts";
 import type { Secret } from "../platform/secret.ts";
-import { canStandInPath } from "../service/operation-path.ts";
 import { checkConformance, type ConformanceDeps } from "./check-conformance.ts";
 import type { ConformanceView } from "./views.ts";
 
-const idAllowed = "an id of 1 to 1000 characters, other than . and ..";
-const id = z.string(idAllowed).max(1_000, idAllowed).refine(canStandInPath, idAllowed).optional();
+const id = idText("an id of 1 to 1000 characters, other than . and ..").optional();
 
 export const conformanceIds = z.strictObject({ user: id, universe: id, client: id });
 

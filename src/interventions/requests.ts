@@ -94,16 +94,10 @@ export function listOf<Item extends z.ZodType<string>>(item: Item) {
     .transform((items) => items ?? []);
 }
 
-const limitAllowed = "a whole number from 1 to 1000";
-
 /** How much of something is asked for. */
-export function limitOf(usual: number) {
-  return z.coerce
-    .number(limitAllowed)
-    .int(limitAllowed)
-    .min(1, limitAllowed)
-    .max(1_000, limitAllowed)
-    .default(usual);
+export function limitOf(usual: number, most = 1_000) {
+  const allowed = `a whole number from 1 to ${most}`;
+  return z.coerce.number(allowed).int(allowed).min(1, allowed).max(most, allowed).default(usual);
 }
 
 export const limit = limitOf(100);

@@ -12,12 +12,16 @@ const name = (what: string) => z.string(`the name of a configured ${what}`);
 
 export const lookupWord = z.enum(lookupWords, lookupWords.join(", "));
 
+/** An id that can be asked for. @param allowed what is said of any other */
+export function idText(allowed: string) {
+  return z
+    .string(allowed)
+    .max(longestId, allowed)
+    .refine((id) => canStandInPath(id), allowed);
+}
+
 export const lookupQuery = z.strictObject({
-  id: z
-    .string(idAllowed)
-    .max(longestId, idAllowed)
-    .refine((id) => canStandInPath(id), idAllowed)
-    .optional(),
+  id: idText(idAllowed).optional(),
   region: name("region").optional(),
   key: name("key").optional(),
 });

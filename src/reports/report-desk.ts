@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { RefusedError } from "../core/refusal.ts";
-import { listOf, readRequest } from "../interventions/requests.ts";
+import { limitOf, listOf, readRequest } from "../interventions/requests.ts";
 import type { Clock } from "../platform/clock.ts";
 import { readFields } from "./fields.ts";
 import { openReport } from "./open-report.ts";
@@ -21,7 +21,6 @@ export interface ReportDesk {
 }
 
 const mostRows = 10_000;
-const limitAllowed = `a whole number from 1 to ${mostRows}`;
 const zoneAllowed = "a time zone such as UTC, Europe/Berlin or +05:30";
 
 /** Whose days and hours are meant. */
@@ -56,12 +55,7 @@ export type ReportRequest = z.input<typeof reportRequest>;
 const cursorAllowed = "what the page before gave as next";
 
 export const occupancyQuery = reportRequest.extend({
-  limit: z.coerce
-    .number(limitAllowed)
-    .int(limitAllowed)
-    .min(1, limitAllowed)
-    .max(mostRows, limitAllowed)
-    .default(1_000),
+  limit: limitOf(1_000, mostRows),
   cursor: z
     .string(cursorAllowed)
     .transform((text, context): Cursor => {
