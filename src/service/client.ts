@@ -128,6 +128,13 @@ interface Region {
   readonly refusals: Refusals;
 }
 
+interface Taking<T> {
+  readonly call: Call;
+  readonly path: string;
+  readonly answer: Answer;
+  readonly parse: Parse<T>;
+}
+
 interface OpenedListing<I extends ListingIntake> {
   readonly intake: I;
   readonly reader: ListingReader;
@@ -205,15 +212,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return refusal;
   };
 
-  const perform = async <T>(
-    call: Call,
-    lookup: Lookup,
-    parse: Parse<T>,
-  ): Promise<CallResult<T>> => {
-    const { operation } = lookup;
-    const path = lookupPath(lookup);
-    const answer = await send(operation, call, path);
-    if (answer.kind === "failed") return answer;
+  /** What an answer with status 200 holds; of any other, what it means. */
+  const take = <T>(
+    { operation }: Lookup,
+    { call, path, answer, parse }: Taking<T>,
+  ): CallResult<T> => {
     if (answer.status !== 200) return refuse(operation, call, path, answer);
     regionOf(call).refusals.answered(operation, path);
     const deviations = createDeviations();
@@ -222,31 +225,32 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return result;
   };
 
-  const examine: ServiceClient["examine"] = async (call, lookup) => {
-    const { operation } = lookup;
+  const perform = async <T>(
+    call: Call,
+    lookup: Lookup,
+    parse: Parse<T>,
+  ): Promise<CallResult<T>> => {
     const path = lookupPath(lookup);
-    const answer = await send(operation, call, path);
+    const answer = await send(lookup.operation, call, path);
+    return answer.kind === "failed" ? answer : take(lookup, { call, path, answer, parse });
+  };
+
+  const examine: ServiceClient["examine"] = async (call, lookup) => {
+    const path = lookupPath(lookup);
+    const answer = await send(lookup.operation, call, path);
     if (answer.kind === "failed") return answer;
     if (answer.status === 422) {
-      const refused = refuse(operation, call, path, answer);
+      const refused = refuse(lookup.operation, call, path, answer);
       const said = readBody(answer, (body) => body, createDeviations());
       return said.kind === "ok" ? said : refused;
     }
-    if (answer.status !== 200) return refuse(operation, call, path, answer);
-    regionOf(call).refusals.answered(operation, path);
-    const deviations = createDeviations();
-    const parse = lookupParser(lookup);
-    const result = readBody(
-      answer,
-      (body) => {
-        const isOfShape = parse(body, deviations) !== undefined;
-        if (!isOfShape && deviations.isEmpty) deviations.note(wholeAnswer, "wrong_type", body);
-        return body;
-      },
-      deviations,
-    );
-    tellDrift(operation, call, deviations.list());
-    return result;
+    const parseStrictly = lookupParser(lookup);
+    const parse: Parse<JsonValue> = (body, deviations) => {
+      const isOfShape = parseStrictly(body, deviations) !== undefined;
+      if (!isOfShape && deviations.isEmpty) deviations.note(wholeAnswer, "wrong_type", body);
+      return body;
+    };
+    return take(lookup, { call, path, answer, parse });
   };
 
   const listSandboxes = async <I extends ListingIntake>(
