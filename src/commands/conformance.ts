@@ -2,6 +2,7 @@ import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
 import { checkConformance } from "../conformance/check-conformance.ts";
 import { conformanceIds } from "../conformance/conformance-desk.ts";
 import type { ConformanceView, FieldView, OperationView } from "../conformance/views.ts";
+import { counted } from "../core/counted.ts";
 import { readRequest } from "../interventions/requests.ts";
 import { systemClock } from "../platform/clock.ts";
 import { Secret } from "../platform/secret.ts";
@@ -125,8 +126,4 @@ function operationInWords({ operation, outcome, detail, fields }: OperationView)
     found,
   ]);
   return head + renderTable(["  verdict", "field", "found"], rows);
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -1,3 +1,4 @@
+import { counted } from "./counted.ts";
 import type { OutboxItem, ToldIncident } from "./notification.ts";
 import { longestName, readable } from "./readable.ts";
 import { fillTemplate, placeholdersIn } from "./template.ts";
@@ -85,7 +86,7 @@ const prefixOfStep = { firing: "", still: "still ", resolved: "no longer " } as 
 
 function aboutServers(items: readonly OutboxItem[], told: Step): string {
   const condition = commonCondition(items);
-  const line = `${count(items.length, "server")} ${prefixOfStep[told]}${condition} in ${place(items)}`;
+  const line = `${counted(items.length, "server")} ${prefixOfStep[told]}${condition} in ${place(items)}`;
   const name = items.length === 1 ? items[0]?.incident.serverName : null;
   return name ? `${line}: ${readable(name, longestName)}` : line;
 }
@@ -94,7 +95,7 @@ function aboutTargets(items: readonly OutboxItem[], told: Step): string {
   const predicate = predicateOf(commonCondition(items), told);
   return items.length === 1
     ? `${place(items)} ${predicate}`
-    : `${count(items.length, "target")} ${predicate} in ${place(items)}`;
+    : `${counted(items.length, "target")} ${predicate} in ${place(items)}`;
 }
 
 function aboutPools(items: readonly OutboxItem[], told: Step): string {
@@ -102,13 +103,13 @@ function aboutPools(items: readonly OutboxItem[], told: Step): string {
   const where = place(items);
   const name = items.length === 1 ? items[0]?.incident.serverName : null;
   const servers = name ? `servers named ${readable(name, longestName)}` : "servers";
-  const pool = items.length === 1 ? servers : count(items.length, "pool");
+  const pool = items.length === 1 ? servers : counted(items.length, "pool");
   return `${pool}${where === "" ? "" : ` in ${where}`} ${predicate}`;
 }
 
 function aboutProbes(items: readonly OutboxItem[], told: Step): string {
   const names = [...new Set(items.map(({ incident }) => incident.probe ?? ""))];
-  const probes = names.length === 1 ? `probe ${names.join("")}` : count(names.length, "probe");
+  const probes = names.length === 1 ? `probe ${names.join("")}` : counted(names.length, "probe");
   const predicate = `${prefixOfStep[told]}${commonCondition(items)}`;
   return `${probes} ${predicate} in ${place(items)}`;
 }
@@ -150,8 +151,4 @@ function place(items: readonly OutboxItem[]): string {
   const keys = otherKeys.length === 0 ? key : null;
   if (regions === null) return keys ?? "";
   return keys === null ? regions : `${regions} (${keys})`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -1,3 +1,4 @@
+import { counted } from "../core/counted.ts";
 import { isArray, isObject, type JsonValue } from "./json.ts";
 
 /** What a value looks like, without anything of what it says. */
@@ -35,8 +36,4 @@ export function fieldName(name: string): string {
   if (/^[a-z_]{1,24}$/i.test(name)) return name;
   const short = name.slice(0, maxNameLength);
   return dataLike.test(short) ? "*" : short.replaceAll(/[^\x21-\x7e]/g, "?");
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
