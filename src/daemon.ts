@@ -34,8 +34,7 @@ import type { WatchedTarget } from "./polling/watched-target.ts";
 import { restoreProbes } from "./probing/restore-probes.ts";
 import { createServiceClient } from "./service/client.ts";
 import { openStore } from "./store/store.ts";
-import { createDaemonConformance } from "./daemon-conformance.ts";
-import { createDaemonLookups } from "./daemon-lookups.ts";
+import { createDaemonCalls } from "./daemon-calls.ts";
 import { createDaemonProbes } from "./daemon-probes.ts";
 import { createNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
@@ -224,13 +223,12 @@ export async function createDaemon(
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const budget = createRetryBudget(retryShare);
-  const conformance = createDaemonConformance({ config, service, limits, clock });
-  opening.defer(() => conformance.close());
-
-  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...conformance.desk };
   const { intervalMs: pollIntervalMs } = ticker;
-  const lookups = createDaemonLookups({ config, service, limits, budget, clock, pollIntervalMs });
-  opening.defer(() => lookups.close());
+  const calls = createDaemonCalls({ config, service, limits, budget, clock, pollIntervalMs });
+  opening.defer(() => calls.close());
+
+  const { lookups, conformance } = calls;
+  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...conformance };
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const polling = createPolling({
