@@ -27,25 +27,24 @@ export async function* tableOf(report: ToldReport, screen: Screen): Texts {
   yield `${cut(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, screen)}\n`;
   const first: RowView[] = [];
   let layout: Layout | null = null;
+  const lineOf = (row: RowView, laidOut: Layout): string =>
+    line(cellsOf(row, by), row, laidOut, screen);
+  function* begin(): Iterable<string> {
+    const laidOut = (layout = layOut(first, by, screen));
+    yield head(laidOut, by, screen);
+    for (const row of first) yield lineOf(row, laidOut);
+  }
   for await (const row of report.rows) {
     if (layout) {
-      yield line(cellsOf(row, by), row, layout, screen);
+      yield lineOf(row, layout);
       continue;
     }
     first.push(row);
-    if (first.length < rowsLookedAt) continue;
-    layout = layOut(first, by, screen);
-    yield head(layout, by, screen);
-    for (const each of first) yield line(cellsOf(each, by), each, layout, screen);
+    if (first.length === rowsLookedAt) yield* begin();
   }
   if (layout) return;
-  if (first.length === 0) {
-    yield "There is nothing to tell.\n";
-    return;
-  }
-  layout = layOut(first, by, screen);
-  yield head(layout, by, screen);
-  for (const each of first) yield line(cellsOf(each, by), each, layout, screen);
+  if (first.length > 0) yield* begin();
+  else yield "There is nothing to tell.\n";
 }
 
 interface Layout {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { checkRequest, checkSite } from "./guard.ts";
 import { asProblem, bodyLimit } from "./as-problem.ts";
 import { allowedMethods, noSuchPath, wrongMethod } from "./no-such-operation.ts";
+import { apiPrefix, documentPath, operationsPrefix } from "./paths.ts";
 import { sendProblem } from "./problem.ts";
 import { sendFresh } from "./send-json.ts";
 
@@ -32,9 +33,6 @@ export interface ApiDeps {
   readonly allowedHosts: readonly string[];
 }
 
-const prefix = "/api";
-export const operationsPrefix = "/v1";
-
 /** Serves the API. Every answer of it is JSON, also those to requests that it refuses. */
 export function addApi(
   server: FastifyInstance,
@@ -46,7 +44,7 @@ export function addApi(
       if (problem) await sendProblem(reply, problem);
     });
 
-    api.get("/openapi.json", (request, reply) => sendFresh(request, reply, document()));
+    api.get(documentPath, (request, reply) => sendFresh(request, reply, document()));
     for (const operation of operations) {
       api.route({
         method: operation.method,
@@ -67,7 +65,7 @@ export function addApi(
       return sendProblem(reply, problem);
     });
   };
-  void server.register(async (api) => addRoutes(api), { prefix });
+  void server.register(async (api) => addRoutes(api), { prefix: apiPrefix });
 }
 
 async function serve(

@@ -1,7 +1,6 @@
 import type { ServedOperation } from "./api.ts";
+import { apiPrefix, documentPath, operationsRoot } from "./paths.ts";
 import type { Problem } from "./problem.ts";
-
-const root = "/api/v1";
 
 /** By which methods a path can be asked for; none: there is no such path. */
 export function allowedMethods(
@@ -12,18 +11,18 @@ export function allowedMethods(
   const methods = operations
     .filter((operation) => patternOf(operation.path).test(path))
     .map(({ method }) => method);
-  if (path === "/api/openapi.json") methods.push("GET");
+  if (path === apiPrefix + documentPath) methods.push("GET");
   return methods.includes("GET") ? [...new Set([...methods, "HEAD"])] : [...new Set(methods)];
 }
 
 function patternOf(path: string): RegExp {
-  return new RegExp(`^${root}${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+  return new RegExp(`^${operationsRoot}${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 }
 
 export function noSuchPath(operations: readonly ServedOperation[]): Problem {
   const rooms = [...new Set(operations.map(({ path }) => path.split("/")[1] ?? ""))];
   const last = rooms.pop() ?? "";
-  const detail = `There is nothing at this address. Under ${root} there are ${rooms.join(", ")} and ${last}; /api/openapi.json describes them.`;
+  const detail = `There is nothing at this address. Under ${operationsRoot} there are ${rooms.join(", ")} and ${last}; ${apiPrefix}${documentPath} describes them.`;
   return { status: 404, detail };
 }
 

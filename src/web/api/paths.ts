@@ -1,0 +1,7 @@
+export const apiPrefix = "/api";
+/** Below it. */
+export const operationsPrefix = "/v1";
+/** Below the API's prefix, too. */
+export const documentPath = "/openapi.json";
+
+export const operationsRoot = apiPrefix + operationsPrefix;
