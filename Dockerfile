@@ -9,7 +9,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The one package with an install script brings a Node.js, which this image has.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json tsconfig.client.json ./
+COPY tsconfig.json tsconfig.build.json rolldown.config.ts ./
 COPY src src
 RUN npm run build && chmod +x dist/cli.js
 

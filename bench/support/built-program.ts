@@ -30,8 +30,9 @@ const confess =
 export async function buildProgram(
   folder: string,
 ): Promise<(args: readonly string[]) => Promise<Took>> {
-  const compiler = join(root, "node_modules/.bin/tsc");
-  await run(compiler, ["-p", join(root, "tsconfig.build.json"), "--outDir", join(folder, "dist")]);
+  await run(join(root, "node_modules/.bin/rolldown"), ["-c", "--dir", join(folder, "dist")], {
+    cwd: root,
+  });
   for (const name of ["node_modules", "package.json"]) {
     symlinkSync(join(root, name), join(folder, name));
   }

@@ -1,14 +1,13 @@
-import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 
-/** Read from package.json, which lies two folders above, in a checkout as in the package. */
+/** Read from package.json, which a package finds by its own name, from wherever its files are. */
 export const version: string = readVersion();
 
 /** The commit that was built, where the build was told. */
 export const revision: string = process.env["SANDWATCH_REVISION"] ?? "unknown";
 
 function readVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  const manifest: unknown = JSON.parse(text);
+  const manifest: unknown = createRequire(import.meta.url)("sandwatch/package.json");
   const isManifest = typeof manifest === "object" && manifest !== null && "version" in manifest;
   return isManifest ? String(manifest.version) : "unknown";
 }

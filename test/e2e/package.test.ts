@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { startSimulator } from "../simulator/start-simulator.ts";
+import { startProgram } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { until } from "./support/until.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
@@ -16,13 +18,16 @@ async function installPackage(): Promise<string> {
   await run("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root });
   const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
   const modules = join(folder, "node_modules");
-  mkdirSync(join(modules, "@types"), { recursive: true });
+  mkdirSync(modules);
   await run("tar", ["-xzf", join(folder, tarball), "-C", modules]);
   await run("mv", [join(modules, "package"), join(modules, "sandwatch")]);
-  for (const name of readdirSync(installed)) {
-    if (!name.startsWith(".") && name !== "@types") {
-      symlinkSync(join(installed, name), join(modules, name));
-    }
+  const listed = await run("npm", ["ls", "--omit=dev", "--all", "--parseable"], { cwd: root });
+  for (const path of listed.stdout.trim().split("\n").slice(1)) {
+    const name = path.slice(installed.length + 1);
+    // Deeper ones come with what they are in.
+    if (name.includes("/node_modules/")) continue;
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(path, join(modules, name));
   }
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   return folder;
@@ -85,9 +90,35 @@ it("the package, installed where nothing else is, gives its client to a TypeScri
     data: "object",
     label: { success: false, message: expect.stringContaining("suspended") },
   });
-  const bin = await run(process.execPath, [
-    join(folder, "node_modules/sandwatch/dist/cli.js"),
-    "--version",
-  ]);
-  expect(bin.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+it("the package, installed so, watches a service, keeps its history and reports on it", async () => {
+  const folder = await installPackage();
+  const { bases } = await startSimulator();
+  const file = join(folder, "node_modules/sandwatch/dist/cli.js");
+  const config = join(folder, "sandwatch.yaml");
+  writeFileSync(
+    config,
+    `regions: { us: { base_url: "${bases.get("us")}" } }
+keys: [{ name: research, api_key: research-key }]
+poll: { every: 1s }
+store: { path: ${join(folder, "history.db")} }
+http: { listen: "127.0.0.1:0" }
+`,
+  );
+  const daemon = startProgram([file, "run", "--config", config]);
+  const serving = await daemon.line('"http://127.0.0.1:');
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(serving)?.[0] ?? "";
+  await until("two polls", async () => {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    return /^sandwatch_polls_total\{.*\} ([2-9]|\d\d)/m.test(metrics) ? true : undefined;
+  });
+  daemon.send("SIGTERM");
+  expect(await daemon.ended).toMatchObject({ code: 0 });
+
+  const report = ["report", "--config", config, "--from", "1h ago", "--json"];
+  const { stdout } = await run(process.execPath, [file, ...report]);
+  const { rows } = JSON.parse(stdout);
+  expect(rows).toEqual([expect.objectContaining({ region: "us", key: "research" })]);
+  expect(rows[0].occupied_peak).toBeGreaterThan(0);
 });

@@ -31,7 +31,16 @@ export function startSandwatch(
   /** A file to write standard output to, instead of being read here. */
   outputFd?: number,
 ): SandwatchProcess {
-  const child = spawn(process.execPath, [program, ...args], {
+  return startProgram([program, ...args], environment, outputFd);
+}
+
+/** Node.js, with a script and its arguments. */
+export function startProgram(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  outputFd?: number,
+): SandwatchProcess {
+  const child = spawn(process.execPath, args, {
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache, ...environment },
     stdio: ["ignore", outputFd ?? "pipe", "pipe"],
   });

@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineConfig } from "rolldown";
+
+/**
+ * Made part of the program: they are hundreds of small files, which take longer to be found and read
+ * than what a command does with them. Everything else is installed beside it.
+ */
+const included = ["kysely", "yaml"];
+
+export default defineConfig({
+  platform: "node",
+  input: {
+    cli: "src/cli.ts",
+    // Run by name, in a thread of its own.
+    "checkpoint-thread": "src/store/checkpoint-thread.ts",
+    "client/index": "src/client/index.ts",
+  },
+  external: (id) => /^[^./]/.test(id) && !included.includes(id),
+  plugins: [
+    {
+      name: "licenses",
+      generateBundle() {
+        for (const name of included) {
+          const source = readFileSync(join("node_modules", name, "LICENSE"), "utf8");
+          this.emitFile({ type: "asset", fileName: `${name}.LICENSE.txt`, source });
+        }
+      },
+    },
+  ],
+  output: {
+    dir: "dist",
+    cleanDir: true,
+    // Side by side: `checkpoint-thread` is looked for beside whoever runs it.
+    chunkFileNames: "[name]-[hash].js",
+  },
+});
