@@ -198,7 +198,11 @@ export async function createDaemon(
     },
   });
   const upkeep = createUpkeep({
-    chores: [review, ...retentionChores(store, config.history, clock)],
+    chores: [
+      review,
+      ...retentionChores(store, config.history, clock),
+      { what: "old changes that are to take less room", step: () => store.bundleChanges() },
+    ],
     clock,
     log,
   });

@@ -1,19 +1,24 @@
 import { join } from "node:path";
-import { sql, type Kysely } from "kysely";
+import { sql } from "kysely";
 import { resolutionMs } from "../../src/core/occupancy/bucket.ts";
 import type { Resolution } from "../../src/core/occupancy/bucket.ts";
+import { usualBundles } from "../../src/store/bundle-changes.ts";
 import { openDatabase } from "../../src/store/database.ts";
+import type { BucketQuery } from "../../src/store/occupancy-history.ts";
 import { createStore, openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { BucketQuery } from "../../src/store/occupancy-history.ts";
-import type { Tables } from "../../src/store/tables.ts";
+import { bundleDay } from "../support/bundle-day.ts";
+import type { ChangeBytes } from "../support/bundle-day.ts";
 import { createBusyTarget, names, pollMs, serversOfName } from "../support/busy-fleet.ts";
 import type { BusyTarget } from "../support/busy-fleet.ts";
 import { checkEqual } from "../support/check.ts";
-import { createLoopDelayMeter, measureCpu } from "../support/meters.ts";
+import { measureCpu } from "../support/meters.ts";
 import { mixBits } from "../support/random-bits.ts";
 import type { Measurement, Scenario } from "../support/scenario.ts";
+import { readSizes } from "../support/table-sizes.ts";
+import type { Sizes } from "../support/table-sizes.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { measureTurns, rowsOfTurns } from "../support/turns.ts";
 
 const dayMs = resolutionMs["1d"];
 const startMs = Date.UTC(2026, 0, 1);
@@ -43,11 +48,13 @@ export const history: Scenario = {
     const file = join(folder.path, "history.db");
     const targets = quick ? 5 : 100;
     const { perDay, fixed } = await fillDay(file, targets);
+    const changes = await bundleDay(file, countADay(targets));
     await fillYear(file);
     const store = openStore(file);
     try {
       return [
-        ...growth(perDay, fixed, targets),
+        ...growth({ perDay, fixed, targets, bytes: changes.bytes }),
+        ...changes.measured,
         ...(await measureReading(store, targets)),
         ...(await measurePruning(store, targets)),
         await measureCommits(quick ? 100 : 1_000),
@@ -57,8 +64,6 @@ export const history: Scenario = {
     }
   },
 };
-
-type Sizes = ReadonlyMap<string, number>;
 
 async function fillDay(file: string, count: number) {
   const { kysely, close } = openDatabase(file);
@@ -118,16 +123,6 @@ function createDice(mean: number): (stream: number) => number {
   };
 }
 
-/** What tables take with their indexes. Bytes. */
-async function readSizes(kysely: Kysely<Tables>): Promise<Sizes> {
-  const { rows } = await sql<{ name: string; bytes: number }>`
-    select coalesce(sqlite_schema.tbl_name, dbstat.name) as name, sum(pgsize) as bytes
-    from dbstat left join sqlite_schema on sqlite_schema.name = dbstat.name
-    group by 1
-  `.execute(kysely);
-  return new Map(rows.map(({ name, bytes }) => [name, bytes]));
-}
-
 /** The day before is like that day, and so on. */
 async function fillYear(file: string): Promise<void> {
   const { kysely, close } = openDatabase(file);
@@ -161,24 +156,38 @@ const bucketTables = new Map([
   ["totals_1d", kept["1d"]],
 ]);
 
-function growth(perDay: Sizes, fixed: Sizes, targets: number): Measurement[] {
-  const megabytes = (bytes: number): number => bytes / 1e6;
+function countADay(targets: number): number {
+  return targets * names * serversOfName * changesADay;
+}
+
+interface Growth {
+  readonly perDay: Sizes;
+  readonly fixed: Sizes;
+  readonly targets: number;
+  readonly bytes: ChangeBytes;
+}
+
+function growth({ perDay, fixed, targets, bytes }: Growth): Measurement[] {
+  const megabytes = (size: number): number => size / 1e6;
   const rest = [...perDay].filter(([table]) => !bucketTables.has(table) && table !== "changes");
   const sumOf = (sizes: Iterable<readonly [string, number]>): number =>
-    Array.from(sizes, ([, bytes]) => bytes).reduce((sum, bytes) => sum + bytes, 0);
-  const changes = perDay.get("changes") ?? 0;
+    Array.from(sizes, ([, size]) => size).reduce((sum, size) => sum + size, 0);
   const ofBuckets = [...bucketTables].map(([table, days]) => (perDay.get(table) ?? 0) * days);
   const others = sumOf(fixed) + sumOf(rest) + ofBuckets.reduce((a, b) => a + b, 0);
-  const countADay = targets * names * serversOfName * changesADay;
+  const count = countADay(targets);
+  // The latest stay as they are.
+  const latest = usualBundles.loose + usualBundles.bundled;
+  const latestBytes = latest * (bytes.loose - bytes.bundled);
   const allowed = mostMegabytes * (targets / 100);
-  const row = (what: string, bytes: number): Measurement => ({
+  const row = (what: string, size: number): Measurement => ({
     what: `growth a day, ${what}`,
     unit: "MB",
-    samples: [megabytes(bytes)],
+    samples: [megabytes(size)],
   });
   return [
     ...[...bucketTables.keys()].map((table) => row(table, perDay.get(table) ?? 0)),
-    row(`${countADay} changes`, changes),
+    { what: "a change, as it is written", unit: "bytes", samples: [bytes.loose] },
+    { what: "a change, in a bundle", unit: "bytes", samples: [bytes.bundled] },
     {
       what: `a year of ${targets} targets of ${names} names, without changes`,
       unit: "MB",
@@ -186,14 +195,15 @@ function growth(perDay: Sizes, fixed: Sizes, targets: number): Measurement[] {
       target: allowed,
     },
     {
-      what: `a year with ${countADay} changes a day`,
+      what: `a year with ${count} changes a day`,
       unit: "MB",
-      samples: [megabytes(others + 365 * changes)],
+      samples: [megabytes(others + latestBytes + 365 * count * bytes.bundled)],
+      target: allowed,
     },
     {
       what: `changes a day with which a year takes ${allowed} MB`,
       unit: "",
-      samples: [(countADay * (allowed * 1e6 - others)) / (365 * changes)],
+      samples: [(allowed * 1e6 - others - latestBytes) / (365 * bytes.bundled)],
     },
   ];
 }
@@ -204,25 +214,14 @@ async function measureReading(store: Store, targets: number): Promise<Measuremen
     query: BucketQuery,
     expected: number,
   ): Promise<Measurement[]> => {
-    const costs: number[] = [];
-    const delays: number[] = [];
-    for (let turn = 0; turn < 3; turn += 1) {
-      const meter = createLoopDelayMeter();
+    const turns = await measureTurns(async () => {
       let found = 0;
-      meter.start();
-      const costMs = await measureCpu(async () => {
-        for await (const some of store.occupancy.buckets(query)) {
-          for (const { bucket } of some) found += bucket.names.size / names;
-        }
-      });
-      delays.push(meter.stop().maxMs);
-      costs.push(costMs);
+      for await (const some of store.occupancy.buckets(query)) {
+        for (const { bucket } of some) found += bucket.names.size / names;
+      }
       checkEqual(`buckets of ${what}`, found, expected);
-    }
-    return [
-      { what: `CPU of reading ${what}`, unit: "ms", samples: costs },
-      { what: `the longest that the event loop stood still, ${what}`, unit: "ms", samples: delays },
-    ];
+    });
+    return rowsOfTurns(`reading ${what}`, turns);
   };
   const past = (resolution: Resolution, days: number): BucketQuery => ({
     resolution,

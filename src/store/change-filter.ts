@@ -31,15 +31,44 @@ export function mayHold({ server, sandbox, name }: ChangeFilter): RawBuilder<unk
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
 }
 
-function holdsIdOrText(text: string): RawBuilder<unknown> {
-  const bytes = beginningOfUuid(text);
-  const isShort = bytes === null && /^[\da-f]?$/.test(text);
-  if (isShort) return sql`true`;
-  const beginning = JSON.stringify(text).slice(0, -1);
-  const holdsBeginning = sql`instr(changes.texts, ${beginning})`;
-  return bytes === null
+/** The same of words and texts that are at hand. */
+export function mayHoldIn({
+  server,
+  sandbox,
+  name = [],
+}: ChangeFilter): (words: Uint8Array, texts: readonly string[]) => boolean {
+  const ids = [server, sandbox].flatMap((id) => (id === undefined ? [] : [idOrText(id)]));
+  const names = name.map((one) => JSON.stringify(one));
+  if (ids.length + names.length === 0) return () => true;
+  return (words, texts) =>
+    ids.every(
+      (id) =>
+        id === null || holdsBytes(words, id.bytes) || texts.some((text) => text.includes(id.text)),
+    ) &&
+    (names.length === 0 || names.some((one) => texts.some((text) => text.includes(one))));
+}
+
+function holdsBytes(words: Uint8Array, bytes: Uint8Array | null): boolean {
+  const { buffer, byteOffset, byteLength } = words;
+  return bytes !== null && Buffer.from(buffer, byteOffset, byteLength).includes(Buffer.from(bytes));
+}
+
+/** What begins an id, as it is in words and in texts. Null: it may be in any. */
+function idOrText(
+  beginning: string,
+): { readonly bytes: Uint8Array | null; readonly text: string } | null {
+  const bytes = beginningOfUuid(beginning);
+  const isShort = bytes === null && /^[\da-f]?$/.test(beginning);
+  return isShort ? null : { bytes, text: JSON.stringify(beginning).slice(0, -1) };
+}
+
+function holdsIdOrText(beginning: string): RawBuilder<unknown> {
+  const id = idOrText(beginning);
+  if (id === null) return sql`true`;
+  const holdsBeginning = sql`instr(changes.texts, ${id.text})`;
+  return id.bytes === null
     ? holdsBeginning
-    : sql`(instr(changes.words, ${bytes}) or ${holdsBeginning})`;
+    : sql`(instr(changes.words, ${id.bytes}) or ${holdsBeginning})`;
 }
 
 function holdsText(text: string): RawBuilder<unknown> {

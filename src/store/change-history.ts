@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import type { Presence, Target } from "../core/model.ts";
 import type { Lapse } from "../core/snapshot/packed-changes.ts";
-import { isMeant, mayHold } from "./change-filter.ts";
-import type { ChangeFilter } from "./change-filter.ts";
+import { isMeant } from "./change-filter.ts";
 import { changePlaceText, readChangePlace } from "./change-place.ts";
 import type { ChangePlace } from "./change-place.ts";
 import { changesFromRow } from "./change-rows.ts";
+import { createChangeRowReader } from "./read-change-rows.ts";
+import type { ChangeSelection, RowQuery } from "./select-change-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** A change as it was kept. */
@@ -26,12 +26,6 @@ export interface StoredChange {
   readonly lapse: Lapse | null;
   /** Its place. */
   readonly cursor: string;
-}
-
-export interface ChangeSelection extends ChangeFilter {
-  /** Empty or left out: all. */
-  readonly region?: readonly string[] | undefined;
-  readonly key?: readonly string[] | undefined;
 }
 
 export interface ChangeQuery extends ChangeSelection {
@@ -59,67 +53,22 @@ export const allTime = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_
 
 /** So many changes are unpacked before something else has its turn. */
 const changesAtOnce = 2_048;
-/** Rows are read in growing numbers as long as they hold little. */
-const rowsAtOnce = { least: 16, most: 1_024 };
-const bytesAtOnce = 512 * 1_024;
-
 /** What changed, read beside whatever is being written, a little at a time. */
 export function createChangeHistory(reader: Kysely<Tables>) {
-  const selectRows = (selection: ChangeSelection) => {
-    let select = reader
-      .selectFrom("changes")
-      .innerJoin("targets", "targets.id", "changes.target_id")
-      .select([
-        "changes.id as row",
-        "changes.at_ms as atMs",
-        "changes.target_id as targetId",
-        "targets.region",
-        "targets.key",
-        "changes.texts",
-        sql<Uint8Array | null>`iif(${mayHold(selection)}, changes.words, null)`.as("words"),
-      ]);
-    const { region = [], key = [], lapses = false } = selection;
-    if (region.length > 0) select = select.where("targets.region", "in", region);
-    if (key.length > 0) select = select.where("targets.key", "in", key);
-    return lapses ? select : select.where("changes.change_count", ">", 0);
-  };
-  type Select = ReturnType<typeof selectRows>;
-  type Row = Awaited<ReturnType<Select["execute"]>>[number];
+  const readRows = createChangeRowReader(reader);
 
-  /** Rows in an order; `after` gives those that follow one of them. */
-  async function* readRows(first: Select, after: (row: Row) => Select): AsyncGenerator<Row, void> {
-    let limit = rowsAtOnce.least;
-    for (let select = first; ;) {
-      const rows = await select.limit(limit).execute();
-      yield* rows;
-      const last = rows.at(-1);
-      if (!last || rows.length < limit) return;
-      const bytes = rows.reduce((sum, { words }) => sum + (words?.length ?? 0), 0);
-      limit = Math.max(
-        rowsAtOnce.least,
-        Math.min(bytes > bytesAtOnce ? limit / 4 : limit * 2, rowsAtOnce.most),
-      );
-      select = after(last);
-      await setImmediate();
-    }
-  }
-
-  /** Those of rows that are meant. */
+  /** Changes that are meant, those after a place. */
   async function* unpack(
-    rows: AsyncIterable<Row>,
-    selection: ChangeSelection,
-    { isBackwards, begin }: { readonly isBackwards: boolean; readonly begin: ChangePlace | null },
+    query: Omit<RowQuery, "begin">,
+    begin: ChangePlace | null,
   ): AsyncGenerator<StoredChange, void> {
-    const isWanted = isMeant(selection);
+    const isWanted = isMeant(query.selection);
+    const step = query.order === "time backwards" ? -1 : 1;
     let unpacked = 0;
-    for await (const { words, ...row } of rows) {
-      if (words === null) continue;
-      const changes = changesFromRow({ texts: row.texts, words });
-      const { atMs, targetId, region, key } = row;
-      const target = { region, key };
-      const isBegun = begin !== null && begin.row === row.row;
-      const step = isBackwards ? -1 : 1;
-      const start = isBackwards ? changes.length - 1 : 0;
+    for await (const { row, atMs, targetId, target, ...packed } of readRows({ ...query, begin })) {
+      const changes = changesFromRow(packed);
+      const isBegun = begin !== null && begin.row === row;
+      const start = step < 0 ? changes.length - 1 : 0;
       for (
         let index = isBegun ? begin.index + step : start;
         index >= 0 && index < changes.length;
@@ -137,7 +86,7 @@ export function createChangeHistory(reader: Kysely<Tables>) {
           to: changes.to(index),
           stayMs: changes.stayMs(index),
           lapse: changes.lapse(index),
-          cursor: changePlaceText({ atMs, targetId, row: row.row, index }),
+          cursor: changePlaceText({ atMs, targetId, row, index }),
         };
       }
     }
@@ -147,34 +96,10 @@ export function createChangeHistory(reader: Kysely<Tables>) {
     /** In the order of time, and for one moment in one order, either way. */
     between(query: ChangeQuery): AsyncIterable<StoredChange> {
       const { fromMs, toMs, direction, cursor, keptUpTo, ...selection } = query;
-      const isBackwards = direction === "desc";
-      const begin = cursor === undefined ? null : placeOf(cursor);
+      const order = direction === "desc" ? "time backwards" : "time";
       const lastRow = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : placeOf(keptUpTo).row;
-      const selectAll = (range = { fromMs, toMs }): Select =>
-        selectRows(selection)
-          .where("changes.id", "<=", lastRow)
-          .where("changes.at_ms", ">=", range.fromMs)
-          .where("changes.at_ms", "<", range.toMs)
-          .orderBy("changes.at_ms", direction)
-          .orderBy("changes.target_id", direction)
-          .orderBy("changes.id", direction);
-      const selectFrom = (
-        { atMs, targetId, row }: Omit<ChangePlace, "index">,
-        isInclusive: boolean,
-      ): Select => {
-        const operator = sql.raw(`${isBackwards ? "<" : ">"}${isInclusive ? "=" : ""}`);
-        // The index is entered at the place only where that bounds the time itself.
-        const range = isBackwards
-          ? { fromMs, toMs: Math.min(toMs, atMs + 1) }
-          : { fromMs: Math.max(fromMs, atMs), toMs };
-        return selectAll(range).where(
-          sql<boolean>`(changes.at_ms, changes.target_id, changes.id) ${operator} (${atMs}, ${targetId}, ${row})`,
-        );
-      };
-      const rows = readRows(begin ? selectFrom(begin, true) : selectAll(), (row) =>
-        selectFrom(row, false),
-      );
-      return unpack(rows, selection, { isBackwards, begin });
+      const begin = cursor === undefined ? null : placeOf(cursor);
+      return unpack({ selection, order, fromMs, toMs, lastRow }, begin);
     },
 
     /** The place of what was kept last: nothing was kept after it yet. */
@@ -189,16 +114,16 @@ export function createChangeHistory(reader: Kysely<Tables>) {
       // Of a store that was begun anew: there is no place like it.
       const isUnknown = given.row > newest.row;
       const begin = isUnknown ? { ...given, row: 0, index: 0 } : given;
-      const selectAll = (fromRow: number): Select => {
-        const select = selectRows(selection)
-          .where("changes.id", ">=", fromRow)
-          .where("changes.id", "<=", newest.row)
-          .orderBy("changes.id");
-        return isUnknown ? select.where("changes.at_ms", ">", given.atMs) : select;
+      const { fromMs, toMs } = allTime;
+      const query: Omit<RowQuery, "begin"> = {
+        selection,
+        order: "kept",
+        fromMs: isUnknown ? given.atMs + 1 : fromMs,
+        toMs,
+        lastRow: newest.row,
       };
-      const rows = readRows(selectAll(begin.row), ({ row }) => selectAll(row + 1));
       const changes: StoredChange[] = [];
-      for await (const change of unpack(rows, selection, { isBackwards: false, begin })) {
+      for await (const change of unpack(query, begin)) {
         changes.push(change);
         if (changes.length === limit) return { changes, cursor: change.cursor };
       }

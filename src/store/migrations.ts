@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { changeBundles } from "./migrations/change-bundles.ts";
 import { driftMigration } from "./migrations/drift.ts";
 import { incidentRevisions } from "./migrations/incident-revisions.ts";
 import { packChanges } from "./migrations/pack-changes.ts";
@@ -281,6 +282,7 @@ export const migrations: readonly Migration[] = [
   sql(driftMigration),
   sql(incidentRevisions),
   addBucketTotals,
+  sql(changeBundles),
 ];
 
 function sql(statements: string): Migration {

@@ -12,6 +12,7 @@ import type { Tables } from "./tables.ts";
  */
 export interface Pruning {
   notifications(bounds: PruneBounds): Promise<boolean>;
+  /** Those in a bundle go when all of it is from before. */
   changes(beforeMs: number): Promise<boolean>;
   /** Those that ended before. */
   gaps(beforeMs: number): Promise<boolean>;
@@ -33,6 +34,12 @@ export function createPruning(kysely: Kysely<Tables>): Pruning {
     notifications: (bounds) => pruneNotifications(kysely, bounds),
 
     async changes(beforeMs) {
+      const { numAffectedRows: bundles } = await sql`
+        delete from change_bundles where last_row in (
+          select last_row from change_bundles where last_at_ms < ${beforeMs} limit 1
+        )
+      `.execute(kysely);
+      if (bundles === 1n) return true;
       const { numAffectedRows } = await sql`
         delete from changes where id in (
           select id from changes where at_ms < ${beforeMs} order by at_ms limit ${changeRowsAtOnce}

@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import type { Clock } from "../platform/clock.ts";
 import { createStoredAcknowledgements } from "./acknowledgements.ts";
+import { createChangeBundling } from "./bundle-changes.ts";
 import { createChangeHistory } from "./change-history.ts";
 import { openDatabase } from "./database.ts";
 import type { OpenOptions } from "./database.ts";
@@ -39,6 +40,8 @@ export interface Store extends PollCommits {
   readonly notifications: Notifications;
   readonly untargeted: UntargetedIncidents;
   readonly prune: Pruning;
+  /** Makes old changes take less room, a little with each call. Gives whether there may be more to do. */
+  bundleChanges(): Promise<boolean>;
   readonly silences: ReturnType<typeof createStoredSilences>;
   readonly acknowledgements: ReturnType<typeof createStoredAcknowledgements>;
   readonly incidents: ReturnType<typeof createIncidentHistory>;
@@ -80,6 +83,7 @@ export function createStore(
     notifications: createNotifications(kysely, reader),
     untargeted: createUntargetedIncidents(kysely, reader),
     prune: createPruning(kysely),
+    bundleChanges: createChangeBundling(kysely),
     silences: createStoredSilences(kysely, reader),
     acknowledgements: createStoredAcknowledgements(kysely),
     incidents: createIncidentHistory(reader),

@@ -12,6 +12,7 @@ export interface Tables {
   pages: PagesTable;
   page_edits: PageEditsTable;
   changes: ChangesTable;
+  change_bundles: ChangeBundlesTable;
   bucket_names: BucketNamesTable;
   open_coarse_buckets: OpenBucketsTable;
   /** A view: those, and the ones of the finest resolution, which the targets' rows hold. */
@@ -92,6 +93,17 @@ export interface ChangesTable {
   texts: string;
   /** See `PackedChanges`. */
   words: Uint8Array;
+}
+
+/** Rows of changes that were kept long ago, together: see `change-bundle.ts`. */
+export interface ChangeBundlesTable {
+  /** Rows up to this one are in this bundle or in an earlier one. */
+  last_row: number;
+  first_row: number;
+  /** Of the earliest and the latest of its changes. */
+  first_at_ms: number;
+  last_at_ms: number;
+  body: Uint8Array;
 }
 
 /** The names of servers as buckets refer to them. */

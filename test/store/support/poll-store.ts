@@ -3,6 +3,8 @@ import type { RawBuilder } from "kysely";
 import { onTestFinished } from "vitest";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
+import { createChangeBundling } from "../../../src/store/bundle-changes.ts";
+import type { BundleSizes } from "../../../src/store/bundle-changes.ts";
 import { openDatabase } from "../../../src/store/database.ts";
 import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -17,6 +19,8 @@ export interface PollStore {
   readonly everything: () => Promise<unknown>;
   /** How many rows were written, changed or removed meanwhile. */
   readonly written: (during: () => Promise<unknown>) => Promise<number>;
+  /** Bundles changes, with so many steps at most. */
+  readonly bundle: (sizes: BundleSizes, steps?: number) => Promise<void>;
   /** Leaves so many pages more than it has, as a disk that is nearly full does. */
   readonly limitPages: (more: number) => Promise<void>;
 }
@@ -26,6 +30,7 @@ const tables = [
   "pages",
   "page_edits",
   "changes",
+  "change_bundles",
   "incidents",
   "flap_records",
   "outbox_items",
@@ -53,6 +58,10 @@ export async function openPollStore(path = ":memory:"): Promise<PollStore> {
       await statement.execute(kysely);
     },
     everything: () => Promise.all(tables.map(rows)),
+    async bundle(sizes, steps = Infinity) {
+      const step = createChangeBundling(kysely, sizes);
+      for (let left = steps; left > 0 && (await step()); left--);
+    },
     async limitPages(more) {
       const { rows: found } = await sql<{ page_count: number }>`pragma page_count`.execute(kysely);
       const pages = (found[0]?.page_count ?? 0) + more;
