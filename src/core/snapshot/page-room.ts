@@ -19,7 +19,7 @@ const mebi = 1024 * 1024;
  * anew. What of a block was never written to takes no memory.
  */
 const usualSizes: RoomSizes = { block: 8 * mebi, few: mebi, many: mebi / 2 };
-/** A block of whose words a smaller share is in use is left. */
+/** A full block of whose words a smaller share is in use is left. */
 const leastInUse = 0.75;
 /** As many words are moved in far less than a millisecond. */
 const movedAtOnce = 64 * 1024;
@@ -56,13 +56,12 @@ export class PageRoom {
   }
 
   /**
-   * Moves pages out of blocks of which little else is in use. The blocks are free once no earlier
+   * Moves pages out of full blocks of which little else is in use. The blocks are free once no earlier
    * snapshot has pages there.
    */
   *gather(pages: readonly Page[]): Iterable<void> {
     const left = this.sparseBlocks(pages);
     if (left.size === 0) return;
-    if (this.block && left.has(this.block.buffer)) this.block = null;
     let moved = 0;
     for (const page of pages) {
       if (!left.has(page.words.buffer)) continue;
@@ -76,16 +75,16 @@ export class PageRoom {
 
   private sparseBlocks(pages: readonly Page[]): ReadonlySet<ArrayBuffer> {
     const inUse = new Map<ArrayBuffer, number>();
+    const { block } = this.sizes;
     for (const { words } of pages) {
       const { buffer, length } = words;
-      if (buffer.byteLength === this.sizes.block * 4)
-        inUse.set(buffer, (inUse.get(buffer) ?? 0) + length);
+      if (buffer.byteLength === block * 4) inUse.set(buffer, (inUse.get(buffer) ?? 0) + length);
     }
+    // What is left of the block at hand is for the next pages: a new one at each poll would keep V8
+    // collecting garbage.
+    if (this.block) inUse.delete(this.block.buffer);
     const sparse = new Set<ArrayBuffer>();
-    for (const [buffer, words] of inUse) {
-      const written = buffer === this.block?.buffer ? this.used : this.sizes.block;
-      if (words < written * leastInUse) sparse.add(buffer);
-    }
+    for (const [buffer, words] of inUse) if (words < block * leastInUse) sparse.add(buffer);
     return sparse;
   }
 }

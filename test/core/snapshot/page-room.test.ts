@@ -41,6 +41,20 @@ it("whatever is written and moved, a page keeps its words, and no block is kept 
   );
 });
 
+it("pages that are written anew again and again fill a block before another one is begun", () => {
+  const room = new PageRoom(sizes);
+  const blocks = new Set<ArrayBuffer>();
+  const rewritings = 100;
+  for (let rewriting = 0; rewriting < rewritings; rewriting++) {
+    room.begin(sizes.few);
+    const page = pageOf(room, 1, 10);
+    Array.from(room.gather([page]));
+    blocks.add(page.words.buffer);
+  }
+  const pagesOfBlock = Math.floor(sizes.block / (sandboxWords + 10 * serverWords));
+  expect(blocks.size).toBe(Math.ceil(rewritings / pagesOfBlock));
+});
+
 it("the pages of a small snapshot have a buffer each", () => {
   const room = new PageRoom(sizes);
   const pages = [1, 2, 3].map((id) => pageOf(room, id, 1));
