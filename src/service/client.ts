@@ -9,7 +9,7 @@ import type { Head } from "./exchange.ts";
 import { type CallFailure, failure } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
 import { createListingMemory, type ListingMemory } from "./listing/listing-memory.ts";
-import { createListingReader, type ListingReader } from "./listing/listing-reader.ts";
+import { ListingReader } from "./listing/listing-reader.ts";
 import { loadTextHash } from "./listing/text-hash.ts";
 import { listSandboxesPath } from "./operation-path.ts";
 import {
@@ -260,7 +260,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     let opened: OpenedListing<I> | undefined;
     const readListing = (): BodyReader => {
       const intake = call.openIntake();
-      opened = { intake, reader: createListingReader(intake, memory) };
+      opened = { intake, reader: new ListingReader(intake, memory) };
       return opened.reader;
     };
     const openReader = (head: Head) => (isEncoded(head) ? refuseBody() : readListing());

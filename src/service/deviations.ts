@@ -30,79 +30,91 @@ interface Noted {
 
 /** @param most how many unknown fields and new words are told apart: the rest is `other` */
 export function createDeviations(most = maxTold): Deviations {
-  // Nested: a joined key would have to be made for each of what may be millions of deviations.
-  const fields = new Map<string, Map<string, Noted>>();
-  const unknownFields = new Set<string>();
-  const words = new Set<string>();
+  return new CountedDeviations(most);
+}
 
-  const notedOf = (field: string): Map<string, Noted> => {
-    let noted = fields.get(field);
-    if (!noted) fields.set(field, (noted = new Map()));
-    return noted;
-  };
+class CountedDeviations implements Deviations {
+  private readonly most: number;
+  // Nested: a joined key would have to be made for each of what may be millions of deviations.
+  private readonly fields = new Map<string, Map<string, Noted>>();
+  private readonly unknownFields = new Set<string>();
+  private readonly words = new Set<string>();
+
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  get isEmpty(): boolean {
+    return this.fields.size === 0;
+  }
+
+  note(field: string, problem: DeviationProblem, value?: JsonValue, times = 1): void {
+    if (problem === "unknown_value") return this.countWord(field, wordOf(value ?? null), times);
+    // The shape is made of the first one only: there may be millions.
+    if (this.countKnown(field, problem, times)) return;
+    this.count(field, problem, problem, value === undefined ? null : shapeOf(value), times);
+  }
+
+  noteUnknown(prefix: string, name: string, value: JsonValue): void {
+    this.countUnknown(prefix + fieldName(name), shapeOf(value), 1);
+  }
+
+  add(deviations: readonly Deviation[]): void {
+    for (const { field, problem, count: times, example } of deviations) {
+      if (problem === "unknown_value") this.countWord(field, example ?? otherWord, times);
+      else if (problem === "unknown_field" && field !== otherField) {
+        this.countUnknown(field, example, times);
+      } else this.count(field, problem, problem, example, times);
+    }
+  }
+
+  list(): readonly Deviation[] {
+    const listed: Deviation[] = [];
+    for (const [field, noted] of this.fields) {
+      for (const { problem, count: times, example } of noted.values()) {
+        listed.push({ field, problem, count: times, example });
+      }
+    }
+    return listed;
+  }
+
+  clear(): void {
+    this.fields.clear();
+    this.unknownFields.clear();
+    this.words.clear();
+  }
 
   /** False for what was not noted before. */
-  const countKnown = (field: string, kind: string, times: number): boolean => {
-    const known = fields.get(field)?.get(kind);
+  private countKnown(field: string, kind: string, times: number): boolean {
+    const known = this.fields.get(field)?.get(kind);
     if (known) known.count += times;
     return known !== undefined;
-  };
+  }
 
-  const count = (
+  private count(
     field: string,
     kind: string,
     problem: DeviationProblem,
     example: string | null,
     times: number,
-  ): void => {
-    if (countKnown(field, kind, times)) return;
-    notedOf(field).set(kind, { problem, example, count: times });
-  };
+  ): void {
+    if (this.countKnown(field, kind, times)) return;
+    let noted = this.fields.get(field);
+    if (!noted) this.fields.set(field, (noted = new Map()));
+    noted.set(kind, { problem, example, count: times });
+  }
 
-  const countWord = (field: string, word: string, times: number): void => {
-    if (words.size < most) words.add(word);
+  private countWord(field: string, word: string, times: number): void {
+    const { words } = this;
+    if (words.size < this.most) words.add(word);
     const example = words.has(word) ? word : otherWord;
-    count(field, example, "unknown_value", example, times);
-  };
+    this.count(field, example, "unknown_value", example, times);
+  }
 
-  const countUnknown = (field: string, example: string | null, times: number): void => {
-    if (unknownFields.size < most) unknownFields.add(field);
+  private countUnknown(field: string, example: string | null, times: number): void {
+    const { unknownFields } = this;
+    if (unknownFields.size < this.most) unknownFields.add(field);
     const told = unknownFields.has(field) ? field : otherField;
-    count(told, "unknown_field", "unknown_field", example, times);
-  };
-
-  return {
-    note(field, problem, value, times = 1) {
-      if (problem === "unknown_value") return countWord(field, wordOf(value ?? null), times);
-      // The shape is made of the first one only: there may be millions.
-      if (countKnown(field, problem, times)) return;
-      count(field, problem, problem, value === undefined ? null : shapeOf(value), times);
-    },
-    noteUnknown: (prefix, name, value) => countUnknown(prefix + fieldName(name), shapeOf(value), 1),
-    add(deviations) {
-      for (const { field, problem, count: times, example } of deviations) {
-        if (problem === "unknown_value") countWord(field, example ?? otherWord, times);
-        else if (problem === "unknown_field" && field !== otherField) {
-          countUnknown(field, example, times);
-        } else count(field, problem, problem, example, times);
-      }
-    },
-    list() {
-      const listed: Deviation[] = [];
-      for (const [field, noted] of fields) {
-        for (const { problem, count: times, example } of noted.values()) {
-          listed.push({ field, problem, count: times, example });
-        }
-      }
-      return listed;
-    },
-    get isEmpty() {
-      return fields.size === 0;
-    },
-    clear() {
-      fields.clear();
-      unknownFields.clear();
-      words.clear();
-    },
-  };
+    this.count(told, "unknown_field", "unknown_field", example, times);
+  }
 }

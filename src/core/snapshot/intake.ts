@@ -1,4 +1,4 @@
-import type { ListingIntake } from "../listing-intake.ts";
+import type { ListingIntake, TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";
 import { changesIn } from "./changes.ts";
@@ -52,17 +52,78 @@ export interface IntakeOptions {
   readonly readAll?: boolean;
 }
 
-export function openIntake(
-  before: PackedSnapshot,
-  { goneAfter, readAll = false }: IntakeOptions,
-): SnapshotIntake {
-  const room = before.room ?? new PageRoom();
-  const startPass = (complete: boolean): ListingPass =>
-    new ListingPass(before, { goneAfter, complete, readAll, room });
-  let pass = startPass(true);
-  const twins = new Map<string, Twins>();
+export function openIntake(before: PackedSnapshot, options: IntakeOptions): SnapshotIntake {
+  return new Intake(before, options);
+}
 
-  const joinTwin = (sandbox: ListedSandbox, pageIndex: number): { readonly servers: number } => {
+class Intake implements SnapshotIntake {
+  private readonly before: PackedSnapshot;
+  private readonly options: IntakeOptions;
+  private readonly room: PageRoom;
+  private pass: ListingPass;
+  private readonly twins = new Map<string, Twins>();
+  private isSettled = false;
+  private listedCount = 0;
+
+  constructor(before: PackedSnapshot, options: IntakeOptions) {
+    this.before = before;
+    this.options = options;
+    this.room = before.room ?? new PageRoom();
+    this.pass = this.startPass(true);
+  }
+
+  get sandboxCount(): number {
+    return this.pass.sandboxCount;
+  }
+
+  expected(): TextMark | null {
+    return this.pass.expected();
+  }
+
+  same(): void {
+    this.pass.same();
+  }
+
+  moved(length: number, hash: bigint): TextMark | null {
+    return this.pass.moved(length, hash);
+  }
+
+  listed(sandbox: ListedSandbox, mark: TextMark | null): { readonly servers: number } | null {
+    const twinPage = this.pass.listed(sandbox, mark);
+    return twinPage === null ? null : this.joinTwin(sandbox, twinPage);
+  }
+
+  restart(): void {
+    // A body can begin its list anew very often, and a pass is not made for nothing.
+    if (this.pass.sandboxCount === 0) return;
+    this.pass = this.startPass(true);
+    this.twins.clear();
+  }
+
+  *settle(complete: boolean): Generator<void, void> {
+    if (this.twins.size > 0 || (!complete && this.pass.writer.leftOut > 0)) {
+      this.pass = yield* this.passAgain(complete);
+    } else if (!complete) this.pass.becomePartial();
+    const { pass } = this;
+    this.listedCount = pass.sandboxCount;
+    yield* pass.endUnlisted();
+    yield* this.room.gather(pass.sequence.pages);
+    yield* pass.indexIds();
+    this.isSettled = true;
+  }
+
+  finish(options: SightingOptions): Sighting {
+    if (!this.isSettled) Array.from(this.settle(options.complete));
+    return sightingOf(this.before, this.pass, this.listedCount, options, this.room);
+  }
+
+  private startPass(complete: boolean): ListingPass {
+    const { goneAfter, readAll = false } = this.options;
+    return new ListingPass(this.before, { goneAfter, complete, readAll, room: this.room });
+  }
+
+  private joinTwin(sandbox: ListedSandbox, pageIndex: number): { readonly servers: number } {
+    const { pass, twins } = this;
     let known = twins.get(sandbox.sandboxId);
     if (!known) {
       const page = pass.pageSoFar(pageIndex);
@@ -78,12 +139,13 @@ export function openIntake(
       known.servers.set(server.serverId, twin ? worseServer(twin, server) : server);
     }
     return { servers };
-  };
+  }
 
   /** The same listing once more, knowing now what only its end could tell. */
-  const passAgain = function* (complete: boolean): Generator<void, ListingPass> {
+  private *passAgain(complete: boolean): Generator<void, ListingPass> {
+    const { pass, twins } = this;
     pass.endListed();
-    const again = startPass(complete);
+    const again = this.startPass(complete);
     for (const [index, page] of pass.sequence.pages.entries()) {
       const marks = pass.sequence.marks[index];
       for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
@@ -94,45 +156,7 @@ export function openIntake(
       yield;
     }
     return again;
-  };
-
-  let isSettled = false;
-  let listedCount = 0;
-
-  const settle = function* (complete: boolean): Generator<void, void> {
-    if (twins.size > 0 || (!complete && pass.writer.leftOut > 0)) {
-      pass = yield* passAgain(complete);
-    } else if (!complete) pass.becomePartial();
-    listedCount = pass.sandboxCount;
-    yield* pass.endUnlisted();
-    yield* room.gather(pass.sequence.pages);
-    yield* pass.indexIds();
-    isSettled = true;
-  };
-
-  return {
-    expected: () => pass.expected(),
-    same: () => pass.same(),
-    moved: (length, hash) => pass.moved(length, hash),
-    listed(sandbox, mark) {
-      const twinPage = pass.listed(sandbox, mark);
-      return twinPage === null ? null : joinTwin(sandbox, twinPage);
-    },
-    restart() {
-      // A body can begin its list anew very often, and a pass is not made for nothing.
-      if (pass.sandboxCount === 0) return;
-      pass = startPass(true);
-      twins.clear();
-    },
-    get sandboxCount() {
-      return pass.sandboxCount;
-    },
-    settle,
-    finish(options) {
-      if (!isSettled) Array.from(settle(options.complete));
-      return sightingOf(before, pass, listedCount, options, room);
-    },
-  };
+  }
 }
 
 function sightingOf(

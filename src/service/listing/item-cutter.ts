@@ -4,8 +4,8 @@ import type { JsonValue } from "../json.ts";
 import { notJson } from "./body-fault.ts";
 import { colon, openBrace, quote, skipSpace } from "../json-bytes.ts";
 import { limits } from "./limits.ts";
-import { createValueScanner } from "./value-scanner.ts";
-import { createValueText, parseText } from "./value-text.ts";
+import { ValueScanner } from "./value-scanner.ts";
+import { parseText, ValueText } from "./value-text.ts";
 
 export interface CutValue {
   /** Undefined for a text that is known: it was not parsed. */
@@ -13,34 +13,12 @@ export interface CutValue {
   readonly end: number;
 }
 
-/** Whether a text was once parsed as a whole value, and is not wanted again. */
-export type IsKnown = (text: Buffer) => boolean;
-
-/** Cuts values out of a body and parses them, with as little looking at each byte as can be. */
-export interface ItemCutter {
-  /**
-   * Cuts the value that starts at `start`, which is no space. Throws a BodyFault for what is no JSON.
-   *
-   * @param bytes end where what came so far ends, or the body when `isLast`
-   * @param offset of `start` in the body
-   * @param isKnown asked of the value's text, at last, before that is parsed
-   * @returns null when it needs more bytes: to be called again with the same value and more of them
-   */
-  cut(
-    bytes: Buffer,
-    start: number,
-    isLast: boolean,
-    offset: number,
-    isKnown?: IsKnown,
-  ): CutValue | null;
-  /**
-   * Tells of two items of a list that follow each other in one buffer, where the first one ends and the
-   * second starts: the next `cut` may guess by it.
-   */
-  seen(bytes: Buffer, end: number, nextStart: number): void;
-  /** How many bytes of the value begun are wanted before the next look at it. */
-  readonly wanted: number;
+/** Texts that were once parsed as whole values, and are not wanted again. */
+export interface KnownTexts {
+  isKnown(text: Buffer): boolean;
 }
+
+const noneKnown: KnownTexts = { isKnown: () => false };
 
 const longestMarker = 256;
 const maxSkipped = 1024;
@@ -49,96 +27,118 @@ const patience = { least: 4 * 1024, most: 1024 * 1024 };
 const harmlessOpeners = Math.min(limits.nesting, limits.objects);
 
 /**
+ * Cuts values out of a body and parses them, with as little looking at each byte as can be.
+ *
  * A service writes all of a list alike. So the bytes from the end of one object to the first name in
  * the next, such as `},{"local_sandbox_id":`, mostly tell where the objects after it end, and are found
  * without looking at each byte. That is a guess: it counts only when what it cuts out is known, or the
  * parser takes it, since no JSON object is the beginning of another. Else the end is found byte by byte.
  */
-export function createItemCutter(): ItemCutter {
-  const scanner = createValueScanner();
-  const text = createValueText();
-  let marker: Buffer | null = null;
-  let isMarkerTrusted = false;
-  let searched = 0;
-  let typicalBytes = 0;
-  let skips = 0;
-  let toSkip = 0;
-  let wanted = 0;
+export class ItemCutter {
+  /** How many bytes of the value begun are wanted before the next look at it. */
+  wanted = 0;
+  private readonly scanner = new ValueScanner();
+  private readonly text = new ValueText();
+  private marker: Buffer | null = null;
+  private isMarkerTrusted = false;
+  private searched = 0;
+  private typicalBytes = 0;
+  private skips = 0;
+  private toSkip = 0;
 
-  const finish = (value: JsonValue | undefined, start: number, end: number): CutValue => {
-    typicalBytes = Math.max(end - start, typicalBytes - (typicalBytes >> 3));
-    scanner.reset();
-    searched = wanted = 0;
-    return { value, end };
-  };
-
-  const missed = (): null => {
-    isMarkerTrusted = false;
-    skips = Math.min(maxSkipped, skips * 2 + 1);
-    toSkip = skips;
-    return null;
-  };
-
-  /** "wait": what is there holds no end by the marker, but may be less than the object. */
-  const guess = (
+  /**
+   * Cuts the value that starts at `start`, which is no space. Throws a BodyFault for what is no JSON.
+   *
+   * @param bytes end where what came so far ends, or the body when `isLast`
+   * @param offset of `start` in the body
+   * @param known asked of the value's text, at last, before that is parsed
+   * @returns null when it needs more bytes: to be called again with the same value and more of them
+   */
+  cut(
     bytes: Buffer,
     start: number,
     isLast: boolean,
-    isKnown: IsKnown,
-  ): CutValue | "wait" | null => {
-    if (!marker || !isMarkerTrusted || bytes[start] !== openBrace) return null;
-    const from = start + Math.max(0, searched - marker.length + 1);
+    offset: number,
+    known: KnownTexts = noneKnown,
+  ): CutValue | null {
+    if (this.scanner.scanned === 0) {
+      const guessed = this.guess(bytes, start, isLast, known);
+      if (guessed === "wait") return null;
+      if (guessed) return guessed;
+    }
+    const end = this.scanner.scan(bytes, start, isLast);
+    this.wanted = 0;
+    if (end < 0) return null;
+    if (end > start && known.isKnown(bytes.subarray(start, end))) {
+      return this.finish(undefined, start, end);
+    }
+    const value = end === start ? undefined : parseText(this.text.decode(bytes, start, end));
+    if (value === undefined) throw notJson(offset);
+    return this.finish(value, start, end);
+  }
+
+  /**
+   * Tells of two items of a list that follow each other in one buffer, where the first one ends and the
+   * second starts: the next `cut` may guess by it.
+   */
+  seen(bytes: Buffer, end: number, nextStart: number): void {
+    if (this.isMarkerTrusted) return;
+    if (this.toSkip > 0) {
+      this.toSkip--;
+      return;
+    }
+    const markerEnd = endOfFirstName(bytes, nextStart);
+    if (markerEnd < 0 || markerEnd - end >= longestMarker) return;
+    this.marker = Buffer.from(bytes.subarray(end - 1, markerEnd));
+    this.isMarkerTrusted = true;
+  }
+
+  /** "wait": what is there holds no end by the marker, but may be less than the object. */
+  private guess(
+    bytes: Buffer,
+    start: number,
+    isLast: boolean,
+    known: KnownTexts,
+  ): CutValue | "wait" | null {
+    const { marker } = this;
+    if (!marker || !this.isMarkerTrusted || bytes[start] !== openBrace) return null;
+    const from = start + Math.max(0, this.searched - marker.length + 1);
     const found = bytes.indexOf(marker, from);
     if (found < 0) {
-      const most = Math.min(patience.most, Math.max(patience.least, typicalBytes * 2));
-      searched = bytes.length - start;
-      wanted = most;
-      return isLast ? null : searched < most ? "wait" : missed();
+      const most = Math.min(patience.most, Math.max(patience.least, this.typicalBytes * 2));
+      this.searched = bytes.length - start;
+      this.wanted = most;
+      return isLast ? null : this.searched < most ? "wait" : this.missed();
     }
     const end = found + 1;
-    if (end - start > limits.valueBytes) return missed();
-    if (isKnown(bytes.subarray(start, end))) {
-      skips = 0;
-      return finish(undefined, start, end);
+    if (end - start > limits.valueBytes) return this.missed();
+    if (known.isKnown(bytes.subarray(start, end))) {
+      this.skips = 0;
+      return this.finish(undefined, start, end);
     }
-    const candidate = text.decode(bytes, start, end);
-    if (mayExceed(candidate) && findExcess(bytes.subarray(start, end), limits)) return missed();
+    const candidate = this.text.decode(bytes, start, end);
+    if (mayExceed(candidate) && findExcess(bytes.subarray(start, end), limits)) {
+      return this.missed();
+    }
     const value = parseText(candidate);
-    if (value === undefined) return missed();
-    skips = 0;
-    return finish(value, start, end);
-  };
+    if (value === undefined) return this.missed();
+    this.skips = 0;
+    return this.finish(value, start, end);
+  }
 
-  return {
-    get wanted() {
-      return wanted;
-    },
-    cut(bytes, start, isLast, offset, isKnown = () => false) {
-      if (scanner.scanned === 0) {
-        const guessed = guess(bytes, start, isLast, isKnown);
-        if (guessed === "wait") return null;
-        if (guessed) return guessed;
-      }
-      const end = scanner.scan(bytes, start, isLast);
-      wanted = 0;
-      if (end < 0) return null;
-      if (end > start && isKnown(bytes.subarray(start, end))) return finish(undefined, start, end);
-      const value = end === start ? undefined : parseText(text.decode(bytes, start, end));
-      if (value === undefined) throw notJson(offset);
-      return finish(value, start, end);
-    },
-    seen(bytes, end, nextStart) {
-      if (isMarkerTrusted) return;
-      if (toSkip > 0) {
-        toSkip--;
-        return;
-      }
-      const markerEnd = endOfFirstName(bytes, nextStart);
-      if (markerEnd < 0 || markerEnd - end >= longestMarker) return;
-      marker = Buffer.from(bytes.subarray(end - 1, markerEnd));
-      isMarkerTrusted = true;
-    },
-  };
+  private missed(): null {
+    this.isMarkerTrusted = false;
+    this.skips = Math.min(maxSkipped, this.skips * 2 + 1);
+    this.toSkip = this.skips;
+    return null;
+  }
+
+  private finish(value: JsonValue | undefined, start: number, end: number): CutValue {
+    this.typicalBytes = Math.max(end - start, this.typicalBytes - (this.typicalBytes >> 3));
+    this.scanner.reset();
+    this.searched = this.wanted = 0;
+    return { value, end };
+  }
 }
 
 /** Behind the colon after the first name in an object; -1 where none is found in the bytes at hand. */

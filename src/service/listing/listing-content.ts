@@ -7,6 +7,7 @@ import { listingSchema } from "../schema.ts";
 import { BodyFault, otherShape } from "./body-fault.ts";
 import { limits } from "./limits.ts";
 import { fieldName, shapeOf } from "../value-shape.ts";
+import type { DeviationNotes } from "./deviation-notes.ts";
 import type { ListingMemory } from "./listing-memory.ts";
 import { readSandbox, sandboxesField, serversField } from "./read-sandbox.ts";
 
@@ -23,121 +24,124 @@ export interface ListingSummary {
 /** By what the text of an item is known again: its length in bytes, and its hash. */
 export type ItemText = Omit<TextMark, "note">;
 
-/** Makes a listing of what the parts of a body say. */
-export interface ListingContent {
-  /** A list of sandboxes begins. It counts instead of one before. */
-  begin(): void;
-  /** The item expected next came with the same text as last time. */
-  same(mark: TextMark): void;
-  /** An item came with another text. False when it must be parsed; else it is done with. */
-  moved(length: number, hash: bigint): boolean;
-  /** An item was parsed. */
-  item(value: JsonValue, text: ItemText): void;
-  /** A field of the root object; of a list of sandboxes the value is any array. */
-  field(name: string, value: JsonValue): void;
-  /** The root object is whole. Throws a BodyFault where it is no listing. */
-  end(): ListingSummary;
-}
-
 export const promisedListing = resource(listingSchema, "");
 
-export function createListingContent(
-  intake: ListingIntake,
-  { notes }: Pick<ListingMemory, "notes">,
-): ListingContent {
-  const ofItems = createDeviations();
+/** Makes a listing of what the parts of a body say. */
+export class ListingContent {
+  private readonly intake: ListingIntake;
+  private readonly notes: DeviationNotes;
+  private readonly ofItems = createDeviations();
   // Counts without a limit to the names: which of them are told apart depends on the items before.
-  const ofItem = createDeviations(Number.POSITIVE_INFINITY);
-  const root = new Map<string, JsonValue>();
+  private readonly ofItem = createDeviations(Number.POSITIVE_INFINITY);
+  private readonly root = new Map<string, JsonValue>();
   /** Shapes by name: the values of fields that are not promised may be long. */
-  const unknownFields = new Map<string, string>();
-  let complete = true;
-  let items = 0;
-  let leftOut = 0;
-  let hasBegun = false;
+  private readonly unknownFields = new Map<string, string>();
+  private complete = true;
+  private items = 0;
+  private leftOut = 0;
+  private hasBegun = false;
 
-  const countItem = (): void => {
-    items++;
-    if (items <= limits.items) return;
+  constructor(intake: ListingIntake, { notes }: Pick<ListingMemory, "notes">) {
+    this.intake = intake;
+    this.notes = notes;
+  }
+
+  /** A list of sandboxes begins. It counts instead of one before. */
+  begin(): void {
+    if (this.hasBegun) this.intake.restart();
+    this.hasBegun = true;
+    this.ofItems.clear();
+    this.complete = true;
+    this.items = this.leftOut = 0;
+  }
+
+  /** The item expected next came with the same text as last time. */
+  same(mark: TextMark): void {
+    this.countItem();
+    this.intake.same();
+    this.remarkAgain(mark);
+  }
+
+  /** An item came with another text. False when it must be parsed; else it is done with. */
+  moved(length: number, hash: bigint): boolean {
+    const mark = this.intake.moved(length, hash);
+    if (!mark) return false;
+    this.countItem();
+    this.remarkAgain(mark);
+    return true;
+  }
+
+  /** An item was parsed. */
+  item(value: JsonValue, text: ItemText): void {
+    const { ofItem, ofItems } = this;
+    this.countItem();
+    if (!isObject(value)) {
+      noteItem(value, sandboxesField, ofItems);
+      this.leftOut++;
+      return;
+    }
+    if (!ofItem.isEmpty) ofItem.clear();
+    const read = readSandbox(value, ofItem);
+    if (!ofItem.isEmpty) ofItems.add(ofItem.list());
+    if (!read) {
+      this.leftOut++;
+      return;
+    }
+    this.complete &&= read.complete;
+    const twin = this.intake.listed(read.sandbox, this.markOf(text, read.complete));
+    if (!twin) return;
+    ofItems.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
+    if (twin.servers > 0) ofItems.note(`${serversField}.id`, "duplicate", undefined, twin.servers);
+  }
+
+  /** A field of the root object; of a list of sandboxes the value is any array. */
+  field(name: string, value: JsonValue): void {
+    const { root, unknownFields } = this;
+    if (Object.hasOwn(listingSchema.shape, name)) root.set(name, value);
+    else unknownFields.set(name, shapeOf(value));
+    if (root.size + unknownFields.size <= limits.rootFields) return;
+    throw new BodyFault("too_large", `the body holds more than ${limits.rootFields} fields`);
+  }
+
+  /** The root object is whole. Throws a BodyFault where it is no listing. */
+  end(): ListingSummary {
+    const body = Object.fromEntries(this.root);
+    const totalCount = body["total_count"];
+    // What is said of the listing comes first, wherever in the body its items stand.
+    const deviations = createDeviations();
+    for (const [name, example] of this.unknownFields) {
+      deviations.add([{ field: fieldName(name), problem: "unknown_field", count: 1, example }]);
+    }
+    promisedListing.compare(body, deviations);
+    if (!isArray(body["local_sandboxes"]) || !Number.isInteger(totalCount)) {
+      throw otherShape(deviations.list());
+    }
+    deviations.add(this.ofItems.list());
+    const isCounted = totalCount === this.intake.sandboxCount + this.leftOut;
+    if (!isCounted) deviations.note("total_count", "mismatch", totalCount);
+    const complete = this.complete && this.leftOut === 0 && isCounted;
+    return { complete, deviations: deviations.list() };
+  }
+
+  private countItem(): void {
+    this.items++;
+    if (this.items <= limits.items) return;
     throw new BodyFault("too_large", `the listing holds more than ${limits.items} items`);
-  };
+  }
 
-  const remarkAgain = ({ note }: TextMark): void => {
+  private remarkAgain({ note }: TextMark): void {
     if (note === 0) return;
-    const remarks = notes.get(note);
-    ofItems.add(remarks.deviations);
-    complete &&= remarks.complete;
-  };
+    const remarks = this.notes.get(note);
+    this.ofItems.add(remarks.deviations);
+    this.complete &&= remarks.complete;
+  }
 
-  const markOf = (text: ItemText, isWhole: boolean): TextMark | null => {
+  private markOf(text: ItemText, isWhole: boolean): TextMark | null {
+    const { ofItem } = this;
     const isPlain = isWhole && ofItem.isEmpty;
-    const note = isPlain ? 0 : notes.numberOf({ deviations: ofItem.list(), complete: isWhole });
+    const note = isPlain
+      ? 0
+      : this.notes.numberOf({ deviations: ofItem.list(), complete: isWhole });
     return note === null ? null : { ...text, note };
-  };
-
-  return {
-    begin() {
-      if (hasBegun) intake.restart();
-      hasBegun = true;
-      ofItems.clear();
-      complete = true;
-      items = leftOut = 0;
-    },
-    same(mark) {
-      countItem();
-      intake.same();
-      remarkAgain(mark);
-    },
-    moved(length, hash) {
-      const mark = intake.moved(length, hash);
-      if (!mark) return false;
-      countItem();
-      remarkAgain(mark);
-      return true;
-    },
-    item(value, text) {
-      countItem();
-      if (!isObject(value)) {
-        noteItem(value, sandboxesField, ofItems);
-        leftOut++;
-        return;
-      }
-      if (!ofItem.isEmpty) ofItem.clear();
-      const read = readSandbox(value, ofItem);
-      if (!ofItem.isEmpty) ofItems.add(ofItem.list());
-      if (!read) {
-        leftOut++;
-        return;
-      }
-      complete &&= read.complete;
-      const twin = intake.listed(read.sandbox, markOf(text, read.complete));
-      if (!twin) return;
-      ofItems.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
-      if (twin.servers > 0)
-        ofItems.note(`${serversField}.id`, "duplicate", undefined, twin.servers);
-    },
-    field(name, value) {
-      if (Object.hasOwn(listingSchema.shape, name)) root.set(name, value);
-      else unknownFields.set(name, shapeOf(value));
-      if (root.size + unknownFields.size <= limits.rootFields) return;
-      throw new BodyFault("too_large", `the body holds more than ${limits.rootFields} fields`);
-    },
-    end() {
-      const body = Object.fromEntries(root);
-      const totalCount = body["total_count"];
-      // What is said of the listing comes first, wherever in the body its items stand.
-      const deviations = createDeviations();
-      for (const [name, example] of unknownFields) {
-        deviations.add([{ field: fieldName(name), problem: "unknown_field", count: 1, example }]);
-      }
-      promisedListing.compare(body, deviations);
-      if (!isArray(body["local_sandboxes"]) || !Number.isInteger(totalCount)) {
-        throw otherShape(deviations.list());
-      }
-      deviations.add(ofItems.list());
-      const isCounted = totalCount === intake.sandboxCount + leftOut;
-      if (!isCounted) deviations.note("total_count", "mismatch", totalCount);
-      return { complete: complete && leftOut === 0 && isCounted, deviations: deviations.list() };
-    },
-  };
+  }
 }

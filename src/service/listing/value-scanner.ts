@@ -15,33 +15,37 @@ import { limits } from "./limits.ts";
  * Finds where a JSON value ends, byte by byte and across any number of chunks. What it finds is only
  * as good as the value: whether it is JSON is for the parser to say.
  */
-export interface ValueScanner {
+export class ValueScanner {
   /** How many bytes of the value were scanned without an end. */
-  readonly scanned: number;
+  scanned = 0;
+  private depth = 0;
+  private objects = 0;
+  private inString = false;
+  private isEscaped = false;
+
   /**
    * Scans on. `start` is where the value starts, in whatever buffer now holds it.
    *
    * @returns where the value ends, or -1 when it needs more bytes
    */
-  scan(bytes: Uint8Array, start: number, isLast: boolean): number;
+  scan(bytes: Uint8Array, start: number, isLast: boolean): number {
+    const first = bytes[start];
+    const isNested = first === quote || first === openBrace || first === openBracket;
+    const end = isNested ? this.scanNested(bytes, start) : this.scanScalar(bytes, start, isLast);
+    this.scanned = (end < 0 ? bytes.length : end) - start;
+    if (this.scanned > limits.valueBytes) throw tooLong();
+    return end;
+  }
+
   /** Forgets the value: the next scan is of another. */
-  reset(): void;
-}
+  reset(): void {
+    this.scanned = this.depth = this.objects = 0;
+    this.inString = this.isEscaped = false;
+  }
 
-export function createValueScanner(): ValueScanner {
-  let scanned = 0;
-  let depth = 0;
-  let objects = 0;
-  let inString = false;
-  let isEscaped = false;
-
-  const reset = (): void => {
-    scanned = depth = objects = 0;
-    inString = isEscaped = false;
-  };
-
-  const scanNested = (bytes: Uint8Array, start: number): number => {
-    for (let at = start + scanned; at < bytes.length; at++) {
+  private scanNested(bytes: Uint8Array, start: number): number {
+    let { depth, objects, inString, isEscaped } = this;
+    for (let at = start + this.scanned; at < bytes.length; at++) {
       const byte = bytes[at];
       if (inString) {
         if (isEscaped) isEscaped = false;
@@ -60,29 +64,18 @@ export function createValueScanner(): ValueScanner {
         if (depth === 0) return at + 1;
       }
     }
+    this.depth = depth;
+    this.objects = objects;
+    this.inString = inString;
+    this.isEscaped = isEscaped;
     return -1;
-  };
+  }
 
-  const scanScalar = (bytes: Uint8Array, start: number, isLast: boolean): number => {
-    let at = start + scanned;
+  private scanScalar(bytes: Uint8Array, start: number, isLast: boolean): number {
+    let at = start + this.scanned;
     while (at < bytes.length && !endsScalar(bytes[at])) at++;
     return at < bytes.length || isLast ? at : -1;
-  };
-
-  return {
-    get scanned() {
-      return scanned;
-    },
-    scan(bytes, start, isLast) {
-      const first = bytes[start];
-      const isNested = first === quote || first === openBrace || first === openBracket;
-      const end = isNested ? scanNested(bytes, start) : scanScalar(bytes, start, isLast);
-      scanned = (end < 0 ? bytes.length : end) - start;
-      if (scanned > limits.valueBytes) throw tooLong();
-      return end;
-    },
-    reset,
-  };
+  }
 }
 
 function endsScalar(byte: number | undefined): boolean {

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createChunkWindow } from "../../../src/service/listing/chunk-window.ts";
+import { ChunkWindow } from "../../../src/service/listing/chunk-window.ts";
 
 test("what is used of the bytes handed out is all of them, once and in order", () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 12_000 }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(sizes, sizes, fc.array(fc.boolean(), { minLength: 1 }), (chunks, tokens, stops) => {
-      const window = createChunkWindow();
+      const window = new ChunkWindow();
       let pushed = 0;
       let expected = 0;
       let turn = 0;

@@ -7,10 +7,7 @@ import {
   createListingMemory,
   type ListingMemory,
 } from "../../../src/service/listing/listing-memory.ts";
-import {
-  createListingReader,
-  type ListingOutcome,
-} from "../../../src/service/listing/listing-reader.ts";
+import { ListingReader, type ListingOutcome } from "../../../src/service/listing/listing-reader.ts";
 import { loadTextHash } from "../../../src/service/listing/text-hash.ts";
 import { type CollectingIntake, createCollectingIntake } from "./collecting-intake.ts";
 import { parseListing } from "./whole-parse.ts";
@@ -39,7 +36,7 @@ export function readChunks(
   intake: ListingIntake,
   memory: ListingMemory = createMemory(),
 ): ListingOutcome {
-  const reader = createListingReader(intake, memory);
+  const reader = new ListingReader(intake, memory);
   for (const chunk of chunks) {
     reader.push(chunk);
     while (reader.advance() === "busy") continue;
