@@ -6,6 +6,8 @@ export interface TextMark {
   readonly length: number;
   /** 64 bits over all of the text. */
   readonly hash: bigint;
+  /** The same over the text without what often changes and is not kept; 0 where it has no such thing. */
+  readonly steadyHash: bigint;
   /** What the reader wants to remember of it: a number below 65,536. */
   readonly note: number;
 }
@@ -14,8 +16,12 @@ export interface TextMark {
 export interface ListingIntake {
   /** The text that the sandbox expected next had last time; null when it must be read. */
   expected(): TextMark | null;
-  /** The expected sandbox came with the same text. Only right after `expected` gave a mark. */
-  same(): void;
+  /**
+   * The expected sandbox came with the same text. Only right after `expected` gave a mark.
+   *
+   * @param mark where the text is another, though it says the same
+   */
+  same(mark?: TextMark): void;
   /**
    * A sandbox came with a text that is not the one expected. Where the text is known it is taken, and
    * need not be read.

@@ -80,8 +80,8 @@ class Intake implements SnapshotIntake {
     return this.pass.expected();
   }
 
-  same(): void {
-    this.pass.same();
+  same(mark?: TextMark): void {
+    this.pass.same(mark);
   }
 
   moved(length: number, hash: bigint): TextMark | null {

@@ -67,10 +67,11 @@ export class ListingPass {
     return this.settle() && !this.readAll ? this.marksBefore().at(this.sandbox) : null;
   }
 
-  same(): void {
+  /** @param mark where the text is another, though it says the same */
+  same(mark?: TextMark): void {
     const page = this.settle();
     if (!page) throw new RangeError("no sandbox is expected");
-    this.takeUnchanged(page);
+    this.takeUnchanged(page, mark);
   }
 
   /** Takes a sandbox that came with a text that another place had, unless it came before. */

@@ -1,11 +1,13 @@
 import type { TextMark } from "../listing-intake.ts";
 import { withRoom } from "./with-room.ts";
 
-const wordsPerMark = 4;
+const hashesPerMark = 3;
+const wordsPerMark = 2 * hashesPerMark;
+const field = { length: 4, note: 5 } as const;
 
-/** The texts by which a page's sandboxes are known again, in 16 bytes each. */
+/** The texts by which a page's sandboxes are known again, in 24 bytes each. */
 export class Marks {
-  /** Of each the hash in two words, the length (0 where there is none), and the note. */
+  /** Of each both hashes in two words each, the length (0 where there is none), and the note. */
   private words: Uint32Array<ArrayBuffer>;
   private hashes: BigUint64Array<ArrayBuffer>;
 
@@ -16,27 +18,37 @@ export class Marks {
 
   /** Null where the sandbox must be read. */
   at(sandbox: number): TextMark | null {
-    const length = this.words[sandbox * wordsPerMark + 2] ?? 0;
+    const at = sandbox * wordsPerMark;
+    const length = this.words[at + field.length] ?? 0;
     if (length === 0) return null;
-    const note = this.words[sandbox * wordsPerMark + 3] ?? 0;
-    return { length, hash: this.hashes[sandbox * 2] ?? 0n, note };
+    return {
+      length,
+      hash: this.hashes[sandbox * hashesPerMark] ?? 0n,
+      steadyHash: this.hashes[sandbox * hashesPerMark + 1] ?? 0n,
+      note: this.words[at + field.note] ?? 0,
+    };
   }
 
   isOf(sandbox: number, length: number, hash: bigint): boolean {
-    return this.words[sandbox * wordsPerMark + 2] === length && this.hashes[sandbox * 2] === hash;
+    return (
+      this.words[sandbox * wordsPerMark + field.length] === length &&
+      this.hashes[sandbox * hashesPerMark] === hash
+    );
   }
 
   /** The first word of the hash; null where there is no mark. */
   keyOf(sandbox: number): number | null {
-    if (this.words[sandbox * wordsPerMark + 2] === 0) return null;
+    if (this.words[sandbox * wordsPerMark + field.length] === 0) return null;
     return this.words[sandbox * wordsPerMark] ?? 0;
   }
 
   set(sandbox: number, mark: TextMark | null): void {
     this.makeRoom(sandbox);
-    this.hashes[sandbox * 2] = mark?.hash ?? 0n;
-    this.words[sandbox * wordsPerMark + 2] = mark?.length ?? 0;
-    this.words[sandbox * wordsPerMark + 3] = mark?.note ?? 0;
+    const at = sandbox * wordsPerMark;
+    this.hashes[sandbox * hashesPerMark] = mark?.hash ?? 0n;
+    this.hashes[sandbox * hashesPerMark + 1] = mark?.steadyHash ?? 0n;
+    this.words[at + field.length] = mark?.length ?? 0;
+    this.words[at + field.note] = mark?.note ?? 0;
   }
 
   setAs(sandbox: number, other: Marks, otherSandbox: number): void {

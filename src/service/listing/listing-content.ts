@@ -7,6 +7,7 @@ import { listingSchema } from "../schema.ts";
 import { BodyFault, otherShape } from "./body-fault.ts";
 import { limits } from "./limits.ts";
 import { fieldName, shapeOf } from "../value-shape.ts";
+import type { ItemText } from "./item-text.ts";
 import type { DeviationNotes } from "./deviation-notes.ts";
 import type { ListingMemory } from "./listing-memory.ts";
 import { readSandbox, sandboxesField, serversField } from "./read-sandbox.ts";
@@ -20,9 +21,6 @@ export interface ListingSummary {
   readonly complete: boolean;
   readonly deviations: readonly Deviation[];
 }
-
-/** By what the text of an item is known again: its length in bytes, and its hash. */
-export type ItemText = Omit<TextMark, "note">;
 
 export const promisedListing = resource(listingSchema, "");
 
@@ -55,10 +53,14 @@ export class ListingContent {
     this.items = this.leftOut = 0;
   }
 
-  /** The item expected next came with the same text as last time. */
-  same(mark: TextMark): void {
+  /**
+   * The item expected next came with the same text as last time.
+   *
+   * @param text where it is another, though it says the same
+   */
+  same(mark: TextMark, text?: ItemText): void {
     this.countItem();
-    this.intake.same();
+    this.intake.same(text && { ...text.hashes(), note: mark.note });
     this.remarkAgain(mark);
   }
 
@@ -142,6 +144,6 @@ export class ListingContent {
     const note = isPlain
       ? 0
       : this.notes.numberOf({ deviations: ofItem.list(), complete: isWhole });
-    return note === null ? null : { ...text, note };
+    return note === null ? null : { ...text.hashes(), note };
   }
 }

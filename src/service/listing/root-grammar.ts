@@ -12,6 +12,7 @@ import {
   quote,
   skipSpace,
 } from "../json-bytes.ts";
+import { ItemText } from "./item-text.ts";
 import type { ListingContent } from "./listing-content.ts";
 import type { TextHash } from "./text-hash.ts";
 
@@ -36,38 +37,19 @@ type State =
 
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 /** What a step costs beside its bytes, in bytes of parsing. */
-const effortOf = { parse: 512, hash: 64 };
+const effortOf = { parse: 512, hash: 64, steady: 256 };
 const cheapness = 16;
 
-/** The texts of items that were moved, and are taken over unparsed. */
-class MovedTexts implements KnownTexts {
-  /** Of the text that was asked about last. */
-  lastHash = 0n;
-  private readonly hash: TextHash;
-  private readonly content: ListingContent;
-
-  constructor(hash: TextHash, content: ListingContent) {
-    this.hash = hash;
-    this.content = content;
-  }
-
-  isKnown(text: Buffer): boolean {
-    this.lastHash = this.hash(text);
-    return text[0] === openBrace && this.content.moved(text.length, this.lastHash);
-  }
-}
-
 /** Follows a body from its first byte to its last, in whatever pieces it comes. */
-export class RootGrammar {
+export class RootGrammar implements KnownTexts {
   /** Reading stops where none is left. It is worth a byte of parsing, about 5 ns. */
   effort = 0;
   /** How many unused bytes are wanted before it is worth reading on; 0 where any more will do. */
   wanted = 0;
   private readonly intake: ListingIntake;
   private readonly content: ListingContent;
-  private readonly hash: TextHash;
+  private readonly text: ItemText;
   private readonly cutter = new ItemCutter();
-  private readonly movedTexts: MovedTexts;
   private state: State = "start";
   private name = "";
   /** Of the first byte that is not used. */
@@ -80,8 +62,7 @@ export class RootGrammar {
   constructor({ intake, content, hash }: RootGrammarDeps) {
     this.intake = intake;
     this.content = content;
-    this.hash = hash;
-    this.movedTexts = new MovedTexts(hash, content);
+    this.text = new ItemText(hash);
   }
 
   /** The root object is whole. */
@@ -182,26 +163,30 @@ export class RootGrammar {
     return found.end;
   }
 
+  /** Of an item's text: whether it was moved, and is taken over unparsed. */
+  isKnown(text: Buffer): boolean {
+    const { length, hash } = this.text.set(text);
+    return text[0] === openBrace && this.content.moved(length, hash);
+  }
+
   private readItem(bytes: Buffer, at: number, isLast: boolean): number {
     if (this.expected === undefined) {
       this.expected = bytes[at] === openBrace ? this.intake.expected() : null;
+      this.text.begin();
     }
     let end = 0;
     if (this.expected) {
       end = this.readExpected(bytes, at, this.expected, isLast);
       this.wanted = end < 0 ? this.expected.length : 0;
       if (end < 0) return -1;
-      if (end > 0) this.content.same(this.expected);
-      else this.expected = null;
+      if (end === 0) this.expected = null;
     }
     if (end === 0) {
       if (this.itemEnd > 0) this.cutter.seen(bytes, this.itemEnd, at);
-      const found = this.cut(bytes, at, isLast, this.movedTexts);
+      const found = this.cut(bytes, at, isLast, this);
       if (!found) return -1;
       ({ end } = found);
-      if (found.value !== undefined) {
-        this.content.item(found.value, { length: end - at, hash: this.movedTexts.lastHash });
-      }
+      if (found.value !== undefined) this.content.item(found.value, this.text);
     }
     this.expected = undefined;
     this.itemEnd = end;
@@ -209,15 +194,21 @@ export class RootGrammar {
     return end;
   }
 
-  /** Whether the text at hand is the one expected; -1 while there is too little of it to tell. */
+  /** Takes the item where it is the one expected; -1 while there is too little of it to tell, else 0. */
   private readExpected(bytes: Buffer, at: number, mark: TextMark, isLast: boolean): number {
     const end = at + mark.length;
     if (end > bytes.length && !isLast) return -1;
-    // No object is the beginning of another: where the expected text ends, the item does.
-    const isSame =
-      bytes[end - 1] === closeBrace && this.hash(bytes.subarray(at, end)) === mark.hash;
     this.effort -= mark.length / cheapness + effortOf.hash;
-    return isSame ? end : 0;
+    // No object is the beginning of another: where the expected text ends, the item does.
+    if (bytes[end - 1] !== closeBrace) return 0;
+    const { text } = this;
+    if (text.set(bytes.subarray(at, end)).hash === mark.hash) this.content.same(mark);
+    else {
+      this.effort -= effortOf.steady;
+      if (!text.saysSame(mark)) return 0;
+      this.content.same(mark, text);
+    }
+    return end;
   }
 
   private cut(bytes: Buffer, at: number, isLast: boolean, known?: KnownTexts): CutValue | null {

@@ -72,6 +72,23 @@ describe("a sandbox whose text is known", () => {
     expect(reader.skipped).toBe(0);
   });
 
+  it("is known by a later text that says the same, and its page stays the one it was", () => {
+    const reader = createMarkedReader();
+    const opened = openIntake(emptySnapshot, { goneAfter: 2 });
+    reader.read(opened, manySandboxes(3));
+    const before = opened.finish(options).snapshot;
+    const intake = openIntake(before, { goneAfter: 2 });
+    const later = { length: 9, hash: 7n, steadyHash: 5n, note: 1 };
+    for (const mark of [undefined, later, undefined]) {
+      expect(intake.expected()).not.toBeNull();
+      intake.same(mark);
+    }
+    const { snapshot } = intake.finish(options);
+    expect(snapshot.pages[0]).toBe(before.pages[0]);
+    const marks = [before, snapshot].map((each) => [0, 1, 2].map((at) => each.marks[0]?.at(at)));
+    expect(marks[1]).toEqual(marks[0]?.with(1, later));
+  });
+
   it("is not said to be the same where none is expected", () => {
     const intake = openIntake(emptySnapshot, { goneAfter: 2 });
     expect(intake.expected()).toBeNull();

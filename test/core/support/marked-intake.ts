@@ -20,7 +20,7 @@ export function createMarkedReader(): MarkedReader {
     const text = JSON.stringify(sandbox);
     const hash = hashes.get(text) ?? BigInt(hashes.size) * 0x1_0000_0001n;
     hashes.set(text, hash);
-    return { length: text.length, hash, note: sandbox.servers.length };
+    return { length: text.length, hash, steadyHash: 0n, note: sandbox.servers.length };
   };
   return {
     read(intake, sandboxes, isMarked = () => true) {

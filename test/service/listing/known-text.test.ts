@@ -40,6 +40,27 @@ test("only the sandboxes that changed are parsed, wherever the others stand", ()
   }
 });
 
+test("of sandboxes that were updated, and differ in nothing that is kept, none is parsed", () => {
+  const memory = createMemory();
+  const touched = (updated_at: string | null, more: object = {}) =>
+    listing(
+      sandboxes(20, { servers: [1, 2].map((id) => ({ id: `v${id}`, updated_at, ...more })) }),
+    );
+  const first = poll(touched("2026-02-16T12:45:25.770231-08:00"), null, memory);
+  const second = poll(touched("2026-02-16T12:45:55.123456-08:00"), first, memory);
+  expect(second.calls).toMatchObject({ same: 20, moved: 0, listed: 0 });
+  // Known by the later text from now on.
+  const { local_sandboxes } = touched("2026-02-16T12:45:55.123456-08:00");
+  expect(poll(listing(local_sandboxes.toReversed()), second, memory).calls).toMatchObject({
+    listed: 0,
+  });
+  for (const other of ["2026-02-16T12:45:25-08:00", "2026-02-16T12:45:25.7702\\n-08:00", null]) {
+    expect(poll(touched(other), second, memory).calls).toMatchObject({ same: 0, listed: 20 });
+  }
+  const erring = touched("2026-02-16T12:46:25.770231-08:00", { status: "error" });
+  expect(poll(erring, second, memory).calls).toMatchObject({ same: 0, listed: 20 });
+});
+
 test("a moved sandbox that comes twice, or once more with another text, is parsed and joined", () => {
   const memory = createMemory();
   const items = sandboxes(20, { owner: "me" });

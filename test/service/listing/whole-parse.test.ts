@@ -71,6 +71,40 @@ test("poll after poll, with most of the text known, a body says what it says as 
   );
 });
 
+/** In place of the first characters of each time of an update. */
+const timeEdits = fc.array(
+  fc.constantFrom("7", "~", " ", '"', "\\", "}", "\n", "\0", "\u007f", "é"),
+  {
+    minLength: 1,
+    maxLength: 4,
+  },
+);
+const touched = (text: string, edit: string): string =>
+  text.replaceAll(
+    /("updated_at"\s*:\s*")([^"]*)/g,
+    (_, name: string, time: string) => name + edit.slice(0, time.length) + time.slice(edit.length),
+  );
+
+test("touched in whatever way, a body that was known says what it says as a whole", () => {
+  const texts = fc.oneof(anyBody, fc.constant(valid.toString()));
+  fc.assert(
+    fc.property(texts, timeEdits, chunkSizes, (text, edit, sizes) => {
+      const memory = createMemory();
+      const known = createCollectingIntake();
+      const before = touched(text, edit[0] ?? "");
+      if (chunkReading([Buffer.from(before)], known, memory) === "refused") return;
+      for (const body of [touched(before, edit.join("")), before].map((each) =>
+        Buffer.from(each),
+      )) {
+        const intake = createCollectingIntake(known.taken());
+        const reading = chunkReading(cutBody(body, sizes), intake, memory);
+        expect(reading).toEqual(wholeReading(body));
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
 const valid = Buffer.from(
   JSON.stringify({
     extra: [1, { a: "é\\" }],

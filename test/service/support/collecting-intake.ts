@@ -31,11 +31,11 @@ export function createCollectingIntake(before: readonly MarkedSandbox[] = []): C
       const next = before[position];
       return next && !taken.has(next.sandbox.sandboxId) ? next.mark : null;
     },
-    same() {
+    same(mark) {
       const next = before[position];
       if (!next?.mark) throw new TypeError("no sandbox was expected");
       calls.same++;
-      taken.set(next.sandbox.sandboxId, next);
+      taken.set(next.sandbox.sandboxId, mark ? { ...next, mark } : next);
       position++;
     },
     moved(length, hash) {
