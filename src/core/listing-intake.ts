@@ -6,7 +6,7 @@ export interface TextMark {
   readonly length: number;
   /** 64 bits over all of the text. */
   readonly hash: bigint;
-  /** The same over the text without what often changes and is not kept; 0 where it has no such thing. */
+  /** The same over the text without what often changes and is not kept; 0 where that is not known. */
   readonly steadyHash: bigint;
   /** What the reader wants to remember of it: a number below 65,536. */
   readonly note: number;

@@ -38,22 +38,18 @@ export class ItemText {
     return (this.knownHash ??= this.hashOf(this.text));
   }
 
-  /** Of the text without times of updates; 0 where it has none. */
-  get steadyHash(): bigint {
+  /** Whether it differs in times of updates alone from the text, as long as it, that was expected. */
+  saysSame({ steadyHash }: TextMark): boolean {
     if (this.knownSteadyHash === null) {
       const steady = this.steady.of(this.text);
       this.knownSteadyHash = steady ? this.hashOf(steady) : 0n;
     }
-    return this.knownSteadyHash;
+    return steadyHash !== 0n && steadyHash === this.knownSteadyHash;
   }
 
-  /** Whether it differs from a text in times of updates at most. */
-  saysSame({ length, steadyHash }: TextMark): boolean {
-    return steadyHash !== 0n && length === this.length && steadyHash === this.steadyHash;
-  }
-
+  /** Without times of updates it is hashed from when a text first came that may differ in them alone. */
   hashes(): TextHashes {
-    const { length, hash, steadyHash } = this;
-    return { length, hash, steadyHash };
+    const { length, hash } = this;
+    return { length, hash, steadyHash: this.knownSteadyHash ?? 0n };
   }
 }

@@ -46,7 +46,10 @@ test("of sandboxes that were updated, and differ in nothing that is kept, none i
     listing(
       sandboxes(20, { servers: [1, 2].map((id) => ({ id: `v${id}`, updated_at, ...more })) }),
     );
-  const first = poll(touched("2026-02-16T12:45:25.770231-08:00"), null, memory);
+  const once = poll(touched("2026-02-16T12:44:55.012345-08:00"), null, memory);
+  // Which texts are updated is learnt from the first ones that are.
+  const first = poll(touched("2026-02-16T12:45:25.770231-08:00"), once, memory);
+  expect(first.calls).toMatchObject({ same: 0, listed: 20 });
   const second = poll(touched("2026-02-16T12:45:55.123456-08:00"), first, memory);
   expect(second.calls).toMatchObject({ same: 20, moved: 0, listed: 0 });
   // Known by the later text from now on.
