@@ -12,6 +12,7 @@ import {
   serverWords,
   tagsText,
   withMissing,
+  withStatus,
 } from "./page.ts";
 import type { Words } from "./page-room.ts";
 import { withRoom } from "./with-room.ts";
@@ -91,11 +92,13 @@ export class PageDraft {
     this.serverCount += page.serversEnd(sandbox) - page.serversBegin(sandbox);
   }
 
-  copyServer(page: Page, server: number, missing: number): void {
+  /** But for its status, if that is given: since when it has that is not known before the listing's end. */
+  copyServer(page: Page, server: number, missing: number, status?: Status): void {
     const from = page.serverAt(server);
     const at = this.nextServer();
     for (let word = 0; word < serverWords; word++) this.servers[at + word] = page.word(from + word);
-    this.servers[at + serverField.flags] = withMissing(page.serverFlags(server), missing);
+    const flags = withMissing(page.serverFlags(server), missing);
+    this.servers[at + serverField.flags] = status ? withStatus(flags, status) : flags;
     this.copyTexts(page, this.servers, at, serverTexts);
   }
 

@@ -216,6 +216,10 @@ export function missingIn(flags: number): number {
   return flags >>> missingShift;
 }
 
+export function withStatus(flags: number, status: Status): number {
+  return ((flags & ~statusMask) | statuses.indexOf(status)) >>> 0;
+}
+
 export function withMissing(flags: number, missing: number): number {
   return ((flags & 0xffff) | (Math.min(missing, maxMissing) << missingShift)) >>> 0;
 }

@@ -3,6 +3,7 @@ import type { ListedSandbox, ListedServer } from "../model.ts";
 import { isIdAt, SoughtId } from "./id-table.ts";
 import { findServer } from "./packed-snapshot.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
+import type { Since } from "./page-draft.ts";
 import type { PageSequence } from "./page-sequence.ts";
 import {
   maxMissing,
@@ -150,21 +151,16 @@ export class SandboxWriter {
 
   private writeKnown(server: ListedServer, page: Page, pageIndex: number, known: number): void {
     const { draft } = this.sequence;
-    if (isSameServer(page, known, server)) {
+    const flags = page.serverFlags(known);
+    const isSameStatus = statusIn(flags) === server.status;
+    const isAlike = isAlikeServer(page, known, server);
+    if (isAlike && isSameStatus && missingIn(flags) === 0) {
       draft.copyServer(page, known, 0);
       return;
     }
     this.touched.add(this.sequence.pages.length, draft.serverCount, pageIndex, known);
-    const flags = page.serverFlags(known);
-    const since =
-      statusIn(flags) === server.status
-        ? {
-            sinceMs: page.sinceMs(known),
-            sinceObservedMs: page.sinceObservedMs(known),
-            sinceWitnessed: page.isWitnessed(known),
-          }
-        : null;
-    draft.addServer(server, since);
+    if (isAlike) draft.copyServer(page, known, 0, server.status);
+    else draft.addServer(server, isSameStatus ? sinceOf(page, known) : null);
     this.tally.countServer(page.serverName(known), statusIn(flags), missingIn(flags), -1);
     this.tally.countServer(server.serverName, server.status, 0, 1);
   }
@@ -189,11 +185,26 @@ export class SandboxWriter {
 
 /** But for its id. */
 function isSameServer(page: Page, known: number, server: ListedServer): boolean {
-  const at = page.serverAt(known);
   const flags = page.serverFlags(known);
   return (
     statusIn(flags) === server.status &&
     missingIn(flags) === 0 &&
+    isAlikeServer(page, known, server)
+  );
+}
+
+function sinceOf(page: Page, server: number): Since {
+  return {
+    sinceMs: page.sinceMs(server),
+    sinceObservedMs: page.sinceObservedMs(server),
+    sinceWitnessed: page.isWitnessed(server),
+  };
+}
+
+/** But for its id and status, and for whether it was missing. */
+function isAlikeServer(page: Page, known: number, server: ListedServer): boolean {
+  const at = page.serverAt(known);
+  return (
     page.textAt(at + serverField.name) === server.serverName &&
     page.textAt(at + serverField.benchmark) === server.benchmark &&
     page.textAt(at + serverField.tags) === tagsText(server.tags)

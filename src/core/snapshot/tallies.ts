@@ -53,8 +53,9 @@ export function createTallies(from?: Tallies): Tallies {
     },
     aggregateName,
     countServer(serverName, status, missing, by) {
-      const name = aggregateName(serverName);
-      let tally = names.get(name);
+      let tally = names.get(serverName ?? "");
+      const name = tally ? tally.name : aggregateName(serverName);
+      tally ??= names.get(name);
       if (!tally) {
         tally = { name, servers: noneByStatus(), listed: noneByStatus() };
         names.set(name, tally);
