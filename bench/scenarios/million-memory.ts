@@ -3,6 +3,7 @@ import { openDaemon } from "../support/daemon.ts";
 import { settledMemoryBytes } from "../support/meters.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Step } from "../support/peer-messages.ts";
+import { programArguments } from "../support/program.ts";
 import type { Scenario } from "../support/scenario.ts";
 
 const laterSteps: readonly Step[] = [
@@ -20,6 +21,7 @@ const mebibyte = 2 ** 20;
 export const millionMemory: Scenario = {
   name: "million-memory",
   rounds: { full: 1, quick: 1 },
+  nodeArguments: programArguments,
   async run({ quick }) {
     const servers = quick ? 100_000 : 1_000_000;
     await using peer = await startPeer();

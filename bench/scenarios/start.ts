@@ -7,6 +7,7 @@ import { parseConfig } from "../../src/config/load-config.ts";
 import { createDaemon } from "../../src/daemon.ts";
 import { daemonSettings } from "../support/daemon.ts";
 import { startPeer } from "../support/peer-client.ts";
+import { program, programArguments } from "../support/program.ts";
 import type { Scenario } from "../support/scenario.ts";
 import { scrape } from "../support/scrape.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -60,11 +61,9 @@ async function fillStore(settings: object): Promise<void> {
   await daemon.stop();
 }
 
-const program = join(import.meta.dirname, "../../src/cli.ts");
-
 async function startOnce(file: string, port: number, servers: number) {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [program, "run", "--config", file], {
+  const child = spawn(process.execPath, [...programArguments, program, "run", "--config", file], {
     stdio: ["ignore", "ignore", "inherit"],
   });
   const ended = once(child, "exit");

@@ -24,7 +24,7 @@ export interface Scenario {
   readonly name: string;
   /** In how many processes it is run, one after the other. */
   readonly rounds: { readonly full: number; readonly quick: number };
-  /** What parsing the largest listing whole needs, where the defaults do not do. */
+  /** Where the defaults do not do: for parsing the largest listing whole, or to be as the program is. */
   readonly nodeArguments?: readonly string[];
   /**
    * Runs in a process of its own, which is the daemon's too.
