@@ -1,5 +1,6 @@
 import { fstatSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
+import { freeBuffer } from "./free-buffer.ts";
 
 const standardOutputFd = 1;
 
@@ -21,7 +22,7 @@ export function createStandardOutput(): Writable {
     : createFileOutput((bytes) => writeSync(standardOutputFd, bytes));
 }
 
-/** Writes that end at once, or fail. `write` gives how many bytes it took. */
+/** Writes that end at once, or fail. `write` gives how many bytes it took. What it is given is given away. */
 export function createFileOutput(write: (bytes: Uint8Array) => number): Writable {
   let isTorn = false;
   return new Writable({
@@ -35,6 +36,7 @@ export function createFileOutput(write: (bytes: Uint8Array) => number): Writable
         // Nobody could be told: the log itself is what is broken.
         isTorn ||= written > 0;
       }
+      freeBuffer(chunk);
       done();
     },
   });
@@ -52,7 +54,7 @@ export function createPipeOutput(
       if (!pipe.destroyed && pipe.writableLength + chunk.length <= mostBytes) {
         if (lostLines > 0) pipe.write(`${tellOfLoss(lostLines)}\n`);
         lostLines = 0;
-        pipe.write(chunk);
+        pipe.write(chunk, () => freeBuffer(chunk));
       } else {
         lostLines += countLines(chunk);
       }

@@ -1,4 +1,5 @@
 import type { Insertable, Selectable } from "kysely";
+import { freeBuffer } from "../platform/free-buffer.ts";
 import { Page, sandboxWords, serverWords } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
 import { readNames } from "./target-rows.ts";
@@ -17,6 +18,7 @@ export function pageToRow(targetId: number, page: Page, lastEdit: number): Inser
 }
 
 /**
+ * @param row its records are given away
  * @param takeWords gives room for so many words
  * @throws {RangeError} when the records are not whole
  */
@@ -31,6 +33,7 @@ export function pageFromRow(
   }
   const words = takeWords(records.length / 4);
   bytesOf(words).set(records);
+  freeBuffer(records);
   return new Page(id, sandboxCount, words, readNames(row.texts));
 }
 

@@ -11,6 +11,7 @@ import { incidentToRow } from "./incident-rows.ts";
 import { joinPolls, onePoll } from "./join-polls.ts";
 import type { JoinedPolls } from "./join-polls.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
+import { freeBuffer } from "../platform/free-buffer.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { initialProgress } from "../core/target-state.ts";
 import { prepare } from "./prepared.ts";
@@ -147,6 +148,7 @@ async function writeChanges(
   const rowsAtOnce = polls.length === 1 ? 1 : 100;
   for await (const rows of paced(batches(rowsOfChanges(targetId, polls), rowsAtOnce))) {
     await trx.insertInto("changes").values(rows).execute();
+    for (const { words } of rows) freeBuffer(words);
   }
 }
 

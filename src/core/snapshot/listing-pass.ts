@@ -129,11 +129,10 @@ export class ListingPass {
    */
   *indexIds(): Generator<void, void> {
     if (!this.isMoved) return;
-    if (this.before.sandboxCount === 0) this.nextIds = this.newIds;
-    else if (this.before.index.table) {
-      this.nextIds = new IdTable(this.before.sandboxCount);
-      yield* this.nextIds.addPages(this.sequence.pages);
-    }
+    if (this.before.sandboxCount > 0 && !this.before.index.table) return;
+    // Those of the new ones grew along the listing, and would keep up to twice the room that they need.
+    this.nextIds = new IdTable(this.sandboxCount);
+    yield* this.nextIds.addPages(this.sequence.pages);
   }
 
   /** Ends what is written of the listing, so that all of it is in the sequence's pages. */

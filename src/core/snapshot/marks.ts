@@ -1,19 +1,20 @@
 import type { TextMark } from "../listing-intake.ts";
 import { withRoom } from "./with-room.ts";
 
-const hashesPerMark = 3;
-const wordsPerMark = 2 * hashesPerMark;
-const field = { length: 4, note: 5 } as const;
+const wordsPerMark = 6;
+const field = { hash: 0, steadyHash: 2, length: 4, note: 5 } as const;
+
+/** Through which a hash is taken out of its two words, and apart into them. */
+const hash = new BigUint64Array(1);
+const hashWords = new Uint32Array(hash.buffer);
 
 /** The texts by which a page's sandboxes are known again, in 24 bytes each. */
 export class Marks {
   /** Of each both hashes in two words each, the length (0 where there is none), and the note. */
   private words: Uint32Array<ArrayBuffer>;
-  private hashes: BigUint64Array<ArrayBuffer>;
 
   constructor(sandboxCount: number) {
     this.words = new Uint32Array(sandboxCount * wordsPerMark);
-    this.hashes = new BigUint64Array(this.words.buffer);
   }
 
   /** Null where the sandbox must be read. */
@@ -23,17 +24,15 @@ export class Marks {
     if (length === 0) return null;
     return {
       length,
-      hash: this.hashes[sandbox * hashesPerMark] ?? 0n,
-      steadyHash: this.hashes[sandbox * hashesPerMark + 1] ?? 0n,
+      hash: this.hashAt(at + field.hash),
+      steadyHash: this.hashAt(at + field.steadyHash),
       note: this.words[at + field.note] ?? 0,
     };
   }
 
-  isOf(sandbox: number, length: number, hash: bigint): boolean {
-    return (
-      this.words[sandbox * wordsPerMark + field.length] === length &&
-      this.hashes[sandbox * hashesPerMark] === hash
-    );
+  isOf(sandbox: number, length: number, textHash: bigint): boolean {
+    const at = sandbox * wordsPerMark;
+    return this.words[at + field.length] === length && this.hashAt(at + field.hash) === textHash;
   }
 
   /** The first word of the hash; null where there is no mark. */
@@ -45,8 +44,8 @@ export class Marks {
   set(sandbox: number, mark: TextMark | null): void {
     this.makeRoom(sandbox);
     const at = sandbox * wordsPerMark;
-    this.hashes[sandbox * hashesPerMark] = mark?.hash ?? 0n;
-    this.hashes[sandbox * hashesPerMark + 1] = mark?.steadyHash ?? 0n;
+    this.writeHash(at + field.hash, mark?.hash ?? 0n);
+    this.writeHash(at + field.steadyHash, mark?.steadyHash ?? 0n);
     this.words[at + field.length] = mark?.length ?? 0;
     this.words[at + field.note] = mark?.note ?? 0;
   }
@@ -66,10 +65,19 @@ export class Marks {
     return marks;
   }
 
+  private hashAt(word: number): bigint {
+    hashWords[0] = this.words[word] ?? 0;
+    hashWords[1] = this.words[word + 1] ?? 0;
+    return hash[0] ?? 0n;
+  }
+
+  private writeHash(word: number, value: bigint): void {
+    hash[0] = value;
+    this.words[word] = hashWords[0] ?? 0;
+    this.words[word + 1] = hashWords[1] ?? 0;
+  }
+
   private makeRoom(sandbox: number): void {
-    const words = withRoom(this.words, (sandbox + 1) * wordsPerMark);
-    if (words === this.words) return;
-    this.words = words;
-    this.hashes = new BigUint64Array(words.buffer);
+    this.words = withRoom(this.words, (sandbox + 1) * wordsPerMark);
   }
 }

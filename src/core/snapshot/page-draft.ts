@@ -132,7 +132,13 @@ export class PageDraft {
     const words = takeWords(sandboxLength + serverLength);
     words.set(this.sandboxes.subarray(0, sandboxLength));
     words.set(this.servers.subarray(0, serverLength), sandboxLength);
-    return new Page(id, this.sandboxCount, words, this.texts);
+    const { adopted, texts } = this;
+    return new Page(
+      id,
+      this.sandboxCount,
+      words,
+      adopted?.texts.length === texts.length ? adopted.texts : texts,
+    );
   }
 
   /** Ends the page, and begins the next one. */

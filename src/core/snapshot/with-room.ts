@@ -1,4 +1,7 @@
 const fewWords = 64;
+/** From this on the least is what the system gives, and takes back, as a whole: 32 MiB, see `PageRoom`. */
+const manyWords = 256 * 1024;
+const wholeWords = 8 * 1024 * 1024;
 
 /** The same words, in a larger array where so many have no room. */
 export function withRoom(
@@ -6,7 +9,8 @@ export function withRoom(
   neededWords: number,
 ): Uint32Array<ArrayBuffer> {
   if (neededWords <= words.length) return words;
-  const larger = new Uint32Array(Math.max(fewWords, neededWords * 2));
+  const least = neededWords < manyWords ? fewWords : wholeWords;
+  const larger = new Uint32Array(Math.max(least, neededWords * 2));
   larger.set(words);
   return larger;
 }

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { freeBuffer } from "../../platform/free-buffer.ts";
 
 const smallestJoin = 4 * 1024;
 const keptRoom = 1024 * 1024;
@@ -76,7 +77,8 @@ export class ChunkWindow {
   private takeChunk(): void {
     const next = this.queue[this.taken];
     if (this.chunkStart < this.chunk.length || !next) return;
-    free(this.chunk);
+    // In its buffer may also be what an HTTP parser still needs of an answer's head: then it stays.
+    freeBuffer(this.chunk);
     this.chunk = next;
     this.chunkStart = this.copied = 0;
     this.taken++;
@@ -102,15 +104,5 @@ export class ChunkWindow {
   private empty(): void {
     this.carryStart = this.carryEnd = this.copied = 0;
     if (this.carry.length > keptRoom) this.carry = nothing;
-  }
-}
-
-/**
- * Collected as garbage, thousands of buffers could wait for that at once. Where something else may be
- * in the buffer, such as what an HTTP parser still needs of an answer's head, it is left alone.
- */
-function free({ buffer, length }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && length > 0 && buffer.byteLength === length) {
-    buffer.transfer(0);
   }
 }
