@@ -4,7 +4,7 @@ import type { Lapse, PackedChanges } from "./packed-changes.ts";
 import { missingIn, statusIn } from "./page.ts";
 import type { Page } from "./page.ts";
 import type { ServerId } from "./snapshot.ts";
-import { isChange, presenceBefore } from "./steps.ts";
+import { isChange, isSeenAgain, presenceBefore } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
 /** A server appeared, changed status, or is gone. */
@@ -33,15 +33,9 @@ export const noChanges: Changes = {
 };
 
 export function changesIn(parts: SightingParts): Changes {
-  const { touched, removed, lacked } = parts;
-  let changed = 0;
-  let seenAgain = 0;
-  for (let step = 0; step < touched.length; step++) {
-    if (isChange(parts, step)) changed++;
-    else if (isSeenAgain(parts, step)) seenAgain++;
-  }
-  const length = changed + removed.length;
-  const lapseCount = seenAgain + lacked.length;
+  const { sorted, removed, lacked } = parts;
+  const length = sorted.changed + removed.length;
+  const lapseCount = sorted.seenAgain + lacked.length;
   return {
     length,
     lapseCount,
@@ -84,11 +78,12 @@ function* eachChange(parts: SightingParts): Generator<PackedChange, void> {
 }
 
 function* eachLapse(parts: SightingParts): Generator<PackedChange, void> {
-  const { before, after, touched, lacked } = parts;
+  const { before, after, touched, sorted, lacked } = parts;
   for (let step = 0; step < lacked.length; step++) {
     const page = before[lacked.pageAfter(step)];
     if (page) yield lapseOf(page, lacked.serverAfter(step), "missing");
   }
+  if (sorted.seenAgain === 0) return;
   for (let step = 0; step < touched.length; step++) {
     const page = after[touched.pageAfter(step)];
     if (page && isSeenAgain(parts, step)) yield lapseOf(page, touched.serverAfter(step), "seen");
@@ -105,13 +100,6 @@ function stayUntilNow(parts: SightingParts, page: Page, server: number): number 
   return parts.witnessed && missingIn(page.serverFlags(server)) === 0 && page.isWitnessed(server)
     ? parts.observedMs - page.sinceObservedMs(server)
     : null;
-}
-
-/** Whether complete listings lacked a server that has the status that it had before. */
-function isSeenAgain(parts: SightingParts, step: number): boolean {
-  const { before, touched } = parts;
-  const flags = before[touched.pageBefore(step)]?.serverFlags(touched.serverBefore(step)) ?? 0;
-  return missingIn(flags) > 0 && !isChange(parts, step);
 }
 
 /** Ids are unpacked where they are asked for: whoever only counts does without. */

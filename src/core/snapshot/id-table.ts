@@ -108,10 +108,10 @@ export class IdTable {
   }
 
   private grow(): void {
-    const entries = this.slots.filter((entry) => entry !== 0);
-    this.slots = new Int32Array(this.slots.length * 2);
-    for (const entry of entries) {
-      this.slots[this.slotOf(this.words, (entry - 1) * wordsPerId)] = entry;
+    const { slots, words } = this;
+    this.slots = new Int32Array(slots.length * 2);
+    for (const entry of slots) {
+      if (entry !== 0) this.slots[this.slotOf(words, (entry - 1) * wordsPerId)] = entry;
     }
   }
 }

@@ -13,7 +13,8 @@ import { settleChanged, touchedIn } from "./sighting.ts";
 import type { Sighting } from "./sighting.ts";
 import { serverKey } from "./snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
-import type { SightingParts } from "./steps.ts";
+import { sortSteps } from "./steps.ts";
+import type { SightingParts, SortedSteps } from "./steps.ts";
 
 export interface SightingOptions {
   /** False: what the listing lacks proves nothing. */
@@ -62,7 +63,7 @@ class Intake implements SnapshotIntake {
   private readonly room: PageRoom;
   private pass: ListingPass;
   private readonly twins = new Map<string, Twins>();
-  private isSettled = false;
+  private sorted: SortedSteps | null = null;
   private listedCount = 0;
 
   constructor(before: PackedSnapshot, options: IntakeOptions) {
@@ -100,21 +101,24 @@ class Intake implements SnapshotIntake {
     this.twins.clear();
   }
 
-  *settle(complete: boolean): Generator<void, void> {
+  *settle(complete: boolean): Generator<void, SortedSteps> {
     if (this.twins.size > 0 || (!complete && this.pass.writer.leftOut > 0)) {
       this.pass = yield* this.passAgain(complete);
     } else if (!complete) this.pass.becomePartial();
     const { pass } = this;
+    const { sequence, writer } = pass;
     this.listedCount = pass.sandboxCount;
     yield* pass.endUnlisted();
-    yield* this.room.gather(pass.sequence.pages);
+    yield* this.room.gather(sequence.pages);
     yield* pass.indexIds();
-    this.isSettled = true;
+    const pages = { before: this.before.pages, after: sequence.pages };
+    return (this.sorted = yield* sortSteps(pages, writer.touched));
   }
 
   finish(options: SightingOptions): Sighting {
-    if (!this.isSettled) Array.from(this.settle(options.complete));
-    return sightingOf(this.before, this.pass, this.listedCount, options, this.room);
+    const steps = this.sorted ?? endOf(this.settle(options.complete));
+    const { listedCount, room } = this;
+    return sightingOf(this.before, this.pass, steps, { ...options, listedCount, room });
   }
 
   private startPass(complete: boolean): ListingPass {
@@ -159,18 +163,31 @@ class Intake implements SnapshotIntake {
   }
 }
 
+/** What steps come to that nobody waits between. */
+function endOf<Result>(steps: Iterator<void, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+interface SightingEnd extends SightingOptions {
+  readonly listedCount: number;
+  readonly room: PageRoom;
+}
+
 function sightingOf(
   before: PackedSnapshot,
   pass: ListingPass,
-  listedCount: number,
-  { atMs, observedMs, witnessed }: SightingOptions,
-  room: PageRoom,
+  sorted: SortedSteps,
+  { atMs, observedMs, witnessed, listedCount, room }: SightingEnd,
 ): Sighting {
   const { sequence, writer } = pass;
   const parts: SightingParts = {
     before: before.pages,
     after: sequence.pages,
     touched: writer.touched,
+    sorted,
     removed: writer.removed,
     lacked: writer.lacked,
     observedMs,

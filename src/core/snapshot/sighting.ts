@@ -1,9 +1,9 @@
 import type { Presence, Status } from "../model.ts";
 import type { Changes } from "./changes.ts";
-import { missingIn, statusIn } from "./page.ts";
+import { statusIn } from "./page.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
-import { isChange, presenceBefore } from "./steps.ts";
+import { isChange, presenceBefore, wasSeen } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
 /** What an accepted listing showed, beside the snapshot that it gives. */
@@ -40,17 +40,11 @@ export function* touchedIn(parts: SightingParts, statuses: ReadonlySet<Status>):
 
 /** When a status began is only known at the listing's end. */
 export function settleChanged(parts: SightingParts, atMs: number): void {
-  const { before, after, touched, observedMs, witnessed } = parts;
+  const { after, touched, observedMs, witnessed } = parts;
   for (let step = 0; step < touched.length; step++) {
     if (!isChange(parts, step)) continue;
-    const known = before[touched.pageBefore(step)];
-    // A server that was missing meanwhile may have changed long before it was seen again.
-    const wasListed = !known || missingIn(known.serverFlags(touched.serverBefore(step))) === 0;
-    after[touched.pageAfter(step)]?.settleSince(
-      touched.serverAfter(step),
-      atMs,
-      observedMs,
-      witnessed && wasListed,
-    );
+    const isWitnessed = witnessed && wasSeen(parts, step);
+    const page = after[touched.pageAfter(step)];
+    page?.settleSince(touched.serverAfter(step), atMs, observedMs, isWitnessed);
   }
 }
