@@ -1,5 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
-// Left to itself, V8 lets what was made last grow to 128 MiB before it looks for garbage there.
+#!/usr/bin/env node
 const oldestNode = 24;
 
 /** How long a reader of the output that does not read is waited for, when all else is done. */

@@ -25,16 +25,21 @@ it("the image has the package's command, for whoever is called into a container"
   const file = bin["sandwatch"] ?? "";
   expect(read("Dockerfile")).toContain(`chmod +x ${file}\n`);
   expect(read("Dockerfile")).toContain(`RUN ln -s /app/${file} /usr/local/bin/sandwatch\n`);
+  expect(read("src/cli.ts")).toMatch(/^#!\/usr\/bin\/env node\n/);
 });
 
-it("Node.js gets the same arguments however the program is started", () => {
-  const [, written = ""] = /^#!\/usr\/bin\/env -S node (--.+)\n/.exec(read("src/cli.ts")) ?? [];
-  const args = written.split(" ");
+it("Node.js gets the same arguments in the image, as a service and in a checkout", () => {
   const [, entry = ""] = /^ENTRYPOINT (.+)$/m.exec(read("Dockerfile")) ?? [];
-  expect(JSON.parse(entry)).toEqual(["node", ...args, "/app/dist/cli.js"]);
+  const [node, ...args]: string[] = JSON.parse(entry);
+  const program = args.pop();
+  expect([node, program]).toEqual(["node", "/app/dist/cli.js"]);
+  expect(args.length).toBeGreaterThan(0);
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(read("package.json"));
-  expect(scripts["start"]).toBe(`node ${written} src/cli.ts demo`);
-  expect(scripts["sandwatch"]).toBe(`node ${written} src/cli.ts`);
+  expect(scripts["start"]).toBe(`node ${args.join(" ")} src/cli.ts demo`);
+  expect(scripts["sandwatch"]).toBe(`node ${args.join(" ")} src/cli.ts`);
+  expect(read("config/systemd/sandwatch.service")).toContain(
+    `\nEnvironment=NODE_OPTIONS=${args.join(" ")}\n`,
+  );
 });
 
 it("the image has every configuration that the build reads", () => {
