@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { sql, type Insertable, type Kysely } from "kysely";
 import { BundlePacker } from "./change-bundle.ts";
 import type { PlainChangeRow } from "./change-bundle.ts";
+import { fewestRows, nextLimit } from "./select-change-rows.ts";
 import type { ChangeBundlesTable, Tables } from "./tables.ts";
 
 export interface BundleSizes {
@@ -16,7 +17,7 @@ export const usualBundles: BundleSizes = { bundled: 40_000, loose: 80_000 };
 /** What one bundle holds goes together when it is kept no longer, so it spans no more. */
 const longestMs = 24 * 60 * 60 * 1_000;
 
-const rowsAtOnce = { counted: 5_000, read: 1_000, cleared: 200 };
+const rowsAtOnce = { counted: 5_000, cleared: 200 };
 
 /**
  * Bundles the oldest changes, so that they take a fraction of the room; a little with each call. A
@@ -51,10 +52,9 @@ export function createChangeBundling(
     const mayCountMore = await countOn();
     if (counted.changes < loose + bundled) return mayCountMore;
     const made = await makeBundle(readOldest(kysely, last), bundled);
+    if (made) await kysely.insertInto("change_bundles").values(made.bundle).execute();
     counted = { ...counted, changes: made ? counted.changes - made.changes : 0 };
-    if (!made) return false;
-    await kysely.insertInto("change_bundles").values(made.bundle).execute();
-    return true;
+    return made !== null;
   };
 }
 
@@ -113,6 +113,7 @@ async function* readOldest(
   kysely: Kysely<Tables>,
   after: number,
 ): AsyncGenerator<CountedRow, void> {
+  let limit = fewestRows;
   for (let last = after; ;) {
     const rows = await kysely
       .selectFrom("changes")
@@ -123,10 +124,11 @@ async function* readOldest(
         latest.selectFrom("changes").select(({ fn }) => fn.max("id").as("id")),
       )
       .orderBy("id")
-      .limit(rowsAtOnce.read)
+      .limit(limit)
       .execute();
     yield* rows;
-    if (rows.length < rowsAtOnce.read) return;
+    if (rows.length < limit) return;
+    limit = nextLimit(limit, rows);
     last = rows.at(-1)?.row ?? last;
     await setImmediate();
   }

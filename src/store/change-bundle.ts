@@ -1,5 +1,5 @@
 import { promisify } from "node:util";
-import { zstdCompress, zstdDecompress } from "node:zlib";
+import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { NumberReader, NumberWriter } from "./packed-numbers.ts";
 
 /** A row of changes as the table has it, and as a bundle gives it back. */
@@ -23,6 +23,9 @@ export interface OpenedBundle {
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
+
+/** Without it, half of all flipped bits would be told as other changes. */
+const checked = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
 
 /** Bytes of the words and of the numbers, as two words. */
 const headBytes = 8;
@@ -62,7 +65,7 @@ export class BundlePacker {
     head.writeUInt32LE(numbers.length, 4);
     const words = this.words.subarray(0, this.wordsEnd);
     const texts = Buffer.from(JSON.stringify([...this.texts.keys()]));
-    return compress(Buffer.concat([head, words, numbers, texts]));
+    return compress(Buffer.concat([head, words, numbers, texts]), checked);
   }
 
   private grow(): void {
@@ -72,7 +75,7 @@ export class BundlePacker {
   }
 }
 
-/** @throws {RangeError} when the bundle is not whole, at the latest from its rows */
+/** Rejects when the bundle is not whole. */
 export async function openBundle(body: Uint8Array): Promise<OpenedBundle> {
   const bytes = await decompress(body);
   const wordsEnd = headBytes + bytes.readUInt32LE(0);

@@ -6,8 +6,15 @@ import { lastBundledRow } from "./bundle-changes.ts";
 import { openBundle } from "./change-bundle.ts";
 import type { PlainChangeRow } from "./change-bundle.ts";
 import { mayHoldIn } from "./change-filter.ts";
-import { readTargets, selectBundles, selectLoose } from "./select-change-rows.ts";
+import {
+  fewestRows,
+  nextLimit,
+  readTargets,
+  selectBundles,
+  selectLoose,
+} from "./select-change-rows.ts";
 import type { Bundle, RowOrder, RowPlace, RowQuery } from "./select-change-rows.ts";
+import { StoreError } from "./store-error.ts";
 import type { Tables } from "./tables.ts";
 
 /** A row of changes, of which some may be meant. */
@@ -37,11 +44,12 @@ const orders: Readonly<Record<RowOrder, Order>> = {
   },
 };
 
-/** Rows are read in growing numbers as long as they hold little. */
-const rowsAtOnce = { least: 16, most: 1_024, unpacked: 4_096 };
-const bytesAtOnce = 512 * 1_024;
+const unpackedAtOnce = 4_096;
 
-/** Rows of changes, in bundles and loose ones, read beside whatever is being written. */
+/**
+ * Rows of changes, in bundles and loose ones, read beside whatever is being written. Throws a
+ * StoreError at a bundle that is damaged.
+ */
 export function createChangeRowReader(reader: Kysely<Tables>) {
   /** Loose rows. Those that came into bundles meanwhile may be missing. */
   async function* readLoose(
@@ -49,7 +57,7 @@ export function createChangeRowReader(reader: Kysely<Tables>) {
     lastBundled: number,
     beforeTelling: () => Promise<void>,
   ): AsyncGenerator<ChangeRow, void> {
-    let limit = rowsAtOnce.least;
+    let limit = fewestRows;
     let select = selectLoose(reader, query, query.begin, true);
     for (;;) {
       const rows = await select.where("changes.id", ">", lastBundled).limit(limit).execute();
@@ -59,11 +67,7 @@ export function createChangeRowReader(reader: Kysely<Tables>) {
       }
       const last = rows.at(-1);
       if (!last || rows.length < limit) return;
-      const bytes = rows.reduce((sum, { words }) => sum + (words?.length ?? 0), 0);
-      limit = Math.max(
-        rowsAtOnce.least,
-        Math.min(bytes > bytesAtOnce ? limit / 4 : limit * 2, rowsAtOnce.most),
-      );
+      limit = nextLimit(limit, rows);
       select = selectLoose(reader, query, last, false);
       await setImmediate();
     }
@@ -71,7 +75,7 @@ export function createChangeRowReader(reader: Kysely<Tables>) {
 
   /** What of a bundle is asked for. */
   async function readBundle(
-    { lastRow }: Bundle,
+    { lastRow, firstMs, lastMs }: Bundle,
     query: RowQuery,
     targets: ReadonlyMap<number, Target>,
   ): Promise<readonly ChangeRow[]> {
@@ -81,13 +85,17 @@ export function createChangeRowReader(reader: Kysely<Tables>) {
       .where("last_row", "=", lastRow)
       .executeTakeFirst();
     if (!stored) return [];
-    const bundle = await openBundle(stored.body);
+    const bundle = await openBundle(stored.body).catch((cause: unknown) => {
+      const [first, last] = [firstMs, lastMs].map((ms) => new Date(ms).toISOString());
+      const message = `The changes from ${first} to ${last} are damaged in the store. Put back a copy of it, or ask for others.`;
+      throw new StoreError(message, { cause });
+    });
     const mayBeIn = mayHoldIn(query.selection);
     if (!mayBeIn(bundle.words, bundle.texts)) return [];
     const { compare } = orders[query.order];
     const { begin, fromMs, toMs } = query;
     const found: ChangeRow[] = [];
-    for await (const rows of paced(batches(bundle.rows, rowsAtOnce.unpacked))) {
+    for await (const rows of paced(batches(bundle.rows, unpackedAtOnce))) {
       for (const row of rows) {
         const target = targets.get(row.targetId);
         if (

@@ -29,6 +29,25 @@ export interface RowQuery {
 
 export type RowPlace = Pick<ChangePlace, "atMs" | "targetId" | "row">;
 
+/** Rows are read in growing numbers as long as they hold little: one can have thousands of changes. */
+export const fewestRows = 16;
+
+const mostRows = 1_024;
+const bytesAtOnce = 512 * 1_024;
+
+/** How many rows to read after some that were read with one statement. */
+export function nextLimit(
+  limit: number,
+  rows: readonly { readonly texts: string; readonly words: Uint8Array | null }[],
+): number {
+  const bytes = rows.reduce(
+    (sum, { texts, words }) => sum + texts.length + (words?.length ?? 0),
+    0,
+  );
+  const next = bytes > bytesAtOnce ? Math.floor(limit / 4) : limit * 2;
+  return Math.max(fewestRows, Math.min(next, mostRows));
+}
+
 /** What is known of a bundle before it is opened. */
 export interface Bundle {
   readonly firstRow: number;
