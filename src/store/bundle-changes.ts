@@ -52,9 +52,14 @@ export function createChangeBundling(
     const mayCountMore = await countOn();
     if (counted.changes < loose + bundled) return mayCountMore;
     const made = await makeBundle(readOldest(kysely, last), bundled);
-    if (made) await kysely.insertInto("change_bundles").values(made.bundle).execute();
-    counted = { ...counted, changes: made ? counted.changes - made.changes : 0 };
-    return made !== null;
+    if (!made || (made.isAll && made.changes < loose)) {
+      // Some of those that were counted are kept no longer.
+      counted = { row: last, changes: 0 };
+      return false;
+    }
+    await kysely.insertInto("change_bundles").values(made.bundle).execute();
+    counted = { ...counted, changes: counted.changes - made.changes };
+    return true;
   };
 }
 
@@ -80,17 +85,26 @@ interface CountedRow extends PlainChangeRow {
   readonly changes: number;
 }
 
+interface MadeBundle {
+  readonly bundle: Insertable<ChangeBundlesTable>;
+  readonly changes: number;
+  /** Whether there were no more. */
+  readonly isAll: boolean;
+}
+
 /** The first rows, as many as are to be in one bundle. Null: there are none. */
 async function makeBundle(
   rows: AsyncIterable<CountedRow>,
   most: number,
-): Promise<{ readonly bundle: Insertable<ChangeBundlesTable>; readonly changes: number } | null> {
+): Promise<MadeBundle | null> {
   const packer = new BundlePacker();
   let first: CountedRow | null = null;
+  let isAll = true;
   let [lastRow, firstMs, lastMs, changes] = [0, Infinity, -Infinity, 0];
   for await (const row of rows) {
     first ??= row;
-    if (changes >= most || Math.abs(row.atMs - first.atMs) > longestMs) break;
+    isAll = changes < most && Math.abs(row.atMs - first.atMs) <= longestMs;
+    if (!isAll) break;
     packer.add(row);
     lastRow = row.row;
     firstMs = Math.min(firstMs, row.atMs);
@@ -105,7 +119,7 @@ async function makeBundle(
     last_at_ms: lastMs,
     body: await packer.finish(),
   };
-  return { bundle, changes };
+  return { bundle, changes, isAll };
 }
 
 /** Rows after one. The row that was kept last is not among them: it tells where the changes end. */

@@ -53,6 +53,7 @@ export const allTime = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_
 
 /** So many changes are unpacked before something else has its turn. */
 const changesAtOnce = 2_048;
+
 /** What changed, read beside whatever is being written, a little at a time. */
 export function createChangeHistory(reader: Kysely<Tables>) {
   const readRows = createChangeRowReader(reader);

@@ -87,7 +87,7 @@ export function createChangeRowReader(reader: Kysely<Tables>) {
     if (!stored) return [];
     const bundle = await openBundle(stored.body).catch((cause: unknown) => {
       const [first, last] = [firstMs, lastMs].map((ms) => new Date(ms).toISOString());
-      const message = `The changes from ${first} to ${last} are damaged in the store. Put back a copy of it, or ask for others.`;
+      const message = `The changes from ${first} to ${last} are damaged in the store. Put back a copy of it, or ask for another time.`;
       throw new StoreError(message, { cause });
     });
     const mayBeIn = mayHoldIn(query.selection);

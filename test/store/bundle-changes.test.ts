@@ -12,6 +12,7 @@ import { research } from "../support/fleet.ts";
 interface World {
   readonly kysely: Kysely<Tables>;
   readonly store: Store;
+  readonly add: (rows: number) => Promise<void>;
 }
 
 /** Rows of so many changes, of bytes that cannot be compressed. */
@@ -20,12 +21,15 @@ async function openWorld(rows: number, changes: number): Promise<World> {
   onTestFinished(close);
   const store = createStore(kysely, close);
   const { id } = await store.targets.add(research);
-  await sql`
-    with recursive numbers as (select 1 as n union all select n + 1 from numbers where n < ${rows})
-    insert into changes (target_id, at_ms, change_count, lapse_count, texts, words)
-    select ${id}, n * 1000, ${changes}, 0, '[]', randomblob(44 * ${changes}) from numbers
-  `.execute(kysely);
-  return { kysely, store };
+  const add = async (more: number): Promise<void> => {
+    await sql`
+      with recursive numbers as (select 1 as n union all select n + 1 from numbers where n < ${more})
+      insert into changes (target_id, at_ms, change_count, lapse_count, texts, words)
+      select ${id}, n * 1000, ${changes}, 0, '[]', randomblob(44 * ${changes}) from numbers
+    `.execute(kysely);
+  };
+  await add(rows);
+  return { kysely, store, add };
 }
 
 async function countBundles(kysely: Kysely<Tables>): Promise<number> {
@@ -60,6 +64,19 @@ it("changes that a full disk kept out of a bundle come into one once there is ro
   for (let turn = 0; turn < 3; turn += 1) await expect(step()).rejects.toThrow("full");
   await sql`pragma max_page_count = 100000`.execute(kysely);
   await step();
+  expect(await countBundles(kysely)).toBe(1);
+});
+
+it("changes that are kept no longer do not count among the latest, which stay as they were written", async () => {
+  const { kysely, add } = await openWorld(40, 100);
+  const step = createChangeBundling(kysely, { bundled: 2_000, loose: 3_000 });
+  expect(await step()).toBe(false);
+  await kysely.deleteFrom("changes").where("id", "<=", 35).execute();
+  await add(14);
+  for (let turn = 0; turn < 3; turn += 1) expect(await step()).toBe(false);
+  expect(await countBundles(kysely)).toBe(0);
+  await add(40);
+  while (await step());
   expect(await countBundles(kysely)).toBe(1);
 });
 
