@@ -133,6 +133,9 @@ export function createChangeHistory(reader: Kysely<Tables>) {
   };
 }
 
+/** An index that no change of a row has. */
+const behindAll = 999_999_999;
+
 async function newestPlace(reader: Kysely<Tables>): Promise<ChangePlace> {
   const row = await reader
     .selectFrom("changes")
@@ -140,13 +143,19 @@ async function newestPlace(reader: Kysely<Tables>): Promise<ChangePlace> {
     .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();
-  return row
-    ? {
-        atMs: row.at_ms,
-        targetId: row.target_id,
-        row: row.id,
-        index: row.change_count + row.lapse_count - 1,
-      }
+  if (row) {
+    const index = row.change_count + row.lapse_count - 1;
+    return { atMs: row.at_ms, targetId: row.target_id, row: row.id, index };
+  }
+  // Those that were kept later are kept no longer, as the clock was behind when they came.
+  const bundle = await reader
+    .selectFrom("change_bundles")
+    .select(["last_at_ms", "last_row"])
+    .orderBy("last_row", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return bundle
+    ? { atMs: bundle.last_at_ms, targetId: 0, row: bundle.last_row, index: behindAll }
     : { atMs: 0, targetId: 0, row: 0, index: 0 };
 }
 

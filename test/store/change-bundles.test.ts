@@ -193,6 +193,23 @@ describe("changes in bundles", () => {
     }
   });
 
+  it("are where one goes on, also when all that came after them went before they do", async () => {
+    const world = turns(Array<number>(6).fill(30));
+    const opened = await openWorld(
+      world.map((step, index) => ({ ...step, offSeconds: index === 5 ? -100_000 : 0 })),
+    );
+    await opened.bundle({ bundled: 5, loose: 0 });
+    const { changes, prune } = opened.store;
+    while (await prune.changes(startMs));
+    expect(await opened.rows("changes")).toEqual([]);
+    const left = await all(opened);
+    expect(left).toHaveLength(5);
+    const later = await changes.after(left[2]?.cursor ?? "", {}, 9);
+    expect(later.changes).toEqual(left.slice(3));
+    expect(await changes.after(later.cursor, {}, 9)).toEqual({ ...later, changes: [] });
+    expect(await changes.newest()).toBe(later.cursor);
+  });
+
   it("take a fraction of the room", async () => {
     const world = Array.from({ length: 400 }, (_, index) => ({
       isOther: index % 2 === 0,
