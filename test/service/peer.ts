@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { createServiceClient, type EndedRequest } from "../../src/service/client.ts";
 import type { ListingCall, ServiceClient, ServiceClientOptions } from "../../src/service/client.ts";
@@ -104,3 +105,21 @@ export function answerJson(response: ServerResponse, body: unknown, status = 200
 }
 
 export const emptyListing = { local_sandboxes: [], total_count: 0 };
+
+/** Lists nothing, and breaks the connection instead at some of the requests, counted from 1. */
+export async function startBreakingPeer(breaksAt: (request: number) => boolean): Promise<Peer> {
+  let requests = 0;
+  return startPeer(({ socket }, response) => {
+    requests += 1;
+    if (breaksAt(requests)) socket.resetAndDestroy();
+    else answerJson(response, emptyListing);
+  });
+}
+
+/** A client that has asked once, and keeps the connection. */
+export async function createConnectedClient({ baseUrl }: Peer): Promise<ClientUnderTest> {
+  const connected = createTestClient(baseUrl);
+  await connected.client.listSandboxes(connected.call);
+  await nextTurn();
+  return connected;
+}

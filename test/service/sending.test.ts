@@ -1,7 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createLateConnections } from "../support/late-connections.ts";
-import { answerJson, createTestClient, emptyListing, startPeer, startTcpPeer } from "./peer.ts";
+import {
+  answerJson,
+  createConnectedClient,
+  createTestClient,
+  emptyListing,
+  startBreakingPeer,
+  startPeer,
+  startTcpPeer,
+} from "./peer.ts";
 
 test("a request is told to be sent once it has a connection, before it comes", async () => {
   const told: string[] = [];
@@ -25,15 +33,8 @@ test("a request is told to be sent once it has a connection, before it comes", a
 });
 
 test("a request that is sent once more is told so again", async () => {
-  let requests = 0;
-  const peer = await startPeer(({ socket }, response) => {
-    requests++;
-    if (requests === 2) socket.resetAndDestroy();
-    else answerJson(response, emptyListing);
-  });
-  const { client, call } = createTestClient(peer.baseUrl);
-  await client.listSandboxes(call);
-  await nextTurn();
+  const peer = await startBreakingPeer((request) => request === 2);
+  const { client, call } = await createConnectedClient(peer);
   const told: string[] = [];
   const mayResend = (): boolean => told.push("may it be?") > 0;
   await client.listSandboxes({ ...call, mayResend, onSent: () => void told.push("sent") });

@@ -3,8 +3,10 @@ import { expect, test } from "vitest";
 import {
   answerJson,
   closing,
+  createConnectedClient,
   createTestClient,
   emptyListing,
+  startBreakingPeer,
   startPeer,
   startTcpPeer,
 } from "./peer.ts";
@@ -121,30 +123,16 @@ test.for([
 });
 
 test("a replacement that breaks as well is a failure", async () => {
-  let requests = 0;
-  const peer = await startPeer(({ socket }, response) => {
-    requests++;
-    if (requests === 1) answerJson(response, emptyListing);
-    else socket.resetAndDestroy();
-  });
-  const { client, call } = createTestClient(peer.baseUrl);
-  await client.listSandboxes(call);
-  await nextTurn();
+  const peer = await startBreakingPeer((request) => request > 1);
+  const { client, call } = await createConnectedClient(peer);
   const again = await client.listSandboxes({ ...call, mayResend: () => true });
   expect(again).toMatchObject({ reason: "network" });
   expect(peer.paths).toHaveLength(3);
 });
 
 test("without leave nothing is sent once more for a kept connection that breaks", async () => {
-  let requests = 0;
-  const peer = await startPeer(({ socket }, response) => {
-    requests++;
-    if (requests === 2) socket.resetAndDestroy();
-    else answerJson(response, emptyListing);
-  });
-  const { client, call } = createTestClient(peer.baseUrl);
-  await client.listSandboxes(call);
-  await nextTurn();
+  const peer = await startBreakingPeer((request) => request === 2);
+  const { client, call } = await createConnectedClient(peer);
   const again = await client.listSandboxes({ ...call, mayResend: () => false });
   expect(again).toMatchObject({ kind: "failed", reason: "network" });
   expect(peer.paths).toHaveLength(2);

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createCollectingIntake } from "../support/collecting-intake.ts";
-import { answerJson, closing, createTestClient, emptyListing, startPeer } from "../peer.ts";
+import { closing, createTestClient, startBreakingPeer, startPeer } from "../peer.ts";
 import { listing, sandbox } from "../wire.ts";
 
 const maxBodyBytes = 64 * 1024 * 1024;
@@ -102,12 +102,7 @@ test("what an intake throws is what the call rejects with", async () => {
 });
 
 test("the intake that a result names is one opened for its answer", async () => {
-  let requests = 0;
-  const peer = await startPeer(({ socket }, response) => {
-    requests++;
-    if (requests === 2) socket.resetAndDestroy();
-    else answerJson(response, emptyListing);
-  });
+  const peer = await startBreakingPeer((request) => request === 2);
   const { client, call } = createTestClient(peer.baseUrl);
   const opened: object[] = [];
   const openIntake = () => {
@@ -120,5 +115,5 @@ test("the intake that a result names is one opened for its answer", async () => 
     expect(result.kind === "ok" && result.value.intake).toBe(opened.at(-1));
     await nextTurn();
   }
-  expect(requests).toBe(3);
+  expect(peer.paths).toHaveLength(3);
 });
