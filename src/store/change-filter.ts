@@ -19,60 +19,53 @@ export interface ChangeFilter {
   readonly lapses?: boolean | undefined;
 }
 
+/** What a filter is about, as it is in words and in texts. */
+interface Sought {
+  /** What ids begin like: in the words, where so much of a UUID is given, or in the texts. */
+  readonly ids: readonly { readonly bytes: Buffer | null; readonly text: string }[];
+  /** Any of these; none: whatever it is. */
+  readonly names: readonly string[];
+}
+
+function soughtBy({ server, sandbox, name = [] }: ChangeFilter): Sought {
+  const ids = [server, sandbox].flatMap((beginning) => {
+    if (beginning === undefined) return [];
+    const bytes = beginningOfUuid(beginning);
+    // Nearly every id has such a beginning.
+    if (bytes === null && /^[\da-f]?$/.test(beginning)) return [];
+    return [{ bytes: bytes && Buffer.from(bytes), text: JSON.stringify(beginning).slice(0, -1) }];
+  });
+  return { ids, names: name.map((each) => JSON.stringify(each)) };
+}
+
 /** Whether a row may hold a change that is meant: most are told apart without being unpacked. */
-export function mayHold({ server, sandbox, name }: ChangeFilter): RawBuilder<unknown> {
-  const conditions = [
-    ...(server === undefined ? [] : [holdsIdOrText(server)]),
-    ...(sandbox === undefined ? [] : [holdsIdOrText(sandbox)]),
-    ...(name === undefined || name.length === 0
-      ? []
-      : [sql`(${sql.join(name.map(holdsText), sql` or `)})`]),
-  ];
+export function mayHold(filter: ChangeFilter): RawBuilder<unknown> {
+  const { ids, names } = soughtBy(filter);
+  const inTexts = (text: string): RawBuilder<unknown> => sql`instr(changes.texts, ${text})`;
+  const conditions = ids.map(({ bytes, text }) =>
+    bytes === null ? inTexts(text) : sql`(instr(changes.words, ${bytes}) or ${inTexts(text)})`,
+  );
+  if (names.length > 0) conditions.push(sql`(${sql.join(names.map(inTexts), sql` or `)})`);
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
 }
 
 /** The same of words and texts that are at hand. */
-export function mayHoldIn({
-  server,
-  sandbox,
-  name = [],
-}: ChangeFilter): (words: Uint8Array, texts: readonly string[]) => boolean {
-  const ids = [server, sandbox].flatMap((id) => (id === undefined ? [] : [idOrText(id)]));
-  const names = name.map((one) => JSON.stringify(one));
+export function mayHoldIn(
+  filter: ChangeFilter,
+): (words: Uint8Array, texts: readonly string[]) => boolean {
+  const { ids, names } = soughtBy(filter);
   if (ids.length + names.length === 0) return () => true;
-  return (words, texts) =>
-    ids.every(
-      (id) =>
-        id === null || holdsBytes(words, id.bytes) || texts.some((text) => text.includes(id.text)),
-    ) &&
-    (names.length === 0 || names.some((one) => texts.some((text) => text.includes(one))));
+  return (words, texts) => {
+    const inTexts = (sought: string): boolean => texts.some((text) => text.includes(sought));
+    return (
+      ids.every(({ bytes, text }) => (bytes && holdsBytes(words, bytes)) || inTexts(text)) &&
+      (names.length === 0 || names.some(inTexts))
+    );
+  };
 }
 
-function holdsBytes(words: Uint8Array, bytes: Uint8Array | null): boolean {
-  const { buffer, byteOffset, byteLength } = words;
-  return bytes !== null && Buffer.from(buffer, byteOffset, byteLength).includes(Buffer.from(bytes));
-}
-
-/** What begins an id, as it is in words and in texts. Null: it may be in any. */
-function idOrText(
-  beginning: string,
-): { readonly bytes: Uint8Array | null; readonly text: string } | null {
-  const bytes = beginningOfUuid(beginning);
-  const isShort = bytes === null && /^[\da-f]?$/.test(beginning);
-  return isShort ? null : { bytes, text: JSON.stringify(beginning).slice(0, -1) };
-}
-
-function holdsIdOrText(beginning: string): RawBuilder<unknown> {
-  const id = idOrText(beginning);
-  if (id === null) return sql`true`;
-  const holdsBeginning = sql`instr(changes.texts, ${id.text})`;
-  return id.bytes === null
-    ? holdsBeginning
-    : sql`(instr(changes.words, ${id.bytes}) or ${holdsBeginning})`;
-}
-
-function holdsText(text: string): RawBuilder<unknown> {
-  return sql`instr(changes.texts, ${JSON.stringify(text)})`;
+function holdsBytes({ buffer, byteOffset, byteLength }: Uint8Array, bytes: Buffer): boolean {
+  return Buffer.from(buffer, byteOffset, byteLength).includes(bytes);
 }
 
 /** Tells of the changes of a row, by number, which are meant. */

@@ -118,15 +118,16 @@ export function createChangeRowReader(reader: Kysely<Tables>) {
     let { begin } = query;
     let past: RowPlace | null = null;
     for (;;) {
+      const left = { ...query, begin };
       const lastBundled = await lastBundledRow(reader);
-      const bundles = await selectBundles(reader, { ...query, begin }, lastBundled);
+      const bundles = await selectBundles(reader, left, lastBundled);
       const targets = bundles.length > 0 ? await readTargets(reader, query.selection) : new Map();
       const plan = { isStale: false };
-      const loose = readLoose({ ...query, begin }, lastBundled, async () => {
+      const loose = readLoose(left, lastBundled, async () => {
         plan.isStale = (await lastBundledRow(reader)) !== lastBundled;
       });
       const open = (bundle: Bundle): Promise<readonly ChangeRow[]> =>
-        readBundle(bundle, { ...query, begin }, targets);
+        readBundle(bundle, left, targets);
       for await (const row of interleave(loose, bundles, order, open)) {
         if (plan.isStale) break;
         if (past && order.compare(row, past) <= 0) continue;
