@@ -13,30 +13,24 @@ export interface LongStay extends Target {
   readonly usualMs: number;
 }
 
-/** @param atMs when the servers were last seen. UTC milliseconds */
-export function* longStaysOf(
+/**
+ * Null: it is none.
+ *
+ * @param atMs when the server was last seen. UTC milliseconds
+ */
+export function longStayOf(
   { region, key }: Target,
-  servers: Iterable<PresentServer>,
+  { sandboxId, serverId, serverName, status, isMissing, sinceMs, isWitnessed }: PresentServer,
   atMs: number,
   usualMaximumOf: (serverName: string) => number | null,
-): Iterable<LongStay> {
-  for (const {
-    sandboxId,
-    serverId,
-    serverName,
-    status,
-    isMissing,
-    sinceMs,
-    isWitnessed,
-  } of servers) {
-    if (status !== "occupied" || isMissing) continue;
-    const name = serverName ?? "";
-    const usualMs = usualMaximumOf(name);
-    const occupiedMs = atMs - sinceMs;
-    if (usualMs === null || occupiedMs <= usualMs) continue;
-    const server = { region, key, sandboxId, serverId, serverName: name };
-    yield { ...server, occupiedMs, isExact: isWitnessed, usualMs };
-  }
+): LongStay | null {
+  if (status !== "occupied" || isMissing) return null;
+  const name = serverName ?? "";
+  const usualMs = usualMaximumOf(name);
+  const occupiedMs = atMs - sinceMs;
+  if (usualMs === null || occupiedMs <= usualMs) return null;
+  const server = { region, key, sandboxId, serverId, serverName: name };
+  return { ...server, occupiedMs, isExact: isWitnessed, usualMs };
 }
 
 /** Those that are the most beyond what is usual first. */

@@ -6,7 +6,7 @@ import { readRequest } from "../../interventions/requests.ts";
 import { timeText } from "../../interventions/views.ts";
 import { checkBegun } from "../open-report.ts";
 import { rangeOf, reportRequest } from "../report-desk.ts";
-import type { PresentServer, ReportSources } from "../sources.ts";
+import type { ReportSources } from "../sources.ts";
 import { selectTargets } from "../targets.ts";
 import type { ReportedTarget } from "../targets.ts";
 import { toSeconds } from "../view.ts";
@@ -15,7 +15,7 @@ import { most, readErrantServers } from "./errant-servers.ts";
 import type { ErrantServer, InError } from "./errant-servers.ts";
 import { forecast } from "./forecast.ts";
 import type { Forecast } from "./forecast.ts";
-import { longestOf, longStaysOf } from "./long-stays.ts";
+import { longestOf, longStayOf } from "./long-stays.ts";
 import type { LongStay } from "./long-stays.ts";
 import { createNameSums } from "./name-sums.ts";
 import type { InsightsView } from "./view.ts";
@@ -118,15 +118,13 @@ async function lookAround(
   for (const { target } of targets) {
     const { lastPollAtMs, servers } = await sources.present(target);
     lastPolls.push(lastPollAtMs);
-    function* noting(): Iterable<PresentServer> {
-      for (const server of servers) {
-        if (server.status === "error") inError.push({ target, server });
-        yield server;
-      }
+    const atMs = configured.has(targetName(target)) ? lastPollAtMs : null;
+    const stays: LongStay[] = [];
+    for (const server of servers) {
+      if (server.status === "error") inError.push({ target, server });
+      const stay = atMs === null ? null : longStayOf(target, server, atMs, usualMaximumOf);
+      if (stay) stays.push(stay);
     }
-    const isWatched = configured.has(targetName(target)) && lastPollAtMs !== null;
-    const longIf = isWatched ? usualMaximumOf : () => null;
-    const stays = longStaysOf(target, noting(), lastPollAtMs ?? 0, longIf);
     longest = longestOf([...longest, ...stays], mostTold);
   }
   return { inError, lastPolls, longest };
