@@ -2,7 +2,6 @@ import { judgePoll } from "../core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
 import { targetName } from "../core/model.ts";
 import type { FailureReason, Target } from "../core/model.ts";
-import { phaseOf } from "../core/schedule.ts";
 import { openIntake } from "../core/snapshot/intake.ts";
 import type { PoolWatch } from "../core/pool-watch.ts";
 import { pace } from "../platform/paced.ts";
@@ -97,7 +96,7 @@ export function createPolling(deps: PollingDeps): Polling {
           openIntake: () =>
             openIntake(watched.state.snapshot, {
               goneAfter: judge.goneAfter,
-              readAll: mustReadAll(watched.target, watched.state.progress.observed.polls),
+              turn: watched.state.progress.observed.polls,
             }),
         });
   };
@@ -159,17 +158,6 @@ export function createPolling(deps: PollingDeps): Polling {
     },
     abort: () => stopping.abort(),
   };
-}
-
-/**
- * Texts are known again by their hashes. Once in this many polls all are read nevertheless, targets
- * at different times.
- */
-const readAllEvery = 240;
-
-function mustReadAll(target: Target, polls: number): boolean {
-  const phase = Math.floor(phaseOf(targetName(target)) * readAllEvery);
-  return polls % readAllEvery === phase;
 }
 
 /** A turn in which nothing could be sent saw nothing, like a failed poll. */

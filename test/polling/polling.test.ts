@@ -8,6 +8,7 @@ import { createCallListing } from "../../src/polling/call-listing.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import type { CallFailure, CallSuccess, OpenIntake } from "../../src/polling/listing-caller.ts";
 import { createPolling } from "../../src/polling/polling.ts";
+import { createMarkedReader } from "../core/support/marked-intake.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, research, watchFleet } from "../support/fleet.ts";
 import { changesOf, takeIn } from "../support/take-in.ts";
@@ -21,10 +22,14 @@ function listed(value: Listing): Answer {
   return { kind: "listed", listing: value };
 }
 
-function toResult(answer: Answer, openIntake: OpenIntake): CallSuccess | CallFailure {
+function toResult(
+  answer: Answer,
+  openIntake: OpenIntake,
+  take: typeof takeIn,
+): CallSuccess | CallFailure {
   if (answer.kind === "failed") return answer;
   const { sandboxes, complete } = answer.listing;
-  return { kind: "ok", value: { intake: takeIn(openIntake(), sandboxes), complete } };
+  return { kind: "ok", value: { intake: take(openIntake(), sandboxes), complete } };
 }
 
 function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
@@ -32,7 +37,7 @@ function failed(reason: FailureReason, retryAfterMs: number | null = null): Call
 }
 
 /** Polling of one target whose service and store are as the test says at each moment. */
-function start(answer: () => Answer | Promise<Answer>) {
+function start(answer: () => Answer | Promise<Answer>, take = takeIn) {
   const clock = createFakeClock();
   const { watched } = watchFleet();
   const told: string[] = [];
@@ -49,7 +54,7 @@ function start(answer: () => Answer | Promise<Answer>) {
       service: {
         async listSandboxes({ openIntake }) {
           requests += 1;
-          return toResult(await answer(), openIntake);
+          return toResult(await answer(), openIntake, take);
         },
       },
     }),
@@ -154,6 +159,26 @@ describe("a turn", () => {
       failuresInARow: 2,
       lastFailure: "rate_limited",
     });
+  });
+});
+
+describe("texts that are known", () => {
+  it("are read nevertheless at one of 256 polls", async () => {
+    const reader = createMarkedReader();
+    let read: readonly string[] = [];
+    const { turn } = start(
+      () => listed(listing({ a: "idle" })),
+      (intake, sandboxes) => {
+        read = reader.read(intake, sandboxes);
+        return intake;
+      },
+    );
+    let polls = 0;
+    for (let at = 0; at <= 2 * 256; at++) {
+      await turn();
+      if (read.length > 0) polls++;
+    }
+    expect(polls).toBe(1 + 2);
   });
 });
 

@@ -49,8 +49,8 @@ interface Twins {
 export interface IntakeOptions {
   /** Complete listings without a server before it counts as gone. */
   readonly goneAfter: number;
-  /** Whether every text must be read, known or not. */
-  readonly readAll?: boolean;
+  /** Counts polls: each text is read in one of 256, known or not. Left out: only unknown ones are. */
+  readonly turn?: number;
 }
 
 export function openIntake(before: PackedSnapshot, options: IntakeOptions): SnapshotIntake {
@@ -122,8 +122,8 @@ class Intake implements SnapshotIntake {
   }
 
   private startPass(complete: boolean): ListingPass {
-    const { goneAfter, readAll = false } = this.options;
-    return new ListingPass(this.before, { goneAfter, complete, readAll, room: this.room });
+    const { goneAfter, turn = null } = this.options;
+    return new ListingPass(this.before, { goneAfter, complete, turn, room: this.room });
   }
 
   private joinTwin(sandbox: ListedSandbox, pageIndex: number): { readonly servers: number } {

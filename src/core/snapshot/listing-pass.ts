@@ -21,8 +21,8 @@ export interface PassOptions {
   readonly goneAfter: number;
   /** Whether what the listing lacks is missing. */
   readonly complete: boolean;
-  /** Whether every text must be read, known or not. */
-  readonly readAll: boolean;
+  /** Counts polls: the texts whose turn it is must be read. Null: only those that are not known. */
+  readonly turn: number | null;
   /** Where new pages go. */
   readonly room: PageRoom;
 }
@@ -38,7 +38,7 @@ export class ListingPass {
   /** Whether a sandbox is not where it was. */
   private isMoved = false;
   private readonly before: PackedSnapshot;
-  private readonly readAll: boolean;
+  private readonly turn: number | null;
   private readonly id = new SoughtId();
   /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
   private readonly placed: Uint32Array;
@@ -56,7 +56,7 @@ export class ListingPass {
 
   constructor(before: PackedSnapshot, options: PassOptions) {
     this.before = before;
-    this.readAll = options.readAll;
+    this.turn = options.turn;
     this.placed = new Uint32Array(before.sandboxCount);
     options.room.begin(before.wordCount);
     this.sequence = new PageSequence(before.nextPageId, options.room);
@@ -64,7 +64,9 @@ export class ListingPass {
   }
 
   expected(): TextMark | null {
-    return this.settle() && !this.readAll ? this.marksBefore().at(this.sandbox) : null;
+    return this.settle() && !this.mustRead(this.marksBefore(), this.sandbox)
+      ? this.marksBefore().at(this.sandbox)
+      : null;
   }
 
   /** @param mark where the text is another, though it says the same */
@@ -76,11 +78,12 @@ export class ListingPass {
 
   /** Takes a sandbox that came with a text that another place had, unless it came before. */
   moved(length: number, hash: bigint): TextMark | null {
-    if (this.readAll) return null;
+    // Where it was expected it may be the very one, and then is not looked for.
+    if (this.settle() && this.mustRead(this.marksBefore(), this.sandbox)) return null;
     const ordinal = this.texts.find(length, hash);
     if (ordinal < 0 || this.placed[ordinal] !== 0) return null;
-    this.settle();
     const place = this.before.placeOf(ordinal);
+    if (this.mustRead(this.marksOf(place.pageIndex), place.sandbox)) return null;
     if (this.leaveOrder(ordinal, place)) this.takeUnchanged(place.page);
     else this.copyMoved(ordinal, place);
     return this.marksOf(place.pageIndex).at(place.sandbox);
@@ -155,6 +158,10 @@ export class ListingPass {
       }
     }
     this.sequence.endPage();
+  }
+
+  private mustRead(marks: Marks, sandbox: number): boolean {
+    return this.turn !== null && marks.isTurnOf(sandbox, this.turn);
   }
 
   private get newIds(): IdTable {

@@ -4,6 +4,8 @@ import { withRoom } from "./with-room.ts";
 const wordsPerMark = 6;
 const field = { hash: 0, steadyHash: 2, length: 4, note: 5 } as const;
 
+const lastTurn = 255;
+
 /** Through which a hash is taken out of its two words, and apart into them. */
 const hash = new BigUint64Array(1);
 const hashWords = new Uint32Array(hash.buffer);
@@ -28,6 +30,17 @@ export class Marks {
       steadyHash: this.hashAt(at + field.steadyHash),
       note: this.words[at + field.note] ?? 0,
     };
+  }
+
+  /**
+   * Whether it is a text's turn, out of 256, to be read though it is known. By its hashes: so each turn
+   * has as many, wherever they are.
+   */
+  isTurnOf(sandbox: number, turn: number): boolean {
+    const at = sandbox * wordsPerMark;
+    const steady = this.words[at + field.steadyHash] ?? 0;
+    const key = steady === 0 ? (this.words[at + field.hash] ?? 0) : steady;
+    return ((key ^ turn) & lastTurn) === 0;
   }
 
   isOf(sandbox: number, length: number, textHash: bigint): boolean {

@@ -63,13 +63,26 @@ describe("a sandbox whose text is known", () => {
     expect(reader.skipped).toBe(500);
   });
 
-  it("must be read all the same where every text must be", () => {
+  it.each([
+    ["in its place", (all: readonly ListedSandbox[]) => all],
+    ["in another one at each poll", (all: readonly ListedSandbox[]) => all.toReversed()],
+  ])("is read all the same at one poll in 256, %s", (_, reordered) => {
     const reader = createMarkedReader();
-    const opened = openIntake(emptySnapshot, { goneAfter: 2 });
-    reader.read(opened, manySandboxes(3));
-    const { snapshot } = opened.finish(options);
-    reader.read(openIntake(snapshot, { goneAfter: 2, readAll: true }), manySandboxes(3));
-    expect(reader.skipped).toBe(0);
+    let all: readonly ListedSandbox[] = manySandboxes(40);
+    let snapshot = emptySnapshot;
+    const readAt = (turn: number): readonly string[] => {
+      const opened = openIntake(snapshot, { goneAfter: 2, turn });
+      const read = reader.read(opened, all);
+      ({ snapshot } = opened.finish(options));
+      all = reordered(all);
+      return read;
+    };
+    readAt(0);
+    const read = Array.from({ length: 256 }, (__, turn) => readAt(1_000 + turn));
+    expect(new Set(read.flat())).toEqual(new Set(all.map(({ sandboxId }) => sandboxId)));
+    // One that comes where another must be read is read too.
+    expect(read.flat().length).toBeLessThanOrEqual(2 * all.length);
+    expect(Math.max(...read.map(({ length }) => length))).toBeLessThan(5);
   });
 
   it("is known by a later text that says the same, and its page stays the one it was", () => {

@@ -3,12 +3,15 @@ import type { ListedSandbox } from "../../../src/core/model.ts";
 
 /** Reads listings as a reader of texts does that knows again by its mark what it read before. */
 export interface MarkedReader {
-  /** @param isMarked whether a sandbox, by its place in the listing, is given a mark */
+  /**
+   * @param isMarked whether a sandbox, by its place in the listing, is given a mark
+   * @returns the ids of those that had to be read
+   */
   read(
     intake: ListingIntake,
     sandboxes: readonly ListedSandbox[],
     isMarked?: (place: number) => boolean,
-  ): void;
+  ): readonly string[];
   /** How many sandboxes did not have to be read. */
   readonly skipped: number;
 }
@@ -24,14 +27,19 @@ export function createMarkedReader(): MarkedReader {
   };
   return {
     read(intake, sandboxes, isMarked = () => true) {
+      const read: string[] = [];
       for (const [place, sandbox] of sandboxes.entries()) {
         const mark = markOf(sandbox);
         if (isSame(intake.expected(), mark)) {
           intake.same();
           skipped++;
         } else if (intake.moved(mark.length, mark.hash)) skipped++;
-        else intake.listed(sandbox, isMarked(place) ? mark : null);
+        else {
+          intake.listed(sandbox, isMarked(place) ? mark : null);
+          read.push(sandbox.sandboxId);
+        }
       }
+      return read;
     },
     get skipped() {
       return skipped;
