@@ -18,17 +18,26 @@ export const expositionSchema = z.object({
 export type Exposition = z.infer<typeof expositionSchema>;
 
 export interface ExpositionReader {
+  /** The chunk's bytes may be others afterwards. */
   push(chunk: Uint8Array): void;
   end(): Exposition;
 }
 
 const lineFeed = 10;
 const hash = 35;
-const infoNeedle = Buffer.from("\nsandbox_server_info{");
+const openBrace = 123;
+const infoFamily = "sandbox_server_info";
+const infoNeedle = Buffer.from(`\n${infoFamily}{`);
+/** Families that have a sample or more for each server or sandbox, and are only passed over. */
+const passedOver: ReadonlySet<string | null> = new Set([
+  "sandbox_server_status",
+  "sandbox_server_status_since_timestamp_seconds",
+  "sandbox_status",
+]);
 
 /**
- * Reads an exposition as it comes. Nearly all of it is per-server series, which are only counted, so
- * that the reader is no slower than it must be.
+ * Reads an exposition as it comes. Nearly all of it is per-server series, which are counted or passed
+ * over as a whole: the reader must not be what takes the time.
  *
  * @param countSeries whether to count every sample too, which takes longer
  */
@@ -43,8 +52,11 @@ export function createExpositionReader({ countSeries = false } = {}): Exposition
 
   /** `lines` starts with a line feed and ends before one. */
   const take = (lines: Buffer): void => {
-    serverInfos += count(lines, infoNeedle);
     if (countSeries) series += countSamples(lines);
+    const family = onlyFamilyOf(lines);
+    if (passedOver.has(family)) return;
+    serverInfos += count(lines, infoNeedle);
+    if (family === infoFamily) return;
     for (const { labels, value } of samplesOf(lines, "sandbox_servers")) {
       const region = (servers[labels["region"] ?? ""] ??= {});
       const status = labels["status"] ?? "";
@@ -66,13 +78,27 @@ export function createExpositionReader({ countSeries = false } = {}): Exposition
         return;
       }
       take(Buffer.concat([rest, chunk.subarray(0, end)]));
-      rest = chunk.slice(end);
+      rest = Buffer.from(chunk.subarray(end));
     },
     end() {
       take(Buffer.from(rest));
       return { bytes, series, serverInfos, servers, polls, targetsUp };
     },
   };
+}
+
+/** Samples of a family stand side by side: where the first and the last one are of it, all are. */
+function onlyFamilyOf(lines: Buffer): string | null {
+  const first = familyAt(lines, 1);
+  return first !== null && first === familyAt(lines, lines.lastIndexOf(lineFeed) + 1)
+    ? first
+    : null;
+}
+
+/** Of the sample that starts there; null where none with labels does. */
+function familyAt(lines: Buffer, start: number): string | null {
+  const end = lines.indexOf(openBrace, start);
+  return end < 0 || lines[start] === hash ? null : lines.toString("latin1", start, end);
 }
 
 function count(lines: Buffer, needle: Buffer): number {
