@@ -1,7 +1,9 @@
 import { conditionOfIncident, conditionOfStatus } from "./condition.ts";
 import type { IncidentLedger, SubjectEvent } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
-import type { Subject } from "./incident.ts";
+import type { Incident, Subject } from "./incident.ts";
+import { eachInSteps } from "./in-steps.ts";
+import type { InSteps } from "./in-steps.ts";
 import { holdsForServer, matchesTarget } from "./matching.ts";
 import type { Presence, Target } from "./model.ts";
 import type { Rule, ServerRule } from "./rule.ts";
@@ -19,16 +21,22 @@ export interface Sight {
   readonly passed: ClockReading;
 }
 
+/** As many are judged in about a millisecond. */
+const judgedAtOnce = 128;
+
 /** Judges the servers of one target by the server rules, after an accepted listing. */
-export function judgeServers(
+export function* judgeServers(
   ledger: IncidentLedger,
   state: TargetState,
   sight: Sight,
   allRules: readonly Rule[],
-): void {
+): InSteps<void> {
   const rules = serverRules(allRules, state.target);
   if (rules.length === 0) return;
-  for (const { server, previousStatus } of serversToJudge(state, sight, rules).values()) {
+  const { listed, unlisted } = yield* serversToJudge(state, sight, rules);
+  let judged = 0;
+  for (const { server, previousStatus } of listed.values()) {
+    if (++judged % judgedAtOnce === 0) yield;
     const subject: Subject = {
       kind: "server",
       sandboxId: server.sandboxId,
@@ -45,7 +53,7 @@ export function judgeServers(
       });
     }
   }
-  judgeUnlisted(ledger, state, sight, rules);
+  yield* judgeUnlisted(ledger, unlisted, sight, rules);
   const { sighting, now } = sight;
   forgetSettled(
     ledger,
@@ -68,45 +76,67 @@ interface Judged {
   readonly previousStatus: Presence | null;
 }
 
+interface ToJudge {
+  readonly listed: ReadonlyMap<string, Judged>;
+  /** Incidents of servers that the listing lacked. */
+  readonly unlisted: readonly ServerIncident[];
+}
+
+interface ServerIncident extends Incident {
+  readonly subject: Extract<Subject, { kind: "server" }>;
+}
+
 /**
  * Only what differs can change its incidents: servers that were touched, and servers that have one.
  * Under new rules listings are judged as a whole, up to the first complete one. A server without an
  * incident is of interest only in a status that a rule is about.
  */
-function serversToJudge(
+function* serversToJudge(
   state: TargetState,
   { sighting }: Sight,
   rules: readonly ServerRule[],
-): ReadonlyMap<string, Judged> {
-  const judged = new Map<string, Judged>();
+): InSteps<ToJudge> {
+  const listed = new Map<string, Judged>();
+  const unlisted: ServerIncident[] = [];
   const add = (server: ServerRow, previousStatus: Presence | null): void => {
-    judged.set(serverKey(server), { server, previousStatus });
+    listed.set(serverKey(server), { server, previousStatus });
   };
   const ruled = new Set(rules.map(({ status }) => status));
   if (!state.rulesApplied) {
-    for (const server of sighting.listed(ruled)) add(server, null);
+    yield* eachInSteps(sighting.listed(ruled), (servers) => {
+      for (const server of servers) add(server, null);
+    });
   }
-  for (const { subject } of state.incidents.values()) {
-    if (subject.kind !== "server" || !sighting.isListed(subject)) continue;
-    const server = sighting.snapshot.server(subject.sandboxId, subject.serverId);
+  let sought = 0;
+  for (const incident of state.incidents.values()) {
+    if (!isOfServer(incident)) continue;
+    const server = sighting.listedServer(incident.subject);
     if (server) add(server, null);
+    else unlisted.push(incident);
+    if (++sought % judgedAtOnce === 0) yield;
   }
-  for (const { server, from } of sighting.touched(ruled)) add(server, from);
-  return judged;
+  yield* eachInSteps(sighting.touched(ruled), (servers) => {
+    for (const { server, from } of servers) add(server, from);
+  });
+  return { listed, unlisted };
 }
 
-function judgeUnlisted(
+function isOfServer(incident: Incident): incident is ServerIncident {
+  return incident.subject.kind === "server";
+}
+
+function* judgeUnlisted(
   ledger: IncidentLedger,
-  state: TargetState,
+  unlisted: readonly ServerIncident[],
   { sighting, passed }: Sight,
   rules: readonly ServerRule[],
-): void {
+): InSteps<void> {
   const ruleByName = new Map(rules.map((rule) => [rule.name, rule]));
-  for (const incident of state.incidents.values()) {
+  for (const [index, incident] of unlisted.entries()) {
+    if (index % judgedAtOnce === judgedAtOnce - 1) yield;
     const { subject } = incident;
     const rule = ruleByName.get(incident.rule);
-    if (subject.kind !== "server" || !rule) continue;
-    if (sighting.isListed(subject)) continue;
+    if (!rule) continue;
     const gone = sighting.isRemoved(subject);
     ledger.advance(rule, subject, gone ? { kind: "gone" } : { kind: "unseen", passed }, {
       status: "absent",

@@ -2,6 +2,8 @@ import { conditionOfTarget } from "./condition.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
+import { atOnce } from "./in-steps.ts";
+import type { InSteps } from "./in-steps.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { Interventions } from "./interventions.ts";
 import { matchesTarget } from "./matching.ts";
@@ -66,8 +68,18 @@ export function judgePoll(
   at: Instant,
   options: JudgeOptions,
 ): Verdict {
+  return atOnce(judgeInSteps(state, outcome, at, options));
+}
+
+/** The same; the state must stay as it is until the end. */
+export function* judgeInSteps(
+  state: TargetState,
+  outcome: PollOutcome,
+  at: Instant,
+  options: JudgeOptions,
+): InSteps<Verdict> {
   return outcome.kind === "listed"
-    ? judgeListing(state, outcome, at, options)
+    ? yield* judgeListing(state, outcome, at, options)
     : judgeFailure(state, outcome.reason, at, options);
 }
 
@@ -83,16 +95,16 @@ export function retireIncidents(
   return ledger.outcome;
 }
 
-function judgeListing(
+function* judgeListing(
   state: TargetState,
   { intake, complete }: Extract<PollOutcome, { kind: "listed" }>,
   at: Instant,
   options: JudgeOptions,
-): Verdict {
+): InSteps<Verdict> {
   const elapsed = elapsedSince(state, at);
   const progress = progressAfterListing(state.progress, elapsed, at, complete);
   const witnessed = elapsed.fullyInSight && complete;
-  const sighting = intake.finish({
+  const sighting = yield* intake.finish({
     complete,
     atMs: at.utcMs,
     observedMs: progress.observed.ms,
@@ -103,7 +115,7 @@ function judgeListing(
     ms: progress.observed.ms - state.progress.observed.ms,
     polls: 1,
   };
-  judgeServers(ledger, state, { sighting, now: progress.observed, passed }, options.rules);
+  yield* judgeServers(ledger, state, { sighting, now: progress.observed, passed }, options.rules);
   for (const rule of targetRules(options.rules, state.target)) {
     ledger.advance(
       rule,

@@ -1,4 +1,4 @@
-import { judgePoll } from "../core/judge.ts";
+import { judgeInSteps } from "../core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
 import { targetName } from "../core/model.ts";
 import type { FailureReason, Target } from "../core/model.ts";
@@ -75,7 +75,7 @@ export function createPolling(deps: PollingDeps): Polling {
   );
 
   const decide = async ({ watched }: Poller, outcome: PollOutcome): Promise<void> => {
-    const judged = judgePoll(watched.state, outcome, clock.now(), judge);
+    const judged = await pace(judgeInSteps(watched.state, outcome, clock.now(), judge));
     const startedMs = clock.now().monotonicMs;
     const verdict = await commitWithPools(watched, judged);
     watched.accept(verdict);
@@ -140,7 +140,6 @@ export function createPolling(deps: PollingDeps): Polling {
     report(poller.watched.target, outcome, clock.now().monotonicMs - startedMs);
     const pollOutcome = toPollOutcome(outcome);
     if (!pollOutcome) return;
-    if (pollOutcome.kind === "listed") await pace(pollOutcome.intake.settle(pollOutcome.complete));
     await decide(poller, pollOutcome);
   };
 

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../src/core/in-steps.ts";
 import { statuses } from "../../src/core/model.ts";
 import type { ListedSandbox, Target } from "../../src/core/model.ts";
 import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
@@ -14,7 +15,7 @@ const kiB = 1_024;
 
 function snapshotOf(sandboxes: readonly ListedSandbox[], atMs = 1_795_167_000_123): PackedSnapshot {
   const options = { complete: true, atMs, observedMs: 0, witnessed: true };
-  return intakeOf(emptySnapshot, sandboxes, 2).finish(options).snapshot;
+  return atOnce(intakeOf(emptySnapshot, sandboxes, 2).finish(options)).snapshot;
 }
 
 function render(shown: readonly (readonly [Target, PackedSnapshot])[]): Iterable<Uint8Array> {

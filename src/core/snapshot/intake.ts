@@ -1,5 +1,6 @@
 import type { ListingIntake, TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
+import type { InSteps } from "../in-steps.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";
 import { changesIn } from "./changes.ts";
 import { seekId } from "./id-table.ts";
@@ -9,12 +10,12 @@ import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
 import { missingIn, statusIn } from "./page.ts";
 import type { Page } from "./page.ts";
-import { settleChanged, touchedIn } from "./sighting.ts";
+import { lookedAtOnce, settleChanged, touchedIn } from "./sighting.ts";
 import type { Sighting } from "./sighting.ts";
 import { serverKey } from "./snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
 import { sortSteps } from "./steps.ts";
-import type { SightingParts, SortedSteps } from "./steps.ts";
+import type { SightingParts } from "./steps.ts";
 
 export interface SightingOptions {
   /** False: what the listing lacks proves nothing. */
@@ -29,15 +30,8 @@ export interface SightingOptions {
 
 /** Takes a listing in beside the snapshot that it is compared with, which stays as it is. */
 export interface SnapshotIntake extends ListingIntake {
-  /** Once, after the whole listing. Does all that `settle` was not called for. */
-  finish(options: SightingOptions): Sighting;
-  /**
-   * Does most of the work of `finish`, in short steps: a listing can lack some 100,000 sandboxes, or
-   * hold them twice.
-   *
-   * @param complete as `finish` will be told
-   */
-  settle(complete: boolean): Iterable<void>;
+  /** Once, after the whole listing, which can lack some 100,000 sandboxes, or hold them twice. */
+  finish(options: SightingOptions): InSteps<Sighting>;
 }
 
 /** A sandbox that came more than once, joined: of each item the worse one is believed. */
@@ -63,8 +57,6 @@ class Intake implements SnapshotIntake {
   private readonly room: PageRoom;
   private pass: ListingPass;
   private readonly twins = new Map<string, Twins>();
-  private sorted: SortedSteps | null = null;
-  private listedCount = 0;
 
   constructor(before: PackedSnapshot, options: IntakeOptions) {
     this.before = before;
@@ -101,24 +93,23 @@ class Intake implements SnapshotIntake {
     this.twins.clear();
   }
 
-  *settle(complete: boolean): Generator<void, SortedSteps> {
+  *finish(options: SightingOptions): InSteps<Sighting> {
+    const { complete, observedMs, witnessed } = options;
     if (this.twins.size > 0 || (!complete && this.pass.writer.leftOut > 0)) {
       this.pass = yield* this.passAgain(complete);
     } else if (!complete) this.pass.becomePartial();
-    const { pass } = this;
+    const { pass, room } = this;
     const { sequence, writer } = pass;
-    this.listedCount = pass.sandboxCount;
+    const listedCount = pass.sandboxCount;
     yield* pass.endUnlisted();
-    yield* this.room.gather(sequence.pages);
+    yield* room.gather(sequence.pages);
     yield* pass.indexIds();
     const pages = { before: this.before.pages, after: sequence.pages };
-    return (this.sorted = yield* sortSteps(pages, writer.touched));
-  }
-
-  finish(options: SightingOptions): Sighting {
-    const steps = this.sorted ?? endOf(this.settle(options.complete));
-    const { listedCount, room } = this;
-    return sightingOf(this.before, this.pass, steps, { ...options, listedCount, room });
+    const { touched, removed, lacked } = writer;
+    const sorted = yield* sortSteps(pages, touched);
+    const parts = { ...pages, touched, sorted, removed, lacked, observedMs, witnessed };
+    yield* settleChanged(parts, options.atMs);
+    return sightingOf(parts, pass, { listedCount, room });
   }
 
   private startPass(complete: boolean): ListingPass {
@@ -146,7 +137,7 @@ class Intake implements SnapshotIntake {
   }
 
   /** The same listing once more, knowing now what only its end could tell. */
-  private *passAgain(complete: boolean): Generator<void, ListingPass> {
+  private *passAgain(complete: boolean): InSteps<ListingPass> {
     const { pass, twins } = this;
     pass.endListed();
     const again = this.startPass(complete);
@@ -163,44 +154,18 @@ class Intake implements SnapshotIntake {
   }
 }
 
-/** What steps come to that nobody waits between. */
-function endOf<Result>(steps: Iterator<void, Result>): Result {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-}
-
-interface SightingEnd extends SightingOptions {
-  readonly listedCount: number;
-  readonly room: PageRoom;
-}
-
 function sightingOf(
-  before: PackedSnapshot,
-  pass: ListingPass,
-  sorted: SortedSteps,
-  { atMs, observedMs, witnessed, listedCount, room }: SightingEnd,
+  parts: SightingParts,
+  { sequence, writer, index }: ListingPass,
+  { listedCount, room }: { readonly listedCount: number; readonly room: PageRoom },
 ): Sighting {
-  const { sequence, writer } = pass;
-  const parts: SightingParts = {
-    before: before.pages,
-    after: sequence.pages,
-    touched: writer.touched,
-    sorted,
-    removed: writer.removed,
-    lacked: writer.lacked,
-    observedMs,
-    witnessed,
-  };
-  settleChanged(parts, atMs);
   const snapshot = createPackedSnapshot({
     pages: sequence.pages,
     marks: sequence.marks,
     tally: writer.counts,
     nextPageId: sequence.nextPageId,
     room,
-    index: pass.index,
+    index,
   });
   const isUnlisted = (id: ServerId): boolean =>
     writer.unlisted.size > 0 && writer.unlisted.has(serverKey(id));
@@ -209,15 +174,16 @@ function sightingOf(
     changes: changesIn(parts),
     touched: (statuses) => touchedIn(parts, statuses),
     *listed(statuses) {
-      for (const server of listedServers(snapshot, listedCount, statuses)) {
-        if (!isUnlisted(server)) yield server;
+      for (const servers of listedServers(snapshot, listedCount, statuses)) {
+        yield writer.unlisted.size === 0 ? servers : servers.filter((each) => !isUnlisted(each));
       }
     },
-    isListed(id) {
+    listedServer(id) {
       const isAllListed = listedCount === snapshot.sandboxCount;
-      if (isUnlisted(id)) return false;
-      if (!isAllListed && snapshot.ordinalOf(seekId(id.sandboxId)) >= listedCount) return false;
-      return snapshot.server(id.sandboxId, id.serverId)?.missing === 0;
+      if (isUnlisted(id)) return null;
+      if (!isAllListed && snapshot.ordinalOf(seekId(id.sandboxId)) >= listedCount) return null;
+      const server = snapshot.server(id.sandboxId, id.serverId);
+      return server?.missing === 0 ? server : null;
     },
     isRemoved: ({ sandboxId, serverId }) =>
       writer.removed.length > 0 && snapshot.server(sandboxId, serverId) === undefined,
@@ -229,17 +195,27 @@ function* listedServers(
   { pages }: PackedSnapshot,
   sandboxCount: number,
   statuses: ReadonlySet<Status>,
-): Iterable<ServerRow> {
+): Iterable<readonly ServerRow[]> {
   let left = sandboxCount;
+  let servers: ServerRow[] = [];
+  let lookedAt = 0;
   for (const page of pages) {
     const sandboxes = Math.min(left, page.sandboxCount);
     left -= sandboxes;
     const end = sandboxes === 0 ? 0 : page.serversEnd(sandboxes - 1);
     for (let server = 0; server < end; server++) {
       const flags = page.serverFlags(server);
-      if (missingIn(flags) === 0 && statuses.has(statusIn(flags))) yield page.serverRow(server);
+      if (missingIn(flags) === 0 && statuses.has(statusIn(flags))) {
+        servers.push(page.serverRow(server));
+      }
     }
+    lookedAt += end;
+    if (lookedAt < lookedAtOnce) continue;
+    yield servers;
+    servers = [];
+    lookedAt = 0;
   }
+  yield servers;
 }
 
 /** What a listing said of a sandbox that was written from it. */

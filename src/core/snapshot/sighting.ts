@@ -1,3 +1,4 @@
+import type { InSteps } from "../in-steps.ts";
 import type { Presence, Status } from "../model.ts";
 import type { Changes } from "./changes.ts";
 import { statusIn } from "./page.ts";
@@ -10,12 +11,15 @@ import type { SightingParts } from "./steps.ts";
 export interface Sighting {
   readonly snapshot: PackedSnapshot;
   readonly changes: Changes;
-  /** Servers in these statuses that were listed otherwise than they were known, in any way. */
-  touched(statuses: ReadonlySet<Status>): Iterable<Touched>;
-  /** All servers in these statuses that were listed. */
-  listed(statuses: ReadonlySet<Status>): Iterable<ServerRow>;
-  /** Whether the listing held a server. */
-  isListed(id: ServerId): boolean;
+  /**
+   * Servers in these statuses that were listed otherwise than they were known, in any way: some at a
+   * time, now and then none.
+   */
+  touched(statuses: ReadonlySet<Status>): Iterable<readonly Touched[]>;
+  /** All servers in these statuses that were listed, in the same manner. */
+  listed(statuses: ReadonlySet<Status>): Iterable<readonly ServerRow[]>;
+  /** A server as the listing held it; null where it did not. */
+  listedServer(id: ServerId): ServerRow | null;
   /** Whether the listing made a server gone. */
   isRemoved(id: ServerId): boolean;
 }
@@ -26,22 +30,35 @@ export interface Touched {
   readonly from: Presence | null;
 }
 
-export function* touchedIn(parts: SightingParts, statuses: ReadonlySet<Status>): Iterable<Touched> {
+/** Servers that are looked at in about a millisecond. */
+export const lookedAtOnce = 4_096;
+
+export function* touchedIn(
+  parts: SightingParts,
+  statuses: ReadonlySet<Status>,
+): Iterable<readonly Touched[]> {
   const { after, touched } = parts;
+  let some: Touched[] = [];
   for (let step = 0; step < touched.length; step++) {
+    if (step % lookedAtOnce === lookedAtOnce - 1) {
+      yield some;
+      some = [];
+    }
     const page = after[touched.pageAfter(step)];
     const server = touched.serverAfter(step);
     const status = statusIn(page?.serverFlags(server) ?? 0);
     if (!page || !statuses.has(status)) continue;
     const from = presenceBefore(parts, step);
-    yield { server: page.serverRow(server), from: from === status ? null : from };
+    some.push({ server: page.serverRow(server), from: from === status ? null : from });
   }
+  yield some;
 }
 
 /** When a status began is only known at the listing's end. */
-export function settleChanged(parts: SightingParts, atMs: number): void {
+export function* settleChanged(parts: SightingParts, atMs: number): InSteps<void> {
   const { after, touched, observedMs, witnessed } = parts;
   for (let step = 0; step < touched.length; step++) {
+    if (step % lookedAtOnce === lookedAtOnce - 1) yield;
     if (!isChange(parts, step)) continue;
     const isWitnessed = witnessed && wasSeen(parts, step);
     const page = after[touched.pageAfter(step)];

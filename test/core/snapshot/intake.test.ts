@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../src/core/in-steps.ts";
 import type { ListedSandbox } from "../../../src/core/model.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
@@ -26,10 +27,10 @@ function readAfter(first: readonly ListedSandbox[], second: readonly ListedSandb
   const reader = createMarkedReader();
   const opened = openIntake(emptySnapshot, { goneAfter: 2 });
   reader.read(opened, first);
-  const { snapshot } = opened.finish(options);
+  const { snapshot } = atOnce(opened.finish(options));
   const intake = openIntake(snapshot, { goneAfter: 2 });
   reader.read(intake, second);
-  return { skipped: reader.skipped, before: snapshot, sighting: intake.finish(options) };
+  return { skipped: reader.skipped, before: snapshot, sighting: atOnce(intake.finish(options)) };
 }
 
 describe("a sandbox whose text is known", () => {
@@ -57,7 +58,7 @@ describe("a sandbox whose text is known", () => {
     const opened = openIntake(restoreSnapshot(stored), { goneAfter: 2 });
     reader.read(opened, all);
     expect(reader.skipped).toBe(0);
-    const { snapshot } = opened.finish(options);
+    const { snapshot } = atOnce(opened.finish(options));
     expect(snapshot.pages).toEqual(stored);
     reader.read(openIntake(snapshot, { goneAfter: 2 }), all);
     expect(reader.skipped).toBe(500);
@@ -73,7 +74,7 @@ describe("a sandbox whose text is known", () => {
     const readAt = (turn: number): readonly string[] => {
       const opened = openIntake(snapshot, { goneAfter: 2, turn });
       const read = reader.read(opened, all);
-      ({ snapshot } = opened.finish(options));
+      ({ snapshot } = atOnce(opened.finish(options)));
       all = reordered(all);
       return read;
     };
@@ -89,14 +90,14 @@ describe("a sandbox whose text is known", () => {
     const reader = createMarkedReader();
     const opened = openIntake(emptySnapshot, { goneAfter: 2 });
     reader.read(opened, manySandboxes(3));
-    const before = opened.finish(options).snapshot;
+    const before = atOnce(opened.finish(options)).snapshot;
     const intake = openIntake(before, { goneAfter: 2 });
     const later = { length: 9, hash: 7n, steadyHash: 5n, note: 1 };
     for (const mark of [undefined, later, undefined]) {
       expect(intake.expected()).not.toBeNull();
       intake.same(mark);
     }
-    const { snapshot } = intake.finish(options);
+    const { snapshot } = atOnce(intake.finish(options));
     expect(snapshot.pages[0]).toBe(before.pages[0]);
     const marks = [before, snapshot].map((each) => [0, 1, 2].map((at) => each.marks[0]?.at(at)));
     expect(marks[1]).toEqual(marks[0]?.with(1, later));
@@ -159,7 +160,7 @@ describe("a sandbox that comes twice", () => {
       const intake = openIntake(emptySnapshot, { goneAfter: 1 });
       expect(listed.map((sandbox) => intake.listed(sandbox, null))).toEqual([null, { servers: 1 }]);
       expect(intake.sandboxCount).toBe(1);
-      const { snapshot } = intake.finish(options);
+      const { snapshot } = atOnce(intake.finish(options));
       const statuses = Array.from(snapshot.servers(), ({ serverId, status }) => serverId + status);
       expect(statuses.toSorted()).toEqual(["aoccupied", "berror", "cidle"]);
     }

@@ -18,7 +18,10 @@ it("nothing changes from a listing to the same listing", () => {
     fc.property(completeListings, fc.boolean(), (listing, complete) => {
       const before = snapshotOf(listing);
       const again = bring(before, { ...listing, complete }, { goneAfter: 2 });
-      expect([again.changes, [...again.sighting.touched(new Set(statuses))]]).toEqual([[], []]);
+      expect([again.changes, [...again.sighting.touched(new Set(statuses))].flat()]).toEqual([
+        [],
+        [],
+      ]);
       expect(pageDelta(before.pages, again.snapshot.pages)).toMatchObject({
         replaced: [],
         removed: [],
@@ -115,7 +118,9 @@ it("only servers that differ are touched, and all of them", () => {
       const { snapshot, sighting } = bring(before, b);
       const differing = [...contentOf(snapshot).difference(contentOf(before))];
       const servers = new Set(
-        Array.from(sighting.touched(new Set(statuses)), ({ server }) => idOf(server)),
+        Array.from(sighting.touched(new Set(statuses))).flatMap((some) =>
+          some.map(({ server }) => idOf(server)),
+        ),
       );
       expect(servers).toEqual(new Set(differing.flatMap(idIn)));
     }),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { statuses } from "../../../src/core/model.ts";
+import type { Listing, Status } from "../../../src/core/model.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import { listedSandbox, listedServer, listingOf } from "../support/samples.ts";
 import { bring, snapshotOf } from "../support/worlds.ts";
@@ -36,7 +37,7 @@ describe("a change", () => {
     let before = snapshotOf(listingOf({ ...idle, tags: ["a", "b"] }));
     for (const tags of [["b", "a"], ["b"], []]) {
       const { snapshot, sighting } = bring(before, listingOf({ ...idle, tags }));
-      expect([...sighting.touched(new Set(statuses))]).toHaveLength(1);
+      expect([...sighting.touched(new Set(statuses))].flat()).toHaveLength(1);
       expect(snapshot.server("box", "a")?.tags).toEqual(tags);
       before = snapshot;
     }
@@ -47,7 +48,31 @@ describe("a change", () => {
     const sandboxes = [listedSandbox("box", [idle], { status: "error" })];
     const { snapshot, sighting, changes } = bring(before, { sandboxes, complete: true });
     expect(snapshot.sandbox("box")?.status).toBe("error");
-    expect([[...sighting.touched(new Set(statuses))], changes]).toEqual([[], []]);
+    expect([[...sighting.touched(new Set(statuses))].flat(), changes]).toEqual([[], []]);
+  });
+});
+
+describe("a listing in which very many servers changed", () => {
+  const all = (status: Status): Listing =>
+    listingOf(
+      ...Array.from({ length: 9_000 }, (_, index) => listedServer(`server-${index}`, status)),
+    );
+  const { sighting, snapshot } = bring(snapshotOf(all("idle")), all("error"), { atMs: 9_000 });
+
+  it.each([
+    ["changed", () => [...sighting.touched(new Set(statuses))]],
+    ["were listed", () => [...sighting.listed(new Set(statuses))]],
+  ])("is told of in several runs, which have every server that %s once", (_, runsOf) => {
+    const runs = runsOf();
+    expect(runs.length).toBeGreaterThan(1);
+    const ids = runs.flat().map((each) => ("server" in each ? each.server : each).serverId);
+    expect([ids.length, new Set(ids).size]).toEqual([9_000, 9_000]);
+  });
+
+  it("gives each of them the time of the change", () => {
+    expect(new Set(Iterator.from(snapshot.servers()).map(({ sinceMs }) => sinceMs))).toEqual(
+      new Set([9_000]),
+    );
   });
 });
 
@@ -146,7 +171,7 @@ describe("a server that is missing", () => {
     for (const complete of [true, false]) {
       const listing = { ...listingOf(), complete };
       const { sighting } = bring(snapshotOf(listingOf(idle)), listing, { goneAfter: 2 });
-      expect([sighting.isListed(a), sighting.isRemoved(a)]).toEqual([false, false]);
+      expect([sighting.listedServer(a), sighting.isRemoved(a)]).toEqual([null, false]);
     }
   });
 });

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { atOnce } from "../../../src/core/in-steps.ts";
 import { statuses } from "../../../src/core/model.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { seekId } from "../../../src/core/snapshot/id-table.ts";
@@ -10,7 +11,7 @@ import { Page } from "../../../src/core/snapshot/page.ts";
 import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
-import type { Snapshot } from "../../../src/core/snapshot/snapshot.ts";
+import type { ServerId, Snapshot } from "../../../src/core/snapshot/snapshot.ts";
 import { inWholeMs, unpackAll } from "../support/unpacked.ts";
 import { changesOf, takeIn } from "../../support/take-in.ts";
 import { worlds } from "../support/listing-edits.ts";
@@ -52,8 +53,7 @@ function play({ polls, goneAfter }: World, visit: (step: Step) => void): void {
     const intake = openIntake(snapshot, { goneAfter });
     reader.read(intake, listing.sandboxes, (place) => place % poll.unmarkedEvery !== 0);
     expect(intake.sandboxCount).toBe(new Set(listing.sandboxes.map((s) => s.sandboxId)).size);
-    if (poll.waitMs % 2 === 0) Array.from(intake.settle(listing.complete));
-    const sighting = intake.finish({ ...options, complete: listing.complete });
+    const sighting = atOnce(intake.finish({ ...options, complete: listing.complete }));
     const expected = lookAt(world, listing, options);
     visit({ poll, options, before: snapshot, sighting, worldBefore: world, expected });
     ({ snapshot } = sighting);
@@ -139,20 +139,16 @@ it.each(sizes)("who was listed, touched or removed is told of every server: %s",
   fc.assert(
     fc.property(size.worlds, (world) => {
       play(world, ({ sighting, worldBefore, expected }) => {
-        const touched = Array.from(sighting.touched(new Set(statuses)), ({ server, from }) => [
-          keyOf(server),
-          from,
-        ]);
+        const touched = Array.from(sighting.touched(new Set(statuses)))
+          .flat()
+          .map(({ server, from }) => [keyOf(server), from]);
         const froms = new Map(expected.changes.map((change) => [keyOf(change), change.from]));
         expect(touched.map(String).toSorted()).toEqual(
           Array.from(expected.touched, (key) => String([key, froms.get(key) ?? null])).toSorted(),
         );
         const known = [...worldBefore.servers.values(), ...expected.world.servers.values()];
-        const told = known.map((row) => [
-          keyOf(row),
-          sighting.isListed(row),
-          sighting.isRemoved(row),
-        ]);
+        const isListed = (row: ServerId): boolean => sighting.listedServer(row) !== null;
+        const told = known.map((row) => [keyOf(row), isListed(row), sighting.isRemoved(row)]);
         expect(told).toEqual(
           known.map(keyOf).map((key) => [key, expected.listed.has(key), expected.removed.has(key)]),
         );
@@ -161,8 +157,10 @@ it.each(sizes)("who was listed, touched or removed is told of every server: %s",
           const status = expected.world.servers.get(key)?.status;
           return status === "error" || status === "unknown";
         });
-        expect(Array.from(sighting.listed(ruled), keyOf).toSorted()).toEqual(due.toSorted());
-        expect(sighting.isListed({ sandboxId: "nowhere", serverId: "a" })).toBe(false);
+        expect(Array.from(sighting.listed(ruled)).flat().map(keyOf).toSorted()).toEqual(
+          due.toSorted(),
+        );
+        expect(isListed({ sandboxId: "nowhere", serverId: "a" })).toBe(false);
       });
     }),
     size.runs,
@@ -280,7 +278,7 @@ it.each(sizes)("what was taken in before a restart of the reading is void: %s", 
       const opened = openIntake(emptySnapshot, world);
       reader.read(opened, first.listing.sandboxes);
       const options = { atMs: 5, observedMs: 5, witnessed: true, complete: true };
-      const { snapshot } = opened.finish(options);
+      const { snapshot } = atOnce(opened.finish(options));
       const finish = (wrong: Poll | null): Sighting => {
         const intake = openIntake(snapshot, world);
         if (wrong) {
@@ -289,7 +287,7 @@ it.each(sizes)("what was taken in before a restart of the reading is void: %s", 
         }
         expect(intake.sandboxCount).toBe(0);
         reader.read(intake, second.listing.sandboxes);
-        return intake.finish({ ...options, atMs: 9, complete: second.listing.complete });
+        return atOnce(intake.finish({ ...options, atMs: 9, complete: second.listing.complete }));
       };
       const [straight, restarted] = [finish(null), finish(world.polls[1] ?? first)];
       expect(rowsOf(restarted.snapshot)).toEqual(rowsOf(straight.snapshot));
@@ -308,7 +306,7 @@ it.each(sizes)(
       fc.property(size.worlds, (world) => {
         play(world, ({ poll: { listing }, options, before, sighting }) => {
           const intake = takeIn(openIntake(before, options), listing.sandboxes);
-          const read = intake.finish({ ...options, complete: listing.complete });
+          const read = atOnce(intake.finish({ ...options, complete: listing.complete }));
           expect(read.snapshot.pages).toEqual(sighting.snapshot.pages);
           expect(changesOf(read.changes)).toEqual(changesOf(sighting.changes));
         });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../src/core/in-steps.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
@@ -13,7 +14,8 @@ function snapshotOf(count: number, hashOf: (place: number) => bigint | null): Pa
     const mark = hash === null ? null : { length: 10 + (place % 3), hash, steadyHash: 0n, note: 0 };
     intake.listed(listedSandbox(`box-${place}`, []), mark);
   }
-  return intake.finish({ complete: true, atMs: 1, observedMs: 1, witnessed: true }).snapshot;
+  return atOnce(intake.finish({ complete: true, atMs: 1, observedMs: 1, witnessed: true }))
+    .snapshot;
 }
 
 /** After so many questions that all is added. */

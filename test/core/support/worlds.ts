@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { atOnce } from "../../../src/core/in-steps.ts";
 import type { ListedSandbox, Listing } from "../../../src/core/model.ts";
 import { statuses } from "../../../src/core/model.ts";
 import type { SightingOptions } from "../../../src/core/snapshot/intake.ts";
@@ -75,7 +76,7 @@ export function bring(
     observedMs: options.atMs ?? bringOptions.observedMs,
     ...options,
   };
-  const sighting = intakeOf(before, listed, goneAfter).finish({ ...given, complete });
+  const sighting = atOnce(intakeOf(before, listed, goneAfter).finish({ ...given, complete }));
   return { snapshot: sighting.snapshot, sighting, changes: changesOf(sighting.changes) };
 }
 
