@@ -4,6 +4,8 @@ import {
   type OutboxItem,
   type StoredOutboxItem,
 } from "./notification.ts";
+import { atOnce } from "./in-steps.ts";
+import type { InSteps } from "./in-steps.ts";
 import { mergeGroups } from "./group-merging.ts";
 import type { Group } from "./group-merging.ts";
 import { draftMessages, subjectKey } from "./message-drafts.ts";
@@ -58,12 +60,33 @@ export function composeMessages(
   nowMs: number,
   toldAtMs: GroupTimes = new Map(),
 ): Grouping {
-  const groups = mergeGroups(groupItems(items, settings, nowMs, toldAtMs), settings.mergeAbove);
+  return atOnce(composeInSteps(items, settings, nowMs, toldAtMs));
+}
+
+export function* composeInSteps(
+  items: readonly StoredOutboxItem[],
+  settings: GroupingSettings,
+  nowMs: number,
+  toldAtMs: GroupTimes,
+): InSteps<Grouping> {
+  const { groups: single, nameOf } = yield* groupItems(items, settings, nowMs, toldAtMs);
+  const groups = mergeGroups(single, settings.mergeAbove);
+  if (items.length > composedAtOnce) yield;
   const { due, waiting } = splitByDue(groups, nowMs);
+  if (items.length > composedAtOnce) yield;
+  const drafts = draftMessages(due.map((group) => group.items));
+  const messages: ComposedMessage[] = [];
+  let composed = 0;
+  for (const told of drafts) {
+    if (composed > composedAtOnce) {
+      composed = 0;
+      yield;
+    }
+    composed += told.length;
+    messages.push(composeMessage(told, settings, nowMs, nameOf));
+  }
   return {
-    messages: draftMessages(due.map((group) => group.items)).map((told) =>
-      composeMessage(told, settings, nowMs),
-    ),
+    messages,
     nextDueAtMs: waiting.reduce<number | null>(
       (next, { dueAtMs }) => Math.min(next ?? Infinity, dueAtMs),
       null,
@@ -71,15 +94,26 @@ export function composeMessages(
   };
 }
 
-function groupItems(
+/** As many items take about a millisecond. */
+const composedAtOnce = 256;
+
+interface GroupedItems {
+  readonly groups: readonly Group[];
+  readonly nameOf: ReadonlyMap<OutboxItem, string>;
+}
+
+function* groupItems(
   items: readonly StoredOutboxItem[],
   settings: GroupingSettings,
   nowMs: number,
   toldAtMs: GroupTimes,
-): Group[] {
+): InSteps<GroupedItems> {
   const groups = new Map<string, Group>();
+  const nameOf = new Map<OutboxItem, string>();
   for (const item of items) {
+    if (nameOf.size % composedAtOnce === composedAtOnce - 1) yield;
     const name = groupName(item, settings);
+    nameOf.set(item, name);
     const group = groups.get(name);
     if (group) group.items.push(item);
     else {
@@ -87,7 +121,7 @@ function groupItems(
       groups.set(name, { names: [name], items: [item], dueAtMs });
     }
   }
-  return [...groups.values()];
+  return { groups: [...groups.values()], nameOf };
 }
 
 function groupName(item: OutboxItem, { groupBy }: GroupingSettings): string {
@@ -140,6 +174,7 @@ function composeMessage(
   items: readonly StoredOutboxItem[],
   settings: GroupingSettings,
   nowMs: number,
+  nameOf: ReadonlyMap<OutboxItem, string>,
 ): ComposedMessage {
   const [first] = items;
   if (!first) throw new RangeError("a message tells at least one item");
@@ -153,7 +188,7 @@ function composeMessage(
       ...items.map((item) => [item.incident.id, item.type, item.seq]),
     ]),
     itemSeqs: items.map((item) => item.seq),
-    groupNames: [...new Set(items.map((item) => groupName(item, settings)))],
+    groupNames: [...new Set(items.map((item) => nameOf.get(item) ?? groupName(item, settings)))],
     notification: {
       receiver: first.receiver,
       type,

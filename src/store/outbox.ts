@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
 import type { Notification, StoredOutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
@@ -9,6 +10,9 @@ import type { Tables } from "./tables.ts";
 import { latestBlocker } from "./telling-order.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";
+
+/** As many open items are read in about a millisecond. */
+const itemsAtOnce = 200;
 
 /** SQLite uses a partial index only where the statement itself holds the value. */
 const pending = sql.lit<"pending">("pending");
@@ -38,15 +42,22 @@ export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
     ...createSettlements(kysely),
 
     async openItems(receiver: string, limit: number): Promise<readonly StoredOutboxItem[]> {
-      const rows = await kysely
-        .selectFrom("outbox_items")
-        .select(["seq", "body"])
-        .where("receiver", "=", receiver)
-        .where("notification_seq", "is", null)
-        .orderBy("seq")
-        .limit(limit)
-        .execute();
-      return rows.map(({ seq, body }) => ({ ...readItem(body), seq }));
+      const items: StoredOutboxItem[] = [];
+      for (;;) {
+        const most = Math.min(itemsAtOnce, limit - items.length);
+        const rows = await kysely
+          .selectFrom("outbox_items")
+          .select(["seq", "body"])
+          .where("receiver", "=", receiver)
+          .where("notification_seq", "is", null)
+          .where("seq", ">", items.at(-1)?.seq ?? 0)
+          .orderBy("seq")
+          .limit(most)
+          .execute();
+        for (const { seq, body } of rows) items.push({ ...readItem(body), seq });
+        if (rows.length < most || items.length >= limit) return items;
+        await setImmediate();
+      }
     },
 
     async groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>> {
