@@ -1,6 +1,7 @@
 import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Incident } from "../core/incident.ts";
+import type { IncidentPhase } from "../core/incident-phase.ts";
 import type { Severity } from "../core/rule.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 
@@ -33,10 +34,8 @@ export function createIncidentMetrics(
         this.set({ rule: name, severity, state: "pending" }, 0);
         this.set({ rule: name, severity, state: "firing" }, 0);
       }
-      const count = ({ rule, severity, phase }: Incident): void =>
-        this.inc({ rule, severity, state: phase.name });
-      for (const { state } of targets) state.incidents.forEach(count);
-      untargeted.forEach(count);
+      const incidents = [...targets.map(({ state }) => state.incidents), untargeted];
+      for (const { count, ...labels } of countOpen(incidents)) this.set(labels, count);
     },
   });
   return {
@@ -44,4 +43,28 @@ export function createIncidentMetrics(
       untargeted = incidents;
     },
   };
+}
+
+interface OpenCount {
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly state: IncidentPhase["name"];
+  count: number;
+}
+
+/** There can be many thousands, and each series of a gauge takes a while to be found by its labels. */
+function countOpen(
+  all: readonly (ReadonlyMap<string, Incident> | readonly Incident[])[],
+): readonly OpenCount[] {
+  const counts: OpenCount[] = [];
+  let last: OpenCount | undefined;
+  const count = ({ rule, severity, phase: { name: state } }: Incident): void => {
+    const isSame = (each: OpenCount): boolean =>
+      each.rule === rule && each.severity === severity && each.state === state;
+    if (!last || !isSame(last)) last = counts.find(isSame);
+    if (!last) counts.push((last = { rule, severity, state, count: 0 }));
+    last.count++;
+  };
+  for (const incidents of all) incidents.forEach(count);
+  return counts;
 }

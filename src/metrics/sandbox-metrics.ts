@@ -10,7 +10,7 @@ import type { SandboxCounts } from "./sandbox-families.ts";
 import { keepForTargets } from "./target-family.ts";
 import type { TargetFamily } from "./target-family.ts";
 
-const changesAtOnce = 5_000;
+const changesAtOnce = 1_000;
 
 export interface SandboxMetrics {
   readonly families: readonly TargetFamily[];

@@ -11,7 +11,7 @@ import { latestBlocker } from "./telling-order.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";
 
-/** As many open items are read in about a millisecond. */
+/** As many items are read or written in about a millisecond. */
 const itemsAtOnce = 200;
 
 /** SQLite uses a partial index only where the statement itself holds the value. */
@@ -170,10 +170,12 @@ async function insertNotification(
     })
     .returning("seq")
     .executeTakeFirstOrThrow();
-  await sql`
-    update outbox_items set notification_seq = ${seq}
-    where seq in (select value from json_each(${JSON.stringify(itemSeqs)}))
-  `.execute(db);
+  for await (const told of paced(batches(itemSeqs, itemsAtOnce))) {
+    await sql`
+      update outbox_items set notification_seq = ${seq}
+      where seq in (select value from json_each(${JSON.stringify(told)}))
+    `.execute(db);
+  }
   await sql`update notifications set waits_for = ${latestBlocker} where seq = ${seq}`.execute(db);
   await writeGroupTimes(db, notification, groupNames);
 }
