@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { RefusedError } from "../core/refusal.ts";
 import type { Desk } from "../interventions/desk.ts";
-import { StoreError } from "../store/store-error.ts";
+import { StoreError, StoreInUseError } from "../store/store-error.ts";
 import { NobodyListensError } from "./api-call.ts";
 import { createDeskClient } from "./desk-client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -131,10 +131,11 @@ export function checkAddress(url: string): string {
 
 export function asCommandError(error: unknown): unknown {
   if (error instanceof NobodyListensError) return new CommandError(error.message, exitCodes.failed);
-  if (error instanceof StoreError) {
+  if (error instanceof StoreInUseError) {
     const hint = "If it is a daemon that serves at another address, give that with --url.";
     return new CommandError(`${error.message}\n${hint}`, exitCodes.failed);
   }
+  if (error instanceof StoreError) return new CommandError(error.message, exitCodes.failed);
   if (!(error instanceof RefusedError)) return error;
   const exitCode = error.kind === "invalid" ? exitCodes.wrongUse : exitCodes.failed;
   return new CommandError(error.message, exitCode);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { asStoreError, isSqliteError, StoreError } from "./store-error.ts";
+import { asStoreError, isSqliteError, StoreInUseError } from "./store-error.ts";
 
 /**
  * One process at a time. The lock is an exclusive transaction on a small database beside the store:
@@ -17,7 +17,7 @@ export function lockFile(file: string): () => void {
   } catch (error) {
     holder?.close();
     if (isBusy(error)) {
-      throw new StoreError(
+      throw new StoreInUseError(
         `The store ${file} is in use by another sandwatch. Stop that one, or give this one another store.path.`,
       );
     }
