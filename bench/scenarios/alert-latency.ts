@@ -2,6 +2,7 @@ import { checkEqual, checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
 import { collectGarbage } from "../support/meters.ts";
 import { startPeer } from "../support/peer-client.ts";
+import { programArguments } from "../support/program.ts";
 import type { Scenario } from "../support/scenario.ts";
 import { percentile } from "../support/stats.ts";
 
@@ -16,9 +17,10 @@ const warmUps = 3;
 export const alertLatency: Scenario = {
   name: "alert-latency",
   rounds: { full: 1, quick: 1 },
+  nodeArguments: programArguments,
   async run({ quick }) {
     const servers = quick ? 20_000 : 100_000;
-    const polls = quick ? 10 : 40;
+    const polls = quick ? 10 : 120;
     await using peer = await startPeer();
     await peer.fleet("main", servers);
     await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
