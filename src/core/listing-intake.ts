@@ -1,4 +1,10 @@
-import type { ListedSandbox } from "./model.ts";
+import type { ListedSandbox, Status } from "./model.ts";
+
+/**
+ * Which statuses of its text a steady hash leaves open: none of them, or all that are not `unknown`. These
+ * stand in the order of the servers, and the sandbox's own one before or after them.
+ */
+export type OpenStatuses = "none" | "own_first" | "own_last";
 
 /** By what the text of a sandbox is known again without reading it. */
 export interface TextMark {
@@ -6,8 +12,9 @@ export interface TextMark {
   readonly length: number;
   /** 64 bits over all of the text. */
   readonly hash: bigint;
-  /** The same over the text without what often changes and is not kept; 0 where that is not known. */
+  /** The same over the text without what often changes; 0 where that is not known. */
   readonly steadyHash: bigint;
+  readonly openStatuses: OpenStatuses;
   /** What the reader wants to remember of it: a number below 65,536. */
   readonly note: number;
 }
@@ -20,8 +27,9 @@ export interface ListingIntake {
    * The expected sandbox came with the same text. Only right after `expected` gave a mark.
    *
    * @param mark where the text is another, though it says the same
+   * @param statuses where it says the same but for these, in its order
    */
-  same(mark?: TextMark): void;
+  same(mark?: TextMark, statuses?: readonly Status[]): void;
   /**
    * A sandbox came with a text that is not the one expected. Where the text is known it is taken, and
    * need not be read.

@@ -73,8 +73,8 @@ class Intake implements SnapshotIntake {
     return this.pass.expected();
   }
 
-  same(mark?: TextMark): void {
-    this.pass.same(mark);
+  same(mark?: TextMark, statuses?: readonly Status[]): void {
+    this.pass.same(mark, statuses);
   }
 
   moved(length: number, hash: bigint): TextMark | null {

@@ -1,5 +1,6 @@
 import type { TextMark } from "../listing-intake.ts";
-import type { ListedSandbox } from "../model.ts";
+import type { ListedSandbox, Status } from "../model.ts";
+import { GivenStatuses } from "./given-statuses.ts";
 import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
 import type { Marks } from "./marks.ts";
 import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapshot.ts";
@@ -40,6 +41,7 @@ export class ListingPass {
   private readonly before: PackedSnapshot;
   private readonly turn: number | null;
   private readonly id = new SoughtId();
+  private readonly given = new GivenStatuses();
   /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
   private readonly placed: Uint32Array;
   private startedIds: IdTable | null = null;
@@ -69,11 +71,15 @@ export class ListingPass {
       : null;
   }
 
-  /** @param mark where the text is another, though it says the same */
-  same(mark?: TextMark): void {
+  /**
+   * @param mark where the text is another, though it says the same
+   * @param statuses where it says the same but for these
+   */
+  same(mark?: TextMark, statuses?: readonly Status[]): void {
     const page = this.settle();
     if (!page) throw new RangeError("no sandbox is expected");
-    this.takeUnchanged(page, mark);
+    if (mark && statuses && this.mustRestate(page, mark, statuses)) this.takeRestated(page, mark);
+    else this.takeUnchanged(page, mark);
   }
 
   /** Takes a sandbox that came with a text that another place had, unless it came before. */
@@ -164,6 +170,22 @@ export class ListingPass {
     return this.turn !== null && marks.isTurnOf(sandbox, this.turn);
   }
 
+  private mustRestate(page: Page, mark: TextMark, statuses: readonly Status[]): boolean {
+    const given = this.given.set(page, this.sandbox, mark.openStatuses, statuses);
+    return !given.isOf(page, this.sandbox);
+  }
+
+  private takeRestated(page: Page, mark: TextMark): void {
+    this.leaveClean();
+    this.note(this.ordinal());
+    this.writer.writeRestated(this.placeIn(page), this.given, this.marksBefore(), mark);
+    this.sandbox++;
+  }
+
+  private placeIn(page: Page): SandboxPlace {
+    return { page, pageIndex: this.pageIndex, sandbox: this.sandbox };
+  }
+
   private get newIds(): IdTable {
     return (this.startedIds ??= new IdTable());
   }
@@ -179,8 +201,7 @@ export class ListingPass {
     }
     this.leaveClean();
     this.note(this.ordinal());
-    const place: SandboxPlace = { page, pageIndex: this.pageIndex, sandbox: this.sandbox };
-    this.writer.write(sandbox, place, mark);
+    this.writer.write(sandbox, this.placeIn(page), mark);
     this.sandbox++;
   }
 

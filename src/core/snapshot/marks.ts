@@ -1,8 +1,12 @@
-import type { TextMark } from "../listing-intake.ts";
+import type { OpenStatuses, TextMark } from "../listing-intake.ts";
 import { withRoom } from "./with-room.ts";
 
 const wordsPerMark = 6;
 const field = { hash: 0, steadyHash: 2, length: 4, note: 5 } as const;
+
+const openStatuses: readonly OpenStatuses[] = ["none", "own_first", "own_last"];
+const openShift = 16;
+const mostNote = 0xffff;
 
 const lastTurn = 255;
 
@@ -12,7 +16,10 @@ const hashWords = new Uint32Array(hash.buffer);
 
 /** The texts by which a page's sandboxes are known again, in 24 bytes each. */
 export class Marks {
-  /** Of each both hashes in two words each, the length (0 where there is none), and the note. */
+  /**
+   * Of each both hashes in two words each, the length (0 where there is none), and in one word the note
+   * and, above it, which statuses are open.
+   */
   private words: Uint32Array<ArrayBuffer>;
 
   constructor(sandboxCount: number) {
@@ -24,11 +31,13 @@ export class Marks {
     const at = sandbox * wordsPerMark;
     const length = this.words[at + field.length] ?? 0;
     if (length === 0) return null;
+    const note = this.words[at + field.note] ?? 0;
     return {
       length,
       hash: this.hashAt(at + field.hash),
       steadyHash: this.hashAt(at + field.steadyHash),
-      note: this.words[at + field.note] ?? 0,
+      openStatuses: openStatuses[note >>> openShift] ?? "none",
+      note: note & mostNote,
     };
   }
 
@@ -60,7 +69,8 @@ export class Marks {
     this.writeHash(at + field.hash, mark?.hash ?? 0n);
     this.writeHash(at + field.steadyHash, mark?.steadyHash ?? 0n);
     this.words[at + field.length] = mark?.length ?? 0;
-    this.words[at + field.note] = mark?.note ?? 0;
+    const open = openStatuses.indexOf(mark?.openStatuses ?? "none");
+    this.words[at + field.note] = (mark?.note ?? 0) | (open << openShift);
   }
 
   setAs(sandbox: number, other: Marks, otherSandbox: number): void {

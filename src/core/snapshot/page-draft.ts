@@ -119,6 +119,20 @@ export class PageDraft {
     });
   }
 
+  /** The sandbox that was copied whole last has another status. */
+  restateSandbox(status: Status): void {
+    this.copyRun();
+    const at = (this.sandboxCount - 1) * sandboxWords + sandboxField.flags;
+    this.sandboxes[at] = withStatus(this.sandboxes[at] ?? 0, status);
+  }
+
+  /** The same of one of its servers. Since when it has it is not known before the listing's end. */
+  restateServer(server: number, status: Status): void {
+    this.copyRun();
+    const at = server * serverWords + serverField.flags;
+    this.servers[at] = withStatus(this.servers[at] ?? 0, status);
+  }
+
   /** Of the sandbox that was begun or copied last. */
   setMark(mark: TextMark | null): void {
     this.marks.set(this.sandboxCount - 1, mark);

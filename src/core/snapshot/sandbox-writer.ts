@@ -1,6 +1,8 @@
 import type { TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer } from "../model.ts";
+import type { GivenStatuses } from "./given-statuses.ts";
 import { isIdAt, SoughtId } from "./id-table.ts";
+import type { Marks } from "./marks.ts";
 import { findServer } from "./packed-snapshot.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
 import type { Since } from "./page-draft.ts";
@@ -85,6 +87,32 @@ export class SandboxWriter {
     } else {
       this.tally.sandboxes[statusIn(known.page.sandboxFlags(known.sandbox))]--;
       this.writeServers(listed, known);
+    }
+    this.sequence.endSandbox();
+  }
+
+  /** One that is listed as it was known, but for statuses. No server of it is missing. */
+  writeRestated(
+    { page, pageIndex, sandbox }: SandboxPlace,
+    { own, ofServers }: GivenStatuses,
+    marks: Marks,
+    mark: TextMark,
+  ): void {
+    const { draft } = this.sequence;
+    const begin = page.serversBegin(sandbox);
+    const firstServer = draft.serverCount;
+    draft.copyWhole(page, sandbox, marks);
+    draft.setMark(mark);
+    draft.restateSandbox(own);
+    this.tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]--;
+    this.tally.sandboxes[own]++;
+    for (let index = 0; index < ofServers.length; index++) {
+      const known = statusIn(page.serverFlags(begin + index));
+      const status = ofServers[index] ?? known;
+      if (status === known) continue;
+      this.touched.add(this.sequence.pages.length, firstServer + index, pageIndex, begin + index);
+      draft.restateServer(firstServer + index, status);
+      this.tally.restateServer(page.serverName(begin + index), known, status);
     }
     this.sequence.endSandbox();
   }

@@ -28,6 +28,8 @@ export interface Tallies {
   readonly serverCount: number;
   aggregateName(serverName: string | null): string;
   countServer(serverName: string | null, status: Status, missing: number, by: 1 | -1): void;
+  /** One that is listed has another status. */
+  restateServer(serverName: string | null, before: Status, after: Status): void;
   /** The same counts, to go on from. */
   copy(): Tallies;
 }
@@ -45,6 +47,17 @@ export function createTallies(from?: Tallies): Tallies {
     return names.has(wanted) || names.size < maxDistinctNames ? wanted : "other";
   };
 
+  const tallyOf = (serverName: string | null): MutableTally => {
+    let tally = names.get(serverName ?? "");
+    const name = tally ? tally.name : aggregateName(serverName);
+    tally ??= names.get(name);
+    if (!tally) {
+      tally = { name, servers: noneByStatus(), listed: noneByStatus() };
+      names.set(name, tally);
+    }
+    return tally;
+  };
+
   const tallies: Tallies = {
     names,
     sandboxes,
@@ -53,16 +66,17 @@ export function createTallies(from?: Tallies): Tallies {
     },
     aggregateName,
     countServer(serverName, status, missing, by) {
-      let tally = names.get(serverName ?? "");
-      const name = tally ? tally.name : aggregateName(serverName);
-      tally ??= names.get(name);
-      if (!tally) {
-        tally = { name, servers: noneByStatus(), listed: noneByStatus() };
-        names.set(name, tally);
-      }
+      const tally = tallyOf(serverName);
       tally.servers[status] += by;
       if (missing === 0) tally.listed[status] += by;
       serverCount += by;
+    },
+    restateServer(serverName, before, after) {
+      const { servers, listed } = tallyOf(serverName);
+      servers[before]--;
+      listed[before]--;
+      servers[after]++;
+      listed[after]++;
     },
     copy: () => createTallies(tallies),
   };

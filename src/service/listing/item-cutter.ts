@@ -5,7 +5,7 @@ import { notJson } from "./body-fault.ts";
 import { colon, openBrace, quote, skipSpace } from "../json-bytes.ts";
 import { limits } from "./limits.ts";
 import { ValueScanner } from "./value-scanner.ts";
-import { parseText, ValueText } from "./value-text.ts";
+import { decodeText, parseText } from "./value-text.ts";
 
 export interface CutValue {
   /** Undefined for a text that is known: it was not parsed. */
@@ -13,12 +13,15 @@ export interface CutValue {
   readonly end: number;
 }
 
-/** Texts that were once parsed as whole values, and are not wanted again. */
-export interface KnownTexts {
+/** What is made of the texts of values that are known to be of one kind. */
+export interface ValueTexts {
+  /** Whether it was once parsed as a whole value, or one that says the same, and is not wanted again. */
   isKnown(text: Buffer): boolean;
+  /** What is parsed in its place: JSON where that is, and with as many brackets and braces outside of strings. */
+  toParse(text: Buffer): Buffer;
 }
 
-const noneKnown: KnownTexts = { isKnown: () => false };
+const anyTexts: ValueTexts = { isKnown: () => false, toParse: (text) => text };
 
 const longestMarker = 256;
 const maxSkipped = 1024;
@@ -38,7 +41,6 @@ export class ItemCutter {
   /** How many bytes of the value begun are wanted before the next look at it. */
   wanted = 0;
   private readonly scanner = new ValueScanner();
-  private readonly text = new ValueText();
   private marker: Buffer | null = null;
   private isMarkerTrusted = false;
   private searched = 0;
@@ -51,7 +53,7 @@ export class ItemCutter {
    *
    * @param bytes end where what came so far ends, or the body when `isLast`
    * @param offset of `start` in the body
-   * @param known asked of the value's text, at last, before that is parsed
+   * @param texts asked about the value's text, at last, before that is parsed
    * @returns null when it needs more bytes: to be called again with the same value and more of them
    */
   cut(
@@ -59,20 +61,19 @@ export class ItemCutter {
     start: number,
     isLast: boolean,
     offset: number,
-    known: KnownTexts = noneKnown,
+    texts: ValueTexts = anyTexts,
   ): CutValue | null {
     if (this.scanner.scanned === 0) {
-      const guessed = this.guess(bytes, start, isLast, known);
+      const guessed = this.guess(bytes, start, isLast, texts);
       if (guessed === "wait") return null;
       if (guessed) return guessed;
     }
     const end = this.scanner.scan(bytes, start, isLast);
     this.wanted = 0;
     if (end < 0) return null;
-    if (end > start && known.isKnown(bytes.subarray(start, end))) {
-      return this.finish(undefined, start, end);
-    }
-    const value = end === start ? undefined : parseText(this.text.decode(bytes, start, end));
+    const text = bytes.subarray(start, end);
+    if (end > start && texts.isKnown(text)) return this.finish(undefined, start, end);
+    const value = end === start ? undefined : parseText(decodeText(texts.toParse(text)));
     if (value === undefined) throw notJson(offset);
     return this.finish(value, start, end);
   }
@@ -98,7 +99,7 @@ export class ItemCutter {
     bytes: Buffer,
     start: number,
     isLast: boolean,
-    known: KnownTexts,
+    texts: ValueTexts,
   ): CutValue | "wait" | null {
     const { marker } = this;
     if (!marker || !this.isMarkerTrusted || bytes[start] !== openBrace) return null;
@@ -112,14 +113,13 @@ export class ItemCutter {
     }
     const end = found + 1;
     if (end - start > limits.valueBytes) return this.missed();
-    if (known.isKnown(bytes.subarray(start, end))) {
+    const text = bytes.subarray(start, end);
+    if (texts.isKnown(text)) {
       this.skips = 0;
       return this.finish(undefined, start, end);
     }
-    const candidate = this.text.decode(bytes, start, end);
-    if (mayExceed(candidate) && findExcess(bytes.subarray(start, end), limits)) {
-      return this.missed();
-    }
+    const candidate = decodeText(texts.toParse(text));
+    if (mayExceed(candidate) && findExcess(text, limits)) return this.missed();
     const value = parseText(candidate);
     if (value === undefined) return this.missed();
     this.skips = 0;

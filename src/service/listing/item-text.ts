@@ -1,10 +1,16 @@
 import { Buffer } from "node:buffer";
-import type { TextMark } from "../../core/listing-intake.ts";
+import type { OpenStatuses, TextMark } from "../../core/listing-intake.ts";
+import type { Status } from "../../core/model.ts";
+import type { JsonObject } from "../json.ts";
+import { putStatusesBack } from "./put-statuses-back.ts";
 import { SteadyText } from "./steady-text.ts";
 import type { TextHash } from "./text-hash.ts";
 
 /** By what the text of an item is known again, without what the reader wants to remember of it. */
 export type TextHashes = Omit<TextMark, "note">;
+
+/** With one of them the name of a field can be written that is not seen to be it. */
+const escapedLetters = ["6", "7"].map((digit) => Buffer.from(`\\u00${digit}`));
 
 /** The text of the item at hand, hashed once however often it is compared. */
 export class ItemText {
@@ -12,7 +18,10 @@ export class ItemText {
   private readonly steady = new SteadyText();
   private text: Buffer = Buffer.alloc(0);
   private knownHash: bigint | null = null;
+  /** Undefined: not made yet. */
+  private knownForm: Buffer | null | undefined = undefined;
   private knownSteadyHash: bigint | null = null;
+  private isParsedFromForm = false;
 
   constructor(hash: TextHash) {
     this.hashOf = hash;
@@ -21,6 +30,7 @@ export class ItemText {
   /** Another item begins. */
   begin(): void {
     this.knownHash = this.knownSteadyHash = null;
+    this.knownForm = undefined;
   }
 
   /** Texts of one item begin at one byte: one that is as long as the one before is the same. */
@@ -38,18 +48,41 @@ export class ItemText {
     return (this.knownHash ??= this.hashOf(this.text));
   }
 
-  /** Whether it differs in times of updates alone from the text, as long as it, that was expected. */
-  saysSame({ steadyHash }: TextMark): boolean {
-    if (this.knownSteadyHash === null) {
-      const steady = this.steady.of(this.text);
-      this.knownSteadyHash = steady ? this.hashOf(steady) : 0n;
-    }
-    return steadyHash !== 0n && steadyHash === this.knownSteadyHash;
+  /** All that were replaced in the steady form, in the order of the text. */
+  get statuses(): readonly Status[] {
+    return this.steady.statuses;
   }
 
-  /** Without times of updates it is hashed from when a text first came that may differ in them alone. */
-  hashes(): TextHashes {
+  /** Whether it differs from the text that was expected in nothing but what its hash leaves open. */
+  saysSame({ steadyHash, openStatuses }: TextMark): boolean {
+    return steadyHash !== 0n && steadyHash === this.steadyHash(openStatuses);
+  }
+
+  hashes(openStatuses: OpenStatuses): TextHashes {
     const { length, hash } = this;
-    return { length, hash, steadyHash: this.knownSteadyHash ?? 0n };
+    return { length, hash, steadyHash: this.steadyHash(openStatuses), openStatuses };
+  }
+
+  /** What is parsed instead: so it shows which statuses stand where in the form. */
+  toParse(text: Buffer): Buffer {
+    const { form } = this.set(text);
+    this.isParsedFromForm = form !== null && !escapedLetters.some((each) => text.includes(each));
+    return this.isParsedFromForm && form ? form : text;
+  }
+
+  /** Makes of a value what the text itself says. */
+  complete(value: JsonObject): OpenStatuses {
+    return this.isParsedFromForm ? putStatusesBack(value, this.statuses) : "none";
+  }
+
+  private get form(): Buffer | null {
+    return (this.knownForm ??= this.steady.of(this.text));
+  }
+
+  private steadyHash(openStatuses: OpenStatuses): bigint {
+    const { form } = this;
+    if (!form) return 0n;
+    if (openStatuses === "none") return this.hashOf(this.steady.withStatuses());
+    return (this.knownSteadyHash ??= this.hashOf(form));
   }
 }

@@ -7,7 +7,7 @@ import { listingSchema } from "../schema.ts";
 import { BodyFault, otherShape } from "./body-fault.ts";
 import { limits } from "./limits.ts";
 import { fieldName, shapeOf } from "../value-shape.ts";
-import type { ItemText } from "./item-text.ts";
+import type { ItemText, TextHashes } from "./item-text.ts";
 import type { DeviationNotes } from "./deviation-notes.ts";
 import type { ListingMemory } from "./listing-memory.ts";
 import { readSandbox, sandboxesField, serversField } from "./read-sandbox.ts";
@@ -56,11 +56,16 @@ export class ListingContent {
   /**
    * The item expected next came with the same text as last time.
    *
-   * @param text where it is another, though it says the same
+   * @param text where it is another, though it says the same but for what its mark leaves open
    */
   same(mark: TextMark, text?: ItemText): void {
     this.countItem();
-    this.intake.same(text && { ...text.hashes(), note: mark.note });
+    if (!text) this.intake.same();
+    else {
+      const { note, openStatuses } = mark;
+      const statuses = openStatuses === "none" ? undefined : text.statuses;
+      this.intake.same({ ...text.hashes(openStatuses), note }, statuses);
+    }
     this.remarkAgain(mark);
   }
 
@@ -83,6 +88,7 @@ export class ListingContent {
       return;
     }
     if (!ofItem.isEmpty) ofItem.clear();
+    const open = text.complete(value);
     const read = readSandbox(value, ofItem);
     if (!ofItem.isEmpty) ofItems.add(ofItem.list());
     if (!read) {
@@ -90,7 +96,10 @@ export class ListingContent {
       return;
     }
     this.complete &&= read.complete;
-    const twin = this.intake.listed(read.sandbox, this.markOf(text, read.complete));
+    // Where one was left out, or was there twice, what was taken are not the text's servers in their order.
+    const isAsListed = listLength(value["servers"]) === read.sandbox.servers.length;
+    const hashes = text.hashes(isAsListed ? open : "none");
+    const twin = this.intake.listed(read.sandbox, this.markOf(hashes, read.complete));
     if (!twin) return;
     ofItems.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
     if (twin.servers > 0) ofItems.note(`${serversField}.id`, "duplicate", undefined, twin.servers);
@@ -138,12 +147,16 @@ export class ListingContent {
     this.complete &&= remarks.complete;
   }
 
-  private markOf(text: ItemText, isWhole: boolean): TextMark | null {
+  private markOf(hashes: TextHashes, isWhole: boolean): TextMark | null {
     const { ofItem } = this;
     const isPlain = isWhole && ofItem.isEmpty;
     const note = isPlain
       ? 0
       : this.notes.numberOf({ deviations: ofItem.list(), complete: isWhole });
-    return note === null ? null : { ...text.hashes(), note };
+    return note === null ? null : { ...hashes, note };
   }
+}
+
+function listLength(value: JsonValue | undefined): number {
+  return isArray(value) ? value.length : 0;
 }

@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import type { ListingIntake, TextMark } from "../../core/listing-intake.ts";
 import { notAnObject, notJson } from "./body-fault.ts";
-import { type CutValue, ItemCutter, type KnownTexts } from "./item-cutter.ts";
+import { type CutValue, ItemCutter, type ValueTexts } from "./item-cutter.ts";
 import {
   closeBrace,
   closeBracket,
@@ -41,7 +41,7 @@ const effortOf = { parse: 512, hash: 64, steady: 256 };
 const cheapness = 16;
 
 /** Follows a body from its first byte to its last, in whatever pieces it comes. */
-export class RootGrammar implements KnownTexts {
+export class RootGrammar implements ValueTexts {
   /** Reading stops where none is left. It is worth a byte of parsing, about 5 ns. */
   effort = 0;
   /** How many unused bytes are wanted before it is worth reading on; 0 where any more will do. */
@@ -56,6 +56,10 @@ export class RootGrammar implements KnownTexts {
   private offset = 0;
   /** Undefined: not asked for yet. */
   private expected: TextMark | null | undefined = undefined;
+  /** It does not end where the expected one did. */
+  private isOther = false;
+  /** Whether the last text that was known, though not the expected one, was that of another item. */
+  private isShuffled = false;
   /** Where in the bytes at hand the item before ends; -1 for one that ended in others. */
   private itemEnd = -1;
 
@@ -163,23 +167,42 @@ export class RootGrammar implements KnownTexts {
     return found.end;
   }
 
-  /** Of an item's text: whether it was moved, and is taken over unparsed. */
+  /** Of an item's text: whether it is taken over unparsed. What it is most likely is tried first. */
   isKnown(text: Buffer): boolean {
-    const { length, hash } = this.text.set(text);
-    return text[0] === openBrace && this.content.moved(length, hash);
+    if (text[0] !== openBrace) return false;
+    this.text.set(text);
+    return this.isShuffled ? this.isMoved() || this.isSteady() : this.isSteady() || this.isMoved();
+  }
+
+  toParse(text: Buffer): Buffer {
+    return text[0] === openBrace ? this.text.toParse(text) : text;
+  }
+
+  private isMoved(): boolean {
+    const { length, hash } = this.text;
+    return this.content.moved(length, hash) && (this.isShuffled = true);
+  }
+
+  private isSteady(): boolean {
+    const { text, expected } = this;
+    if (!expected || !text.saysSame(expected)) return false;
+    this.content.same(expected, text);
+    this.isShuffled = false;
+    return true;
   }
 
   private readItem(bytes: Buffer, at: number, isLast: boolean): number {
     if (this.expected === undefined) {
       this.expected = bytes[at] === openBrace ? this.intake.expected() : null;
       this.text.begin();
+      this.isOther = false;
     }
     let end = 0;
-    if (this.expected) {
+    if (this.expected && !this.isOther) {
       end = this.readExpected(bytes, at, this.expected, isLast);
       this.wanted = end < 0 ? this.expected.length : 0;
       if (end < 0) return -1;
-      if (end === 0) this.expected = null;
+      this.isOther = end === 0;
     }
     if (end === 0) {
       if (this.itemEnd > 0) this.cutter.seen(bytes, this.itemEnd, at);
@@ -211,10 +234,12 @@ export class RootGrammar implements KnownTexts {
     return end;
   }
 
-  private cut(bytes: Buffer, at: number, isLast: boolean, known?: KnownTexts): CutValue | null {
-    const found = this.cutter.cut(bytes, at, isLast, this.offset, known);
+  private cut(bytes: Buffer, at: number, isLast: boolean, texts?: ValueTexts): CutValue | null {
+    const found = this.cutter.cut(bytes, at, isLast, this.offset, texts);
     this.wanted = found ? 0 : this.cutter.wanted;
-    if (found) this.effort -= found.end - at + effortOf.parse;
+    if (!found) return null;
+    const isKnown = found.value === undefined;
+    this.effort -= isKnown ? effortOf.steady : found.end - at + effortOf.parse;
     return found;
   }
 

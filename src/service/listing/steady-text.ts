@@ -1,56 +1,155 @@
 import { Buffer } from "node:buffer";
+import type { Status } from "../../core/model.ts";
 import { backslash, colon, quote, skipSpace } from "../json-bytes.ts";
 
 /** Of a server: when it was last updated. It is not kept, and may be another one at each poll. */
 const timeName = Buffer.from('"updated_at"');
-const lastOfName = timeName.length - 1;
-/** By the byte that stands where the name's last one would: how far on the name can end at the earliest. */
-const steps = new Uint8Array(256).fill(timeName.length);
-for (let at = 0; at < lastOfName; at++) steps[timeName[at] ?? 0] = lastOfName - at;
+const statusName = Buffer.from('"status"');
+/** By which they are told apart: the last character. */
+const lastOfTime = 0x74;
+const lastOfStatus = 0x73;
+/** Those that are known; their first bytes differ. */
+const byFirstByte: (KnownStatus | undefined)[] = Array.from({ length: 256 });
+for (const status of ["idle", "occupied", "error"] as const) {
+  const text = Buffer.from(`${status}"`);
+  byFirstByte[text[0] ?? 0] = { status, text };
+}
 
-const blank = 0;
+interface KnownStatus {
+  readonly status: Status;
+  /** Up to the closing quote. */
+  readonly text: Uint8Array;
+}
+
+/** What stands for a status: its number in the text. None of them is shorter than that. */
+export const digitsOfStatus = 4;
+const mostStatuses = 10 ** digitsOfStatus;
+
+/** As long as the shortest name: what is looked at is the end of one. */
+const shortest = statusName.length;
+/** By the byte that stands where a name's last one would: how far on a name can end at the earliest. */
+const steps = new Uint8Array(256).fill(shortest);
+for (const name of [timeName, statusName]) {
+  for (const [at, byte] of name.subarray(-shortest, -1).entries()) {
+    steps[byte] = Math.min(steps[byte] ?? 0, shortest - 1 - at);
+  }
+}
+steps[quote] = shortest - 1;
+
+const zero = 0x30;
+const nine = 0x39;
 const firstPrintable = 0x20;
 const lastPrintable = 0x7e;
 
 /**
- * Makes texts alike that differ in times of updates alone. Two JSON texts of one length that are the
- * same with such times blanked are both JSON, where one is: in each time only the plain characters of
- * a string are blanked, and a blank can stand nowhere else.
+ * Makes texts alike that differ in times of updates and in statuses alone. In the steady form of a text
+ * each time is as many zeros, and each status that is a known one is its number in the text.
+ *
+ * Where one of two texts with the same form is JSON, the other one is too, and they say the same but
+ * for these times and statuses, each in its place. For a form is made from the left: after as much as is
+ * the same, both texts show the same name in the same place. What follows it is replaced in both or in
+ * neither, since no form is made of a text in which something else could be taken for a status's number.
+ * And in JSON a name between quotes, with no backslash before it and a colon behind it, is that of a field:
+ * what is replaced is the inside of the string that is its value.
  */
 export class SteadyText {
+  /** The statuses in the text given last, in its order. */
+  readonly statuses: Status[] = [];
   private room = Buffer.alloc(0);
+  private text: Buffer = this.room;
+  /** By how much the form is shorter than the text so far. */
+  private surplus = 0;
 
-  /** A copy that holds until the next call; null where there is no time, or one of other characters. */
+  /** Holds until the next call; null where nothing is to be replaced, or it is no plain text. */
   of(text: Buffer): Buffer | null {
-    let nameEnd = endOfName(text, 0);
-    if (nameEnd < 0) return null;
-    if (this.room.length < text.length) this.room = Buffer.alloc(text.length * 2);
-    const steady = this.room.subarray(0, text.length);
-    text.copy(steady);
-    let hasBlanks = false;
-    for (; nameEnd >= 0; nameEnd = endOfName(steady, nameEnd)) {
-      const start = startOfString(steady, nameEnd);
+    if (this.room.length < text.length * 2) this.room = Buffer.alloc(text.length * 4);
+    text.copy(this.room);
+    this.text = text;
+    this.surplus = this.statuses.length = 0;
+    let isSteady = false;
+    let last = shortest - 1;
+    // Horspool's search: that of buffers begins anew at each quote, and JSON is full of them.
+    while (last < text.length) {
+      const at = last;
+      const byte = text[at] ?? 0;
+      last += steps[byte] ?? 1;
+      if (byte !== quote) continue;
+      const name = nameThatEnds(text, at);
+      const start = name ? startOfString(text, at + 1) : -1;
       if (start < 0) continue;
-      if (!blankString(steady, start)) return null;
-      hasBlanks = true;
+      const end = name === timeName ? this.replaceTime(start) : this.replaceStatus(start);
+      if (end === null) return null;
+      if (end === start) continue;
+      isSteady = true;
+      last = end + shortest;
     }
-    return hasBlanks ? steady : null;
+    return isSteady ? this.room.subarray(0, text.length - this.surplus) : null;
+  }
+
+  /** The form made last, with what its statuses are behind it. */
+  withStatuses(): Buffer {
+    let end = this.text.length - this.surplus;
+    for (const status of this.statuses) this.room[end++] = status.charCodeAt(0);
+    return this.room.subarray(0, end);
+  }
+
+  /** Where the string's closing quote stands; null where it has none, or anything but plain characters. */
+  private replaceTime(start: number): number | null {
+    const { text, room, surplus } = this;
+    for (let at = start; at < text.length; at++) {
+      const byte = text[at] ?? 0;
+      if (byte === quote) return at;
+      if (byte < firstPrintable || byte > lastPrintable || byte === backslash) return null;
+      room[at - surplus] = zero;
+    }
+    return null;
+  }
+
+  /** The same; `start` for another status than those that are known: it stays. */
+  private replaceStatus(start: number): number | null {
+    const { text, room, statuses, surplus } = this;
+    const status = statusAt(text, start);
+    if (!status) return isDigit(text[start]) ? null : start;
+    if (statuses.length === mostStatuses) return null;
+    const end = start + status.length;
+    const digitsEnd = start - surplus + digitsOfStatus;
+    if (end - surplus > digitsEnd) {
+      room.copyWithin(digitsEnd, end - surplus, text.length - surplus);
+      this.surplus = end - digitsEnd;
+    }
+    putDigits(room, digitsEnd, statuses.length);
+    statuses.push(status);
+    return end;
   }
 }
 
-/**
- * Behind the next name; -1 where there is none. By Horspool's search: that of buffers begins anew at each
- * quote, and JSON is full of them.
- */
-function endOfName(bytes: Uint8Array, start: number): number {
-  let last = start + lastOfName;
-  while (last < bytes.length) {
-    let at = lastOfName;
-    while (at >= 0 && bytes[last - lastOfName + at] === timeName[at]) at--;
-    if (at < 0) return last + 1;
-    last += steps[bytes[last] ?? 0] ?? 1;
+function putDigits(bytes: Uint8Array, end: number, number: number): void {
+  let rest = number;
+  for (let at = end - 1; at >= end - digitsOfStatus; at--) {
+    bytes[at] = zero + (rest % 10);
+    rest = Math.floor(rest / 10);
   }
-  return -1;
+}
+
+function statusAt(bytes: Uint8Array, start: number): Status | null {
+  const known = byFirstByte[bytes[start] ?? 0];
+  return known && startsWith(bytes, start, known.text) ? known.status : null;
+}
+
+/** The one whose closing quote stands there. */
+function nameThatEnds(bytes: Uint8Array, at: number): Uint8Array | null {
+  const last = bytes[at - 1];
+  if (last !== lastOfTime && last !== lastOfStatus) return null;
+  const name = last === lastOfTime ? timeName : statusName;
+  const start = at + 1 - name.length;
+  return start > 0 && startsWith(bytes, start, name) && bytes[start - 1] !== backslash
+    ? name
+    : null;
+}
+
+function startsWith(bytes: Uint8Array, start: number, part: Uint8Array): boolean {
+  for (let at = 0; at < part.length; at++) if (bytes[start + at] !== part[at]) return false;
+  return true;
 }
 
 /** Behind the opening quote of the string that a name has as its value; -1 where it has none. */
@@ -61,13 +160,6 @@ function startOfString(bytes: Uint8Array, nameEnd: number): number {
   return bytes[start] === quote ? start + 1 : -1;
 }
 
-/** False where the string does not end, or holds anything but plain characters. */
-function blankString(bytes: Uint8Array, start: number): boolean {
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at] ?? blank;
-    if (byte === quote) return true;
-    if (byte < firstPrintable || byte > lastPrintable || byte === backslash) return false;
-    bytes[at] = blank;
-  }
-  return false;
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= zero && byte <= nine;
 }

@@ -92,7 +92,7 @@ describe("a sandbox whose text is known", () => {
     reader.read(opened, manySandboxes(3));
     const before = atOnce(opened.finish(options)).snapshot;
     const intake = openIntake(before, { goneAfter: 2 });
-    const later = { length: 9, hash: 7n, steadyHash: 5n, note: 1 };
+    const later = { length: 9, hash: 7n, steadyHash: 5n, openStatuses: "none" as const, note: 1 };
     for (const mark of [undefined, later, undefined]) {
       expect(intake.expected()).not.toBeNull();
       intake.same(mark);

@@ -11,7 +11,16 @@ function snapshotOf(count: number, hashOf: (place: number) => bigint | null): Pa
   const intake = openIntake(emptySnapshot, { goneAfter: 1 });
   for (let place = 0; place < count; place++) {
     const hash = hashOf(place);
-    const mark = hash === null ? null : { length: 10 + (place % 3), hash, steadyHash: 0n, note: 0 };
+    const mark =
+      hash === null
+        ? null
+        : {
+            length: 10 + (place % 3),
+            hash,
+            steadyHash: 0n,
+            openStatuses: "none" as const,
+            note: 0,
+          };
     intake.listed(listedSandbox(`box-${place}`, []), mark);
   }
   return atOnce(intake.finish({ complete: true, atMs: 1, observedMs: 1, witnessed: true }))

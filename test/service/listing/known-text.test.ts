@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { type CollectingIntake, createCollectingIntake } from "../support/collecting-intake.ts";
-import { chunkReading, createMemory, cutBody, wholeReading } from "../support/read-chunks.ts";
+import {
+  chunkReading,
+  createMemory,
+  cutBody,
+  readChunks,
+  wholeReading,
+} from "../support/read-chunks.ts";
 import { listing, sandbox, server } from "../wire.ts";
 
 const sandboxes = (count: number, more: object = {}) =>
@@ -28,7 +34,7 @@ test("only the sandboxes that changed are parsed, wherever the others stand", ()
   const memory = createMemory();
   const items = sandboxes(100);
   const first = poll(listing(items), null, memory);
-  const changed = items.toSpliced(40, 1, { ...sandbox, local_sandbox_id: "s40", status: "error" });
+  const changed = items.toSpliced(40, 1, { ...sandbox, local_sandbox_id: "s40", servers: [] });
   expect(poll(listing(changed), first, memory).calls).toMatchObject({ same: 99, listed: 1 });
   const inserted = items.toSpliced(40, 0, { ...sandbox, local_sandbox_id: "new" });
   expect(poll(listing(inserted), first, memory).calls).toMatchObject({ same: 100, listed: 1 });
@@ -46,10 +52,7 @@ test("of sandboxes that were updated, and differ in nothing that is kept, none i
     listing(
       sandboxes(20, { servers: [1, 2].map((id) => ({ id: `v${id}`, updated_at, ...more })) }),
     );
-  const once = poll(touched("2026-02-16T12:44:55.012345-08:00"), null, memory);
-  // Which texts are updated is learnt from the first ones that are.
-  const first = poll(touched("2026-02-16T12:45:25.770231-08:00"), once, memory);
-  expect(first.calls).toMatchObject({ same: 0, listed: 20 });
+  const first = poll(touched("2026-02-16T12:45:25.770231-08:00"), null, memory);
   const second = poll(touched("2026-02-16T12:45:55.123456-08:00"), first, memory);
   expect(second.calls).toMatchObject({ same: 20, moved: 0, listed: 0 });
   // Known by the later text from now on.
@@ -60,8 +63,70 @@ test("of sandboxes that were updated, and differ in nothing that is kept, none i
   for (const other of ["2026-02-16T12:45:25-08:00", "2026-02-16T12:45:25.7702\\n-08:00", null]) {
     expect(poll(touched(other), second, memory).calls).toMatchObject({ same: 0, listed: 20 });
   }
-  const erring = touched("2026-02-16T12:46:25.770231-08:00", { status: "error" });
-  expect(poll(erring, second, memory).calls).toMatchObject({ same: 0, listed: 20 });
+  const named = touched("2026-02-16T12:46:25.770231-08:00", { server_name: "error" });
+  expect(poll(named, second, memory).calls).toMatchObject({ same: 0, listed: 20 });
+});
+
+const ownLast = ({ status, ...rest }: { status: unknown }) => ({ ...rest, status });
+
+test.for([
+  ["before its servers", (own: object) => own],
+  ["after them", ownLast],
+] as const)(
+  "of sandboxes that differ in statuses alone, their own one %s, none is parsed",
+  ([, order]) => {
+    const memory = createMemory();
+    const inStatuses = (own: unknown, ...ofServers: readonly unknown[]) => {
+      const servers = ofServers.map((status, at) => ({ ...server, id: `v${at}`, status }));
+      return listing(sandboxes(20, { servers }).map((each) => order({ ...each, status: own })));
+    };
+    const first = poll(inStatuses("idle", "idle", null, "error"), null, memory);
+    const second = poll(inStatuses("error", "occupied", null, "idle"), first, memory);
+    expect(second.calls).toMatchObject({ same: 20, listed: 0 });
+    const third = poll(inStatuses("error", "error", null, "occupied"), second, memory);
+    expect(third.calls).toMatchObject({ same: 20, listed: 0 });
+    for (const ofServers of [
+      ["error", "idle", "occupied"],
+      ["error", null, null],
+      ["resting", null, "occupied"],
+      ["0001", null, "occupied"],
+      ["error", null],
+    ]) {
+      const { calls } = poll(inStatuses("error", ...ofServers), third, memory);
+      expect(calls).toMatchObject({ same: 0, listed: 20 });
+    }
+  },
+);
+
+test.for([
+  ["in what is not read", { metadata: { status: "idle" } }],
+  ["in a tag", { tags: [{ status: "idle" }] }],
+  ["of a server that is left out", { id: null }],
+  ["of a server that is there twice", { id: "v1" }],
+] as const)(
+  "where there is a status %s, sandboxes are parsed when another one changes",
+  ([, odd]) => {
+    const memory = createMemory();
+    const inStatus = (status: string) => {
+      const servers = [
+        { id: "v1", ...odd, status: "error" },
+        { ...server, id: "v1", status },
+      ];
+      return listing(sandboxes(20, { servers }));
+    };
+    const first = poll(inStatus("occupied"), null, memory);
+    const second = poll(inStatus("idle"), first, memory);
+    expect(second.calls).toMatchObject({ same: 0, listed: 20 });
+    expect(poll(inStatus("idle"), second, memory).calls).toMatchObject({ same: 20, listed: 0 });
+  },
+);
+
+test("what a field holds whose name only ends like that of a status is told as it is", () => {
+  const body = Buffer.from(JSON.stringify(listing(sandboxes(1, { 'my"status': "occupied" }))));
+  const outcome = readChunks([body], createCollectingIntake());
+  expect(outcome).toMatchObject({
+    deviations: [{ problem: "unknown_field", example: "text of 8 characters" }],
+  });
 });
 
 test("a moved sandbox that comes twice, or once more with another text, is parsed and joined", () => {

@@ -107,6 +107,48 @@ test("touched in whatever way, a body that was known says what it says as a whol
   );
 });
 
+/** In place of each status in turn. */
+const otherStatuses = fc.array(
+  fc.constantFrom(
+    "idle",
+    "occupied",
+    "error",
+    "idle",
+    "occupied",
+    "0000",
+    "0001",
+    "resting",
+    "\\u0069dle",
+  ),
+  { minLength: 1, maxLength: 7 },
+);
+const restated = (text: string, others: readonly string[]): string => {
+  let next = 0;
+  return text.replaceAll(
+    /"(?:idle|occupied|error|resting)"/g,
+    () => `"${others[next++ % others.length]}"`,
+  );
+};
+
+test("with other statuses, a body that was known says what it says as a whole", () => {
+  const texts = fc.oneof(anyBody, fc.constant(valid.toString()));
+  const later = fc.array(otherStatuses, { minLength: 2, maxLength: 4 });
+  fc.assert(
+    fc.property(texts, later, chunkSizes, (text, changes, sizes) => {
+      const memory = createMemory();
+      let known = createCollectingIntake();
+      for (const each of [text, ...changes.map((others) => restated(text, others)), text]) {
+        const body = Buffer.from(each);
+        const intake = createCollectingIntake(known.taken());
+        const reading = chunkReading(cutBody(body, sizes), intake, memory);
+        expect(reading).toEqual(wholeReading(body));
+        if (reading !== "refused") known = intake;
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
 const valid = Buffer.from(
   JSON.stringify({
     extra: [1, { a: "é\\" }],

@@ -1,5 +1,5 @@
 import type { ListingIntake, TextMark } from "../../../src/core/listing-intake.ts";
-import type { ListedSandbox, ListedServer } from "../../../src/core/model.ts";
+import type { ListedSandbox, ListedServer, Status } from "../../../src/core/model.ts";
 import { worseOf } from "../../../src/core/worse-of.ts";
 
 export interface MarkedSandbox {
@@ -31,11 +31,12 @@ export function createCollectingIntake(before: readonly MarkedSandbox[] = []): C
       const next = before[position];
       return next && !taken.has(next.sandbox.sandboxId) ? next.mark : null;
     },
-    same(mark) {
+    same(mark, statuses) {
       const next = before[position];
       if (!next?.mark) throw new TypeError("no sandbox was expected");
       calls.same++;
-      taken.set(next.sandbox.sandboxId, mark ? { ...next, mark } : next);
+      const sandbox = mark && statuses ? restated(next.sandbox, mark, statuses) : next.sandbox;
+      taken.set(sandbox.sandboxId, { sandbox, mark: mark ?? next.mark });
       position++;
     },
     moved(length, hash) {
@@ -81,4 +82,25 @@ export function createCollectingIntake(before: readonly MarkedSandbox[] = []): C
 
 function textsOf({ serverName, benchmark, tags }: ListedServer): readonly (string | null)[] {
   return [serverName, benchmark, ...tags];
+}
+
+/** With other statuses in place of those that it had, unknown ones left out. */
+function restated(
+  sandbox: ListedSandbox,
+  { openStatuses }: TextMark,
+  statuses: readonly Status[],
+): ListedSandbox {
+  const left = [...statuses];
+  const next = ({ status }: { readonly status: Status }): Status => {
+    if (status === "unknown") return status;
+    const found = left.shift();
+    if (!found) throw new TypeError("there are too few statuses");
+    return found;
+  };
+  const own = openStatuses === "own_first" ? next(sandbox) : null;
+  const servers = sandbox.servers.map((server) => ({ ...server, status: next(server) }));
+  const status = own ?? next(sandbox);
+  if (left.length > 0 || openStatuses === "none")
+    throw new TypeError("there are too many statuses");
+  return { ...sandbox, status, servers };
 }

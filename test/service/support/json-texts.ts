@@ -97,6 +97,11 @@ const nameText = (names: readonly string[]): fc.Arbitrary<string> =>
     { weight: 1, arbitrary: stringText(oddName) },
   );
 
+const status = fc.constantFrom('"idle"', '"occupied"', '"error"', "null", '"resting"');
+/** Where nobody looks for one. */
+const withStatus = (layout: Layout): fc.Arbitrary<string> =>
+  objectText(fc.tuple(fc.tuple(fc.constant('"status"'), status)), layout);
+
 /** Mostly as promised, in any order; now and then with a field that is odd, or there twice. */
 const membersOf = (
   promised: Readonly<Record<string, fc.Arbitrary<string>>>,
@@ -108,7 +113,8 @@ const membersOf = (
       fc.tuple(fc.constant(JSON.stringify(name)), value),
     ),
   );
-  const odd = fc.array(fc.tuple(nameText(names), anyText(layout)), { maxLength: 3 });
+  const value = fc.oneof({ weight: 3, arbitrary: anyText(layout) }, status);
+  const odd = fc.array(fc.tuple(nameText(names), value), { maxLength: 3 });
   return fc.oneof(
     { weight: 5, arbitrary: usual },
     { weight: 1, arbitrary: usual.chain((each) => fc.shuffledSubarray([...each])) },
@@ -127,7 +133,6 @@ const idText = (prefix: string): fc.Arbitrary<string> =>
     { weight: 1, arbitrary: fc.constantFrom("null", '""', `"${"i".repeat(513)}"`, "7") },
     { weight: 1, arbitrary: stringText(text) },
   );
-const status = fc.constantFrom('"idle"', '"occupied"', '"error"', "null", '"resting"');
 const shortText = (value: unknown) => fc.oneof(fc.constant(JSON.stringify(value)), scalarText);
 
 const serverText = (layout: Layout): fc.Arbitrary<string> =>
@@ -140,8 +145,13 @@ const serverText = (layout: Layout): fc.Arbitrary<string> =>
         status,
         benchmark: shortText(server.benchmark),
         updated_at: fc.constant(JSON.stringify(server.updated_at)),
-        metadata: anyText(layout),
-        tags: arrayText(fc.array(scalarText, { maxLength: 3 }), layout),
+        metadata: fc.oneof({ weight: 6, arbitrary: anyText(layout) }, withStatus(layout)),
+        tags: arrayText(
+          fc.array(fc.oneof({ weight: 8, arbitrary: scalarText }, withStatus(layout)), {
+            maxLength: 3,
+          }),
+          layout,
+        ),
       },
       layout,
     ),
