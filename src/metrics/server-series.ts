@@ -4,7 +4,7 @@ import { hasTextId, sandboxWords, statusNumberIn } from "../core/snapshot/page.t
 import type { Page } from "../core/snapshot/page.ts";
 import { escapeLabelValue, familyHeader } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
-import { IdStamp, sandboxMark, serverMark } from "./id-stamp.ts";
+import { IdStamp, sandboxMark, serverMark } from "../platform/id-stamp.ts";
 import { LineWriter } from "./line-writer.ts";
 import type { ServerFamily } from "./server-families.ts";
 

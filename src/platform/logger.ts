@@ -84,6 +84,11 @@ export function createLogger(
 
 const streams = new WeakMap<Logger, Pick<DestinationStream, "write">>();
 
+/** Where the lines of a logger go as they are; null where not all of them are made here. */
+export function streamOf(log: Logger): Pick<DestinationStream, "write"> | null {
+  return streams.get(log) ?? null;
+}
+
 /**
  * Writes lines as calls of `log` would, but all at once: of very many lines it is the calls and the
  * single writes that cost.
@@ -106,13 +111,19 @@ export function writeLines(log: Logger, lines: Iterator<LogLine>, most = Infinit
   return count === most;
 }
 
-function lineOf({ level, time, fields, msg }: LogLine & { readonly time: string }): string {
-  let line = `{"level":"${level}","time":${time}`;
+/** @param time as JSON */
+export function lineOf({ level, time, fields, msg }: LogLine & { readonly time: string }): string {
+  let line = `${beforeTime(level)}${time}`;
   for (const field in fields) {
     const value = secretFields.has(field) ? "[secret]" : (fields[field] ?? null);
     line += `,"${field}":${typeof value === "string" ? quote(value) : String(value)}`;
   }
   return `${line},"msg":${JSON.stringify(msg)}}\n`;
+}
+
+/** How each line of a level begins. */
+export function beforeTime(level: LogLine["level"]): string {
+  return `{"level":"${level}","time":`;
 }
 
 /** Names and statuses come line after line; ids, which do not, are longer. */

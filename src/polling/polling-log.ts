@@ -7,8 +7,13 @@ import type { Incident } from "../core/incident.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
-import { writeLines } from "../platform/logger.ts";
+import type { Changes } from "../core/snapshot/changes.ts";
+import { streamOf, writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
+import { paced } from "../platform/paced.ts";
+import { createLineStamp, StampedLines } from "../platform/stamped-lines.ts";
+import type { PackedChanges, PlainChange } from "../core/snapshot/packed-changes.ts";
+import type { LineStamp } from "../platform/stamped-lines.ts";
 import type { PollingObserver } from "./polling.ts";
 
 const levelOfStep = {
@@ -23,6 +28,8 @@ const levelOfStep = {
 } as const satisfies Record<IncidentStep, "info" | "warn">;
 
 const linesAtOnce = 250;
+/** Of fewer changes too few are alike. */
+const fewestStamped = 4_000;
 const maxLinesOfFirstListing = 1_000;
 
 /** One line for each change, each step of an incident, and each loss or return of sight. */
@@ -45,7 +52,7 @@ export function createPollingLog(log: Logger): PollingObserver {
       }
       logSight(log, target, verdict, lastDetail.get(name) ?? null);
       lastDetail.delete(name);
-      if (log.isLevelEnabled("info")) await writePaced(log, changeLines(target, verdict));
+      if (log.isLevelEnabled("info")) await logChanges(log, target, verdict);
       await writePaced(log, incidentLines(target, verdict.incidents));
       if (verdict.pools) logIncidents(log, null, verdict.pools.incidents);
     },
@@ -69,6 +76,46 @@ export function createPollingLog(log: Logger): PollingObserver {
   };
 }
 
+async function logChanges(log: Logger, target: Target, verdict: Verdict): Promise<void> {
+  const { changes } = verdict;
+  const stream = streamOf(log);
+  if (stream && changes.length >= fewestStamped && !isFirstListing(verdict)) {
+    await stampChanges(new StampedLines(stream), target, changes);
+  } else await writePaced(log, changeLines(target, verdict));
+}
+
+/** Of very many changes nearly all lines are alike but for ids: each such line is made once. */
+async function stampChanges(lines: StampedLines, target: Target, changes: Changes): Promise<void> {
+  const stamps = new Map<string | null, (LineStamp | null | undefined)[]>();
+  const stampOf = (packed: PackedChanges, change: number): LineStamp | null => {
+    const serverName = packed.serverName(change);
+    let ofName = stamps.get(serverName);
+    if (!ofName) stamps.set(serverName, (ofName = []));
+    const transition = packed.transition(change);
+    const known = ofName[transition];
+    if (known !== undefined) return known;
+    const [from, to] = [packed.from(change), packed.to(change)];
+    return (ofName[transition] = createLineStamp((ids) =>
+      changeLine(target, { ...ids, serverName, from, to }),
+    ));
+  };
+  let left = changes.length;
+  for await (const packed of paced(changes.packed(linesAtOnce))) {
+    lines.begin();
+    // Behind the changes come lapses, which are not told.
+    const count = Math.min(left, packed.length);
+    for (let change = 0; change < count; change++) {
+      const stamp = stampOf(packed, change);
+      const ids = packed.idWords(change);
+      if (stamp && ids) lines.putStamped(stamp, packed.words, ids.sandbox, ids.server);
+      else lines.put(changeLine(target, packed.change(change)));
+    }
+    lines.write();
+    left -= count;
+    if (left === 0) return;
+  }
+}
+
 /** A few at a time: there may be very many. */
 async function writePaced(log: Logger, lines: Iterator<LogLine>): Promise<void> {
   while (writeLines(log, lines, linesAtOnce)) await setImmediate();
@@ -78,36 +125,47 @@ async function writePaced(log: Logger, lines: Iterator<LogLine>): Promise<void> 
  * One line for each change. What a first listing shows did not change under watch, and past a number
  * of lines the rest of it is counted in one.
  */
-function* changeLines(target: Target, { changes, progress }: Verdict): Iterator<LogLine> {
-  const { region, key } = target;
-  const name = targetName(target);
-  const isFirstListing = progress.observed.polls === 1;
+function* changeLines(target: Target, verdict: Verdict): Iterator<LogLine> {
+  const { changes } = verdict;
   let lines = 0;
-  for (const { sandboxId, serverId, serverName, from, to } of changes) {
-    if (isFirstListing && lines === maxLinesOfFirstListing) {
+  for (const change of changes) {
+    if (lines === maxLinesOfFirstListing && isFirstListing(verdict)) {
+      const { region, key } = target;
       yield {
         level: "info",
         fields: { event: "target.first_listing", region, key, servers: changes.length },
-        msg: `${name} lists ${changes.length} servers; the others are not logged one by one`,
+        msg: `${targetName(target)} lists ${changes.length} servers; the others are not logged one by one`,
       };
       return;
     }
     lines++;
-    yield {
-      level: "info",
-      fields: {
-        event: "server.changed",
-        region,
-        key,
-        sandbox_id: sandboxId,
-        server_id: serverId,
-        server_name: serverName,
-        from,
-        to,
-      },
-      msg: `${name} ${serverText({ serverId, serverName })}: ${from} -> ${to}`,
-    };
+    yield changeLine(target, change);
   }
+}
+
+function isFirstListing({ progress }: Verdict): boolean {
+  return progress.observed.polls === 1;
+}
+
+function changeLine(
+  target: Target,
+  { sandboxId, serverId, serverName, from, to }: PlainChange,
+): LogLine {
+  const { region, key } = target;
+  return {
+    level: "info",
+    fields: {
+      event: "server.changed",
+      region,
+      key,
+      sandbox_id: sandboxId,
+      server_id: serverId,
+      server_name: serverName,
+      from,
+      to,
+    },
+    msg: `${targetName(target)} ${serverText({ serverId, serverName })}: ${from} -> ${to}`,
+  };
 }
 
 /**

@@ -95,6 +95,47 @@ describe("changes", () => {
     ]);
   });
 
+  it("are told like this in any number, whatever the ids and names are", async () => {
+    const { poll } = start(judgeBy([]));
+    const uuid = (at: number) => `${String(at).padStart(8, "0")}-4b1e-4c5f-8d6a-0123456789ab`;
+    const names = ["github", null, "two\nlines", 'a "quoted" 沙箱', "cafebabe"];
+    const servers = Array.from({ length: 5_000 }, (_, at) => ({
+      sandboxId: at % 7 === 0 ? `box-${at}` : uuid(at),
+      serverId: at % 11 === 0 ? "not a UUID" : uuid(at + 10_000),
+      serverName: names[at % names.length] ?? null,
+    }));
+    const all = (status: "idle" | "occupied") => ({
+      sandboxes: servers.map(({ sandboxId, serverId, serverName }, at) => ({
+        sandboxId,
+        status: "idle" as const,
+        benchmark: null,
+        servers: [server(serverId, { serverName, status: at % 9 === 0 ? "idle" : status })],
+      })),
+      complete: true,
+    });
+    await poll(all("idle"));
+    const lines = await poll(all("occupied"));
+    const changed = servers.filter((_, at) => at % 9 !== 0);
+    const named = ["github (?)", "?", "two?lines (?)", 'a "quoted" 沙箱 (?)', "cafebabe (?)"];
+    expect(lines).toEqual(
+      changed.map(({ sandboxId, serverId, serverName }) => {
+        const shown = named[names.indexOf(serverName)]?.replace("?)", `${serverId.slice(0, 8)})`);
+        return {
+          level: "info",
+          event: "server.changed",
+          region: "us",
+          key: "research",
+          sandbox_id: sandboxId,
+          server_id: serverId,
+          server_name: serverName,
+          from: "idle",
+          to: "occupied",
+          msg: `us/research ${shown === "?" ? serverId.slice(0, 8) : shown}: idle -> occupied`,
+        };
+      }),
+    );
+  });
+
   it("are also a server's first sight and its end", async () => {
     const { poll } = start(judgeBy([]));
     expect(await poll(listing({ a: "idle" }))).toMatchObject([{ from: "absent", to: "idle" }]);

@@ -59,6 +59,28 @@ export class PackedChanges {
     return name === 0 ? null : (this.texts[name] ?? null);
   }
 
+  /** Where in the words the four of each id are; null where one of them is a text. */
+  idWords(change: number): { readonly sandbox: number; readonly server: number } | null {
+    if ((this.facts(change) & (serverTextBit | sandboxTextBit)) !== 0) return null;
+    const at = change * changeWords;
+    return { sandbox: at + field.sandbox, server: at + field.server };
+  }
+
+  change(change: number): PlainChange {
+    return {
+      sandboxId: this.sandboxId(change),
+      serverId: this.serverId(change),
+      serverName: this.serverName(change),
+      from: this.from(change),
+      to: this.to(change),
+    };
+  }
+
+  /** From what and to what, as one number below 64. */
+  transition(change: number): number {
+    return this.facts(change) & 0b111_111;
+  }
+
   from(change: number): Presence {
     return presences[this.facts(change) & 0b111] ?? "unknown";
   }
@@ -97,6 +119,15 @@ export class PackedChanges {
       ? unpackUuid(this.words, at)
       : (this.texts[this.words[at] ?? 0] ?? "");
   }
+}
+
+/** A change without how long the stay was that it ended. */
+export interface PlainChange {
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly serverName: string | null;
+  readonly from: Presence;
+  readonly to: Presence;
 }
 
 /** What is told of a server beside its ids and name. */

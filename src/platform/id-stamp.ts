@@ -1,6 +1,8 @@
-/** Stand for ids in the text of a stamp: as long as a UUID, and nothing that a label could hold. */
+/** Stand for ids in the text of a stamp: as long as a UUID, and nothing that a label or JSON could hold. */
 export const sandboxMark = "\u0001".repeat(36);
 export const serverMark = "\u0002".repeat(36);
+/** Stands for the first digits of a server's id. */
+export const shortServerMark = "\u0003".repeat(8);
 
 /** Of a byte: its two hexadecimal digits, as two bytes in the order of the text. */
 const digitPairs = Uint16Array.from({ length: 256 }, (_, byte) => {
@@ -17,6 +19,7 @@ export class IdStamp {
   private readonly view: DataView;
   private readonly sandboxPlaces: readonly number[];
   private readonly serverPlaces: readonly number[];
+  private readonly shortPlaces: readonly number[];
   private filledFrom: Uint32Array | null = null;
   private filledAt = 0;
 
@@ -27,6 +30,7 @@ export class IdStamp {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.sandboxPlaces = blank(bytes, sandboxMark);
     this.serverPlaces = blank(bytes, serverMark);
+    this.shortPlaces = blank(bytes, shortServerMark);
   }
 
   /** Takes the four words of a UUID, which never change: those of the last one need no writing. */
@@ -40,6 +44,10 @@ export class IdStamp {
   /** Takes the four words of a UUID. */
   fillServer(words: Uint32Array, at: number): void {
     this.fill(this.serverPlaces, words, at);
+    for (const place of this.shortPlaces) {
+      this.view.setInt32(place, fourDigits((words[at] ?? 0) >>> 16), true);
+      this.view.setInt32(place + 4, fourDigits((words[at] ?? 0) & 0xffff), true);
+    }
   }
 
   private fill(places: readonly number[], words: Uint32Array, at: number): void {
@@ -79,7 +87,7 @@ function fourDigits(value: number): number {
 function blank(bytes: Buffer, mark: string): readonly number[] {
   const places: number[] = [];
   for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at)) {
-    bytes.write("00000000-0000-0000-0000-000000000000", at, "latin1");
+    bytes.write("00000000-0000-0000-0000-000000000000".slice(0, mark.length), at, "latin1");
     places.push(at);
   }
   return places;
