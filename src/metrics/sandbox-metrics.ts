@@ -1,6 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import type { Verdict } from "../core/judge.ts";
 import { statuses } from "../core/model.ts";
-import { batches, paced } from "../platform/paced.ts";
 import { unobservedMsOf } from "../core/occupancy/booking.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { BucketCounts } from "./bucket-counts.ts";
@@ -40,12 +40,15 @@ export function createSandboxMetrics(targets: readonly WatchedView[]): SandboxMe
       if (booking.observed) byName.bookAll(booking);
       counted.unobservedMs += unobservedMsOf(booking);
       if (changes.length === 0) return;
-      for await (const some of paced(batches(changes, changesAtOnce))) {
-        for (const { serverName, from, to, stayMs } of some) {
-          byName.countTransition(state.snapshot.aggregateName(serverName), from, to);
-          if (stayMs !== null && from !== "absent") {
-            stays.observe(statuses.indexOf(from), stayMs / 1_000);
-          }
+      let left = changesAtOnce;
+      for (const { serverName, from, to, stayMs } of changes) {
+        if (left-- === 0) {
+          await setImmediate();
+          left = changesAtOnce;
+        }
+        byName.countTransition(state.snapshot.aggregateName(serverName), from, to);
+        if (stayMs !== null && from !== "absent") {
+          stays.observe(statuses.indexOf(from), stayMs / 1_000);
         }
       }
     },

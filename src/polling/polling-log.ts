@@ -10,6 +10,7 @@ import { subjectName } from "../core/probe.ts";
 import type { Changes } from "../core/snapshot/changes.ts";
 import { streamOf, writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
+import { freeBuffer } from "../platform/free-buffer.ts";
 import { paced } from "../platform/paced.ts";
 import { createLineStamp, StampedLines } from "../platform/stamped-lines.ts";
 import type { PackedChanges, PlainChange } from "../core/snapshot/packed-changes.ts";
@@ -111,6 +112,7 @@ async function stampChanges(lines: StampedLines, target: Target, changes: Change
       else lines.put(changeLine(target, packed.change(change)));
     }
     lines.write();
+    freeBuffer(new Uint8Array(packed.words.buffer));
     left -= count;
     if (left === 0) return;
   }

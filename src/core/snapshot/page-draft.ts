@@ -1,5 +1,6 @@
 import type { ListedServer, Status } from "../model.ts";
 import type { TextMark } from "../listing-intake.ts";
+import { LaterStatuses } from "./later-statuses.ts";
 import { packUuid, wordsPerId } from "./packed-id.ts";
 import { Marks } from "./marks.ts";
 import {
@@ -48,6 +49,8 @@ export class PageDraft {
   private readonly shared = new Map<string, string>();
   /** Of which page the texts' numbers are the same. */
   private adopted: Page | null = null;
+  private readonly ofSandboxes = new LaterStatuses();
+  private readonly ofServers = new LaterStatuses();
   private run: { readonly page: Page; readonly begin: number; end: number } | null = null;
   private source: Page | null = null;
   private copied = new Uint32Array(0);
@@ -121,16 +124,12 @@ export class PageDraft {
 
   /** The sandbox that was copied whole last has another status. */
   restateSandbox(status: Status): void {
-    this.copyRun();
-    const at = (this.sandboxCount - 1) * sandboxWords + sandboxField.flags;
-    this.sandboxes[at] = withStatus(this.sandboxes[at] ?? 0, status);
+    this.ofSandboxes.add((this.sandboxCount - 1) * sandboxWords + sandboxField.flags, status);
   }
 
   /** The same of one of its servers. Since when it has it is not known before the listing's end. */
   restateServer(server: number, status: Status): void {
-    this.copyRun();
-    const at = server * serverWords + serverField.flags;
-    this.servers[at] = withStatus(this.servers[at] ?? 0, status);
+    this.ofServers.add(server * serverWords + serverField.flags, status);
   }
 
   /** Of the sandbox that was begun or copied last. */
@@ -187,6 +186,8 @@ export class PageDraft {
       page.words.subarray(page.serverAt(firstServer), page.serverAt(serversEnd)),
       serverAt,
     );
+    this.ofSandboxes.writeTo(this.sandboxes);
+    this.ofServers.writeTo(this.servers);
     const isAdopted = this.adopt(page, sandboxAt === 0);
     const sandboxesEnd = this.sandboxCount * sandboxWords;
     for (let at = sandboxAt; at < sandboxesEnd; at += sandboxWords) {

@@ -104,15 +104,16 @@ export class SandboxWriter {
     draft.copyWhole(page, sandbox, marks);
     draft.setMark(mark);
     draft.restateSandbox(own);
-    this.tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]--;
-    this.tally.sandboxes[own]++;
+    const { tally } = this;
+    tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]--;
+    tally.sandboxes[own]++;
     for (let index = 0; index < ofServers.length; index++) {
       const known = statusIn(page.serverFlags(begin + index));
       const status = ofServers[index] ?? known;
       if (status === known) continue;
       this.touched.add(this.sequence.pages.length, firstServer + index, pageIndex, begin + index);
       draft.restateServer(firstServer + index, status);
-      this.tally.restateServer(page.serverName(begin + index), known, status);
+      tally.restateServer(page.serverName(begin + index), known, status);
     }
     this.sequence.endSandbox();
   }
