@@ -31,6 +31,8 @@ const levelOfStep = {
 const linesAtOnce = 250;
 /** Of fewer changes too few are alike. */
 const fewestStamped = 4_000;
+/** With more the names tell servers apart, and no two lines are alike. */
+const mostNames = 500;
 const maxLinesOfFirstListing = 1_000;
 
 /** One line for each change, each step of an incident, and each loss or return of sight. */
@@ -91,6 +93,7 @@ async function stampChanges(lines: StampedLines, target: Target, changes: Change
   const stampOf = (packed: PackedChanges, change: number): LineStamp | null => {
     const serverName = packed.serverName(change);
     let ofName = stamps.get(serverName);
+    if (!ofName && stamps.size === mostNames) return null;
     if (!ofName) stamps.set(serverName, (ofName = []));
     const transition = packed.transition(change);
     const known = ofName[transition];

@@ -98,7 +98,8 @@ describe("changes", () => {
   it("are told like this in any number, whatever the ids and names are", async () => {
     const { poll } = start(judgeBy([]));
     const uuid = (at: number) => `${String(at).padStart(8, "0")}-4b1e-4c5f-8d6a-0123456789ab`;
-    const names = ["github", null, "two\nlines", 'a "quoted" 沙箱', "cafebabe"];
+    const others = Array.from({ length: 600 }, (_, at) => `name-${at}`);
+    const names = ["github", null, "two\nlines", 'a "quoted" 沙箱', "cafebabe", ...others];
     const servers = Array.from({ length: 5_000 }, (_, at) => ({
       sandboxId: at % 7 === 0 ? `box-${at}` : uuid(at),
       serverId: at % 11 === 0 ? "not a UUID" : uuid(at + 10_000),
@@ -116,7 +117,13 @@ describe("changes", () => {
     await poll(all("idle"));
     const lines = await poll(all("occupied"));
     const changed = servers.filter((_, at) => at % 9 !== 0);
-    const named = ["github (?)", "?", "two?lines (?)", 'a "quoted" 沙箱 (?)', "cafebabe (?)"];
+    const named = [
+      "github (?)",
+      "?",
+      "two?lines (?)",
+      'a "quoted" 沙箱 (?)',
+      "cafebabe (?)",
+    ].concat(others.map((name) => `${name} (?)`));
     expect(lines).toEqual(
       changed.map(({ sandboxId, serverId, serverName }) => {
         const shown = named[names.indexOf(serverName)]?.replace("?)", `${serverId.slice(0, 8)})`);
