@@ -34,10 +34,11 @@ export class NameCounts {
 
   /** Of servers that were watched. */
   bookAll({ elapsedMs, tallies }: Booking): void {
-    for (const { name, listed } of tallies) {
+    for (const { name, listed } of tallies.values()) {
       if (countByStatus(listed) === 0) continue;
       const at = this.add(name) * statuses.length;
-      for (const [status, count] of statuses.map((each) => listed[each]).entries()) {
+      for (let status = 0; status < statuses.length; status++) {
+        const count = listed[statuses[status] ?? "unknown"];
         this.bookedMs[at + status] = (this.bookedMs[at + status] ?? 0) + count * elapsedMs;
       }
     }

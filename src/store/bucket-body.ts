@@ -24,10 +24,16 @@ export function packBody(
   writeExtent(bucket.extent, output);
   output.write(bucket.names.size);
   let previous = 0;
-  for (const [id, account] of inOrderOfIds(bucket.names, idOf)) {
+  const write = (account: NameAccount, id: number): void => {
     output.write(id - previous);
     writeAccount(account, bucket.bookedMs, output);
     previous = id;
+  };
+  // Most often they are in that order already: names get their ids in the order of a bucket.
+  if (isInOrderOfIds(bucket.names, idOf)) {
+    bucket.names.forEach((account, name) => write(account, idOf(name)));
+  } else {
+    for (const [id, account] of inOrderOfIds(bucket.names, idOf)) write(account, id);
   }
   return output.take();
 }
@@ -52,21 +58,23 @@ export function unpackBody(
   return { ...times, extent, names };
 }
 
-/** Most often they are in that order already: names get their ids in the order of a bucket. */
+function isInOrderOfIds(names: Bucket["names"], idOf: (name: string) => number): boolean {
+  let previous = 0;
+  for (const name of names.keys()) {
+    const id = idOf(name);
+    if (id <= previous) return false;
+    previous = id;
+  }
+  return true;
+}
+
 function inOrderOfIds(
   names: Bucket["names"],
   idOf: (name: string) => number,
 ): readonly (readonly [number, NameAccount])[] {
-  const accounts: [number, NameAccount][] = [];
-  let previous = 0;
-  let isSorted = true;
-  for (const [name, account] of names) {
-    const id = idOf(name);
-    isSorted &&= id > previous;
-    previous = id;
-    accounts.push([id, account]);
-  }
-  return isSorted ? accounts : accounts.toSorted(([one], [other]) => one - other);
+  return Array.from(names, ([name, account]) => [idOf(name), account] as const).toSorted(
+    ([one], [other]) => one - other,
+  );
 }
 
 /** A bucket with all its names together, added up without unpacking them one by one. */

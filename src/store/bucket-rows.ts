@@ -63,7 +63,8 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
     ): Promise<BucketsWritten> {
       const finest = accounts["5m"];
       // The open one is written in any case, also by a poll that booked nothing.
-      const writing = [...(finest ? [finest] : []), ...written.map(({ bucket }) => bucket)];
+      const writing = new Set(written.map(({ bucket }) => bucket));
+      if (finest) writing.add(finest);
       const unknown = unknownNames(writing, names);
       const ids = unknown.size > 0 ? await names.write(trx, unknown) : null;
       const idOf = (name: string): number => names.idOf(name) ?? ids?.get(name) ?? 0;
@@ -115,7 +116,7 @@ export const noneOpen: OpenBucketColumns = {
   open_body: null,
 };
 
-function unknownNames(buckets: readonly Bucket[], names: BucketNames): ReadonlySet<string> {
+function unknownNames(buckets: Iterable<Bucket>, names: BucketNames): ReadonlySet<string> {
   const unknown = new Set<string>();
   for (const bucket of buckets) {
     for (const name of bucket.names.keys()) if (names.idOf(name) === null) unknown.add(name);

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { judgePoll } from "../../src/core/judge.ts";
+import { copyAccounts } from "../support/history/copy-bucket.ts";
 import { noAccounts } from "../../src/core/occupancy/accounts.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import { migrations } from "../../src/store/migrations.ts";
@@ -91,5 +92,5 @@ it("a store of the version before buckets goes on: what passed meanwhile is a ga
     { fromMs: startMs, toMs: startMs + 600_000 },
   ]);
   const [again] = await store.targets.all();
-  expect(again?.accounts).toEqual(watched.state.accounts);
+  expect(again?.accounts).toEqual(copyAccounts(watched.state.accounts));
 });

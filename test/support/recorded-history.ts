@@ -158,16 +158,18 @@ function recordTarget(target: Target): Recording {
       .map(({ bucket }) => bucket)
       .toSorted((one, other) => one.startMs - other.startMs);
 
-  const tallies = (): NameTally[] => {
+  const tallies = (): ReadonlyMap<string, NameTally> => {
     const byName = Map.groupBy(known.values(), ({ server }) => server.name ?? "");
-    return Array.from(byName, ([name, servers]) => {
+    const counted = new Map<string, NameTally>();
+    for (const [name, servers] of byName) {
       const tally = { name, servers: noneByStatus(), listed: noneByStatus() };
       for (const { server, missing } of servers) {
         tally.servers[server.status] += 1;
         if (missing === 0) tally.listed[server.status] += 1;
       }
-      return tally;
-    });
+      counted.set(name, tally);
+    }
+    return counted;
   };
 
   const change = (

@@ -1,11 +1,12 @@
 import type { Status } from "../model.ts";
 import { countByStatus } from "../snapshot/tallies.ts";
-import type { CountByStatus, NameTally } from "../snapshot/tallies.ts";
+import type { CountByStatus } from "../snapshot/tallies.ts";
 import type { Booking } from "./booking.ts";
 import { accountIn, addBucket, addTimes, bucketStart, byStatus, emptyBucket } from "./bucket.ts";
 import { noneThroughout, resolutionMs, resolutions, widen } from "./bucket.ts";
-import type { Bucket, Extent, NameAccount, Resolution } from "./bucket.ts";
+import type { Bucket, Extent, Resolution } from "./bucket.ts";
 import { addStays, sketchOf } from "./stay-sketch.ts";
+import { SteadyNames } from "./steady-names.ts";
 
 /**
  * A target's buckets that are still being added to, one of each resolution, each within the next. A
@@ -125,43 +126,37 @@ function openBook(accounts: Accounts) {
   };
 }
 
-function bookPiece(bucket: Bucket, { observed, tallies }: Booking, ms: number): Bucket {
-  const names = new Map(bucket.names);
-  let listed: CountByStatus = noneThroughout.least;
-  for (const tally of tallies) {
-    if (countByStatus(tally.servers) === 0) continue;
-    listed = addTimes(listed, tally.listed, 1);
-    const before = accountIn(bucket, tally.name);
-    const booked = observed ? bookWatched(before, tally, ms) : bookUnobserved(before, tally, ms);
-    names.set(tally.name, booked);
-  }
-  for (const [name, account] of observed ? bucket.names : []) {
-    const isThere = names.get(name) !== account;
-    if (!isThere) names.set(name, { ...account, extent: widen(account.extent, noneThroughout) });
-  }
-  return {
+function bookPiece(bucket: Bucket, booking: Booking, ms: number): Bucket {
+  const { observed } = booking;
+  const booked = {
     startMs: bucket.startMs,
     bookedMs: bucket.bookedMs + ms,
     unobservedMs: bucket.unobservedMs + (observed ? 0 : ms),
-    extent: observed ? widen(bucket.extent, extentOf(listed)) : bucket.extent,
-    names,
   };
+  const goOn = bucket.names instanceof SteadyNames ? bucket.names.goOn(booking, ms) : null;
+  if (goOn) return { ...booked, extent: bucket.extent, names: goOn };
+  const { extent, names } = begin(bucket, booking);
+  return { ...booked, extent, names: new SteadyNames(names, booking, ms) };
 }
 
-function bookWatched(before: NameAccount, { listed, servers }: NameTally, ms: number): NameAccount {
-  const listedCount = countByStatus(listed);
-  const missing = countByStatus(servers) - listedCount;
-  return {
-    ms: addTimes(before.ms, listed, ms),
-    unobservedMs: before.unobservedMs + missing * ms,
-    extent: widen(before.extent, extentOf(listed)),
-    exhaustedMs: before.exhaustedMs + (listedCount > 0 && listed.idle === 0 ? ms : 0),
-    stays: before.stays,
-  };
-}
-
-function bookUnobserved(before: NameAccount, { servers }: NameTally, ms: number): NameAccount {
-  return { ...before, unobservedMs: before.unobservedMs + countByStatus(servers) * ms };
+/** All that comes of a booking but its time. */
+function begin(bucket: Bucket, { observed, tallies }: Booking): Pick<Bucket, "extent" | "names"> {
+  const before = new Map(bucket.names);
+  const names = new Map(before);
+  let listed: CountByStatus = noneThroughout.least;
+  for (const tally of tallies.values()) {
+    if (countByStatus(tally.servers) === 0) continue;
+    listed = addTimes(listed, tally.listed, 1);
+    const account = before.get(tally.name) ?? accountIn(bucket, tally.name);
+    const extent = observed ? widen(account.extent, extentOf(tally.listed)) : account.extent;
+    names.set(tally.name, { ...account, extent });
+  }
+  if (!observed) return { extent: bucket.extent, names };
+  for (const [name, account] of before) {
+    const isThere = names.get(name) !== account;
+    if (!isThere) names.set(name, { ...account, extent: widen(account.extent, noneThroughout) });
+  }
+  return { extent: widen(bucket.extent, extentOf(listed)), names };
 }
 
 function bookStays(bucket: Bucket, stays: Iterable<EndedStay>): Bucket {

@@ -7,8 +7,8 @@ export interface Booking {
   readonly elapsedMs: number;
   /** Whether both polls were complete: only then was any server watched. */
   readonly observed: boolean;
-  /** The servers that were known throughout, by name. */
-  readonly tallies: readonly NameTally[];
+  /** The servers that were known throughout, by name. The same map for as long as they are the same. */
+  readonly tallies: ReadonlyMap<string, NameTally>;
 }
 
 /**
@@ -18,7 +18,7 @@ export interface Booking {
  * @param elapsedMs whole milliseconds
  */
 export function bookTime(before: Snapshot, elapsedMs: number, observed: boolean): Booking {
-  return { elapsedMs, observed, tallies: [...before.tallies()] };
+  return { elapsedMs, observed, tallies: before.talliesByName };
 }
 
 /** Of the target, not of its servers. */

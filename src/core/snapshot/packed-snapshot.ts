@@ -100,6 +100,7 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
     serverCount: tally.serverCount,
     sandboxTally: tally.sandboxes,
     tallies: () => tally.names.values(),
+    talliesByName: tally.names,
     aggregateName: (name) => tally.aggregateName(name),
     sandbox(sandboxId) {
       const place = find(sandboxId);

@@ -45,6 +45,8 @@ export interface Snapshot {
   readonly serverCount: number;
   /** One entry for each name that was ever seen, so that no series of a metric vanishes. */
   tallies(): Iterable<NameTally>;
+  /** The same by name: the same map as before where nothing is counted otherwise. */
+  readonly talliesByName: ReadonlyMap<string, NameTally>;
   readonly sandboxTally: CountByStatus;
   /** The name under which aggregates count a server of this name. */
   aggregateName(serverName: string | null): string;

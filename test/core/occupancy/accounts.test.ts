@@ -135,6 +135,33 @@ function spread(resolution: Resolution, fromMs: number, toMs: number): [number, 
 }
 
 describe("whatever happens", () => {
+  it("what goes on being booked comes to the same as when each poll counts it anew", () => {
+    fc.assert(
+      fc.property(stretches, fc.array(fc.nat(3), { minLength: 1 }), (played, repeats) => {
+        const steady = createLedger();
+        const anew = createLedger();
+        for (const [
+          at,
+          { elapsedMs, observed, restarts, git, jira, missing },
+        ] of played.entries()) {
+          if (restarts) [steady, anew].forEach((ledger) => ledger.restart());
+          const tallies = [
+            ...(git ? [tally("git", git, missing)] : []),
+            ...(jira ? [tally("jira", jira)] : []),
+          ];
+          for (let times = repeats[at % repeats.length] ?? 0; times >= 0; times--) {
+            const seen = { observed: times === 1 ? !observed : observed };
+            steady.pass(elapsedMs, tallies, seen);
+            anew.pass(elapsedMs, [...tallies], seen);
+          }
+        }
+        for (const resolution of resolutions) {
+          expect(steady.ofResolution(resolution)).toEqual(anew.ofResolution(resolution));
+        }
+      }),
+    );
+  });
+
   it.each(resolutions)("the buckets of %s hold what passed in them", (resolution) => {
     fc.assert(
       fc.property(stretches, (played) => {

@@ -20,7 +20,7 @@ interface Booked {
 
 function bookedBy(booking: Booking): Booked {
   const { observed, tallies, elapsedMs } = booking;
-  const servers = (observed ? tallies : []).flatMap(({ name, listed }) =>
+  const servers = (observed ? [...tallies.values()] : []).flatMap(({ name, listed }) =>
     statuses.map((status) => ({ serverName: name, status, ms: listed[status] * elapsedMs })),
   );
   return {

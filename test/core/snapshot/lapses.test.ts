@@ -39,7 +39,7 @@ it("changes and lapses tell in which status each server was watched, and for how
         );
         const { booking, changes } = verdict;
         if (booking.observed) {
-          for (const { listed } of booking.tallies) {
+          for (const { listed } of booking.tallies.values()) {
             for (const status of statuses) booked[status] += listed[status] * booking.elapsedMs;
           }
           for (const { status, isListed } of servers.values()) {

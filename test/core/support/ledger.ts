@@ -12,11 +12,16 @@ export const tally = (name: string, listed: Partial<CountByStatus>, missing = 0)
   return { name, listed: counts, servers: { ...counts, idle: counts.idle + missing } };
 };
 
+export function byName(tallies: readonly NameTally[]): ReadonlyMap<string, NameTally> {
+  return new Map(tallies.map((each) => [each.name, each]));
+}
+
 /** What is booked, one stretch after another, as a store would hold it. */
 export function createLedger() {
   const buckets = createWrittenBuckets();
   let accounts: Accounts = noAccounts;
   let atMs = ledgerStartMs;
+  let last = { tallies: [] as readonly NameTally[], byName: byName([]) };
   return {
     get atMs() {
       return atMs;
@@ -29,7 +34,10 @@ export function createLedger() {
       { observed = true, stays = [] as readonly EndedStay[], steppedMs = 0 } = {},
     ): AccountsStep {
       atMs += elapsedMs + steppedMs;
-      const step = bookStretch(accounts, { elapsedMs, observed, tallies }, atMs, stays);
+      // As of a snapshot: the same map for as long as it counts the same.
+      if (tallies !== last.tallies) last = { tallies, byName: byName(tallies) };
+      const booking = { elapsedMs, observed, tallies: last.byName };
+      const step = bookStretch(accounts, booking, atMs, stays);
       buckets.write(step.written);
       accounts = step.accounts;
       return step;

@@ -1,3 +1,4 @@
+import { copyAccounts } from "../../support/history/copy-bucket.ts";
 import { flapKey } from "../../../src/core/flap-record.ts";
 import type { FlapRecord } from "../../../src/core/flap-record.ts";
 import { incidentKey } from "../../../src/core/incident.ts";
@@ -87,7 +88,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
     const known = {
       openIncidents: paper.openIncidents(),
       flaps: paper.flaps(),
-      accounts: structuredClone(paper.accounts),
+      accounts: copyAccounts(paper.accounts),
     };
     const how = { staleAfter: 3, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: utcMs };
     return watchTarget({ id: 1, target, progress, ...known }, paper.snapshot(), how);

@@ -3,7 +3,7 @@ import type { Verdict } from "../../../src/core/judge.ts";
 import type { Target } from "../../../src/core/model.ts";
 import { openDatabase } from "../../../src/store/database.ts";
 import { createStore } from "../../../src/store/store.ts";
-import { createLedger } from "../../core/support/ledger.ts";
+import { byName, createLedger } from "../../core/support/ledger.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 
 /** Targets whose time is booked in a store, and beside it in a ledger that is never written. */
@@ -23,7 +23,11 @@ export async function openBooks(path = ":memory:") {
         const accounting = ledger.pass(...stretch);
         const at = { utcMs: ledger.atMs, monotonicMs: 0 };
         const progress = { ...verdict.progress, lastPollAtMs: ledger.atMs };
-        const booking: Verdict["booking"] = { elapsedMs, observed, tallies };
+        const booking: Verdict["booking"] = {
+          elapsedMs,
+          observed,
+          tallies: byName(tallies),
+        };
         await store.commitPoll(id, {
           ...verdict,
           at,

@@ -8,6 +8,7 @@ import {
   resolutions,
 } from "../../../src/core/occupancy/bucket.ts";
 import type { Bucket, Resolution } from "../../../src/core/occupancy/bucket.ts";
+import { copyBucket } from "./copy-bucket.ts";
 
 /** A target's buckets as they were written, on paper instead of in a store. */
 export interface WrittenBuckets {
@@ -29,7 +30,9 @@ export function createWrittenBuckets(): WrittenBuckets {
   const latest = (resolution: Resolution): Bucket | null => ofResolution(resolution).at(-1) ?? null;
   return {
     write(written) {
-      for (const each of written) rows.set(`${each.resolution} ${each.bucket.startMs}`, each);
+      for (const { resolution, bucket } of written) {
+        rows.set(`${resolution} ${bucket.startMs}`, { resolution, bucket: copyBucket(bucket) });
+      }
     },
     ofResolution,
     accounts: () =>
