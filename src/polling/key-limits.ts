@@ -55,10 +55,9 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
   const resumptionOf = (target: Target): number =>
     pausedUntilMs.get(targetName(target)) ?? Number.NEGATIVE_INFINITY;
 
-  const nextFreeMs = (target: Target): number => {
+  const freeAtMs = (target: Target, nowMs: number): number => {
     const { bucket, waiting } = lineOf(target);
-    const freeMs = bucket.freeAtMs(clock.now().monotonicMs, waiting.length);
-    return Math.max(resumptionOf(target), freeMs);
+    return Math.max(resumptionOf(target), bucket.freeAtMs(nowMs, waiting.length));
   };
 
   const grant = (line: Line, nowMs: number): Granted => {
@@ -77,11 +76,18 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
     };
   };
 
+  const admitAt = (target: Target, nowMs: number): Granted | null =>
+    freeAtMs(target, nowMs) > nowMs ? null : grant(lineOf(target), nowMs);
+
   return {
-    nextFreeMs,
+    nextFreeMs: (target) => freeAtMs(target, clock.now().monotonicMs),
     async admit(target, deadlineMs, signal) {
       const line = lineOf(target);
       const { bucket, waiting } = line;
+      const startedMs = clock.now().monotonicMs;
+      const mayLeave = startedMs <= deadlineMs && waiting.length === 0 && !signal.aborted;
+      const granted = mayLeave ? admitAt(target, startedMs) : null;
+      if (granted) return granted;
       const call: Waiting = { wake() {} };
       const sleep = (ms: number): Promise<void> => {
         const woken = new AbortController();
@@ -116,10 +122,7 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
         leave(line, call);
       }
     },
-    admitNow(target) {
-      const nowMs = clock.now().monotonicMs;
-      return nextFreeMs(target) > nowMs ? null : grant(lineOf(target), nowMs);
-    },
+    admitNow: (target) => admitAt(target, clock.now().monotonicMs),
     pause(target, untilMs) {
       const name = targetName(target);
       pausedUntilMs.set(name, Math.max(untilMs, pausedUntilMs.get(name) ?? untilMs));
