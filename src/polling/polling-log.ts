@@ -55,8 +55,9 @@ export function createPollingLog(log: Logger): PollingObserver {
       }
       logSight(log, target, verdict, lastDetail.get(name) ?? null);
       lastDetail.delete(name);
-      if (log.isLevelEnabled("info")) await logChanges(log, target, verdict);
-      await writePaced(log, incidentLines(target, verdict.incidents));
+      const { changes, incidents } = verdict;
+      if (changes.length > 0 && log.isLevelEnabled("info")) await logChanges(log, target, verdict);
+      if (incidents.steps.length > 0) await writePaced(log, incidentLines(target, incidents));
       if (verdict.pools) logIncidents(log, null, verdict.pools.incidents);
     },
     refused(target, retryMs) {

@@ -4,6 +4,7 @@ import { wholeAnswer } from "../core/deviation.ts";
 import type { Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
+import { SignalCutoffs } from "./cutoff.ts";
 import { createDeviations, type Deviation, type Deviations } from "./deviations.ts";
 import type { Head } from "./exchange.ts";
 import { type CallFailure, failure } from "./failure.ts";
@@ -143,8 +144,9 @@ interface OpenedListing<I extends ListingIntake> {
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { clock } = options;
   const regions = new Map<string, Region>();
+  const signals = new SignalCutoffs();
   for (const [region, { baseUrl }] of options.regions) {
-    const transport = createTransport({ ...options, baseUrl });
+    const transport = createTransport({ ...options, baseUrl, signals });
     const memory = loadTextHash().then((create) => createListingMemory(create()));
     regions.set(region, { baseUrl, transport, memory, refusals: createRefusals() });
   }

@@ -1,6 +1,7 @@
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import type { Dispatcher } from "undici";
-import { createByteCollector } from "./byte-collector.ts";
+import { type ByteCollector, createByteCollector } from "./byte-collector.ts";
+import type { Cutoff } from "./cutoff.ts";
 import { type BodyReader, type PacedReader, paceReader } from "./pace-reader.ts";
 
 /** What came of one request. Only "answered" holds a whole answer. */
@@ -28,7 +29,7 @@ export interface ExchangeRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly maxBodyBytes: number;
   /** Ends the exchange at once, whatever the connection is doing, and closes it. */
-  readonly stop: AbortSignal;
+  readonly cutoff: Cutoff;
   /** Told as the request goes out. */
   readonly onSent?: (() => void) | undefined;
   /** Asked for what takes the body of a 200; without it the body is collected. */
@@ -46,12 +47,12 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
     let head: Head | null = null;
     let intake: PacedReader | null = null;
     let size = 0;
-    const received = createByteCollector();
+    let received: ByteCollector | null = null;
 
     const leave = (): boolean => {
       if (settled) return false;
       settled = true;
-      request.stop.removeEventListener("abort", stop);
+      request.cutoff.listen(null);
       return true;
     };
     const settle = (outcome: Exchange): void => {
@@ -81,8 +82,8 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       },
     };
 
-    if (request.stop.aborted) return stop();
-    request.stop.addEventListener("abort", stop, { once: true });
+    if (request.cutoff.isEnded) return stop();
+    request.cutoff.listen(stop);
     dispatcher.dispatch(
       { method: "GET", origin: request.origin, path: request.path, headers: request.headers },
       {
@@ -94,7 +95,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
         },
         onResponseStart(controller, status, headers) {
           if (status < 200) return;
-          head = { status, header: (name) => [headers[name]].flat()[0] };
+          head = { status, header: (name) => firstOf(headers[name]) };
           limit(head, Number(head.header("content-length") ?? 0));
           if (settled || status !== 200 || !request.openReader) return;
           intake = paceReader(request.openReader(head), controller, readerEnds);
@@ -104,12 +105,12 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           if (head) limit(head, size);
           if (settled) return;
           if (intake) intake.push(chunk);
-          else received.add(chunk);
+          else (received ??= createByteCollector()).add(chunk);
         },
         onResponseEnd() {
           if (!head) return;
           if (intake) intake.end();
-          else settle({ kind: "answered", ...head, body: received.join() });
+          else settle({ kind: "answered", ...head, body: received?.join() ?? Buffer.alloc(0) });
         },
         onResponseError(_controller, error) {
           settle({ kind: "broken", status: head?.status ?? null, error });
@@ -117,4 +118,8 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       },
     );
   });
+}
+
+function firstOf(values: string | string[] | undefined): string | undefined {
+  return typeof values === "object" ? values[0] : values;
 }

@@ -2,6 +2,7 @@ import { constants } from "node:buffer";
 import { Client, type Dispatcher, Pool } from "undici";
 import type { Clock } from "../platform/clock.ts";
 import { createConnector } from "./connector.ts";
+import { Cutoff, SignalCutoffs } from "./cutoff.ts";
 import { exchange, type Exchange, type ExchangeRequest, type Head } from "./exchange.ts";
 import { type CallFailure, connectionFailure, failure } from "./failure.ts";
 import type { BodyReader } from "./pace-reader.ts";
@@ -15,6 +16,8 @@ export interface TransportOptions {
   readonly clock: Clock;
   /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
+  /** Shared with other transports whose requests end at the same signals. Left out: its own. */
+  readonly signals?: SignalCutoffs;
 }
 
 export type Answer = Extract<Exchange, { kind: "answered" }>;
@@ -52,8 +55,8 @@ const distrustMs = 10 * 60 * 1000;
 const stopped = failure("network", "stopped");
 
 export function createTransport(options: TransportOptions): Transport {
-  const base = new URL(options.baseUrl);
-  const basePath = base.pathname.replace(/\/+$/, "");
+  const { origin, pathname } = new URL(options.baseUrl);
+  const basePath = pathname.replace(/\/+$/, "");
   // A longer body that is collected could not become a string, let alone JSON.
   const maxCollectedBytes = Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH);
   const connector = createConnector(options.timeoutMs);
@@ -68,13 +71,15 @@ export function createTransport(options: TransportOptions): Transport {
     bodyTimeout: 0,
   };
   const { createDispatcher } = options;
-  const pool = createDispatcher?.() ?? new Pool(base.origin, connectionOptions);
-  const closing = new AbortController();
+  const pool = createDispatcher?.() ?? new Pool(origin, connectionOptions);
+  const { signals = new SignalCutoffs() } = options;
+  const underWay = new Set<Cutoff>();
+  let isClosed = false;
 
   let freshUntilMs = Number.NEGATIVE_INFINITY;
 
   const sendFresh = async (request: ExchangeRequest): Promise<Exchange> => {
-    const fresh = createDispatcher?.() ?? new Client(base.origin, connectionOptions);
+    const fresh = createDispatcher?.() ?? new Client(origin, connectionOptions);
     try {
       return await exchange(fresh, request);
     } finally {
@@ -103,27 +108,28 @@ export function createTransport(options: TransportOptions): Transport {
     async get({ path, headers, signal, mayResend, onSent, openReader, ...request }) {
       const ownBytes = openReader ? options.maxBodyBytes : maxCollectedBytes;
       const maxBodyBytes = Math.min(ownBytes, request.maxBodyBytes ?? ownBytes);
-      const stop = new AbortController();
+      const cutoff = new Cutoff();
       let cause = stopped;
-      const end = (): void => stop.abort();
       const cancelTimeout = options.clock.setTimer(options.timeoutMs, () => {
         cause = failure("timeout", `no whole answer within ${duration(options.timeoutMs)}`);
-        end();
+        cutoff.end();
       });
-      const signals = [closing.signal, ...(signal ? [signal] : [])];
-      for (const each of signals) each.addEventListener("abort", end, { once: true });
-      if (signals.some((each) => each.aborted)) end();
+      underWay.add(cutoff);
+      if (signal) signals.add(signal, cutoff);
+      if (isClosed) cutoff.end();
       try {
-        const whole = { origin: base.origin, path: basePath + path, headers, maxBodyBytes };
-        const sent = await send({ ...whole, stop: stop.signal, onSent, openReader }, mayResend);
+        const whole = { origin, path: basePath + path, headers, maxBodyBytes };
+        const sent = await send({ ...whole, cutoff, onSent, openReader }, mayResend);
         return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
       } finally {
         cancelTimeout();
-        for (const each of signals) each.removeEventListener("abort", end);
+        underWay.delete(cutoff);
+        if (signal) signals.remove(signal, cutoff);
       }
     },
     async close() {
-      closing.abort();
+      isClosed = true;
+      for (const cutoff of underWay) cutoff.end();
       connector.close();
       await pool.destroy();
     },
