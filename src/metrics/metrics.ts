@@ -69,7 +69,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const scrape = createScraper({
     registry,
     processRegistry,
-    targetFamilies: [...metrics.sandboxes.families, ...metrics.targets.families],
+    targetFamilies: [
+      ...metrics.sandboxes.families,
+      ...metrics.targets.families,
+      ...metrics.service.families,
+    ],
     serverFamilies: createServerFamilies(),
     perServer,
     targets,

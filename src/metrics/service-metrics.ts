@@ -1,5 +1,8 @@
-import { Counter, Histogram } from "prom-client";
+import { Counter } from "prom-client";
 import type { Registry } from "prom-client";
+import { escapeLabelValue } from "./exposition-text.ts";
+import { LabelledHistogram } from "./labelled-histogram.ts";
+import type { TargetFamily } from "./target-family.ts";
 
 /** One request to the service. */
 export interface RequestView {
@@ -11,6 +14,7 @@ export interface RequestView {
 }
 
 export interface ServiceMetrics {
+  readonly families: readonly TargetFamily[];
   requested(request: RequestView): void;
   deviated(region: string, operation: string, field: string, count: number): void;
 }
@@ -26,19 +30,23 @@ export function createServiceMetrics(
 ): ServiceMetrics {
   const registers = [registry];
 
-  const requests = new Counter({
-    name: "sandwatch_api_requests_total",
-    help: "Requests to the service, by HTTP status or by the reason why there was none.",
-    labelNames: ["region", "operation", "code"],
-    registers,
-  });
+  const asked = new Map<string, Map<string, Asked>>();
+  const labels: string[] = [];
+  for (const region of regions) {
+    const ofRegion = new Map<string, Asked>();
+    asked.set(region, ofRegion);
+    for (const operation of operations) {
+      const own = `region="${escapeLabelValue(region)}",operation="${escapeLabelValue(operation)}"`;
+      const index = labels.push(own) - 1;
+      ofRegion.set(operation, { labels: own, index, byCode: new Map([["200", 0]]) });
+    }
+  }
 
-  const duration = new Histogram({
+  const duration = new LabelledHistogram({
     name: "sandwatch_api_request_duration_seconds",
     help: "How long requests to the service took, to the last byte.",
-    labelNames: ["region", "operation"],
-    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
+    bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    labels,
   });
 
   const deviations = new Counter({
@@ -59,20 +67,42 @@ export function createServiceMetrics(
     return field;
   };
 
-  for (const region of regions) {
-    for (const operation of operations) {
-      requests.inc({ region, operation, code: "200" }, 0);
-      duration.zero({ region, operation });
-    }
-  }
-
   return {
+    families: [requestsFamily(asked), duration.family],
     requested({ region, operation, code, durationMs }) {
-      requests.inc({ region, operation, code });
-      duration.observe({ region, operation }, durationMs / 1_000);
+      const counted = asked.get(region)?.get(operation);
+      if (!counted) throw new RangeError("The region of a request must be a configured one");
+      counted.byCode.set(code, (counted.byCode.get(code) ?? 0) + 1);
+      duration.observe(counted.index, durationMs / 1_000);
     },
     deviated(region, operation, field, count) {
       deviations.inc({ region, operation, field: boundedField(region, operation, field) }, count);
     },
+  };
+}
+
+/** What was asked of one region by one operation. */
+interface Asked {
+  /** Without braces. */
+  readonly labels: string;
+  readonly index: number;
+  readonly byCode: Map<string, number>;
+}
+
+function requestsFamily(asked: ReadonlyMap<string, ReadonlyMap<string, Asked>>): TargetFamily {
+  const name = "sandwatch_api_requests_total";
+  return {
+    name,
+    help: "Requests to the service, by HTTP status or by the reason why there was none.",
+    type: "counter",
+    take: () =>
+      [...asked.values()].flatMap((ofRegion) =>
+        Array.from(ofRegion.values(), ({ labels, byCode }) =>
+          Array.from(
+            byCode,
+            ([code, count]) => `${name}{${labels},code="${escapeLabelValue(code)}"} ${count}\n`,
+          ).join(""),
+        ),
+      ),
   };
 }

@@ -2,6 +2,8 @@ import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { FailureReason, Target } from "../core/model.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { escapeLabelValue } from "./exposition-text.ts";
+import { LabelledHistogram } from "./labelled-histogram.ts";
 import { createPollFamilies } from "./poll-families.ts";
 import type { PollCounts } from "./poll-families.ts";
 import { keepForTargets } from "./target-family.ts";
@@ -23,12 +25,13 @@ export function createTargetMetrics(
   const registers = [registry];
   const counts = keepForTargets<PollCounts>(targets, () => ({ polls: 0, failures: new Map() }));
 
-  const pollDuration = new Histogram({
+  const regions = [...new Set(targets.map(({ target }) => target.region))];
+  const indexOf = new Map(regions.map((region, index) => [region, index]));
+  const pollDuration = new LabelledHistogram({
     name: "sandwatch_poll_duration_seconds",
     help: "How long polls took, with retries and the wait for the key's rate limit.",
-    labelNames: ["region"],
-    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers,
+    bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    labels: regions.map((region) => `region="${escapeLabelValue(region)}"`),
   });
 
   const commitDuration = new Histogram({
@@ -44,19 +47,16 @@ export function createTargetMetrics(
     registers,
   });
 
-  for (const { target } of targets) {
-    pollDuration.zero({ region: target.region });
-  }
-
   return {
-    families: createPollFamilies(targets, counts.all),
+    families: [...createPollFamilies(targets, counts.all), pollDuration.family],
     polled(target, failure, durationMs) {
       const counted = counts.of(target);
       counted.polls += 1;
       if (failure !== null) {
         counted.failures.set(failure, (counted.failures.get(failure) ?? 0) + 1);
       }
-      if (durationMs !== null) pollDuration.observe({ region: target.region }, durationMs / 1_000);
+      if (durationMs === null) return;
+      pollDuration.observe(indexOf.get(target.region) ?? 0, durationMs / 1_000);
     },
     committed: (durationMs) => commitDuration.observe(durationMs / 1_000),
     turnFailed: () => commitFailures.inc(),

@@ -146,6 +146,7 @@ async function writeChanges(
 ): Promise<void> {
   // Those of one poll can be very many, and long: each row has a statement of its own.
   const rowsAtOnce = polls.length === 1 ? 1 : 100;
+  if (polls.every(({ changes }) => changes.length + changes.lapseCount === 0)) return;
   for await (const rows of paced(batches(rowsOfChanges(targetId, polls), rowsAtOnce))) {
     await trx.insertInto("changes").values(rows).execute();
     for (const { words } of rows) freeBuffer(words);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createRetryBudget } from "../../src/core/retry.ts";
 import { admitCalls } from "../../src/polling/admitted-call.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
@@ -63,4 +64,15 @@ describe("a request that is sent once more", () => {
     expect(call.mayResend()).toBe(false);
     expect(limits.admitNow(target)).not.toBeNull();
   });
+});
+
+it("has a free token for a call that cannot wait, although time passes while it looks", () => {
+  let nowMs = 0;
+  const clock: Clock = {
+    now: () => ({ utcMs: 0, monotonicMs: (nowMs += 0.001) }),
+    setTimer: () => () => {},
+  };
+  const limits = createKeyLimits(clock, { requests: 1, perMs: 1_000 });
+  expect(limits.admitNow(target)).not.toBeNull();
+  expect(limits.admitNow(target)).toBeNull();
 });
