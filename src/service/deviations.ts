@@ -37,8 +37,9 @@ class CountedDeviations implements Deviations {
   private readonly most: number;
   // Nested: a joined key would have to be made for each of what may be millions of deviations.
   private readonly fields = new Map<string, Map<string, Noted>>();
-  private readonly unknownFields = new Set<string>();
-  private readonly words = new Set<string>();
+  // Made when they are first needed: most answers keep to the interface.
+  private unknownFields: Set<string> | null = null;
+  private words: Set<string> | null = null;
 
   constructor(most: number) {
     this.most = most;
@@ -79,9 +80,9 @@ class CountedDeviations implements Deviations {
   }
 
   clear(): void {
+    if (this.isEmpty) return;
     this.fields.clear();
-    this.unknownFields.clear();
-    this.words.clear();
+    this.unknownFields = this.words = null;
   }
 
   /** False for what was not noted before. */
@@ -105,14 +106,14 @@ class CountedDeviations implements Deviations {
   }
 
   private countWord(field: string, word: string, times: number): void {
-    const { words } = this;
+    const words = (this.words ??= new Set());
     if (words.size < this.most) words.add(word);
     const example = words.has(word) ? word : otherWord;
     this.count(field, example, "unknown_value", example, times);
   }
 
   private countUnknown(field: string, example: string | null, times: number): void {
-    const { unknownFields } = this;
+    const unknownFields = (this.unknownFields ??= new Set());
     if (unknownFields.size < this.most) unknownFields.add(field);
     const told = unknownFields.has(field) ? field : otherField;
     this.count(told, "unknown_field", "unknown_field", example, times);

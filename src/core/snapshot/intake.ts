@@ -5,7 +5,7 @@ import { worseSandbox, worseServer } from "../worse-of.ts";
 import { changesIn } from "./changes.ts";
 import { seekId } from "./id-table.ts";
 import { ListingPass } from "./listing-pass.ts";
-import { createPackedSnapshot, findSandbox } from "./packed-snapshot.ts";
+import { findSandbox, nextSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
 import { missingIn, statusIn } from "./page.ts";
@@ -109,7 +109,7 @@ class Intake implements SnapshotIntake {
     const sorted = yield* sortSteps(pages, touched);
     const parts = { ...pages, touched, sorted, removed, lacked, observedMs, witnessed };
     yield* settleChanged(parts, options.atMs);
-    return sightingOf(parts, pass, { listedCount, room });
+    return sightingOf(this.before, parts, pass, { listedCount, room });
   }
 
   private startPass(complete: boolean): ListingPass {
@@ -155,11 +155,12 @@ class Intake implements SnapshotIntake {
 }
 
 function sightingOf(
+  before: PackedSnapshot,
   parts: SightingParts,
   { sequence, writer, index }: ListingPass,
   { listedCount, room }: { readonly listedCount: number; readonly room: PageRoom },
 ): Sighting {
-  const snapshot = createPackedSnapshot({
+  const snapshot = nextSnapshot(before, {
     pages: sequence.pages,
     marks: sequence.marks,
     tally: writer.counts,

@@ -57,6 +57,22 @@ export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
   index: { table: null },
 });
 
+/** The one before itself where nothing differs, as most often nothing does. */
+export function nextSnapshot(before: PackedSnapshot, parts: SnapshotParts): PackedSnapshot {
+  const isSame =
+    isAlike(before.pages, parts.pages) &&
+    isAlike(before.marks, parts.marks) &&
+    before.tally === parts.tally &&
+    before.nextPageId === parts.nextPageId &&
+    before.room === parts.room &&
+    before.index === parts.index;
+  return isSame ? before : createPackedSnapshot(parts);
+}
+
+function isAlike(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((each, at) => each === others[at]);
+}
+
 export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
   const { pages, tally, index } = parts;
   const pageStarts = new Uint32Array(pages.length + 1);

@@ -11,6 +11,7 @@ export interface PageDelta {
 }
 
 export function pageDelta(before: readonly Page[], after: readonly Page[]): PageDelta {
+  if (after === before) return { replaced: [], removed: [], all: after };
   const known = new Map(before.map((page) => [page.id, page]));
   const replaced: { before: Page | null; after: Page }[] = [];
   for (const page of after) {
