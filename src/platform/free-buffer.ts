@@ -7,3 +7,13 @@ export function freeBuffer({ buffer, length }: Uint8Array): void {
     buffer.transfer(0);
   }
 }
+
+/**
+ * The same for a whole buffer whatever else is in it, once the event loop has turned: whoever called us
+ * with a part of it may still look at the rest.
+ */
+export function freeSoon({ buffer }: Uint8Array): void {
+  setImmediate(() => {
+    if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
+  });
+}

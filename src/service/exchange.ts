@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Dispatcher } from "undici";
+import { freeSoon } from "../platform/free-buffer.ts";
 import { type ByteCollector, createByteCollector } from "./byte-collector.ts";
 import type { Cutoff } from "./cutoff.ts";
 import { type BodyReader, type PacedReader, paceReader } from "./pace-reader.ts";
@@ -30,6 +31,8 @@ export interface ExchangeRequest {
   readonly maxBodyBytes: number;
   /** Ends the exchange at once, whatever the connection is doing, and closes it. */
   readonly cutoff: Cutoff;
+  /** Whether whatever a connection reads is read for this exchange alone, and can be freed after it. */
+  readonly ownsReads: boolean;
   /** Told as the request goes out. */
   readonly onSent?: (() => void) | undefined;
   /** Asked for what takes the body of a 200; without it the body is collected. */
@@ -47,6 +50,8 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
     let head: Head | null = null;
     let intake: PacedReader | null = null;
     let size = 0;
+    /** In its buffer is the head as well. */
+    let firstChunk: Buffer | null = null;
     let received: ByteCollector | null = null;
 
     const leave = (): boolean => {
@@ -72,6 +77,8 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       isGivenUp: () => settled,
       done(isWhole: boolean): void {
         if (head) settle({ kind: "answered", ...head, body: null });
+        // As garbage it would outlive many polls, and count among what makes V8 collect it.
+        if (isWhole && firstChunk && request.ownsReads) freeSoon(firstChunk);
         // A reader that has seen enough needs no more of the body.
         if (!isWhole) abort?.();
       },
@@ -101,6 +108,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           intake = paceReader(request.openReader(head), controller, readerEnds);
         },
         onResponseData(_controller, chunk) {
+          if (size === 0) firstChunk = chunk;
           size += chunk.length;
           if (head) limit(head, size);
           if (settled) return;

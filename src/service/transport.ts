@@ -118,7 +118,8 @@ export function createTransport(options: TransportOptions): Transport {
       if (signal) signals.add(signal, cutoff);
       if (isClosed) cutoff.end();
       try {
-        const whole = { origin, path: basePath + path, headers, maxBodyBytes };
+        const ownsReads = createDispatcher === undefined;
+        const whole = { origin, path: basePath + path, headers, maxBodyBytes, ownsReads };
         const sent = await send({ ...whole, cutoff, onSent, openReader }, mayResend);
         return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
       } finally {
