@@ -54,9 +54,14 @@ export function bookStretch(
   untilMs: number,
   stays: Iterable<EndedStay>,
 ): AccountsStep {
-  const book = openBook(accounts);
-  const openMs = accounts["5m"]?.startMs ?? -Infinity;
+  const finest = accounts["5m"];
+  const openMs = finest?.startMs ?? -Infinity;
   const toMs = Math.max(untilMs, openMs);
+  // Most often all of it falls into the finest that is open, and nothing is closed.
+  if (finest && toMs < openMs + resolutionMs["5m"]) {
+    return bookWithin(finest, accounts, booking, stays);
+  }
+  const book = openBook(accounts);
   let atMs = Math.max(untilMs - booking.elapsedMs, openMs);
   let surplusMs = booking.elapsedMs - (toMs - atMs);
   while (atMs < toMs || surplusMs > 0) {
@@ -69,6 +74,18 @@ export function bookStretch(
   }
   book.add("5m", toMs, (bucket) => bookStays(bucket, stays));
   return book.close();
+}
+
+function bookWithin(
+  finest: Bucket,
+  accounts: Accounts,
+  booking: Booking,
+  stays: Iterable<EndedStay>,
+): AccountsStep {
+  const { elapsedMs } = booking;
+  const bucket = bookStays(elapsedMs > 0 ? bookPiece(finest, booking, elapsedMs) : finest, stays);
+  if (bucket === finest) return { accounts, written: [] };
+  return { accounts: { ...accounts, "5m": bucket }, written: [{ resolution: "5m", bucket }] };
 }
 
 function coarserThan(resolution: Resolution): Resolution | undefined {

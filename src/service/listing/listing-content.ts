@@ -23,6 +23,7 @@ export interface ListingSummary {
 }
 
 export const promisedListing = resource(listingSchema, "");
+const promisedFields: ReadonlySet<string> = new Set(Object.keys(listingSchema.shape));
 
 /** Makes a listing of what the parts of a body say. */
 export class ListingContent {
@@ -108,7 +109,7 @@ export class ListingContent {
   /** A field of the root object; of a list of sandboxes the value is any array. */
   field(name: string, value: JsonValue): void {
     const { root, unknownFields } = this;
-    if (Object.hasOwn(listingSchema.shape, name)) root.set(name, value);
+    if (promisedFields.has(name)) root.set(name, value);
     else unknownFields.set(name, shapeOf(value));
     if (root.size + unknownFields.size <= limits.rootFields) return;
     throw new BodyFault("too_large", `the body holds more than ${limits.rootFields} fields`);

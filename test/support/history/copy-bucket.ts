@@ -3,7 +3,7 @@ import type { Bucket } from "../../../src/core/occupancy/bucket.ts";
 
 /** As a store gives it back. */
 export function copyBucket(bucket: Bucket): Bucket {
-  return structuredClone({ ...bucket, names: new Map(bucket.names) });
+  return { ...bucket, names: new Map(bucket.names) };
 }
 
 export function copyAccounts(accounts: Accounts): Accounts {
