@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Pool } from "undici";
 import { expect, test } from "vitest";
