@@ -4,7 +4,7 @@ import { createLoopWatch } from "../support/loop-watch.ts";
 import type { WatchedDelay } from "../support/loop-watch.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Prepared, Step } from "../support/peer-messages.ts";
-import { programArguments } from "../support/program.ts";
+import { imageArguments } from "../support/image-arguments.ts";
 import type { Measurement, Scenario } from "../support/scenario.ts";
 import type { Scrape } from "../support/scrape.ts";
 import { scrapeOnAndOn } from "../support/scraping.ts";
@@ -26,7 +26,7 @@ const laterSteps: readonly Step[] = [
 export const millionListing: Scenario = {
   name: "million-listing",
   rounds: { full: 1, quick: 1 },
-  nodeArguments: programArguments,
+  nodeArguments: imageArguments,
   async run({ quick }) {
     const servers = quick ? 100_000 : 1_000_000;
     await using peer = await startPeer();

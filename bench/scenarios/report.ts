@@ -35,7 +35,7 @@ export const report: Scenario = {
     const run = async (options: readonly string[], leastBytes: number): Promise<Took[]> => {
       const took: Took[] = [];
       for (let turn = 0; turn < turns; turn += 1) {
-        const one = await program(["report", "--config", config, "--to", day(0), ...options]);
+        const one = await program.run(["report", "--config", config, "--to", day(0), ...options]);
         // Nothing is measured of a store in which nothing was found.
         if (one.bytes < leastBytes) throw new Error(`a report told ${one.bytes} bytes`);
         took.push(one);

@@ -1,13 +1,12 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { parseConfig } from "../../src/config/load-config.ts";
 import { createDaemon } from "../../src/daemon.ts";
+import { buildProgram } from "../support/built-program.ts";
+import type { BuiltProgram } from "../support/built-program.ts";
 import { daemonSettings } from "../support/daemon.ts";
+import { freePort } from "../support/free-port.ts";
 import { startPeer } from "../support/peer-client.ts";
-import { program, programArguments } from "../support/program.ts";
 import type { Scenario } from "../support/scenario.ts";
 import { scrape } from "../support/scrape.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -28,6 +27,7 @@ export const start: Scenario = {
     using folder = tempFolder();
     await using peer = await startPeer();
     await peer.fleet("main", servers);
+    const program = await buildProgram(folder.path);
     const port = await freePort();
     const settings = daemonSettings(
       { origin: peer.origin, regions: ["main"], every: "1h" },
@@ -41,7 +41,7 @@ export const start: Scenario = {
     const totalsMs: number[] = [];
     const answersMs: number[] = [];
     for (let turn = 0; turn < starts; turn += 1) {
-      const { answeredMs, totalMs } = await startOnce(file, port, servers);
+      const { answeredMs, totalMs } = await startOnce(program, file, port, servers);
       totalsMs.push(totalMs);
       answersMs.push(answeredMs);
     }
@@ -61,35 +61,18 @@ async function fillStore(settings: object): Promise<void> {
   await daemon.stop();
 }
 
-async function startOnce(file: string, port: number, servers: number) {
+async function startOnce(program: BuiltProgram, file: string, port: number, servers: number) {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [...programArguments, program, "run", "--config", file], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const ended = once(child, "exit");
-  try {
-    const url = `http://127.0.0.1:${port}/metrics`;
-    while (performance.now() - startedMs < patienceMs && child.exitCode === null) {
-      const beganMs = performance.now();
-      // Refused until the process listens.
-      const shown = await scrape({ url }).catch(() => null);
-      if (shown?.serverInfos === servers) {
-        return { answeredMs: beganMs - startedMs, totalMs: performance.now() - startedMs };
-      }
-      await new Promise((resolve) => setTimeout(resolve, 5));
+  await using daemon = program.startDaemon({ file, isWeighed: false });
+  const url = `http://127.0.0.1:${port}/metrics`;
+  while (performance.now() - startedMs < patienceMs && !daemon.hasEnded()) {
+    const beganMs = performance.now();
+    // Refused until the process listens.
+    const shown = await scrape({ url }).catch(() => null);
+    if (shown?.serverInfos === servers) {
+      return { answeredMs: beganMs - startedMs, totalMs: performance.now() - startedMs };
     }
-    throw new Error(`a fresh process never exposed the ${servers} servers of its store`);
-  } finally {
-    child.kill("SIGTERM");
-    await ended;
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return typeof address === "object" && address ? address.port : 0;
+  throw new Error(`a fresh process never exposed the ${servers} servers of its store`);
 }

@@ -12,6 +12,10 @@ export interface Peer extends AsyncDisposable {
   /** Serves a fresh fleet under `/NAME/local-sandbox`. */
   fleet(name: string, servers: number): Promise<Prepared>;
   step(name: string, step: Step): Promise<Prepared>;
+  /** From now on each listing of this name is sent once: who asks once more waits for the next one. */
+  sendOnce(name: string): Promise<void>;
+  /** Once somebody waits for the next listing, which a daemon does when its last poll has ended. */
+  untilAskedAgain(name: string): Promise<void>;
   scrape(request: ScrapeRequest): Promise<Scrape>;
   /** How many listings were sent whole, by name. */
   sent(): Promise<Readonly<Record<string, number>>>;
@@ -31,6 +35,8 @@ export async function startPeer(): Promise<Peer> {
     origin: `http://127.0.0.1:${port}`,
     fleet: (name, servers) => helper.ask("fleet", { name, seed, servers }, preparedSchema),
     step: (name, step) => helper.ask("step", { name, step }, preparedSchema),
+    sendOnce: (name) => helper.ask("sendOnce", name, z.undefined()),
+    untilAskedAgain: (name) => helper.ask("untilAskedAgain", name, z.undefined()),
     scrape: (request) => helper.ask("scrape", request, scrapeSchema),
     sent: () => helper.ask("sent", null, z.record(z.string(), z.number())),
     longestGapMs: (name) => helper.ask("longestGapMs", name, z.number()),

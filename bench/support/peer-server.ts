@@ -2,11 +2,20 @@ import type { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { createTurnstile } from "./turnstile.ts";
+import type { Turnstile } from "./turnstile.ts";
 
 export interface PeerServer {
   readonly port: number;
   /** From now on `/NAME/local-sandbox` is answered with this. */
   serve(name: string, blocks: readonly Buffer[]): void;
+  /**
+   * From now on each listing of this name is sent once, and who asks once more waits for the next
+   * one. Before the first one is served, too.
+   */
+  sendOnce(name: string): void;
+  /** Once somebody waits for the next listing: then nobody has anything left to do with the last. */
+  untilAskedAgain(name: string): Promise<void>;
   /** How many listings were sent whole, by name. */
   sent(): Readonly<Record<string, number>>;
   /** The longest time between two requests for this listing so far, milliseconds. */
@@ -16,6 +25,7 @@ export interface PeerServer {
 }
 
 interface Served {
+  turnstile: Turnstile | null;
   blocks: readonly Buffer[];
   sent: number;
   lastRequestMs: number | null;
@@ -25,6 +35,13 @@ interface Served {
 /** The service and a webhook receiver in one process, so that one clock measures between the two. */
 export async function startPeerServer(): Promise<PeerServer> {
   const listings = new Map<string, Served>();
+  const listingOf = (name: string): Served => {
+    const known = listings.get(name);
+    if (known) return known;
+    const served = { turnstile: null, blocks: [], sent: 0, lastRequestMs: null, longestGapMs: 0 };
+    listings.set(name, served);
+    return served;
+  };
   let lastByteMs = 0;
   let alertDelaysMs: number[] = [];
 
@@ -33,6 +50,7 @@ export async function startPeerServer(): Promise<PeerServer> {
     const gapMs = served.lastRequestMs === null ? 0 : nowMs - served.lastRequestMs;
     served.longestGapMs = Math.max(served.longestGapMs, gapMs);
     served.lastRequestMs = nowMs;
+    await served.turnstile?.enter();
     const { blocks } = served;
     const length = blocks.reduce((sum, block) => sum + block.length, 0);
     response.writeHead(200, { "content-type": "application/json", "content-length": length });
@@ -64,9 +82,13 @@ export async function startPeerServer(): Promise<PeerServer> {
   return {
     port: typeof address === "object" && address ? address.port : 0,
     serve(name, blocks) {
-      const served = listings.get(name);
-      if (served) served.blocks = blocks;
-      else listings.set(name, { blocks, sent: 0, lastRequestMs: null, longestGapMs: 0 });
+      const served = listingOf(name);
+      served.blocks = blocks;
+      served.turnstile?.open();
+    },
+    sendOnce: (name) => void (listingOf(name).turnstile ??= createTurnstile()),
+    async untilAskedAgain(name) {
+      await listingOf(name).turnstile?.visitor();
     },
     sent: () => Object.fromEntries(Array.from(listings, ([name, { sent }]) => [name, sent])),
     longestGapMs: (name) => listings.get(name)?.longestGapMs ?? 0,

@@ -50,6 +50,8 @@ answerParent({
     take(fleet, step);
     return prepare(name, fleet);
   },
+  sendOnce: (name) => server.sendOnce(z.string().parse(name)),
+  untilAskedAgain: (name) => server.untilAskedAgain(z.string().parse(name)),
   scrape: (params) => scrape(scrapeRequestSchema.parse(params)),
   sent: () => server.sent(),
   longestGapMs: (name) => server.longestGapMs(z.string().parse(name)),
