@@ -1,6 +1,5 @@
 import { statuses } from "../core/model.ts";
 import type { Status } from "../core/model.ts";
-import { serverField } from "../core/snapshot/page.ts";
 import type { Page } from "../core/snapshot/page.ts";
 import { escapeLabelValue } from "./exposition-text.ts";
 
@@ -95,9 +94,9 @@ function createInfoTails(): (page: Page, server: number) => Uint8Array {
     return bytes;
   };
   return (page, server) => {
-    const name = page.serverName(server) ?? "";
-    const benchmark = page.textAt(page.serverAt(server) + serverField.benchmark) ?? "";
-    return known.get(name)?.get(benchmark) ?? encode(name, benchmark);
+    const { serverName, benchmark } = page.serverKind(server);
+    const [name, its] = [serverName ?? "", benchmark ?? ""];
+    return known.get(name)?.get(its) ?? encode(name, its);
   };
 }
 

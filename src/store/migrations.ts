@@ -6,7 +6,8 @@ import { packChanges } from "./migrations/pack-changes.ts";
 import { addBucketTotals } from "./migrations/bucket-totals.ts";
 import { addBuckets } from "./migrations/buckets.ts";
 import { probesMigration } from "./migrations/probes.ts";
-import { packServers } from "./pack-servers.ts";
+import { narrowPages } from "./migrations/narrow-pages.ts";
+import { packServers } from "./migrations/pack-servers.ts";
 
 /** Run within a transaction. */
 export type Migration = (database: DatabaseSync) => void;
@@ -283,6 +284,7 @@ export const migrations: readonly Migration[] = [
   sql(incidentRevisions),
   addBucketTotals,
   sql(changeBundles),
+  narrowPages,
 ];
 
 function sql(statements: string): Migration {

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Page } from "../core/snapshot/page.ts";
+import type { Legend, Page } from "../core/snapshot/page.ts";
 
 /**
  * Most polls change a few words of many pages. Those words are stored, not the pages: for each page
@@ -71,7 +71,18 @@ function isAlike(before: Page, after: Page): boolean {
     before.id === after.id &&
     before.sandboxCount === after.sandboxCount &&
     before.words.length === after.words.length &&
-    before.texts.length === after.texts.length &&
-    before.texts.every((text, number) => text === after.texts[number])
+    isSameLegend(before.legend, after.legend)
   );
+}
+
+/** Equal kinds may be two objects: then the page is stored whole, which is no less right. */
+function isSameLegend(before: Legend, after: Legend): boolean {
+  return (
+    before === after ||
+    (isSameList(before.texts, after.texts) && isSameList(before.kinds, after.kinds))
+  );
+}
+
+function isSameList<Item>(before: readonly Item[], after: readonly Item[]): boolean {
+  return before.length === after.length && before.every((item, index) => item === after[index]);
 }

@@ -1,9 +1,18 @@
 import type { Insertable, Selectable } from "kysely";
+import { z } from "zod";
 import { freeBuffer } from "../platform/free-buffer.ts";
 import { Page, sandboxWords, serverWords } from "../core/snapshot/page.ts";
+import type { Legend } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
-import { readNames } from "./target-rows.ts";
+import { kindOf } from "../core/snapshot/server-kind.ts";
+import type { ServerKind } from "../core/snapshot/server-kind.ts";
 import type { PagesTable } from "./tables.ts";
+
+const text = z.string().nullable();
+const legendSchema = z.tuple([
+  z.array(z.string()),
+  z.array(z.union([text, z.tuple([text, text, z.array(z.string())])])),
+]);
 
 /** @param lastEdit the latest edits that the page holds already */
 export function pageToRow(targetId: number, page: Page, lastEdit: number): Insertable<PagesTable> {
@@ -13,7 +22,7 @@ export function pageToRow(targetId: number, page: Page, lastEdit: number): Inser
     last_edit: lastEdit,
     sandbox_count: page.sandboxCount,
     records: bytesOf(page.words),
-    texts: JSON.stringify(page.texts),
+    legend: JSON.stringify(legendToJson(page.legend)),
   };
 }
 
@@ -34,7 +43,26 @@ export function pageFromRow(
   const words = takeWords(records.length / 4);
   bytesOf(words).set(records);
   freeBuffer(records);
-  return new Page(id, sandboxCount, words, readNames(row.texts));
+  return new Page(id, sandboxCount, words, legendFromJson(row.legend));
+}
+
+/** Most kinds are no more than a name. */
+function legendToJson({ texts, kinds }: Legend): unknown {
+  const kindToJson = ({ serverName, benchmark, tags }: ServerKind): unknown =>
+    benchmark === null && tags.length === 0 ? serverName : [serverName, benchmark, tags];
+  return [texts, kinds.map(kindToJson)];
+}
+
+function legendFromJson(json: string): Legend {
+  const [texts, kinds] = legendSchema.parse(JSON.parse(json));
+  return {
+    texts,
+    kinds: kinds.map((kind) => {
+      if (!Array.isArray(kind)) return kindOf({ serverName: kind, benchmark: null, tags: [] });
+      const [serverName, benchmark, tags] = kind;
+      return kindOf({ serverName, benchmark, tags });
+    }),
+  };
 }
 
 export function bytesOf({ buffer, byteOffset, byteLength }: Words): Uint8Array {

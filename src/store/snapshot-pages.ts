@@ -56,7 +56,7 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
             last_edit: row.ref("excluded.last_edit"),
             sandbox_count: row.ref("excluded.sandbox_count"),
             records: row.ref("excluded.records"),
-            texts: row.ref("excluded.texts"),
+            legend: row.ref("excluded.legend"),
           })),
         )
         .execute();

@@ -70,8 +70,8 @@ export interface PagesTable {
   sandbox_count: number;
   /** Records of sandboxes and servers: see the snapshot's `Page`. */
   records: Uint8Array;
-  /** A JSON array of the texts that the records name by number. */
-  texts: string;
+  /** What the records name by number, as JSON: see `page-rows.ts`. */
+  legend: string;
 }
 
 /** Words of pages that changed since the pages were written: see `page-edits.ts`. */

@@ -69,7 +69,11 @@ describe("a store of the first version", () => {
               missing: times,
             }));
             const servers = old.flatMap(({ sandboxId, servers: held }) =>
-              held.map((server) => ({ ...server, sandboxId })),
+              held.map((server) => ({
+                ...server,
+                sandboxId,
+                sinceObservedMs: Math.floor(server.sinceObservedMs),
+              })),
             );
             expect(inOneOrder(snapshot.sandboxes())).toEqual(inOneOrder(sandboxes));
             expect(inOneOrder(snapshot.servers())).toEqual(inOneOrder(servers));

@@ -139,9 +139,9 @@ describe("a commit is all or nothing", () => {
       (verdict) => {
         const { pages } = verdict;
         if (!pages) throw new Error("the poll wrote no page");
-        const replaced = pages.all.map(({ sandboxCount, words, texts }) => ({
+        const replaced = pages.all.map(({ sandboxCount, words, legend }) => ({
           before: null,
-          after: new Page(0.5, sandboxCount, words, texts),
+          after: new Page(0.5, sandboxCount, words, legend),
         }));
         return { ...verdict, pages: { ...pages, replaced } };
       },

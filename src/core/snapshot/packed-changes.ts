@@ -1,7 +1,7 @@
 import { statuses } from "../model.ts";
 import type { Presence } from "../model.ts";
 import { packUuid, unpackUuid, wordsPerId } from "./packed-id.ts";
-import { hasTextId, sandboxWords, serverField } from "./page.ts";
+import { hasTextId, sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
 
 /**
@@ -145,9 +145,8 @@ export class ChangePacker {
   private count = 0;
   private readonly texts: string[] = [""];
   private readonly numbers = new Map<string, number>();
-  /** Of which page it knows the numbers of texts here; and its sandbox that came last. */
+  /** The page and its sandbox that came last. */
   private source: Page | null = null;
-  private copied: number[] = [];
   private sandbox = -1;
   private sandboxEnd = 0;
 
@@ -163,7 +162,6 @@ export class ChangePacker {
   addFrom(page: Page, server: number, facts: PackedFacts): void {
     if (this.source !== page) {
       this.source = page;
-      this.copied = [];
       this.sandbox = -1;
       this.sandboxEnd = 0;
     }
@@ -181,8 +179,8 @@ export class ChangePacker {
       page.sandboxFlags(this.sandbox),
       at + field.sandbox,
     );
-    const name = this.copyText(page, page.word(serverAt + serverField.name));
-    this.write(at, serverText, sandboxText, name, facts);
+    const name = page.serverName(server);
+    this.write(at, serverText, sandboxText, name === null ? 0 : this.numberOf(name), facts);
   }
 
   add(
@@ -232,7 +230,7 @@ export class ChangePacker {
   /** Whether it is the number of a text. */
   private copyId(page: Page, from: number, flags: number, to: number): boolean {
     if (hasTextId(flags)) {
-      this.words[to] = this.copyText(page, page.word(from));
+      this.words[to] = this.numberOf(page.textAt(from) ?? "");
       return true;
     }
     for (let word = 0; word < wordsPerId; word++) this.words[to + word] = page.word(from + word);
@@ -243,11 +241,6 @@ export class ChangePacker {
     if (packUuid(id, this.words, at)) return false;
     this.words[at] = this.numberOf(id);
     return true;
-  }
-
-  private copyText(page: Page, number: number): number {
-    if (number === 0) return 0;
-    return (this.copied[number] ??= this.numberOf(page.texts[number] ?? ""));
   }
 
   private numberOf(text: string): number {

@@ -1,40 +1,35 @@
 import type { ListedServer, Status } from "../model.ts";
 import type { TextMark } from "../listing-intake.ts";
 import { LaterStatuses } from "./later-statuses.ts";
-import { packUuid, wordsPerId } from "./packed-id.ts";
+import { packUuid } from "./packed-id.ts";
 import { Marks } from "./marks.ts";
+import { Numbering } from "./numbering.ts";
 import {
+  firstServerIn,
   flagsOf,
   hasTextId,
+  kindIn,
   Page,
   sandboxField,
   sandboxWords,
   serverField,
   serverWords,
-  tagsText,
+  withFirstServer,
+  withKind,
   withMissing,
   withStatus,
+  writeSince,
 } from "./page.ts";
+import type { Legend, Since } from "./page.ts";
 import type { Words } from "./page-room.ts";
+import { kindOf } from "./server-kind.ts";
+import type { ServerKind } from "./server-kind.ts";
 import { withRoom } from "./with-room.ts";
 
-/** When a status began; null where that is not known before the listing's end. */
-export interface Since {
-  readonly sinceMs: number;
-  readonly sinceObservedMs: number;
-  readonly sinceWitnessed: boolean;
-}
-
+/** Where that is not known before the listing's end. */
 const unknownSince: Since = { sinceMs: 0, sinceObservedMs: 0, sinceWitnessed: false };
-const maxShared = 4_096;
-const sandboxTexts = { flags: sandboxField.flags, fields: [sandboxField.benchmark] };
-const serverTexts = {
-  flags: serverField.flags,
-  fields: [serverField.name, serverField.benchmark, serverField.tags],
-};
-/** Texts that nothing names any more would else gather over the versions of a page. */
-const maxAdopted = 128;
-const notCopied = 0xffff_ffff;
+/** What nothing names any more would else gather over the versions of a page. */
+const maxContinued = 256;
 
 /** A page while it is written. Used again for the next one. */
 export class PageDraft {
@@ -42,18 +37,14 @@ export class PageDraft {
   serverCount = 0;
   private sandboxes = new Uint32Array(16 * sandboxWords);
   private servers = new Uint32Array(64 * serverWords);
-  private doubles = new Float64Array(this.servers.buffer);
   private readonly marks = new Marks(16);
-  private texts: string[] = [""];
-  private readonly numbers = new Map<string, number>();
-  private readonly shared = new Map<string, string>();
-  /** Of which page the texts' numbers are the same. */
-  private adopted: Page | null = null;
+  private readonly texts = new Numbering<string>([""]);
+  private readonly kinds = new Numbering<ServerKind>();
+  /** Whose numbers are the same here. */
+  private continued: Legend | null = null;
   private readonly ofSandboxes = new LaterStatuses();
   private readonly ofServers = new LaterStatuses();
   private run: { readonly page: Page; readonly begin: number; end: number } | null = null;
-  private source: Page | null = null;
-  private copied = new Uint32Array(0);
 
   beginSandbox(
     sandboxId: string,
@@ -63,24 +54,22 @@ export class PageDraft {
   ): void {
     const at = this.nextSandbox(mark);
     const textId = this.writeId(sandboxId, this.sandboxes, at);
-    this.sandboxes[at + sandboxField.benchmark] = this.numberOf(benchmark);
-    this.sandboxes[at + sandboxField.flags] = flagsOf({
-      status,
-      sinceWitnessed: false,
-      textId,
-      missing,
-    });
+    this.sandboxes[at + sandboxField.benchmark] =
+      benchmark === null ? 0 : this.texts.numberOf(benchmark);
+    const flags = flagsOf({ status, sinceWitnessed: false, textId, missing });
+    this.sandboxes[at + sandboxField.flags] = withFirstServer(flags, this.serverCount);
   }
 
   /** Without its servers. */
   copySandbox(page: Page, sandbox: number, missing: number, mark: TextMark | null): void {
     const from = sandbox * sandboxWords;
     const at = this.nextSandbox(mark);
-    for (let word = 0; word < wordsPerId; word++)
+    for (let word = 0; word < sandboxWords; word++) {
       this.sandboxes[at + word] = page.word(from + word);
-    this.sandboxes[at + sandboxField.benchmark] = page.word(from + sandboxField.benchmark);
-    this.sandboxes[at + sandboxField.flags] = withMissing(page.sandboxFlags(sandbox), missing);
-    this.copyTexts(page, this.sandboxes, at, sandboxTexts);
+    }
+    const flags = withMissing(page.sandboxFlags(sandbox), missing);
+    this.sandboxes[at + sandboxField.flags] = withFirstServer(flags, this.serverCount);
+    this.renumberSandbox(page.legend, at);
   }
 
   /** With the servers as they are. Those that follow one another in a page are copied at once. */
@@ -102,24 +91,21 @@ export class PageDraft {
     for (let word = 0; word < serverWords; word++) this.servers[at + word] = page.word(from + word);
     const flags = withMissing(page.serverFlags(server), missing);
     this.servers[at + serverField.flags] = status ? withStatus(flags, status) : flags;
-    this.copyTexts(page, this.servers, at, serverTexts);
+    this.renumberServer(page.legend, at);
   }
 
   addServer(server: ListedServer, since: Since | null, missing = 0): void {
     const at = this.nextServer();
-    const { sinceMs, sinceObservedMs, sinceWitnessed } = since ?? unknownSince;
     const textId = this.writeId(server.serverId, this.servers, at);
-    this.doubles[(at + serverField.since) / 2] = sinceMs;
-    this.doubles[(at + serverField.sinceObserved) / 2] = sinceObservedMs;
-    this.servers[at + serverField.name] = this.numberOf(server.serverName);
-    this.servers[at + serverField.benchmark] = this.numberOf(server.benchmark);
-    this.servers[at + serverField.tags] = this.numberOf(tagsText(server.tags));
+    const { status } = server;
+    this.servers[at + serverField.kind] = this.kinds.numberOf(kindOf(server));
     this.servers[at + serverField.flags] = flagsOf({
-      status: server.status,
-      sinceWitnessed,
+      status,
+      sinceWitnessed: false,
       textId,
       missing,
     });
+    writeSince(this.servers, at, since ?? unknownSince);
   }
 
   /** The sandbox that was copied whole last has another status. */
@@ -145,13 +131,7 @@ export class PageDraft {
     const words = takeWords(sandboxLength + serverLength);
     words.set(this.sandboxes.subarray(0, sandboxLength));
     words.set(this.servers.subarray(0, serverLength), sandboxLength);
-    const { adopted, texts } = this;
-    return new Page(
-      id,
-      this.sandboxCount,
-      words,
-      adopted?.texts.length === texts.length ? adopted.texts : texts,
-    );
+    return new Page(id, this.sandboxCount, words, this.legend());
   }
 
   /** Ends the page, and begins the next one. */
@@ -163,10 +143,9 @@ export class PageDraft {
     const marks = this.marks.first(this.sandboxCount);
     this.sandboxCount = 0;
     this.serverCount = 0;
-    this.texts = [""];
-    this.numbers.clear();
-    this.source = null;
-    this.adopted = null;
+    this.texts.reset();
+    this.kinds.reset();
+    this.continued = null;
     return { page, marks };
   }
 
@@ -188,55 +167,65 @@ export class PageDraft {
     );
     this.ofSandboxes.writeTo(this.sandboxes);
     this.ofServers.writeTo(this.servers);
-    const isAdopted = this.adopt(page, sandboxAt === 0);
+    if (sandboxAt === 0) this.continueFrom(page.legend);
+    const isContinued = this.continued === page.legend;
     const sandboxesEnd = this.sandboxCount * sandboxWords;
     for (let at = sandboxAt; at < sandboxesEnd; at += sandboxWords) {
-      const known = this.sandboxes[at + sandboxField.firstServer] ?? 0;
-      this.sandboxes[at + sandboxField.firstServer] = known - firstServer + serverNumber;
-      if (!isAdopted) this.copyTexts(page, this.sandboxes, at, sandboxTexts);
+      const flags = this.sandboxes[at + sandboxField.flags] ?? 0;
+      const moved = firstServerIn(flags) - firstServer + serverNumber;
+      this.sandboxes[at + sandboxField.flags] = withFirstServer(flags, moved);
+      if (!isContinued) this.renumberSandbox(page.legend, at);
     }
-    if (isAdopted) return;
+    if (isContinued) return;
     const serversEndAt = this.serverCount * serverWords;
     for (let at = serverAt; at < serversEndAt; at += serverWords) {
-      this.copyTexts(page, this.servers, at, serverTexts);
+      this.renumberServer(page.legend, at);
     }
   }
 
-  /** A page that begins with another's records keeps its texts and their numbers, if they are few. */
-  private adopt(page: Page, isFirst: boolean): boolean {
-    if (isFirst && this.texts.length === 1 && page.texts.length <= maxAdopted) {
-      this.adopted = page;
-      this.texts = [...page.texts];
-      for (let number = 1; number < this.texts.length; number++) {
-        this.numbers.set(this.texts[number] ?? "", number);
-      }
-    }
-    return this.adopted === page;
+  /** A page that begins with another's records keeps its numbers, if they are few. */
+  private continueFrom(legend: Legend): void {
+    const { texts, kinds } = legend;
+    if (!this.texts.isFresh || !this.kinds.isFresh) return;
+    if (texts.length > maxContinued || kinds.length > maxContinued) return;
+    this.continued = legend;
+    this.texts.continueFrom(texts);
+    this.kinds.continueFrom(kinds);
   }
 
-  private copyTexts(
-    page: Page,
-    words: Uint32Array,
-    at: number,
-    { flags, fields }: { readonly flags: number; readonly fields: readonly number[] },
-  ): void {
-    if (hasTextId(words[at + flags] ?? 0)) words[at] = this.copyText(page, words[at] ?? 0);
-    for (const field of fields) words[at + field] = this.copyText(page, words[at + field] ?? 0);
+  /** The same object as long as nothing was added to it. */
+  private legend(): Legend {
+    const texts = this.texts.items();
+    const kinds = this.kinds.items();
+    const { continued } = this;
+    return continued?.texts === texts && continued.kinds === kinds ? continued : { texts, kinds };
+  }
+
+  private renumberSandbox({ texts }: Legend, at: number): void {
+    const { sandboxes } = this;
+    const benchmark = sandboxes[at + sandboxField.benchmark] ?? 0;
+    sandboxes[at + sandboxField.benchmark] = this.texts.copy(texts, benchmark);
+    if (!hasTextId(sandboxes[at + sandboxField.flags] ?? 0)) return;
+    sandboxes[at] = this.texts.copy(texts, sandboxes[at] ?? 0);
+  }
+
+  private renumberServer({ texts, kinds }: Legend, at: number): void {
+    const { servers } = this;
+    const word = servers[at + serverField.kind] ?? 0;
+    servers[at + serverField.kind] = withKind(word, this.kinds.copy(kinds, kindIn(word)));
+    if (!hasTextId(servers[at + serverField.flags] ?? 0)) return;
+    servers[at] = this.texts.copy(texts, servers[at] ?? 0);
   }
 
   private makeRoom(): void {
     this.sandboxes = withRoom(this.sandboxes, this.sandboxCount * sandboxWords);
-    const servers = withRoom(this.servers, this.serverCount * serverWords);
-    if (servers === this.servers) return;
-    this.servers = servers;
-    this.doubles = new Float64Array(servers.buffer);
+    this.servers = withRoom(this.servers, this.serverCount * serverWords);
   }
 
   private nextSandbox(mark: TextMark | null): number {
     this.copyRun();
     const at = this.sandboxCount++ * sandboxWords;
     this.makeRoom();
-    this.sandboxes[at + sandboxField.firstServer] = this.serverCount;
     this.marks.set(this.sandboxCount - 1, mark);
     return at;
   }
@@ -250,46 +239,8 @@ export class PageDraft {
   private writeId(id: string, words: Uint32Array, at: number): boolean {
     if (packUuid(id, words, at)) return false;
     words.fill(0, at, at + 4);
-    words[at] = this.numberOf(id);
+    words[at] = this.texts.numberOf(id);
     return true;
-  }
-
-  private numberOf(text: string | null): number {
-    if (text === null) return 0;
-    let number = this.numbers.get(text);
-    if (number === undefined) {
-      number = this.texts.length;
-      const shared = this.share(text);
-      this.numbers.set(shared, number);
-      this.texts.push(shared);
-    }
-    return number;
-  }
-
-  /** The same names come in page after page: one of each is kept in memory. */
-  private share(text: string): string {
-    const shared = this.shared.get(text);
-    if (shared !== undefined) return shared;
-    if (this.shared.size >= maxShared) this.shared.clear();
-    this.shared.set(text, text);
-    return text;
-  }
-
-  /** The number that a text of another page has in this one. */
-  private copyText(page: Page, number: number): number {
-    if (number === 0 || page === this.adopted) return number;
-    if (this.source !== page) {
-      this.source = page;
-      if (this.copied.length < page.texts.length) {
-        this.copied = new Uint32Array(Math.max(64, page.texts.length * 2));
-      }
-      this.copied.fill(notCopied, 0, page.texts.length);
-    }
-    const known = this.copied[number] ?? notCopied;
-    if (known !== notCopied) return known;
-    const copy = this.numberOf(page.texts[number] ?? "");
-    this.copied[number] = copy;
-    return copy;
   }
 }
 

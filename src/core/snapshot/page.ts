@@ -1,41 +1,58 @@
 import { statuses } from "../model.ts";
 import type { Status } from "../model.ts";
+import { plainKind } from "./server-kind.ts";
+import type { ServerKind } from "./server-kind.ts";
 import { unpackUuid } from "./packed-id.ts";
 import type { Words } from "./page-room.ts";
 import type { SandboxRow, ServerRow } from "./snapshot.ts";
 
 /**
  * A run of sandboxes with their servers, packed into words that never change: records of sandboxes,
- * then records of servers, those of one sandbox side by side. A number of a text counts in `texts`,
- * where 0 stands for null.
+ * then records of servers, those of one sandbox side by side. A number of a text or of a kind counts in
+ * the page's legend, where the text 0 stands for null.
  *
  * | words | of a sandbox | words | of a server |
  * | --- | --- | --- | --- |
  * | 0-3 | id: a UUID, or the number of a text | 0-3 | id: a UUID, or the number of a text |
- * | 4 | its first server | 4-5 | since when, UTC milliseconds (a double) |
- * | 5 | benchmark, a text | 6-7 | the same on the observed clock (a double) |
- * | 6 | flags, and how often it was missing | 8, 9, 10 | name, benchmark, tags (as JSON): texts |
- * | 7 | nothing | 11 | flags, and how often it was missing |
+ * | 4 | benchmark, a text | 4 | since when, UTC milliseconds: the lower 32 bits |
+ * | 5 | flags | 5 | the same on the observed clock: the lower 32 bits |
+ * | | | 6 | bits 0-23: its kind; 24-31: the upper bits of word 5's number |
+ * | | | 7 | flags |
+ *
+ * Flags are bits of one word: 0-1 the status, 2 whether it began between two complete polls, 3 whether
+ * the id is a text; 4-15 of a sandbox its first server, of a server the upper bits of word 4's number;
+ * 16-31 how often it was missing. So moments are whole milliseconds, up to the year 2527, and up to 34
+ * years of the observed clock.
  */
-export const sandboxWords = 8;
-export const serverWords = 12;
+export const sandboxWords = 6;
+export const serverWords = 8;
 
-export const sandboxField = { firstServer: 4, benchmark: 5, flags: 6 } as const;
-export const serverField = {
-  since: 4,
-  sinceObserved: 6,
-  name: 8,
-  benchmark: 9,
-  tags: 10,
-  flags: 11,
-};
+export const sandboxField = { benchmark: 4, flags: 5 } as const;
+export const serverField = { since: 4, sinceObserved: 5, kind: 6, flags: 7 } as const;
 
 const statusMask = 0b11;
 const witnessedBit = 0b100;
 const textIdBit = 0b1000;
+const middleShift = 4;
+const middleMask = 0xfff0;
 const missingShift = 16;
 /** One that is missing for longer is counted as missing this often. */
 export const maxMissing = 0xffff;
+/** A page is full long before, so its last sandbox begins before. */
+const maxFirstServer = middleMask >> middleShift;
+
+const kindMask = 0xff_ffff;
+const kindBits = 24;
+const wordRange = 2 ** 32;
+const lastSinceMs = 2 ** 44 - 1;
+const lastObservedMs = 2 ** 40 - 1;
+
+/** What the numbers in a page's records stand for. */
+export interface Legend {
+  /** The first stands for null. */
+  readonly texts: readonly string[];
+  readonly kinds: readonly ServerKind[];
+}
 
 export function flagsOf(row: {
   readonly status: Status;
@@ -58,21 +75,15 @@ export class Page {
   readonly id: number;
   readonly sandboxCount: number;
   readonly serverCount: number;
-  readonly texts: readonly string[];
+  readonly legend: Legend;
   private place: Words;
-  private doubles: Float64Array<ArrayBuffer>;
 
-  /**
-   * @param words their place in the buffer is a multiple of 8 bytes
-   * @param texts the first stands for null
-   */
-  constructor(id: number, sandboxCount: number, words: Words, texts: readonly string[]) {
+  constructor(id: number, sandboxCount: number, words: Words, legend: Legend) {
     this.id = id;
     this.sandboxCount = sandboxCount;
-    this.place = words;
-    this.doubles = doublesOf(words);
-    this.texts = texts;
     this.serverCount = (words.length - sandboxCount * sandboxWords) / serverWords;
+    this.legend = legend;
+    this.place = words;
   }
 
   get words(): Words {
@@ -83,7 +94,6 @@ export class Page {
   moveTo(place: Words): void {
     place.set(this.place);
     this.place = place;
-    this.doubles = doublesOf(place);
   }
 
   /** The server after the last one of the sandbox. */
@@ -92,7 +102,7 @@ export class Page {
   }
 
   serversBegin(sandbox: number): number {
-    return this.word(sandbox * sandboxWords + sandboxField.firstServer);
+    return firstServerIn(this.sandboxFlags(sandbox));
   }
 
   sandboxOfServer(server: number): number {
@@ -118,7 +128,7 @@ export class Page {
   /** The text at a place that holds the number of one. */
   textAt(at: number): string | null {
     const text = this.word(at);
-    return text === 0 ? null : (this.texts[text] ?? null);
+    return text === 0 ? null : (this.legend.texts[text] ?? null);
   }
 
   sandboxFlags(sandbox: number): number {
@@ -137,12 +147,18 @@ export class Page {
     return this.readId(this.serverAt(server), this.serverFlags(server));
   }
 
+  serverKind(server: number): ServerKind {
+    return (
+      this.legend.kinds[kindIn(this.word(this.serverAt(server) + serverField.kind))] ?? plainKind
+    );
+  }
+
   serverName(server: number): string | null {
-    return this.textAt(this.serverAt(server) + serverField.name);
+    return this.serverKind(server).serverName;
   }
 
   serverTags(server: number): readonly string[] {
-    return readTags(this.textAt(this.serverAt(server) + serverField.tags));
+    return this.serverKind(server).tags;
   }
 
   /** Whether the server's status began between two complete polls. */
@@ -151,20 +167,20 @@ export class Page {
   }
 
   sinceMs(server: number): number {
-    return this.doubles[(this.serverAt(server) + serverField.since) / 2] ?? 0;
+    const at = this.serverAt(server);
+    const upper = (this.word(at + serverField.flags) & middleMask) >>> middleShift;
+    return upper * wordRange + this.word(at + serverField.since);
   }
 
   sinceObservedMs(server: number): number {
-    return this.doubles[(this.serverAt(server) + serverField.sinceObserved) / 2] ?? 0;
+    const at = this.serverAt(server);
+    const upper = this.word(at + serverField.kind) >>> kindBits;
+    return upper * wordRange + this.word(at + serverField.sinceObserved);
   }
 
   /** Only while the page is made: afterwards it never changes. */
-  settleSince(server: number, sinceMs: number, sinceObservedMs: number, witnessed: boolean): void {
-    const at = this.serverAt(server);
-    this.doubles[(at + serverField.since) / 2] = sinceMs;
-    this.doubles[(at + serverField.sinceObserved) / 2] = sinceObservedMs;
-    const flags = this.word(at + serverField.flags);
-    this.place[at + serverField.flags] = witnessed ? flags | witnessedBit : flags & ~witnessedBit;
+  settleSince(server: number, since: Since): void {
+    writeSince(this.place, this.serverAt(server), since);
   }
 
   sandboxRow(sandbox: number): SandboxRow {
@@ -178,15 +194,15 @@ export class Page {
   }
 
   serverRow(server: number, sandboxId = this.sandboxId(this.sandboxOfServer(server))): ServerRow {
-    const at = this.serverAt(server);
     const flags = this.serverFlags(server);
+    const { serverName, benchmark, tags } = this.serverKind(server);
     return {
       sandboxId,
       serverId: this.serverId(server),
-      serverName: this.serverName(server),
+      serverName,
       status: statusIn(flags),
-      benchmark: this.textAt(at + serverField.benchmark),
-      tags: this.serverTags(server),
+      benchmark,
+      tags,
       sinceMs: this.sinceMs(server),
       sinceObservedMs: this.sinceObservedMs(server),
       sinceWitnessed: this.isWitnessed(server),
@@ -199,8 +215,44 @@ export class Page {
   }
 }
 
-function doublesOf({ buffer, byteOffset, length }: Words): Float64Array<ArrayBuffer> {
-  return new Float64Array(buffer, byteOffset, length / 2);
+/** When a status began. */
+export interface Since {
+  /** UTC milliseconds. */
+  readonly sinceMs: number;
+  readonly sinceObservedMs: number;
+  readonly sinceWitnessed: boolean;
+}
+
+/**
+ * Into a server's record, beside what else its words hold. A moment is never put later than it was, or
+ * a stay could be counted as less than nothing.
+ */
+export function writeSince(words: Words, at: number, since: Since): void {
+  const sinceMs = within(since.sinceMs, lastSinceMs);
+  const observedMs = within(since.sinceObservedMs, lastObservedMs);
+  const kind = kindIn(words[at + serverField.kind] ?? 0);
+  const flags = words[at + serverField.flags] ?? 0;
+  // Of a larger number a word takes the lower 32 bits.
+  words[at + serverField.since] = sinceMs;
+  words[at + serverField.sinceObserved] = observedMs;
+  words[at + serverField.kind] = kind | (Math.floor(observedMs / wordRange) << kindBits);
+  words[at + serverField.flags] =
+    (flags & ~middleMask & ~witnessedBit) |
+    (since.sinceWitnessed ? witnessedBit : 0) |
+    (Math.floor(sinceMs / wordRange) << middleShift);
+}
+
+function within(ms: number, last: number): number {
+  return Math.min(Math.max(Math.floor(ms), 0), last);
+}
+
+/** The number of a server's kind, in the word that holds it. */
+export function kindIn(word: number): number {
+  return word & kindMask;
+}
+
+export function withKind(word: number, kind: number): number {
+  return ((word & ~kindMask) | kind) >>> 0;
 }
 
 export function statusIn(flags: number): Status {
@@ -228,27 +280,12 @@ export function hasTextId(flags: number): boolean {
   return (flags & textIdBit) !== 0;
 }
 
-const noTags: readonly string[] = [];
-
-function readTags(json: string | null): readonly string[] {
-  if (json === null) return noTags;
-  const tags: unknown = JSON.parse(json);
-  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : noTags;
+export function firstServerIn(sandboxFlags: number): number {
+  return (sandboxFlags & middleMask) >>> middleShift;
 }
 
-const oneTagTexts = new Map<string, string>();
-
-/** Null stands for none. */
-export function tagsText(tags: readonly string[]): string | null {
-  const [first] = tags;
-  if (first === undefined) return null;
-  if (tags.length > 1) return JSON.stringify(tags);
-  // Most have one tag or none, and few are different.
-  let text = oneTagTexts.get(first);
-  if (text === undefined) {
-    if (oneTagTexts.size >= 1_024) oneTagTexts.clear();
-    text = JSON.stringify(tags);
-    oneTagTexts.set(first, text);
-  }
-  return text;
+export function withFirstServer(sandboxFlags: number, server: number): number {
+  if (server > maxFirstServer)
+    throw new RangeError("a page must end before it has so many servers");
+  return ((sandboxFlags & ~middleMask) | (server << middleShift)) >>> 0;
 }

@@ -1,11 +1,9 @@
 import { Marks } from "./marks.ts";
 import { createPackedSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
-import { PageSequence } from "./page-sequence.ts";
 import { missingIn, statusIn } from "./page.ts";
-import { PageRoom } from "./page-room.ts";
+import type { PageRoom } from "./page-room.ts";
 import type { Page } from "./page.ts";
-import type { SandboxRow, ServerRow } from "./snapshot.ts";
 import { createTallies } from "./tallies.ts";
 
 /**
@@ -35,22 +33,4 @@ export function restoreSnapshot(
     nextPageId: pages.reduce((next, { id }) => Math.max(next, id + 1), 1),
     index: { table: null },
   });
-}
-
-/** Packs rows, such as those of an older store. Rows of servers without their sandbox are left out. */
-export function packRows(
-  sandboxes: Iterable<SandboxRow>,
-  servers: Iterable<ServerRow>,
-): readonly Page[] {
-  const bySandbox = Map.groupBy(servers, ({ sandboxId }) => sandboxId);
-  const sequence = new PageSequence(1, new PageRoom());
-  for (const sandbox of sandboxes) {
-    sequence.draft.beginSandbox(sandbox.sandboxId, sandbox, null, sandbox.missing);
-    for (const server of bySandbox.get(sandbox.sandboxId) ?? []) {
-      sequence.draft.addServer(server, server, server.missing);
-    }
-    sequence.endSandbox();
-  }
-  sequence.endPage();
-  return sequence.pages;
 }

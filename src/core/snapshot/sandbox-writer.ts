@@ -5,18 +5,10 @@ import { isIdAt, SoughtId } from "./id-table.ts";
 import type { Marks } from "./marks.ts";
 import { findServer } from "./packed-snapshot.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
-import type { Since } from "./page-draft.ts";
 import type { PageSequence } from "./page-sequence.ts";
-import {
-  maxMissing,
-  missingIn,
-  sandboxField,
-  sandboxWords,
-  serverField,
-  statusIn,
-  tagsText,
-} from "./page.ts";
-import type { Page } from "./page.ts";
+import { maxMissing, missingIn, sandboxField, sandboxWords, statusIn } from "./page.ts";
+import type { Page, Since } from "./page.ts";
+import { isOfKind } from "./server-kind.ts";
 import { serverKey } from "./snapshot.ts";
 import { Steps } from "./steps.ts";
 import type { Tallies } from "./tallies.ts";
@@ -182,7 +174,7 @@ export class SandboxWriter {
     const { draft } = this.sequence;
     const flags = page.serverFlags(known);
     const isSameStatus = statusIn(flags) === server.status;
-    const isAlike = isAlikeServer(page, known, server);
+    const isAlike = isOfKind(page.serverKind(known), server);
     if (isAlike && isSameStatus && missingIn(flags) === 0) {
       draft.copyServer(page, known, 0);
       return;
@@ -218,7 +210,7 @@ function isSameServer(page: Page, known: number, server: ListedServer): boolean 
   return (
     statusIn(flags) === server.status &&
     missingIn(flags) === 0 &&
-    isAlikeServer(page, known, server)
+    isOfKind(page.serverKind(known), server)
   );
 }
 
@@ -228,16 +220,6 @@ function sinceOf(page: Page, server: number): Since {
     sinceObservedMs: page.sinceObservedMs(server),
     sinceWitnessed: page.isWitnessed(server),
   };
-}
-
-/** But for its id and status, and for whether it was missing. */
-function isAlikeServer(page: Page, known: number, server: ListedServer): boolean {
-  const at = page.serverAt(known);
-  return (
-    page.textAt(at + serverField.name) === server.serverName &&
-    page.textAt(at + serverField.benchmark) === server.benchmark &&
-    page.textAt(at + serverField.tags) === tagsText(server.tags)
-  );
 }
 
 function indexServers(page: Page, begin: number, count: number): ReadonlyMap<string, number> {

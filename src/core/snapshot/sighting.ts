@@ -60,8 +60,9 @@ export function* settleChanged(parts: SightingParts, atMs: number): InSteps<void
   for (let step = 0; step < touched.length; step++) {
     if (step % lookedAtOnce === lookedAtOnce - 1) yield;
     if (!isChange(parts, step)) continue;
-    const isWitnessed = witnessed && wasSeen(parts, step);
+    const sinceWitnessed = witnessed && wasSeen(parts, step);
     const page = after[touched.pageAfter(step)];
-    page?.settleSince(touched.serverAfter(step), atMs, observedMs, isWitnessed);
+    const since = { sinceMs: atMs, sinceObservedMs: observedMs, sinceWitnessed };
+    page?.settleSince(touched.serverAfter(step), since);
   }
 }

@@ -10,7 +10,7 @@ function pageOf(room: PageRoom, id: number, servers: number): Page {
   const words = room.take(sandboxWords + servers * serverWords);
   expect(new Set(words)).toEqual(new Set([0]));
   words.fill(id);
-  return new Page(id, 1, words, [""]);
+  return new Page(id, 1, words, { texts: [""], kinds: [] });
 }
 
 /** Servers of each new page, and which of the earlier ones they take the place of. */

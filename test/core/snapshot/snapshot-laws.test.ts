@@ -196,7 +196,7 @@ it.each(sizes)("a snapshot stays as it is when later listings are taken in: %s",
       const seen: { snapshot: PackedSnapshot; rows: unknown; tallies: unknown; words: string }[] =
         [];
       const wordsOf = ({ pages }: PackedSnapshot): string =>
-        pages.map(({ words, texts }) => `${words.join()} ${texts.join()}`).join("\n");
+        pages.map(({ words, legend }) => `${words.join()} ${JSON.stringify(legend)}`).join("\n");
       play(world, ({ sighting: { snapshot } }) => {
         const [rows, tallies] = [rowsOf(snapshot), talliesOf(snapshot)];
         seen.push({ snapshot, rows, tallies, words: wordsOf(snapshot) });
@@ -316,6 +316,6 @@ it.each(sizes)(
   },
 );
 
-function copyOf({ id, sandboxCount, words, texts }: Page): Page {
-  return new Page(id, sandboxCount, words.slice(), [...texts]);
+function copyOf({ id, sandboxCount, words, legend }: Page): Page {
+  return new Page(id, sandboxCount, words.slice(), legend);
 }

@@ -120,7 +120,7 @@ function rowOf(
     benchmark,
     tags,
     sinceMs: stays ? known.sinceMs : atMs,
-    sinceObservedMs: stays ? known.sinceObservedMs : observedMs,
+    sinceObservedMs: stays ? known.sinceObservedMs : Math.floor(observedMs),
     // One that was missing meanwhile may have changed long before it was seen again.
     sinceWitnessed: stays ? known.sinceWitnessed : witnessed && (known?.missing ?? 0) === 0,
     missing: 0,

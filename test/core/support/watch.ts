@@ -168,6 +168,6 @@ function createPaper() {
   };
 }
 
-function copyOf({ id, sandboxCount, words, texts }: Page): Page {
-  return new Page(id, sandboxCount, words.slice(), [...texts]);
+function copyOf({ id, sandboxCount, words, legend }: Page): Page {
+  return new Page(id, sandboxCount, words.slice(), legend);
 }

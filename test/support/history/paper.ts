@@ -31,8 +31,8 @@ export function createPaper(): Paper {
       ({ progress } = verdict);
       buckets.write(verdict.accounting.written);
       for (const { after } of verdict.pages?.replaced ?? []) {
-        const { id, sandboxCount, words, texts } = after;
-        pages.set(id, new Page(id, sandboxCount, words.slice(), [...texts]));
+        const { id, sandboxCount, words, legend } = after;
+        pages.set(id, new Page(id, sandboxCount, words.slice(), legend));
       }
       for (const id of verdict.pages?.removed ?? []) pages.delete(id);
     },
