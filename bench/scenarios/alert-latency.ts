@@ -2,7 +2,7 @@ import { checkEqual, checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
 import { collectGarbage } from "../support/meters.ts";
 import { startPeer } from "../support/peer-client.ts";
-import { programArguments } from "../support/program.ts";
+import { imageArguments } from "../support/image.ts";
 import type { Scenario } from "../support/scenario.ts";
 import { percentile } from "../support/stats.ts";
 
@@ -17,7 +17,7 @@ const warmUps = 3;
 export const alertLatency: Scenario = {
   name: "alert-latency",
   rounds: { full: 1, quick: 1 },
-  nodeArguments: programArguments,
+  nodeArguments: imageArguments,
   async run({ quick }) {
     const servers = quick ? 20_000 : 100_000;
     const polls = quick ? 10 : 120;

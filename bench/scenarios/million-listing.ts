@@ -4,7 +4,7 @@ import { createLoopWatch } from "../support/loop-watch.ts";
 import type { WatchedDelay } from "../support/loop-watch.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Prepared, Step } from "../support/peer-messages.ts";
-import { imageArguments } from "../support/image-arguments.ts";
+import { imageArguments } from "../support/image.ts";
 import type { Measurement, Scenario } from "../support/scenario.ts";
 import type { Scrape } from "../support/scrape.ts";
 import { scrapeOnAndOn } from "../support/scraping.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { z } from "zod";
 import { collectGarbage, settledMemoryBytes } from "./meters.ts";
-import { imageArguments } from "./image-arguments.ts";
+import { imageArguments, imageEnvironment } from "./image.ts";
 
 const memorySchema = z.object({ peakBytes: z.number(), settledBytes: z.number() });
 
@@ -32,7 +32,10 @@ export function startDaemonProcess(
   const child = spawn(
     process.execPath,
     [...imageArguments, ...scale, program, "run", "--config", file],
-    { stdio: ["ignore", "ignore", "inherit", ...(isWeighed ? ["ipc" as const] : [])] },
+    {
+      env: { ...process.env, ...imageEnvironment },
+      stdio: ["ignore", "ignore", "inherit", ...(isWeighed ? ["ipc" as const] : [])],
+    },
   );
   const ended = once(child, "exit");
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;

@@ -42,6 +42,11 @@ it("Node.js gets the same arguments in the image, as a service and in a checkout
   );
 });
 
+it("malloc keeps one heap in the image and as a service", () => {
+  expect(read("Dockerfile")).toContain("\nENV MALLOC_ARENA_MAX=1\n");
+  expect(read("config/systemd/sandwatch.service")).toContain("\nEnvironment=MALLOC_ARENA_MAX=1\n");
+});
+
 it("the image has every configuration that the build reads", () => {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(read("package.json"));
   const projects = Array.from(scripts["build"]?.matchAll(/-p (\S+)/g) ?? [], ([, name]) => name);
