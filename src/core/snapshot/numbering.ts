@@ -1,4 +1,5 @@
-const notCopied = 0xffff_ffff;
+/** Past this many the items of earlier lists are forgotten. */
+const maxKnown = 8_192;
 
 /** Numbers items in the order in which they first come. Used again for the next list of them. */
 export class Numbering<Item> {
@@ -7,8 +8,13 @@ export class Numbering<Item> {
   /** The list, once something was added to it. */
   private added: Item[] | null = null;
   private continued: readonly Item[] | null = null;
-  /** Filled when it is first needed: most lists go on from one to which nothing is added. */
-  private readonly numbers = new Map<Item, number>();
+  private isIndexed = false;
+  /**
+   * Kept over many lists, as most have the same items: a number counts while it is of this list and
+   * of no earlier one. To fill a map for each list would leave much garbage.
+   */
+  private readonly numbers = new Map<Item, { list: number; number: number }>();
+  private listNumber = 1;
   private source: readonly Item[] | null = null;
   private copied = new Uint32Array(0);
 
@@ -30,18 +36,13 @@ export class Numbering<Item> {
   }
 
   numberOf(item: Item): number {
-    if (this.numbers.size === 0) {
-      for (let number = this.first.length; number < this.list.length; number++) {
-        const known = this.list[number];
-        if (known !== undefined) this.numbers.set(known, number);
-      }
-    }
+    this.indexContinued();
     const known = this.numbers.get(item);
-    if (known !== undefined) return known;
+    if (known?.list === this.listNumber) return known.number;
     this.added ??= [...this.list];
     this.list = this.added;
     const number = this.added.push(item) - 1;
-    this.numbers.set(item, number);
+    this.note(item, number);
     return number;
   }
 
@@ -53,14 +54,14 @@ export class Numbering<Item> {
       if (this.copied.length < list.length) {
         this.copied = new Uint32Array(Math.max(64, list.length * 2));
       }
-      this.copied.fill(notCopied, 0, list.length);
+      this.copied.fill(0, 0, list.length);
     }
-    const known = this.copied[number] ?? notCopied;
-    if (known !== notCopied) return known;
+    const known = this.copied[number] ?? 0;
+    if (known !== 0) return known - 1;
     const item = list[number];
     if (item === undefined) throw new RangeError("a number must be of an item");
     const copy = this.numberOf(item);
-    this.copied[number] = copy;
+    this.copied[number] = copy + 1;
     return copy;
   }
 
@@ -69,12 +70,32 @@ export class Numbering<Item> {
     return this.added ? this.added.slice() : this.list;
   }
 
-  /** Forgets all of it. */
+  /** Begins the next list. */
   reset(): void {
     this.list = this.first;
     this.added = null;
     this.continued = null;
-    this.numbers.clear();
+    this.isIndexed = false;
     this.source = null;
+    this.listNumber++;
+    if (this.numbers.size > maxKnown) this.numbers.clear();
+  }
+
+  /** Only when it is needed: most lists go on from one to which nothing is added. */
+  private indexContinued(): void {
+    if (this.isIndexed) return;
+    this.isIndexed = true;
+    for (let number = this.first.length; number < this.list.length; number++) {
+      const item = this.list[number];
+      if (item !== undefined) this.note(item, number);
+    }
+  }
+
+  private note(item: Item, number: number): void {
+    const known = this.numbers.get(item);
+    if (known) {
+      known.list = this.listNumber;
+      known.number = number;
+    } else this.numbers.set(item, { list: this.listNumber, number });
   }
 }
