@@ -28,7 +28,8 @@ const movedAtOnce = 64 * 1024;
 export class PageRoom {
   private block: Words | null = null;
   private used = 0;
-  private expected = 0;
+  private before = 0;
+  private written = 0;
   private readonly sizes: RoomSizes;
 
   constructor(sizes = usualSizes) {
@@ -37,14 +38,15 @@ export class PageRoom {
 
   /** Pages are going to be written beside others of so many words. */
   begin(words: number): void {
-    this.expected = words;
+    this.before = words;
+    this.written = 0;
   }
 
   /** All zero. */
   take(count: number): Words {
-    this.expected += count;
+    this.written += count;
     const { block, few, many } = this.sizes;
-    if (this.expected < few || count > many) return new Uint32Array(count);
+    if (this.before + this.written < few || count > many) return new Uint32Array(count);
     if (!this.block || this.used + count > block) {
       this.block = new Uint32Array(block);
       this.used = 0;
@@ -57,7 +59,8 @@ export class PageRoom {
 
   /**
    * Moves pages out of full blocks of which little else is in use. The blocks are free once no earlier
-   * snapshot has pages there.
+   * snapshot has pages there. Until then there is what was written and moved beside what was there before:
+   * never more than all pages take. A block for which that leaves no room is emptied after a later listing.
    */
   *gather(pages: readonly Page[]): Iterable<void> {
     const left = this.sparseBlocks(pages);
@@ -76,15 +79,21 @@ export class PageRoom {
   private sparseBlocks(pages: readonly Page[]): ReadonlySet<ArrayBuffer> {
     const inUse = new Map<ArrayBuffer, number>();
     const { block } = this.sizes;
+    let left = -this.written;
     for (const { words } of pages) {
       const { buffer, length } = words;
+      left += length;
       if (buffer.byteLength === block * 4) inUse.set(buffer, (inUse.get(buffer) ?? 0) + length);
     }
     // What is left of the block at hand is for the next pages: a new one at each poll would keep V8
     // collecting garbage.
     if (this.block) inUse.delete(this.block.buffer);
     const sparse = new Set<ArrayBuffer>();
-    for (const [buffer, words] of inUse) if (words < block * leastInUse) sparse.add(buffer);
+    for (const [buffer, words] of [...inUse].toSorted(([, one], [, other]) => one - other)) {
+      left -= words;
+      if (words >= block * leastInUse || left < 0) break;
+      sparse.add(buffer);
+    }
     return sparse;
   }
 }

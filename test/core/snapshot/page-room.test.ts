@@ -29,6 +29,9 @@ it("whatever is written and moved, a page keeps its words, and no block is kept 
         room.begin(wordsIn([...pages.values()]));
         for (const { servers, place } of written) pages.set(place, pageOf(room, ++id, servers));
         Array.from(room.gather([...pages.values()]));
+        // After one that wrote much, only the next one has room to gather what it left.
+        room.begin(wordsIn([...pages.values()]));
+        Array.from(room.gather([...pages.values()]));
 
         const all = [...pages.values()];
         for (const page of all) expect(new Set(page.words)).toEqual(new Set([page.id]));
@@ -36,6 +39,31 @@ it("whatever is written and moved, a page keeps its words, and no block is kept 
         const blocks = new Set(inBlocks.map(({ words }) => words.buffer));
         // Of each but the last: three quarters in use, and less than the longest page left at its end.
         expect((blocks.size - 2) * sizes.block * 0.75).toBeLessThanOrEqual(wordsIn(inBlocks));
+      }
+    }),
+  );
+});
+
+it("what is written and moved along a listing is never more than all pages, if not written anyway", () => {
+  fc.assert(
+    fc.property(polls, (writtenPages) => {
+      const room = new PageRoom(sizes);
+      const pages = new Map<number, Page>();
+      let id = 0;
+      for (const written of writtenPages) {
+        room.begin(wordsIn([...pages.values()]));
+        let writtenWords = 0;
+        for (const { servers, place } of written) {
+          const page = pageOf(room, ++id, servers);
+          pages.set(place, page);
+          writtenWords += page.words.length;
+        }
+        const places = new Map([...pages.values()].map((page) => [page, page.words]));
+        Array.from(room.gather([...pages.values()]));
+        const moved = [...places].filter(([page, words]) => page.words !== words);
+        const movedWords = wordsIn(moved.map(([page]) => page));
+        if (movedWords === 0) continue;
+        expect(writtenWords + movedWords).toBeLessThanOrEqual(wordsIn([...pages.values()]));
       }
     }),
   );
