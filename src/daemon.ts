@@ -18,7 +18,6 @@ import type { Desk } from "./interventions/desk.ts";
 import { createDriftDesk } from "./interventions/drift-desk.ts";
 import { restoreInterventions } from "./interventions/interventions.ts";
 import { createMetrics } from "./metrics/metrics.ts";
-import { allocateYoung } from "./platform/allocate-young.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
 import { revision, userAgent, version } from "./platform/version.ts";
@@ -77,7 +76,6 @@ export async function createDaemon(
   config: Config,
   overrides: DaemonOverrides = {},
 ): Promise<Daemon> {
-  allocateYoung();
   const { clock = systemClock, random = Math.random, newIncidentId = randomUUID } = overrides;
   const { createDispatcher, reloads } = overrides;
   const log = overrides.log ?? createLogger(config.log);

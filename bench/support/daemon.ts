@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { parseConfig } from "../../src/config/load-config.ts";
 import { createDaemon } from "../../src/daemon.ts";
 import type { Daemon } from "../../src/daemon.ts";
+import { tuneMemory } from "../../src/platform/tune-memory.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 export interface DaemonSettings {
@@ -29,6 +30,7 @@ export async function openDaemon(settings: DaemonSettings): Promise<MeasuredDaem
   const folder = tempFolder();
   const parsed = parseConfig(daemonSettings(settings, folder.path));
   if (parsed.kind === "faulty") throw new Error(JSON.stringify(parsed.faults));
+  tuneMemory();
   const daemon = await createDaemon(parsed.config);
   const address = await (settings.scheduled ? daemon.start() : daemon.serve());
   return {

@@ -6,7 +6,7 @@ import type { Daemon } from "../daemon.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLogger } from "../platform/logger.ts";
 import type { Logger } from "../platform/logger.ts";
-import { keepHeapSmall } from "../platform/small-heap.ts";
+import { tuneMemory } from "../platform/tune-memory.ts";
 import { version } from "../platform/version.ts";
 import { configNotes } from "./config-notes.ts";
 import { asListenFault } from "./listen-fault.ts";
@@ -25,7 +25,7 @@ interface Running {
 
 /** The daemon, until a signal ends it. Asked to read its configuration again, it starts anew with it. */
 export async function run(options: { readonly config: string }, terminal: Terminal): Promise<void> {
-  keepHeapSmall();
+  tuneMemory();
   const { config: file } = options;
   const config = readConfig(file, terminal);
   const logFormat = terminal.isInteractive ? "pretty" : "json";
