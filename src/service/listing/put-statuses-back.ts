@@ -21,10 +21,13 @@ export function putStatusesBack(item: JsonObject, statuses: readonly Status[]): 
   return own === null || own === 0 ? "own_first" : "own_last";
 }
 
+const numberOfStatus = new RegExp(`^\\d{${digitsOfStatus}}$`);
+
 /** Which of them it was; null for none. */
 function putBack(object: JsonObject, statuses: readonly Status[]): number | null {
   const { status } = object;
-  if (typeof status !== "string" || status.length !== digitsOfStatus) return null;
+  // Not only digits make a number: four spaces are one too.
+  if (typeof status !== "string" || !numberOfStatus.test(status)) return null;
   const place = Number(status);
   const known = statuses[place];
   if (known === undefined) return null;

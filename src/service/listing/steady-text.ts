@@ -109,7 +109,7 @@ export class SteadyText {
   private replaceStatus(start: number): number | null {
     const { text, room, statuses, surplus } = this;
     const status = statusAt(text, start);
-    if (!status) return isDigit(text[start]) ? null : start;
+    if (!status) return mayBeDigit(text[start]) ? null : start;
     if (statuses.length === mostStatuses) return null;
     const end = start + status.length;
     const digitsEnd = start - surplus + digitsOfStatus;
@@ -160,6 +160,7 @@ function startOfString(bytes: Uint8Array, nameEnd: number): number {
   return bytes[start] === quote ? start + 1 : -1;
 }
 
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= zero && byte <= nine;
+/** Behind a backslash each character can be meant. */
+function mayBeDigit(byte: number | undefined): boolean {
+  return byte !== undefined && ((byte >= zero && byte <= nine) || byte === backslash);
 }

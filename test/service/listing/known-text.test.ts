@@ -129,6 +129,16 @@ test("what a field holds whose name only ends like that of a status is told as i
   });
 });
 
+test.for(["    ", "   1", "-0.0", " 0e1", "0000", "\\u0030000", "000\\u0030", "\\u00300\\u00300"])(
+  "a status that is written as %j is no other one's number",
+  (odd) => {
+    const text = JSON.stringify(listing([sandbox])).replace('"idle"', `"${odd}"`);
+    const body = Buffer.from(text);
+    expect(text).toContain(odd);
+    expect(chunkReading([body])).toEqual(wholeReading(body));
+  },
+);
+
 test("a moved sandbox that comes twice, or once more with another text, is parsed and joined", () => {
   const memory = createMemory();
   const items = sandboxes(20, { owner: "me" });
