@@ -76,7 +76,8 @@ export class ItemText {
   }
 
   private get form(): Buffer | null {
-    return (this.knownForm ??= this.steady.of(this.text));
+    if (this.knownForm === undefined) this.knownForm = this.steady.of(this.text);
+    return this.knownForm;
   }
 
   private steadyHash(openStatuses: OpenStatuses): bigint {

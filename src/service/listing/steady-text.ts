@@ -59,13 +59,15 @@ export class SteadyText {
   private text: Buffer = this.room;
   /** By how much the form is shorter than the text so far. */
   private surplus = 0;
+  /** Up to where the text is in its place in the form: what is behind that stands as in the text. */
+  private placed = 0;
 
   /** Holds until the next call; null where nothing is to be replaced, or it is no plain text. */
   of(text: Buffer): Buffer | null {
     if (this.room.length < text.length * 2) this.room = Buffer.alloc(text.length * 4);
     text.copy(this.room);
     this.text = text;
-    this.surplus = this.statuses.length = 0;
+    this.surplus = this.placed = this.statuses.length = 0;
     let isSteady = false;
     let last = shortest - 1;
     // Horspool's search: that of buffers begins anew at each quote, and JSON is full of them.
@@ -83,6 +85,7 @@ export class SteadyText {
       isSteady = true;
       last = end + shortest;
     }
+    this.place(text.length);
     return isSteady ? this.room.subarray(0, text.length - this.surplus) : null;
   }
 
@@ -95,31 +98,36 @@ export class SteadyText {
 
   /** Where the string's closing quote stands; null where it has none, or anything but plain characters. */
   private replaceTime(start: number): number | null {
-    const { text, room, surplus } = this;
+    const { text, room } = this;
     for (let at = start; at < text.length; at++) {
       const byte = text[at] ?? 0;
       if (byte === quote) return at;
       if (byte < firstPrintable || byte > lastPrintable || byte === backslash) return null;
-      room[at - surplus] = zero;
+      room[at] = zero;
     }
     return null;
   }
 
   /** The same; `start` for another status than those that are known: it stays. */
   private replaceStatus(start: number): number | null {
-    const { text, room, statuses, surplus } = this;
+    const { text, room, statuses } = this;
     const status = statusAt(text, start);
     if (!status) return mayBeDigit(text[start]) ? null : start;
     if (statuses.length === mostStatuses) return null;
+    this.place(start);
     const end = start + status.length;
-    const digitsEnd = start - surplus + digitsOfStatus;
-    if (end - surplus > digitsEnd) {
-      room.copyWithin(digitsEnd, end - surplus, text.length - surplus);
-      this.surplus = end - digitsEnd;
-    }
-    putDigits(room, digitsEnd, statuses.length);
+    putDigits(room, start - this.surplus + digitsOfStatus, statuses.length);
     statuses.push(status);
+    this.surplus += status.length - digitsOfStatus;
+    this.placed = end;
     return end;
+  }
+
+  /** Each byte is moved once, however many statuses are before it. */
+  private place(end: number): void {
+    const { room, surplus, placed } = this;
+    if (surplus > 0) room.copyWithin(placed - surplus, placed, end);
+    this.placed = end;
   }
 }
 
