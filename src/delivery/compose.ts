@@ -16,8 +16,17 @@ export interface ComposeSettings extends GroupingSettings {
   readonly giveUpAfterMs: number;
 }
 
+/** A moment on two clocks. */
+export interface ComposeMoment {
+  /** By the clock that stamps the items. */
+  readonly utcMs: number;
+  /** By the delivery clock. */
+  readonly deliveryMs: number;
+}
+
 export interface ComposeDeps {
   readonly outbox: Outbox;
+  readonly now: () => ComposeMoment;
   /** What is stored can be sent while the rest is still being composed. */
   readonly onStored: () => Promise<void>;
 }
@@ -25,18 +34,16 @@ export interface ComposeDeps {
 /**
  * Turns the receiver's open items into stored notifications where their groups waited long enough.
  *
- * @param nowMs UTC milliseconds, by the clock that stamped the items
- * @param deliveryNowMs the same moment on the delivery clock
- * @returns in how many milliseconds the next group is due; null: none waits
+ * @returns when the next group is due, in milliseconds of the delivery clock; null: none waits
  */
 export async function composeDue(
-  { outbox, onStored }: ComposeDeps,
+  { outbox, now, onStored }: ComposeDeps,
   receiver: ComposeSettings,
-  nowMs: number,
-  deliveryNowMs: number,
 ): Promise<number | null> {
   for (;;) {
     const items = await outbox.openItems(receiver.name, maxItems);
+    // Only now: what comes while they are read would else be from the future, and not wait at all.
+    const { utcMs: nowMs, deliveryMs } = now();
     // What waits for a group's interval must not keep those behind it out of sight.
     const toldAtMs =
       items.length < maxItems
@@ -44,11 +51,11 @@ export async function composeDue(
         : new Map<string, number>();
     const { messages, nextDueAtMs } = await pace(composeInSteps(items, receiver, nowMs, toldAtMs));
     for await (const batch of paced(batches(messages, maxMessagesPerTransaction))) {
-      await outbox.compose(batch.map((message) => addTimes(message, receiver, deliveryNowMs)));
+      await outbox.compose(batch.map((message) => addTimes(message, receiver, deliveryMs)));
       await onStored();
     }
     if (items.length < maxItems || messages.length === 0) {
-      return nextDueAtMs === null ? null : nextDueAtMs - nowMs;
+      return nextDueAtMs === null ? null : deliveryMs + nextDueAtMs - nowMs;
     }
   }
 }

@@ -84,16 +84,15 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   };
 
   const compose = async (): Promise<void> => {
-    const nowMs = deliveryClock();
-    const composing = { outbox, onStored: beginDue };
+    const now = () => ({ utcMs: clock.now().utcMs, deliveryMs: deliveryClock() });
     // Cleared first: a wake while the items are composed sets it again.
     groupDueAtMs = null;
     // If the store fails: all over again, from now.
-    let waitMs: number | null = 0;
+    let dueAtMs: number | null = deliveryClock();
     try {
-      waitMs = await composeDue(composing, grouping, clock.now().utcMs, nowMs);
+      dueAtMs = await composeDue({ outbox, now, onStored: beginDue }, grouping);
     } finally {
-      if (waitMs !== null) groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, nowMs + waitMs);
+      if (dueAtMs !== null) groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, dueAtMs);
     }
   };
 

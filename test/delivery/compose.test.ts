@@ -21,13 +21,15 @@ it("tells what comes after very much that waits for its group's next message", a
         ),
       ),
     );
-  const compose = (nowMs: number): Promise<number | null> =>
-    composeDue({ outbox, onStored: () => Promise.resolve() }, settings, nowMs, nowMs);
+  const compose = (nowMs: number): Promise<number | null> => {
+    const now = () => ({ utcMs: nowMs, deliveryMs: nowMs });
+    return composeDue({ outbox, now, onStored: () => Promise.resolve() }, settings);
+  };
 
   await insert("large", 0, 1);
   await compose(startMs);
   await insert("large", 1, 9_999);
-  expect(await compose(startMs + 1)).toBe(dayMs - 1);
+  expect(await compose(startMs + 1)).toBe(startMs + dayMs);
   await insert("large", 10_000, 1);
   await insert("other", 0, 1);
   expect(await compose(startMs + 2)).toBeNull();

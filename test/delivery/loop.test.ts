@@ -42,6 +42,33 @@ describe("delivery", () => {
     expect(clock.armed).toBe(0);
   });
 
+  it("waits for the group of what comes while many items are read", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    let hasCome = false;
+    const { loop, clock } = createDelivery(
+      {
+        ...store.outbox,
+        async openItems(receiver, limit) {
+          if (hasCome) return store.outbox.openItems(receiver, limit);
+          hasCome = true;
+          clock.advance(500);
+          await insertOutboxItems(store.kysely, [{ ...fire("b"), causedAtMs: clock.now().utcMs }]);
+          return store.outbox.openItems(receiver, limit);
+        },
+      },
+      (c) => [webhook(server, c, { groupWaitMs: 5_000, groupBy: ["incident"] })],
+    );
+    await insertOutboxItems(store.kysely, [fire("a")]);
+    await loop.runOnce();
+    clock.advance(4_500);
+    await loop.runOnce();
+    expect(told(server)).toEqual(["firing a"]);
+    clock.advance(500);
+    await loop.runOnce();
+    expect(told(server)).toEqual(["firing a", "firing b"]);
+  });
+
   it("wakes for new items", async () => {
     const server = await startReceiverServer();
     const store = openTestStore();
