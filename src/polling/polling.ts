@@ -38,7 +38,7 @@ export interface PollingDeps {
   readonly targets: readonly { readonly watched: WatchedTarget; readonly apiKey: Secret }[];
   readonly callListing: CallListing;
   readonly commit: (targetId: number, verdict: Verdict) => Promise<void>;
-  /** Called when no call is under way whose poll could be committed with those before it. */
+  /** Called when no poll is under way that could be committed with those before it. */
   readonly onLull: () => void;
   readonly judge: JudgeOptions;
   readonly pools: PoolWatch;
@@ -74,8 +74,7 @@ export function createPolling(deps: PollingDeps): Polling {
     ]),
   );
 
-  const decide = async ({ watched }: Poller, outcome: PollOutcome): Promise<void> => {
-    const judged = await pace(judgeInSteps(watched.state, outcome, clock.now(), judge));
+  const commit = async ({ watched }: Poller, judged: Verdict): Promise<void> => {
     const startedMs = clock.now().monotonicMs;
     const verdict = await commitWithPools(watched, judged);
     watched.accept(verdict);
@@ -116,31 +115,31 @@ export function createPolling(deps: PollingDeps): Polling {
     }
   };
 
-  let callsUnderWay = 0;
-  const noteLull = (): void => {
-    if (callsUnderWay === 0) deps.onLull();
+  const decide = async (poller: Poller, deadlineMs: number): Promise<Verdict | null> => {
+    const { watched, refusal } = poller;
+    const startedMs = clock.now().monotonicMs;
+    const outcome = await ask(poller, deadlineMs);
+    const isRefused = refusal.note(outcome);
+    if (isRefused) observer.refused(watched.target, refusedRetryMs);
+    report(watched.target, outcome, clock.now().monotonicMs - startedMs);
+    const pollOutcome = toPollOutcome(outcome);
+    return pollOutcome && pace(judgeInSteps(watched.state, pollOutcome, clock.now(), judge));
   };
 
-  const call = async (poller: Poller, deadlineMs: number): Promise<TurnOutcome> => {
-    callsUnderWay += 1;
-    try {
-      return await ask(poller, deadlineMs);
-    } finally {
-      callsUnderWay -= 1;
-      // Only after the poll of this very call, too, was given to be committed.
-      if (callsUnderWay === 0) setImmediate(noteLull);
-    }
+  let undecided = 0;
+  const noteLull = (): void => {
+    if (undecided === 0) deps.onLull();
   };
 
   const takeTurn = async (poller: Poller, deadlineMs: number): Promise<void> => {
-    const startedMs = clock.now().monotonicMs;
-    const outcome = await call(poller, deadlineMs);
-    const isRefused = poller.refusal.note(outcome);
-    if (isRefused) observer.refused(poller.watched.target, refusedRetryMs);
-    report(poller.watched.target, outcome, clock.now().monotonicMs - startedMs);
-    const pollOutcome = toPollOutcome(outcome);
-    if (!pollOutcome) return;
-    await decide(poller, pollOutcome);
+    undecided += 1;
+    const deciding = decide(poller, deadlineMs).finally(() => {
+      undecided -= 1;
+      // Only after this very verdict, too, was given to be committed.
+      if (undecided === 0) setImmediate(noteLull);
+    });
+    const verdict = await deciding;
+    if (verdict) await commit(poller, verdict);
   };
 
   return {

@@ -131,6 +131,17 @@ describe("a turn", () => {
     expect(lulls()).toBe(1);
   });
 
+  it("is followed by a lull only once it is decided, however many steps that takes", async () => {
+    const servers = Array.from({ length: 300 }, (_, at) => [`server-${at}`, "error"] as const);
+    const { turn, lulls, store } = start(() => listed(listing(Object.fromEntries(servers))));
+    const lullsBefore: number[] = [];
+    store.commit = () => Promise.resolve(void lullsBefore.push(lulls()));
+    await turn();
+    await settle();
+    expect(lullsBefore).toEqual([0]);
+    expect(lulls()).toBe(1);
+  });
+
   it("that fails changes nothing that was seen", async () => {
     let answer: Answer = listed(listing({ a: "occupied" }));
     const { turn, watched, heard, committed } = start(() => answer);
