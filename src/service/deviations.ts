@@ -107,7 +107,8 @@ class CountedDeviations implements Deviations {
 
   private countWord(field: string, word: string, times: number): void {
     const words = (this.words ??= new Set());
-    if (words.size < this.most) words.add(word);
+    // It stands for many: what is counted here once more has it already.
+    if (word !== otherWord && words.size < this.most) words.add(word);
     const example = words.has(word) ? word : otherWord;
     this.count(field, example, "unknown_value", example, times);
   }

@@ -167,6 +167,17 @@ test("what a known text deviates in is counted again, and what it lacks is still
   expect(poll(various, poll(various, null, memory), memory).calls).toMatchObject({ same: 30 });
 });
 
+test("of more new words than are told apart those that came first are told", () => {
+  const words = Array.from({ length: 20 }, (_, at) => `word ${String.fromCharCode(97 + at)}`);
+  const servers = words.map((status) => ({ ...server, id: status, status }));
+  const first = { ...sandbox, servers: servers.slice(0, 19) };
+  const second = { ...sandbox, local_sandbox_id: "s2", status: "resting", servers };
+  const body = Buffer.from(JSON.stringify(listing([first, second])));
+  const outcome = readChunks([body], createCollectingIntake());
+  const said = { field: "local_sandboxes[].status", problem: "unknown_value", count: 1 };
+  expect(outcome.deviations).toContainEqual({ ...said, example: '"resting"' });
+});
+
 test("a mark that another memory made is never met", () => {
   const body = listing(sandboxes(20));
   const first = poll(body, null, createMemory());
