@@ -39,11 +39,13 @@ export const millionMemory: Scenario = {
 
     await peer.sendOnce("main");
     await using daemon = program.startDaemon({ file, isWeighed: true });
-    await pollOf(peer, () => peer.fleet("main", 1));
+    const pollOf = (prepare: () => Promise<Prepared>): Promise<Prepared> =>
+      daemon.whileRunning(pollOnce(peer, prepare));
+    await pollOf(() => peer.fleet("main", 1));
     const empty = await daemon.memory();
-    let prepared = await pollOf(peer, () => peer.fleet("main", servers));
+    let prepared = await pollOf(() => peer.fleet("main", servers));
     for (const step of laterSteps) {
-      prepared = await pollOf(peer, () => peer.step("main", step));
+      prepared = await pollOf(() => peer.step("main", step));
     }
     const full = await daemon.memory();
     const shown = await peer.scrape({ url: `http://127.0.0.1:${port}/metrics` });
@@ -79,7 +81,7 @@ export const millionMemory: Scenario = {
 };
 
 /** Lets the daemon poll a listing, once, and waits until it asks for the next one. */
-async function pollOf(peer: Peer, prepare: () => Promise<Prepared>): Promise<Prepared> {
+async function pollOnce(peer: Peer, prepare: () => Promise<Prepared>): Promise<Prepared> {
   await peer.untilAskedAgain("main");
   const prepared = await prepare();
   await peer.untilAskedAgain("main");

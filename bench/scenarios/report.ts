@@ -98,7 +98,7 @@ function rows(
     {
       what: `${what}: peak memory`,
       unit: "MB",
-      samples: took.map(({ maxRssBytes }) => maxRssBytes / 1e6),
+      samples: took.map(({ peakBytes }) => peakBytes / 1e6),
       ...(most && { target: most.megabytes }),
     },
   ];

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { startDaemonProcess } from "./daemon-process.ts";
 import type { DaemonOptions, DaemonProcess } from "./daemon-process.ts";
+import { peakMemoryBytes } from "./meters.ts";
 
 const root = join(import.meta.dirname, "../..");
 const runFile = promisify(execFile);
@@ -15,7 +16,7 @@ export interface Took {
   readonly elapsedMs: number;
   readonly bytes: number;
   /** The most memory that was resident at a time. */
-  readonly maxRssBytes: number;
+  readonly peakBytes: number;
 }
 
 export interface BuiltProgram {
@@ -26,8 +27,10 @@ export interface BuiltProgram {
 }
 
 /** What a process tells of itself when it ends. */
-const confess =
-  "process.on('exit', () => process.stderr.write(`\\n${process.resourceUsage().maxRSS}`))";
+const confess = [
+  peakMemoryBytes,
+  "process.on('exit', () => process.stderr.write(`\\n${peakMemoryBytes()}`));",
+].join("\n");
 
 /**
  * Builds the program as it is published: run from its sources, it would also take what stripping
@@ -62,6 +65,6 @@ async function runToEnd(program: string, args: readonly string[]): Promise<Took>
   const elapsedMs = performance.now() - startedMs;
   const said = await complaints;
   if (code !== 0) throw new Error(`sandwatch ${args.join(" ")} ended with ${code}: ${said}`);
-  const kibibytes = Number(said.slice(said.lastIndexOf("\n") + 1));
-  return { elapsedMs, bytes, maxRssBytes: kibibytes * 1_024 };
+  const peakBytes = Number(said.slice(said.lastIndexOf("\n") + 1));
+  return { elapsedMs, bytes, peakBytes };
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { z } from "zod";
-import { collectGarbage, settledMemoryBytes } from "./meters.ts";
+import { collectGarbage, peakMemoryBytes, settledMemoryBytes } from "./meters.ts";
 import { imageArguments, imageEnvironment } from "./image.ts";
 
 const memorySchema = z.object({ peakBytes: z.number(), settledBytes: z.number() });
@@ -19,6 +19,8 @@ export interface DaemonOptions {
 /** A daemon in a process of its own. Its end is waited for when it is disposed of. */
 export interface DaemonProcess extends AsyncDisposable {
   hasEnded(): boolean;
+  /** Waits for what only happens while it runs. */
+  whileRunning<T>(work: Promise<T>): Promise<T>;
   /** The most that it ever was, and once nothing more is going to be given back. */
   memory(): Promise<Memory>;
 }
@@ -39,11 +41,13 @@ export function startDaemonProcess(
   );
   const ended = once(child, "exit");
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  const whileRunning = <T>(work: Promise<T>): Promise<T> => Promise.race([work, failAt(ended)]);
   return {
     hasEnded,
+    whileRunning,
     async memory() {
       child.send("weigh");
-      const [answer] = await Promise.race([once(child, "message"), failAt(ended)]);
+      const [answer] = await whileRunning(once(child, "message"));
       return memorySchema.parse(answer);
     },
     async [Symbol.asyncDispose]() {
@@ -60,14 +64,15 @@ async function failAt(ended: Promise<unknown[]>): Promise<never> {
 
 /** In plain JavaScript: to strip types, the process would take the very memory that it is without. */
 function scaleModule(): string {
-  const code = `${[collectGarbage, settledMemoryBytes, answerWithMemory].join("\n")}\nanswerWithMemory();`;
+  const parts = [collectGarbage, settledMemoryBytes, peakMemoryBytes, answerWithMemory];
+  const code = `${parts.join("\n")}\nanswerWithMemory();`;
   return `data:text/javascript,${encodeURIComponent(code)}`;
 }
 
 /** Runs in the daemon's process, and finds there only what its module is made of. */
 function answerWithMemory(): void {
   process.on("message", () => {
-    const peakBytes = process.resourceUsage().maxRSS * 1_024;
+    const peakBytes = peakMemoryBytes();
     void settledMemoryBytes().then((settledBytes) => process.send?.({ peakBytes, settledBytes }));
   });
   process.channel?.unref();

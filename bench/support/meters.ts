@@ -61,3 +61,18 @@ export async function settledMemoryBytes(): Promise<number> {
   await collectGarbage(2);
   return process.memoryUsage.rss();
 }
+
+/**
+ * The most that was ever resident of this process, bytes. Where there is no `/proc`, at least what was
+ * resident of the process that spawned it: that goes on counting there.
+ */
+export function peakMemoryBytes(): number {
+  try {
+    const status = process.getBuiltinModule("node:fs").readFileSync("/proc/self/status", "utf8");
+    const [, kibibytes] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? [];
+    if (kibibytes !== undefined) return Number(kibibytes) * 1_024;
+  } catch {
+    // Not Linux.
+  }
+  return process.resourceUsage().maxRSS * 1_024;
+}
