@@ -11,8 +11,8 @@ export type ListingOutcome =
   | ({ readonly kind: "read" } & ListingSummary)
   | ({ readonly kind: "refused" } & Refusal);
 
-/** About a millisecond's worth. */
-const turnEffort = 256 * 1024;
+/** A fraction of a millisecond's worth, so that it is a few where the machine is slow or busy. */
+const turnEffort = 32 * 1024;
 
 /**
  * Reads one listing into an intake while its body comes. What is taken of it is what `JSON.parse` would

@@ -37,7 +37,7 @@ type State =
 
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 /** What a step costs beside its bytes, in bytes of parsing. */
-const effortOf = { parse: 512, hash: 64, steady: 256 };
+const effortOf = { parse: 512, hash: 64, steady: 512 };
 const cheapness = 16;
 
 /** Follows a body from its first byte to its last, in whatever pieces it comes. */
