@@ -5,8 +5,9 @@ import { createServerFamilies } from "../../src/metrics/server-families.ts";
 import { renderServerSeries } from "../../src/metrics/server-series.ts";
 import { checkEqual, checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
+import { imageArguments } from "../support/image.ts";
 import { createLoopWatch } from "../support/loop-watch.ts";
-import { collectGarbage, cpuMs, mainThreadCpuMs, settledMemoryBytes } from "../support/meters.ts";
+import { cpuMs, mainThreadCpuMs, settledMemoryBytes } from "../support/meters.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Peer } from "../support/peer-client.ts";
 import { startHelper } from "../support/rpc.ts";
@@ -15,8 +16,8 @@ import type { Scrape } from "../support/scrape.ts";
 import { percentile } from "../support/stats.ts";
 
 const mebibyte = 2 ** 20;
-const warmUps = 3;
-const scrapes = 5;
+const warmUps = 5;
+const scrapes = 11;
 
 /**
  * Scrapes of a million series for each server, by another process. CPU of the daemon's process for
@@ -27,6 +28,7 @@ const scrapes = 5;
 export const scrape: Scenario = {
   name: "scrape",
   rounds: { full: 1, quick: 1 },
+  nodeArguments: imageArguments,
   async run({ quick }) {
     const servers = quick ? 20_000 : 150_000;
     const clientNsASeries = await measurePromClient(servers);
@@ -127,13 +129,12 @@ function measureRendering({ targets }: Daemon): readonly number[] {
   return costsMs;
 }
 
-/** The first scrapes are not counted. */
+/** As they follow one another, with what they leave to be collected. The first ones are not counted. */
 async function measureScrapes(peer: Peer, { url, expected, encoding = "identity" }: ScrapeCase) {
   const cpu: number[] = [];
   const main: number[] = [];
   let answered = encoding;
   for (let turn = 0; turn < warmUps + scrapes; turn += 1) {
-    await collectGarbage(2);
     const before = { cpuMs: cpuMs(), mainMs: mainThreadCpuMs() };
     const shown = await peer.scrape({ url, acceptEncoding: encoding });
     const spentMs = { cpuMs: cpuMs() - before.cpuMs, mainMs: mainThreadCpuMs() - before.mainMs };

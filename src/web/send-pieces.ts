@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
  * So many are written before the event loop is given way, where the reader takes them at once: a
  * millisecond or so. After each one, a scrape would wait for a turn of a long poll as often.
  */
-const piecesAtOnce = 8;
+const piecesAtOnce = 4;
 
 /**
  * Writes pieces to a response, through a compressor if there is one, and ends it. One piece at a
