@@ -4,7 +4,7 @@ import {
   type OutboxItem,
   type StoredOutboxItem,
 } from "./notification.ts";
-import { atOnce } from "./in-steps.ts";
+import { atOnce, eachInSteps } from "./in-steps.ts";
 import type { InSteps } from "./in-steps.ts";
 import { mergeGroups } from "./group-merging.ts";
 import type { Group } from "./group-merging.ts";
@@ -63,6 +63,7 @@ export function composeMessages(
   return atOnce(composeInSteps(items, settings, nowMs, toldAtMs));
 }
 
+/** The same in steps. */
 export function* composeInSteps(
   items: readonly StoredOutboxItem[],
   settings: GroupingSettings,
@@ -110,8 +111,7 @@ function* groupItems(
 ): InSteps<GroupedItems> {
   const groups = new Map<string, Group>();
   const nameOf = new Map<OutboxItem, string>();
-  for (const item of items) {
-    if (nameOf.size % composedAtOnce === composedAtOnce - 1) yield;
+  yield* eachInSteps(items, composedAtOnce, (item) => {
     const name = groupName(item, settings);
     nameOf.set(item, name);
     const group = groups.get(name);
@@ -120,7 +120,7 @@ function* groupItems(
       const dueAtMs = dueTime(item.causedAtMs, toldAtMs.get(name), settings, nowMs);
       groups.set(name, { names: [name], items: [item], dueAtMs });
     }
-  }
+  });
   return { groups: [...groups.values()], nameOf };
 }
 
@@ -188,7 +188,7 @@ function composeMessage(
       ...items.map((item) => [item.incident.id, item.type, item.seq]),
     ]),
     itemSeqs: items.map((item) => item.seq),
-    groupNames: [...new Set(items.map((item) => nameOf.get(item) ?? groupName(item, settings)))],
+    groupNames: [...new Set(items.flatMap((item) => nameOf.get(item) ?? []))],
     notification: {
       receiver: first.receiver,
       type,

@@ -12,15 +12,18 @@ export function atOnce<Result>(steps: Iterator<void, Result>): Result {
   }
 }
 
-/** Uses each piece, with a pause between two of them. */
+/** Uses each piece, with a pause after so many of them, where others follow. */
 export function* eachInSteps<Piece>(
   pieces: Iterable<Piece>,
+  most: number,
   use: (piece: Piece) => void,
 ): InSteps<void> {
-  let isFirst = true;
+  let left = most;
   for (const piece of pieces) {
-    if (!isFirst) yield;
-    isFirst = false;
+    if (left-- === 0) {
+      yield;
+      left = most - 1;
+    }
     use(piece);
   }
 }

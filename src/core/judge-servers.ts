@@ -34,9 +34,7 @@ export function* judgeServers(
   const rules = serverRules(allRules, state.target);
   if (rules.length === 0) return;
   const { listed, unlisted } = yield* serversToJudge(state, sight, rules);
-  let judged = 0;
-  for (const { server, previousStatus } of listed.values()) {
-    if (++judged % judgedAtOnce === 0) yield;
+  yield* eachInSteps(listed.values(), judgedAtOnce, ({ server, previousStatus }) => {
     const subject: Subject = {
       kind: "server",
       sandboxId: server.sandboxId,
@@ -52,7 +50,7 @@ export function* judgeServers(
         tags: server.tags,
       });
     }
-  }
+  });
   yield* judgeUnlisted(ledger, unlisted, sight, rules);
   const { sighting, now } = sight;
   forgetSettled(
@@ -103,19 +101,17 @@ function* serversToJudge(
   };
   const ruled = new Set(rules.map(({ status }) => status));
   if (!state.rulesApplied) {
-    yield* eachInSteps(sighting.listed(ruled), (servers) => {
+    yield* eachInSteps(sighting.listed(ruled), 1, (servers) => {
       for (const server of servers) add(server, null);
     });
   }
-  let sought = 0;
-  for (const incident of state.incidents.values()) {
-    if (!isOfServer(incident)) continue;
+  yield* eachInSteps(state.incidents.values(), judgedAtOnce, (incident) => {
+    if (!isOfServer(incident)) return;
     const server = sighting.listedServer(incident.subject);
     if (server) add(server, null);
     else unlisted.push(incident);
-    if (++sought % judgedAtOnce === 0) yield;
-  }
-  yield* eachInSteps(sighting.touched(ruled), (servers) => {
+  });
+  yield* eachInSteps(sighting.touched(ruled), 1, (servers) => {
     for (const { server, from } of servers) add(server, from);
   });
   return { listed, unlisted };
@@ -132,18 +128,17 @@ function* judgeUnlisted(
   rules: readonly ServerRule[],
 ): InSteps<void> {
   const ruleByName = new Map(rules.map((rule) => [rule.name, rule]));
-  for (const [index, incident] of unlisted.entries()) {
-    if (index % judgedAtOnce === judgedAtOnce - 1) yield;
+  yield* eachInSteps(unlisted, judgedAtOnce, (incident) => {
     const { subject } = incident;
     const rule = ruleByName.get(incident.rule);
-    if (!rule) continue;
+    if (!rule) return;
     const gone = sighting.isRemoved(subject);
     ledger.advance(rule, subject, gone ? { kind: "gone" } : { kind: "unseen", passed }, {
       status: "absent",
       previousStatus: incident.status,
       condition: conditionOfIncident(incident),
     });
-  }
+  });
 }
 
 function serverRules(rules: readonly Rule[], target: Target): readonly ServerRule[] {

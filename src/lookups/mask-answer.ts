@@ -1,3 +1,4 @@
+import type { InSteps } from "../core/in-steps.ts";
 import { pace } from "../platform/paced.ts";
 import type { Secret } from "../platform/secret.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../service/json.ts";
@@ -30,7 +31,7 @@ export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
   };
   let values = 0;
 
-  function* maskValue(value: JsonValue, isAddress: boolean): Generator<void, JsonValue> {
+  function* maskValue(value: JsonValue, isAddress: boolean): InSteps<JsonValue> {
     values += 1;
     if (values % valuesATurn === 0) yield;
     if (typeof value === "string") return maskString(value, isAddress);
@@ -38,14 +39,14 @@ export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
     return isObject(value) ? yield* maskObject(value) : value;
   }
 
-  function* maskItems(items: readonly JsonValue[], isAddress: boolean): Generator<void, JsonValue> {
+  function* maskItems(items: readonly JsonValue[], isAddress: boolean): InSteps<JsonValue> {
     const shown: JsonValue[] = [];
     for (const item of items) shown.push(yield* maskValue(item, isAddress));
     return shown;
   }
 
   /** Names are from outside as well: those that are the same once masked are told apart. */
-  function* maskObject(object: JsonObject): Generator<void, JsonValue> {
+  function* maskObject(object: JsonObject): InSteps<JsonValue> {
     const fields = new Map<string, JsonValue>();
     const isSecretPair = namesSecret(object);
     let alike = 1;

@@ -1,8 +1,10 @@
-import { setImmediate } from "node:timers/promises";
+import { eachInSteps } from "../core/in-steps.ts";
 import type { Verdict } from "../core/judge.ts";
 import { statuses } from "../core/model.ts";
 import { unobservedMsOf } from "../core/occupancy/booking.ts";
+import type { Change } from "../core/snapshot/changes.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { pace } from "../platform/paced.ts";
 import { BucketCounts } from "./bucket-counts.ts";
 import { NameCounts } from "./name-counts.ts";
 import { createSandboxFamilies, stayBounds } from "./sandbox-families.ts";
@@ -40,17 +42,13 @@ export function createSandboxMetrics(targets: readonly WatchedView[]): SandboxMe
       if (booking.observed) byName.bookAll(booking);
       counted.unobservedMs += unobservedMsOf(booking);
       if (changes.length === 0) return;
-      let left = changesAtOnce;
-      for (const { serverName, from, to, stayMs } of changes) {
-        if (left-- === 0) {
-          await setImmediate();
-          left = changesAtOnce;
-        }
+      const count = ({ serverName, from, to, stayMs }: Change): void => {
         byName.countTransition(state.snapshot.aggregateName(serverName), from, to);
         if (stayMs !== null && from !== "absent") {
           stays.observe(statuses.indexOf(from), stayMs / 1_000);
         }
-      }
+      };
+      await pace(eachInSteps(changes, changesAtOnce, count));
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { InSteps } from "../in-steps.ts";
 import { wordsPerId } from "./packed-id.ts";
 import { hasTextId, sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
@@ -24,7 +25,7 @@ const pagesAtOnce = 16;
 export function* firstServers(
   pages: readonly Page[],
   { after, limit, isWanted }: ServerSelection,
-): Generator<void, readonly ServerRow[]> {
+): InSteps<readonly ServerRow[]> {
   const begin = after && seekPlace(after);
   let end: SoughtPlace | null = null;
   let found: ServerRow[] = [];

@@ -1,3 +1,5 @@
+import { eachInSteps } from "../in-steps.ts";
+import type { InSteps } from "../in-steps.ts";
 import { hashUuid, packUuid, wordsPerId } from "./packed-id.ts";
 import { hasTextId, sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
@@ -61,11 +63,8 @@ export class IdTable {
   }
 
   /** In short steps. */
-  *addPages(pages: readonly Page[]): Iterable<void> {
-    for (const [index, page] of pages.entries()) {
-      this.addSandboxes(page);
-      if (index % pagesAtOnce === pagesAtOnce - 1) yield;
-    }
+  addPages(pages: readonly Page[]): InSteps<void> {
+    return eachInSteps(pages, pagesAtOnce, (page) => this.addSandboxes(page));
   }
 
   private addSandboxes(page: Page): void {

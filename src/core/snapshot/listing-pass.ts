@@ -1,3 +1,4 @@
+import type { InSteps } from "../in-steps.ts";
 import type { TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, Status } from "../model.ts";
 import { GivenStatuses } from "./given-statuses.ts";
@@ -136,7 +137,7 @@ export class ListingPass {
    * After the end. Where sandboxes came or moved more are likely to: their ids are found without all
    * being indexed at once in the middle of a listing.
    */
-  *indexIds(): Generator<void, void> {
+  *indexIds(): InSteps<void> {
     if (!this.isMoved) return;
     if (this.before.sandboxCount > 0 && !this.before.index.table) return;
     // Those of the new ones grew along the listing, and would keep up to twice the room that they need.
@@ -151,7 +152,7 @@ export class ListingPass {
   }
 
   /** Writes what the listing lacked, after all that it held. */
-  *endUnlisted(): Generator<void, void> {
+  *endUnlisted(): InSteps<void> {
     this.settle();
     if (this.taken < this.before.sandboxCount) {
       this.leaveClean();

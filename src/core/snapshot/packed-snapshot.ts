@@ -1,3 +1,4 @@
+import { atOnce } from "../in-steps.ts";
 import { IdTable, isIdAt, seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";
 import type { Marks } from "./marks.ts";
@@ -85,7 +86,7 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
   const ordinalOf = (id: SoughtId): number => {
     if (!index.table) {
       index.table = new IdTable(pageStarts[pages.length]);
-      Array.from(index.table.addPages(pages));
+      atOnce(index.table.addPages(pages));
     }
     return index.table.find(id);
   };

@@ -1,3 +1,4 @@
+import type { InSteps } from "../in-steps.ts";
 import type { Page } from "./page.ts";
 
 export type Words = Uint32Array<ArrayBuffer>;
@@ -62,7 +63,7 @@ export class PageRoom {
    * snapshot has pages there. Until then there is what was written and moved beside what was there before:
    * never more than all pages take. A block for which that leaves no room is emptied after a later listing.
    */
-  *gather(pages: readonly Page[]): Iterable<void> {
+  *gather(pages: readonly Page[]): InSteps<void> {
     const left = this.sparseBlocks(pages);
     if (left.size === 0) return;
     let moved = 0;

@@ -1,3 +1,4 @@
+import type { InSteps } from "../in-steps.ts";
 import type { Presence } from "../model.ts";
 import { missingIn, statusIn, statusNumberIn } from "./page.ts";
 import type { Page } from "./page.ts";
@@ -60,7 +61,7 @@ const sortedAtOnce = 8_192;
 export function* sortSteps(
   { before, after }: Pick<SightingParts, "before" | "after">,
   touched: Steps,
-): Generator<void, SortedSteps> {
+): InSteps<SortedSteps> {
   const sorted = { kinds: new Uint8Array(touched.length), changed: 0, seenAgain: 0 };
   for (let step = 0; step < touched.length; step++) {
     const known = before[touched.pageBefore(step)];
