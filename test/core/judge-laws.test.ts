@@ -16,7 +16,7 @@ import type { Watch } from "./support/watch.ts";
 /** Whether a receiver wants to hear of resolves; `ghost`, which the rules name too, does not exist. */
 const receivers = { oncall: true, quiet: false };
 
-const runs = { numRuns: 70 };
+const runs = { numRuns: 100 };
 
 function sandboxesOf(shown: ShownStatuses): readonly ListedSandbox[] {
   const servers = serverIds.flatMap((id) => {

@@ -21,7 +21,7 @@ import { emptyWorld, keyOf, lookAt } from "../support/plain-world.ts";
 import type { PlainSighting, PlainWorld } from "../support/plain-world.ts";
 import type { BringOptions } from "../support/worlds.ts";
 
-const small = { worlds: worlds(6, 8), runs: { numRuns: 100 } };
+const small = { worlds: worlds(6, 8), runs: { numRuns: 150 } };
 const large = { worlds: worlds(400, 6), runs: { numRuns: 12 } };
 const sizes = [
   ["a few sandboxes", small],

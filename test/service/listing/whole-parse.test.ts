@@ -103,7 +103,7 @@ test("touched in whatever way, a body that was known says what it says as a whol
         expect(reading).toEqual(wholeReading(body));
       }
     }),
-    { numRuns: 120 },
+    { numRuns: 200 },
   );
 });
 
@@ -145,7 +145,7 @@ test("with other statuses, a body that was known says what it says as a whole", 
         if (reading !== "refused") known = intake;
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 300 },
   );
 });
 
@@ -200,6 +200,6 @@ test("a damaged body is refused or says what it says as a whole", () => {
         expect(chunkReading(cutBody(body, sizes), intake, memory)).toEqual(reading);
       },
     ),
-    { numRuns: 120 },
+    { numRuns: 200 },
   );
 });
