@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
+import { writeConfig } from "../support/config-file.ts";
 import { runCommand } from "../support/run-command.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -129,18 +130,7 @@ describe("the commands for what people do about alerts", () => {
   });
 
   it("make no store where there is none", async () => {
-    const folder = tempFolder();
-    const config = join(folder, "sandwatch.yaml");
-    const store = join(folder, "sandwatch.db");
-    writeFileSync(
-      config,
-      `
-        regions: { us: { base_url: "http://127.0.0.1:1" } }
-        keys: [{ name: research, api_key: ${apiKey} }]
-        store: { path: ${store} }
-        http: { listen: "127.0.0.1:0" }
-      `,
-    );
+    const { config, store } = writeConfig(apiKey);
     expect(await runCommand(["changes", "--config", config])).toEqual({
       code: 1,
       out: "",

@@ -1,28 +1,11 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/store.ts";
+import { writeConfig } from "../support/config-file.ts";
 import { runCommand } from "../support/run-command.ts";
-import { tempFolder } from "../support/temp-folder.ts";
-
-function prepare() {
-  const folder = tempFolder();
-  const config = join(folder, "sandwatch.yaml");
-  const store = join(folder, "sandwatch.db");
-  writeFileSync(
-    config,
-    `
-      regions: { us: { base_url: "http://127.0.0.1:1" } }
-      keys: [{ name: research, api_key: not-a-real-key }]
-      store: { path: ${store} }
-      http: { listen: "127.0.0.1:0" }
-    `,
-  );
-  return { config, store };
-}
 
 it("a store that somebody else uses may be a daemon's at another address", async () => {
-  const { config, store } = prepare();
+  const { config, store } = writeConfig();
   const opened = openStore(store);
   onTestFinished(() => opened.close());
   const { code, err } = await runCommand(["silence", "list", "--config", config]);
@@ -34,7 +17,7 @@ it("a store that somebody else uses may be a daemon's at another address", async
 it.each([[["silence", "list"]], [["insights"]]])(
   "a damaged store is nobody's: %s",
   async (command) => {
-    const { config, store } = prepare();
+    const { config, store } = writeConfig();
     writeFileSync(store, "not a database, but something dear to somebody");
     const { code, err } = await runCommand([...command, "--config", config]);
     expect(code).toBe(1);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { noInterventions } from "../../src/core/interventions.ts";
 import { judgeInSteps } from "../../src/core/judge.ts";
 import type { ListedServer } from "../../src/core/model.ts";
+import { judgeBy } from "../support/fleet.ts";
 import { intakeOf } from "../support/take-in.ts";
 import { listedServer, listingOf, serverRule } from "./support/samples.ts";
 import { createWatch, startUtcMs } from "./support/watch.ts";
@@ -9,13 +9,7 @@ import type { Watch } from "./support/watch.ts";
 
 /** How often it pauses to decide what one more poll means, which lists these servers. */
 function countPauses(watch: Watch, servers: readonly ListedServer[]): number {
-  const options = {
-    rules: [serverRule()],
-    goneAfter: 2,
-    interventions: noInterventions,
-    tells: () => true,
-    newIncidentId: () => "incident",
-  };
+  const options = judgeBy([serverRule()]);
   const at = { utcMs: startUtcMs + 9e6, monotonicMs: 9e6 };
   const { sandboxes } = listingOf(...servers);
   const intake = intakeOf(watch.state.snapshot, sandboxes, options.goneAfter);

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { atOnce } from "../../../src/core/in-steps.ts";
 import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
 import { Page, sandboxWords, serverWords } from "../../../src/core/snapshot/page.ts";
 
@@ -19,54 +20,56 @@ const polls = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-it("whatever is written and moved, a page keeps its words, and no block is kept for little", () => {
+interface WrittenListing {
+  readonly room: PageRoom;
+  readonly written: readonly Page[];
+  readonly all: readonly Page[];
+}
+
+/** Holds after each listing whose pages were written, and are yet to be gathered. */
+function afterEachListing(check: (listing: WrittenListing) => void): void {
   fc.assert(
-    fc.property(polls, (writtenPages) => {
+    fc.property(polls, (listings) => {
       const room = new PageRoom(sizes);
       const pages = new Map<number, Page>();
       let id = 0;
-      for (const written of writtenPages) {
+      for (const listing of listings) {
         room.begin(wordsIn([...pages.values()]));
-        for (const { servers, place } of written) pages.set(place, pageOf(room, ++id, servers));
-        Array.from(room.gather([...pages.values()]));
-        // After one that wrote much, only the next one has room to gather what it left.
-        room.begin(wordsIn([...pages.values()]));
-        Array.from(room.gather([...pages.values()]));
-
-        const all = [...pages.values()];
-        for (const page of all) expect(new Set(page.words)).toEqual(new Set([page.id]));
-        const inBlocks = all.filter(({ words }) => words.buffer.byteLength === sizes.block * 4);
-        const blocks = new Set(inBlocks.map(({ words }) => words.buffer));
-        // Of each but the last: three quarters in use, and less than the longest page left at its end.
-        expect((blocks.size - 2) * sizes.block * 0.75).toBeLessThanOrEqual(wordsIn(inBlocks));
+        const written = listing.map(({ servers, place }) => {
+          const page = pageOf(room, ++id, servers);
+          pages.set(place, page);
+          return page;
+        });
+        check({ room, written, all: [...pages.values()] });
       }
     }),
   );
+}
+
+it("whatever is written and moved, a page keeps its words, and no block is kept for little", () => {
+  afterEachListing(({ room, all }) => {
+    atOnce(room.gather(all));
+    // After one that wrote much, only the next one has room to gather what it left.
+    room.begin(wordsIn(all));
+    atOnce(room.gather(all));
+
+    for (const page of all) expect(new Set(page.words)).toEqual(new Set([page.id]));
+    const inBlocks = all.filter(({ words }) => words.buffer.byteLength === sizes.block * 4);
+    const blocks = new Set(inBlocks.map(({ words }) => words.buffer));
+    // Of each but the last: three quarters in use, and less than the longest page left at its end.
+    expect((blocks.size - 2) * sizes.block * 0.75).toBeLessThanOrEqual(wordsIn(inBlocks));
+  });
 });
 
 it("what is written and moved along a listing is never more than all pages, if not written anyway", () => {
-  fc.assert(
-    fc.property(polls, (writtenPages) => {
-      const room = new PageRoom(sizes);
-      const pages = new Map<number, Page>();
-      let id = 0;
-      for (const written of writtenPages) {
-        room.begin(wordsIn([...pages.values()]));
-        let writtenWords = 0;
-        for (const { servers, place } of written) {
-          const page = pageOf(room, ++id, servers);
-          pages.set(place, page);
-          writtenWords += page.words.length;
-        }
-        const places = new Map([...pages.values()].map((page) => [page, page.words]));
-        Array.from(room.gather([...pages.values()]));
-        const moved = [...places].filter(([page, words]) => page.words !== words);
-        const movedWords = wordsIn(moved.map(([page]) => page));
-        if (movedWords === 0) continue;
-        expect(writtenWords + movedWords).toBeLessThanOrEqual(wordsIn([...pages.values()]));
-      }
-    }),
-  );
+  afterEachListing(({ room, written, all }) => {
+    const places = new Map(all.map((page) => [page, page.words]));
+    atOnce(room.gather(all));
+    const moved = [...places].filter(([page, words]) => page.words !== words);
+    const movedWords = wordsIn(moved.map(([page]) => page));
+    if (movedWords === 0) return;
+    expect(wordsIn(written) + movedWords).toBeLessThanOrEqual(wordsIn(all));
+  });
 });
 
 it("pages that are written anew again and again fill a block before another one is begun", () => {
@@ -76,7 +79,7 @@ it("pages that are written anew again and again fill a block before another one 
   for (let rewriting = 0; rewriting < rewritings; rewriting++) {
     room.begin(sizes.few);
     const page = pageOf(room, 1, 10);
-    Array.from(room.gather([page]));
+    atOnce(room.gather([page]));
     blocks.add(page.words.buffer);
   }
   const pagesOfBlock = Math.floor(sizes.block / (sandboxWords + 10 * serverWords));

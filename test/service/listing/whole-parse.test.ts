@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createCollectingIntake } from "../support/collecting-intake.ts";
+import type { ListingMemory } from "../../../src/service/listing/listing-memory.ts";
+import { type CollectingIntake, createCollectingIntake } from "../support/collecting-intake.ts";
 import {
   anyBody,
   bodyText,
@@ -54,17 +55,28 @@ const polls = fc.constantFrom(loose, compact).chain((layout) => {
     });
 });
 
+/** A body read in chunks after another one, read as a whole, and what is known after it. */
+function readAfter(
+  before: CollectingIntake,
+  text: string,
+  { sizes, memory }: { readonly sizes: readonly number[]; readonly memory: ListingMemory },
+) {
+  const body = Buffer.from(text);
+  const intake = createCollectingIntake(before.taken());
+  const inChunks = chunkReading(cutBody(body, sizes), intake, memory);
+  const known = inChunks === "refused" ? before : intake;
+  return { inChunks, asWhole: wholeReading(body), known };
+}
+
 test("poll after poll, with most of the text known, a body says what it says as a whole", () => {
   fc.assert(
     fc.property(polls, chunkSizes, (texts, sizes) => {
       const memory = createMemory();
-      let intake = createCollectingIntake();
+      let known = createCollectingIntake();
       for (const text of texts) {
-        const body = Buffer.from(text);
-        const next = createCollectingIntake(intake.taken());
-        const reading = chunkReading(cutBody(body, sizes), next, memory);
-        expect(reading).toEqual(wholeReading(body));
-        if (reading !== "refused") intake = next;
+        const read = readAfter(known, text, { sizes, memory });
+        expect(read.inChunks).toEqual(read.asWhole);
+        known = read.known;
       }
     }),
     { numRuns: 120 },
@@ -97,10 +109,8 @@ test("touched in whatever way, a body that was known says what it says as a whol
         if (chunkReading([Buffer.from(each)], updated, memory) !== "refused") known = updated;
       }
       for (const each of [touched(text, edit.join("")), text]) {
-        const body = Buffer.from(each);
-        const intake = createCollectingIntake(known.taken());
-        const reading = chunkReading(cutBody(body, sizes), intake, memory);
-        expect(reading).toEqual(wholeReading(body));
+        const read = readAfter(known, each, { sizes, memory });
+        expect(read.inChunks).toEqual(read.asWhole);
       }
     }),
     { numRuns: 200 },
@@ -138,11 +148,9 @@ test("with other statuses, a body that was known says what it says as a whole", 
       const memory = createMemory();
       let known = createCollectingIntake();
       for (const each of [text, ...changes.map((others) => restated(text, others)), text]) {
-        const body = Buffer.from(each);
-        const intake = createCollectingIntake(known.taken());
-        const reading = chunkReading(cutBody(body, sizes), intake, memory);
-        expect(reading).toEqual(wholeReading(body));
-        if (reading !== "refused") known = intake;
+        const read = readAfter(known, each, { sizes, memory });
+        expect(read.inChunks).toEqual(read.asWhole);
+        known = read.known;
       }
     }),
     { numRuns: 300 },
