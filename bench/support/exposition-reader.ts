@@ -72,12 +72,15 @@ export function createExpositionReader({ countSeries = false } = {}): Exposition
   return {
     push(chunk) {
       bytes += chunk.length;
-      const end = chunk.lastIndexOf(lineFeed);
-      if (end === -1) {
+      const begin = chunk.indexOf(lineFeed);
+      if (begin === -1) {
         rest = Buffer.concat([rest, chunk]);
         return;
       }
-      take(Buffer.concat([rest, chunk.subarray(0, end)]));
+      const end = chunk.lastIndexOf(lineFeed);
+      // What is whole in the chunk is read where it is: it is nearly all there is.
+      take(Buffer.concat([rest, chunk.subarray(0, begin)]));
+      if (begin < end) take(Buffer.from(chunk.buffer, chunk.byteOffset + begin, end - begin));
       rest = Buffer.from(chunk.subarray(end));
     },
     end() {

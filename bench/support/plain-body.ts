@@ -51,10 +51,11 @@ function createUnpacker(take: (bytes: Buffer) => void) {
 
   const takeLine = (bytes: Buffer): Buffer => {
     const end = hasHead ? lineEnd : headEnd;
-    const soFar = line ? Buffer.concat([line, bytes]) : bytes;
+    const soFar = line && line.length > 0 ? Buffer.concat([line, bytes]) : bytes;
     const at = soFar.indexOf(end);
     if (at === -1) {
-      line = soFar;
+      // A copy: the bytes are good for as long as the call.
+      line = Buffer.from(soFar);
       return Buffer.alloc(0);
     }
     const text = soFar.toString("latin1", 0, at);

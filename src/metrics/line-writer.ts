@@ -1,9 +1,14 @@
-/** Large enough that sending a piece costs little against rendering it. */
-const pieceBytes = 128 * 1_024;
+/**
+ * Large enough that sending a piece costs little against rendering it, and small enough that both
+ * take a millisecond or so.
+ */
+const pieceBytes = 512 * 1_024;
+/** Most scrapes are far shorter than a piece. */
+const firstBytes = 16 * 1_024;
 
 /** Gathers lines in one buffer, which is used again for each piece. */
 export class LineWriter {
-  private buffer = new Uint8Array(pieceBytes * 1.25);
+  private buffer = new Uint8Array(firstBytes);
   private length = 0;
 
   put(bytes: Uint8Array): void {

@@ -16,7 +16,7 @@ export interface ShownTarget {
 
 /**
  * The families with series for each server or sandbox: by far the most of a scrape. They are
- * rendered straight from the pages, in pieces of about 128 KiB, each when it is asked for. A piece is
+ * rendered straight from the pages, in pieces of about 512 KiB, each when it is asked for. A piece is
  * good until the next one is asked for: then its bytes are overwritten.
  */
 export function* renderServerSeries(

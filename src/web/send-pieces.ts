@@ -3,15 +3,9 @@ import { finished, pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
 
 /**
- * So many are written before the event loop is given way, where the reader takes them at once: a
- * millisecond or so. After each one, a scrape would wait for a turn of a long poll as often.
- */
-const piecesAtOnce = 4;
-
-/**
  * Writes pieces to a response, through a compressor if there is one, and ends it. One piece at a
  * time is asked for and on its way: the next one may be made of the same bytes, and a reader who is
- * slow makes the producer wait. Now and then the event loop is given way.
+ * slow makes the producer wait. After each the event loop is given way.
  *
  * However it ends, the iterator is ended too; a body that is not whole is broken off, so that nobody
  * takes it for the whole.
@@ -42,9 +36,9 @@ export async function sendPieces(
 
   let whole = false;
   try {
-    for (let step = first, count = 1; !step.done; step = rest.next(), count += 1) {
+    for (let step = first; !step.done; step = rest.next()) {
       if (!(await written(step.value))) return false;
-      if (count % piecesAtOnce === 0) await setImmediate();
+      await setImmediate();
     }
     sink.end();
     whole = await sent;

@@ -85,15 +85,15 @@ describe("the series of servers", () => {
     );
   });
 
-  it("come in pieces of about 128 KiB, each made when it is asked for", () => {
+  it("come in pieces of about 512 KiB, each made when it is asked for", () => {
     const servers = Array.from({ length: 3_000 }, (_, index) => server(`s${index}`));
     const sandbox = { sandboxId: "box", status: "idle" as const, benchmark: null, servers };
     const shown = [[research, snapshotOf([sandbox])]] as const;
     const sizes = Array.from(render(shown), ({ length }) => length);
     const [last = 0, ...full] = sizes.toReversed();
-    expect(last).toBeLessThan(130 * kiB);
-    expect(Math.min(...full)).toBeGreaterThanOrEqual(128 * kiB);
-    expect(Math.max(...full)).toBeLessThan(130 * kiB);
+    expect(last).toBeLessThan(514 * kiB);
+    expect(Math.min(...full)).toBeGreaterThanOrEqual(512 * kiB);
+    expect(Math.max(...full)).toBeLessThan(514 * kiB);
     expect(joinPieces(render(shown))).toBe(plainly(shown));
   });
 
