@@ -17,7 +17,8 @@ export const statuses = ["idle", "occupied", "error", "unknown"] as const;
 export type Status = (typeof statuses)[number];
 
 /** What a server changes from or to; `absent` is before it appeared and after it is gone. */
-export type Presence = Status | "absent";
+export const presences = [...statuses, "absent"] as const;
+export type Presence = (typeof presences)[number];
 
 /** Why a call of the service gave nothing that could be used. A closed set: it labels metrics. */
 export const failureReasons = [

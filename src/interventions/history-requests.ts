@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { statuses } from "../core/model.ts";
+import { presences } from "../core/model.ts";
 import { severities } from "../core/rule.ts";
 import { zoneText } from "../reports/report-desk.ts";
 import { timeAllowed } from "../reports/time-range.ts";
@@ -20,7 +20,6 @@ const wholeNames = z
   .optional()
   .transform((items) => items ?? []);
 
-const presences = [...statuses, "absent"] as const;
 const presenceList = listOf(z.enum(presences, presences.join(", ")));
 
 const sandboxText = text(1_000, "a sandbox's id, or the beginning of one");

@@ -1,9 +1,7 @@
-import { statuses } from "../core/model.ts";
+import { presences, statuses } from "../core/model.ts";
 import type { Presence } from "../core/model.ts";
 import type { Booking } from "../core/occupancy/booking.ts";
 import { countByStatus } from "../core/snapshot/tallies.ts";
-
-export const presences: readonly Presence[] = [...statuses, "absent"];
 
 const pairs = presences.length ** 2;
 
@@ -44,8 +42,9 @@ export class NameCounts {
     }
   }
 
-  countTransition(name: string, from: Presence, to: Presence): void {
-    const at = this.add(name) * pairs + pairNumber(from, to);
+  /** From one of the presences to another, by their numbers. */
+  countTransition(name: string, from: number, to: number): void {
+    const at = this.add(name) * pairs + from * presences.length + to;
     this.transitions[at] = (this.transitions[at] ?? 0) + 1;
   }
 
@@ -80,9 +79,6 @@ export function transitionsOf(
   from: Presence,
   to: Presence,
 ): number {
-  return values[name * pairs + pairNumber(from, to)] ?? 0;
-}
-
-function pairNumber(from: Presence, to: Presence): number {
-  return presences.indexOf(from) * presences.length + presences.indexOf(to);
+  const pair = presences.indexOf(from) * presences.length + presences.indexOf(to);
+  return values[name * pairs + pair] ?? 0;
 }

@@ -1,10 +1,10 @@
-import { statuses } from "../core/model.ts";
+import { presences, statuses } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { histogramText } from "./bucket-counts.ts";
 import type { BucketCounts } from "./bucket-counts.ts";
 import { escapeLabelValue } from "./exposition-text.ts";
-import { bookedOf, presences, transitionsOf } from "./name-counts.ts";
+import { bookedOf, transitionsOf } from "./name-counts.ts";
 import type { NameCounts, TakenNumbers } from "./name-counts.ts";
 import { targetLabels } from "./target-family.ts";
 import type { TargetFamily } from "./target-family.ts";

@@ -4,16 +4,14 @@ import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { IncidentStep } from "../core/incident-phase.ts";
 import { poolText, serverText } from "../core/incident.ts";
 import type { Incident } from "../core/incident.ts";
-import { targetName } from "../core/model.ts";
+import { presences, targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
-import type { Changes } from "../core/snapshot/changes.ts";
+import type { ChangeCursor } from "../core/snapshot/change-cursor.ts";
+import type { Change, Changes } from "../core/snapshot/changes.ts";
 import { streamOf, writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
-import { freeBuffer } from "../platform/free-buffer.ts";
-import { paced } from "../platform/paced.ts";
 import { createLineStamp, StampedLines } from "../platform/stamped-lines.ts";
-import type { PackedChanges, PlainChange } from "../core/snapshot/packed-changes.ts";
 import type { LineStamp } from "../platform/stamped-lines.ts";
 import type { PollingObserver } from "./polling.ts";
 
@@ -90,36 +88,37 @@ async function logChanges(log: Logger, target: Target, verdict: Verdict): Promis
 
 /** Of very many changes nearly all lines are alike but for ids: each such line is made once. */
 async function stampChanges(lines: StampedLines, target: Target, changes: Changes): Promise<void> {
+  const stampOf = createStamps(target);
+  const change = changes.walk();
+  lines.begin();
+  for (let count = 0; change.next(); count++) {
+    if (count > 0 && count % linesAtOnce === 0) {
+      lines.write();
+      await setImmediate();
+      lines.begin();
+    }
+    const stamp = stampOf(change);
+    const ids = change.idPlaces();
+    if (stamp && ids) lines.putStamped(stamp, change.page.words, ids.sandbox, ids.server);
+    else lines.put(changeLine(target, change));
+  }
+  lines.write();
+}
+
+/** Gives the stamp of a change's line, once made for all that are alike; null where it has none. */
+function createStamps(target: Target): (change: ChangeCursor) => LineStamp | null {
   const stamps = new Map<string | null, (LineStamp | null | undefined)[]>();
-  const stampOf = (packed: PackedChanges, change: number): LineStamp | null => {
-    const serverName = packed.serverName(change);
+  return ({ serverName, fromNumber, toNumber, from, to }) => {
     let ofName = stamps.get(serverName);
     if (!ofName && stamps.size === mostNames) return null;
     if (!ofName) stamps.set(serverName, (ofName = []));
-    const transition = packed.transition(change);
+    const transition = fromNumber * presences.length + toNumber;
     const known = ofName[transition];
     if (known !== undefined) return known;
-    const [from, to] = [packed.from(change), packed.to(change)];
     return (ofName[transition] = createLineStamp((ids) =>
       changeLine(target, { ...ids, serverName, from, to }),
     ));
   };
-  let left = changes.length;
-  for await (const packed of paced(changes.packed(linesAtOnce))) {
-    lines.begin();
-    // Behind the changes come lapses, which are not told.
-    const count = Math.min(left, packed.length);
-    for (let change = 0; change < count; change++) {
-      const stamp = stampOf(packed, change);
-      const ids = packed.idWords(change);
-      if (stamp && ids) lines.putStamped(stamp, packed.words, ids.sandbox, ids.server);
-      else lines.put(changeLine(target, packed.change(change)));
-    }
-    lines.write();
-    freeBuffer(new Uint8Array(packed.words.buffer));
-    left -= count;
-    if (left === 0) return;
-  }
 }
 
 /** A few at a time: there may be very many. */
@@ -155,7 +154,7 @@ function isFirstListing({ progress }: Verdict): boolean {
 
 function changeLine(
   target: Target,
-  { sandboxId, serverId, serverName, from, to }: PlainChange,
+  { sandboxId, serverId, serverName, from, to }: Omit<Change, "stayMs">,
 ): LogLine {
   const { region, key } = target;
   return {

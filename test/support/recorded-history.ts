@@ -3,7 +3,8 @@ import type { ServerIncidentTimes } from "../../src/store/report-reads.ts";
 import { targetName } from "../../src/core/model.ts";
 import type { Presence, Status, Target } from "../../src/core/model.ts";
 import { bookStretch, noAccounts } from "../../src/core/occupancy/accounts.ts";
-import type { Accounts, EndedStay } from "../../src/core/occupancy/accounts.ts";
+import type { Accounts, EndedStays } from "../../src/core/occupancy/accounts.ts";
+import { GatheredStays } from "../../src/core/occupancy/ended-stays.ts";
 import {
   addBucket,
   bucketStart,
@@ -193,11 +194,15 @@ function recordTarget(target: Target): Recording {
     });
   };
 
-  const see = (atMs: number, seen: Exclude<Seen, { kind: "failed" }>, witnessed: boolean) => {
-    const stays: EndedStay[] = [];
+  const see = (
+    atMs: number,
+    seen: Exclude<Seen, { kind: "failed" }>,
+    witnessed: boolean,
+  ): EndedStays => {
+    const stays = new GatheredStays();
     const stayOf = ({ server, sinceMs, isWitnessed, missing }: Known): number | null => {
       if (!witnessed || !isWitnessed || missing > 0) return null;
-      stays.push({ serverName: server.name ?? "", status: server.status, ms: atMs - sinceMs });
+      stays.add(server.name ?? "", server.status, atMs - sinceMs);
       return atMs - sinceMs;
     };
     const ids = new Set(seen.servers.map(({ id }) => id));
@@ -225,7 +230,7 @@ function recordTarget(target: Target): Recording {
       change(atMs, server, server.status, server.status, { lapse: "missing" });
       known.set(id, { ...before, missing: missing + 1 });
     }
-    return stays;
+    return stays.toStays();
   };
 
   return {
@@ -253,7 +258,7 @@ function recordTarget(target: Target): Recording {
       const last = gaps.at(-1);
       if (!observed && last?.toMs === fromMs) last.toMs = atMs;
       else if (!observed && atMs > fromMs) gaps.push({ fromMs, toMs: atMs });
-      const stays = seen.kind === "failed" ? [] : see(atMs, seen, observed);
+      const stays = seen.kind === "failed" ? new Map() : see(atMs, seen, observed);
       const step = bookStretch(accounts, booking, atMs, stays);
       accounts = step.accounts;
       for (const row of step.written) rows.set(`${row.resolution} ${row.bucket.startMs}`, row);

@@ -5,7 +5,8 @@ import type { Booking } from "./booking.ts";
 import { accountIn, addBucket, addTimes, bucketStart, byStatus, emptyBucket } from "./bucket.ts";
 import { noneThroughout, resolutionMs, resolutions, widen } from "./bucket.ts";
 import type { Bucket, Extent, Resolution } from "./bucket.ts";
-import { addStays, sketchOf } from "./stay-sketch.ts";
+import { addStays } from "./stay-sketch.ts";
+import type { StaySketch } from "./stay-sketch.ts";
 import { SteadyNames } from "./steady-names.ts";
 
 /**
@@ -29,13 +30,8 @@ export interface AccountsStep {
   readonly written: readonly BucketWrite[];
 }
 
-/** A stay that ended with a poll. */
-export interface EndedStay {
-  /** As aggregates show it. */
-  readonly serverName: string;
-  readonly status: Status;
-  readonly ms: number;
-}
+/** Of each name, as aggregates show it, the stays that ended with a poll, by the status left. */
+export type EndedStays = ReadonlyMap<string, Readonly<Record<Status, StaySketch>>>;
 
 /**
  * Books the stretch that ended with a poll, and the stays that ended with it, in the buckets that
@@ -52,7 +48,7 @@ export function bookStretch(
   accounts: Accounts,
   booking: Booking,
   untilMs: number,
-  stays: Iterable<EndedStay>,
+  stays: EndedStays,
 ): AccountsStep {
   const finest = accounts["5m"];
   const openMs = finest?.startMs ?? -Infinity;
@@ -80,7 +76,7 @@ function bookWithin(
   finest: Bucket,
   accounts: Accounts,
   booking: Booking,
-  stays: Iterable<EndedStay>,
+  stays: EndedStays,
 ): AccountsStep {
   const { elapsedMs } = booking;
   const bucket = bookStays(elapsedMs > 0 ? bookPiece(finest, booking, elapsedMs) : finest, stays);
@@ -176,20 +172,12 @@ function begin(bucket: Bucket, { observed, tallies }: Booking): Pick<Bucket, "ex
   return { extent: widen(bucket.extent, extentOf(listed)), names };
 }
 
-function bookStays(bucket: Bucket, stays: Iterable<EndedStay>): Bucket {
-  const ended = new Map<string, Record<Status, number[]>>();
-  for (const { serverName, status, ms } of stays) {
-    let ofName = ended.get(serverName);
-    if (!ofName) ended.set(serverName, (ofName = byStatus(() => [])));
-    ofName[status].push(ms);
-  }
-  if (ended.size === 0) return bucket;
+function bookStays(bucket: Bucket, stays: EndedStays): Bucket {
+  if (stays.size === 0) return bucket;
   const names = new Map(bucket.names);
-  for (const [name, ofName] of ended) {
+  for (const [name, ended] of stays) {
     const account = names.get(name) ?? accountIn(bucket, name);
-    const sketches = byStatus((status) =>
-      addStays(account.stays[status], sketchOf(ofName[status])),
-    );
+    const sketches = byStatus((status) => addStays(account.stays[status], ended[status]));
     names.set(name, { ...account, stays: sketches });
   }
   return { ...bucket, names };

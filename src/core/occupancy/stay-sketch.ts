@@ -18,19 +18,32 @@ export const noStays: StaySketch = { sumMs: 0, bins: new Map() };
 
 /** Counts one more stay. Of many, make one sketch and add that: this one copies all before. */
 export function addStay(sketch: StaySketch, stayMs: number): StaySketch {
-  return addStays(sketch, sketchOf([stayMs]));
+  const one = new GrowingSketch();
+  one.add(stayMs);
+  return addStays(sketch, one.toSketch());
 }
 
-/** Counts stays. Shorter ones than a millisecond count as that long. */
-export function sketchOf(staysMs: Iterable<number>): StaySketch {
-  const bins = new Map<number, number>();
-  let sumMs = 0;
-  for (const stayMs of staysMs) {
-    const bin = Math.ceil(Math.log(Math.max(1, stayMs)) / logOfGrowth);
-    bins.set(bin, (bins.get(bin) ?? 0) + 1);
-    sumMs += Math.round(stayMs);
+/** A sketch that is added to in place. */
+export class GrowingSketch {
+  private sumMs = 0;
+  private readonly bins = new Map<number, number>();
+  private lastMs = Number.NaN;
+  private lastBin = 0;
+
+  /** Counts one more stay. A shorter one than a millisecond counts as that long. */
+  add(stayMs: number): void {
+    // Most that end with one poll began with one poll.
+    if (stayMs !== this.lastMs) {
+      this.lastMs = stayMs;
+      this.lastBin = Math.ceil(Math.log(Math.max(1, stayMs)) / logOfGrowth);
+    }
+    this.bins.set(this.lastBin, (this.bins.get(this.lastBin) ?? 0) + 1);
+    this.sumMs += Math.round(stayMs);
   }
-  return { sumMs, bins };
+
+  toSketch(): StaySketch {
+    return { sumMs: this.sumMs, bins: new Map(this.bins) };
+  }
 }
 
 export function addStays(some: StaySketch, more: StaySketch): StaySketch {

@@ -1,10 +1,11 @@
 import type { Presence } from "../model.ts";
+import { ChangeCursor } from "./change-cursor.ts";
 import { ChangePacker } from "./packed-changes.ts";
-import type { Lapse, PackedChanges } from "./packed-changes.ts";
-import { missingIn, statusIn } from "./page.ts";
+import type { Lapse, PackedChanges, PlacedFacts } from "./packed-changes.ts";
+import { statusNumberIn } from "./page.ts";
 import type { Page } from "./page.ts";
 import type { ServerId } from "./snapshot.ts";
-import { isChange, isSeenAgain, presenceBefore } from "./steps.ts";
+import { isSeenAgain, Steps } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
 /** A server appeared, changed status, or is gone. */
@@ -21,16 +22,11 @@ export interface Changes extends Iterable<Change> {
   readonly length: number;
   /** How many servers lapsed beside: see `Lapse`. */
   readonly lapseCount: number;
+  /** For whoever goes over all of them: none is made. */
+  walk(): ChangeCursor;
   /** All changes, then all lapses, so many at a time. */
   packed(atOnce: number): Iterable<PackedChanges>;
 }
-
-export const noChanges: Changes = {
-  length: 0,
-  lapseCount: 0,
-  packed: () => [],
-  [Symbol.iterator]: () => [].values(),
-};
 
 export function changesIn(parts: SightingParts): Changes {
   const { sorted, removed, lacked } = parts;
@@ -39,45 +35,43 @@ export function changesIn(parts: SightingParts): Changes {
   return {
     length,
     lapseCount,
-    [Symbol.iterator]: () => eachChange(parts),
+    walk: () => new ChangeCursor(parts),
+    *[Symbol.iterator]() {
+      const cursor = new ChangeCursor(parts);
+      while (cursor.next()) {
+        const { sandboxId, serverId, serverName, from, to, stayMs } = cursor;
+        yield { sandboxId, serverId, serverName, from, to, stayMs };
+      }
+    },
     *packed(atOnce) {
-      let left = length + lapseCount;
-      let packer: ChangePacker | null = null;
-      for (const happened of [eachChange(parts), eachLapse(parts)]) {
-        for (const each of happened) {
-          packer ??= new ChangePacker(Math.min(atOnce, left));
-          packer.addFrom(each.page, each.server, each);
-          if (!packer.isFull) continue;
-          yield packer.finish();
-          left -= atOnce;
-          packer = null;
+      const cursor = new ChangeCursor(parts);
+      const lapses = eachLapse(parts);
+      for (let left = length + lapseCount; left > 0; left -= atOnce) {
+        const packer = new ChangePacker(Math.min(atOnce, left));
+        while (!packer.isFull && cursor.next()) packer.addFrom(cursor);
+        while (!packer.isFull) {
+          const lapse = lapses.next();
+          if (lapse.done) break;
+          packer.addFrom(lapse.value);
         }
+        yield packer.finish();
       }
     },
   };
 }
 
-function* eachChange(parts: SightingParts): Generator<PackedChange, void> {
-  const { before, after, touched, removed } = parts;
-  for (let step = 0; step < touched.length; step++) {
-    const page = after[touched.pageAfter(step)];
-    if (!page || !isChange(parts, step)) continue;
-    const server = touched.serverAfter(step);
-    const known = before[touched.pageBefore(step)];
-    const to = statusIn(page.serverFlags(server));
-    const stayMs = known ? stayUntilNow(parts, known, touched.serverBefore(step)) : null;
-    yield new PackedChange(page, server, presenceBefore(parts, step), to, stayMs, null);
-  }
-  for (let step = 0; step < removed.length; step++) {
-    const page = before[removed.pageAfter(step)];
-    if (!page) continue;
-    const server = removed.serverAfter(step);
-    const from = statusIn(page.serverFlags(server));
-    yield new PackedChange(page, server, from, "absent", stayUntilNow(parts, page, server), null);
-  }
-}
+export const noChanges: Changes = changesIn({
+  before: [],
+  after: [],
+  touched: new Steps(),
+  sorted: { kinds: new Uint8Array(0), changed: 0, seenAgain: 0 },
+  removed: new Steps(),
+  lacked: new Steps(),
+  observedMs: 0,
+  witnessed: false,
+});
 
-function* eachLapse(parts: SightingParts): Generator<PackedChange, void> {
+function* eachLapse(parts: SightingParts): Generator<PlacedFacts, void> {
   const { before, after, touched, sorted, lacked } = parts;
   for (let step = 0; step < lacked.length; step++) {
     const page = before[lacked.pageAfter(step)];
@@ -90,52 +84,8 @@ function* eachLapse(parts: SightingParts): Generator<PackedChange, void> {
   }
 }
 
-function lapseOf(page: Page, server: number, lapse: Lapse): PackedChange {
-  const status = statusIn(page.serverFlags(server));
-  return new PackedChange(page, server, status, status, null, lapse);
-}
-
-/** Only the first listing that lacks or changes it can tell when it did. */
-function stayUntilNow(parts: SightingParts, page: Page, server: number): number | null {
-  return parts.witnessed && missingIn(page.serverFlags(server)) === 0 && page.isWitnessed(server)
-    ? parts.observedMs - page.sinceObservedMs(server)
-    : null;
-}
-
-/** Ids are unpacked where they are asked for: whoever only counts does without. */
-class PackedChange implements Change {
-  readonly page: Page;
-  readonly server: number;
-  readonly from: Presence;
-  readonly to: Presence;
-  readonly stayMs: number | null;
-  readonly lapse: Lapse | null;
-
-  constructor(
-    page: Page,
-    server: number,
-    from: Presence,
-    to: Presence,
-    stayMs: number | null,
-    lapse: Lapse | null,
-  ) {
-    this.page = page;
-    this.server = server;
-    this.from = from;
-    this.to = to;
-    this.stayMs = stayMs;
-    this.lapse = lapse;
-  }
-
-  get sandboxId(): string {
-    return this.page.sandboxId(this.page.sandboxOfServer(this.server));
-  }
-
-  get serverId(): string {
-    return this.page.serverId(this.server);
-  }
-
-  get serverName(): string | null {
-    return this.page.serverName(this.server);
-  }
+function lapseOf(page: Page, server: number, lapse: Lapse): PlacedFacts {
+  const status = statusNumberIn(page.serverFlags(server));
+  const sandbox = page.sandboxOfServer(server);
+  return { page, server, sandbox, fromNumber: status, toNumber: status, stayMs: null, lapse };
 }

@@ -1,4 +1,4 @@
-import { statuses } from "../model.ts";
+import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
 import { packUuid, unpackUuid, wordsPerId } from "./packed-id.ts";
 import { hasTextId, sandboxWords } from "./page.ts";
@@ -23,7 +23,6 @@ export type Lapse = "missing" | "seen";
 const changeWords = 11;
 const field = { server: 0, sandbox: wordsPerId, facts: 8, stay: 9 } as const;
 
-const presences: readonly Presence[] = [...statuses, "absent"];
 const lapses: readonly (Lapse | null)[] = [null, "missing", "seen"];
 const serverTextBit = 1 << 6;
 const sandboxTextBit = 1 << 7;
@@ -57,28 +56,6 @@ export class PackedChanges {
   serverName(change: number): string | null {
     const name = this.facts(change) >>> nameShift;
     return name === 0 ? null : (this.texts[name] ?? null);
-  }
-
-  /** Where in the words the four of each id are; null where one of them is a text. */
-  idWords(change: number): { readonly sandbox: number; readonly server: number } | null {
-    if ((this.facts(change) & (serverTextBit | sandboxTextBit)) !== 0) return null;
-    const at = change * changeWords;
-    return { sandbox: at + field.sandbox, server: at + field.server };
-  }
-
-  change(change: number): PlainChange {
-    return {
-      sandboxId: this.sandboxId(change),
-      serverId: this.serverId(change),
-      serverName: this.serverName(change),
-      from: this.from(change),
-      to: this.to(change),
-    };
-  }
-
-  /** From what and to what, as one number below 64. */
-  transition(change: number): number {
-    return this.facts(change) & 0b111_111;
   }
 
   from(change: number): Presence {
@@ -121,15 +98,6 @@ export class PackedChanges {
   }
 }
 
-/** A change without how long the stay was that it ended. */
-export interface PlainChange {
-  readonly sandboxId: string;
-  readonly serverId: string;
-  readonly serverName: string | null;
-  readonly from: Presence;
-  readonly to: Presence;
-}
-
 /** What is told of a server beside its ids and name. */
 export interface PackedFacts {
   readonly from: Presence;
@@ -139,16 +107,21 @@ export interface PackedFacts {
   readonly lapse: Lapse | null;
 }
 
+/** The same of a server that is where it is in a page; presences by their numbers. */
+export interface PlacedFacts extends Pick<PackedFacts, "stayMs" | "lapse"> {
+  readonly page: Page;
+  readonly server: number;
+  readonly sandbox: number;
+  readonly fromNumber: number;
+  readonly toNumber: number;
+}
+
 /** Packs changes, so many at most; after that it is made anew. */
 export class ChangePacker {
   private readonly words: Uint32Array;
   private count = 0;
   private readonly texts: string[] = [""];
   private readonly numbers = new Map<string, number>();
-  /** The page and its sandbox that came last. */
-  private source: Page | null = null;
-  private sandbox = -1;
-  private sandboxEnd = 0;
 
   constructor(most: number) {
     this.words = new Uint32Array(most * changeWords);
@@ -158,29 +131,22 @@ export class ChangePacker {
     return (this.count + 1) * changeWords > this.words.length;
   }
 
-  /** A server where it is in a page: nothing is unpacked. */
-  addFrom(page: Page, server: number, facts: PackedFacts): void {
-    if (this.source !== page) {
-      this.source = page;
-      this.sandbox = -1;
-      this.sandboxEnd = 0;
-    }
-    if (this.sandbox < 0 || server >= this.sandboxEnd || server < page.serversBegin(this.sandbox)) {
-      this.sandbox = page.sandboxOfServer(server);
-      this.sandboxEnd = page.serversEnd(this.sandbox);
-    }
+  /** Nothing is unpacked. */
+  addFrom({ page, server, sandbox, fromNumber, toNumber, stayMs, lapse }: PlacedFacts): void {
     const at = this.next();
     const serverAt = page.serverAt(server);
-    const sandboxAt = this.sandbox * sandboxWords;
+    const sandboxAt = sandbox * sandboxWords;
     const serverText = this.copyId(page, serverAt, page.serverFlags(server), at + field.server);
     const sandboxText = this.copyId(
       page,
       sandboxAt,
-      page.sandboxFlags(this.sandbox),
+      page.sandboxFlags(sandbox),
       at + field.sandbox,
     );
     const name = page.serverName(server);
-    this.write(at, serverText, sandboxText, name === null ? 0 : this.numberOf(name), facts);
+    const nameNumber = name === null ? 0 : this.numberOf(name);
+    this.writeFacts(at, serverText, sandboxText, nameNumber, fromNumber, toNumber, lapse);
+    this.writeStay(at, stayMs);
   }
 
   add(
@@ -195,7 +161,9 @@ export class ChangePacker {
     const serverText = this.writeId(ids.serverId, at + field.server);
     const sandboxText = this.writeId(ids.sandboxId, at + field.sandbox);
     const name = ids.serverName === null ? 0 : this.numberOf(ids.serverName);
-    this.write(at, serverText, sandboxText, name, facts);
+    const [from, to] = [presences.indexOf(facts.from), presences.indexOf(facts.to)];
+    this.writeFacts(at, serverText, sandboxText, name, from, to, facts.lapse);
+    this.writeStay(at, facts.stayMs);
   }
 
   /** All that was added. */
@@ -207,21 +175,26 @@ export class ChangePacker {
     return this.count++ * changeWords;
   }
 
-  private write(
+  private writeFacts(
     at: number,
     serverText: boolean,
     sandboxText: boolean,
     name: number,
-    { from, to, stayMs, lapse }: PackedFacts,
+    from: number,
+    to: number,
+    lapse: Lapse | null,
   ): void {
-    const { words } = this;
-    words[at + field.facts] =
-      presences.indexOf(from) |
-      (presences.indexOf(to) << 3) |
+    this.words[at + field.facts] =
+      from |
+      (to << 3) |
       (serverText ? serverTextBit : 0) |
       (sandboxText ? sandboxTextBit : 0) |
-      (lapses.indexOf(lapse) << lapseShift) |
+      ((lapse === null ? 0 : lapses.indexOf(lapse)) << lapseShift) |
       (name << nameShift);
+  }
+
+  private writeStay(at: number, stayMs: number | null): void {
+    const { words } = this;
     const wholeMs = stayMs === null ? -1 : Math.round(stayMs);
     words[at + field.stay] = wholeMs;
     words[at + field.stay + 1] = wholeMs < 0 ? unknownStay : wholeMs / wordRange;

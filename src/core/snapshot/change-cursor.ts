@@ -1,0 +1,126 @@
+import { presences } from "../model.ts";
+import type { Presence } from "../model.ts";
+import { hasTextId, missingIn, Page, sandboxWords, statusNumberIn } from "./page.ts";
+import { isChange } from "./steps.ts";
+import type { SightingParts } from "./steps.ts";
+
+const absent = presences.indexOf("absent");
+const noPage = new Page(0, 0, new Uint32Array(0), { texts: [""], kinds: [] });
+
+/**
+ * Goes over changes, and is the one that it stands at: of a million of them, each asked for a few times,
+ * none is made. Ids are unpacked where they are asked for.
+ */
+export class ChangeCursor {
+  /** Where the server is: after the change, or before it where that is gone. */
+  page = noPage;
+  server = 0;
+  /** Count in `presences`. */
+  fromNumber = 0;
+  toNumber = 0;
+  /** For how long it was watched in `from`; null unless both ends were witnessed. Milliseconds. */
+  stayMs: number | null = null;
+  readonly lapse = null;
+  private readonly parts: SightingParts;
+  /** The sandbox that was found last, and where its servers are. */
+  private sandboxPage = noPage;
+  private lastSandbox = 0;
+  private sandboxBegin = 0;
+  private sandboxEnd = 0;
+  private step = 0;
+  private removedStep = 0;
+
+  constructor(parts: SightingParts) {
+    this.parts = parts;
+  }
+
+  /** Goes to the first one, or the next; false past the last. */
+  next(): boolean {
+    return this.nextTouched() || this.nextRemoved();
+  }
+
+  /** In the page. */
+  get sandbox(): number {
+    const { page, server } = this;
+    if (page !== this.sandboxPage || server < this.sandboxBegin || server >= this.sandboxEnd) {
+      this.sandboxPage = page;
+      this.lastSandbox = page.sandboxOfServer(server);
+      this.sandboxBegin = page.serversBegin(this.lastSandbox);
+      this.sandboxEnd = page.serversEnd(this.lastSandbox);
+    }
+    return this.lastSandbox;
+  }
+
+  /** Where in the page's words the four of each id are; null where one of them is a text. */
+  idPlaces(): { readonly sandbox: number; readonly server: number } | null {
+    const { page, server, sandbox } = this;
+    if (hasTextId(page.serverFlags(server)) || hasTextId(page.sandboxFlags(sandbox))) return null;
+    return { sandbox: sandbox * sandboxWords, server: page.serverAt(server) };
+  }
+
+  get sandboxId(): string {
+    return this.page.sandboxId(this.sandbox);
+  }
+
+  get serverId(): string {
+    return this.page.serverId(this.server);
+  }
+
+  get serverName(): string | null {
+    return this.page.serverName(this.server);
+  }
+
+  get from(): Presence {
+    return presences[this.fromNumber] ?? "unknown";
+  }
+
+  get to(): Presence {
+    return presences[this.toNumber] ?? "unknown";
+  }
+
+  private nextTouched(): boolean {
+    const { parts } = this;
+    const { before, after, touched } = parts;
+    while (this.step < touched.length) {
+      const step = this.step++;
+      if (!isChange(parts, step)) continue;
+      const page = after[touched.pageAfter(step)];
+      if (!page) continue;
+      this.page = page;
+      this.server = touched.serverAfter(step);
+      this.toNumber = statusNumberIn(page.serverFlags(this.server));
+      const known = before[touched.pageBefore(step)];
+      if (known) this.leave(known, touched.serverBefore(step));
+      else {
+        this.fromNumber = absent;
+        this.stayMs = null;
+      }
+      return true;
+    }
+    return false;
+  }
+
+  private nextRemoved(): boolean {
+    const { before, removed } = this.parts;
+    while (this.removedStep < removed.length) {
+      const step = this.removedStep++;
+      const page = before[removed.pageAfter(step)];
+      if (!page) continue;
+      this.page = page;
+      this.server = removed.serverAfter(step);
+      this.toNumber = absent;
+      this.leave(page, this.server);
+      return true;
+    }
+    return false;
+  }
+
+  /** Only the first listing that lacks or changes it can tell for how long it was there. */
+  private leave(page: Page, server: number): void {
+    const { witnessed, observedMs } = this.parts;
+    const flags = page.serverFlags(server);
+    this.fromNumber = statusNumberIn(flags);
+    const isKnown = witnessed && missingIn(flags) === 0 && page.isWitnessed(server);
+    this.stayMs = isKnown ? observedMs - page.sinceObservedMs(server) : null;
+  }
+}
