@@ -5,7 +5,38 @@ import type { Legend, Page } from "../core/snapshot/page.ts";
  * Most polls change a few words of many pages. Those words are stored, not the pages: for each page
  * its id, how many words changed, and of each its place and its value.
  */
-export type EditWords = number[];
+export class EditWords {
+  private words = new Uint32Array(1_024);
+  private count = 0;
+
+  get length(): number {
+    return this.count;
+  }
+
+  push(first: number, second: number): void {
+    if (this.count + 2 > this.words.length) {
+      const larger = new Uint32Array(this.words.length * 2);
+      larger.set(this.words);
+      this.words = larger;
+    }
+    this.words[this.count++] = first;
+    this.words[this.count++] = second;
+  }
+
+  /** How many words of the page changed whose edits begin there. */
+  endPage(start: number): void {
+    this.words[start + 1] = (this.count - start) / 2 - 1;
+  }
+
+  /** Takes back all from there on. */
+  cut(start: number): void {
+    this.count = start;
+  }
+
+  toBytes(): Uint8Array {
+    return new Uint8Array(this.words.slice(0, this.count).buffer);
+  }
+}
 
 /** A page with more of its words changed than one in this is stored whole. */
 const largestShare = 8;
@@ -21,22 +52,23 @@ export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
   const bytes = asBuffer(words);
   const bytesBefore = asBuffer(wordsBefore);
   const start = edits.length;
+  const longest = start + 2 + Math.floor(words.length / largestShare) * 2;
   edits.push(after.id, 0);
-  let changed = 0;
   for (let block = 0; block < words.length; block += blockWords) {
     const end = Math.min(block + blockWords, words.length);
     if (bytes.compare(bytesBefore, block * 4, end * 4, block * 4, end * 4) === 0) continue;
     for (let at = block; at < end; at++) {
       if (words[at] === wordsBefore[at]) continue;
+      if (edits.length === longest) {
+        edits.cut(start);
+        return false;
+      }
       edits.push(at, words[at] ?? 0);
-      changed++;
     }
   }
-  edits[start + 1] = changed;
-  if (changed === 0) edits.length = start;
-  if (changed * largestShare <= words.length) return true;
-  edits.length = start;
-  return false;
+  if (edits.length === start + 2) edits.cut(start);
+  else edits.endPage(start);
+  return true;
 }
 
 /** @throws {RangeError} when the edits are not of these pages */

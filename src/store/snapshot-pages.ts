@@ -5,8 +5,7 @@ import type { Page } from "../core/snapshot/page.ts";
 import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { batches, paced } from "../platform/paced.ts";
-import { addEdit, applyEdits } from "./page-edits.ts";
-import type { EditWords } from "./page-edits.ts";
+import { addEdit, applyEdits, EditWords } from "./page-edits.ts";
 import { pageFromRow, pageToRow } from "./page-rows.ts";
 import type { PagesTable, Tables } from "./tables.ts";
 
@@ -115,7 +114,7 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
     async write(trx, targetId, { replaced, removed, all }) {
       if (replaced.length === 0 && removed.length === 0) return null;
       const known = edited.get(targetId) ?? notEdited;
-      const edits: EditWords = [];
+      const edits = new EditWords();
       const whole: Page[] = [];
       for await (const some of paced(batches(replaced, pagesComparedAtOnce))) {
         for (const { before, after } of some) {
@@ -136,10 +135,9 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
       }
       await writeWhole(trx, targetId, whole, known.lastEdit);
       if (edits.length === 0) return null;
-      const words = new Uint8Array(Uint32Array.from(edits).buffer);
       const { id } = await trx
         .insertInto("page_edits")
-        .values({ target_id: targetId, words })
+        .values({ target_id: targetId, words: edits.toBytes() })
         .returning("id")
         .executeTakeFirstOrThrow();
       return () => edited.set(targetId, { lastEdit: id, words: known.words + edits.length });
