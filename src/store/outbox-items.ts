@@ -2,10 +2,27 @@ import type { Kysely } from "kysely";
 import { subjectKey } from "../core/message-drafts.ts";
 import type { OutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
+import { prepareRows } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
 /** So many rows go into one statement: few enough that the prepared ones stay few. */
 export const rowsPerInsert = 50;
+
+const insertRows = prepareRows((db, rows: readonly ReturnType<typeof itemToRow>[]) =>
+  db.insertInto("outbox_items").values(rows),
+);
+
+function itemToRow(item: OutboxItem) {
+  return {
+    receiver: item.receiver,
+    incident_id: item.incident.id,
+    subject: subjectKey(item),
+    type: item.type,
+    body: JSON.stringify(item),
+    caused_at_ms: item.causedAtMs,
+    notification_seq: null,
+  };
+}
 
 /** To be called within the transaction of the change that causes the items, never outside it. */
 export async function insertOutboxItems(
@@ -13,15 +30,6 @@ export async function insertOutboxItems(
   items: readonly OutboxItem[],
 ): Promise<void> {
   for await (const chunk of paced(batches(items, rowsPerInsert))) {
-    const rows = chunk.map((item) => ({
-      receiver: item.receiver,
-      incident_id: item.incident.id,
-      subject: subjectKey(item),
-      type: item.type,
-      body: JSON.stringify(item),
-      caused_at_ms: item.causedAtMs,
-      notification_seq: null,
-    }));
-    await db.insertInto("outbox_items").values(rows).execute();
+    await insertRows(db, chunk.map(itemToRow));
   }
 }

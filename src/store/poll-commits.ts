@@ -14,12 +14,12 @@ import { insertOutboxItems } from "./outbox-items.ts";
 import { freeBuffer } from "../platform/free-buffer.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { initialProgress } from "../core/target-state.ts";
-import { prepare } from "./prepared.ts";
+import { prepare, prepareRows } from "./prepared.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
 import { progressToRow } from "./target-rows.ts";
 import type { OpenBucketColumns, ProgressColumns } from "./target-rows.ts";
-import type { ChangesTable, Tables } from "./tables.ts";
+import type { ChangesTable, IncidentsTable, Tables } from "./tables.ts";
 
 /** Writes what a poll decided, all of it or nothing. */
 export interface PollCommits {
@@ -179,6 +179,30 @@ async function writePools(
   await writeIncidents(trx, null, incidents);
 }
 
+const upsertIncidents = prepareRows((db, rows: readonly Insertable<IncidentsTable>[]) =>
+  db
+    .insertInto("incidents")
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.column("id").doUpdateSet((row) => ({
+        severity: row.ref("excluded.severity"),
+        receivers: row.ref("excluded.receivers"),
+        status: row.ref("excluded.status"),
+        previous_status: row.ref("excluded.previous_status"),
+        phase: row.ref("excluded.phase"),
+        held_since_ms: row.ref("excluded.held_since_ms"),
+        held_since_polls: row.ref("excluded.held_since_polls"),
+        clear_since_ms: row.ref("excluded.clear_since_ms"),
+        told_at_clock_ms: row.ref("excluded.told_at_clock_ms"),
+        flapping: row.ref("excluded.flapping"),
+        fired_at_ms: row.ref("excluded.fired_at_ms"),
+        resolved_at_ms: row.ref("excluded.resolved_at_ms"),
+        resolved_reason: row.ref("excluded.resolved_reason"),
+        revision: row.ref("excluded.revision"),
+      })),
+    ),
+);
+
 // The outbox rows must be written in the same transaction as the incidents that cause them:
 // a crash between the two would either lose the alert or send it twice.
 export async function writeIncidents(
@@ -190,28 +214,10 @@ export async function writeIncidents(
   const { written, dropped, flaps, outbox } = incidents;
   const revision = written.length > 0 ? await nextRevision(trx) : 0;
   for await (const some of paced(batches(written, incidentsAtOnce))) {
-    await trx
-      .insertInto("incidents")
-      .values(some.map((incident) => ({ ...incidentToRow(targetId, incident), revision })))
-      .onConflict((conflict) =>
-        conflict.column("id").doUpdateSet((row) => ({
-          severity: row.ref("excluded.severity"),
-          receivers: row.ref("excluded.receivers"),
-          status: row.ref("excluded.status"),
-          previous_status: row.ref("excluded.previous_status"),
-          phase: row.ref("excluded.phase"),
-          held_since_ms: row.ref("excluded.held_since_ms"),
-          held_since_polls: row.ref("excluded.held_since_polls"),
-          clear_since_ms: row.ref("excluded.clear_since_ms"),
-          told_at_clock_ms: row.ref("excluded.told_at_clock_ms"),
-          flapping: row.ref("excluded.flapping"),
-          fired_at_ms: row.ref("excluded.fired_at_ms"),
-          resolved_at_ms: row.ref("excluded.resolved_at_ms"),
-          resolved_reason: row.ref("excluded.resolved_reason"),
-          revision: row.ref("excluded.revision"),
-        })),
-      )
-      .execute();
+    await upsertIncidents(
+      trx,
+      some.map((incident) => ({ ...incidentToRow(targetId, incident), revision })),
+    );
   }
   for await (const some of paced(batches(dropped, incidentsAtOnce))) {
     const ids = some.map(({ id }) => id);

@@ -10,3 +10,21 @@ export function prepare(query: { compile(): CompiledQuery }) {
   return (db: Kysely<Tables>, parameters: readonly unknown[]): Promise<QueryResult<unknown>> =>
     db.executeQuery({ ...compiled, parameters });
 }
+
+/**
+ * Inserts rows with the same columns in the same order. The statement is built once for each number of
+ * them: to build one of many rows costs as much as to run it.
+ */
+export function prepareRows<Row extends object>(
+  insert: (db: Kysely<Tables>, rows: readonly Row[]) => { compile(): CompiledQuery },
+) {
+  const known = new Map<number, CompiledQuery>();
+  return (db: Kysely<Tables>, rows: readonly Row[]): Promise<QueryResult<unknown>> => {
+    let compiled = known.get(rows.length);
+    // What the first rows held is not kept.
+    compiled ??= { ...insert(db, rows).compile(), parameters: [] };
+    known.set(rows.length, compiled);
+    const parameters = rows.flatMap((row): unknown[] => Object.values(row));
+    return db.executeQuery({ ...compiled, parameters });
+  };
+}
