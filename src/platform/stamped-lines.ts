@@ -10,12 +10,14 @@ import type { LogLine } from "./logger.ts";
 export interface LineStamp {
   readonly ids: IdStamp;
   readonly timeAt: number;
+  /** What stands there. */
+  time: Uint8Array | null;
 }
 
 const shortIdLength = shortServerMark.length;
 const sampleIds = { sandboxId: randomUUID(), serverId: randomUUID() };
 const emptyTime = JSON.stringify(new Date(0));
-const firstRoom = 128 * 1_024;
+const firstRoom = 256 * 1_024;
 
 /**
  * @param lineFor gives the line of a server; it may tell the beginning of its id once more
@@ -32,7 +34,7 @@ export function createLineStamp(lineFor: (ids: typeof sampleIds) => LogLine): Li
     .replace(shortServerMark + serverId.slice(shortIdLength), serverMark);
   // Once in the id, and once in the message.
   if (parts.length !== 3) return null;
-  return { ids: new IdStamp(text), timeAt: beforeTime(line.level).length };
+  return { ids: new IdStamp(text), timeAt: beforeTime(line.level).length, time: null };
 }
 
 /** Gathers lines and writes them at once: of very many, each one costs next to nothing. */
@@ -54,17 +56,16 @@ export class StampedLines {
   }
 
   /** Takes of both ids the place of their words: they are UUIDs. */
-  putStamped(
-    { ids, timeAt }: LineStamp,
-    words: Uint32Array,
-    sandbox: number,
-    server: number,
-  ): void {
+  putStamped(stamp: LineStamp, words: Uint32Array, sandbox: number, server: number): void {
+    const { ids, timeAt } = stamp;
+    if (stamp.time !== this.timeBytes) {
+      ids.bytes.set(this.timeBytes, timeAt);
+      stamp.time = this.timeBytes;
+    }
     ids.fillSandbox(words, sandbox);
     ids.fillServer(words, server);
     this.makeRoom(ids.bytes.length);
     this.bytes.set(ids.bytes, this.length);
-    this.bytes.set(this.timeBytes, this.length + timeAt);
     this.length += ids.bytes.length;
   }
 

@@ -9,6 +9,7 @@ import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
 import type { ChangeCursor } from "../core/snapshot/change-cursor.ts";
 import type { Change, Changes } from "../core/snapshot/changes.ts";
+import { sandboxWords } from "../core/snapshot/page.ts";
 import { streamOf, writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
 import { createLineStamp, StampedLines } from "../platform/stamped-lines.ts";
@@ -27,6 +28,7 @@ const levelOfStep = {
 } as const satisfies Record<IncidentStep, "info" | "warn">;
 
 const linesAtOnce = 250;
+const stampedAtOnce = 500;
 /** Of fewer changes too few are alike. */
 const fewestStamped = 4_000;
 /** With more the names tell servers apart, and no two lines are alike. */
@@ -92,15 +94,16 @@ async function stampChanges(lines: StampedLines, target: Target, changes: Change
   const change = changes.walk();
   lines.begin();
   for (let count = 0; change.next(); count++) {
-    if (count > 0 && count % linesAtOnce === 0) {
+    if (count > 0 && count % stampedAtOnce === 0) {
       lines.write();
       await setImmediate();
       lines.begin();
     }
     const stamp = stampOf(change);
-    const ids = change.idPlaces();
-    if (stamp && ids) lines.putStamped(stamp, change.page.words, ids.sandbox, ids.server);
-    else lines.put(changeLine(target, change));
+    if (stamp && change.hasUuids) {
+      const { page, sandbox, server } = change;
+      lines.putStamped(stamp, page.words, sandbox * sandboxWords, page.serverAt(server));
+    } else lines.put(changeLine(target, change));
   }
   lines.write();
 }
@@ -108,17 +111,19 @@ async function stampChanges(lines: StampedLines, target: Target, changes: Change
 /** Gives the stamp of a change's line, once made for all that are alike; null where it has none. */
 function createStamps(target: Target): (change: ChangeCursor) => LineStamp | null {
   const stamps = new Map<string | null, (LineStamp | null | undefined)[]>();
-  return ({ serverName, fromNumber, toNumber, from, to }) => {
+  return (change) => {
+    const { serverName, fromNumber, toNumber } = change;
     let ofName = stamps.get(serverName);
     if (!ofName && stamps.size === mostNames) return null;
     if (!ofName) stamps.set(serverName, (ofName = []));
     const transition = fromNumber * presences.length + toNumber;
     const known = ofName[transition];
-    if (known !== undefined) return known;
-    return (ofName[transition] = createLineStamp((ids) =>
-      changeLine(target, { ...ids, serverName, from, to }),
-    ));
+    return known === undefined ? (ofName[transition] = stampFor(target, change)) : known;
   };
+}
+
+function stampFor(target: Target, { serverName, from, to }: ChangeCursor): LineStamp | null {
+  return createLineStamp((ids) => changeLine(target, { ...ids, serverName, from, to }));
 }
 
 /** A few at a time: there may be very many. */

@@ -1,6 +1,6 @@
 import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
-import { hasTextId, missingIn, Page, sandboxWords, statusNumberIn } from "./page.ts";
+import { hasTextId, missingIn, Page, statusNumberIn } from "./page.ts";
 import { isChange } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
@@ -18,10 +18,11 @@ export class ChangeCursor {
   /** Count in `presences`. */
   fromNumber = 0;
   toNumber = 0;
-  /** For how long it was watched in `from`; null unless both ends were witnessed. Milliseconds. */
-  stayMs: number | null = null;
   readonly lapse = null;
   private readonly parts: SightingParts;
+  /** Where the server was before; null for one that is new. */
+  private pageBefore: Page | null = null;
+  private serverBefore = 0;
   /** The sandbox that was found last, and where its servers are. */
   private sandboxPage = noPage;
   private lastSandbox = 0;
@@ -51,11 +52,10 @@ export class ChangeCursor {
     return this.lastSandbox;
   }
 
-  /** Where in the page's words the four of each id are; null where one of them is a text. */
-  idPlaces(): { readonly sandbox: number; readonly server: number } | null {
-    const { page, server, sandbox } = this;
-    if (hasTextId(page.serverFlags(server)) || hasTextId(page.sandboxFlags(sandbox))) return null;
-    return { sandbox: sandbox * sandboxWords, server: page.serverAt(server) };
+  /** Neither the server's id nor its sandbox's is a text. */
+  get hasUuids(): boolean {
+    const { page } = this;
+    return !hasTextId(page.serverFlags(this.server) | page.sandboxFlags(this.sandbox));
   }
 
   get sandboxId(): string {
@@ -78,6 +78,15 @@ export class ChangeCursor {
     return presences[this.toNumber] ?? "unknown";
   }
 
+  /** For how long it was watched in `from`; null unless both ends were witnessed. Milliseconds. */
+  get stayMs(): number | null {
+    const { pageBefore: page, serverBefore: server, parts } = this;
+    // Only the first listing that lacks or changes it can tell for how long it was there.
+    return page && parts.witnessed && isSeen(page, server)
+      ? parts.observedMs - page.sinceObservedMs(server)
+      : null;
+  }
+
   private nextTouched(): boolean {
     const { parts } = this;
     const { before, after, touched } = parts;
@@ -93,7 +102,7 @@ export class ChangeCursor {
       if (known) this.leave(known, touched.serverBefore(step));
       else {
         this.fromNumber = absent;
-        this.stayMs = null;
+        this.pageBefore = null;
       }
       return true;
     }
@@ -115,12 +124,14 @@ export class ChangeCursor {
     return false;
   }
 
-  /** Only the first listing that lacks or changes it can tell for how long it was there. */
   private leave(page: Page, server: number): void {
-    const { witnessed, observedMs } = this.parts;
-    const flags = page.serverFlags(server);
-    this.fromNumber = statusNumberIn(flags);
-    const isKnown = witnessed && missingIn(flags) === 0 && page.isWitnessed(server);
-    this.stayMs = isKnown ? observedMs - page.sinceObservedMs(server) : null;
+    this.pageBefore = page;
+    this.serverBefore = server;
+    this.fromNumber = statusNumberIn(page.serverFlags(server));
   }
+}
+
+/** Listed, and since when it had its status is known. */
+function isSeen(page: Page, server: number): boolean {
+  return missingIn(page.serverFlags(server)) === 0 && page.isWitnessed(server);
 }
