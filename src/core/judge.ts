@@ -16,6 +16,7 @@ import type { Booking } from "./occupancy/booking.ts";
 import { GatheredStays } from "./occupancy/ended-stays.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
 import type { Rule, TargetRule } from "./rule.ts";
+import type { ChangeCursor } from "./snapshot/change-cursor.ts";
 import { noChanges } from "./snapshot/changes.ts";
 import type { Changes } from "./snapshot/changes.ts";
 import type { SnapshotIntake } from "./snapshot/intake.ts";
@@ -188,14 +189,23 @@ const staysAtOnce = 8_192;
 function* endedStays({ changes, snapshot }: Sighting): InSteps<EndedStays> {
   const stays = new GatheredStays();
   const change = changes.walk();
-  for (let count = 1; change.next(); count++) {
-    const { from, stayMs } = change;
-    if (stayMs !== null && from !== "absent") {
-      stays.add(snapshot.aggregateName(change.serverName), from, stayMs);
-    }
-    if (count % staysAtOnce === 0) yield;
-  }
+  while (gatherStays(stays, change, snapshot)) yield;
   return stays.toStays();
+}
+
+/** Apart from the steps: a loop within a generator is compiled anew for each poll. */
+function gatherStays(
+  stays: GatheredStays,
+  change: ChangeCursor,
+  snapshot: PackedSnapshot,
+): boolean {
+  for (let left = staysAtOnce; left > 0; left--) {
+    if (!change.next()) return false;
+    const { from, stayMs } = change;
+    if (stayMs === null || from === "absent") continue;
+    stays.add(snapshot.aggregateName(change.serverName), from, stayMs);
+  }
+  return true;
 }
 
 function isFirstPoll({ lastPollMonotonicMs }: TargetState): boolean {

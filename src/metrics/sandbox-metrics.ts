@@ -2,6 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { Verdict } from "../core/judge.ts";
 import { statuses } from "../core/model.ts";
 import { unobservedMsOf } from "../core/occupancy/booking.ts";
+import type { ChangeCursor } from "../core/snapshot/change-cursor.ts";
+import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { BucketCounts } from "./bucket-counts.ts";
 import { NameCounts } from "./name-counts.ts";
@@ -37,20 +39,30 @@ export function createSandboxMetrics(targets: readonly WatchedView[]): SandboxMe
     families: createSandboxFamilies(targets, counts.all),
     async committed({ target, state }, { booking, changes }) {
       const counted = counts.of(target);
-      const { byName, stays } = counted;
+      const { byName } = counted;
       if (booking.observed) byName.bookAll(booking);
       counted.unobservedMs += unobservedMsOf(booking);
       if (changes.length === 0) return;
       const change = changes.walk();
-      for (let count = 1; change.next(); count++) {
-        const { serverName, fromNumber, toNumber, stayMs } = change;
-        byName.countTransition(state.snapshot.aggregateName(serverName), fromNumber, toNumber);
-        // Those that were absent are behind the statuses.
-        if (stayMs !== null && fromNumber < statuses.length) {
-          stays.observe(fromNumber, stayMs / 1_000);
-        }
-        if (count % changesAtOnce === 0) await setImmediate();
-      }
+      while (countChanges(counted, change, state.snapshot)) await setImmediate();
     },
   };
+}
+
+/** Apart from the turns: a loop within an asynchronous function is compiled anew for each poll. */
+function countChanges(
+  { byName, stays }: SandboxCounts,
+  change: ChangeCursor,
+  snapshot: PackedSnapshot,
+): boolean {
+  for (let left = changesAtOnce; left > 0; left--) {
+    if (!change.next()) return false;
+    const { serverName, fromNumber, toNumber, stayMs } = change;
+    byName.countTransition(snapshot.aggregateName(serverName), fromNumber, toNumber);
+    // Those that were absent are behind the statuses.
+    if (stayMs !== null && fromNumber < statuses.length) {
+      stays.observe(fromNumber, stayMs / 1_000);
+    }
+  }
+  return true;
 }

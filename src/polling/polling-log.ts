@@ -92,20 +92,30 @@ async function logChanges(log: Logger, target: Target, verdict: Verdict): Promis
 async function stampChanges(lines: StampedLines, target: Target, changes: Changes): Promise<void> {
   const stampOf = createStamps(target);
   const change = changes.walk();
-  lines.begin();
-  for (let count = 0; change.next(); count++) {
-    if (count > 0 && count % stampedAtOnce === 0) {
-      lines.write();
-      await setImmediate();
-      lines.begin();
-    }
+  for (let isMore = true; isMore;) {
+    lines.begin();
+    isMore = putChanges(lines, target, change, stampOf);
+    lines.write();
+    if (isMore) await setImmediate();
+  }
+}
+
+/** Apart from the turns: a loop within an asynchronous function is compiled anew for each poll. */
+function putChanges(
+  lines: StampedLines,
+  target: Target,
+  change: ChangeCursor,
+  stampOf: (change: ChangeCursor) => LineStamp | null,
+): boolean {
+  for (let left = stampedAtOnce; left > 0; left--) {
+    if (!change.next()) return false;
     const stamp = stampOf(change);
     if (stamp && change.hasUuids) {
       const { page, sandbox, server } = change;
       lines.putStamped(stamp, page.words, sandbox * sandboxWords, page.serverAt(server));
     } else lines.put(changeLine(target, change));
   }
-  lines.write();
+  return true;
 }
 
 /** Gives the stamp of a change's line, once made for all that are alike; null where it has none. */

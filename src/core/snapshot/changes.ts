@@ -48,7 +48,7 @@ export function changesIn(parts: SightingParts): Changes {
       const lapses = eachLapse(parts);
       for (let left = length + lapseCount; left > 0; left -= atOnce) {
         const packer = new ChangePacker(Math.min(atOnce, left));
-        while (!packer.isFull && cursor.next()) packer.addFrom(cursor);
+        packer.addAll(cursor);
         while (!packer.isFull) {
           const lapse = lapses.next();
           if (lapse.done) break;

@@ -131,6 +131,11 @@ export class ChangePacker {
     return (this.count + 1) * changeWords > this.words.length;
   }
 
+  /** As many as have room. */
+  addAll(cursor: PlacedFacts & { next(): boolean }): void {
+    while (!this.isFull && cursor.next()) this.addFrom(cursor);
+  }
+
   /** Nothing is unpacked. */
   addFrom({ page, server, sandbox, fromNumber, toNumber, stayMs, lapse }: PlacedFacts): void {
     const at = this.next();
