@@ -18,20 +18,25 @@ export class GivenStatuses {
     const ownPlace = open === "own_last" ? statuses.length - 1 : 0;
     this.own = hasOwn ? (statuses[ownPlace] ?? "unknown") : "unknown";
     let next = hasOwn && ownPlace === 0 ? 1 : 0;
-    this.ofServers.length = 0;
-    const end = page.serversEnd(sandbox);
-    for (let server = page.serversBegin(sandbox); server < end; server++) {
-      const hasStatus = statusIn(page.serverFlags(server)) !== "unknown";
-      this.ofServers.push(hasStatus ? (statuses[next++] ?? "unknown") : "unknown");
+    const { ofServers } = this;
+    const begin = page.serversBegin(sandbox);
+    const count = page.serversEnd(sandbox) - begin;
+    for (let index = 0; index < count; index++) {
+      const hasStatus = statusIn(page.serverFlags(begin + index)) !== "unknown";
+      ofServers[index] = hasStatus ? (statuses[next++] ?? "unknown") : "unknown";
     }
+    // Most have as many as the one before: an array that is cut to nothing grows anew.
+    if (ofServers.length > count) ofServers.length = count;
     return this;
   }
 
   isOf(page: Page, sandbox: number): boolean {
     if (statusIn(page.sandboxFlags(sandbox)) !== this.own) return false;
+    const { ofServers } = this;
     const begin = page.serversBegin(sandbox);
-    return this.ofServers.every(
-      (status, index) => statusIn(page.serverFlags(begin + index)) === status,
-    );
+    for (let index = 0; index < ofServers.length; index++) {
+      if (statusIn(page.serverFlags(begin + index)) !== ofServers[index]) return false;
+    }
+    return true;
   }
 }

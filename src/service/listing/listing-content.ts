@@ -65,7 +65,8 @@ export class ListingContent {
     else {
       const { note, openStatuses } = mark;
       const statuses = openStatuses === "none" ? undefined : text.statuses;
-      this.intake.same({ ...text.hashes(openStatuses), note }, statuses);
+      const { length, hash, steadyHash } = text.hashes(openStatuses);
+      this.intake.same({ length, hash, steadyHash, openStatuses, note }, statuses);
     }
     this.remarkAgain(mark);
   }

@@ -53,8 +53,9 @@ const lastPrintable = 0x7e;
  * what is replaced is the inside of the string that is its value.
  */
 export class SteadyText {
-  /** The statuses in the text given last, in its order. */
+  /** The statuses in the text that was made steady last, in its order. */
   readonly statuses: Status[] = [];
+  private statusCount = 0;
   private room = Buffer.alloc(0);
   private text: Buffer = this.room;
   /** By how much the form is shorter than the text so far. */
@@ -67,7 +68,7 @@ export class SteadyText {
     if (this.room.length < text.length * 2) this.room = Buffer.alloc(text.length * 4);
     text.copy(this.room);
     this.text = text;
-    this.surplus = this.placed = this.statuses.length = 0;
+    this.surplus = this.placed = this.statusCount = 0;
     let isSteady = false;
     let last = shortest - 1;
     // Horspool's search: that of buffers begins anew at each quote, and JSON is full of them.
@@ -86,6 +87,8 @@ export class SteadyText {
       last = end + shortest;
     }
     this.place(text.length);
+    // Most have as many as the one before: an array that is cut to nothing grows anew.
+    if (this.statuses.length > this.statusCount) this.statuses.length = this.statusCount;
     return isSteady ? this.room.subarray(0, text.length - this.surplus) : null;
   }
 
@@ -113,11 +116,11 @@ export class SteadyText {
     const { text, room, statuses } = this;
     const status = statusAt(text, start);
     if (!status) return mayBeDigit(text[start]) ? null : start;
-    if (statuses.length === mostStatuses) return null;
+    if (this.statusCount === mostStatuses) return null;
     this.place(start);
     const end = start + status.length;
-    putDigits(room, start - this.surplus + digitsOfStatus, statuses.length);
-    statuses.push(status);
+    putDigits(room, start - this.surplus + digitsOfStatus, this.statusCount);
+    statuses[this.statusCount++] = status;
     this.surplus += status.length - digitsOfStatus;
     this.placed = end;
     return end;
