@@ -13,7 +13,7 @@ export function prepare(query: { compile(): CompiledQuery }) {
 
 /**
  * Inserts rows with the same columns in the same order. The statement is built once for each number of
- * them: to build one of many rows costs as much as to run it.
+ * them, whichever database it is for: to build one of many rows costs as much as to run it.
  */
 export function prepareRows<Row extends object>(
   insert: (db: Kysely<Tables>, rows: readonly Row[]) => { compile(): CompiledQuery },
