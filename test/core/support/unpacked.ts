@@ -1,5 +1,6 @@
 import type { Change, Changes } from "../../../src/core/snapshot/changes.ts";
 import type { PackedChanges } from "../../../src/core/snapshot/packed-changes.ts";
+import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 
 /** Packed changes with all that they tell, for comparing. */
 export function unpackedIn(packed: PackedChanges) {
@@ -31,4 +32,13 @@ export function unpackAll(changes: Changes, most: number) {
 /** A change as it is kept. */
 export function inWholeMs({ stayMs, ...change }: Change) {
   return { ...change, stayMs: stayMs === null ? null : Math.round(stayMs), lapse: null };
+}
+
+/** What the pages of a snapshot say, in whatever order their legends are: a copied page keeps that of before. */
+export function spelledOut({ pages }: PackedSnapshot) {
+  return pages.map((page) => ({
+    id: page.id,
+    sandboxes: Array.from({ length: page.sandboxCount }, (_, at) => page.sandboxRow(at)),
+    servers: Array.from({ length: page.serverCount }, (_, at) => page.serverRow(at)),
+  }));
 }
