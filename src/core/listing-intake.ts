@@ -19,8 +19,22 @@ export interface TextMark {
   readonly note: number;
 }
 
+/** By what a whole body is known again without looking at any sandbox of it. */
+export interface BodyMark {
+  /** In bytes. */
+  readonly length: number;
+  /** 64 bits over all of it. */
+  readonly hash: bigint;
+}
+
 /** Takes a listing in while it is read, sandbox by sandbox, in the order of the listing. */
 export interface ListingIntake {
+  /** The body that the listing taken last came in; null when this one must be read. */
+  readonly knownBody: BodyMark | null;
+  /** The very same body came once more: this listing is as that one was. Instead of all else. */
+  sameBody(): void;
+  /** After all of a listing: it came in this body, complete and without anything to remark. */
+  cameIn(body: BodyMark): void;
   /** The text that the sandbox expected next had last time; null when it must be read. */
   expected(): TextMark | null;
   /**

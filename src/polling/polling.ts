@@ -95,7 +95,8 @@ export function createPolling(deps: PollingDeps): Polling {
           openIntake: () =>
             openIntake(watched.state.snapshot, {
               goneAfter: judge.goneAfter,
-              turn: watched.state.progress.observed.polls,
+              // Targets are read anew at different polls, whenever they were first polled.
+              turn: watched.id + watched.state.progress.observed.polls,
             }),
         });
   };

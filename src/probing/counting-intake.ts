@@ -5,6 +5,11 @@ export function createCountingIntake(): ListingIntake {
   const ids = new Set<string>();
   return {
     // Nothing is known of any text, so every sandbox is read.
+    knownBody: null,
+    sameBody() {
+      throw new TypeError("no body was known");
+    },
+    cameIn() {},
     expected: () => null,
     same() {
       throw new TypeError("no sandbox was expected");

@@ -1,21 +1,24 @@
-import type { ListingIntake, TextMark } from "../listing-intake.ts";
+import type { BodyMark, ListingIntake, TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
 import type { InSteps } from "../in-steps.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";
 import { changesIn } from "./changes.ts";
 import { seekId } from "./id-table.ts";
 import { ListingPass } from "./listing-pass.ts";
+import type { PassOptions } from "./listing-pass.ts";
 import { findSandbox, nextSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
-import { missingIn, statusIn } from "./page.ts";
+import { missingIn } from "./page.ts";
 import type { Page } from "./page.ts";
-import { lookedAtOnce, settleChanged, touchedIn } from "./sighting.ts";
+import { listedServers, sameSighting, settleChanged, touchedIn } from "./sighting.ts";
 import type { Sighting } from "./sighting.ts";
 import { serverKey } from "./snapshot.ts";
-import type { ServerId, ServerRow } from "./snapshot.ts";
+import type { ServerId } from "./snapshot.ts";
 import { sortSteps } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
+import { countByStatus } from "./tallies.ts";
+import type { Tallies } from "./tallies.ts";
 
 export interface SightingOptions {
   /** False: what the listing lacks proves nothing. */
@@ -43,9 +46,14 @@ interface Twins {
 export interface IntakeOptions {
   /** Complete listings without a server before it counts as gone. */
   readonly goneAfter: number;
-  /** Counts polls: each text is read in one of 256, known or not. Left out: only unknown ones are. */
+  /**
+   * Counts polls: each text is read in one of 256, known or not, all those of a known body in the same
+   * one. Left out: only unknown ones are.
+   */
   readonly turn?: number;
 }
+
+const turns = 256;
 
 export function openIntake(before: PackedSnapshot, options: IntakeOptions): SnapshotIntake {
   return new Intake(before, options);
@@ -55,18 +63,34 @@ class Intake implements SnapshotIntake {
   private readonly before: PackedSnapshot;
   private readonly options: IntakeOptions;
   private readonly room: PageRoom;
-  private pass: ListingPass;
+  private readonly turn: PassOptions["turn"];
+  private begunPass: ListingPass | null = null;
+  private body: BodyMark | null = null;
+  private isSameBody = false;
   private readonly twins = new Map<string, Twins>();
 
   constructor(before: PackedSnapshot, options: IntakeOptions) {
     this.before = before;
     this.options = options;
     this.room = before.room ?? new PageRoom();
-    this.pass = this.startPass(true);
+    this.turn = turnOf(before, options);
+  }
+
+  get knownBody(): BodyMark | null {
+    return this.turn === "of_all" ? null : this.before.body;
+  }
+
+  sameBody(): void {
+    if (!this.knownBody) throw new RangeError("no body is known");
+    this.isSameBody = true;
+  }
+
+  cameIn(body: BodyMark): void {
+    this.body = body;
   }
 
   get sandboxCount(): number {
-    return this.pass.sandboxCount;
+    return this.isSameBody ? this.before.sandboxCount : this.pass.sandboxCount;
   }
 
   expected(): TextMark | null {
@@ -89,14 +113,15 @@ class Intake implements SnapshotIntake {
   restart(): void {
     // A body can begin its list anew very often, and a pass is not made for nothing.
     if (this.pass.sandboxCount === 0) return;
-    this.pass = this.startPass(true);
+    this.begunPass = null;
     this.twins.clear();
   }
 
   *finish(options: SightingOptions): InSteps<Sighting> {
+    if (this.isSameBody) return sameSighting(this.before);
     const { complete, observedMs, witnessed } = options;
     if (this.twins.size > 0 || (!complete && this.pass.writer.leftOut > 0)) {
-      this.pass = yield* this.passAgain(complete);
+      this.begunPass = yield* this.passAgain(complete);
     } else if (!complete) this.pass.becomePartial();
     const { pass, room } = this;
     const { sequence, writer } = pass;
@@ -109,12 +134,19 @@ class Intake implements SnapshotIntake {
     const sorted = yield* sortSteps(pages, touched);
     const parts = { ...pages, touched, sorted, removed, lacked, observedMs, witnessed };
     yield* settleChanged(parts, options.atMs);
-    return sightingOf(this.before, parts, pass, { listedCount, room });
+    const body = complete && this.twins.size === 0 ? this.body : null;
+    return sightingOf(this.before, parts, pass, { listedCount, room, body });
+  }
+
+  /** Begun when it is first needed: of a known body there is nothing to pass over. */
+  private get pass(): ListingPass {
+    return (this.begunPass ??= this.startPass(true));
   }
 
   private startPass(complete: boolean): ListingPass {
-    const { goneAfter, turn = null } = this.options;
-    return new ListingPass(this.before, { goneAfter, complete, turn, room: this.room });
+    const { room, turn } = this;
+    const { goneAfter } = this.options;
+    return new ListingPass(this.before, { goneAfter, complete, turn, room });
   }
 
   private joinTwin(sandbox: ListedSandbox, pageIndex: number): { readonly servers: number } {
@@ -154,11 +186,33 @@ class Intake implements SnapshotIntake {
   }
 }
 
+interface TakenParts {
+  readonly listedCount: number;
+  readonly room: PageRoom;
+  readonly body: BodyMark | null;
+}
+
+/** A known body is read in one of so many polls, too. */
+function turnOf({ body }: PackedSnapshot, { turn }: IntakeOptions): PassOptions["turn"] {
+  if (turn === undefined || !body) return turn ?? null;
+  return turn % turns === 0 ? "of_all" : null;
+}
+
+function showsAll(pages: readonly Page[], tally: Tallies, listedCount: number): boolean {
+  const sandboxes = pages.reduce((sum, { sandboxCount }) => sum + sandboxCount, 0);
+  return (
+    sandboxes === listedCount &&
+    tally.names
+      .values()
+      .every(({ servers, listed }) => countByStatus(servers) === countByStatus(listed))
+  );
+}
+
 function sightingOf(
   before: PackedSnapshot,
   parts: SightingParts,
   { sequence, writer, index }: ListingPass,
-  { listedCount, room }: { readonly listedCount: number; readonly room: PageRoom },
+  { listedCount, room, body }: TakenParts,
 ): Sighting {
   const snapshot = nextSnapshot(before, {
     pages: sequence.pages,
@@ -167,6 +221,8 @@ function sightingOf(
     nextPageId: sequence.nextPageId,
     room,
     index,
+    // Of what the listing lacked, the same one once more would tell more: that it is gone.
+    body: showsAll(sequence.pages, writer.counts, listedCount) ? body : null,
   });
   const isUnlisted = (id: ServerId): boolean =>
     writer.unlisted.size > 0 && writer.unlisted.has(serverKey(id));
@@ -189,34 +245,6 @@ function sightingOf(
     isRemoved: ({ sandboxId, serverId }) =>
       writer.removed.length > 0 && snapshot.server(sandboxId, serverId) === undefined,
   };
-}
-
-/** The sandboxes that were listed come before the others. */
-function* listedServers(
-  { pages }: PackedSnapshot,
-  sandboxCount: number,
-  statuses: ReadonlySet<Status>,
-): Iterable<readonly ServerRow[]> {
-  let left = sandboxCount;
-  let servers: ServerRow[] = [];
-  let lookedAt = 0;
-  for (const page of pages) {
-    const sandboxes = Math.min(left, page.sandboxCount);
-    left -= sandboxes;
-    const end = sandboxes === 0 ? 0 : page.serversEnd(sandboxes - 1);
-    for (let server = 0; server < end; server++) {
-      const flags = page.serverFlags(server);
-      if (missingIn(flags) === 0 && statuses.has(statusIn(flags))) {
-        servers.push(page.serverRow(server));
-      }
-    }
-    lookedAt += end;
-    if (lookedAt < lookedAtOnce) continue;
-    yield servers;
-    servers = [];
-    lookedAt = 0;
-  }
-  yield servers;
 }
 
 /** What a listing said of a sandbox that was written from it. */

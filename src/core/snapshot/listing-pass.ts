@@ -24,7 +24,7 @@ export interface PassOptions {
   /** Whether what the listing lacks is missing. */
   readonly complete: boolean;
   /** Counts polls: the texts whose turn it is must be read. Null: only those that are not known. */
-  readonly turn: number | null;
+  readonly turn: number | "of_all" | null;
   /** Where new pages go. */
   readonly room: PageRoom;
 }
@@ -40,7 +40,7 @@ export class ListingPass {
   /** Whether a sandbox is not where it was. */
   private isMoved = false;
   private readonly before: PackedSnapshot;
-  private readonly turn: number | null;
+  private readonly turn: PassOptions["turn"];
   private readonly id = new SoughtId();
   private readonly given = new GivenStatuses();
   /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
@@ -168,7 +168,8 @@ export class ListingPass {
   }
 
   private mustRead(marks: Marks, sandbox: number): boolean {
-    return this.turn !== null && marks.isTurnOf(sandbox, this.turn);
+    const { turn } = this;
+    return turn === "of_all" || (turn !== null && marks.isTurnOf(sandbox, turn));
   }
 
   private mustRestate(page: Page, mark: TextMark, statuses: readonly Status[]): boolean {

@@ -1,4 +1,5 @@
 import { atOnce } from "../in-steps.ts";
+import type { BodyMark } from "../listing-intake.ts";
 import { IdTable, isIdAt, seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";
 import type { Marks } from "./marks.ts";
@@ -27,6 +28,8 @@ export interface PackedSnapshot extends Snapshot {
   readonly nextPageId: number;
   /** Where the next snapshot's pages go; null as long as there is none. */
   readonly room: PageRoom | null;
+  /** Where a listing that comes in it again shows just this; null where none is known to. */
+  readonly body: BodyMark | null;
   /** Of all pages. */
   readonly wordCount: number;
   /** The place of a sandbox counted over all pages, or -1. */
@@ -47,6 +50,7 @@ export interface SnapshotParts {
   readonly nextPageId: number;
   readonly room: PageRoom | null;
   readonly index: SandboxIndex;
+  readonly body: BodyMark | null;
 }
 
 export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
@@ -56,6 +60,7 @@ export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
   nextPageId: 1,
   room: null,
   index: { table: null },
+  body: null,
 });
 
 /** The one before itself where nothing differs, as most often nothing does. */
@@ -66,8 +71,13 @@ export function nextSnapshot(before: PackedSnapshot, parts: SnapshotParts): Pack
     before.tally === parts.tally &&
     before.nextPageId === parts.nextPageId &&
     before.room === parts.room &&
-    before.index === parts.index;
+    before.index === parts.index &&
+    isSameBody(before.body, parts.body);
   return isSame ? before : createPackedSnapshot(parts);
+}
+
+function isSameBody(one: BodyMark | null, other: BodyMark | null): boolean {
+  return one === other || (one?.length === other?.length && one?.hash === other?.hash);
 }
 
 function isAlike(some: readonly unknown[], others: readonly unknown[]): boolean {

@@ -32,5 +32,6 @@ export function restoreSnapshot(
     room,
     nextPageId: pages.reduce((next, { id }) => Math.max(next, id + 1), 1),
     index: { table: null },
+    body: null,
   });
 }

@@ -1,7 +1,8 @@
 import type { InSteps } from "../in-steps.ts";
 import type { Presence, Status } from "../model.ts";
+import { noChanges } from "./changes.ts";
 import type { Changes } from "./changes.ts";
-import { statusIn } from "./page.ts";
+import { missingIn, statusIn } from "./page.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
 import { isChange, presenceBefore, wasSeen } from "./steps.ts";
@@ -65,4 +66,44 @@ export function* settleChanged(parts: SightingParts, atMs: number): InSteps<void
     const since = { sinceMs: atMs, sinceObservedMs: observedMs, sinceWitnessed };
     page?.settleSince(touched.serverAfter(step), since);
   }
+}
+
+/** All that the snapshot holds was listed, and nothing is otherwise. */
+export function sameSighting(snapshot: PackedSnapshot): Sighting {
+  return {
+    snapshot,
+    changes: noChanges,
+    touched: () => [],
+    listed: (statuses) => listedServers(snapshot, snapshot.sandboxCount, statuses),
+    listedServer: ({ sandboxId, serverId }) => snapshot.server(sandboxId, serverId) ?? null,
+    isRemoved: () => false,
+  };
+}
+
+/** The sandboxes that were listed come before the others. */
+export function* listedServers(
+  { pages }: PackedSnapshot,
+  sandboxCount: number,
+  statuses: ReadonlySet<Status>,
+): Iterable<readonly ServerRow[]> {
+  let left = sandboxCount;
+  let servers: ServerRow[] = [];
+  let lookedAt = 0;
+  for (const page of pages) {
+    const sandboxes = Math.min(left, page.sandboxCount);
+    left -= sandboxes;
+    const end = sandboxes === 0 ? 0 : page.serversEnd(sandboxes - 1);
+    for (let server = 0; server < end; server++) {
+      const flags = page.serverFlags(server);
+      if (missingIn(flags) === 0 && statuses.has(statusIn(flags))) {
+        servers.push(page.serverRow(server));
+      }
+    }
+    lookedAt += end;
+    if (lookedAt < lookedAtOnce) continue;
+    yield servers;
+    servers = [];
+    lookedAt = 0;
+  }
+  yield servers;
 }

@@ -14,7 +14,7 @@ const escapedLetters = ["6", "7"].map((digit) => Buffer.from(`\\u00${digit}`));
 
 /** The text of the item at hand, hashed once however often it is compared. */
 export class ItemText {
-  private readonly hashOf: TextHash;
+  private readonly texts: TextHash;
   private readonly steady = new SteadyText();
   private text: Buffer = Buffer.alloc(0);
   private knownHash: bigint | null = null;
@@ -24,7 +24,7 @@ export class ItemText {
   private isParsedFromForm = false;
 
   constructor(hash: TextHash) {
-    this.hashOf = hash;
+    this.texts = hash;
   }
 
   /** Another item begins. */
@@ -45,7 +45,7 @@ export class ItemText {
   }
 
   get hash(): bigint {
-    return (this.knownHash ??= this.hashOf(this.text));
+    return (this.knownHash ??= this.texts.of(this.text));
   }
 
   /** All that were replaced in the steady form, in the order of the text. */
@@ -83,7 +83,7 @@ export class ItemText {
   private steadyHash(openStatuses: OpenStatuses): bigint {
     const { form } = this;
     if (!form) return 0n;
-    if (openStatuses === "none") return this.hashOf(this.steady.withStatuses());
-    return (this.knownSteadyHash ??= this.hashOf(form));
+    if (openStatuses === "none") return this.texts.of(this.steady.withStatuses());
+    return (this.knownSteadyHash ??= this.texts.of(form));
   }
 }

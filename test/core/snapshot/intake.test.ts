@@ -8,6 +8,7 @@ import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import { createMarkedReader } from "../support/marked-intake.ts";
 import { listedSandbox, listedServer } from "../support/samples.ts";
+import { takeIn } from "../../support/take-in.ts";
 import { bring } from "../support/worlds.ts";
 
 const options = { complete: true, atMs: 1_000, observedMs: 1_000, witnessed: true };
@@ -86,6 +87,24 @@ describe("a sandbox whose text is known", () => {
     expect(Math.max(...read.map(({ length }) => length))).toBeLessThan(5);
   });
 
+  it("is read at one poll in 256 in a body that is the known one at all others", () => {
+    const reader = createMarkedReader();
+    const sandboxes = manySandboxes(40);
+    let snapshot = bring(emptySnapshot, { sandboxes, complete: true }).snapshot;
+    const readAt = (turn: number): number => {
+      const opened = openIntake(snapshot, { goneAfter: 2, turn });
+      const read = reader.readBody(opened, { sandboxes, complete: true });
+      const { snapshot: next, changes } = atOnce(opened.finish(options));
+      expect([changes.length, next.pages]).toEqual([0, snapshot.pages]);
+      snapshot = next;
+      return read.length;
+    };
+    expect(readAt(7)).toBe(40);
+    const reads = Array.from({ length: 512 }, (_, turn) => readAt(1_000 + turn));
+    expect(reads.filter((read) => read === 40)).toHaveLength(2);
+    expect(reader.skippedBodies).toBe(510);
+  });
+
   it("is known by a later text that says the same, and its page stays the one it was", () => {
     const reader = createMarkedReader();
     const opened = openIntake(emptySnapshot, { goneAfter: 2 });
@@ -107,6 +126,52 @@ describe("a sandbox whose text is known", () => {
     const intake = openIntake(emptySnapshot, { goneAfter: 2 });
     expect(intake.expected()).toBeNull();
     expect(() => intake.same()).toThrow(RangeError);
+  });
+});
+
+describe("a body that is the known one", () => {
+  const all = manySandboxes(500);
+  const body = { length: 9, hash: 1n };
+  const readFirst = (before: PackedSnapshot, sandboxes: readonly ListedSandbox[]) => {
+    const intake = openIntake(before, { goneAfter: 3 });
+    takeIn(intake, sandboxes).cameIn(body);
+    return atOnce(intake.finish(options)).snapshot;
+  };
+
+  it("gives the very snapshot that there was, with all that it holds listed", () => {
+    const before = readFirst(emptySnapshot, all);
+    const intake = openIntake(before, { goneAfter: 3 });
+    expect(intake.knownBody).toEqual(body);
+    intake.sameBody();
+    expect(intake.sandboxCount).toBe(500);
+    const sighting = atOnce(intake.finish(options));
+    expect(sighting.snapshot).toBe(before);
+    expect([...sighting.listed(new Set(["error"]))].flat()).toHaveLength(250);
+    expect([...sighting.touched(new Set(["error"]))].flat()).toEqual([]);
+    const known = { sandboxId: "box-1", serverId: "a" };
+    expect(sighting.listedServer(known)).toMatchObject({ status: "error" });
+    expect(sighting.listedServer({ ...known, serverId: "b" })).toBeNull();
+    expect(sighting.isRemoved(known)).toBe(false);
+  });
+
+  it.each([
+    ["a sandbox", all.slice(1)],
+    ["a server", all.with(1, listedSandbox("box-1", []))],
+  ])("must be read where it lacks %s that is not gone yet", (_, fewer) => {
+    const before = readFirst(readFirst(emptySnapshot, all), fewer);
+    expect(before.body).toBeNull();
+    const again = readFirst(readFirst(before, fewer), fewer);
+    expect([again.serverCount, again.body]).toEqual([499, body]);
+  });
+
+  it("is no longer known after any other one", () => {
+    const before = readFirst(emptySnapshot, all);
+    const intake = takeIn(openIntake(before, { goneAfter: 3 }), all);
+    expect(atOnce(intake.finish({ ...options, complete: false })).snapshot.body).toBeNull();
+  });
+
+  it("is not said to have come where none is known", () => {
+    expect(() => openIntake(emptySnapshot, { goneAfter: 3 }).sameBody()).toThrow(RangeError);
   });
 });
 

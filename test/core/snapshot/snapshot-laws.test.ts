@@ -51,7 +51,7 @@ function play({ polls, goneAfter }: World, visit: (step: Step) => void): void {
     const { witnessed, listing } = poll;
     const options = { atMs: Math.round(atMs), observedMs: atMs, witnessed, goneAfter };
     const intake = openIntake(snapshot, { goneAfter });
-    reader.read(intake, listing.sandboxes, (place) => place % poll.unmarkedEvery !== 0);
+    reader.readBody(intake, listing, (place) => place % poll.unmarkedEvery !== 0);
     expect(intake.sandboxCount).toBe(new Set(listing.sandboxes.map((s) => s.sandboxId)).size);
     const sighting = atOnce(intake.finish({ ...options, complete: listing.complete }));
     const expected = lookAt(world, listing, options);

@@ -21,6 +21,7 @@ type Edit = (typeof edits)[number];
 
 const edits = [
   "none",
+  "again",
   "insert",
   "remove",
   "reorder",
@@ -66,15 +67,20 @@ export function worlds(maxSandboxes: number, maxPolls: number): fc.Arbitrary<Wor
     .map(({ seed, sandboxes, goneAfter, polls }) => {
       const idPool = Math.ceil(sandboxes * 1.5) + 3;
       let current = pick(distinct(seed, idPool), sandboxes);
+      let last: Poll | null = null;
       return {
         goneAfter,
         polls: polls.map((poll): Poll => {
           const { complete, witnessed, waitMs, unmarkedEvery } = poll;
           const base = current;
+          // The very body of the poll before.
+          if (last && poll.edits.includes("again")) {
+            return { ...last, witnessed, waitMs };
+          }
           current = poll.edits.reduce((list, edit) => applyEdit(list, edit, poll, idPool), base);
           const listing = { sandboxes: current, complete };
           if (poll.edits.includes("clear")) current = base;
-          return { listing, witnessed, waitMs, unmarkedEvery };
+          return (last = { listing, witnessed, waitMs, unmarkedEvery });
         }),
       };
     });
@@ -98,6 +104,7 @@ function applyEdit(
   const isChosen = (): boolean => random() < share;
   switch (edit) {
     case "none":
+    case "again":
       return list;
     case "clear":
       return [];

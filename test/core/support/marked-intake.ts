@@ -1,5 +1,10 @@
-import type { ListingIntake, OpenStatuses, TextMark } from "../../../src/core/listing-intake.ts";
-import type { ListedSandbox, Status } from "../../../src/core/model.ts";
+import type {
+  BodyMark,
+  ListingIntake,
+  OpenStatuses,
+  TextMark,
+} from "../../../src/core/listing-intake.ts";
+import type { ListedSandbox, Listing, Status } from "../../../src/core/model.ts";
 
 /** Reads listings as a reader of texts does that knows again by its mark what it read before. */
 export interface MarkedReader {
@@ -12,6 +17,14 @@ export interface MarkedReader {
     sandboxes: readonly ListedSandbox[],
     isMarked?: (place: number) => boolean,
   ): readonly string[];
+  /** The same of a whole body, of which nothing is read where it is the known one. */
+  readBody(
+    intake: ListingIntake,
+    listing: Listing,
+    isMarked?: (place: number) => boolean,
+  ): readonly string[];
+  /** How many bodies did not have to be read. */
+  readonly skippedBodies: number;
   /** How many sandboxes did not have to be read. */
   readonly skipped: number;
 }
@@ -19,6 +32,7 @@ export interface MarkedReader {
 export function createMarkedReader(): MarkedReader {
   const hashes = new Map<string, bigint>();
   let skipped = 0;
+  let skippedBodies = 0;
   const hashOf = (text: string): bigint => {
     const hash = hashes.get(text) ?? BigInt(hashes.size + 1) * 0x1_0000_0001n;
     hashes.set(text, hash);
@@ -37,7 +51,27 @@ export function createMarkedReader(): MarkedReader {
       note: sandbox.servers.length,
     };
   };
-  return {
+  const bodyOf = (listing: Listing): BodyMark => {
+    const text = JSON.stringify(listing);
+    return { length: text.length, hash: hashOf(text) };
+  };
+  const reader: MarkedReader = {
+    readBody(intake, listing, isMarked) {
+      const body = bodyOf(listing);
+      const { knownBody } = intake;
+      if (knownBody?.length === body.length && knownBody.hash === body.hash) {
+        intake.sameBody();
+        skippedBodies++;
+        return [];
+      }
+      const read = reader.read(intake, listing.sandboxes, isMarked);
+      const isPlain = listing.complete && intake.sandboxCount === listing.sandboxes.length;
+      if (isPlain) intake.cameIn(body);
+      return read;
+    },
+    get skippedBodies() {
+      return skippedBodies;
+    },
     read(intake, sandboxes, isMarked = () => true) {
       const read: string[] = [];
       for (const [place, sandbox] of sandboxes.entries()) {
@@ -61,6 +95,7 @@ export function createMarkedReader(): MarkedReader {
       return skipped;
     },
   };
+  return reader;
 }
 
 function isSame(expected: TextMark | null, mark: TextMark): boolean {

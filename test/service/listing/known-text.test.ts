@@ -8,6 +8,7 @@ import {
   wholeReading,
 } from "../support/read-chunks.ts";
 import { listing, sandbox, server } from "../wire.ts";
+import { ListingReader } from "../../../src/service/listing/listing-reader.ts";
 
 const sandboxes = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => ({ ...sandbox, local_sandbox_id: `s${at}`, ...more }));
@@ -28,6 +29,58 @@ test("of a body that has not changed no sandbox is parsed", () => {
   const second = poll(body, first, memory);
   expect(second.calls).toEqual({ same: 100, moved: 0, listed: 0, restart: 0 });
   expect(second.taken()).toEqual(first.taken());
+});
+
+test.for([
+  ["as a whole", []],
+  ["in a few chunks", [3_000]],
+] as const)("of a body that is the known one nothing is read, come it %s", ([, sizes]) => {
+  const memory = createMemory();
+  const body = Buffer.from(JSON.stringify(listing(sandboxes(40))));
+  const first = createCollectingIntake();
+  expect(chunkReading(cutBody(body, [500]), first, memory)).toEqual(wholeReading(body));
+  const second = createCollectingIntake(first.taken(), first.body());
+  expect(chunkReading(cutBody(body, sizes), second, memory)).toEqual(wholeReading(body));
+  expect(second.calls).toEqual({ same: 0, moved: 0, listed: 0, restart: 0 });
+});
+
+test("a body that may be the known one is held back; one that is longer or in bits is not", () => {
+  const memory = createMemory();
+  const body = Buffer.from(JSON.stringify(listing(sandboxes(40))));
+  const first = createCollectingIntake();
+  readChunks([body], first, memory);
+  const readOf = (text: Buffer, sizes: readonly number[]) => {
+    const intake = createCollectingIntake(first.taken(), first.body());
+    const reader = new ListingReader(intake, memory);
+    for (const chunk of cutBody(text, sizes)) {
+      reader.push(chunk);
+      while (reader.advance() === "busy") continue;
+    }
+    return intake.sandboxCount;
+  };
+  expect(readOf(body, [3_000])).toBe(0);
+  expect(readOf(body, [200])).toBe(40);
+  expect(readOf(Buffer.concat([body, Buffer.from(" ")]), [])).toBe(40);
+});
+
+test.for([
+  ["that is large", listing(sandboxes(1_500))],
+  ["with anything to remark", listing(sandboxes(3, { owner: "me" }))],
+  ["that lacks something", listing(sandboxes(3, { servers: [{ ...server, id: null }] }))],
+] as const)("a body %s is not known as a whole", ([, odd]) => {
+  const intake = createCollectingIntake();
+  const bytes = Buffer.from(JSON.stringify(odd));
+  expect(chunkReading(cutBody(bytes, [60_000]), intake)).toEqual(wholeReading(bytes));
+  expect(intake.body()).toBeNull();
+});
+
+test("a body that another memory took is read", () => {
+  const body = Buffer.from(JSON.stringify(listing(sandboxes(3))));
+  const first = createCollectingIntake();
+  chunkReading([body], first, createMemory());
+  const second = createCollectingIntake(first.taken(), first.body());
+  expect(chunkReading([body], second, createMemory())).toEqual(wholeReading(body));
+  expect(second.calls).toMatchObject({ listed: 3 });
 });
 
 test("only the sandboxes that changed are parsed, wherever the others stand", () => {

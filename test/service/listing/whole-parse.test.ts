@@ -62,18 +62,22 @@ function readAfter(
   { sizes, memory }: { readonly sizes: readonly number[]; readonly memory: ListingMemory },
 ) {
   const body = Buffer.from(text);
-  const intake = createCollectingIntake(before.taken());
+  const intake = createCollectingIntake(before.taken(), before.body());
   const inChunks = chunkReading(cutBody(body, sizes), intake, memory);
   const known = inChunks === "refused" ? before : intake;
   return { inChunks, asWhole: wholeReading(body), known };
 }
+
+/** Each body, and then the very same one. */
+const twice = (texts: readonly string[]): readonly string[] =>
+  texts.flatMap((text) => [text, text]);
 
 test("poll after poll, with most of the text known, a body says what it says as a whole", () => {
   fc.assert(
     fc.property(polls, chunkSizes, (texts, sizes) => {
       const memory = createMemory();
       let known = createCollectingIntake();
-      for (const text of texts) {
+      for (const text of twice(texts)) {
         const read = readAfter(known, text, { sizes, memory });
         expect(read.inChunks).toEqual(read.asWhole);
         known = read.known;
@@ -108,7 +112,7 @@ test("touched in whatever way, a body that was known says what it says as a whol
         const updated = createCollectingIntake(known.taken());
         if (chunkReading([Buffer.from(each)], updated, memory) !== "refused") known = updated;
       }
-      for (const each of [touched(text, edit.join("")), text]) {
+      for (const each of twice([touched(text, edit.join("")), text])) {
         const read = readAfter(known, each, { sizes, memory });
         expect(read.inChunks).toEqual(read.asWhole);
       }
@@ -147,13 +151,37 @@ test("with other statuses, a body that was known says what it says as a whole", 
     fc.property(texts, later, chunkSizes, (text, changes, sizes) => {
       const memory = createMemory();
       let known = createCollectingIntake();
-      for (const each of [text, ...changes.map((others) => restated(text, others)), text]) {
+      const others = changes.map((each) => restated(text, each));
+      for (const each of twice([text, ...others, text])) {
         const read = readAfter(known, each, { sizes, memory });
         expect(read.inChunks).toEqual(read.asWhole);
         known = read.known;
       }
     }),
     { numRuns: 300 },
+  );
+});
+
+test("with the same statuses in other places, a body as long as the known one is read", () => {
+  const statuses = ["idle", "occupied", "error", "error", null];
+  const shuffles = fc.array(fc.shuffledSubarray(statuses, { minLength: statuses.length }), {
+    minLength: 2,
+    maxLength: 5,
+  });
+  fc.assert(
+    fc.property(shuffles, chunkSizes, (orders, sizes) => {
+      const memory = createMemory();
+      let known = createCollectingIntake();
+      for (const order of orders) {
+        const servers = order.map((status, at) => ({ ...server, id: `v${at}`, status }));
+        const read = readAfter(known, JSON.stringify(listing([{ ...sandbox, servers }])), {
+          sizes,
+          memory,
+        });
+        expect(read.inChunks).toEqual(read.asWhole);
+        known = read.known;
+      }
+    }),
   );
 });
 
@@ -171,7 +199,7 @@ test("a body that ends early at any byte is refused, whatever was known before",
   for (let length = 0; length < valid.length; length++) {
     const body = Buffer.from(valid.subarray(0, length));
     expect(chunkReading(cutBody(body, []))).toBe("refused");
-    const after = createCollectingIntake(before.taken());
+    const after = createCollectingIntake(before.taken(), before.body());
     expect(chunkReading(cutBody(body, [7]), after, memory)).toBe("refused");
   }
 });
@@ -204,7 +232,7 @@ test("a damaged body is refused or says what it says as a whole", () => {
         const body = Buffer.from(bytes);
         const reading = wholeReading(body);
         expect(chunkReading(cutBody(body, sizes))).toEqual(reading);
-        const intake = createCollectingIntake(known.taken());
+        const intake = createCollectingIntake(known.taken(), known.body());
         expect(chunkReading(cutBody(body, sizes), intake, memory)).toEqual(reading);
       },
     ),
