@@ -2,16 +2,17 @@ import { sql, type Insertable, type Kysely } from "kysely";
 import { noAccounts } from "../core/occupancy/accounts.ts";
 import type { Accounts, AccountsStep } from "../core/occupancy/accounts.ts";
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
+import { SteadyNames } from "../core/occupancy/steady-names.ts";
 import type { BucketTotal } from "../core/occupancy/server-sums.ts";
 import { totalOfBucket } from "../core/occupancy/server-sums.ts";
-import { packBody, totalOfBody, unpackBody } from "./bucket-body.ts";
+import { packBody, packOpenBody, totalOfBody, unpackBody } from "./bucket-body.ts";
 import { createBucketNames, createNameReader } from "./bucket-names.ts";
 import type { BucketNames } from "./bucket-names.ts";
 import { packTotal, totalTables } from "./bucket-totals.ts";
 import { NumberReader, NumberWriter } from "./packed-numbers.ts";
 import { prepare } from "./prepared.ts";
 import type { BucketsTable, Tables } from "./tables.ts";
-import type { OpenBucketColumns } from "./target-rows.ts";
+import type { OpenBucketColumns, OpenBucketTimes } from "./target-rows.ts";
 
 /** Where the closed buckets of a resolution are. */
 export const bucketTables = {
@@ -37,8 +38,8 @@ function timesOfRow(row: BucketColumns): Pick<Bucket, "startMs" | "bookedMs" | "
 }
 
 export interface BucketsWritten {
-  /** Of the finest bucket: the target's own row has them. */
-  readonly open: OpenBucketColumns;
+  /** Of the finest bucket: the target's own row has them. All but its times stay where these are all. */
+  readonly open: OpenBucketColumns | OpenBucketTimes;
   /** To be called once all is committed. */
   readonly committed: () => void;
 }
@@ -51,8 +52,8 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
   const closeFinest = prepareClosing(kysely);
   const output = new NumberWriter();
   const names = createBucketNames();
-  /** The starts of the finest buckets, by target, as they were last committed. */
-  const openStarts = new Map<number, number>();
+  /** The finest buckets, by target, as they were last committed. */
+  const committed = new Map<number, Committed>();
 
   return {
     /** Within the transaction of the poll, before the target's own row is written. */
@@ -62,6 +63,12 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
       { accounts, written }: AccountsStep,
     ): Promise<BucketsWritten> {
       const finest = accounts["5m"];
+      const begun = finest?.names instanceof SteadyNames ? finest.names.begun : null;
+      const before = committed.get(targetId);
+      const goesOn = begun !== null && before?.begun === begun;
+      if (goesOn && finest && written.every(({ bucket }) => bucket === finest)) {
+        return { open: timesOf(finest), committed() {} };
+      }
       // The open one is written in any case, also by a poll that booked nothing.
       const writing = new Set(written.map(({ bucket }) => bucket));
       if (finest) writing.add(finest);
@@ -86,27 +93,32 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
           await writeOpen(trx, [resolution, targetId, ...Object.values(columnsOf(bucket))]);
         }
       }
-      if (finest && openStarts.get(targetId) !== finest.startMs) {
+      if (finest && before?.startMs !== finest.startMs) {
         await closeFinest(trx, [targetId, finest.startMs]);
       }
       return {
-        open: finest ? toOpenColumns(columnsOf(finest)) : noneOpen,
+        open: finest ? openColumns(finest, packOpenBody(finest, idOf, output)) : noneOpen,
         committed() {
           if (ids) names.takeOn(ids);
-          if (finest) openStarts.set(targetId, finest.startMs);
+          if (finest) committed.set(targetId, { startMs: finest.startMs, begun });
         },
       };
     },
   };
 }
 
-function toOpenColumns(columns: BucketColumns): OpenBucketColumns {
-  return {
-    open_start_at_ms: columns.start_at_ms,
-    open_booked_ms: columns.booked_ms,
-    open_unobserved_ms: columns.unobserved_ms,
-    open_body: columns.body,
-  };
+interface Committed {
+  readonly startMs: number;
+  /** Where the stored body says what goes on: with what that began. */
+  readonly begun: Bucket["names"] | null;
+}
+
+function openColumns(bucket: Bucket, body: Uint8Array): OpenBucketColumns {
+  return { open_start_at_ms: bucket.startMs, ...timesOf(bucket), open_body: body };
+}
+
+function timesOf({ bookedMs, unobservedMs }: Bucket): OpenBucketTimes {
+  return { open_booked_ms: bookedMs, open_unobserved_ms: unobservedMs };
 }
 
 export const noneOpen: OpenBucketColumns = {

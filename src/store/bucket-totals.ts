@@ -2,7 +2,7 @@ import { statuses } from "../core/model.ts";
 import type { Resolution } from "../core/occupancy/bucket.ts";
 import { emptyServerSums } from "../core/occupancy/server-sums.ts";
 import type { BucketTotal, ServerSums } from "../core/occupancy/server-sums.ts";
-import { addPackedStays, writeStays } from "./bucket-body.ts";
+import { addPackedStays, writeStays } from "./packed-account.ts";
 import { NumberReader } from "./packed-numbers.ts";
 import type { NumberWriter } from "./packed-numbers.ts";
 import type { Tables } from "./tables.ts";

@@ -285,6 +285,8 @@ export const migrations: readonly Migration[] = [
   addBucketTotals,
   sql(changeBundles),
   narrowPages,
+  // From here on the body of an open bucket may say what goes on, which no earlier version can read.
+  sql(""),
 ];
 
 function sql(statements: string): Migration {

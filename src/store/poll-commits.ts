@@ -14,11 +14,12 @@ import { insertOutboxItems } from "./outbox-items.ts";
 import { freeBuffer } from "../platform/free-buffer.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { initialProgress } from "../core/target-state.ts";
+import type { TargetProgress } from "../core/target-state.ts";
 import { prepare, prepareRows } from "./prepared.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
 import { progressToRow } from "./target-rows.ts";
-import type { OpenBucketColumns, ProgressColumns } from "./target-rows.ts";
+import type { OpenBucketColumns, OpenBucketTimes } from "./target-rows.ts";
 import type { ChangesTable, IncidentsTable, Tables } from "./tables.ts";
 
 /** Writes what a poll decided, all of it or nothing. */
@@ -62,7 +63,7 @@ export function createPollCommits({ kysely, pages, commits }: PollCommitsParts):
         const { each, last, accounting } = polls;
         const gapsWritten = await gaps.write(trx, targetId, each);
         const booked = await buckets.write(trx, targetId, accounting);
-        await writeProgress(trx, targetId, { ...progressToRow(last.progress), ...booked.open });
+        await writeProgress(trx, targetId, last.progress, booked.open);
         const written = polls.pages && (await pages.write(trx, targetId, polls.pages));
         await writeChanges(trx, targetId, each);
         await writeIncidents(trx, targetId, polls.incidents);
@@ -126,17 +127,24 @@ function isUneventful(incidents: IncidentOutcome): boolean {
 
 /** Every poll writes this row. */
 function prepareProgress(kysely: Kysely<Tables>) {
-  const update = prepare(
-    kysely
-      .updateTable("targets")
-      .set({ ...progressToRow(initialProgress), ...noneOpen })
-      .where("id", "=", 0),
-  );
+  const updating = (open: OpenBucketColumns | OpenBucketTimes) =>
+    prepare(
+      kysely
+        .updateTable("targets")
+        .set({ ...progressToRow(initialProgress), ...open })
+        .where("id", "=", 0),
+    );
+  const update = updating(noneOpen);
+  const updateTimes = updating({ open_booked_ms: null, open_unobserved_ms: null });
   return (
     trx: Kysely<Tables>,
     targetId: number,
-    columns: ProgressColumns & OpenBucketColumns,
-  ): Promise<unknown> => update(trx, [...Object.values(columns), targetId]);
+    progress: TargetProgress,
+    open: OpenBucketColumns | OpenBucketTimes,
+  ): Promise<unknown> => {
+    const columns = [...Object.values(progressToRow(progress)), ...Object.values(open), targetId];
+    return "open_body" in open ? update(trx, columns) : updateTimes(trx, columns);
+  };
 }
 
 async function writeChanges(

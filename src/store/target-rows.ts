@@ -13,6 +13,8 @@ export type OpenBucketColumns = Pick<
   "open_start_at_ms" | "open_booked_ms" | "open_unobserved_ms" | "open_body"
 >;
 
+export type OpenBucketTimes = Pick<OpenBucketColumns, "open_booked_ms" | "open_unobserved_ms">;
+
 export function progressToRow(progress: TargetProgress): ProgressColumns {
   return {
     attempted_polls: progress.attempted.polls,

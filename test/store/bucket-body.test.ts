@@ -2,9 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { byStatus, emptyAccount } from "../../src/core/occupancy/bucket.ts";
 import type { Bucket, Extent, NameAccount } from "../../src/core/occupancy/bucket.ts";
+import { SteadyNames } from "../../src/core/occupancy/steady-names.ts";
 import type { StaySketch } from "../../src/core/occupancy/stay-sketch.ts";
 import { emptyServerSums, totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
-import { packBody, totalOfBody, unpackBody } from "../../src/store/bucket-body.ts";
+import { packBody, packOpenBody, totalOfBody, unpackBody } from "../../src/store/bucket-body.ts";
 import { PackedTotal, packTotal } from "../../src/store/bucket-totals.ts";
 import { NumberReader, NumberWriter } from "../../src/store/packed-numbers.ts";
 
@@ -67,6 +68,63 @@ describe("the body of a bucket", () => {
       fc.property(bucket, (any) => {
         expect(pack(any).unpack()).toEqual(any);
       }),
+    );
+  });
+
+  it("says of an open bucket what goes on, at whatever later time", () => {
+    const ms = fc.nat(600_000);
+    const named = fc.dictionary(fc.constantFrom("git", "jira", "沙箱"), byEach(fc.nat(9)));
+    fc.assert(
+      fc.property(
+        bucket,
+        named,
+        named,
+        fc.boolean(),
+        ms,
+        ms,
+        (any, some, more, observed, ...times) => {
+          const [goneMs, laterMs] = times;
+          const tallies = new Map(
+            Object.entries(some).map(([of, listed]) => {
+              const servers = byStatus((status) => listed[status] + (more[of]?.[status] ?? 0));
+              return [of, { name: of, listed, servers }];
+            }),
+          );
+          const booking = { elapsedMs: goneMs, observed, tallies };
+          const begun = new Map([
+            ...any.names,
+            ...[...tallies.keys()].map((each) => [each, emptyAccount] as const),
+          ]);
+          const gone = new SteadyNames(begun, booking, goneMs);
+          const after = (names: SteadyNames | null): Bucket => ({
+            ...any,
+            bookedMs: any.bookedMs + (names?.ms ?? 0),
+            names: new Map(names),
+          });
+          const later = after(gone.goOn(booking, laterMs));
+          const numbers = [...later.names.values()].flatMap((each) => [
+            ...Object.values(each.ms),
+            each.unobservedMs,
+            each.exhaustedMs,
+          ]);
+          fc.pre([later.bookedMs, ...numbers].every(Number.isSafeInteger));
+          const ids = [...begun.keys()].toSorted();
+          const body = packOpenBody(
+            { ...after(gone), names: gone },
+            (each) => ids.indexOf(each) + 1,
+            new NumberWriter(),
+          );
+          const nameOf = (id: number): string => ids[id - 1] ?? "nobody";
+          expect(unpackBody(later, nameOf, new NumberReader(body))).toEqual(later);
+          const [summed, unpacked] = [emptyServerSums(), emptyServerSums()];
+          expect(totalOfBody(later, body).addTo(summed)).toBe(totalOfBucket(later).addTo(unpacked));
+          const { stays, ...sums } = unpacked;
+          const all = [...Object.values(sums.ms), sums.unobservedMs, stays.sumMs];
+          fc.pre(all.every(Number.isSafeInteger));
+          expect(summed).toMatchObject(sums);
+          expect(summed.stays.toSketch()).toEqual(stays.toSketch());
+        },
+      ),
     );
   });
 

@@ -48,6 +48,8 @@ const stretch = fc.record({
     { weight: 9, arbitrary: fc.constant(0) },
     { weight: 1, arbitrary: fc.integer({ min: -hourMs, max: hourMs }) },
   ),
+  /** How often the same goes on afterwards. */
+  again: fc.nat(3),
   restarts: fc.boolean(),
   ofFirst: fc.boolean(),
   servers: fc.dictionary(fc.constantFrom("git", "jira", "\ud800", "沙箱"), counts),
@@ -68,12 +70,23 @@ describe("what was booked", () => {
       fc.asyncProperty(fc.array(stretch, { maxLength: 15 }), async (played) => {
         await using books = await openBooks();
         const targets = [await books.book(research), await books.book(support)];
-        for (const { passing: passed, servers, missing, restarts, ofFirst, ...more } of played) {
+        for (const {
+          passing: passed,
+          servers,
+          missing,
+          restarts,
+          ofFirst,
+          again,
+          ...more
+        } of played) {
           const { elapsedMs, observed } = passed;
           const target = targets[ofFirst ? 0 : 1];
           const tallies = Object.entries(servers).map(([name, each]) => tally(name, each, missing));
           if (restarts) await target?.restart();
           await target?.pass(elapsedMs, tallies, { ...more, observed });
+          for (let time = 0; time < again; time++) {
+            await target?.pass(Math.min(elapsedMs, 60_000), tallies, { observed });
+          }
         }
         for (const resolution of resolutions) {
           const expected = targets

@@ -1,5 +1,5 @@
-import { countByStatus } from "../snapshot/tallies.ts";
-import type { NameTally } from "../snapshot/tallies.ts";
+import { countByStatus, noneByStatus } from "../snapshot/tallies.ts";
+import type { CountByStatus } from "../snapshot/tallies.ts";
 import type { Booking } from "./booking.ts";
 import { addTimes } from "./bucket.ts";
 import type { NameAccount } from "./bucket.ts";
@@ -13,9 +13,10 @@ type Steady = Pick<Booking, "observed" | "tallies">;
  */
 export class SteadyNames implements ReadonlyMap<string, NameAccount> {
   /** All that is booked, but for the time of what goes on. */
-  private readonly begun: ReadonlyMap<string, NameAccount>;
+  readonly begun: ReadonlyMap<string, NameAccount>;
+  /** For how long it goes on. */
+  readonly ms: number;
   private readonly steady: Steady;
-  private readonly ms: number;
 
   constructor(begun: ReadonlyMap<string, NameAccount>, { observed, tallies }: Steady, ms: number) {
     this.begun = begun;
@@ -69,27 +70,38 @@ export class SteadyNames implements ReadonlyMap<string, NameAccount> {
     return names;
   }
 
+  courseOf(name: string): Course {
+    const { observed, tallies } = this.steady;
+    const tally = tallies.get(name);
+    if (!tally) return noCourse;
+    const servers = countByStatus(tally.servers);
+    if (!observed) return { listed: noCourse.listed, unseen: servers };
+    return { listed: tally.listed, unseen: servers - countByStatus(tally.listed) };
+  }
+
   private grown(begun: NameAccount, name: string): NameAccount {
-    const tally = this.steady.tallies.get(name);
-    if (!tally || this.ms === 0) return begun;
-    return this.steady.observed
-      ? bookWatched(begun, tally, this.ms)
-      : bookUnobserved(begun, tally, this.ms);
+    return this.ms === 0 ? begun : goneOn(begun, this.courseOf(name), this.ms);
   }
 }
 
-function bookWatched(begun: NameAccount, { listed, servers }: NameTally, ms: number): NameAccount {
-  const listedCount = countByStatus(listed);
-  const missing = countByStatus(servers) - listedCount;
-  return {
-    ms: addTimes(begun.ms, listed, ms),
-    unobservedMs: begun.unobservedMs + missing * ms,
-    extent: begun.extent,
-    exhaustedMs: begun.exhaustedMs + (listedCount > 0 && listed.idle === 0 ? ms : 0),
-    stays: begun.stays,
-  };
+/** Of one name, for as long as nothing changes. */
+export interface Course {
+  /** Servers that are watched. */
+  readonly listed: CountByStatus;
+  /** Servers that nobody watches. */
+  readonly unseen: number;
 }
 
-function bookUnobserved(begun: NameAccount, { servers }: NameTally, ms: number): NameAccount {
-  return { ...begun, unobservedMs: begun.unobservedMs + countByStatus(servers) * ms };
+const noCourse: Course = { listed: noneByStatus(), unseen: 0 };
+
+/** An account after some more milliseconds of a course. */
+export function goneOn(begun: NameAccount, { listed, unseen }: Course, ms: number): NameAccount {
+  const isExhausted = listed.idle === 0 && countByStatus(listed) > 0;
+  return {
+    ms: addTimes(begun.ms, listed, ms),
+    unobservedMs: begun.unobservedMs + unseen * ms,
+    extent: begun.extent,
+    exhaustedMs: begun.exhaustedMs + (isExhausted ? ms : 0),
+    stays: begun.stays,
+  };
 }
