@@ -73,8 +73,8 @@ function createSubjectWriter(
       });
       writer.putText(text);
     } else {
-      stamp.fillSandbox(page.words, sandbox * sandboxWords);
-      if (server >= 0) stamp.fillServer(page.words, page.serverAt(server));
+      stamp.fillSandbox(page.idWords, sandbox * sandboxWords);
+      if (server >= 0) stamp.fillServer(page.idWords, page.serverAt(server));
       writer.put(stamp.bytes);
     }
     if (tail !== null) writer.put(tail(page, server));

@@ -83,6 +83,7 @@ export function watchTarget(
     },
     accept(verdict) {
       state.snapshot = verdict.snapshot;
+      state.snapshot.settle();
       held.takeOn(verdict.incidents);
       state.progress = verdict.progress;
       state.accounts = verdict.accounting.accounts;

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type Insertable, type Kysely } from "kysely";
+import { freeBuffer } from "../platform/free-buffer.ts";
 import { BundlePacker } from "./change-bundle.ts";
 import type { PlainChangeRow } from "./change-bundle.ts";
 import { fewestRows, nextLimit } from "./select-change-rows.ts";
@@ -106,6 +107,7 @@ async function makeBundle(
     isAll = changes < most && Math.abs(row.atMs - first.atMs) <= longestMs;
     if (!isAll) break;
     packer.add(row);
+    freeBuffer(row.words);
     lastRow = row.row;
     firstMs = Math.min(firstMs, row.atMs);
     lastMs = Math.max(lastMs, row.atMs);

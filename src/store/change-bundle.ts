@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
+import { freeBuffer } from "../platform/free-buffer.ts";
 import { NumberReader, NumberWriter } from "./packed-numbers.ts";
 
 /** A row of changes as the table has it, and as a bundle gives it back. */
@@ -57,15 +58,19 @@ export class BundlePacker {
     this.words.set(words, begin);
   }
 
-  /** All that was added. */
-  finish(): Promise<Uint8Array> {
+  /** All that was added; nothing can be after it. */
+  async finish(): Promise<Uint8Array> {
     const numbers = this.numbers.take();
     const head = Buffer.alloc(headBytes);
     head.writeUInt32LE(this.wordsEnd, 0);
     head.writeUInt32LE(numbers.length, 4);
     const words = this.words.subarray(0, this.wordsEnd);
     const texts = Buffer.from(JSON.stringify([...this.texts.keys()]));
-    return compress(Buffer.concat([head, words, numbers, texts]), checked);
+    const joined = Buffer.concat([head, words, numbers, texts]);
+    freeBuffer(this.words);
+    const bundle = await compress(joined, checked);
+    freeBuffer(joined);
+    return bundle;
   }
 
   private grow(): void {

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Legend, Page } from "../core/snapshot/page.ts";
+import type { Patch } from "../core/snapshot/page-words.ts";
 
 /**
  * Most polls change a few words of many pages. Those words are stored, not the pages: for each page
@@ -46,6 +47,8 @@ const blockWords = 256;
 
 /** Adds what takes one page to another; false when the other must be stored whole. */
 export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
+  const patch = after.patchOver(before);
+  if (patch) return addPatch(edits, before, after, patch);
   if (!isAlike(before, after)) return false;
   const { words } = after;
   const wordsBefore = before.words;
@@ -71,6 +74,24 @@ export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
   return true;
 }
 
+/** Of a page that has a patch over the other one nothing else is compared. */
+function addPatch(edits: EditWords, before: Page, after: Page, patch: Patch): boolean {
+  const { log, begin, end } = patch;
+  const start = edits.length;
+  edits.push(after.id, 0);
+  for (let entry = begin; entry < end; entry++) {
+    const at = log.placeOf(entry);
+    // The marks behind the records are not stored.
+    if (at >= before.recordWords || log.valueOf(entry) === before.word(at)) continue;
+    edits.push(at, log.valueOf(entry));
+  }
+  const changed = (edits.length - start) / 2 - 1;
+  const isShort = changed * largestShare <= after.recordWords;
+  if (changed === 0 || !isShort) edits.cut(start);
+  else edits.endPage(start);
+  return isShort;
+}
+
 /** @throws {RangeError} when the edits are not of these pages */
 export function applyEdits(
   pages: ReadonlyMap<number, Pick<Page, "words">>,
@@ -81,13 +102,13 @@ export function applyEdits(
   while (at < edits.length) {
     const pageId = edits[at] ?? 0;
     const end = at + 2 + (edits[at + 1] ?? 0) * 2;
-    const page = pages.get(pageId);
+    const words = pages.get(pageId)?.words;
     if (end > edits.length) throw new RangeError("an edit of the store is not whole");
-    if (page && isCurrent(pageId)) {
+    if (words && isCurrent(pageId)) {
       for (let edit = at + 2; edit < end; edit += 2) {
         const word = edits[edit] ?? 0;
-        if (word >= page.words.length) throw new RangeError("an edit of the store fits no page");
-        page.words[word] = edits[edit + 1] ?? 0;
+        if (word >= words.length) throw new RangeError("an edit of the store fits no page");
+        words[word] = edits[edit + 1] ?? 0;
       }
     }
     at = end;
@@ -102,7 +123,7 @@ function isAlike(before: Page, after: Page): boolean {
   return (
     before.id === after.id &&
     before.sandboxCount === after.sandboxCount &&
-    before.words.length === after.words.length &&
+    before.recordWords === after.recordWords &&
     isSameLegend(before.legend, after.legend)
   );
 }

@@ -1,8 +1,8 @@
 import type { Insertable, Selectable } from "kysely";
 import { z } from "zod";
 import { freeBuffer } from "../platform/free-buffer.ts";
-import { Page, sandboxWords, serverWords } from "../core/snapshot/page.ts";
-import type { Legend } from "../core/snapshot/page.ts";
+import { pageOf, sandboxWords, serverWords } from "../core/snapshot/page.ts";
+import type { Legend, Page } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
 import { kindOf } from "../core/snapshot/server-kind.ts";
 import type { ServerKind } from "../core/snapshot/server-kind.ts";
@@ -40,10 +40,9 @@ export function pageFromRow(
   if (serverBytes < 0 || serverBytes % (serverWords * 4) !== 0) {
     throw new RangeError(`page ${id} of the store is not whole`);
   }
-  const words = takeWords(records.length / 4);
-  bytesOf(words).set(records);
+  const page = pageOf({ id, sandboxCount, legend: legendFromJson(row.legend) }, records, takeWords);
   freeBuffer(records);
-  return new Page(id, sandboxCount, words, legendFromJson(row.legend));
+  return page;
 }
 
 /** Most kinds are no more than a name. */

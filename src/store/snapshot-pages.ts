@@ -146,5 +146,5 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
 }
 
 function wordsIn(pages: readonly Page[]): number {
-  return pages.reduce((sum, { words }) => sum + words.length, 0);
+  return pages.reduce((sum, { recordWords }) => sum + recordWords, 0);
 }

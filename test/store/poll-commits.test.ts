@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Incident } from "../../src/core/incident.ts";
 import type { Verdict } from "../../src/core/judge.ts";
 import type { ListedSandbox } from "../../src/core/model.ts";
-import { Page } from "../../src/core/snapshot/page.ts";
+import { pageOf } from "../../src/core/snapshot/page.ts";
 import { judgeBy, listing, research, server, serverError, watchFleet } from "../support/fleet.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { contentOf, contentOfTarget, openPollStore } from "./support/poll-store.ts";
@@ -141,7 +141,7 @@ describe("a commit is all or nothing", () => {
         if (!pages) throw new Error("the poll wrote no page");
         const replaced = pages.all.map(({ sandboxCount, words, legend }) => ({
           before: null,
-          after: new Page(0.5, sandboxCount, words, legend),
+          after: pageOf({ id: 0.5, sandboxCount, legend }, words),
         }));
         return { ...verdict, pages: { ...pages, replaced } };
       },

@@ -1,11 +1,15 @@
 import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
-import { hasTextId, missingIn, Page, statusNumberIn } from "./page.ts";
+import { hasTextId, missingIn, pageOf, statusNumberIn } from "./page.ts";
+import type { Page } from "./page.ts";
 import { isChange } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
 const absent = presences.indexOf("absent");
-const noPage = new Page(0, 0, new Uint32Array(0), { texts: [""], kinds: [] });
+const noPage = pageOf(
+  { id: 0, sandboxCount: 0, legend: { texts: [""], kinds: [] } },
+  new Uint32Array(0),
+);
 
 /**
  * Goes over changes, and is the one that it stands at: of a million of them, each asked for a few times,

@@ -1,5 +1,5 @@
 import type { OpenStatuses } from "../listing-intake.ts";
-import type { Status } from "../model.ts";
+import type { ListedSandbox, Status } from "../model.ts";
 import { statusIn } from "./page.ts";
 import type { Page } from "./page.ts";
 
@@ -27,6 +27,14 @@ export class GivenStatuses {
     }
     // Most have as many as the one before: an array that is cut to nothing grows anew.
     if (ofServers.length > count) ofServers.length = count;
+    return this;
+  }
+
+  /** @param listed with the servers of a page, in their order */
+  setListed({ status, servers }: ListedSandbox): this {
+    this.own = status;
+    this.ofServers.length = 0;
+    for (const server of servers) this.ofServers.push(server.status);
     return this;
   }
 

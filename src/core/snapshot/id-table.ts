@@ -1,7 +1,5 @@
-import { eachInSteps } from "../in-steps.ts";
-import type { InSteps } from "../in-steps.ts";
 import { hashUuid, packUuid, wordsPerId } from "./packed-id.ts";
-import { hasTextId, sandboxWords } from "./page.ts";
+import { hasTextId } from "./page.ts";
 import type { Page } from "./page.ts";
 import { withRoom } from "./with-room.ts";
 
@@ -35,21 +33,12 @@ export function isIdAt(page: Page, at: number, flags: number, id: SoughtId): boo
   );
 }
 
-const pagesAtOnce = 16;
-
 /** Numbers ids in the order in which they are added, and finds them again: 24 bytes an id. */
 export class IdTable {
-  private slots: Int32Array<ArrayBuffer>;
-  private words: Uint32Array<ArrayBuffer>;
+  private slots = new Int32Array(128);
+  private words = new Uint32Array(32 * wordsPerId);
   private readonly others = new Map<string, number>();
   private count = 0;
-
-  /** @param expected how many ids it has room for from the beginning */
-  constructor(expected = 0) {
-    const room = Math.max(32, expected);
-    this.slots = new Int32Array(2 ** Math.ceil(Math.log2(room * 2 + 1)));
-    this.words = new Uint32Array(room * wordsPerId);
-  }
 
   /** The number of an id, or -1. */
   find(id: SoughtId): number {
@@ -60,19 +49,6 @@ export class IdTable {
   add(id: SoughtId): void {
     if (id.isUuid) this.addUuid(id.words, 0);
     else this.others.set(id.text, this.count++);
-  }
-
-  /** In short steps. */
-  addPages(pages: readonly Page[]): InSteps<void> {
-    return eachInSteps(pages, pagesAtOnce, (page) => this.addSandboxes(page));
-  }
-
-  private addSandboxes(page: Page): void {
-    for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
-      if (hasTextId(page.sandboxFlags(sandbox))) {
-        this.others.set(page.sandboxId(sandbox), this.count++);
-      } else this.addUuid(page.words, sandbox * sandboxWords);
-    }
   }
 
   private addUuid(words: Uint32Array, at: number): void {

@@ -6,6 +6,7 @@ import { changesIn } from "./changes.ts";
 import { seekId } from "./id-table.ts";
 import { ListingPass } from "./listing-pass.ts";
 import type { PassOptions } from "./listing-pass.ts";
+import { markOf } from "./marks.ts";
 import { findSandbox, nextSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
@@ -173,12 +174,11 @@ class Intake implements SnapshotIntake {
     const { pass, twins } = this;
     pass.endListed();
     const again = this.startPass(complete);
-    for (const [index, page] of pass.sequence.pages.entries()) {
-      const marks = pass.sequence.marks[index];
+    for (const page of pass.sequence.pages) {
       for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
         const twin = twins.size === 0 ? undefined : twins.get(page.sandboxId(sandbox));
         if (twin) again.listed({ ...twin.itself, servers: [...twin.servers.values()] }, null);
-        else again.listed(listedIn(page, sandbox), marks?.at(sandbox) ?? null);
+        else again.listed(listedIn(page, sandbox), markOf(page, sandbox));
       }
       yield;
     }
@@ -216,7 +216,6 @@ function sightingOf(
 ): Sighting {
   const snapshot = nextSnapshot(before, {
     pages: sequence.pages,
-    marks: sequence.marks,
     tally: writer.counts,
     nextPageId: sequence.nextPageId,
     room,

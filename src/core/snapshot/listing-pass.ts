@@ -3,12 +3,14 @@ import type { TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, Status } from "../model.ts";
 import { GivenStatuses } from "./given-statuses.ts";
 import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
-import type { Marks } from "./marks.ts";
+import { isTurnOf, markOf, remark } from "./marks.ts";
 import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapshot.ts";
 import type { PageRoom } from "./page-room.ts";
 import { PageSequence } from "./page-sequence.ts";
+import { PageWalk } from "./page-walk.ts";
 import { sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
+import { SandboxTable } from "./sandbox-table.ts";
 import { SandboxWriter } from "./sandbox-writer.ts";
 import { TextIndex } from "./text-index.ts";
 
@@ -46,30 +48,26 @@ export class ListingPass {
   /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
   private readonly placed: Uint32Array;
   private startedIds: IdTable | null = null;
-  private nextIds: IdTable | null = null;
+  private nextIds: SandboxTable | null = null;
   private startedTexts: TextIndex | null = null;
   private readonly newPlaced: number[] = [];
-  /** The sandbox that is expected next. */
-  private pageIndex = 0;
-  private sandbox = 0;
-  /** While nothing of the page differs up to there, it is not copied. */
-  private clean = true;
-  private newMarks: Marks | null = null;
+  private readonly walk: PageWalk;
   private taken = 0;
 
   constructor(before: PackedSnapshot, options: PassOptions) {
+    before.settle();
     this.before = before;
     this.turn = options.turn;
     this.placed = new Uint32Array(before.sandboxCount);
     options.room.begin(before.wordCount);
     this.sequence = new PageSequence(before.nextPageId, options.room);
+    this.walk = new PageWalk(before, this.sequence);
     this.writer = new SandboxWriter(before, this.sequence, options);
   }
 
   expected(): TextMark | null {
-    return this.settle() && !this.mustRead(this.marksBefore(), this.sandbox)
-      ? this.marksBefore().at(this.sandbox)
-      : null;
+    const page = this.settle();
+    return page && !this.mustRead(page, this.walk.sandbox) ? markOf(page, this.walk.sandbox) : null;
   }
 
   /**
@@ -86,21 +84,23 @@ export class ListingPass {
   /** Takes a sandbox that came with a text that another place had, unless it came before. */
   moved(length: number, hash: bigint): TextMark | null {
     // Where it was expected it may be the very one, and then is not looked for.
-    if (this.settle() && this.mustRead(this.marksBefore(), this.sandbox)) return null;
+    const page = this.settle();
+    if (page && this.mustRead(page, this.walk.sandbox)) return null;
     const ordinal = this.texts.find(length, hash);
     if (ordinal < 0 || this.placed[ordinal] !== 0) return null;
     const place = this.before.placeOf(ordinal);
-    if (this.mustRead(this.marksOf(place.pageIndex), place.sandbox)) return null;
+    if (this.mustRead(place.page, place.sandbox)) return null;
     if (this.leaveOrder(ordinal, place)) this.takeUnchanged(place.page);
     else this.copyMoved(ordinal, place);
-    return this.marksOf(place.pageIndex).at(place.sandbox);
+    return markOf(place.page, place.sandbox);
   }
 
   /** The page that holds it already, counted from 0, of a sandbox that came before; else null. */
   listed(sandbox: ListedSandbox, mark: TextMark | null): number | null {
     const id = this.id.set(sandbox.sandboxId);
     const page = this.settle();
-    if (page && isIdAt(page, this.sandbox * sandboxWords, page.sandboxFlags(this.sandbox), id)) {
+    const { sandbox: next } = this.walk;
+    if (page && isIdAt(page, next * sandboxWords, page.sandboxFlags(next), id)) {
       this.takeExpected(page, sandbox, mark);
       return null;
     }
@@ -110,7 +110,7 @@ export class ListingPass {
     if (twin >= 0) return this.newPlaced[twin] ?? null;
     this.newIds.add(id);
     this.isMoved = true;
-    this.leaveClean();
+    this.walk.leaveClean();
     this.newPlaced.push(this.sequence.pages.length);
     this.sandboxCount++;
     this.writer.write(sandbox, null, mark);
@@ -119,7 +119,7 @@ export class ListingPass {
 
   /** The page that a sandbox was written to; the last one may not be whole yet. */
   pageSoFar(index: number): Page {
-    this.leaveClean();
+    this.walk.leaveClean();
     return this.sequence.pages[index] ?? this.sequence.draft.peek(0);
   }
 
@@ -140,14 +140,12 @@ export class ListingPass {
   *indexIds(): InSteps<void> {
     if (!this.isMoved) return;
     if (this.before.sandboxCount > 0 && !this.before.index.table) return;
-    // Those of the new ones grew along the listing, and would keep up to twice the room that they need.
-    this.nextIds = new IdTable(this.sandboxCount);
-    yield* this.nextIds.addPages(this.sequence.pages);
+    this.nextIds = yield* SandboxTable.of(this.sequence.pages);
   }
 
   /** Ends what is written of the listing, so that all of it is in the sequence's pages. */
   endListed(): void {
-    this.leaveClean();
+    this.walk.leaveClean();
     this.sequence.endPage();
   }
 
@@ -155,7 +153,7 @@ export class ListingPass {
   *endUnlisted(): InSteps<void> {
     this.settle();
     if (this.taken < this.before.sandboxCount) {
-      this.leaveClean();
+      this.walk.leaveClean();
       this.isMoved = true;
       let written = 0;
       for (let ordinal = 0; ordinal < this.placed.length; ordinal++) {
@@ -167,25 +165,25 @@ export class ListingPass {
     this.sequence.endPage();
   }
 
-  private mustRead(marks: Marks, sandbox: number): boolean {
+  private mustRead(page: Page, sandbox: number): boolean {
     const { turn } = this;
-    return turn === "of_all" || (turn !== null && marks.isTurnOf(sandbox, turn));
+    return turn === "of_all" || (turn !== null && isTurnOf(page, sandbox, turn));
   }
 
   private mustRestate(page: Page, mark: TextMark, statuses: readonly Status[]): boolean {
-    const given = this.given.set(page, this.sandbox, mark.openStatuses, statuses);
-    return !given.isOf(page, this.sandbox);
+    const { sandbox } = this.walk;
+    return !this.given.set(page, sandbox, mark.openStatuses, statuses).isOf(page, sandbox);
   }
 
-  private takeRestated(page: Page, mark: TextMark): void {
-    this.leaveClean();
-    this.note(this.ordinal());
-    this.writer.writeRestated(this.placeIn(page), this.given, this.marksBefore(), mark);
-    this.sandbox++;
-  }
-
-  private placeIn(page: Page): SandboxPlace {
-    return { page, pageIndex: this.pageIndex, sandbox: this.sandbox };
+  /** One that differs from what was known in the statuses alone that were given last. */
+  private takeRestated(page: Page, mark: TextMark | null): void {
+    const { walk, sequence } = this;
+    const isPatched = walk.beginRestated(page);
+    this.note(walk.ordinal);
+    const written = isPatched ? walk.patch : sequence.draft;
+    this.writer.writeRestated(walk.placeIn(page), this.given, mark, written);
+    if (!isPatched) sequence.endSandbox();
+    walk.sandbox++;
   }
 
   private get newIds(): IdTable {
@@ -197,14 +195,15 @@ export class ListingPass {
   }
 
   private takeExpected(page: Page, sandbox: ListedSandbox, mark: TextMark | null): void {
-    if (this.writer.isSame(page, this.sandbox, sandbox)) {
+    const { walk } = this;
+    if (!this.writer.isAlike(page, walk.sandbox, sandbox)) {
+      walk.leaveClean();
+      this.note(walk.ordinal);
+      this.writer.write(sandbox, walk.placeIn(page), mark);
+      walk.sandbox++;
+    } else if (this.given.setListed(sandbox).isOf(page, walk.sandbox)) {
       this.takeUnchanged(page, mark);
-      return;
-    }
-    this.leaveClean();
-    this.note(this.ordinal());
-    this.writer.write(sandbox, this.placeIn(page), mark);
-    this.sandbox++;
+    } else this.takeRestated(page, mark);
   }
 
   private takeMoved(ordinal: number, sandbox: ListedSandbox, mark: TextMark | null): number | null {
@@ -212,7 +211,7 @@ export class ListingPass {
     if (placed > 0) return placed - 1;
     const place = this.before.placeOf(ordinal);
     if (this.leaveOrder(ordinal, place)) this.takeExpected(place.page, sandbox, mark);
-    else if (this.writer.isSame(place.page, place.sandbox, sandbox)) {
+    else if (this.isSame(place, sandbox)) {
       this.copyMoved(ordinal, place, mark);
     } else {
       this.note(ordinal);
@@ -221,79 +220,55 @@ export class ListingPass {
     return null;
   }
 
+  /** Whether a sandbox is listed just as it was known. */
+  private isSame({ page, sandbox }: SandboxPlace, listed: ListedSandbox): boolean {
+    return (
+      this.writer.isAlike(page, sandbox, listed) && this.given.setListed(listed).isOf(page, sandbox)
+    );
+  }
+
   /** Whether those before the sandbox are passed over, so that it is the one expected now. */
-  private leaveOrder(ordinal: number, { page, pageIndex, sandbox }: SandboxPlace): boolean {
+  private leaveOrder(ordinal: number, place: SandboxPlace): boolean {
     this.isMoved = true;
-    this.leaveClean();
-    const ahead = ordinal - this.ordinal();
+    this.walk.leaveClean();
+    const ahead = ordinal - this.walk.ordinal;
     if (ahead <= 0 || ahead > longestSkip) return false;
-    if (pageIndex !== this.pageIndex) {
-      this.sequence.endReplaced(page);
-      this.sequence.replace(page);
-    }
-    this.pageIndex = pageIndex;
-    this.sandbox = sandbox;
+    this.walk.skipTo(place);
     return true;
   }
 
   private copyMoved(ordinal: number, place: SandboxPlace, mark?: TextMark | null): void {
     this.note(ordinal);
-    this.copyWhole(place.page, place.sandbox, this.marksOf(place.pageIndex), mark);
+    this.copyWhole(place.page, place.sandbox, mark);
   }
 
   /** @param mark where the text is another, though it says the same */
-  private copyWhole(page: Page, sandbox: number, marks: Marks, mark?: TextMark | null): void {
-    this.sequence.draft.copyWhole(page, sandbox, marks);
-    if (mark !== undefined) this.sequence.draft.setMark(mark);
+  private copyWhole(page: Page, sandbox: number, mark?: TextMark | null): void {
+    this.sequence.draft.copyWhole(page, sandbox, mark);
     this.sequence.endSandbox();
   }
 
   /** @param mark where the text is another, though it says the same */
   private takeUnchanged(page: Page, mark?: TextMark | null): void {
-    this.note(this.ordinal());
-    if (!this.clean) this.copyWhole(page, this.sandbox, this.marksBefore(), mark);
-    else if (mark !== undefined) {
-      this.newMarks ??= this.marksBefore().first(page.sandboxCount);
-      this.newMarks.set(this.sandbox, mark);
-    }
-    this.sandbox++;
+    const { walk } = this;
+    this.note(walk.ordinal);
+    if (!walk.isClean) this.copyWhole(page, walk.sandbox, mark);
+    else if (mark !== undefined) remark(page, walk.sandbox, mark);
+    walk.sandbox++;
   }
 
   /** Goes to the next sandbox that was not seen yet. Null at the end. */
   private settle(): Page | null {
+    const { walk } = this;
     for (;;) {
-      const page = this.before.pages[this.pageIndex];
+      const { page } = walk;
       if (!page) return null;
-      if (this.sandbox === page.sandboxCount) this.nextPage(page);
-      else if (this.placed[this.ordinal()] === 0) return page;
+      if (walk.sandbox === page.sandboxCount) walk.nextPage(page);
+      else if (this.placed[walk.ordinal] === 0) return page;
       else {
-        this.leaveClean();
-        this.sandbox++;
+        walk.leaveClean();
+        walk.sandbox++;
       }
-    }
-  }
-
-  private nextPage(page: Page): void {
-    if (this.clean) this.sequence.takeOver(page, this.newMarks ?? this.marksBefore());
-    const next = this.before.pages[++this.pageIndex];
-    if (!this.clean) this.sequence.endReplaced(next);
-    this.sandbox = 0;
-    this.newMarks = null;
-    this.clean = this.sequence.draftIsEmpty;
-    if (next && !this.clean) this.sequence.replace(next);
-  }
-
-  /** From now on the page is written anew. */
-  private leaveClean(): void {
-    const page = this.before.pages[this.pageIndex];
-    if (!this.clean) return;
-    this.clean = false;
-    if (!page) return;
-    const marks = this.newMarks ?? this.marksBefore();
-    this.newMarks = null;
-    this.sequence.replace(page);
-    for (let sandbox = 0; sandbox < this.sandbox; sandbox++) {
-      this.sequence.draft.copyWhole(page, sandbox, marks);
     }
   }
 
@@ -301,19 +276,5 @@ export class ListingPass {
     this.placed[ordinal] = this.sequence.pages.length + 1;
     this.taken++;
     this.sandboxCount++;
-  }
-
-  private ordinal(): number {
-    return (this.before.pageStarts[this.pageIndex] ?? 0) + this.sandbox;
-  }
-
-  private marksBefore(): Marks {
-    return this.marksOf(this.pageIndex);
-  }
-
-  private marksOf(pageIndex: number): Marks {
-    const marks = this.before.marks[pageIndex];
-    if (!marks) throw new RangeError("every page has its marks");
-    return marks;
   }
 }

@@ -1,12 +1,12 @@
 import { atOnce } from "../in-steps.ts";
 import type { BodyMark } from "../listing-intake.ts";
-import { IdTable, isIdAt, seekId } from "./id-table.ts";
+import { isIdAt, seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";
-import type { Marks } from "./marks.ts";
 import type { PageRoom } from "./page-room.ts";
 import { sandboxWords } from "./page.ts";
 import type { Page } from "./page.ts";
 import type { ServerRow, Snapshot } from "./snapshot.ts";
+import { SandboxTable } from "./sandbox-table.ts";
 import { createTallies } from "./tallies.ts";
 import type { Tallies } from "./tallies.ts";
 
@@ -19,8 +19,6 @@ export interface SandboxPlace {
 
 /** What the next listing is compared with, and goes on from. */
 export interface PackedSnapshot extends Snapshot {
-  /** One for each page. */
-  readonly marks: readonly Marks[];
   readonly tally: Tallies;
   readonly sandboxCount: number;
   /** How many sandboxes are in the pages before each one, and last in all. */
@@ -36,16 +34,17 @@ export interface PackedSnapshot extends Snapshot {
   ordinalOf(id: SoughtId): number;
   placeOf(ordinal: number): SandboxPlace;
   readonly index: SandboxIndex;
+  /** Gives its pages the room that they share with earlier versions: it is read faster from then on. */
+  settle(): void;
 }
 
 /** Made when it is first needed, and handed on for as long as no sandbox comes, goes or moves. */
 export interface SandboxIndex {
-  table: IdTable | null;
+  table: SandboxTable | null;
 }
 
 export interface SnapshotParts {
   readonly pages: readonly Page[];
-  readonly marks: readonly Marks[];
   readonly tally: Tallies;
   readonly nextPageId: number;
   readonly room: PageRoom | null;
@@ -55,7 +54,6 @@ export interface SnapshotParts {
 
 export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
   pages: [],
-  marks: [],
   tally: createTallies(),
   nextPageId: 1,
   room: null,
@@ -67,7 +65,6 @@ export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
 export function nextSnapshot(before: PackedSnapshot, parts: SnapshotParts): PackedSnapshot {
   const isSame =
     isAlike(before.pages, parts.pages) &&
-    isAlike(before.marks, parts.marks) &&
     before.tally === parts.tally &&
     before.nextPageId === parts.nextPageId &&
     before.room === parts.room &&
@@ -89,16 +86,16 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
   const pageStarts = new Uint32Array(pages.length + 1);
   let wordCount = 0;
   for (const [at, page] of pages.entries()) {
-    wordCount += page.words.length;
+    wordCount += page.held.length;
     pageStarts[at + 1] = (pageStarts[at] ?? 0) + page.sandboxCount;
   }
 
   const ordinalOf = (id: SoughtId): number => {
-    if (!index.table) {
-      index.table = new IdTable(pageStarts[pages.length]);
-      atOnce(index.table.addPages(pages));
-    }
-    return index.table.find(id);
+    index.table ??= atOnce(SandboxTable.of(pages));
+    return index.table.find(id, (ordinal) => {
+      const { page, sandbox } = placeOf(ordinal);
+      return isIdAt(page, sandbox * sandboxWords, page.sandboxFlags(sandbox), id);
+    });
   };
   const placeOf = (ordinal: number): SandboxPlace => {
     let low = 0;
@@ -119,6 +116,9 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
 
   return {
     ...parts,
+    settle() {
+      for (const { held } of pages) held.settle();
+    },
     pageStarts,
     wordCount,
     sandboxCount: pageStarts[pages.length] ?? 0,

@@ -2,13 +2,15 @@ import type { ListedServer, Status } from "../model.ts";
 import type { TextMark } from "../listing-intake.ts";
 import { LaterStatuses } from "./later-statuses.ts";
 import { packUuid } from "./packed-id.ts";
-import { Marks } from "./marks.ts";
+import { markAt, writeMark } from "./marks.ts";
 import { Numbering } from "./numbering.ts";
 import {
   firstServerIn,
   flagsOf,
   hasTextId,
   kindIn,
+  markWords,
+  newWords,
   Page,
   sandboxField,
   sandboxWords,
@@ -22,6 +24,7 @@ import {
 } from "./page.ts";
 import type { Legend, Since } from "./page.ts";
 import type { Words } from "./page-room.ts";
+import { PageWords } from "./page-words.ts";
 import { kindOf } from "./server-kind.ts";
 import type { ServerKind } from "./server-kind.ts";
 import { withRoom } from "./with-room.ts";
@@ -37,7 +40,7 @@ export class PageDraft {
   serverCount = 0;
   private sandboxes = new Uint32Array(16 * sandboxWords);
   private servers = new Uint32Array(64 * serverWords);
-  private readonly marks = new Marks(16);
+  private marks = new Uint32Array(16 * markWords);
   private readonly texts = new Numbering<string>([""]);
   private readonly kinds = new Numbering<ServerKind>();
   /** Whose numbers are the same here. */
@@ -72,15 +75,26 @@ export class PageDraft {
     this.renumberSandbox(page.legend, at);
   }
 
-  /** With the servers as they are. Those that follow one another in a page are copied at once. */
-  copyWhole(page: Page, sandbox: number, marks: Marks): void {
+  /**
+   * With the servers as they are. Those that follow one another in a page are copied at once.
+   *
+   * @param mark where the text is another
+   */
+  copyWhole(page: Page, sandbox: number, mark?: TextMark | null): void {
     if (this.run?.page === page && this.run.end === sandbox) this.run.end++;
     else {
       this.copyRun();
       this.run = { page, begin: sandbox, end: sandbox + 1 };
     }
-    this.marks.setAs(this.sandboxCount, marks, sandbox);
-    this.sandboxCount++;
+    const markTo = this.sandboxCount++ * markWords;
+    this.marks = withRoom(this.marks, markTo + markWords);
+    if (mark !== undefined) writeMark(this.marks, markTo, mark);
+    else {
+      const markFrom = markAt(page, sandbox);
+      for (let word = 0; word < markWords; word++) {
+        this.marks[markTo + word] = page.word(markFrom + word);
+      }
+    }
     this.serverCount += page.serversEnd(sandbox) - page.serversBegin(sandbox);
   }
 
@@ -108,19 +122,26 @@ export class PageDraft {
     writeSince(this.servers, at, since ?? unknownSince);
   }
 
-  /** The sandbox that was copied whole last has another status. */
-  restateSandbox(status: Status): void {
+  /**
+   * One that is copied whole, but for its status and some of its servers'.
+   *
+   * @returns the first one of its servers here
+   */
+  restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
+    const firstServer = this.serverCount;
+    this.copyWhole(page, sandbox, mark);
     this.ofSandboxes.add((this.sandboxCount - 1) * sandboxWords + sandboxField.flags, status);
+    return firstServer;
   }
 
-  /** The same of one of its servers. Since when it has it is not known before the listing's end. */
+  /** Of the sandbox that was restated last. Since when it has it is not known before the listing's end. */
   restateServer(server: number, status: Status): void {
     this.ofServers.add(server * serverWords + serverField.flags, status);
   }
 
-  /** Of the sandbox that was begun or copied last. */
+  /** Of the sandbox that was begun last, or copied without its servers. */
   setMark(mark: TextMark | null): void {
-    this.marks.set(this.sandboxCount - 1, mark);
+    writeMark(this.marks, (this.sandboxCount - 1) * markWords, mark);
   }
 
   /** A page of what was written so far. */
@@ -128,25 +149,23 @@ export class PageDraft {
     this.copyRun();
     const sandboxLength = this.sandboxCount * sandboxWords;
     const serverLength = this.serverCount * serverWords;
-    const words = takeWords(sandboxLength + serverLength);
+    const marksLength = this.sandboxCount * markWords;
+    const words = takeWords(sandboxLength + serverLength + marksLength);
     words.set(this.sandboxes.subarray(0, sandboxLength));
     words.set(this.servers.subarray(0, serverLength), sandboxLength);
-    return new Page(id, this.sandboxCount, words, this.legend());
+    words.set(this.marks.subarray(0, marksLength), sandboxLength + serverLength);
+    return new Page(id, this.sandboxCount, PageWords.in(words), this.legend());
   }
 
   /** Ends the page, and begins the next one. */
-  finish(
-    id: number,
-    takeWords: (count: number) => Words,
-  ): { readonly page: Page; readonly marks: Marks } {
+  finish(id: number, takeWords: (count: number) => Words): Page {
     const page = this.peek(id, takeWords);
-    const marks = this.marks.first(this.sandboxCount);
     this.sandboxCount = 0;
     this.serverCount = 0;
     this.texts.reset();
     this.kinds.reset();
     this.continued = null;
-    return { page, marks };
+    return page;
   }
 
   private copyRun(): void {
@@ -160,9 +179,10 @@ export class PageDraft {
     const serverNumber = this.serverCount - (serversEnd - firstServer);
     const serverAt = serverNumber * serverWords;
     this.makeRoom();
-    this.sandboxes.set(page.words.subarray(begin * sandboxWords, end * sandboxWords), sandboxAt);
+    const { words } = page;
+    this.sandboxes.set(words.subarray(begin * sandboxWords, end * sandboxWords), sandboxAt);
     this.servers.set(
-      page.words.subarray(page.serverAt(firstServer), page.serverAt(serversEnd)),
+      words.subarray(page.serverAt(firstServer), page.serverAt(serversEnd)),
       serverAt,
     );
     this.ofSandboxes.writeTo(this.sandboxes);
@@ -220,13 +240,14 @@ export class PageDraft {
   private makeRoom(): void {
     this.sandboxes = withRoom(this.sandboxes, this.sandboxCount * sandboxWords);
     this.servers = withRoom(this.servers, this.serverCount * serverWords);
+    this.marks = withRoom(this.marks, this.sandboxCount * markWords);
   }
 
   private nextSandbox(mark: TextMark | null): number {
     this.copyRun();
     const at = this.sandboxCount++ * sandboxWords;
     this.makeRoom();
-    this.marks.set(this.sandboxCount - 1, mark);
+    this.setMark(mark);
     return at;
   }
 
@@ -242,8 +263,4 @@ export class PageDraft {
     words[at] = this.texts.numberOf(id);
     return true;
   }
-}
-
-function newWords(count: number): Words {
-  return new Uint32Array(count);
 }

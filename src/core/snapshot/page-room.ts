@@ -68,9 +68,10 @@ export class PageRoom {
     if (left.size === 0) return;
     let moved = 0;
     for (const page of pages) {
-      if (!left.has(page.words.buffer)) continue;
-      page.moveTo(this.take(page.words.length));
-      moved += page.words.length;
+      const { held } = page;
+      if (!left.has(held.shared.buffer)) continue;
+      held.moveTo(this.take(held.length));
+      moved += held.length;
       if (moved < movedAtOnce) continue;
       moved = 0;
       yield;
@@ -81,8 +82,8 @@ export class PageRoom {
     const inUse = new Map<ArrayBuffer, number>();
     const { block } = this.sizes;
     let left = -this.written;
-    for (const { words } of pages) {
-      const { buffer, length } = words;
+    for (const { held } of pages) {
+      const { buffer, length } = held.shared;
       left += length;
       if (buffer.byteLength === block * 4) inUse.set(buffer, (inUse.get(buffer) ?? 0) + length);
     }

@@ -1,4 +1,3 @@
-import type { Marks } from "./marks.ts";
 import { PageDraft } from "./page-draft.ts";
 import type { PageRoom } from "./page-room.ts";
 import type { Page } from "./page.ts";
@@ -11,7 +10,6 @@ const smallPage = { sandboxes: 24, servers: 48 };
 /** Pages in the order in which they are written: whole ones taken over, and new ones. */
 export class PageSequence {
   readonly pages: Page[] = [];
-  readonly marks: Marks[] = [];
   private readonly room: PageRoom;
   private started: PageDraft | null = null;
   private nextId: number;
@@ -35,9 +33,8 @@ export class PageSequence {
     return this.started === null || this.started.sandboxCount === 0;
   }
 
-  takeOver(page: Page, marks: Marks): void {
+  takeOver(page: Page): void {
     this.pages.push(page);
-    this.marks.push(marks);
   }
 
   /** The next page that is written takes the place of this one. */
@@ -68,10 +65,8 @@ export class PageSequence {
 
   endPage(): void {
     if (this.draftIsEmpty) return;
-    const { page, marks } = this.draft.finish(this.idToKeep ?? this.nextId++, (count) =>
-      this.room.take(count),
-    );
+    const id = this.idToKeep ?? this.nextId++;
     this.idToKeep = null;
-    this.takeOver(page, marks);
+    this.takeOver(this.draft.finish(id, (count) => this.room.take(count)));
   }
 }

@@ -4,6 +4,8 @@ import { plainKind } from "./server-kind.ts";
 import type { ServerKind } from "./server-kind.ts";
 import { unpackUuid } from "./packed-id.ts";
 import type { Words } from "./page-room.ts";
+import { PageWords } from "./page-words.ts";
+import type { Patch } from "./page-words.ts";
 import type { SandboxRow, ServerRow } from "./snapshot.ts";
 
 /**
@@ -26,9 +28,13 @@ import type { SandboxRow, ServerRow } from "./snapshot.ts";
  */
 export const sandboxWords = 6;
 export const serverWords = 8;
+/** Of a sandbox's mark. */
+export const markWords = 6;
 
 export const sandboxField = { benchmark: 4, flags: 5 } as const;
 export const serverField = { since: 4, sinceObserved: 5, kind: 6, flags: 7 } as const;
+/** Those that say since when a server has its status, and which one that is. */
+export const sinceFields = Object.values(serverField);
 
 const statusMask = 0b11;
 const witnessedBit = 0b100;
@@ -40,6 +46,9 @@ const missingShift = 16;
 export const maxMissing = 0xffff;
 /** A page is full long before, so its last sandbox begins before. */
 const maxFirstServer = middleMask >> middleShift;
+
+/** The record of a server that is settled. */
+const settled = new Uint32Array(serverWords);
 
 const kindMask = 0xff_ffff;
 const kindBits = 24;
@@ -76,24 +85,40 @@ export class Page {
   readonly sandboxCount: number;
   readonly serverCount: number;
   readonly legend: Legend;
-  private place: Words;
+  /** The records and, behind them, the marks. */
+  readonly held: PageWords;
 
-  constructor(id: number, sandboxCount: number, words: Words, legend: Legend) {
+  constructor(id: number, sandboxCount: number, held: PageWords, legend: Legend) {
     this.id = id;
     this.sandboxCount = sandboxCount;
-    this.serverCount = (words.length - sandboxCount * sandboxWords) / serverWords;
+    this.serverCount = (held.length - sandboxCount * (sandboxWords + markWords)) / serverWords;
     this.legend = legend;
-    this.place = words;
+    this.held = held;
   }
 
+  /** The next version of this page. */
+  patched(patch: Patch): Page {
+    return new Page(this.id, this.sandboxCount, this.held.patched(patch), this.legend);
+  }
+
+  /** What this page was made of an earlier version with, as long as that one is in use. */
+  patchOver(before: Page): Patch | null {
+    return this.held.patchOver(before.held);
+  }
+
+  /** The records, to be read at once: before anything is waited for. */
   get words(): Words {
-    return this.place;
+    return this.held.first(this.recordWords);
   }
 
-  /** The words stay what they are: only where they are is another place. */
-  moveTo(place: Words): void {
-    place.set(this.place);
-    this.place = place;
+  /** For reading ids alone, which are the same in all versions. */
+  get idWords(): Words {
+    return this.held.shared;
+  }
+
+  /** How many words `words` has. Behind them are the marks. */
+  get recordWords(): number {
+    return this.serverAt(this.serverCount);
   }
 
   /** The server after the last one of the sandbox. */
@@ -122,7 +147,7 @@ export class Page {
   }
 
   word(at: number): number {
-    return this.place[at] ?? 0;
+    return this.held.at(at);
   }
 
   /** The text at a place that holds the number of one. */
@@ -180,7 +205,15 @@ export class Page {
 
   /** Only while the page is made: afterwards it never changes. */
   settleSince(server: number, since: Since): void {
-    writeSince(this.place, this.serverAt(server), since);
+    const at = this.serverAt(server);
+    const { own } = this.held;
+    if (own) {
+      writeSince(own, at, since);
+      return;
+    }
+    for (const field of sinceFields) settled[field] = this.word(at + field);
+    writeSince(settled, 0, since);
+    for (const field of sinceFields) this.held.set(at + field, settled[field] ?? 0);
   }
 
   sandboxRow(sandbox: number): SandboxRow {
@@ -211,8 +244,27 @@ export class Page {
   }
 
   private readId(at: number, flags: number): string {
-    return hasTextId(flags) ? (this.textAt(at) ?? "") : unpackUuid(this.place, at);
+    return hasTextId(flags) ? (this.textAt(at) ?? "") : unpackUuid(this.idWords, at);
   }
+}
+
+/**
+ * @param records whole words, which are copied
+ * @param takeWords gives room for so many words, all zero
+ */
+export function pageOf(
+  { id, sandboxCount, legend }: Pick<Page, "id" | "sandboxCount" | "legend">,
+  { buffer, byteOffset, byteLength }: Uint8Array | Uint32Array,
+  takeWords: (count: number) => Words = newWords,
+): Page {
+  const room = takeWords(byteLength / 4 + sandboxCount * markWords);
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+  new Uint8Array(room.buffer, room.byteOffset, byteLength).set(bytes);
+  return new Page(id, sandboxCount, PageWords.in(room), legend);
+}
+
+export function newWords(count: number): Words {
+  return new Uint32Array(count);
 }
 
 /** When a status began. */

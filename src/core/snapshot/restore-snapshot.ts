@@ -1,4 +1,3 @@
-import { Marks } from "./marks.ts";
 import { createPackedSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { missingIn, statusIn } from "./page.ts";
@@ -27,7 +26,6 @@ export function restoreSnapshot(
   }
   return createPackedSnapshot({
     pages,
-    marks: pages.map(({ sandboxCount }) => new Marks(sandboxCount)),
     tally,
     room,
     nextPageId: pages.reduce((next, { id }) => Math.max(next, id + 1), 1),

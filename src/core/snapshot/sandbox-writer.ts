@@ -1,8 +1,7 @@
 import type { TextMark } from "../listing-intake.ts";
-import type { ListedSandbox, ListedServer } from "../model.ts";
+import type { ListedSandbox, ListedServer, Status } from "../model.ts";
 import type { GivenStatuses } from "./given-statuses.ts";
 import { isIdAt, SoughtId } from "./id-table.ts";
-import type { Marks } from "./marks.ts";
 import { findServer } from "./packed-snapshot.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
 import type { PageSequence } from "./page-sequence.ts";
@@ -12,6 +11,13 @@ import { isOfKind } from "./server-kind.ts";
 import { serverKey } from "./snapshot.ts";
 import { Steps } from "./steps.ts";
 import type { Tallies } from "./tallies.ts";
+
+/** Where a sandbox is written that is known but for statuses. */
+interface RestatedPage {
+  /** @returns the first one of its servers there */
+  restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number;
+  restateServer(server: number, status: Status): void;
+}
 
 /** Writes sandboxes as a listing has them, going on from what was known of them, and counts. */
 export class SandboxWriter {
@@ -50,11 +56,10 @@ export class SandboxWriter {
     return (this.copiedTally ??= this.tallyBefore.copy());
   }
 
-  /** Whether a sandbox is listed just as it was known. */
-  isSame(page: Page, sandbox: number, listed: ListedSandbox): boolean {
-    const flags = page.sandboxFlags(sandbox);
+  /** Whether a sandbox is listed just as it was known, but for statuses. */
+  isAlike(page: Page, sandbox: number, listed: ListedSandbox): boolean {
     const begin = page.serversBegin(sandbox);
-    if (statusIn(flags) !== listed.status || missingIn(flags) !== 0) return false;
+    if (missingIn(page.sandboxFlags(sandbox)) !== 0) return false;
     if (page.textAt(sandbox * sandboxWords + sandboxField.benchmark) !== listed.benchmark) {
       return false;
     }
@@ -62,7 +67,7 @@ export class SandboxWriter {
     for (let index = 0; index < listed.servers.length; index++) {
       const server = listed.servers[index];
       const known = begin + index;
-      if (!server || !isSameServer(page, known, server)) return false;
+      if (!server || !isAlikeServer(page, known, server)) return false;
       this.id.set(server.serverId);
       if (!isIdAt(page, page.serverAt(known), page.serverFlags(known), this.id)) return false;
     }
@@ -87,15 +92,11 @@ export class SandboxWriter {
   writeRestated(
     { page, pageIndex, sandbox }: SandboxPlace,
     { own, ofServers }: GivenStatuses,
-    marks: Marks,
-    mark: TextMark,
+    mark: TextMark | null,
+    written: RestatedPage,
   ): void {
-    const { draft } = this.sequence;
     const begin = page.serversBegin(sandbox);
-    const firstServer = draft.serverCount;
-    draft.copyWhole(page, sandbox, marks);
-    draft.setMark(mark);
-    draft.restateSandbox(own);
+    const firstServer = written.restate(page, sandbox, own, mark);
     const { tally } = this;
     tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]--;
     tally.sandboxes[own]++;
@@ -104,10 +105,9 @@ export class SandboxWriter {
       const status = ofServers[index] ?? known;
       if (status === known) continue;
       this.touched.add(this.sequence.pages.length, firstServer + index, pageIndex, begin + index);
-      draft.restateServer(firstServer + index, status);
+      written.restateServer(firstServer + index, status);
       tally.restateServer(page.serverName(begin + index), known, status);
     }
-    this.sequence.endSandbox();
   }
 
   /** A sandbox that the listing lacked. */
@@ -204,14 +204,9 @@ export class SandboxWriter {
   }
 }
 
-/** But for its id. */
-function isSameServer(page: Page, known: number, server: ListedServer): boolean {
-  const flags = page.serverFlags(known);
-  return (
-    statusIn(flags) === server.status &&
-    missingIn(flags) === 0 &&
-    isOfKind(page.serverKind(known), server)
-  );
+/** But for its id and status. */
+function isAlikeServer(page: Page, known: number, server: ListedServer): boolean {
+  return missingIn(page.serverFlags(known)) === 0 && isOfKind(page.serverKind(known), server);
 }
 
 function sinceOf(page: Page, server: number): Since {

@@ -1,3 +1,4 @@
+import { isMarkOf, markKeyOf } from "./marks.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 
 /** As many marks are added in some 10 microseconds. */
@@ -30,20 +31,22 @@ export class TextIndex {
     for (let step = 0; step < furthest; step++) {
       const ordinal = (this.slots[this.slotOf(key, step)] ?? 0) - 1;
       if (ordinal < 0) break;
-      const { pageIndex, sandbox } = this.before.placeOf(ordinal);
-      if (this.before.marks[pageIndex]?.isOf(sandbox, length, hash)) return ordinal;
+      const { page, sandbox } = this.before.placeOf(ordinal);
+      if (isMarkOf(page, sandbox, length, hash)) return ordinal;
     }
     return -1;
   }
 
   private addSome(): void {
-    const { marks, pageStarts } = this.before;
+    const { pages, pageStarts } = this.before;
     let added = 0;
-    for (; added < addedAtOnce && this.pageIndex < marks.length; this.pageIndex++) {
+    for (; added < addedAtOnce; this.pageIndex++) {
+      const page = pages[this.pageIndex];
+      if (!page) return;
       const start = pageStarts[this.pageIndex] ?? 0;
       const end = pageStarts[this.pageIndex + 1] ?? 0;
       for (let ordinal = start; ordinal < end; ordinal++) {
-        const key = marks[this.pageIndex]?.keyOf(ordinal - start) ?? null;
+        const key = markKeyOf(page, ordinal - start);
         if (key !== null) this.add(key, ordinal);
       }
       added += end - start;

@@ -7,7 +7,7 @@ import { seekId } from "../../../src/core/snapshot/id-table.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
-import { Page } from "../../../src/core/snapshot/page.ts";
+import { pageOf, type Page } from "../../../src/core/snapshot/page.ts";
 import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
@@ -223,7 +223,7 @@ it.each(sizes)(
           const { replaced, removed } = pageDelta(before.pages, snapshot.pages);
           for (const { before: old, after } of replaced) {
             expect(old).toBe(before.pages.find(({ id }) => id === after.id) ?? null);
-            stored.set(after.id, copyOf(after));
+            stored.set(after.id, pageOf(after, after.words));
           }
           for (const id of removed) expect(stored.delete(id)).toBe(true);
           expect(new Set(stored.keys())).toEqual(new Set(ids));
@@ -248,8 +248,8 @@ it.each(sizes)(
           // What a partial listing leaves out of a sandbox stays as it was, but is written anew.
           if (!poll.listing.complete) return;
           const sameOrder = poll.listing.sandboxes.map(({ sandboxId }) => sandboxId).join();
-          if (Array.from(before.sandboxes(), ({ sandboxId }) => sandboxId).join() !== sameOrder)
-            return;
+          const order = Array.from(before.sandboxes(), ({ sandboxId }) => sandboxId).join();
+          if (order !== sameOrder) return;
           const after = new Set(snapshot.pages);
           for (const page of before.pages) {
             const isSame = Array.from({ length: page.sandboxCount }, (_each, sandbox) => {
@@ -315,7 +315,3 @@ it.each(sizes)(
     );
   },
 );
-
-function copyOf({ id, sandboxCount, words, legend }: Page): Page {
-  return new Page(id, sandboxCount, words.slice(), legend);
-}

@@ -11,7 +11,8 @@ import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 import type { Rule } from "../../../src/core/rule.ts";
 import type { SilenceFacts } from "../../../src/core/silence.ts";
-import { Page } from "../../../src/core/snapshot/page.ts";
+import { pageOf } from "../../../src/core/snapshot/page.ts";
+import type { Page } from "../../../src/core/snapshot/page.ts";
 import type { PageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
@@ -168,6 +169,6 @@ function createPaper() {
   };
 }
 
-function copyOf({ id, sandboxCount, words, legend }: Page): Page {
-  return new Page(id, sandboxCount, words.slice(), legend);
+function copyOf(page: Page): Page {
+  return pageOf(page, page.words);
 }

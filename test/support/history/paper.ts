@@ -1,6 +1,7 @@
 import type { Verdict } from "../../../src/core/judge.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
-import { Page } from "../../../src/core/snapshot/page.ts";
+import { pageOf } from "../../../src/core/snapshot/page.ts";
+import type { Page } from "../../../src/core/snapshot/page.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import { initialProgress, nothingKnown } from "../../../src/core/target-state.ts";
 import type { Keeper } from "./play.ts";
@@ -31,8 +32,7 @@ export function createPaper(): Paper {
       ({ progress } = verdict);
       buckets.write(verdict.accounting.written);
       for (const { after } of verdict.pages?.replaced ?? []) {
-        const { id, sandboxCount, words, legend } = after;
-        pages.set(id, new Page(id, sandboxCount, words.slice(), legend));
+        pages.set(after.id, pageOf(after, after.words));
       }
       for (const id of verdict.pages?.removed ?? []) pages.delete(id);
     },

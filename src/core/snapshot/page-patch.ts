@@ -1,0 +1,81 @@
+import type { TextMark } from "../listing-intake.ts";
+import type { Status } from "../model.ts";
+import { markAt, writeMark } from "./marks.ts";
+import {
+  markWords,
+  sandboxField,
+  sandboxWords,
+  serverField,
+  sinceFields,
+  withStatus,
+} from "./page.ts";
+import type { Page } from "./page.ts";
+import { PatchLog } from "./page-words.ts";
+
+/** A page of which more words differ is written anew. */
+const largestShare = 8;
+/** Whoever reads a word looks through the whole patch. */
+const mostEntries = 512;
+const mostServers = 64;
+
+/** In entries, of which each has 8 bytes: a longer log would be copied often while it grows. */
+const fullLog = 8_192;
+
+/** What of a page is others than it was, while sandboxes alone come with other statuses. */
+export class PagePatch {
+  private log = new PatchLog();
+  private readonly mark = new Uint32Array(markWords);
+  private begin = 0;
+  private page: Page | null = null;
+
+  get isEmpty(): boolean {
+    return this.log.length === this.begin;
+  }
+
+  /** Whether there is room for what may differ of one more sandbox: else the page is written anew. */
+  hasRoomFor(page: Page, sandbox: number): boolean {
+    const entries = this.log.length - this.begin;
+    const servers = page.serversEnd(sandbox) - page.serversBegin(sandbox);
+    return (
+      servers <= mostServers && entries <= mostEntries && entries * largestShare <= page.held.length
+    );
+  }
+
+  /**
+   * All of its mark's words are noted, also those that are the same: later marks of the page are written
+   * where they are shared by all of its versions.
+   *
+   * @returns the first one of its servers
+   */
+  restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
+    this.page = page;
+    const flagsAt = sandbox * sandboxWords + sandboxField.flags;
+    this.log.add(flagsAt, withStatus(page.sandboxFlags(sandbox), status));
+    writeMark(this.mark, 0, mark);
+    const at = markAt(page, sandbox);
+    for (let word = 0; word < markWords; word++) this.log.add(at + word, this.mark[word] ?? 0);
+    return page.serversBegin(sandbox);
+  }
+
+  /** Since when it has it is not known before the listing's end. */
+  restateServer(server: number, status: Status): void {
+    const { page } = this;
+    if (!page) return;
+    const at = page.serverAt(server);
+    for (const field of sinceFields) {
+      const word = page.word(at + field);
+      this.log.add(at + field, field === serverField.flags ? withStatus(word, status) : word);
+    }
+  }
+
+  /** The page as it is by now. What is noted from here on is of another one. */
+  finish(page: Page): Page {
+    if (this.isEmpty) return page;
+    const { log, begin } = this;
+    const end = log.length;
+    if (end > fullLog) this.log = new PatchLog();
+    this.begin = this.log.length;
+    this.page = null;
+    return page.patched({ log, begin, end });
+  }
+}

@@ -1,0 +1,92 @@
+import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
+import { PagePatch } from "./page-patch.ts";
+import type { PageSequence } from "./page-sequence.ts";
+import type { Page } from "./page.ts";
+
+/** A page of whose sandboxes more than one in this came with other statuses. */
+const busyShare = 4;
+
+/**
+ * The way over a snapshot's pages, in their order. A page of which nothing differs is taken over as it is,
+ * one of which few statuses do with a patch; any other one is written anew.
+ */
+export class PageWalk {
+  /** Of the page at hand, as long as it is not written anew. */
+  readonly patch = new PagePatch();
+  pageIndex = 0;
+  /** The sandbox that is expected next. */
+  sandbox = 0;
+  /** While nothing but statuses of the page differs up to there, it is not copied. */
+  private clean = true;
+  /** Whether the page before had too much in it that differs: then the next one is likely to. */
+  private isBusy = false;
+  private restated = 0;
+  private readonly before: PackedSnapshot;
+  private readonly sequence: PageSequence;
+
+  constructor(before: PackedSnapshot, sequence: PageSequence) {
+    this.before = before;
+    this.sequence = sequence;
+  }
+
+  /** Undefined after the last one. */
+  get page(): Page | undefined {
+    return this.before.pages[this.pageIndex];
+  }
+
+  get isClean(): boolean {
+    return this.clean;
+  }
+
+  /** Of the sandbox expected next, counted over all pages. */
+  get ordinal(): number {
+    return (this.before.pageStarts[this.pageIndex] ?? 0) + this.sandbox;
+  }
+
+  placeIn(page: Page): SandboxPlace {
+    return { page, pageIndex: this.pageIndex, sandbox: this.sandbox };
+  }
+
+  /** Whether the page has a patch for a sandbox of other statuses: else it is written anew by now. */
+  beginRestated(page: Page): boolean {
+    this.restated++;
+    if (this.isBusy || !this.patch.hasRoomFor(page, this.sandbox)) this.leaveClean();
+    return this.clean;
+  }
+
+  /** After the last sandbox of a page. */
+  nextPage(page: Page): void {
+    if (this.clean) this.sequence.takeOver(this.patch.finish(page));
+    this.isBusy = this.restated * busyShare > page.sandboxCount;
+    this.restated = 0;
+    this.pageIndex++;
+    this.sandbox = 0;
+    const next = this.page;
+    if (!this.clean) this.sequence.endReplaced(next);
+    this.clean = this.sequence.draftIsEmpty;
+    if (next && !this.clean) this.sequence.replace(next);
+  }
+
+  /** From now on the page is written anew. */
+  leaveClean(): void {
+    const { page } = this;
+    if (!this.clean) return;
+    this.clean = false;
+    if (!page) return;
+    const soFar = this.patch.finish(page);
+    this.sequence.replace(page);
+    for (let sandbox = 0; sandbox < this.sandbox; sandbox++) {
+      this.sequence.draft.copyWhole(soFar, sandbox);
+    }
+  }
+
+  /** Passes over those up to a sandbox further on. */
+  skipTo({ page, pageIndex, sandbox }: SandboxPlace): void {
+    if (pageIndex !== this.pageIndex) {
+      this.sequence.endReplaced(page);
+      this.sequence.replace(page);
+    }
+    this.pageIndex = pageIndex;
+    this.sandbox = sandbox;
+  }
+}

@@ -1,0 +1,91 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { PageWords, PatchLog } from "../../../src/core/snapshot/page-words.ts";
+
+const length = 12;
+const word = fc.nat(0xffff_ffff);
+
+interface Version {
+  readonly words: PageWords;
+  readonly expected: readonly number[];
+}
+
+/** Of one of the versions so far, by its number, something is made or done. */
+const deeds = fc.array(
+  fc.oneof(
+    fc.record({
+      kind: fc.constant("patch" as const),
+      version: fc.nat(20),
+      entries: fc.uniqueArray(fc.tuple(fc.nat(length - 1), word), {
+        minLength: 1,
+        maxLength: 5,
+        selector: ([place]) => place,
+      }),
+    }),
+    fc.record({ kind: fc.constantFrom("settle" as const, "move" as const), version: fc.nat(20) }),
+  ),
+  { maxLength: 30 },
+);
+
+function nextVersion(
+  { words, expected }: Version,
+  log: PatchLog,
+  entries: readonly (readonly [number, number])[],
+): Version {
+  const begin = log.length;
+  const after = [...expected];
+  for (const [place, value] of entries) {
+    log.add(place, value);
+    after[place] = value;
+  }
+  return { words: words.patched({ log, begin, end: log.length }), expected: after };
+}
+
+it("whichever version has the room, and wherever that is, each one reads what it always did", () => {
+  fc.assert(
+    fc.property(deeds, (all) => {
+      const log = new PatchLog();
+      const first = Array.from({ length }, (_, place) => place);
+      const versions: Version[] = [
+        { words: PageWords.in(Uint32Array.from(first)), expected: first },
+      ];
+      for (const deed of all) {
+        const version = versions[deed.version % versions.length];
+        if (!version) continue;
+        if (deed.kind === "patch") versions.push(nextVersion(version, log, deed.entries));
+        else if (deed.kind === "settle") version.words.settle();
+        else version.words.moveTo(new Uint32Array(length));
+        for (const { words, expected } of versions) {
+          expect(first.map((place) => words.at(place))).toEqual(expected);
+          expect([...words.first(length - 2)]).toEqual(expected.slice(0, -2));
+        }
+      }
+      expect(new Set(versions.map(({ words }) => words.shared)).size).toBe(1);
+    }),
+  );
+});
+
+it("a version is made of the one before it with a patch, until it has the room itself", () => {
+  const log = new PatchLog();
+  const before = PageWords.in(new Uint32Array(length));
+  const patch = { log, begin: 0, end: 0 };
+  const after = before.patched(patch);
+  expect(after.patchOver(before)).toBe(patch);
+  expect(after.own).toBeNull();
+  after.settle();
+  expect(after.patchOver(before)).toBeNull();
+  expect(after.own).toHaveLength(length);
+  expect(before.own).toBeNull();
+});
+
+it("a word that a patch has no entry for is not set", () => {
+  const log = new PatchLog();
+  const { words } = nextVersion(
+    { words: PageWords.in(new Uint32Array(length)), expected: [] },
+    log,
+    [[3, 7]],
+  );
+  words.set(3, 8);
+  expect(words.at(3)).toBe(8);
+  expect(() => words.set(4, 8)).toThrow(RangeError);
+});
