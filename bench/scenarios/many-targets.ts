@@ -7,7 +7,9 @@ import type { Receiving } from "../support/receiving.ts";
 import type { Scenario } from "../support/scenario.ts";
 
 const servers = 130;
-const intervals = 2;
+const intervals = 4;
+/** No alert for so long: all were told. */
+const lullMs = 3_000;
 const inFlight = 50;
 const patienceMs = 10 * 60_000;
 
@@ -48,7 +50,7 @@ export const manyTargets: Scenario = {
     // What the first listings had to tell is no part of a poll in which nothing changes.
     do {
       if (performance.now() > untilMs) throw new Error("the first alerts were never all told");
-      await waitMs(1_000);
+      await waitMs(lullMs);
     } while ((await peer.alertDelaysMs()).length > 0);
     await waitMs(intervalMs);
 
