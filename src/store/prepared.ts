@@ -1,4 +1,5 @@
-import type { CompiledQuery, Kysely, QueryResult } from "kysely";
+import { CompiledQuery } from "kysely";
+import type { Kysely, QueryResult } from "kysely";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -18,13 +19,12 @@ export function prepare(query: { compile(): CompiledQuery }) {
 export function prepareRows<Row extends object>(
   insert: (db: Kysely<Tables>, rows: readonly Row[]) => { compile(): CompiledQuery },
 ) {
-  const known = new Map<number, CompiledQuery>();
+  // Their texts alone: all else of a statement would keep what the first rows held.
+  const known = new Map<number, string>();
   return (db: Kysely<Tables>, rows: readonly Row[]): Promise<QueryResult<unknown>> => {
-    let compiled = known.get(rows.length);
-    // What the first rows held is not kept.
-    compiled ??= { ...insert(db, rows).compile(), parameters: [] };
-    known.set(rows.length, compiled);
+    let text = known.get(rows.length);
+    if (text === undefined) known.set(rows.length, (text = insert(db, rows).compile().sql));
     const parameters = rows.flatMap((row): unknown[] => Object.values(row));
-    return db.executeQuery({ ...compiled, parameters });
+    return db.executeQuery(CompiledQuery.raw(text, parameters));
   };
 }
