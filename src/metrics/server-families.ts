@@ -1,7 +1,6 @@
 import { statuses } from "../core/model.ts";
 import type { Status } from "../core/model.ts";
 import type { Page } from "../core/snapshot/page.ts";
-import type { ServerKind } from "../core/snapshot/server-kind.ts";
 import { escapeLabelValue } from "./exposition-text.ts";
 
 /** A family with series for each server or sandbox. */
@@ -78,21 +77,27 @@ function oneHot({ name, status }: SubjectText, labels: string): string {
     .join("");
 }
 
+/** By their texts: kinds are as many as servers where each has a tag of its own. */
 function createInfoTails(): (page: Page, server: number) => Uint8Array {
-  const known = new Map<ServerKind, Uint8Array>();
-  const encode = (kind: ServerKind): Uint8Array => {
-    const name = escapeLabelValue(kind.serverName ?? "");
+  const known = new Map<string, Map<string, Uint8Array>>();
+  let count = 0;
+  const encode = (name: string, benchmark: string): Uint8Array => {
     const bytes = Buffer.from(
-      `${name}",benchmark="${escapeLabelValue(kind.benchmark ?? "")}"} 1\n`,
+      `${escapeLabelValue(name)}",benchmark="${escapeLabelValue(benchmark)}"} 1\n`,
     );
     if (bytes.length > maxTailBytes) return bytes;
-    if (known.size >= maxTails) known.clear();
-    known.set(kind, bytes);
+    if (++count > maxTails) {
+      known.clear();
+      count = 1;
+    }
+    const ofName = known.get(name) ?? new Map<string, Uint8Array>();
+    known.set(name, ofName.set(benchmark, bytes));
     return bytes;
   };
   return (page, server) => {
-    const kind = page.serverKind(server);
-    return known.get(kind) ?? encode(kind);
+    const { serverName, benchmark } = page.serverKind(server);
+    const [name, its] = [serverName ?? "", benchmark ?? ""];
+    return known.get(name)?.get(its) ?? encode(name, its);
   };
 }
 
