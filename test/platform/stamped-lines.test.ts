@@ -1,0 +1,58 @@
+import { afterEach, expect, it, vi } from "vitest";
+import type { LogLine } from "../../src/platform/logger.ts";
+import { createLineStamp, StampedLines } from "../../src/platform/stamped-lines.ts";
+import type { LineStamp } from "../../src/platform/stamped-lines.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+const ids = {
+  sandboxId: "00112233-4455-4677-8899-aabbccddeeff",
+  serverId: "01234567-89ab-4def-8123-456789abcdef",
+};
+const words = Uint32Array.of(
+  0x00112233,
+  0x44554677,
+  0x8899aabb,
+  0xccddeeff,
+  0x01234567,
+  0x89ab4def,
+  0x81234567,
+  0x89abcdef,
+);
+
+const lineOfKind =
+  (kind: string) =>
+  ({ sandboxId, serverId }: typeof ids): LogLine => ({
+    level: "info",
+    fields: { kind, sandbox_id: sandboxId, server_id: serverId },
+    msg: `${kind} ${serverId.slice(0, 8)}`,
+  });
+
+function stampOf(kind: string): LineStamp {
+  const stamp = createLineStamp(lineOfKind(kind));
+  if (!stamp) throw new Error("the line has no stamp");
+  return stamp;
+}
+
+it("a stamped line is the one that is put whole, at whatever time its stamp was used before", () => {
+  const written: string[] = [];
+  const lines = new StampedLines({ write: (text) => void written.push(text) });
+  const stamps = new Map(["one", "other"].map((kind) => [kind, stampOf(kind)]));
+  const batches = [["one"], ["other", "other"], ["one", "other"]];
+  for (const [turn, kinds] of batches.entries()) {
+    vi.setSystemTime(Date.UTC(2026, 10, 20, 9, 30, turn, turn));
+    lines.begin();
+    for (const kind of kinds) {
+      const stamp = stamps.get(kind);
+      if (stamp) lines.putStamped(stamp, words, 0, 4);
+      lines.put(lineOfKind(kind)(ids));
+    }
+    lines.write();
+  }
+  const all = written.map((text) => text.trimEnd().split("\n"));
+  expect(all.map(({ length }) => length)).toEqual([2, 4, 4]);
+  for (const [turn, batch] of all.entries()) {
+    for (const line of batch) expect(line).toContain(`"2026-11-20T09:30:0${turn}.00${turn}Z"`);
+    for (let at = 0; at < batch.length; at += 2) expect(batch[at]).toBe(batch[at + 1]);
+  }
+});
