@@ -112,7 +112,7 @@ function putChanges(
     const stamp = stampOf(change);
     if (stamp && change.hasUuids) {
       const { page, sandbox, server } = change;
-      lines.putStamped(stamp, page.words, sandbox * sandboxWords, page.serverAt(server));
+      lines.putStamped(stamp, page.idWords, sandbox * sandboxWords, page.serverAt(server));
     } else lines.put(changeLine(target, change));
   }
   return true;

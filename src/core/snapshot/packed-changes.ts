@@ -211,7 +211,9 @@ export class ChangePacker {
       this.words[to] = this.numberOf(page.textAt(from) ?? "");
       return true;
     }
-    for (let word = 0; word < wordsPerId; word++) this.words[to + word] = page.word(from + word);
+    // Those of a page's version are looked for in its patch, one by one.
+    const { idWords } = page;
+    for (let word = 0; word < wordsPerId; word++) this.words[to + word] = idWords[from + word] ?? 0;
     return false;
   }
 
