@@ -6,6 +6,8 @@ import type { RunningHash, TextHash } from "./text-hash.ts";
 /** A larger body is read while it comes: it is neither waited for nor known again as a whole. */
 const most = { bytes: 256 * 1024, chunks: 16 };
 
+const openingBrace = 0x7b;
+
 /**
  * Tells whether a small body is the known one. Where it can be, its chunks are held back until that is
  * sure: most often there are one or two, and nothing of them has to be read.
@@ -27,8 +29,11 @@ export class BodyWatch {
     this.isHeldBack = known !== null;
   }
 
+  /** @param chunk not empty */
   add(chunk: Buffer): void {
     const { chunks, known } = this;
+    // A page in place of a listing is refused at once: it may hang, and then the reason would be another.
+    if (this.length === 0 && chunk[0] !== openingBrace) this.isHeldBack = false;
     this.length += chunk.length;
     if (this.length > most.bytes) this.hash = null;
     this.hash?.update(chunk);

@@ -63,6 +63,17 @@ test("a body that may be the known one is held back; one that is longer or in bi
   expect(readOf(Buffer.concat([body, Buffer.from(" ")]), [])).toBe(40);
 });
 
+test("a body that begins as no known one does is refused before its end", () => {
+  const memory = createMemory();
+  const body = Buffer.from(JSON.stringify(listing(sandboxes(40))));
+  const first = createCollectingIntake();
+  readChunks([body], first, memory);
+  const reader = new ListingReader(createCollectingIntake(first.taken(), first.body()), memory);
+  reader.push(Buffer.from("<html><title>Down for maintenance"));
+  expect(reader.advance()).toBe("done");
+  expect(reader.outcome).toMatchObject({ kind: "refused", reason: "invalid_body" });
+});
+
 test.for([
   ["that is large", listing(sandboxes(1_500))],
   ["with anything to remark", listing(sandboxes(3, { owner: "me" }))],
