@@ -18,8 +18,7 @@ const loading = xxhash();
 
 /**
  * Gives what makes hashes, each seeded anew at random: what two of them make of a text never agrees but
- * by chance. It is no cryptographic hash: who writes two texts can make them
- * share one, whatever the seed.
+ * by chance. It is no cryptographic hash: who writes two texts can make them share one, whatever the seed.
  */
 export async function loadTextHash(): Promise<() => TextHash> {
   const hashes = await loading;
