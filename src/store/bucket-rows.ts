@@ -65,8 +65,8 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
       const finest = accounts["5m"];
       const begun = finest?.names instanceof SteadyNames ? finest.names.begun : null;
       const before = committed.get(targetId);
-      const goesOn = begun !== null && before?.begun === begun;
-      if (goesOn && finest && written.every(({ bucket }) => bucket === finest)) {
+      const goesOn = finest && begun && before?.begun === begun;
+      if (goesOn && written.every(({ bucket }) => bucket === finest)) {
         return { open: timesOf(finest), committed() {} };
       }
       // The open one is written in any case, also by a poll that booked nothing.
