@@ -4,7 +4,7 @@ import { freeBuffer } from "../../platform/free-buffer.ts";
 import type { RunningHash, TextHash } from "./text-hash.ts";
 
 /** A larger body is read while it comes: it is neither waited for nor known again as a whole. */
-const most = { bytes: 256 * 1024, chunks: 16 };
+const most = { bytes: 128 * 1024, chunks: 16 };
 
 const openingBrace = 0x7b;
 
