@@ -60,14 +60,14 @@ export function markAt(page: Page, sandbox: number): number {
   return page.recordWords + sandbox * markWords;
 }
 
-/** The mark of a sandbox of which nothing else changed. */
+/**
+ * The mark of a sandbox of which nothing else changed. A version that gave its room away keeps what it has:
+ * whoever still reads a listing beside it is too late.
+ */
 export function remark(page: Page, sandbox: number, mark: TextMark | null): void {
-  writeMark(written, 0, mark);
-  const at = markAt(page, sandbox);
-  for (let word = 0; word < markWords; word++) page.held.set(at + word, written[word] ?? 0);
+  const { own } = page.held;
+  if (own) writeMark(own, markAt(page, sandbox), mark);
 }
-
-const written = new Uint32Array(markWords);
 
 export function writeMark(words: Uint32Array, at: number, mark: TextMark | null): void {
   writeHash(words, at + field.hash, mark?.hash ?? 0n);

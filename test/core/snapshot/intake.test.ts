@@ -126,6 +126,27 @@ describe("a sandbox whose text is known", () => {
     expect(marks()).toEqual(known.with(1, later));
   });
 
+  it("is read on where another listing was taken meanwhile, and its mark is forgotten", () => {
+    const reader = createMarkedReader();
+    const opened = openIntake(emptySnapshot, { goneAfter: 2 });
+    reader.read(opened, manySandboxes(3));
+    const before = atOnce(opened.finish(options)).snapshot;
+    const left = openIntake(before, { goneAfter: 2 });
+    const later = { length: 9, hash: 7n, steadyHash: 5n, openStatuses: "none" as const, note: 1 };
+    left.expected();
+    const taken = openIntake(before, { goneAfter: 2 });
+    const [first, ...rest] = manySandboxes(3);
+    if (!first) throw new Error("there is a sandbox");
+    reader.read(taken, [{ ...first, status: "error" }, ...rest]);
+    const { snapshot } = atOnce(taken.finish(options));
+    snapshot.settle();
+    const [page] = snapshot.pages;
+    if (!page) throw new Error("there is a page");
+    const known = [0, 1, 2].map((at) => markOf(page, at));
+    for (const mark of [undefined, later, later]) left.same(mark);
+    expect([0, 1, 2].map((at) => markOf(page, at))).toEqual(known);
+  });
+
   it("is not said to be the same where none is expected", () => {
     const intake = openIntake(emptySnapshot, { goneAfter: 2 });
     expect(intake.expected()).toBeNull();
