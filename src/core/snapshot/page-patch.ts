@@ -14,7 +14,7 @@ import { PatchLog } from "./page-words.ts";
 
 /** A page of which more words differ is written anew. */
 const largestShare = 8;
-/** Whoever reads a word looks through the whole patch. */
+/** Whoever reads a word looks for it in the patch first. */
 const mostEntries = 512;
 const mostServers = 64;
 
@@ -24,17 +24,20 @@ const fullLog = 8_192;
 /** What of a page is others than it was, while sandboxes alone come with other statuses. */
 export class PagePatch {
   private log = new PatchLog();
+  /** Of the page at hand, apart: each in the order of its places, and so all of them one after another. */
+  private readonly sandboxes = new PatchLog();
+  private readonly servers = new PatchLog();
+  private readonly marks = new PatchLog();
   private readonly mark = new Uint32Array(markWords);
-  private begin = 0;
   private page: Page | null = null;
 
   get isEmpty(): boolean {
-    return this.log.length === this.begin;
+    return this.sandboxes.length === 0;
   }
 
   /** Whether there is room for what may differ of one more sandbox: else the page is written anew. */
   hasRoomFor(page: Page, sandbox: number): boolean {
-    const entries = this.log.length - this.begin;
+    const entries = this.sandboxes.length + this.servers.length + this.marks.length;
     const servers = page.serversEnd(sandbox) - page.serversBegin(sandbox);
     return (
       servers <= mostServers && entries <= mostEntries && entries * largestShare <= page.held.length
@@ -50,10 +53,10 @@ export class PagePatch {
   restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
     this.page = page;
     const flagsAt = sandbox * sandboxWords + sandboxField.flags;
-    this.log.add(flagsAt, withStatus(page.sandboxFlags(sandbox), status));
+    this.sandboxes.add(flagsAt, withStatus(page.sandboxFlags(sandbox), status));
     writeMark(this.mark, 0, mark);
     const at = markAt(page, sandbox);
-    for (let word = 0; word < markWords; word++) this.log.add(at + word, this.mark[word] ?? 0);
+    for (let word = 0; word < markWords; word++) this.marks.add(at + word, this.mark[word] ?? 0);
     return page.serversBegin(sandbox);
   }
 
@@ -64,17 +67,21 @@ export class PagePatch {
     const at = page.serverAt(server);
     for (const field of sinceFields) {
       const word = page.word(at + field);
-      this.log.add(at + field, field === serverField.flags ? withStatus(word, status) : word);
+      this.servers.add(at + field, field === serverField.flags ? withStatus(word, status) : word);
     }
   }
 
   /** The page as it is by now. What is noted from here on is of another one. */
   finish(page: Page): Page {
     if (this.isEmpty) return page;
-    const { log, begin } = this;
+    const { log } = this;
+    const begin = log.length;
+    for (const part of [this.sandboxes, this.servers, this.marks]) {
+      log.addAll(part);
+      part.clear();
+    }
     const end = log.length;
     if (end > fullLog) this.log = new PatchLog();
-    this.begin = this.log.length;
     this.page = null;
     return page.patched({ log, begin, end });
   }

@@ -17,6 +17,16 @@ export class PatchLog {
     this.count++;
   }
 
+  addAll({ words, count }: PatchLog): void {
+    this.words = withRoom(this.words, (this.count + count) * 2);
+    this.words.set(words.subarray(0, count * 2), this.count * 2);
+    this.count += count;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+
   placeOf(entry: number): number {
     return this.words[entry * 2] ?? 0;
   }
@@ -32,7 +42,7 @@ export class PatchLog {
 
 const nothing = new Uint32Array(0);
 
-/** Entries of a log that many pages share. No place is in it twice. */
+/** Entries of a log that many pages share, each of a later place than the one before it. */
 export interface Patch {
   readonly log: PatchLog;
   readonly begin: number;
@@ -143,8 +153,14 @@ export class PageWords {
   private entryOf(place: number): number {
     if (!this.patch) return -1;
     const { log, begin, end } = this.patch;
-    for (let entry = begin; entry < end; entry++) if (log.placeOf(entry) === place) return entry;
-    return -1;
+    let low = begin;
+    let high = end;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (log.placeOf(middle) < place) low = middle + 1;
+      else high = middle;
+    }
+    return low < end && log.placeOf(low) === place ? low : -1;
   }
 
   private applyTo(words: Words): void {

@@ -34,7 +34,7 @@ function nextVersion(
 ): Version {
   const begin = log.length;
   const after = [...expected];
-  for (const [place, value] of entries) {
+  for (const [place, value] of entries.toSorted(([one], [other]) => one - other)) {
     log.add(place, value);
     after[place] = value;
   }
