@@ -6,8 +6,9 @@ import type { Page } from "./page.ts";
 /** The statuses that a text gives a sandbox and its servers: used again for the next one. */
 export class GivenStatuses {
   own: Status = "unknown";
-  /** In the order of the page. */
+  /** In the order of the page; what is behind the count is of an earlier text. */
   readonly ofServers: Status[] = [];
+  count = 0;
 
   /**
    * @param open where the text has the statuses that are not unknown; nothing else differs from the page
@@ -25,24 +26,23 @@ export class GivenStatuses {
       const hasStatus = statusIn(page.serverFlags(begin + index)) !== "unknown";
       ofServers[index] = hasStatus ? (statuses[next++] ?? "unknown") : "unknown";
     }
-    // Most have as many as the one before: an array that is cut to nothing grows anew.
-    if (ofServers.length > count) ofServers.length = count;
+    this.count = count;
     return this;
   }
 
   /** @param listed with the servers of a page, in their order */
   setListed({ status, servers }: ListedSandbox): this {
     this.own = status;
-    this.ofServers.length = 0;
-    for (const server of servers) this.ofServers.push(server.status);
+    this.count = 0;
+    for (const server of servers) this.ofServers[this.count++] = server.status;
     return this;
   }
 
   isOf(page: Page, sandbox: number): boolean {
     if (statusIn(page.sandboxFlags(sandbox)) !== this.own) return false;
-    const { ofServers } = this;
+    const { ofServers, count } = this;
     const begin = page.serversBegin(sandbox);
-    for (let index = 0; index < ofServers.length; index++) {
+    for (let index = 0; index < count; index++) {
       if (statusIn(page.serverFlags(begin + index)) !== ofServers[index]) return false;
     }
     return true;

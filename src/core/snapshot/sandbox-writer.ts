@@ -91,7 +91,7 @@ export class SandboxWriter {
   /** One that is listed as it was known, but for statuses. No server of it is missing. */
   writeRestated(
     { page, pageIndex, sandbox }: SandboxPlace,
-    { own, ofServers }: GivenStatuses,
+    { own, ofServers, count }: GivenStatuses,
     mark: TextMark | null,
     written: RestatedPage,
   ): void {
@@ -100,7 +100,7 @@ export class SandboxWriter {
     const { tally } = this;
     tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]--;
     tally.sandboxes[own]++;
-    for (let index = 0; index < ofServers.length; index++) {
+    for (let index = 0; index < count; index++) {
       const known = statusIn(page.serverFlags(begin + index));
       const status = ofServers[index] ?? known;
       if (status === known) continue;
