@@ -8,6 +8,8 @@ import type { Scenario } from "../support/scenario.ts";
 
 const servers = 130;
 const intervals = 4;
+/** So long the changes of the first listings are brought into bundles. */
+const settlingIntervals = 5;
 /** No alert for so long: all were told. */
 const lullMs = 3_000;
 const inFlight = 50;
@@ -52,7 +54,7 @@ export const manyTargets: Scenario = {
       if (performance.now() > untilMs) throw new Error("the first alerts were never all told");
       await waitMs(lullMs);
     } while ((await peer.alertDelaysMs()).length > 0);
-    await waitMs(intervalMs);
+    await waitMs(settlingIntervals * intervalMs);
 
     const costsMs: number[] = [];
     const rates: number[] = [];
