@@ -8,7 +8,7 @@ import type { Scenario } from "../support/scenario.ts";
 
 const servers = 130;
 const intervals = 4;
-/** So long the changes of the first listings are brought into bundles. */
+/** What the first listings leave to be done, such as bundling their changes, goes on beside the polls for a while. */
 const settlingIntervals = 5;
 /** No alert for so long: all were told. */
 const lullMs = 3_000;
