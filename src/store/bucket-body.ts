@@ -1,6 +1,6 @@
 import { statuses } from "../core/model.ts";
 import { emptyAccount } from "../core/occupancy/bucket.ts";
-import type { Bucket, Extent, NameAccount } from "../core/occupancy/bucket.ts";
+import type { Bucket, NameAccount } from "../core/occupancy/bucket.ts";
 import { addAccountTo } from "../core/occupancy/server-sums.ts";
 import type { BucketTotal, ServerSums } from "../core/occupancy/server-sums.ts";
 import { goneOn, SteadyNames } from "../core/occupancy/steady-names.ts";
@@ -31,18 +31,7 @@ export function packBody(
   idOf: (name: string) => number,
   output: NumberWriter,
 ): Uint8Array {
-  const { extent, bookedMs, names } = bucket;
-  output.writeByte(headOf(extent));
-  writeExtent(extent, output);
-  output.write(names.size);
-  let previous = 0;
-  for (const [name, id] of idsInOrder(names, idOf)) {
-    const account = names.get(name) ?? emptyAccount;
-    output.write(id - previous);
-    writeAccount(account, bookedMs, output);
-    previous = id;
-  }
-  return output.take();
+  return pack(bucket, null, idOf, output);
 }
 
 /**
@@ -54,18 +43,27 @@ export function packOpenBody(
   idOf: (name: string) => number,
   output: NumberWriter,
 ): Uint8Array {
-  const { extent, bookedMs, names } = bucket;
-  if (!(names instanceof SteadyNames)) return packBody(bucket, idOf, output);
-  const begunMs = bookedMs - names.ms;
-  output.writeByte(headOf(extent) + goesOn);
+  const { names } = bucket;
+  return pack(bucket, names instanceof SteadyNames ? names : null, idOf, output);
+}
+
+function pack(
+  { extent, bookedMs, names }: Bucket,
+  goingOn: SteadyNames | null,
+  idOf: (name: string) => number,
+  output: NumberWriter,
+): Uint8Array {
+  const begun = goingOn?.begun ?? names;
+  const begunMs = bookedMs - (goingOn?.ms ?? 0);
+  output.writeByte((extent ? has.extent : 0) + extentBits(extent) + (goingOn ? goesOn : 0));
   writeExtent(extent, output);
-  output.write(begunMs);
-  output.write(names.begun.size);
+  if (goingOn) output.write(begunMs);
+  output.write(begun.size);
   let previous = 0;
-  for (const [name, id] of idsInOrder(names.begun, idOf)) {
+  for (const [name, id] of idsInOrder(begun, idOf)) {
     output.write(id - previous);
-    writeAccount(names.begun.get(name) ?? emptyAccount, begunMs, output);
-    writeCourse(names.courseOf(name), output);
+    writeAccount(begun.get(name) ?? emptyAccount, begunMs, output);
+    if (goingOn) writeCourse(goingOn.courseOf(name), output);
     previous = id;
   }
   return output.take();
@@ -105,10 +103,6 @@ function idsInOrder(
   const ids = Array.from(names.keys(), (name) => [name, idOf(name)] as const);
   const isInOrder = ids.every(([, id], at) => id > (ids[at - 1]?.[1] ?? 0));
   return isInOrder ? ids : ids.toSorted(([, one], [, other]) => one - other);
-}
-
-function headOf(extent: Extent | null): number {
-  return (extent ? has.extent : 0) + extentBits(extent);
 }
 
 /** A bucket with all its names together, added up without unpacking them one by one. */

@@ -1,13 +1,14 @@
 import { Buffer } from "node:buffer";
 import type { Legend, Page } from "../core/snapshot/page.ts";
 import type { Patch } from "../core/snapshot/page-words.ts";
+import { withRoom } from "../core/snapshot/with-room.ts";
 
 /**
  * Most polls change a few words of many pages. Those words are stored, not the pages: for each page
  * its id, how many words changed, and of each its place and its value.
  */
 export class EditWords {
-  private words = new Uint32Array(1_024);
+  private words = new Uint32Array(0);
   private count = 0;
 
   get length(): number {
@@ -15,11 +16,7 @@ export class EditWords {
   }
 
   push(first: number, second: number): void {
-    if (this.count + 2 > this.words.length) {
-      const larger = new Uint32Array(this.words.length * 2);
-      larger.set(this.words);
-      this.words = larger;
-    }
+    this.words = withRoom(this.words, this.count + 2);
     this.words[this.count++] = first;
     this.words[this.count++] = second;
   }
