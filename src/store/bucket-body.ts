@@ -1,9 +1,8 @@
 import { statuses } from "../core/model.ts";
 import { emptyAccount } from "../core/occupancy/bucket.ts";
 import type { Bucket, NameAccount } from "../core/occupancy/bucket.ts";
-import { addAccountTo } from "../core/occupancy/server-sums.ts";
 import type { BucketTotal, ServerSums } from "../core/occupancy/server-sums.ts";
-import { goneOn, SteadyNames } from "../core/occupancy/steady-names.ts";
+import { goneOn, soleBegun, SteadyNames } from "../core/occupancy/steady-names.ts";
 import type { Course } from "../core/occupancy/steady-names.ts";
 import { noneByStatus } from "../core/snapshot/tallies.ts";
 import {
@@ -31,12 +30,13 @@ export function packBody(
   idOf: (name: string) => number,
   output: NumberWriter,
 ): Uint8Array {
-  return pack(bucket, null, idOf, output);
+  return soleBegun(bucket) ? packOpenBody(bucket, idOf, output) : pack(bucket, null, idOf, output);
 }
 
 /**
  * The same of a bucket that is open. Where the same is booked again and again, the body says what that
- * is and since when: then it is right at each later poll, too, with the times of that one.
+ * is and since when: then it is right at each later poll, too, with the times of that one. Where that
+ * is all that it holds, it is right in each other bucket in which the same goes on.
  */
 export function packOpenBody(
   bucket: Bucket,
@@ -53,7 +53,7 @@ function pack(
   idOf: (name: string) => number,
   output: NumberWriter,
 ): Uint8Array {
-  const begun = goingOn?.begun ?? names;
+  const begun = goingOn?.begun.names ?? names;
   const begunMs = bookedMs - (goingOn?.ms ?? 0);
   output.writeByte((extent ? has.extent : 0) + extentBits(extent) + (goingOn ? goesOn : 0));
   writeExtent(extent, output);
@@ -132,8 +132,8 @@ function addGoingOn(sums: ServerSums, bookedMs: number, input: NumberReader): vo
   const begunMs = input.read();
   for (let left = input.read(); left > 0; left--) {
     input.read();
-    const begun = readAccount(begunMs, input);
-    addAccountTo(sums, goneOn(begun, readCourse(input), bookedMs - begunMs));
+    addPackedAccount(sums, begunMs, input);
+    addCourse(sums, bookedMs - begunMs, input);
   }
 }
 
@@ -154,4 +154,12 @@ function readCourse(input: NumberReader): Course {
   const listed = noneByStatus();
   for (const status of statuses) if (bits & statusBits[status]) listed[status] = input.read();
   return { listed, unseen: bits & unseenBit ? input.read() : 0 };
+}
+
+function addCourse(sums: ServerSums, ms: number, input: NumberReader): void {
+  const bits = input.readByte();
+  for (const status of statuses) {
+    if (bits & statusBits[status]) sums.ms[status] += input.read() * ms;
+  }
+  if (bits & unseenBit) sums.unobservedMs += input.read() * ms;
 }

@@ -2,7 +2,8 @@ import { sql, type Insertable, type Kysely } from "kysely";
 import { noAccounts } from "../core/occupancy/accounts.ts";
 import type { Accounts, AccountsStep } from "../core/occupancy/accounts.ts";
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
-import { SteadyNames } from "../core/occupancy/steady-names.ts";
+import { soleBegun, SteadyNames } from "../core/occupancy/steady-names.ts";
+import type { Begun } from "../core/occupancy/steady-names.ts";
 import type { BucketTotal } from "../core/occupancy/server-sums.ts";
 import { totalOfBucket } from "../core/occupancy/server-sums.ts";
 import { packBody, packOpenBody, totalOfBody, unpackBody } from "./bucket-body.ts";
@@ -54,6 +55,12 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
   const names = createBucketNames();
   /** The finest buckets, by target, as they were last committed. */
   const committed = new Map<number, Committed>();
+  /** Of what goes on from bucket to bucket, by what they began with. */
+  const bodies = new WeakMap<Begun, Uint8Array>();
+  const knownBody = (bucket: Bucket): Uint8Array | undefined => {
+    const sole = soleBegun(bucket);
+    return sole ? bodies.get(sole) : undefined;
+  };
 
   return {
     /** Within the transaction of the poll, before the target's own row is written. */
@@ -70,34 +77,43 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
         return { open: timesOf(finest), committed() {} };
       }
       // The open one is written in any case, also by a poll that booked nothing.
-      const writing = new Set(written.map(({ bucket }) => bucket));
-      if (finest) writing.add(finest);
-      const unknown = unknownNames(writing, names);
+      const writing = [...written.map(({ bucket }) => bucket), ...(finest ? [finest] : [])];
+      const unknown = unknownNames(
+        writing.filter((bucket) => !knownBody(bucket)),
+        names,
+      );
       const ids = unknown.size > 0 ? await names.write(trx, unknown) : null;
       const idOf = (name: string): number => names.idOf(name) ?? ids?.get(name) ?? 0;
-      const columnsOf = (bucket: Bucket): BucketColumns => ({
-        start_at_ms: bucket.startMs,
-        booked_ms: bucket.bookedMs,
-        unobserved_ms: bucket.unobservedMs,
-        body: packBody(bucket, idOf, output),
-      });
+      const bodyOf = (bucket: Bucket, pack: typeof packBody): Uint8Array => {
+        const known = knownBody(bucket);
+        if (known) return known;
+        const body = pack(bucket, idOf, output);
+        const sole = soleBegun(bucket);
+        // Numbers that names have got only now are not committed yet.
+        if (sole && !ids) bodies.set(sole, body);
+        return body;
+      };
+      const columnsOf = (bucket: Bucket, pack: typeof packBody): unknown[] => {
+        const { startMs, bookedMs, unobservedMs } = bucket;
+        return [startMs, bookedMs, unobservedMs, bodyOf(bucket, pack)];
+      };
       for (const { resolution, bucket } of written) {
         if (accounts[resolution]?.startMs !== bucket.startMs) {
-          await writeClosed[resolution](trx, [targetId, ...Object.values(columnsOf(bucket))]);
+          await writeClosed[resolution](trx, [targetId, ...columnsOf(bucket, packBody)]);
           if (resolution !== "5m") {
             const total = packTotal(totalOfBucket(bucket), output);
             await writeTotal[resolution](trx, [bucket.startMs, targetId, total]);
           }
         } else if (resolution !== "5m") {
           // What it closes was written anew by the same poll: something finer was added to it.
-          await writeOpen(trx, [resolution, targetId, ...Object.values(columnsOf(bucket))]);
+          await writeOpen(trx, [resolution, targetId, ...columnsOf(bucket, packOpenBody)]);
         }
       }
       if (finest && before?.startMs !== finest.startMs) {
         await closeFinest(trx, [targetId, finest.startMs]);
       }
       return {
-        open: finest ? openColumns(finest, packOpenBody(finest, idOf, output)) : noneOpen,
+        open: finest ? openColumns(finest, bodyOf(finest, packOpenBody)) : noneOpen,
         committed() {
           if (ids) names.takeOn(ids);
           if (finest) committed.set(targetId, { startMs: finest.startMs, begun });
@@ -110,7 +126,7 @@ export function createBucketWriter(kysely: Kysely<Tables>) {
 interface Committed {
   readonly startMs: number;
   /** Where the stored body says what goes on: with what that began. */
-  readonly begun: Bucket["names"] | null;
+  readonly begun: Begun | null;
 }
 
 function openColumns(bucket: Bucket, body: Uint8Array): OpenBucketColumns {

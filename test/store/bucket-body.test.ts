@@ -95,7 +95,7 @@ describe("the body of a bucket", () => {
             ...any.names,
             ...[...tallies.keys()].map((each) => [each, emptyAccount] as const),
           ]);
-          const gone = new SteadyNames(begun, booking, goneMs);
+          const gone = new SteadyNames({ ...any, names: begun, isFirst: false }, booking, goneMs);
           const after = (names: SteadyNames | null): Bucket => ({
             ...any,
             bookedMs: any.bookedMs + (names?.ms ?? 0),

@@ -8,6 +8,7 @@ import type { Bucket, Extent, Resolution } from "./bucket.ts";
 import { addStays } from "./stay-sketch.ts";
 import type { StaySketch } from "./stay-sketch.ts";
 import { SteadyNames } from "./steady-names.ts";
+import type { Begun, Steady } from "./steady-names.ts";
 
 /**
  * A target's buckets that are still being added to, one of each resolution, each within the next. A
@@ -102,7 +103,7 @@ function openBook(accounts: Accounts) {
     const closed = open[resolution];
     const coarser = coarserThan(resolution);
     open[resolution] = null;
-    if (closed && coarser) set(coarser, addBucket(turnTo(coarser, closed.startMs), closed));
+    if (closed && coarser) set(coarser, addClosed(turnTo(coarser, closed.startMs), closed));
   };
 
   /** Closes whatever is finer, and the bucket that was open if the moment is not in it. */
@@ -148,12 +149,32 @@ function bookPiece(bucket: Bucket, booking: Booking, ms: number): Bucket {
   };
   const goOn = bucket.names instanceof SteadyNames ? bucket.names.goOn(booking, ms) : null;
   if (goOn) return { ...booked, extent: bucket.extent, names: goOn };
-  const { extent, names } = begin(bucket, booking);
-  return { ...booked, extent, names: new SteadyNames(names, booking, ms) };
+  const begun = isUntouched(bucket)
+    ? beginFirst(booking)
+    : { ...begin(bucket, booking), isFirst: false };
+  return { ...booked, extent: begun.extent, names: new SteadyNames(begun, booking, ms) };
+}
+
+/** No server was booked to it, nor that there were none. */
+function isUntouched({ names, extent }: Bucket): boolean {
+  return names.size === 0 && !extent;
+}
+
+/** What the buckets of a target begin with as long as nothing changes: it is the same each time. */
+const beginnings = new WeakMap<Steady["tallies"], { observed?: Begun; unobserved?: Begun }>();
+
+function beginFirst(booking: Steady): Begun {
+  const { tallies, observed } = booking;
+  const known = beginnings.get(tallies) ?? {};
+  beginnings.set(tallies, known);
+  return (known[observed ? "observed" : "unobserved"] ??= {
+    ...begin(emptyBucket(0), booking),
+    isFirst: true,
+  });
 }
 
 /** All that comes of a booking but its time. */
-function begin(bucket: Bucket, { observed, tallies }: Booking): Pick<Bucket, "extent" | "names"> {
+function begin(bucket: Bucket, { observed, tallies }: Steady): Omit<Begun, "isFirst"> {
   const before = new Map(bucket.names);
   const names = new Map(before);
   let listed: CountByStatus = noneThroughout.least;
@@ -170,6 +191,24 @@ function begin(bucket: Bucket, { observed, tallies }: Booking): Pick<Bucket, "ex
     if (!isThere) names.set(name, { ...account, extent: widen(account.extent, noneThroughout) });
   }
   return { extent: widen(bucket.extent, extentOf(listed)), names };
+}
+
+/** Adds a finer bucket. Where it holds nothing but what goes on in the coarser one, that goes on. */
+function addClosed(to: Bucket, closed: Bucket): Bucket {
+  const names = isUntouched(to) ? closed.names : goOnAs(closed.names, to.names);
+  if (!names) return addBucket(to, closed);
+  return {
+    startMs: to.startMs,
+    bookedMs: to.bookedMs + closed.bookedMs,
+    unobservedMs: to.unobservedMs + closed.unobservedMs,
+    extent: widen(to.extent, closed.extent),
+    names,
+  };
+}
+
+function goOnAs(names: Bucket["names"], before: Bucket["names"]): Bucket["names"] | null {
+  const isSteady = before instanceof SteadyNames && names instanceof SteadyNames;
+  return isSteady && names.begun.isFirst ? before.goOn(names.steady, names.ms) : null;
 }
 
 function bookStays(bucket: Bucket, stays: EndedStays): Bucket {

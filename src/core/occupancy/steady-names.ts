@@ -2,25 +2,30 @@ import { countByStatus, noneByStatus } from "../snapshot/tallies.ts";
 import type { CountByStatus } from "../snapshot/tallies.ts";
 import type { Booking } from "./booking.ts";
 import { addTimes } from "./bucket.ts";
-import type { NameAccount } from "./bucket.ts";
+import type { Bucket, NameAccount } from "./bucket.ts";
 
 /** What goes on being booked: the same servers, in the same statuses. */
-type Steady = Pick<Booking, "observed" | "tallies">;
+export type Steady = Pick<Booking, "observed" | "tallies">;
+
+/** All that is booked in a bucket but the time of what goes on. Its extents are as wide as that. */
+export interface Begun extends Pick<Bucket, "extent" | "names"> {
+  /** Whether nothing else was booked before. */
+  readonly isFirst: boolean;
+}
 
 /**
  * The accounts of a bucket to which the same is booked again and again, as it most often is from poll
  * to poll. Then one number grows, and each account is worked out when it is asked for.
  */
 export class SteadyNames implements ReadonlyMap<string, NameAccount> {
-  /** All that is booked, but for the time of what goes on. */
-  readonly begun: ReadonlyMap<string, NameAccount>;
+  readonly begun: Begun;
+  readonly steady: Steady;
   /** For how long it goes on. */
   readonly ms: number;
-  private readonly steady: Steady;
 
-  constructor(begun: ReadonlyMap<string, NameAccount>, { observed, tallies }: Steady, ms: number) {
+  constructor(begun: Begun, steady: Steady, ms: number) {
     this.begun = begun;
-    this.steady = { observed, tallies };
+    this.steady = steady;
     this.ms = ms;
   }
 
@@ -32,24 +37,24 @@ export class SteadyNames implements ReadonlyMap<string, NameAccount> {
   }
 
   get size(): number {
-    return this.begun.size;
+    return this.begun.names.size;
   }
 
   has(name: string): boolean {
-    return this.begun.has(name);
+    return this.begun.names.has(name);
   }
 
   get(name: string): NameAccount | undefined {
-    const account = this.begun.get(name);
+    const account = this.begun.names.get(name);
     return account && this.grown(account, name);
   }
 
   forEach(take: (account: NameAccount, name: string, all: this) => void): void {
-    this.begun.forEach((account, name) => take(this.grown(account, name), name, this));
+    this.begun.names.forEach((account, name) => take(this.grown(account, name), name, this));
   }
 
   keys(): MapIterator<string> {
-    return this.begun.keys();
+    return this.begun.names.keys();
   }
 
   values(): MapIterator<NameAccount> {
@@ -82,6 +87,11 @@ export class SteadyNames implements ReadonlyMap<string, NameAccount> {
   private grown(begun: NameAccount, name: string): NameAccount {
     return this.ms === 0 ? begun : goneOn(begun, this.courseOf(name), this.ms);
   }
+}
+
+/** What goes on in a bucket began with this, and did for all that was booked; null: it did not. */
+export function soleBegun({ names, bookedMs }: Bucket): Begun | null {
+  return names instanceof SteadyNames && names.ms === bookedMs ? names.begun : null;
 }
 
 /** Of one name, for as long as nothing changes. */
