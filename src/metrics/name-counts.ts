@@ -19,6 +19,11 @@ export class NameCounts {
   private bookedMs = new Float64Array(0);
   /** Of each name a count for each `from` and, within it, for each `to`. */
   private transitions = new Uint32Array(0);
+  /** What is booked again and again is counted once it is asked for, or something else is booked. */
+  private readonly goingOn: { tallies: Booking["tallies"]; ms: number } = {
+    tallies: new Map(),
+    ms: 0,
+  };
 
   /** Starts the series of a name. */
   add(name: string): number {
@@ -32,14 +37,13 @@ export class NameCounts {
 
   /** Of servers that were watched. */
   bookAll({ elapsedMs, tallies }: Booking): void {
-    for (const { name, listed } of tallies.values()) {
-      if (countByStatus(listed) === 0) continue;
-      const at = this.add(name) * statuses.length;
-      for (let status = 0; status < statuses.length; status++) {
-        const count = listed[statuses[status] ?? "unknown"];
-        this.bookedMs[at + status] = (this.bookedMs[at + status] ?? 0) + count * elapsedMs;
-      }
+    if (tallies !== this.goingOn.tallies) {
+      this.settle();
+      this.goingOn.tallies = tallies;
+      for (const { name, listed } of tallies.values())
+        if (countByStatus(listed) > 0) this.add(name);
     }
+    this.goingOn.ms += elapsedMs;
   }
 
   /** From one of the presences to another, by their numbers. */
@@ -49,6 +53,7 @@ export class NameCounts {
   }
 
   takeBookedMs(): TakenNumbers {
+    this.settle();
     const { names, bookedMs } = this;
     return { names: names.slice(), values: bookedMs.slice(0, names.length * statuses.length) };
   }
@@ -56,6 +61,20 @@ export class NameCounts {
   takeTransitions(): TakenNumbers {
     const { names, transitions } = this;
     return { names: names.slice(), values: transitions.slice(0, names.length * pairs) };
+  }
+
+  private settle(): void {
+    const { tallies, ms } = this.goingOn;
+    this.goingOn.ms = 0;
+    if (ms === 0) return;
+    for (const { name, listed } of tallies.values()) {
+      if (countByStatus(listed) === 0) continue;
+      const at = this.add(name) * statuses.length;
+      for (let status = 0; status < statuses.length; status++) {
+        const count = listed[statuses[status] ?? "unknown"];
+        this.bookedMs[at + status] = (this.bookedMs[at + status] ?? 0) + count * ms;
+      }
+    }
   }
 
   private makeRoom(): void {

@@ -183,6 +183,21 @@ describe("what happens", () => {
     expect(await valueOf(fleet, "sandwatch_poll_duration_seconds_sum", {})).toBe(0.75);
   });
 
+  it("is counted through as many polls as show the same, and through scrapes between them", async () => {
+    const fleet = meterFleet();
+    const idle = (): Promise<number | undefined> =>
+      valueOf(fleet, "sandbox_server_status_seconds_total", { status: "idle" });
+    fleet.poll(listing({ a: "idle", b: "occupied" }), 0);
+    fleet.poll(listing({ a: "idle", b: "occupied" }), 30);
+    fleet.poll(listing({ a: "idle", b: "occupied" }), 31);
+    expect(await idle()).toBe(61);
+    fleet.poll(listing({ a: "idle", b: "occupied" }), 32);
+    expect([await idle(), await idle()]).toEqual([93, 93]);
+    fleet.poll(listing({ a: "error", b: "idle" }), 33);
+    fleet.poll(listing({ a: "error", b: "idle" }), 34);
+    expect(await idle()).toBe(93 + 33 + 34);
+  });
+
   it("to an incident of a severity that was edited meanwhile is shown while it is open", async () => {
     const opened = judgeBy([{ ...serverError, severity: "info" }]);
     const fleet = meterFleet({}, watchFleet(research, { judge: opened }));
