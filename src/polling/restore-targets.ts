@@ -4,6 +4,7 @@ import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import { holdIncidents } from "../core/open-incidents.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
+import { phaseOf } from "../core/schedule.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { watchTarget } from "./watched-target.ts";
 import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-target.ts";
@@ -12,7 +13,7 @@ import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-targ
 export interface TargetStore {
   readonly targets: {
     all(): Promise<readonly RestoredTarget[]>;
-    add(target: Target): Promise<RestoredTarget>;
+    addAll(targets: readonly Target[]): Promise<readonly RestoredTarget[]>;
     snapshotOf(targetId: number): Promise<PackedSnapshot>;
   };
   commitIncidents(targetId: number, incidents: IncidentOutcome): Promise<void>;
@@ -32,9 +33,13 @@ export async function restoreTargets(
   configured: readonly Target[],
   options: RestoreOptions,
 ): Promise<readonly WatchedTarget[]> {
-  const stored = new Map(
-    (await store.targets.all()).map((restored) => [targetName(restored.target), restored]),
-  );
+  const stored = new Map<string, RestoredTarget>();
+  const keep = (restored: readonly RestoredTarget[]): void => {
+    for (const each of restored) stored.set(targetName(each.target), each);
+  };
+  keep(await store.targets.all());
+  const unknown = configured.filter((target) => !stored.has(targetName(target)));
+  if (unknown.length > 0) keep(await store.targets.addAll(inTurn(unknown)));
   /** Gives the target with the incidents that go on. */
   const retire = async (restored: RestoredTarget, judge: JudgeOptions): Promise<RestoredTarget> => {
     const { id, target, openIncidents, flaps } = restored;
@@ -53,11 +58,19 @@ export async function restoreTargets(
 
   const watched: WatchedTarget[] = [];
   for (const target of configured) {
-    const known = stored.get(targetName(target)) ?? (await store.targets.add(target));
+    const known = stored.get(targetName(target));
+    // Named twice, it is watched once.
+    if (!known) continue;
     stored.delete(targetName(target));
     const restored = await retire(known, options.judge);
     watched.push(watchTarget(restored, await store.targets.snapshotOf(restored.id), options));
   }
   for (const abandoned of stored.values()) await retire(abandoned, { ...options.judge, rules: [] });
   return watched;
+}
+
+/** Those whose polls are committed together are then stored together, and few pages are written. */
+function inTurn(targets: readonly Target[]): readonly Target[] {
+  const phase = (target: Target): number => phaseOf(targetName(target));
+  return targets.toSorted((one, other) => phase(one) - phase(other));
 }

@@ -69,9 +69,9 @@ export function createPollLedger(
             for (const { id, target, progress } of all) meet(id, target, progress.attempted.polls);
             return all;
           },
-          async add(target) {
-            const added = await store.targets.add(target);
-            meet(added.id, target, 0);
+          async addAll(targets) {
+            const added = await store.targets.addAll(targets);
+            for (const { id, target } of added) meet(id, target, 0);
             return added;
           },
         },
