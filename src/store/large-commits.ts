@@ -22,25 +22,41 @@ const largeBytes = 4 * 1024 * 1024;
 /** SQLite's own, in pages of its write-ahead log. */
 const usualCheckpoint = 1_000;
 
+export interface LogSizes {
+  /** Of what was written to a log that a thread takes over: to begin one costs as much as taking over 30 MB. */
+  readonly bytes: number;
+  /** After so many transactions it does in any case: pages that they changed are not counted. */
+  readonly transactions: number;
+}
+
+const usualSizes: LogSizes = { bytes: 64 * 1024 * 1024, transactions: 16 };
+
 /**
  * A commit waits until its log is on the disk, and SQLite itself then takes the log over into the
  * file and waits for that. Of a large transaction most of the log is written before the commit: that
- * part is brought to the disk without waiting, and a thread takes the log over. Neither changes what
- * is safe after a crash: what is in the log without its commit counts as nothing.
+ * part is brought to the disk without waiting, and a thread takes the log over, once it is long. Neither
+ * changes what is safe after a crash: what is in the log without its commit counts as nothing.
  */
-export function createLargeCommits(database: DatabaseSync, file: string): LargeCommits {
+export function createLargeCommits(
+  database: DatabaseSync,
+  file: string,
+  sizes = usualSizes,
+): LargeCommits {
   let bytes = 0;
   let isLarge = false;
+  /** Since a large commit whose log was not taken over; null: there is none. */
+  let left: LogSizes | null = null;
   let checkpoint: Promise<void> | null = null;
 
   const takeOver = async (): Promise<void> => {
+    left = null;
     try {
       await checkpointInThread(file);
     } catch {
       // The next commit finds the log long, and takes it over itself.
     }
     checkpoint = null;
-    if (database.isOpen && !isLarge) setCheckpoint(usualCheckpoint);
+    if (database.isOpen && !isLarge && !left) setCheckpoint(usualCheckpoint);
   };
   const setCheckpoint = (pages: number): void =>
     database.exec(`pragma wal_autocheckpoint = ${pages}`);
@@ -58,9 +74,11 @@ export function createLargeCommits(database: DatabaseSync, file: string): LargeC
       await log.datasync();
     },
     ended() {
+      if (isLarge) left ??= { bytes: 0, transactions: 0 };
+      if (left) left = { bytes: left.bytes + bytes, transactions: left.transactions + 1 };
       bytes = 0;
-      if (!isLarge) return;
       isLarge = false;
+      if (!left || (left.bytes < sizes.bytes && left.transactions < sizes.transactions)) return;
       checkpoint ??= takeOver();
     },
     async settled() {

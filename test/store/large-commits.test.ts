@@ -3,17 +3,21 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { createLargeCommits } from "../../src/store/large-commits.ts";
+import type { LogSizes } from "../../src/store/large-commits.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const mebibyte = 1024 * 1024;
 
-function openFile() {
+/** A log is taken over after each large commit. */
+const short = { bytes: 4 * mebibyte, transactions: 16 };
+
+function openFile(sizes: LogSizes) {
   const file = join(tempFolder(), "store.db");
   const database = new DatabaseSync(file);
   onTestFinished(() => database.close());
   database.exec("pragma journal_mode = wal; pragma synchronous = full; create table t (a blob)");
   database.exec("pragma wal_checkpoint(truncate)");
-  const largeCommits = createLargeCommits(database, file);
+  const largeCommits = createLargeCommits(database, file, sizes);
   const write = async (bytes: number, end: "commit" | "rollback") => {
     database.exec("begin");
     database.prepare("insert into t values (?)").run(new Uint8Array(bytes));
@@ -35,7 +39,7 @@ function checkpointAfter(database: DatabaseSync): unknown {
 }
 
 it("a large commit leaves the log to a thread, and what was written is there at once", async () => {
-  const { file, database, largeCommits, write } = openFile();
+  const { file, database, largeCommits, write } = openFile(short);
   await write(8 * mebibyte, "commit");
   expect(stored(file)).toBe(8 * mebibyte);
   expect(checkpointAfter(database)).toBe(0);
@@ -44,8 +48,29 @@ it("a large commit leaves the log to a thread, and what was written is there at 
   expect(checkpointAfter(database)).toBe(1_000);
 });
 
+it.each([
+  ["bytes", { bytes: 20 * mebibyte, transactions: 16 }, [8, 8, 4]],
+  ["transactions", { bytes: 20 * mebibyte, transactions: 3 }, [8, 0, 0]],
+] as const)(
+  "the log of a large commit waits for so many %s before a thread takes it over",
+  async (_, sizes, writes) => {
+    const { file, database, largeCommits, write } = openFile(sizes);
+    const sizesBefore: number[] = [];
+    for (const size of writes) {
+      await largeCommits.settled();
+      sizesBefore.push(statSync(file).size);
+      await write(size * mebibyte, "commit");
+    }
+    expect(Math.max(...sizesBefore)).toBeLessThan(mebibyte);
+    expect(checkpointAfter(database)).toBe(0);
+    await largeCommits.settled();
+    expect(statSync(file).size).toBeGreaterThan(8 * mebibyte);
+    expect(checkpointAfter(database)).toBe(1_000);
+  },
+);
+
 it("commits go on while a thread takes the log over", async () => {
-  const { file, largeCommits, write } = openFile();
+  const { file, largeCommits, write } = openFile(short);
   await write(8 * mebibyte, "commit");
   await write(8 * mebibyte, "commit");
   await write(1, "commit");
@@ -57,7 +82,7 @@ it.each([
   ["a small commit", 1, "commit"],
   ["a large transaction that is not committed", 8 * mebibyte, "rollback"],
 ] as const)("%s leaves all to SQLite", async (_, bytes, end) => {
-  const { file, database, write } = openFile();
+  const { file, database, write } = openFile(short);
   await write(bytes, end);
   expect(checkpointAfter(database)).toBe(1_000);
   expect(stored(file)).toBe(end === "commit" ? bytes : 0);
