@@ -76,6 +76,7 @@ export class BundlePacker {
   private grow(): void {
     const longer = new Uint8Array(this.wordsEnd * 2);
     longer.set(this.words);
+    freeBuffer(this.words);
     this.words = longer;
   }
 }
