@@ -1,6 +1,6 @@
 const fewWords = 64;
 /** From this on the least is what the system gives, and takes back, as a whole: 32 MiB, see `PageRoom`. */
-const manyWords = 256 * 1024;
+const manyWords = 1024 * 1024;
 const wholeWords = 8 * 1024 * 1024;
 
 /** The same words, in a larger array where so many have no room. */
