@@ -58,13 +58,13 @@ export function* touchedIn(
 /** When a status began is only known at the listing's end. */
 export function* settleChanged(parts: SightingParts, atMs: number): InSteps<void> {
   const { after, touched, observedMs, witnessed } = parts;
+  const seen = { sinceMs: atMs, sinceObservedMs: observedMs, sinceWitnessed: witnessed };
+  const unseen = { ...seen, sinceWitnessed: false };
   for (let step = 0; step < touched.length; step++) {
     if (step % lookedAtOnce === lookedAtOnce - 1) yield;
     if (!isChange(parts, step)) continue;
-    const sinceWitnessed = witnessed && wasSeen(parts, step);
-    const page = after[touched.pageAfter(step)];
-    const since = { sinceMs: atMs, sinceObservedMs: observedMs, sinceWitnessed };
-    page?.settleSince(touched.serverAfter(step), since);
+    const since = wasSeen(parts, step) ? seen : unseen;
+    after[touched.pageAfter(step)]?.settleSince(touched.serverAfter(step), since);
   }
 }
 

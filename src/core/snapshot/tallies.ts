@@ -73,14 +73,22 @@ export function createTallies(from?: Tallies): Tallies {
     },
     restateServer(serverName, before, after) {
       const { servers, listed } = tallyOf(serverName);
-      servers[before]--;
-      listed[before]--;
-      servers[after]++;
-      listed[after]++;
+      count(servers, before, -1);
+      count(listed, before, -1);
+      count(servers, after, 1);
+      count(listed, after, 1);
     },
     copy: () => createTallies(tallies),
   };
   return tallies;
+}
+
+/** By name: by a key that is another one each time V8 looks for the field anew. */
+function count(counts: Record<Status, number>, status: Status, by: 1 | -1): void {
+  if (status === "idle") counts.idle += by;
+  else if (status === "occupied") counts.occupied += by;
+  else if (status === "error") counts.error += by;
+  else counts.unknown += by;
 }
 
 /** How many there are, or how long, whatever the status. */
