@@ -27,12 +27,15 @@ export interface UpkeepDeps {
 export interface Upkeep {
   /** Does what is due: every minute some steps of each chore. Rejects when one of them failed. */
   runOnce(): Promise<void>;
-  /** Does that by itself from now on. */
+  /** Does that by itself from now on, soon for the first time. */
   start(): void;
   stop(): Promise<void>;
 }
 
 const everyMs = 60_000;
+
+/** First come the scrapes and polls that a start is waited for with. */
+const firstAfterMs = 10_000;
 
 /** Not every turn has to get through. */
 const stepsPerTurn = 20;
@@ -77,12 +80,12 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
       log.error(fields, message);
     });
     turn = null;
-    arm();
+    arm(everyMs);
   };
 
-  const arm = (): void => {
+  const arm = (afterMs: number): void => {
     if (stopped.signal.aborted) return;
-    cancelTimer = clock.setTimer(everyMs, () => {
+    cancelTimer = clock.setTimer(afterMs, () => {
       turn = takeTurn();
     });
   };
@@ -93,9 +96,7 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
       await runDue((_, error) => errors.push(error));
       if (errors.length > 0) throw errors[0];
     },
-    start() {
-      turn = takeTurn();
-    },
+    start: () => arm(firstAfterMs),
     async stop() {
       stopped.abort();
       cancelTimer();

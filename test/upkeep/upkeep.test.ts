@@ -70,10 +70,23 @@ describe("upkeep", () => {
     const { upkeep, clock, waits } = createKept(chore);
     upkeep.start();
     await waits();
+    clock.advance(10_000);
+    await waits();
     clock.advance(60_000);
     await waits();
     await upkeep.stop();
     expect(chore.steps).toBe(4);
+    expect(clock.armed).toBe(0);
+  });
+
+  it("leaves the first seconds to what a start is waited for with", async () => {
+    const chore = createChore();
+    const { upkeep, clock, waits } = createKept(chore);
+    upkeep.start();
+    await waits();
+    clock.advance(9_999);
+    await upkeep.stop();
+    expect(chore.steps).toBe(0);
     expect(clock.armed).toBe(0);
   });
 
@@ -87,6 +100,7 @@ describe("upkeep", () => {
     };
     upkeep.start();
     await waits();
+    await passMinute();
     await passMinute();
     expect(said).toEqual([expect.stringMatching(/^upkeep\.failed: the old: the store failed;/)]);
     failing.step = () => Promise.resolve(false);
