@@ -38,9 +38,20 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
+/**
+ * Requests are checked by those who answer them. What Fastify would check them with takes longer to
+ * load than all else of it.
+ */
+const noCompilers = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
+
+function refuseSchema(): never {
+  throw new TypeError("a route must have no schema");
+}
+
 export function createWebServer(deps: WebDeps): WebServer {
   const server: FastifyInstance = fastify({
     forceCloseConnections: true,
+    schemaController: { compilersFactory: noCompilers },
     // What cannot be read as an address belongs to no route, nor to the API by its prefix.
     frameworkErrors: (_, __, reply) => {
       void sendProblem(reply, { status: 400, detail: "This address cannot be read." });
