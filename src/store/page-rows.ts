@@ -4,15 +4,14 @@ import { freeBuffer } from "../platform/free-buffer.ts";
 import { pageOf, sandboxWords, serverWords } from "../core/snapshot/page.ts";
 import type { Legend, Page } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
-import { kindOf } from "../core/snapshot/server-kind.ts";
+import { kindNamed, kindOf } from "../core/snapshot/server-kind.ts";
 import type { ServerKind } from "../core/snapshot/server-kind.ts";
 import type { PagesTable } from "./tables.ts";
 
 const text = z.string().nullable();
-const legendSchema = z.tuple([
-  z.array(z.string()),
-  z.array(z.union([text, z.tuple([text, text, z.array(z.string())])])),
-]);
+const kindSchema = z.union([text, z.tuple([text, text, z.array(z.string())])]);
+const legendSchema = z.tuple([z.array(z.string()), z.array(kindSchema)]);
+type WrittenKind = z.infer<typeof kindSchema>;
 
 /** @param lastEdit the latest edits that the page holds already */
 export function pageToRow(targetId: number, page: Page, lastEdit: number): Insertable<PagesTable> {
@@ -53,15 +52,38 @@ function legendToJson({ texts, kinds }: Legend): unknown {
 }
 
 function legendFromJson(json: string): Legend {
-  const [texts, kinds] = legendSchema.parse(JSON.parse(json));
-  return {
-    texts,
-    kinds: kinds.map((kind) => {
-      if (!Array.isArray(kind)) return kindOf({ serverName: kind, benchmark: null, tags: [] });
-      const [serverName, benchmark, tags] = kind;
-      return kindOf({ serverName, benchmark, tags });
-    }),
-  };
+  const written: unknown = JSON.parse(json);
+  // A large fleet has thousands of legends with many kinds each: zod says what is wrong, if anything is.
+  const [texts, kinds] = isLegend(written) ? written : legendSchema.parse(written);
+  return { texts, kinds: kinds.map(kindFromJson) };
+}
+
+function kindFromJson(written: WrittenKind): ServerKind {
+  if (!Array.isArray(written)) return kindNamed(written);
+  const [serverName, benchmark, tags] = written;
+  return kindOf({ serverName, benchmark, tags });
+}
+
+function isLegend(written: unknown): written is z.infer<typeof legendSchema> {
+  if (!Array.isArray(written) || written.length !== 2) return false;
+  const [texts, kinds]: readonly unknown[] = written;
+  return isTexts(texts) && Array.isArray(kinds) && kinds.every(isKind);
+}
+
+function isKind(written: unknown): written is WrittenKind {
+  if (!Array.isArray(written)) return isTextOrNull(written);
+  const [serverName, benchmark, tags]: readonly unknown[] = written;
+  return (
+    written.length === 3 && isTextOrNull(serverName) && isTextOrNull(benchmark) && isTexts(tags)
+  );
+}
+
+function isTextOrNull(written: unknown): written is string | null {
+  return written === null || typeof written === "string";
+}
+
+function isTexts(written: unknown): written is string[] {
+  return Array.isArray(written) && written.every((each) => typeof each === "string");
 }
 
 export function bytesOf({ buffer, byteOffset, byteLength }: Words): Uint8Array {
