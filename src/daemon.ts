@@ -143,6 +143,7 @@ export async function createDaemon(
   const drift = await createDriftWatch({ store: store.drift, clock, log });
   opening.defer(() => drift.stop());
 
+  let piecesSent = 0;
   const service = createServiceClient({
     regions: config.regions,
     timeoutMs: config.poll.timeoutMs,
@@ -150,6 +151,7 @@ export async function createDaemon(
     userAgent,
     clock,
     createDispatcher,
+    piecesSent: () => piecesSent,
     onRequest: (request) => metrics.service.requested(request),
     onDrift: observeDrift(metrics, drift),
   });
@@ -289,6 +291,7 @@ export async function createDaemon(
       allowedHosts: config.http.allowedHosts,
     },
     clock,
+    onPiece: () => void (piecesSent += 1),
     onSlowScrape: () =>
       log.warn({ event: "http.slow_scrape" }, "a scrape took longer than a minute and was cut off"),
     onError: (error) => log.error({ event: "http.failed", err: error }, "a request failed"),

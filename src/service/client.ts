@@ -37,6 +37,8 @@ export interface ServiceClientOptions {
   readonly clock: Clock;
   /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
+  /** How much was sent to others until now, which a long body is held back for. Left out: nothing. */
+  readonly piecesSent?: (() => number) | undefined;
   /** Told of every request once its answer is here or given up. */
   readonly onRequest?: (request: EndedRequest) => void;
   /** Told of every answer that is not as the interface has it. */

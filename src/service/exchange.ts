@@ -33,6 +33,8 @@ export interface ExchangeRequest {
   readonly cutoff: Cutoff;
   /** Whether whatever a connection reads is read for this exchange alone, and can be freed after it. */
   readonly ownsReads: boolean;
+  /** How much was sent to others until now, which a long body is held back for. */
+  readonly piecesSent?: (() => number) | undefined;
   /** Told as the request goes out. */
   readonly onSent?: (() => void) | undefined;
   /** Asked for what takes the body of a 200; without it the body is collected. */
@@ -105,7 +107,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           head = { status, header: (name) => firstOf(headers[name]) };
           limit(head, Number(head.header("content-length") ?? 0));
           if (settled || status !== 200 || !request.openReader) return;
-          intake = paceReader(request.openReader(head), controller, readerEnds);
+          intake = paceReader(request.openReader(head), controller, readerEnds, request.piecesSent);
         },
         onResponseData(_controller, chunk) {
           if (size === 0) firstChunk = chunk;

@@ -16,6 +16,8 @@ export interface TransportOptions {
   readonly clock: Clock;
   /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
+  /** How much was sent to others until now, which a long body is held back for. Left out: nothing. */
+  readonly piecesSent?: (() => number) | undefined;
   /** Shared with other transports whose requests end at the same signals. Left out: its own. */
   readonly signals?: SignalCutoffs;
 }
@@ -70,7 +72,7 @@ export function createTransport(options: TransportOptions): Transport {
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const { createDispatcher } = options;
+  const { createDispatcher, piecesSent } = options;
   const pool = createDispatcher?.() ?? new Pool(origin, connectionOptions);
   const { signals = new SignalCutoffs() } = options;
   const underWay = new Set<Cutoff>();
@@ -119,7 +121,14 @@ export function createTransport(options: TransportOptions): Transport {
       if (isClosed) cutoff.end();
       try {
         const ownsReads = createDispatcher === undefined;
-        const whole = { origin, path: basePath + path, headers, maxBodyBytes, ownsReads };
+        const whole = {
+          origin,
+          path: basePath + path,
+          headers,
+          maxBodyBytes,
+          ownsReads,
+          piecesSent,
+        };
         const sent = await send({ ...whole, cutoff, onSent, openReader }, mayResend);
         return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
       } finally {

@@ -29,6 +29,8 @@ export interface WebDeps {
   readonly onError: (error: Error) => void;
   /** A scraper read so slowly that it was cut off. */
   readonly onSlowScrape?: () => void;
+  /** A piece of a scrape is going to be sent. */
+  readonly onPiece?: () => void;
   readonly clock?: Clock;
 }
 
@@ -68,8 +70,9 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   server.get("/status-page.css", (_, reply) => reply.type("text/css").send(statusPageStyle));
 
-  const { metrics, onError, onSlowScrape = () => {}, clock = systemClock } = deps;
-  addScrapeRoute(server, { metrics, clock, onError, onSlowScrape });
+  const { metrics, onError, onSlowScrape = () => {}, onPiece = () => {} } = deps;
+  const { clock = systemClock } = deps;
+  addScrapeRoute(server, { metrics, clock, onError, onSlowScrape, onPiece });
 
   if (deps.api) addApi(server, { ...deps.api, onError });
   if (deps.reload) addReloadRoute(server, deps.reload);
