@@ -33,7 +33,7 @@ export interface BodyFlow {
 }
 
 /** How many pieces of what is sent meanwhile may go first, before the next short while of reading. */
-const piecesFirst = 8;
+const piecesFirst = 16;
 
 /**
  * Between two short whiles of reading the event loop turns once, or more often as long as each time a
