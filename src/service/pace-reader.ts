@@ -32,8 +32,11 @@ export interface BodyFlow {
   resume(): void;
 }
 
-/** How many pieces of what is sent meanwhile may go first, before the next short while of reading. */
-const piecesFirst = 16;
+/**
+ * How many pieces of what is sent meanwhile may go before the next short while of reading, and before
+ * all of a body, which must be read in time however often and for how long somebody scrapes.
+ */
+const piecesFirst = { eachTurn: 16, inAll: 2_048 };
 
 /**
  * Between two short whiles of reading the event loop turns once, or more often as long as each time a
@@ -49,11 +52,14 @@ export function paceReader(
 ): PacedReader {
   let isWaiting = false;
   let isWhole = false;
+  let piecesLeft = piecesFirst.inAll;
 
-  const giveWay = (before: number, lately: number): void => {
+  const giveWay = (most: number, lately: number): void => {
     setImmediate(() => {
       const now = piecesSent();
-      if (now > lately && now - before < piecesFirst) return giveWay(before, now);
+      const sent = now - lately;
+      piecesLeft -= sent;
+      if (sent > 0 && sent < most) return giveWay(most - sent, now);
       isWaiting = false;
       readOn();
     });
@@ -70,7 +76,7 @@ export function paceReader(
       case "busy":
         isWaiting = true;
         if (!isWhole) flow.pause();
-        giveWay(piecesSent(), piecesSent());
+        giveWay(Math.min(piecesFirst.eachTurn, piecesLeft), piecesSent());
     }
   };
   const readOn = (): void => {

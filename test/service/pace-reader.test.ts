@@ -5,7 +5,7 @@ import { paceReader } from "../../src/service/pace-reader.ts";
 type Turn = "busy" | "hungry" | "done";
 
 /** A reader whose next steps are given, and all that happens around it. */
-function start(turns: Turn[]) {
+function start(turns: Turn[], piecesSent?: () => number) {
   const log: string[] = [];
   const reader = {
     push: (chunk: Buffer) => void log.push(`push ${chunk.toString()}`),
@@ -19,7 +19,8 @@ function start(turns: Turn[]) {
     done: (isWhole: boolean) => void log.push(`done ${isWhole}`),
     failed: () => void log.push("failed"),
   };
-  return { log, turns, paced: paceReader(reader, flow, ends), giveUp: () => given.abort() };
+  const paced = paceReader(reader, flow, ends, piecesSent);
+  return { log, turns, paced, giveUp: () => given.abort() };
 }
 
 test("while the reader is busy nothing is to come, and what comes all the same waits", async () => {
@@ -49,4 +50,43 @@ test("a reader that nobody waits for reads no more", async () => {
   paced.end();
   expect(turns).toEqual(["done"]);
   expect(log).toEqual(["push a", "pause", "end"]);
+});
+
+test("as long as a piece is sent at each turn, sixteen of them go first", async () => {
+  let sent = 0;
+  const { turns, paced } = start(["busy", "busy", "busy"], () => sent);
+  paced.push(Buffer.from("a"));
+  for (const each of [1, 2]) {
+    while (turns.length === 3 - each) {
+      sent += 1;
+      await nextTurn();
+    }
+    expect(sent).toBe(each * 16);
+  }
+});
+
+test("what is sent at fewer turns, as to a slow scraper, holds no reading up", async () => {
+  let sent = 0;
+  const { turns, paced } = start(["busy", "busy", "busy", "busy", "busy"], () => sent);
+  paced.push(Buffer.from("a"));
+  for (let turn = 0; turn < 8; turn++) {
+    if (turn % 2 === 0) sent += 1;
+    await nextTurn();
+  }
+  expect(turns).toEqual([]);
+});
+
+test("however much is sent, a body is held up for so long and no longer", async () => {
+  let sent = 0;
+  const { turns, paced } = start(
+    Array.from({ length: 400 }, () => "busy"),
+    () => sent,
+  );
+  paced.push(Buffer.from("a"));
+  while (turns.length > 100) {
+    sent += 1;
+    await nextTurn();
+  }
+  // 128 turns waited for sixteen each, the others for one.
+  expect(sent).toBe(128 * 16 + 171);
 });
