@@ -1,8 +1,9 @@
 import { createPackedSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
-import { missingIn, statusIn } from "./page.ts";
+import { statusIn } from "./page.ts";
 import type { PageRoom } from "./page-room.ts";
 import type { Page } from "./page.ts";
+import { ServerCounts } from "./server-counts.ts";
 import { createTallies } from "./tallies.ts";
 
 /**
@@ -15,15 +16,14 @@ export function restoreSnapshot(
   room: PageRoom | null = null,
 ): PackedSnapshot {
   const tally = createTallies();
+  const counts = new ServerCounts();
   for (const page of pages) {
     for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
       tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]++;
     }
-    for (let server = 0; server < page.serverCount; server++) {
-      const flags = page.serverFlags(server);
-      tally.countServer(page.serverName(server), statusIn(flags), missingIn(flags), 1);
-    }
+    counts.add(page);
   }
+  counts.addTo(tally);
   return createPackedSnapshot({
     pages,
     tally,

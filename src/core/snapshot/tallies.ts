@@ -15,6 +15,7 @@ export interface NameTally {
 
 /** Past this many distinct names a target's further ones are counted as `other`. */
 export const maxDistinctNames = 200;
+export const otherNames = "other";
 
 interface MutableTally extends NameTally {
   readonly servers: Record<Status, number>;
@@ -27,7 +28,7 @@ export interface Tallies {
   readonly sandboxes: Record<Status, number>;
   readonly serverCount: number;
   aggregateName(serverName: string | null): string;
-  countServer(serverName: string | null, status: Status, missing: number, by: 1 | -1): void;
+  countServer(serverName: string | null, status: Status, missing: number, by: number): void;
   /** One that is listed has another status. */
   restateServer(serverName: string | null, before: Status, after: Status): void;
   /** The same counts, to go on from. */
@@ -44,7 +45,7 @@ export function createTallies(from?: Tallies): Tallies {
 
   const aggregateName = (serverName: string | null): string => {
     const wanted = serverName ?? "";
-    return names.has(wanted) || names.size < maxDistinctNames ? wanted : "other";
+    return names.has(wanted) || names.size < maxDistinctNames ? wanted : otherNames;
   };
 
   const tallyOf = (serverName: string | null): MutableTally => {
