@@ -27,15 +27,15 @@ export interface UpkeepDeps {
 export interface Upkeep {
   /** Does what is due: every minute some steps of each chore. Rejects when one of them failed. */
   runOnce(): Promise<void>;
-  /** Does that by itself from now on, soon for the first time. */
+  /**
+   * Does that by itself from now on, in a minute for the first time: a start is waited for with
+   * scrapes and polls.
+   */
   start(): void;
   stop(): Promise<void>;
 }
 
 const everyMs = 60_000;
-
-/** First come the scrapes and polls that a start is waited for with. */
-const firstAfterMs = 10_000;
 
 /** Not every turn has to get through. */
 const stepsPerTurn = 20;
@@ -80,12 +80,12 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
       log.error(fields, message);
     });
     turn = null;
-    arm(everyMs);
+    arm();
   };
 
-  const arm = (afterMs: number): void => {
+  const arm = (): void => {
     if (stopped.signal.aborted) return;
-    cancelTimer = clock.setTimer(afterMs, () => {
+    cancelTimer = clock.setTimer(everyMs, () => {
       turn = takeTurn();
     });
   };
@@ -96,7 +96,7 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
       await runDue((_, error) => errors.push(error));
       if (errors.length > 0) throw errors[0];
     },
-    start: () => arm(firstAfterMs),
+    start: arm,
     async stop() {
       stopped.abort();
       cancelTimer();
