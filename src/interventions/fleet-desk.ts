@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { statuses } from "../core/model.ts";
 import { firstServers } from "../core/snapshot/first-servers.ts";
 import type { ServerSelection } from "../core/snapshot/first-servers.ts";
-import { statusNumberIn } from "../core/snapshot/page.ts";
+import { statusNumberIn } from "../core/snapshot/page-records.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { pace } from "../platform/paced.ts";
 import * as requests from "./fleet-requests.ts";

@@ -8,7 +8,7 @@ import {
   serverWords,
   statusIn,
   statusNumberIn,
-} from "../core/snapshot/page.ts";
+} from "../core/snapshot/page-records.ts";
 import type { Page } from "../core/snapshot/page.ts";
 import { escapeLabelValue, familyHeader } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";

@@ -9,7 +9,7 @@ import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
 import type { ChangeCursor } from "../core/snapshot/change-cursor.ts";
 import type { Change, Changes } from "../core/snapshot/changes.ts";
-import { sandboxWords } from "../core/snapshot/page.ts";
+import { sandboxWords } from "../core/snapshot/page-records.ts";
 import { streamOf, writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
 import { createLineStamp, StampedLines } from "../platform/stamped-lines.ts";

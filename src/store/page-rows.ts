@@ -1,7 +1,8 @@
 import type { Insertable, Selectable } from "kysely";
 import { z } from "zod";
 import { freeBuffer } from "../platform/free-buffer.ts";
-import { pageOf, sandboxWords, serverWords } from "../core/snapshot/page.ts";
+import { pageOf } from "../core/snapshot/page.ts";
+import { sandboxWords, serverWords } from "../core/snapshot/page-records.ts";
 import type { Legend, Page } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
 import { kindNamed, kindOf } from "../core/snapshot/server-kind.ts";

@@ -1,6 +1,7 @@
 import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
-import { hasTextId, missingIn, pageOf, statusNumberIn } from "./page.ts";
+import { pageOf } from "./page.ts";
+import { hasTextId, missingIn, statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { isChange } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";

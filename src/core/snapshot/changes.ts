@@ -2,7 +2,7 @@ import type { Presence } from "../model.ts";
 import { ChangeCursor } from "./change-cursor.ts";
 import { ChangePacker } from "./packed-changes.ts";
 import type { Lapse, PackedChanges, PlacedFacts } from "./packed-changes.ts";
-import { statusNumberIn } from "./page.ts";
+import { statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import type { ServerId } from "./snapshot.ts";
 import { isSeenAgain, Steps } from "./steps.ts";

@@ -1,6 +1,6 @@
 import type { InSteps } from "../in-steps.ts";
 import { wordsPerId } from "./packed-id.ts";
-import { hasTextId, sandboxWords } from "./page.ts";
+import { hasTextId, sandboxWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";

@@ -1,6 +1,6 @@
 import type { OpenStatuses } from "../listing-intake.ts";
 import type { ListedSandbox, Status } from "../model.ts";
-import { statusIn } from "./page.ts";
+import { statusIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 
 /** The statuses that a text gives a sandbox and its servers: used again for the next one. */

@@ -1,5 +1,5 @@
 import { hashUuid, packUuid, wordsPerId } from "./packed-id.ts";
-import { hasTextId } from "./page.ts";
+import { hasTextId } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { withRoom } from "./with-room.ts";
 

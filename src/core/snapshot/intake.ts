@@ -10,7 +10,7 @@ import { markOf } from "./marks.ts";
 import { findSandbox, nextSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
-import { missingIn } from "./page.ts";
+import { missingIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { listedServers, sameSighting, settleChanged, touchedIn } from "./sighting.ts";
 import type { Sighting } from "./sighting.ts";

@@ -1,5 +1,5 @@
 import type { Status } from "../model.ts";
-import { withStatus } from "./page.ts";
+import { withStatus } from "./page-records.ts";
 
 /** Statuses of records that are yet to be copied. */
 export class LaterStatuses {

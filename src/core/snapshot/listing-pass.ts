@@ -8,7 +8,7 @@ import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapsh
 import type { PageRoom } from "./page-room.ts";
 import { PageSequence } from "./page-sequence.ts";
 import { PageWalk } from "./page-walk.ts";
-import { sandboxWords } from "./page.ts";
+import { sandboxWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { SandboxTable } from "./sandbox-table.ts";
 import { SandboxWriter } from "./sandbox-writer.ts";

@@ -1,5 +1,5 @@
 import type { OpenStatuses, TextMark } from "../listing-intake.ts";
-import { markWords } from "./page.ts";
+import { markWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
 import { packUuid, unpackUuid, wordsPerId } from "./packed-id.ts";
-import { hasTextId, sandboxWords } from "./page.ts";
+import { hasTextId, sandboxWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 
 /**

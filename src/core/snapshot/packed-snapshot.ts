@@ -3,7 +3,7 @@ import type { BodyMark } from "../listing-intake.ts";
 import { isIdAt, seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";
 import type { PageRoom } from "./page-room.ts";
-import { sandboxWords } from "./page.ts";
+import { sandboxWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import type { ServerRow, Snapshot } from "./snapshot.ts";
 import { SandboxTable } from "./sandbox-table.ts";

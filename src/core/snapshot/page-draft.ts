@@ -4,14 +4,13 @@ import { LaterStatuses } from "./later-statuses.ts";
 import { packUuid } from "./packed-id.ts";
 import { markAt, writeMark } from "./marks.ts";
 import { Numbering } from "./numbering.ts";
+import { newWords, Page } from "./page.ts";
 import {
   firstServerIn,
   flagsOf,
   hasTextId,
   kindIn,
   markWords,
-  newWords,
-  Page,
   sandboxField,
   sandboxWords,
   serverField,
@@ -21,8 +20,9 @@ import {
   withMissing,
   withStatus,
   writeSince,
-} from "./page.ts";
-import type { Legend, Since } from "./page.ts";
+} from "./page-records.ts";
+import type { Legend } from "./page.ts";
+import type { Since } from "./page-records.ts";
 import type { Words } from "./page-room.ts";
 import { PageWords } from "./page-words.ts";
 import { kindOf } from "./server-kind.ts";

@@ -8,7 +8,7 @@ import {
   serverField,
   sinceFields,
   withStatus,
-} from "./page.ts";
+} from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { PatchLog } from "./page-words.ts";
 

@@ -1,60 +1,28 @@
-import { statuses } from "../model.ts";
-import type { Status } from "../model.ts";
 import { plainKind } from "./server-kind.ts";
 import type { ServerKind } from "./server-kind.ts";
 import { unpackUuid } from "./packed-id.ts";
 import type { Words } from "./page-room.ts";
+import {
+  firstServerIn,
+  hasTextId,
+  isWitnessedIn,
+  kindIn,
+  markWords,
+  missingIn,
+  sandboxField,
+  sandboxWords,
+  serverField,
+  serverWords,
+  sinceFields,
+  sinceMsIn,
+  sinceObservedMsIn,
+  statusIn,
+  writeSince,
+} from "./page-records.ts";
+import type { Since } from "./page-records.ts";
 import { PageWords } from "./page-words.ts";
 import type { Patch } from "./page-words.ts";
 import type { SandboxRow, ServerRow } from "./snapshot.ts";
-
-/**
- * A run of sandboxes with their servers, packed into words that never change: records of sandboxes,
- * then records of servers, those of one sandbox side by side. A number of a text or of a kind counts in
- * the page's legend, where the text 0 stands for null.
- *
- * | words | of a sandbox | words | of a server |
- * | --- | --- | --- | --- |
- * | 0-3 | id: a UUID, or the number of a text | 0-3 | id: a UUID, or the number of a text |
- * | 4 | benchmark, a text | 4 | since when, UTC milliseconds: the lower 32 bits |
- * | 5 | flags | 5 | the same on the observed clock: the lower 32 bits |
- * | | | 6 | bits 0-23: its kind; 24-31: the upper bits of word 5's number |
- * | | | 7 | flags |
- *
- * Flags are bits of one word: 0-1 the status, 2 whether it began between two complete polls, 3 whether
- * the id is a text; 4-15 of a sandbox its first server, of a server the upper bits of word 4's number;
- * 16-31 how often it was missing. So moments are whole milliseconds, up to the year 2527, and up to 34
- * years of the observed clock.
- */
-export const sandboxWords = 6;
-export const serverWords = 8;
-/** Of a sandbox's mark. */
-export const markWords = 6;
-
-export const sandboxField = { benchmark: 4, flags: 5 } as const;
-export const serverField = { since: 4, sinceObserved: 5, kind: 6, flags: 7 } as const;
-/** Those that say since when a server has its status, and which one that is. */
-export const sinceFields = Object.values(serverField);
-
-const statusMask = 0b11;
-const witnessedBit = 0b100;
-const textIdBit = 0b1000;
-const middleShift = 4;
-const middleMask = 0xfff0;
-const missingShift = 16;
-/** One that is missing for longer is counted as missing this often. */
-export const maxMissing = 0xffff;
-/** A page is full long before, so its last sandbox begins before. */
-const maxFirstServer = middleMask >> middleShift;
-
-/** The record of a server that is settled. */
-const settled = new Uint32Array(serverWords);
-
-const kindMask = 0xff_ffff;
-const kindBits = 24;
-const wordRange = 2 ** 32;
-const lastSinceMs = 2 ** 44 - 1;
-const lastObservedMs = 2 ** 40 - 1;
 
 /** What the numbers in a page's records stand for. */
 export interface Legend {
@@ -63,22 +31,15 @@ export interface Legend {
   readonly kinds: readonly ServerKind[];
 }
 
-export function flagsOf(row: {
-  readonly status: Status;
-  readonly sinceWitnessed: boolean;
-  readonly textId: boolean;
-  readonly missing: number;
-}): number {
-  return (
-    (statuses.indexOf(row.status) |
-      (row.sinceWitnessed ? witnessedBit : 0) |
-      (row.textId ? textIdBit : 0) |
-      (Math.min(row.missing, maxMissing) << missingShift)) >>>
-    0
-  );
-}
+/** The record of a server that is settled. */
+const settled = new Uint32Array(serverWords);
 
-/** A class, unlike the rest: there are thousands, and their functions are called for each server. */
+/**
+ * A run of sandboxes with their servers: records in words, as `page-records.ts` lays them out, and a
+ * legend of what their numbers stand for.
+ *
+ * A class, unlike the rest: there are thousands, and their functions are called for each server.
+ */
 export class Page {
   /** Of this page in its target's store: a page that takes the place of another keeps it. */
   readonly id: number;
@@ -188,19 +149,20 @@ export class Page {
 
   /** Whether the server's status began between two complete polls. */
   isWitnessed(server: number): boolean {
-    return (this.serverFlags(server) & witnessedBit) !== 0;
+    return isWitnessedIn(this.serverFlags(server));
   }
 
   sinceMs(server: number): number {
     const at = this.serverAt(server);
-    const upper = (this.word(at + serverField.flags) & middleMask) >>> middleShift;
-    return upper * wordRange + this.word(at + serverField.since);
+    return sinceMsIn(this.word(at + serverField.since), this.word(at + serverField.flags));
   }
 
   sinceObservedMs(server: number): number {
     const at = this.serverAt(server);
-    const upper = this.word(at + serverField.kind) >>> kindBits;
-    return upper * wordRange + this.word(at + serverField.sinceObserved);
+    return sinceObservedMsIn(
+      this.word(at + serverField.sinceObserved),
+      this.word(at + serverField.kind),
+    );
   }
 
   /** Only while the page is made: afterwards it never changes. */
@@ -265,79 +227,4 @@ export function pageOf(
 
 export function newWords(count: number): Words {
   return new Uint32Array(count);
-}
-
-/** When a status began. */
-export interface Since {
-  /** UTC milliseconds. */
-  readonly sinceMs: number;
-  readonly sinceObservedMs: number;
-  readonly sinceWitnessed: boolean;
-}
-
-/**
- * Into a server's record, beside what else its words hold. A moment is never put later than it was, or
- * a stay could be counted as less than nothing.
- */
-export function writeSince(words: Words, at: number, since: Since): void {
-  const sinceMs = within(since.sinceMs, lastSinceMs);
-  const observedMs = within(since.sinceObservedMs, lastObservedMs);
-  const kind = kindIn(words[at + serverField.kind] ?? 0);
-  const flags = words[at + serverField.flags] ?? 0;
-  // Of a larger number a word takes the lower 32 bits.
-  words[at + serverField.since] = sinceMs;
-  words[at + serverField.sinceObserved] = observedMs;
-  words[at + serverField.kind] = kind | (Math.floor(observedMs / wordRange) << kindBits);
-  words[at + serverField.flags] =
-    (flags & ~middleMask & ~witnessedBit) |
-    (since.sinceWitnessed ? witnessedBit : 0) |
-    (Math.floor(sinceMs / wordRange) << middleShift);
-}
-
-function within(ms: number, last: number): number {
-  return Math.min(Math.max(Math.floor(ms), 0), last);
-}
-
-/** The number of a server's kind, in the word that holds it. */
-export function kindIn(word: number): number {
-  return word & kindMask;
-}
-
-export function withKind(word: number, kind: number): number {
-  return ((word & ~kindMask) | kind) >>> 0;
-}
-
-export function statusIn(flags: number): Status {
-  return statuses[flags & statusMask] ?? "unknown";
-}
-
-/** Counts in `statuses`. */
-export function statusNumberIn(flags: number): number {
-  return flags & statusMask;
-}
-
-export function missingIn(flags: number): number {
-  return flags >>> missingShift;
-}
-
-export function withStatus(flags: number, status: Status): number {
-  return ((flags & ~statusMask) | statuses.indexOf(status)) >>> 0;
-}
-
-export function withMissing(flags: number, missing: number): number {
-  return ((flags & 0xffff) | (Math.min(missing, maxMissing) << missingShift)) >>> 0;
-}
-
-export function hasTextId(flags: number): boolean {
-  return (flags & textIdBit) !== 0;
-}
-
-export function firstServerIn(sandboxFlags: number): number {
-  return (sandboxFlags & middleMask) >>> middleShift;
-}
-
-export function withFirstServer(sandboxFlags: number, server: number): number {
-  if (server > maxFirstServer)
-    throw new RangeError("a page must end before it has so many servers");
-  return ((sandboxFlags & ~middleMask) | (server << middleShift)) >>> 0;
 }

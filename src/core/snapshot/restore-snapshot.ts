@@ -1,6 +1,6 @@
 import { createPackedSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
-import { statusIn } from "./page.ts";
+import { statusIn } from "./page-records.ts";
 import type { PageRoom } from "./page-room.ts";
 import type { Page } from "./page.ts";
 import { ServerCounts } from "./server-counts.ts";

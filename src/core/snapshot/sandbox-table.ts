@@ -2,7 +2,7 @@ import { eachInSteps } from "../in-steps.ts";
 import type { InSteps } from "../in-steps.ts";
 import type { SoughtId } from "./id-table.ts";
 import { hashUuid } from "./packed-id.ts";
-import { hasTextId, sandboxWords } from "./page.ts";
+import { hasTextId, sandboxWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 
 const pagesAtOnce = 16;

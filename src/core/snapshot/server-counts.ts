@@ -1,5 +1,5 @@
 import { statuses } from "../model.ts";
-import { kindIn, missingIn, serverField, serverWords, statusNumberIn } from "./page.ts";
+import { kindIn, missingIn, serverField, serverWords, statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { maxDistinctNames, otherNames } from "./tallies.ts";
 import type { Tallies } from "./tallies.ts";

@@ -2,7 +2,7 @@ import type { InSteps } from "../in-steps.ts";
 import type { Presence, Status } from "../model.ts";
 import { noChanges } from "./changes.ts";
 import type { Changes } from "./changes.ts";
-import { missingIn, statusIn } from "./page.ts";
+import { missingIn, statusIn } from "./page-records.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
 import { isChange, presenceBefore, wasSeen } from "./steps.ts";

@@ -1,6 +1,6 @@
 import type { InSteps } from "../in-steps.ts";
 import type { Presence } from "../model.ts";
-import { missingIn, statusIn, statusNumberIn } from "./page.ts";
+import { missingIn, statusIn, statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { withRoom } from "./with-room.ts";
 

@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { atOnce } from "../../../src/core/in-steps.ts";
 import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
 import { PageWords } from "../../../src/core/snapshot/page-words.ts";
-import { markWords, Page, sandboxWords, serverWords } from "../../../src/core/snapshot/page.ts";
+import { Page } from "../../../src/core/snapshot/page.ts";
+import { markWords, sandboxWords, serverWords } from "../../../src/core/snapshot/page-records.ts";
 
 const sizes = { block: 1_024, few: 128, many: 512 };
 
