@@ -4,13 +4,13 @@ import { judgePoll } from "../../src/core/judge.ts";
 import type { PollOutcome } from "../../src/core/judge.ts";
 import type { Snapshot } from "../../src/core/snapshot/snapshot.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
-import { openDatabase } from "../../src/store/database.ts";
 import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
 import { createStore } from "../../src/store/store.ts";
 import { worlds } from "../core/support/listing-edits.ts";
 import type { World } from "../core/support/listing-edits.ts";
 import { listedServer } from "../core/support/samples.ts";
 import { judgeBy, research, startMs } from "../support/fleet.ts";
+import { openFresh } from "../support/fresh-store.ts";
 import { intakeOf } from "../support/take-in.ts";
 
 function rowsOf(snapshot: Snapshot): readonly string[] {
@@ -21,7 +21,7 @@ function rowsOf(snapshot: Snapshot): readonly string[] {
 
 /** Polls on one store; now and then the process starts anew, or a commit is lost. */
 async function play({ polls, goneAfter }: World, luck: readonly ("restart" | "lost" | "well")[]) {
-  const { kysely, close } = openDatabase(":memory:");
+  const { kysely, close } = openFresh();
   try {
     let store = createStore(kysely, close);
     const judge = { ...judgeBy([]), goneAfter };
@@ -70,7 +70,7 @@ async function play({ polls, goneAfter }: World, luck: readonly ("restart" | "lo
 
 /** Many changes of many servers, until the pages are stored whole and the edits begin anew. */
 it("what is stored outlives failed polls, however many edits are kept beside the pages", async () => {
-  const { kysely, close } = openDatabase(":memory:");
+  const { kysely, close } = openFresh();
   onTestFinished(close);
   const store = createStore(kysely, close);
   const judge = judgeBy([]);

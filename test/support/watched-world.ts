@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
@@ -13,7 +12,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import type { FakeClock } from "./fake-clock.ts";
-import { tempFolder } from "./temp-folder.ts";
+import { freshStoreFile } from "./fresh-store.ts";
 import { testConfig } from "./test-config.ts";
 import { startWebhookPeer, webhookSecret } from "./webhook-peer.ts";
 import type { Alert, WebhookPeer } from "./webhook-peer.ts";
@@ -96,7 +95,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     keys: [{ name: "research", api_key: apiKey }],
     poll: { every: "5s", ...(options.probes && { rate_limit: { requests: 1_000, per: "1s" } }) },
     ...(options.probes && { probes: options.probes }),
-    store: { path: join(tempFolder(), "sandwatch.db") },
+    store: { path: freshStoreFile() },
     http: { listen: "127.0.0.1:0" },
     metrics: options.metrics ?? {},
     alerts: {

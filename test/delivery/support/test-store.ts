@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
@@ -9,7 +8,7 @@ import type { Notifications } from "../../../src/store/dead-letters.ts";
 import { createOutbox } from "../../../src/store/outbox.ts";
 import { sqliteDialect } from "../../../src/store/sqlite.ts";
 import type { Tables } from "../../../src/store/tables.ts";
-import { tempFolder } from "../../support/temp-folder.ts";
+import { freshStoreFile } from "../../support/fresh-store.ts";
 
 export interface TestStore {
   readonly path: string;
@@ -25,7 +24,7 @@ export interface TestStore {
 
 /** A real store in a folder of its own, gone when the test ends. */
 export function openTestStore(): TestStore {
-  return open(join(tempFolder(), "store.db"));
+  return open(freshStoreFile());
 }
 
 function open(path: string): TestStore {

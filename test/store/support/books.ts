@@ -5,10 +5,11 @@ import { openDatabase } from "../../../src/store/database.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { byName, createLedger } from "../../core/support/ledger.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
+import { openFresh } from "../../support/fresh-store.ts";
 
 /** Targets whose time is booked in a store, and beside it in a ledger that is never written. */
-export async function openBooks(path = ":memory:") {
-  const database = openDatabase(path);
+export async function openBooks(path?: string) {
+  const database = path === undefined ? openFresh() : openDatabase(path);
   let store = createStore(database.kysely, () => database.close());
   const verdict = watchFleet().poll(listing({}));
 

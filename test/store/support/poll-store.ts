@@ -9,6 +9,7 @@ import { openDatabase } from "../../../src/store/database.ts";
 import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { research, startMs } from "../../support/fleet.ts";
+import { openFresh } from "../../support/fresh-store.ts";
 
 export interface PollStore {
   readonly store: Store;
@@ -36,8 +37,8 @@ const tables = [
   "outbox_items",
 ];
 
-export async function openPollStore(path = ":memory:"): Promise<PollStore> {
-  const database = openDatabase(path);
+export async function openPollStore(path?: string): Promise<PollStore> {
+  const database = path === undefined ? openFresh() : openDatabase(path);
   const { kysely } = database;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= database.close());

@@ -1,7 +1,7 @@
 import type { Verdict } from "../../../src/core/judge.ts";
-import { openDatabase } from "../../../src/store/database.ts";
 import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { openFresh } from "../fresh-store.ts";
 import type { Keeper } from "./play.ts";
 
 /** A real store, in memory. What a process starts with is read from it anew. */
@@ -13,7 +13,7 @@ export interface StoreKeeper extends Keeper, AsyncDisposable {
 
 /** @param atOnce so many polls are written at once: more than one are imported */
 export function keepInStore(atOnce = 1): StoreKeeper {
-  const { kysely, reader, close } = openDatabase(":memory:");
+  const { kysely, reader, close } = openFresh();
   let store = createStore(kysely, close, { reader });
   let gathered: Verdict[] = [];
   const settle = async (targetId: number): Promise<void> => {
