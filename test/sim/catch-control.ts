@@ -1,11 +1,11 @@
 import { account } from "./account.ts";
 import { judgeRun } from "./oracle/judge-run.ts";
 import { simulate } from "./simulate.ts";
-import type { Mutation, NegativeControl } from "./support/mutants.ts";
+import type { Run } from "./simulate.ts";
+import type { NegativeControl } from "./support/mutants.ts";
 
 /** What was broken in a world, for a person; nothing if nothing was. */
-export async function brokenIn(seed: number, mutation?: Mutation): Promise<string> {
-  const run = await simulate(seed, mutation);
+export function brokenIn(run: Run): string {
   const violations = judgeRun(run.scenario, run.history);
   return violations.length === 0 ? "" : account(run, violations);
 }
@@ -16,7 +16,7 @@ const seedsTried = 40;
 /** What the oracle finds in the first world in which it finds something; nothing if in none. */
 export async function catchControl({ mutation, from }: NegativeControl): Promise<string> {
   for (let seed = from; seed < from + seedsTried; seed += 1) {
-    const broken = await brokenIn(seed, mutation);
+    const broken = brokenIn(await simulate(seed, mutation));
     if (broken !== "") return broken;
   }
   return "";

@@ -54,24 +54,22 @@ test("another seed, region or key gives other ids throughout", () => {
 
 test("there are exactly as many servers as asked for, with ids all distinct, one to six a sandbox", () => {
   fc.assert(
-    fc.property(aSeed, aMoment, fc.nat(2_000), (seed, utcMs, count) => {
+    fc.property(aSeed, aMoment, fc.nat(500), (seed, utcMs, count) => {
       const sandboxes = sandboxesOf({ seed, utcMs, servers: count });
       const servers = sandboxes.flatMap((sandbox) => sandbox.servers);
       expect(servers).toHaveLength(count);
       const ids = [...sandboxes.map((s) => s.sandboxId), ...servers.map((s) => s.serverId)];
       expect(new Set(ids).size).toBe(ids.length);
       for (const sandbox of sandboxes) {
-        expect(sandbox.servers.length).toBeGreaterThanOrEqual(1);
-        expect(sandbox.servers.length).toBeLessThanOrEqual(6);
-        const names = sandbox.servers.map(({ serverName }) => serverName);
-        expect(new Set(names).size).toBe(names.length);
-        for (const server of sandbox.servers) {
-          expect(server.updatedAtMs).toBeGreaterThanOrEqual(sandbox.createdAtMs);
-          expect(server.updatedAtMs).toBeLessThanOrEqual(utcMs);
-        }
+        const names = new Set(sandbox.servers.map(({ serverName }) => serverName));
+        const updates = sandbox.servers.map(({ updatedAtMs }) => updatedAtMs);
+        expect([1, 2, 3, 4, 5, 6]).toContain(sandbox.servers.length);
+        expect(names.size).toBe(sandbox.servers.length);
+        expect(Math.min(...updates)).toBeGreaterThanOrEqual(sandbox.createdAtMs);
+        expect(Math.max(...updates)).toBeLessThanOrEqual(utcMs);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 60 },
   );
 });
 

@@ -38,7 +38,16 @@ export function createMarkedReader(): MarkedReader {
     hashes.set(text, hash);
     return hash;
   };
+  // Most sandboxes are in one listing after the other, and spelling one out is most of the work.
+  const marks = new WeakMap<ListedSandbox, TextMark>();
   const markOf = (sandbox: ListedSandbox): TextMark => {
+    const known = marks.get(sandbox);
+    if (known) return known;
+    const mark = spellMark(sandbox);
+    marks.set(sandbox, mark);
+    return mark;
+  };
+  const spellMark = (sandbox: ListedSandbox): TextMark => {
     const text = JSON.stringify(sandbox);
     const steady = JSON.stringify(sandbox, (name, value: unknown) =>
       name === "status" && value !== "unknown" ? "open" : value,

@@ -28,7 +28,7 @@ export function openTestStore(): TestStore {
 }
 
 function open(path: string): TestStore {
-  const database = openDatabase(path);
+  const database = openDatabase(path, { isTemporary: true });
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= database.close());
   onTestFinished(close);

@@ -158,7 +158,7 @@ test("with other statuses, a body that was known says what it says as a whole", 
         known = read.known;
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
