@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
+import { openStore } from "../../src/store/store.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -95,8 +96,8 @@ describe("sandwatch run", () => {
 
   it("refuses a store that another one uses, with exit code 1", async () => {
     const { config, store } = await prepare();
-    const first = startSandwatch(["run", "--config", config], environment);
-    await first.line("daemon.started");
+    const holder = openStore(store);
+    onTestFinished(() => holder.close());
     const second = await runSandwatch(["run", "--config", config], environment);
     expect(second.code).toBe(1);
     expect(second.err).toBe(
