@@ -3,7 +3,7 @@ import { brokenPromises } from "./broken-promises.ts";
 import { killVictims } from "./kill-victims.ts";
 
 /** Each victim takes a process of its own to load: `npm run test:crash` tries every statement. */
-const every = 12;
+const every = 18;
 
 it("a daemon that is killed now and again has one incident an episode and one id a message, loses none, and resolves after it fires", async ({
   signal,
