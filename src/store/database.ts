@@ -67,16 +67,15 @@ export function openDatabase(
     if (isTemporary) database.exec("pragma synchronous = off");
     const largeCommits = createLargeCommits(database, file);
     const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, largeCommits) });
-    const reader = new Kysely<Tables>({
-      dialect: sqliteDialect(new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs })),
-    });
+    const readOnly = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
+    const reader = new Kysely<Tables>({ dialect: sqliteDialect(readOnly) });
     return {
       kysely,
       reader,
       async close() {
         await largeCommits.settled();
-        await reader.destroy();
-        await kysely.destroy();
+        await destroy(reader, readOnly);
+        await destroy(kysely, database);
         unlock();
       },
     };
@@ -114,7 +113,8 @@ export function openReader(path: string): OpenReader | null {
       }
       if (version === migrations.length) {
         const reader = new Kysely<Tables>({ dialect: sqliteDialect(database) });
-        return { reader, close: () => reader.destroy().finally(() => unlock?.()) };
+        const opened = database;
+        return { reader, close: () => destroy(reader, opened).finally(() => unlock?.()) };
       }
     } catch (error) {
       unlock?.();
@@ -133,7 +133,13 @@ function openInMemory(): OpenDatabase {
   const database = new DatabaseSync(inMemory, { enableForeignKeyConstraints: true });
   migrate(database);
   const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
-  return { kysely, reader: kysely, close: () => kysely.destroy() };
+  return { kysely, reader: kysely, close: () => destroy(kysely, database) };
+}
+
+/** Kysely closes a database only if it was ever asked for something. */
+async function destroy(kysely: Kysely<Tables>, database: DatabaseSync): Promise<void> {
+  await kysely.destroy();
+  if (database.isOpen) database.close();
 }
 
 /** One by one: where a parent cannot hold folders, the recursive kind may never return. */

@@ -124,6 +124,13 @@ describe("a new store", () => {
     expect(await pragma(database, "synchronous")).toBe(2);
   });
 
+  it("has all in its one file once it is closed, also when nobody asked it for anything", async () => {
+    const path = newPath();
+    await open(path).close();
+    const left = readdirSync(join(path, ".."));
+    expect(left.filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+  });
+
   it("leaves nothing behind in memory alone", async () => {
     const database = open(":memory:");
     await addTarget(database, "us");
