@@ -83,6 +83,18 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     expect(backup.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "rule_removed" });
   });
 
+  it("loses it as soon as the daemon starts without that place", async () => {
+    const { world, oncall, both } = await watchWithBackup();
+    oncall.answer(404);
+    world.show(0, "error");
+    await world.poll();
+    const rules = [{ name: "down", on: "server", status: "error" }];
+    await world.restart({ alerts: { rules, receivers: both.slice(1) } });
+    await world.daemon().start();
+    await world.restart();
+    expect(sumOf(await world.metrics(), "sandwatch_incidents", failing)).toBe(0);
+  });
+
   it("is not told of to a heartbeat, which is no place to tell anybody anything", async () => {
     const { world, oncall, backup, both } = await watchWithBackup();
     const heartbeat = { name: "watchdog", type: "heartbeat", url: backup.url };

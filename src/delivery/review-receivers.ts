@@ -21,6 +21,8 @@ export interface ReviewDeps {
 export function createReview({ store, clock, judge, onJudged }: ReviewDeps) {
   return {
     what: "incidents of receivers",
+    // The configuration may be another than before.
+    isDueAtStart: true,
     async step(): Promise<boolean> {
       const atMs = clock.now().utcMs;
       const outcomes = await store.untargeted.judgeReceivers((state) =>

@@ -5,6 +5,8 @@ import type { Clock } from "../platform/clock.ts";
 export interface Chore {
   /** What it looks after, in words: "changes that are kept no longer". */
   readonly what: string;
+  /** Whether the start is a turn of it too: it is short, and what it finds may not wait. */
+  readonly isDueAtStart?: boolean;
   /**
    * Does a little of it. Polls commit between the steps.
    *
@@ -28,8 +30,8 @@ export interface Upkeep {
   /** Does what is due: every minute some steps of each chore. Rejects when one of them failed. */
   runOnce(): Promise<void>;
   /**
-   * Does that by itself from now on, in a minute for the first time: a start is waited for with
-   * scrapes and polls.
+   * Does that by itself from now on. What is not due at the start has its first turn in a minute: a
+   * start is waited for with scrapes and polls.
    */
   start(): void;
   stop(): Promise<void>;
@@ -57,11 +59,14 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
   };
 
   /** What one chore fails at is no reason to leave the others. */
-  const runDue = async (onFailure: (chore: Chore, error: unknown) => void): Promise<void> => {
+  const runDue = async (
+    due: readonly Chore[],
+    onFailure: (chore: Chore, error: unknown) => void,
+  ): Promise<void> => {
     const nowMs = clock.now().monotonicMs;
     if (nowMs < dueAtMs) return;
     dueAtMs = nowMs + everyMs;
-    for (const chore of chores) {
+    for (const chore of due) {
       try {
         await runChore(chore);
         failing.delete(chore);
@@ -71,8 +76,8 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
     }
   };
 
-  const takeTurn = async (): Promise<void> => {
-    await runDue((chore, error) => {
+  const takeTurn = async (due: readonly Chore[]): Promise<void> => {
+    await runDue(due, (chore, error) => {
       if (failing.has(chore)) return;
       failing.add(chore);
       const fields = { event: "upkeep.failed", error: String(error) };
@@ -86,17 +91,19 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
   const arm = (): void => {
     if (stopped.signal.aborted) return;
     cancelTimer = clock.setTimer(everyMs, () => {
-      turn = takeTurn();
+      turn = takeTurn(chores);
     });
   };
 
   return {
     async runOnce() {
       const errors: unknown[] = [];
-      await runDue((_, error) => errors.push(error));
+      await runDue(chores, (_, error) => errors.push(error));
       if (errors.length > 0) throw errors[0];
     },
-    start: arm,
+    start() {
+      turn = takeTurn(chores.filter(({ isDueAtStart }) => isDueAtStart));
+    },
     async stop() {
       stopped.abort();
       cancelTimer();

@@ -79,14 +79,15 @@ describe("upkeep", () => {
     expect(clock.armed).toBe(0);
   });
 
-  it("leaves the first minute to what a start is waited for with", async () => {
+  it("leaves the first minute to what a start is waited for with, but for what is due then", async () => {
     const chore = createChore();
-    const { upkeep, clock, waits } = createKept(chore);
+    const due = Object.assign(createChore(), { isDueAtStart: true });
+    const { upkeep, clock, waits } = createKept(chore, due);
     upkeep.start();
     await waits();
     clock.advance(59_999);
     await upkeep.stop();
-    expect(chore.steps).toBe(0);
+    expect([chore.steps, due.steps]).toEqual([0, 1]);
     expect(clock.armed).toBe(0);
   });
 
