@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { paceReader } from "../../src/service/pace-reader.ts";
+import { answerJson, createTestClient, startPeer } from "./peer.ts";
+import { listing, sandbox } from "./wire.ts";
 
 type Turn = "busy" | "hungry" | "done";
 
@@ -89,4 +91,17 @@ test("however much is sent, a body is held up for so long and no longer", async 
   }
   // 128 turns waited for sixteen each, the others for one.
   expect(sent).toBe(128 * 16 + 171);
+});
+
+test("a long listing is held back for what is sent meanwhile, a short one for nothing", async () => {
+  const asksFor = async (sandboxes: number): Promise<number> => {
+    const body = listing(Array.from({ length: sandboxes }, () => sandbox));
+    const peer = await startPeer((_request, response) => answerJson(response, body));
+    let asks = 0;
+    const { client, call } = createTestClient(peer.baseUrl, { piecesSent: () => ++asks });
+    expect(await client.listSandboxes(call)).toMatchObject({ kind: "ok" });
+    return asks;
+  };
+  expect(await asksFor(1)).toBe(0);
+  expect(await asksFor(1_000)).toBeGreaterThan(16);
 });
