@@ -27,15 +27,25 @@ export interface LogSizes {
   readonly bytes: number;
   /** After so many transactions it does in any case: pages that they changed are not counted. */
   readonly transactions: number;
+  /** Of what was written since the log was last known to begin anew: then it is seen to that it does. */
+  readonly longest: number;
 }
 
-const usualSizes: LogSizes = { bytes: 64 * 1024 * 1024, transactions: 16 };
+const usualSizes: LogSizes = {
+  bytes: 64 * 1024 * 1024,
+  transactions: 16,
+  longest: 256 * 1024 * 1024,
+};
 
 /**
  * A commit waits until its log is on the disk, and SQLite itself then takes the log over into the
  * file and waits for that. Of a large transaction most of the log is written before the commit: that
  * part is brought to the disk without waiting, and a thread takes the log over, once it is long. Neither
  * changes what is safe after a crash: what is in the log without its commit counts as nothing.
+ *
+ * A log begins anew only once all of it is taken over. Where large commits follow one another, some are
+ * added to it while the thread is at work, each time: now and then one takes over what is left and waits
+ * for that, or the log would fill the disk.
  */
 export function createLargeCommits(
   database: DatabaseSync,
@@ -45,7 +55,10 @@ export function createLargeCommits(
   let bytes = 0;
   let isLarge = false;
   /** Since a large commit whose log was not taken over; null: there is none. */
-  let left: LogSizes | null = null;
+  let left: Pick<LogSizes, "bytes" | "transactions"> | null = null;
+  let logBytes = 0;
+  /** Right after a thread has taken the most of it over. */
+  let isRestDue = false;
   let checkpoint: Promise<void> | null = null;
 
   const takeOver = async (): Promise<void> => {
@@ -56,10 +69,21 @@ export function createLargeCommits(
       // The next commit finds the log long, and takes it over itself.
     }
     checkpoint = null;
+    isRestDue = logBytes >= sizes.longest;
     if (database.isOpen && !isLarge && !left) setCheckpoint(usualCheckpoint);
   };
   const setCheckpoint = (pages: number): void =>
     database.exec(`pragma wal_autocheckpoint = ${pages}`);
+  const takeOverRest = (): void => {
+    isRestDue = false;
+    try {
+      const { log, checkpointed } = database.prepare("pragma wal_checkpoint(passive)").get() ?? {};
+      // Someone may still read what was there before: then another turn sees to it.
+      if (log === checkpointed) logBytes = 0;
+    } catch {
+      // What was committed is safe in the log.
+    }
+  };
 
   return {
     written(count) {
@@ -76,8 +100,10 @@ export function createLargeCommits(
     ended() {
       if (isLarge) left ??= { bytes: 0, transactions: 0 };
       if (left) left = { bytes: left.bytes + bytes, transactions: left.transactions + 1 };
+      logBytes += bytes;
       bytes = 0;
       isLarge = false;
+      if (isRestDue) takeOverRest();
       if (!left || (left.bytes < sizes.bytes && left.transactions < sizes.transactions)) return;
       checkpoint ??= takeOver();
     },
