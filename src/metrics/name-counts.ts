@@ -19,7 +19,7 @@ export class NameCounts {
   private bookedMs = new Float64Array(0);
   /** Of each name a count for each `from` and, within it, for each `to`. */
   private transitions = new Uint32Array(0);
-  /** What is booked again and again is counted once it is asked for, or something else is booked. */
+  /** What is booked again and again is counted once something else is booked. */
   private readonly goingOn: { tallies: Booking["tallies"]; ms: number } = {
     tallies: new Map(),
     ms: 0,
@@ -52,10 +52,16 @@ export class NameCounts {
     this.transitions[at] = (this.transitions[at] ?? 0) + 1;
   }
 
-  takeBookedMs(): TakenNumbers {
-    this.settle();
-    const { names, bookedMs } = this;
-    return { names: names.slice(), values: bookedMs.slice(0, names.length * statuses.length) };
+  /** What goes on is only counted when the numbers are asked for: all targets' are taken at one moment. */
+  takeBookedMs(): () => TakenNumbers {
+    const names = this.names.slice();
+    const values = this.bookedMs.slice(0, names.length * statuses.length);
+    const { tallies, ms } = this.goingOn;
+    return () => {
+      const counted = values.slice();
+      this.count(counted, tallies, ms);
+      return { names, values: counted };
+    };
   }
 
   takeTransitions(): TakenNumbers {
@@ -66,13 +72,17 @@ export class NameCounts {
   private settle(): void {
     const { tallies, ms } = this.goingOn;
     this.goingOn.ms = 0;
+    this.count(this.bookedMs, tallies, ms);
+  }
+
+  private count(bookedMs: Float64Array, tallies: Booking["tallies"], ms: number): void {
     if (ms === 0) return;
     for (const { name, listed } of tallies.values()) {
       if (countByStatus(listed) === 0) continue;
       const at = this.add(name) * statuses.length;
       for (let status = 0; status < statuses.length; status++) {
         const count = listed[statuses[status] ?? "unknown"];
-        this.bookedMs[at + status] = (this.bookedMs[at + status] ?? 0) + count * ms;
+        bookedMs[at + status] = (bookedMs[at + status] ?? 0) + count * ms;
       }
     }
   }

@@ -108,7 +108,7 @@ function secondsFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFamily
         counts,
         ([target, { byName }]) => [target, byName.takeBookedMs()] as const,
       );
-      return lazily(taken, ([target, booked]) => textOf(targetLabels(target), booked));
+      return lazily(taken, ([target, booked]) => textOf(targetLabels(target), booked()));
     },
   };
 }
