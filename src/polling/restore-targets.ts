@@ -38,8 +38,9 @@ export async function restoreTargets(
     for (const each of restored) stored.set(targetName(each.target), each);
   };
   keep(await store.targets.all());
-  const unknown = configured.filter((target) => !stored.has(targetName(target)));
-  if (unknown.length > 0) keep(await store.targets.addAll(inTurn(unknown)));
+  const unknown = new Map(configured.map((target) => [targetName(target), target]));
+  for (const name of stored.keys()) unknown.delete(name);
+  if (unknown.size > 0) keep(await store.targets.addAll(inTurn([...unknown.values()])));
   /** Gives the target with the incidents that go on. */
   const retire = async (restored: RestoredTarget, judge: JudgeOptions): Promise<RestoredTarget> => {
     const { id, target, openIncidents, flaps } = restored;

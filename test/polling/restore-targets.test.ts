@@ -60,6 +60,13 @@ describe("the configured targets", () => {
     expect(stored).toEqual(stored.toSorted((one, other) => one - other));
   });
 
+  it("are watched once each, also one that is named twice", async () => {
+    const store = openStore(":memory:");
+    onTestFinished(() => store.close());
+    const { watched } = await restore(store, [evals, research, evals]);
+    expect(watched.map(({ target }) => target)).toEqual([evals, research]);
+  });
+
   it("come back in their order as they were last committed", async () => {
     const store = await storeAfterError();
     const { watched, retired } = await restore(store, [evals, research]);
