@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { extname } from "node:path";
 import { once } from "node:events";
@@ -56,7 +57,8 @@ export function createLargeCommits(
   let isLarge = false;
   /** Since a large commit whose log was not taken over; null: there is none. */
   let left: Pick<LogSizes, "bytes" | "transactions"> | null = null;
-  let logBytes = 0;
+  /** One that was killed may have left a long log. */
+  let logBytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   /** Right after a thread has taken the most of it over. */
   let isRestDue = false;
   let checkpoint: Promise<void> | null = null;

@@ -11,12 +11,17 @@ const mebibyte = 1024 * 1024;
 /** A log is taken over after each large commit. */
 const short = { bytes: 4 * mebibyte, transactions: 16, longest: 1_024 * mebibyte };
 
-function openFile(sizes: LogSizes) {
+/** @param leftBytes in the log before */
+function openFile(sizes: LogSizes, leftBytes = 0) {
   const file = join(tempFolder(), "store.db");
   const database = new DatabaseSync(file);
   onTestFinished(() => database.close());
   database.exec("pragma journal_mode = wal; pragma synchronous = full; create table t (a blob)");
   database.exec("pragma wal_checkpoint(truncate)");
+  if (leftBytes > 0) {
+    database.exec("pragma wal_autocheckpoint = 0");
+    database.prepare("insert into t values (?)").run(new Uint8Array(leftBytes));
+  }
   const largeCommits = createLargeCommits(database, file, sizes);
   const write = async (bytes: number, end: "commit" | "rollback") => {
     database.exec("begin");
@@ -92,6 +97,22 @@ it("a log to which more is always added before a thread has all of it begins ane
   }
   expect(stored(file)).toBe(4 * 12 * mebibyte);
   expect(statSync(`${file}-wal`).size).toBeLessThan(32 * mebibyte);
+});
+
+it("a log that was long already counts as long", async () => {
+  const sizes = { ...short, bytes: 8 * mebibyte, longest: 16 * mebibyte };
+  const { file, largeCommits, write } = openFile(sizes, 16 * mebibyte);
+  using other = new DatabaseSync(file, { readOnly: true });
+  other.exec("begin; select count(*) from t");
+  await write(8 * mebibyte, "commit");
+  await largeCommits.settled();
+  other.exec("rollback");
+  const logSize = () => statSync(`${file}-wal`).size;
+  await write(4 * mebibyte, "commit");
+  const longest = logSize();
+  await write(4 * mebibyte, "commit");
+  await largeCommits.settled();
+  expect(logSize()).toBe(longest);
 });
 
 it.each([
