@@ -57,9 +57,9 @@ export function createLargeCommits(
   let isLarge = false;
   /** Since a large commit whose log was not taken over; null: there is none. */
   let left: Pick<LogSizes, "bytes" | "transactions"> | null = null;
-  /** One that was killed may have left a long log. */
+  /** Written since the log was last known to begin anew, and what one that was killed left in it. */
   let logBytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  /** Right after a thread has taken the most of it over. */
+  /** Only after a thread has taken most of it over: little is left to wait for. */
   let isRestDue = false;
   let checkpoint: Promise<void> | null = null;
 
