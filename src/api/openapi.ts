@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
@@ -8,6 +7,7 @@ import * as views from "../interventions/views.ts";
 import { version } from "../platform/version.ts";
 import type { ApiOperation } from "./operation.ts";
 import { apiOperations } from "./operations.ts";
+import { statusText } from "../platform/status-text.ts";
 
 export const apiPrefix = "/api/v1";
 export const documentPath = "/api/openapi.json";
@@ -109,7 +109,7 @@ const notModified: ZodOpenApiResponsesObject = {
 
 function describeProblem(code: number) {
   return {
-    description: STATUS_CODES[code] ?? "Error",
+    description: statusText(code),
     content: { "application/problem+json": { schema: problem } },
   };
 }

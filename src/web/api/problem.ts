@@ -1,5 +1,5 @@
-import { STATUS_CODES } from "node:http";
 import type { FastifyReply } from "fastify";
+import { statusText } from "../../platform/status-text.ts";
 
 /** An error as RFC 9457 has it; `errors` says which parts of the request are wrong. */
 export interface Problem {
@@ -16,7 +16,7 @@ export function sendProblem(
 ): FastifyReply {
   const problem = {
     type: "about:blank",
-    title: STATUS_CODES[status] ?? "Error",
+    title: statusText(status),
     status,
     detail,
     ...(errors.length > 0 && { errors }),
