@@ -36,7 +36,7 @@ export interface BodyFlow {
  * How many pieces of what is sent meanwhile may go before the next short while of reading, and before
  * all of a body, which must be read in time however often and for how long somebody scrapes.
  */
-const piecesFirst = { eachTurn: 16, inAll: 2_048 };
+const piecesFirst = { eachTurn: 64, inAll: 2_048 };
 
 /**
  * Between two short whiles of reading the event loop turns once, or more often as long as each time a

@@ -63,7 +63,7 @@ test("as long as a piece is sent at each turn, sixteen of them go first", async 
       sent += 1;
       await nextTurn();
     }
-    expect(sent).toBe(each * 16);
+    expect(sent).toBe(each * 64);
   }
 });
 
@@ -89,8 +89,8 @@ test("however much is sent, a body is held up for so long and no longer", async 
     sent += 1;
     await nextTurn();
   }
-  // 128 turns waited for sixteen each, the others for one.
-  expect(sent).toBe(128 * 16 + 171);
+  // 32 turns waited for 64 pieces each, the others for one.
+  expect(sent).toBe(32 * 64 + 267);
 });
 
 test("a long listing is held back for what is sent meanwhile, a short one for nothing", async () => {
