@@ -54,7 +54,7 @@ test("a reader that nobody waits for reads no more", async () => {
   expect(log).toEqual(["push a", "pause", "end"]);
 });
 
-test("as long as a piece is sent at each turn, sixteen of them go first", async () => {
+test("as long as a piece is sent at each turn, 64 of them go first", async () => {
   let sent = 0;
   const { turns, paced } = start(["busy", "busy", "busy"], () => sent);
   paced.push(Buffer.from("a"));
