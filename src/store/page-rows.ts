@@ -5,7 +5,7 @@ import { pageOf } from "../core/snapshot/page.ts";
 import { sandboxWords, serverWords } from "../core/snapshot/page-records.ts";
 import type { Legend, Page } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
-import { kindNamed, kindOf } from "../core/snapshot/server-kind.ts";
+import { kindOf } from "../core/snapshot/server-kind.ts";
 import type { ServerKind } from "../core/snapshot/server-kind.ts";
 import type { PagesTable } from "./tables.ts";
 
@@ -60,7 +60,7 @@ function legendFromJson(json: string): Legend {
 }
 
 function kindFromJson(written: WrittenKind): ServerKind {
-  if (!Array.isArray(written)) return kindNamed(written);
+  if (!Array.isArray(written)) return kindOf({ serverName: written, benchmark: null, tags: [] });
   const [serverName, benchmark, tags] = written;
   return kindOf({ serverName, benchmark, tags });
 }

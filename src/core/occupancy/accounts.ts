@@ -2,7 +2,15 @@ import type { Status } from "../model.ts";
 import { countByStatus } from "../snapshot/tallies.ts";
 import type { CountByStatus } from "../snapshot/tallies.ts";
 import type { Booking } from "./booking.ts";
-import { accountIn, addBucket, addTimes, bucketStart, byStatus, emptyBucket } from "./bucket.ts";
+import {
+  accountIn,
+  addBucket,
+  addBucketAs,
+  addTimes,
+  bucketStart,
+  byStatus,
+  emptyBucket,
+} from "./bucket.ts";
 import { noneThroughout, resolutionMs, resolutions, widen } from "./bucket.ts";
 import type { Bucket, Extent, Resolution } from "./bucket.ts";
 import { addStays } from "./stay-sketch.ts";
@@ -196,14 +204,7 @@ function begin(bucket: Bucket, { observed, tallies }: Steady): Omit<Begun, "isFi
 /** Adds a finer bucket. Where it holds nothing but what goes on in the coarser one, that goes on. */
 function addClosed(to: Bucket, closed: Bucket): Bucket {
   const names = isUntouched(to) ? closed.names : goOnAs(closed.names, to.names);
-  if (!names) return addBucket(to, closed);
-  return {
-    startMs: to.startMs,
-    bookedMs: to.bookedMs + closed.bookedMs,
-    unobservedMs: to.unobservedMs + closed.unobservedMs,
-    extent: widen(to.extent, closed.extent),
-    names,
-  };
+  return names ? addBucketAs(names, to, closed) : addBucket(to, closed);
 }
 
 function goOnAs(names: Bucket["names"], before: Bucket["names"]): Bucket["names"] | null {

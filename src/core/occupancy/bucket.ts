@@ -75,6 +75,11 @@ export function addBucket(to: Bucket, from: Bucket): Bucket {
   for (const name of [...to.names.keys(), ...from.names.keys()]) {
     names.set(name, addAccount(accountIn(to, name), accountIn(from, name)));
   }
+  return addBucketAs(names, to, from);
+}
+
+/** The same where the accounts that it comes to are known. */
+export function addBucketAs(names: Bucket["names"], to: Bucket, from: Bucket): Bucket {
   return {
     startMs: to.startMs,
     bookedMs: to.bookedMs + from.bookedMs,

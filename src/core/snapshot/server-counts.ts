@@ -1,7 +1,7 @@
 import { statuses } from "../model.ts";
 import { kindIn, missingIn, serverField, serverWords, statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
-import { maxDistinctNames, otherNames } from "./tallies.ts";
+import { maxDistinctNames, nameBeside } from "./tallies.ts";
 import type { Tallies } from "./tallies.ts";
 
 /** Of a name: for each status those that were listed, and those that were missing. */
@@ -48,8 +48,7 @@ export class ServerCounts {
 
   private numberOf(serverName: string): number {
     const { names } = this;
-    const isKnown = names.has(serverName) || names.size < maxDistinctNames;
-    const name = isKnown ? serverName : otherNames;
+    const name = nameBeside(names, serverName);
     const number = names.get(name) ?? names.size;
     names.set(name, number);
     return number;

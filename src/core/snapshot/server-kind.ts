@@ -35,13 +35,6 @@ export function kindOf({ serverName, benchmark, tags }: ServerKind): ServerKind 
   return made;
 }
 
-/** One that is no more than a name. */
-export function kindNamed(serverName: string | null): ServerKind {
-  return (
-    kinds.get(serverName)?.get(null)?.get(null) ?? kindOf({ serverName, benchmark: null, tags: [] })
-  );
-}
-
 export function isOfKind(kind: ServerKind, server: ServerKind): boolean {
   return (
     kind.serverName === server.serverName &&

@@ -15,7 +15,6 @@ export interface NameTally {
 
 /** Past this many distinct names a target's further ones are counted as `other`. */
 export const maxDistinctNames = 200;
-export const otherNames = "other";
 
 interface MutableTally extends NameTally {
   readonly servers: Record<Status, number>;
@@ -43,10 +42,7 @@ export function createTallies(from?: Tallies): Tallies {
   const sandboxes = from ? { ...from.sandboxes } : noneByStatus();
   let serverCount = from?.serverCount ?? 0;
 
-  const aggregateName = (serverName: string | null): string => {
-    const wanted = serverName ?? "";
-    return names.has(wanted) || names.size < maxDistinctNames ? wanted : otherNames;
-  };
+  const aggregateName = (serverName: string | null): string => nameBeside(names, serverName ?? "");
 
   const tallyOf = (serverName: string | null): MutableTally => {
     let tally = names.get(serverName ?? "");
@@ -82,6 +78,11 @@ export function createTallies(from?: Tallies): Tallies {
     copy: () => createTallies(tallies),
   };
   return tallies;
+}
+
+/** As aggregates show it beside the names that were counted before. */
+export function nameBeside(counted: ReadonlyMap<string, unknown>, name: string): string {
+  return counted.has(name) || counted.size < maxDistinctNames ? name : "other";
 }
 
 /** By name: by a key that is another one each time V8 looks for the field anew. */
