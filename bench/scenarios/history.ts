@@ -89,13 +89,12 @@ async function fillDay(file: string, count: number) {
 }
 
 async function addTargets(store: Store, count: number): Promise<readonly BusyTarget[]> {
-  const targets: BusyTarget[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const target = { region: `region-${index % 10}`, key: `key-${index}` };
-    const { id } = await store.targets.add(target);
-    targets.push(createBusyTarget(id, target, startMs));
-  }
-  return targets;
+  const targets = Array.from({ length: count }, (_, index) => ({
+    region: `region-${index % 10}`,
+    key: `key-${index}`,
+  }));
+  const added = await store.targets.addAll(targets);
+  return added.map(({ id, target }) => createBusyTarget(id, target, startMs));
 }
 
 async function commit(

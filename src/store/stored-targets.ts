@@ -28,7 +28,6 @@ export interface StoredTarget {
 export interface StoredTargets {
   /** All that were ever watched, also those that the configuration does not name any more. */
   all(): Promise<readonly StoredTarget[]>;
-  add(target: Target): Promise<StoredTarget>;
   /** All of them or none. Those that are next to each other are also stored like that. */
   addAll(targets: readonly Target[]): Promise<readonly StoredTarget[]>;
   snapshotOf(targetId: number): Promise<PackedSnapshot>;
@@ -37,17 +36,6 @@ export interface StoredTargets {
 }
 
 export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages): StoredTargets {
-  const insert = async (
-    { region, key }: Target,
-    db: Kysely<Tables> = kysely,
-  ): Promise<StoredTarget> => {
-    const { id } = await db
-      .insertInto("targets")
-      .values({ region, key, ...progressToRow(initialProgress), ...noneOpen })
-      .returning("id")
-      .executeTakeFirstOrThrow();
-    return { id, target: { region, key }, ...nothingKnown };
-  };
   return {
     async all() {
       const targets = await kysely.selectFrom("targets").selectAll().orderBy("id").execute();
@@ -69,14 +57,22 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
         accounts: accounts.get(row.id) ?? noAccounts,
       }));
     },
-    add: (target) => insert(target),
     addAll: (targets) =>
       kysely.transaction().execute(async (trx) => {
         const added: StoredTarget[] = [];
-        for (const target of targets) added.push(await insert(target, trx));
+        for (const target of targets) added.push(await insertTarget(trx, target));
         return added;
       }),
     snapshotOf: (targetId) => pages.restore(targetId),
     poolClocks: () => kysely.selectFrom("pool_clocks").selectAll().execute(),
   };
+}
+
+async function insertTarget(db: Kysely<Tables>, { region, key }: Target): Promise<StoredTarget> {
+  const { id } = await db
+    .insertInto("targets")
+    .values({ region, key, ...progressToRow(initialProgress), ...noneOpen })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { id, target: { region, key }, ...nothingKnown };
 }

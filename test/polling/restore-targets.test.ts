@@ -15,6 +15,7 @@ import {
   targetBlind,
   watchFleet,
 } from "../support/fleet.ts";
+import { addTarget } from "../support/add-target.ts";
 
 const evals: Target = { region: "us", key: "evals" };
 
@@ -22,8 +23,8 @@ const evals: Target = { region: "us", key: "evals" };
 async function storeAfterError(): Promise<Store> {
   const store = openStore(":memory:");
   onTestFinished(() => store.close());
-  const { id } = await store.targets.add(research);
-  await store.targets.add(evals);
+  const { id } = await addTarget(store, research);
+  await addTarget(store, evals);
   const fleet = watchFleet(research);
   await store.commitPoll(id, fleet.poll(listing({ a: "idle", b: "idle" })));
   await store.commitPoll(id, fleet.poll(listing({ a: "error", b: "idle" })));

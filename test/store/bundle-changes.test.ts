@@ -8,6 +8,7 @@ import { createStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { research } from "../support/fleet.ts";
+import { addTarget } from "../support/add-target.ts";
 
 interface World {
   readonly kysely: Kysely<Tables>;
@@ -20,7 +21,7 @@ async function openWorld(rows: number, changes: number): Promise<World> {
   const { kysely, close } = openDatabase(inMemory);
   onTestFinished(close);
   const store = createStore(kysely, close);
-  const { id } = await store.targets.add(research);
+  const { id } = await addTarget(store, research);
   const add = async (more: number): Promise<void> => {
     await sql`
       with recursive numbers as (select 1 as n union all select n + 1 from numbers where n < ${more})

@@ -7,6 +7,7 @@ import type { ChangeQuery, StoredChange } from "../../src/store/change-history.t
 import { listing, research, startMs, watchFleet } from "../support/fleet.ts";
 import { openPollStore } from "./support/poll-store.ts";
 import type { PollStore } from "./support/poll-store.ts";
+import { addTarget } from "../support/add-target.ts";
 
 const other = { region: "eu", key: "evals" };
 const first = "0a1b2c3d-4e5f-4071-8293-a4b5c6d7e8f9";
@@ -15,7 +16,7 @@ const second = "0a1b2c3d-4e5f-4071-8293-000000000000";
 /** Two targets, each polled at the same times. */
 async function openTwoTargets(): Promise<PollStore & { readonly poll: Poll }> {
   const opened = await openPollStore();
-  const { id } = await opened.store.targets.add(other);
+  const { id } = await addTarget(opened.store, other);
   const fleets = [
     { targetId: opened.targetId, fleet: watchFleet(research) },
     { targetId: id, fleet: watchFleet(other) },

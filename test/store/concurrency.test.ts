@@ -6,6 +6,7 @@ import { openDatabase } from "../../src/store/database.ts";
 import { createStore } from "../../src/store/store.ts";
 import { judgeBy, listing, research, startMs, watchFleet } from "../support/fleet.ts";
 import { openPollStore } from "./support/poll-store.ts";
+import { addTarget } from "../support/add-target.ts";
 
 describe("commits and calls of the outbox at the same time", () => {
   it("do not mix: each is whole, and one that fails takes no other with it", async () => {
@@ -14,7 +15,7 @@ describe("commits and calls of the outbox at the same time", () => {
       ["a", "b", "c", "d", "e", "f"].map(async (key) => {
         const target = { region: "us", key };
         return {
-          id: (await store.targets.add(target)).id,
+          id: (await addTarget(store, target)).id,
           ...watchFleet(target, { judge: withIds(key) }),
         };
       }),

@@ -3,6 +3,7 @@ import type { OutboxItem } from "../../src/core/notification.ts";
 import type { Incident } from "../../src/core/incident.ts";
 import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
 import { createStoredTargets } from "../../src/store/stored-targets.ts";
+import { addTarget } from "../support/add-target.ts";
 import { writeIncidents } from "../../src/store/poll-commits.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { pruneNotifications } from "../../src/store/prune-notifications.ts";
@@ -137,9 +138,8 @@ describe("pruning", () => {
 
   it("spares what was last said of an incident that still fires, until it is over", async () => {
     const store = openTestStore();
-    const { id } = await createStoredTargets(store.kysely, createSnapshotPages(store.kysely)).add(
-      research,
-    );
+    const targets = createStoredTargets(store.kysely, createSnapshotPages(store.kysely));
+    const { id } = await addTarget({ targets }, research);
     const write = (incident: Incident): Promise<void> =>
       store.kysely
         .transaction()

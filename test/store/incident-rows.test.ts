@@ -10,6 +10,7 @@ import { judgeBy, listing, research, serverError, watchFleet } from "../support/
 import { openTestStore } from "../delivery/support/test-store.ts";
 import { createStore } from "../../src/store/store.ts";
 import { contentOf, contentOfTarget, openPollStore } from "./support/poll-store.ts";
+import { addTarget } from "../support/add-target.ts";
 
 const nothing: IncidentOutcome = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
 
@@ -73,7 +74,7 @@ describe("an incident that was stored", () => {
   it("comes back as it was written last, whatever it is about and however far it is", async () => {
     const { kysely } = openTestStore();
     const store = createStore(kysely, () => Promise.resolve());
-    const { id: targetId } = await store.targets.add(research);
+    const { id: targetId } = await addTarget(store, research);
     let count = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -105,7 +106,7 @@ describe("an incident that was stored", () => {
   it("is found again with its target, or among the pools, as long as it is open", async () => {
     const { kysely } = openTestStore();
     const store = createStore(kysely, () => Promise.resolve());
-    const { id: targetId } = await store.targets.add(research);
+    const { id: targetId } = await addTarget(store, research);
     const firing: IncidentPhase = {
       name: "firing",
       heldSince: { ms: 1, polls: 1 },

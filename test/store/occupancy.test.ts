@@ -13,6 +13,7 @@ import { server, watchFleet } from "../support/fleet.ts";
 import { openPollStore } from "./support/poll-store.ts";
 import { openBooks } from "./support/books.ts";
 import { collect, collectSome } from "../support/collect.ts";
+import { addTarget } from "../support/add-target.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -115,7 +116,7 @@ const startsOf = (found: Awaited<ReturnType<typeof bucketsOf>>) =>
 
 it("names are what they are after a poll that was not kept, whoever names servers next", async () => {
   const { store, targetId } = await openPollStore();
-  const other = await store.targets.add(support);
+  const other = await addTarget(store, support);
   const named = (serverName: string, status: Status): Listing => ({
     complete: true,
     sandboxes: [

@@ -7,6 +7,7 @@ import { pageOf } from "../../src/core/snapshot/page.ts";
 import { judgeBy, listing, research, server, serverError, watchFleet } from "../support/fleet.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { contentOf, contentOfTarget, openPollStore } from "./support/poll-store.ts";
+import { addTarget } from "../support/add-target.ts";
 
 function uuid(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
@@ -92,7 +93,7 @@ describe("a poll's rows", () => {
 
   it("are of one target alone", async () => {
     const { store, targetId, rows } = await openPollStore();
-    const other = await store.targets.add({ region: "eu", key: "research" });
+    const other = await addTarget(store, { region: "eu", key: "research" });
     const [us, eu] = [watchFleet(), watchFleet({ region: "eu", key: "research" })];
     await store.commitPoll(targetId, us.poll(listing({ a: "idle" })));
     await store.commitPoll(other.id, eu.poll(listing({ a: "occupied", b: "idle" })));

@@ -6,6 +6,7 @@ import type { ChangeQuery, StoredChange } from "../../src/store/change-history.t
 import { listing, research, startMs, watchFleet } from "../support/fleet.ts";
 import { openPollStore } from "./support/poll-store.ts";
 import type { PollStore } from "./support/poll-store.ts";
+import { addTarget } from "../support/add-target.ts";
 
 const other = { region: "eu", key: "evals" };
 const uuids = [1, 2, 3].map((number) => `0a1b2c3d-4e5f-4071-8293-00000000000${number}`);
@@ -36,7 +37,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 
 async function openWorld(world: readonly Step[]): Promise<PollStore> {
   const opened = await openPollStore();
-  const { id } = await opened.store.targets.add(other);
+  const { id } = await addTarget(opened.store, other);
   const fleets = {
     us: { targetId: opened.targetId, fleet: watchFleet(research) },
     eu: { targetId: id, fleet: watchFleet(other) },

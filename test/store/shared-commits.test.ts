@@ -11,6 +11,7 @@ import type { Tables } from "../../src/store/tables.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, watchFleet } from "../support/fleet.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { addTarget } from "../support/add-target.ts";
 
 const windowMs = 100;
 const idle = listing({ a: "idle" });
@@ -32,7 +33,7 @@ async function openShared(targetCount: number) {
   const targets = [];
   for (let index = 0; index < targetCount; index += 1) {
     const target = { region: "us", key: `key-${index}` };
-    const { id } = await store.targets.add(target);
+    const { id } = await addTarget(store, target);
     let incidents = 0;
     const judge = { ...judgeBy(), newIncidentId: () => `${target.key}-${++incidents}` };
     const { poll } = watchFleet(target, { judge });

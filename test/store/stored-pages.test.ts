@@ -12,6 +12,7 @@ import { listedServer } from "../core/support/samples.ts";
 import { judgeBy, research, startMs } from "../support/fleet.ts";
 import { openFresh } from "../support/fresh-store.ts";
 import { intakeOf } from "../support/take-in.ts";
+import { addTarget } from "../support/add-target.ts";
 
 function rowsOf(snapshot: Snapshot): readonly string[] {
   return [...snapshot.sandboxes(), ...snapshot.servers()]
@@ -25,7 +26,7 @@ async function play({ polls, goneAfter }: World, luck: readonly ("restart" | "lo
   try {
     let store = createStore(kysely, close);
     const judge = { ...judgeBy([]), goneAfter };
-    const { id } = await store.targets.add(research);
+    const { id } = await addTarget(store, research);
     const start = async () => {
       const stored = (await store.targets.all()).find((each) => each.id === id);
       if (!stored) throw new Error("the target is not stored");
@@ -74,7 +75,7 @@ it("what is stored outlives failed polls, however many edits are kept beside the
   onTestFinished(close);
   const store = createStore(kysely, close);
   const judge = judgeBy([]);
-  const stored = await store.targets.add(research);
+  const stored = await addTarget(store, research);
   const snapshot = await store.targets.snapshotOf(stored.id);
   const options = { staleAfter: 3, restoredForMs: 90_000, nowUtcMs: startMs };
   const watched = watchTarget(stored, snapshot, options);

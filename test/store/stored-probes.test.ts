@@ -14,6 +14,7 @@ import {
   ranProbe,
   unsent,
 } from "../support/probes.ts";
+import { addTarget } from "../support/add-target.ts";
 
 function storeOf({ kysely }: TestStore): Store {
   return createStore(kysely, () => Promise.resolve());
@@ -86,7 +87,7 @@ describe("a probe's run", () => {
 
   it("has its incident listed with where it is, and those of targets stay theirs", async () => {
     const { store, commit } = await storedProbe([{ ...probeFailing, for: flapping.for }]);
-    await store.targets.add(research);
+    await addTarget(store, research);
     await commit(failing());
     const query = { phases: [], rules: [], limit: 9, before: null };
     expect(await store.incidents.page(query)).toMatchObject([

@@ -5,6 +5,7 @@ import { createStore, type Store } from "../../../src/store/store.ts";
 import { research } from "../../support/fleet.ts";
 import { startMs } from "./items.ts";
 import { openTestStore } from "./test-store.ts";
+import { addTarget } from "../../support/add-target.ts";
 
 export interface ToldStore {
   readonly store: Store;
@@ -18,7 +19,7 @@ export interface ToldStore {
 export async function openToldStore(more: Partial<OutboxItem> = {}): Promise<ToldStore> {
   const { kysely } = openTestStore();
   const store = createStore(kysely, () => Promise.resolve());
-  const { id: targetId } = await store.targets.add(research);
+  const { id: targetId } = await addTarget(store, research);
   const itemsOf = (incident: Incident): OutboxItem[] =>
     incident.receivers.map((receiver) => ({
       receiver,

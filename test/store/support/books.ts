@@ -6,6 +6,7 @@ import { createStore } from "../../../src/store/store.ts";
 import { byName, createLedger } from "../../core/support/ledger.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 import { openFresh } from "../../support/fresh-store.ts";
+import { addTarget } from "../../support/add-target.ts";
 
 /** Targets whose time is booked in a store, and beside it in a ledger that is never written. */
 export async function openBooks(path?: string) {
@@ -14,7 +15,7 @@ export async function openBooks(path?: string) {
   const verdict = watchFleet().poll(listing({}));
 
   const book = async (target: Target) => {
-    const { id } = await store.targets.add(target);
+    const { id } = await addTarget(store, target);
     const ledger = createLedger();
     return {
       target,

@@ -10,6 +10,7 @@ import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { research, startMs } from "../../support/fleet.ts";
 import { openFresh } from "../../support/fresh-store.ts";
+import { addTarget } from "../../support/add-target.ts";
 
 export interface PollStore {
   readonly store: Store;
@@ -44,7 +45,7 @@ export async function openPollStore(path?: string): Promise<PollStore> {
   const close = (): Promise<void> => (closing ??= database.close());
   onTestFinished(close);
   const store = createStore(kysely, close);
-  const { id: targetId } = await store.targets.add(research);
+  const { id: targetId } = await addTarget(store, research);
   const rows: PollStore["rows"] = async (table) =>
     (await sql<Record<string, unknown>>`select * from ${sql.table(table)}`.execute(kysely)).rows;
   const totalChanges = async (): Promise<number> => {

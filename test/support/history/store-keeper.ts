@@ -3,6 +3,7 @@ import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { openFresh } from "../fresh-store.ts";
 import type { Keeper } from "./play.ts";
+import { addTarget } from "../add-target.ts";
 
 /** A real store, in memory. What a process starts with is read from it anew. */
 export interface StoreKeeper extends Keeper, AsyncDisposable {
@@ -31,7 +32,7 @@ export function keepInStore(atOnce = 1): StoreKeeper {
       const stored = (await store.targets.all()).find(isIt);
       if (stored) await settle(stored.id);
       store = createStore(kysely, close, { reader });
-      const known = (await store.targets.all()).find(isIt) ?? (await store.targets.add(target));
+      const known = (await store.targets.all()).find(isIt) ?? (await addTarget(store, target));
       return { known, snapshot: await store.targets.snapshotOf(known.id) };
     },
     async commit(targetId, verdict) {
