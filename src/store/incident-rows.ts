@@ -5,7 +5,7 @@ import type { IncidentPhase } from "../core/incident-phase.ts";
 import { readNames } from "./target-rows.ts";
 import type { IncidentsTable } from "./tables.ts";
 
-type IncidentRow = Omit<Selectable<IncidentsTable>, "revision">;
+type IncidentRow = Omit<Selectable<IncidentsTable>, "seq" | "revision">;
 
 /** @param targetId whose incident it is; null for one of a pool, a probe or a receiver */
 export function incidentToRow(

@@ -56,13 +56,13 @@ export function createReportReads(reader: Kysely<Tables>): ReportReads {
 
     async *incidents({ fromMs, toMs }) {
       const isIn = (atMs: number | null): boolean => atMs !== null && atMs >= fromMs && atMs < toMs;
-      let afterId = "";
+      let after = 0;
       for (;;) {
         const rows = await reader
           .selectFrom("incidents")
           .leftJoin("targets", "targets.id", "incidents.target_id")
           .select([
-            "incidents.id",
+            "incidents.seq",
             "incidents.sandbox_id",
             "incidents.server_id",
             "incidents.server_name",
@@ -73,8 +73,8 @@ export function createReportReads(reader: Kysely<Tables>): ReportReads {
             "targets.region",
             "targets.key",
           ])
-          .where("incidents.id", ">", afterId)
-          .orderBy("incidents.id")
+          .where("incidents.seq", ">", after)
+          .orderBy("incidents.seq")
           .limit(incidentsAtOnce)
           .execute();
         for (const row of rows) {
@@ -93,7 +93,7 @@ export function createReportReads(reader: Kysely<Tables>): ReportReads {
         }
         const last = rows.at(-1);
         if (!last || rows.length < incidentsAtOnce) return;
-        afterId = last.id;
+        after = last.seq;
         await setImmediate();
       }
     },

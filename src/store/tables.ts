@@ -144,6 +144,8 @@ export interface GapsTable {
 }
 
 export interface IncidentsTable {
+  /** Grows in the order in which they were first written. */
+  seq: Generated<number>;
   id: string;
   rule: string;
   /** The rule's condition when the incident opened: a changed rule does not own it any more. */
