@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { changeBundles } from "./migrations/change-bundles.ts";
+import { digestSubjects } from "./migrations/digest-subjects.ts";
 import { orderIncidents } from "./migrations/order-incidents.ts";
 import { driftMigration } from "./migrations/drift.ts";
 import { incidentRevisions } from "./migrations/incident-revisions.ts";
@@ -289,6 +290,7 @@ export const migrations: readonly Migration[] = [
   // From here on the body of an open bucket may say what goes on, which no earlier version can read.
   sql(""),
   orderIncidents,
+  digestSubjects,
 ];
 
 function sql(statements: string): Migration {

@@ -3,6 +3,7 @@ import { subjectKey } from "../core/message-drafts.ts";
 import type { OutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { prepareRows } from "./prepared.ts";
+import { subjectDigest } from "./subject-digest.ts";
 import type { Tables } from "./tables.ts";
 
 /** So many rows go into one statement: few enough that the prepared ones stay few. */
@@ -16,7 +17,7 @@ function itemToRow(item: OutboxItem) {
   return {
     receiver: item.receiver,
     incident_id: item.incident.id,
-    subject: subjectKey(item),
+    subject: subjectDigest(item.receiver, subjectKey(item)),
     type: item.type,
     body: JSON.stringify(item),
     caused_at_ms: item.causedAtMs,

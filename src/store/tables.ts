@@ -276,7 +276,7 @@ export interface OutboxItemsTable {
   seq: Generated<number>;
   receiver: string;
   incident_id: string;
-  /** A rule and what it is about, as one text: what is told of it keeps its order. */
+  /** See `subjectDigest`. */
   subject: string;
   type: IncidentMessage;
   /** The whole `OutboxItem` as JSON. */

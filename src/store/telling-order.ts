@@ -16,8 +16,7 @@ export async function releaseWaiting(db: Kysely<Tables>, seq: number): Promise<v
 export const latestBlocker = sql<number | null>`(
   select max(earlier.seq)
   from outbox_items as mine
-  join outbox_items as theirs
-    on theirs.subject = mine.subject and theirs.receiver = mine.receiver
+  join outbox_items as theirs on theirs.subject = mine.subject
   join notifications as earlier
     on earlier.seq = theirs.notification_seq and earlier.state = 'pending'
   where mine.notification_seq = notifications.seq and earlier.seq < notifications.seq
@@ -34,8 +33,7 @@ export async function holdBackLater(db: Kysely<Tables>, seq: number): Promise<vo
       and seq in (
         select theirs.notification_seq
         from outbox_items as mine
-        join outbox_items as theirs
-          on theirs.subject = mine.subject and theirs.receiver = mine.receiver
+        join outbox_items as theirs on theirs.subject = mine.subject
         where mine.notification_seq = ${seq}
       )
   `.execute(db);
