@@ -18,7 +18,7 @@ export function observePolling(metrics: Metrics, log: Logger): PollingObserver {
     },
     async committed(watched, verdict, durationMs) {
       metrics.targets.committed(durationMs);
-      await metrics.sandboxes.committed(watched, verdict);
+      metrics.sandboxes.committed(watched, verdict);
       await lines.committed(watched, verdict, durationMs);
     },
   };

@@ -1,4 +1,6 @@
 import { conditionOfTarget } from "./condition.ts";
+import { CountedChanges, noCounts } from "./counted-changes.ts";
+import type { ChangeCounts } from "./counted-changes.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
@@ -10,10 +12,9 @@ import { matchesTarget } from "./matching.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
 import type { IncidentMessage } from "./notification.ts";
 import { bookStretch } from "./occupancy/accounts.ts";
-import type { AccountsStep, EndedStays } from "./occupancy/accounts.ts";
+import type { AccountsStep } from "./occupancy/accounts.ts";
 import { bookTime } from "./occupancy/booking.ts";
 import type { Booking } from "./occupancy/booking.ts";
-import { GatheredStays } from "./occupancy/ended-stays.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
 import type { Rule, TargetRule } from "./rule.ts";
 import type { ChangeCursor } from "./snapshot/change-cursor.ts";
@@ -53,6 +54,7 @@ export interface Verdict {
   /** What the store must write of it; null when nothing was listed. */
   readonly pages: PageDelta | null;
   readonly changes: Changes;
+  readonly counts: ChangeCounts;
   readonly incidents: IncidentOutcome;
   readonly booking: Booking;
   /** The same in buckets of the calendar, for the history. */
@@ -127,17 +129,17 @@ function* judgeListing(
     );
   }
   const booking = bookTime(state.snapshot, elapsed.sinceLastPollMs, witnessed);
-  // A stay is known only where both of its ends were witnessed.
-  const stays = witnessed ? yield* endedStays(sighting) : noStaysEnded;
+  const counts = yield* countChanges(sighting);
   return {
     at,
     progress,
     snapshot: sighting.snapshot,
     pages: pageDelta(state.snapshot.pages, sighting.snapshot.pages),
     changes: sighting.changes,
+    counts,
     incidents: ledger.outcome,
     booking,
-    accounting: bookStretch(state.accounts, booking, at.utcMs, stays),
+    accounting: bookStretch(state.accounts, booking, at.utcMs, counts.endedStays),
     pools: null,
     sight: state.progress.failuresInARow > 0 ? "returned" : null,
   };
@@ -173,37 +175,35 @@ function judgeFailure(
     snapshot: state.snapshot,
     pages: null,
     changes: noChanges,
+    counts: noCounts,
     incidents: ledger.outcome,
     booking,
-    accounting: bookStretch(state.accounts, booking, at.utcMs, noStaysEnded),
+    accounting: bookStretch(state.accounts, booking, at.utcMs, noCounts.endedStays),
     pools: null,
     sight: state.progress.failuresInARow === 0 || isFirstPoll(state) ? "lost" : null,
   };
 }
 
-const noStaysEnded: EndedStays = new Map();
+/** As many are counted in about a millisecond. */
+const countedAtOnce = 8_192;
 
-/** As many are gathered in about a millisecond. */
-const staysAtOnce = 8_192;
-
-function* endedStays({ changes, snapshot }: Sighting): InSteps<EndedStays> {
-  const stays = new GatheredStays();
+function* countChanges({ changes, snapshot }: Sighting): InSteps<ChangeCounts> {
+  if (changes.length === 0) return noCounts;
+  const counts = new CountedChanges();
   const change = changes.walk();
-  while (gatherStays(stays, change, snapshot)) yield;
-  return stays.toStays();
+  while (countSome(counts, change, snapshot)) yield;
+  return counts.finish();
 }
 
 /** Apart from the steps: a loop within a generator is compiled anew for each poll. */
-function gatherStays(
-  stays: GatheredStays,
+function countSome(
+  counts: CountedChanges,
   change: ChangeCursor,
   snapshot: PackedSnapshot,
 ): boolean {
-  for (let left = staysAtOnce; left > 0; left--) {
+  for (let left = countedAtOnce; left > 0; left--) {
     if (!change.next()) return false;
-    const { from, stayMs } = change;
-    if (stayMs === null || from === "absent") continue;
-    stays.add(snapshot.aggregateName(change.serverName), from, stayMs);
+    counts.add(change, snapshot);
   }
   return true;
 }

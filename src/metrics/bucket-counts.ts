@@ -12,14 +12,14 @@ export class BucketCounts {
     this.numbers = new Float64Array(histograms * (bounds.length + 2));
   }
 
-  observe(histogram: number, value: number): void {
+  observe(histogram: number, value: number, count = 1): void {
     const { bounds, numbers } = this;
     const start = histogram * (bounds.length + 2);
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket++;
-    numbers[start + bucket] = (numbers[start + bucket] ?? 0) + 1;
+    numbers[start + bucket] = (numbers[start + bucket] ?? 0) + count;
     const sum = start + bounds.length + 1;
-    numbers[sum] = (numbers[sum] ?? 0) + value;
+    numbers[sum] = (numbers[sum] ?? 0) + value * count;
   }
 
   take(): Float64Array {

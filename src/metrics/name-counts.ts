@@ -46,10 +46,12 @@ export class NameCounts {
     this.goingOn.ms += elapsedMs;
   }
 
-  /** From one of the presences to another, by their numbers. */
-  countTransition(name: string, from: number, to: number): void {
-    const at = this.add(name) * pairs + from * presences.length + to;
-    this.transitions[at] = (this.transitions[at] ?? 0) + 1;
+  /** For each of the presences as `from` and, within it, for each as `to`. */
+  countTransitions(name: string, counts: Uint32Array): void {
+    const start = this.add(name) * pairs;
+    for (let pair = 0; pair < pairs; pair++) {
+      this.transitions[start + pair] = (this.transitions[start + pair] ?? 0) + (counts[pair] ?? 0);
+    }
   }
 
   /** What goes on is only counted when the numbers are asked for: all targets' are taken at one moment. */

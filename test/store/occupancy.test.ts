@@ -7,7 +7,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { BucketQuery } from "../../src/store/occupancy-history.ts";
 import { sumsOf, totalsIn } from "./support/totals.ts";
 import { ledgerStartMs, tally } from "../core/support/ledger.ts";
-import type { EndedStay } from "../core/support/ledger.ts";
+import type { EndedStay } from "../support/ended-stays.ts";
 import type { Listing, Status } from "../../src/core/model.ts";
 import { server, watchFleet } from "../support/fleet.ts";
 import { openPollStore } from "./support/poll-store.ts";

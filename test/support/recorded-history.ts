@@ -4,7 +4,6 @@ import { targetName } from "../../src/core/model.ts";
 import type { Presence, Status, Target } from "../../src/core/model.ts";
 import { bookStretch, noAccounts } from "../../src/core/occupancy/accounts.ts";
 import type { Accounts, EndedStays } from "../../src/core/occupancy/accounts.ts";
-import { GatheredStays } from "../../src/core/occupancy/ended-stays.ts";
 import {
   addBucket,
   bucketStart,
@@ -17,6 +16,8 @@ import { totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
 import { noneByStatus } from "../../src/core/snapshot/tallies.ts";
 import type { NameTally } from "../../src/core/snapshot/tallies.ts";
 import type { PresentServer, ReportSources, ServerChange } from "../../src/reports/sources.ts";
+import { endedStays } from "./ended-stays.ts";
+import type { EndedStay } from "./ended-stays.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
 
 export interface SeenServer {
@@ -199,10 +200,10 @@ function recordTarget(target: Target): Recording {
     seen: Exclude<Seen, { kind: "failed" }>,
     witnessed: boolean,
   ): EndedStays => {
-    const stays = new GatheredStays();
+    const stays: EndedStay[] = [];
     const stayOf = ({ server, sinceMs, isWitnessed, missing }: Known): number | null => {
       if (!witnessed || !isWitnessed || missing > 0) return null;
-      stays.add(server.name ?? "", server.status, atMs - sinceMs);
+      stays.push({ serverName: server.name ?? "", status: server.status, ms: atMs - sinceMs });
       return atMs - sinceMs;
     };
     const ids = new Set(seen.servers.map(({ id }) => id));
@@ -230,7 +231,7 @@ function recordTarget(target: Target): Recording {
       change(atMs, server, server.status, server.status, { lapse: "missing" });
       known.set(id, { ...before, missing: missing + 1 });
     }
-    return stays.toStays();
+    return endedStays(stays);
   };
 
   return {

@@ -1,3 +1,5 @@
+import { Runs } from "../runs.ts";
+
 /**
  * How long stays took, in bins whose bounds grow by a fixed factor, so that any quantile is known to
  * within `relativeError` (DDSketch: Masson, Rim and Lee, VLDB 2019). Sketches add up without loss.
@@ -23,25 +25,23 @@ export function addStay(sketch: StaySketch, stayMs: number): StaySketch {
   return addStays(sketch, one.toSketch());
 }
 
-/** A sketch that is added to in place. */
+/** A sketch that is added to in place. Most stays that end with one poll began with one poll. */
 export class GrowingSketch {
   private sumMs = 0;
   private readonly bins = new Map<number, number>();
-  private lastMs = Number.NaN;
-  private lastBin = 0;
+  private readonly runs = new Runs((stayMs, count) => {
+    const bin = Math.ceil(Math.log(Math.max(1, stayMs)) / logOfGrowth);
+    this.bins.set(bin, (this.bins.get(bin) ?? 0) + count);
+    this.sumMs += Math.round(stayMs) * count;
+  });
 
   /** Counts one more stay. A shorter one than a millisecond counts as that long. */
   add(stayMs: number): void {
-    // Most that end with one poll began with one poll.
-    if (stayMs !== this.lastMs) {
-      this.lastMs = stayMs;
-      this.lastBin = Math.ceil(Math.log(Math.max(1, stayMs)) / logOfGrowth);
-    }
-    this.bins.set(this.lastBin, (this.bins.get(this.lastBin) ?? 0) + 1);
-    this.sumMs += Math.round(stayMs);
+    this.runs.add(stayMs);
   }
 
   toSketch(): StaySketch {
+    this.runs.end();
     return { sumMs: this.sumMs, bins: new Map(this.bins) };
   }
 }

@@ -1,7 +1,7 @@
 import { bookStretch, noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { Accounts, AccountsStep } from "../../../src/core/occupancy/accounts.ts";
-import { GatheredStays } from "../../../src/core/occupancy/ended-stays.ts";
-import type { Status } from "../../../src/core/model.ts";
+import { endedStays } from "../../support/ended-stays.ts";
+import type { EndedStay } from "../../support/ended-stays.ts";
 import type { Resolution } from "../../../src/core/occupancy/bucket.ts";
 import { noneByStatus } from "../../../src/core/snapshot/tallies.ts";
 import type { CountByStatus, NameTally } from "../../../src/core/snapshot/tallies.ts";
@@ -16,13 +16,6 @@ export const tally = (name: string, listed: Partial<CountByStatus>, missing = 0)
 
 export function byName(tallies: readonly NameTally[]): ReadonlyMap<string, NameTally> {
   return new Map(tallies.map((each) => [each.name, each]));
-}
-
-/** A stay that ended with a poll. */
-export interface EndedStay {
-  readonly serverName: string;
-  readonly status: Status;
-  readonly ms: number;
 }
 
 /** What is booked, one stretch after another, as a store would hold it. */
@@ -46,9 +39,7 @@ export function createLedger() {
       // As of a snapshot: the same map for as long as it counts the same.
       if (tallies !== last.tallies) last = { tallies, byName: byName(tallies) };
       const booking = { elapsedMs, observed, tallies: last.byName };
-      const gathered = new GatheredStays();
-      for (const { serverName, status, ms } of stays) gathered.add(serverName, status, ms);
-      const step = bookStretch(accounts, booking, atMs, gathered.toStays());
+      const step = bookStretch(accounts, booking, atMs, endedStays(stays));
       buckets.write(step.written);
       accounts = step.accounts;
       return step;
