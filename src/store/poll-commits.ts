@@ -147,6 +147,10 @@ function prepareProgress(kysely: Kysely<Tables>) {
   };
 }
 
+const insertChanges = prepareRows((db, rows: readonly Insertable<ChangesTable>[]) =>
+  db.insertInto("changes").values(rows),
+);
+
 async function writeChanges(
   trx: Transaction<Tables>,
   targetId: number,
@@ -156,7 +160,7 @@ async function writeChanges(
   const rowsAtOnce = polls.length === 1 ? 1 : 100;
   if (polls.every(({ changes }) => changes.length + changes.lapseCount === 0)) return;
   for await (const rows of paced(batches(rowsOfChanges(targetId, polls), rowsAtOnce))) {
-    await trx.insertInto("changes").values(rows).execute();
+    await insertChanges(trx, rows);
     for (const { words } of rows) freeBuffer(words);
   }
 }

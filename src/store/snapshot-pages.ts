@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Insertable, Kysely, Selectable } from "kysely";
 import type { PageDelta } from "../core/snapshot/page-delta.ts";
 import { PageRoom } from "../core/snapshot/page-room.ts";
 import type { Page } from "../core/snapshot/page.ts";
@@ -7,6 +7,7 @@ import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { addEdit, applyEdits, EditWords } from "./page-edits.ts";
 import { pageFromRow, pageToRow } from "./page-rows.ts";
+import { prepareRows } from "./prepared.ts";
 import type { PagesTable, Tables } from "./tables.ts";
 
 /** The stored pages of the targets' snapshots. */
@@ -37,6 +38,20 @@ interface Edited {
 
 const notEdited: Edited = { lastEdit: 0, words: 0 };
 
+const upsertPages = prepareRows((db, rows: readonly Insertable<PagesTable>[]) =>
+  db
+    .insertInto("pages")
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.columns(["target_id", "page_id"]).doUpdateSet((row) => ({
+        last_edit: row.ref("excluded.last_edit"),
+        sandbox_count: row.ref("excluded.sandbox_count"),
+        records: row.ref("excluded.records"),
+        legend: row.ref("excluded.legend"),
+      })),
+    ),
+);
+
 export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
   const edited = new Map<number, Edited>();
 
@@ -47,18 +62,10 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
     lastEdit: number,
   ): Promise<void> => {
     for await (const some of paced(batches(pages, pagesPerStatement))) {
-      await trx
-        .insertInto("pages")
-        .values(some.map((page) => pageToRow(targetId, page, lastEdit)))
-        .onConflict((conflict) =>
-          conflict.columns(["target_id", "page_id"]).doUpdateSet((row) => ({
-            last_edit: row.ref("excluded.last_edit"),
-            sandbox_count: row.ref("excluded.sandbox_count"),
-            records: row.ref("excluded.records"),
-            legend: row.ref("excluded.legend"),
-          })),
-        )
-        .execute();
+      await upsertPages(
+        trx,
+        some.map((page) => pageToRow(targetId, page, lastEdit)),
+      );
     }
   };
 
