@@ -18,10 +18,12 @@ export class ItemText {
   private readonly steady = new SteadyText();
   private text: Buffer = Buffer.alloc(0);
   private knownHash: bigint | null = null;
-  /** Undefined: not made yet. */
-  private knownForm: Buffer | null | undefined = undefined;
+  /** Null: not made yet. */
+  private hasForm: boolean | null = null;
   private knownSteadyHash: bigint | null = null;
   private isParsedFromForm = false;
+  /** Whether the last text that was held against an expected one said the same. */
+  private isLikely = true;
 
   constructor(hash: TextHash) {
     this.texts = hash;
@@ -29,8 +31,7 @@ export class ItemText {
 
   /** Another item begins. */
   begin(): void {
-    this.knownHash = this.knownSteadyHash = null;
-    this.knownForm = undefined;
+    this.knownHash = this.knownSteadyHash = this.hasForm = null;
   }
 
   /** Texts of one item begin at one byte: one that is as long as the one before is the same. */
@@ -55,7 +56,13 @@ export class ItemText {
 
   /** Whether it differs from the text that was expected in nothing but what its hash leaves open. */
   saysSame({ steadyHash, openStatuses }: TextMark): boolean {
-    return steadyHash !== 0n && steadyHash === this.steadyHash(openStatuses);
+    if (steadyHash === 0n) return false;
+    if (this.isLikely && this.hasForm === null && this.steady.guess(this.text)) {
+      this.hasForm = true;
+      if (steadyHash === this.steadyHash(openStatuses)) return true;
+      this.hasForm = this.knownSteadyHash = null;
+    }
+    return (this.isLikely = steadyHash === this.steadyHash(openStatuses));
   }
 
   hashes(openStatuses: OpenStatuses): TextHashes {
@@ -65,9 +72,9 @@ export class ItemText {
 
   /** What is parsed instead: so it shows which statuses stand where in the form. */
   toParse(text: Buffer): Buffer {
-    const { form } = this.set(text);
-    this.isParsedFromForm = form !== null && !escapedLetters.some((each) => text.includes(each));
-    return this.isParsedFromForm && form ? form : text;
+    this.set(text);
+    this.isParsedFromForm = this.makeForm() && !escapedLetters.some((each) => text.includes(each));
+    return this.isParsedFromForm ? this.steady.form : text;
   }
 
   /** Makes of a value what the text itself says. */
@@ -75,15 +82,13 @@ export class ItemText {
     return this.isParsedFromForm ? putStatusesBack(value, this.statuses) : "none";
   }
 
-  private get form(): Buffer | null {
-    if (this.knownForm === undefined) this.knownForm = this.steady.of(this.text);
-    return this.knownForm;
+  private makeForm(): boolean {
+    return (this.hasForm ??= this.steady.make(this.text));
   }
 
   private steadyHash(openStatuses: OpenStatuses): bigint {
-    const { form } = this;
-    if (!form) return 0n;
-    if (openStatuses === "none") return this.texts.of(this.steady.withStatuses());
-    return (this.knownSteadyHash ??= this.texts.of(form));
+    if (!this.makeForm()) return 0n;
+    if (openStatuses === "none") return this.texts.of(this.steady.formAnd("statuses"));
+    return (this.knownSteadyHash ??= this.texts.of(this.steady.formAnd("count")));
   }
 }

@@ -38,8 +38,13 @@ steps[quote] = shortest - 1;
 
 const zero = 0x30;
 const nine = 0x39;
-const firstPrintable = 0x20;
-const lastPrintable = 0x7e;
+
+/** By byte: 1 for a character that stands for itself in a string, and is one byte. */
+const isPlain = new Uint8Array(256).fill(1, 0x20, 0x7f);
+isPlain[quote] = isPlain[backslash] = 0;
+
+/** So many leaps are learnt: what is behind them in a text is searched whole. */
+const mostLeaps = 1_024;
 
 /**
  * Makes texts alike that differ in times of updates and in statuses alone. In the steady form of a text
@@ -51,10 +56,19 @@ const lastPrintable = 0x7e;
  * neither, since no form is made of a text in which something else could be taken for a status's number.
  * And in JSON a name between quotes, with no backslash before it and a colon behind it, is that of a field:
  * what is replaced is the inside of the string that is its value.
+ *
+ * A guess searches less of a text: of what is behind each replaced value it leaps over as much as was
+ * there in every text before, and so can leap over a name. Where it comes to the form of a JSON text that
+ * was searched whole, with as many statuses in it, it is what a whole search would come to. For what it
+ * replaced is the value of a field in the form too, and each status in the form has a number. As many
+ * fields have one as the guess gave: so it leapt over no status, neither over a known one, which no form
+ * shows, nor over one that reads like a number. A time that it leapt over is zeros already.
  */
 export class SteadyText {
   /** The statuses in the text that was made steady last, in its order. */
   readonly statuses: Status[] = [];
+  /** Whether nothing was learnt from the text that was searched whole last. */
+  private mayLeap = false;
   private statusCount = 0;
   private room = Buffer.alloc(0);
   private text: Buffer = this.room;
@@ -62,15 +76,47 @@ export class SteadyText {
   private surplus = 0;
   /** Up to where the text is in its place in the form: what is behind that stands as in the text. */
   private placed = 0;
+  /** By the number of values replaced before: how far behind the last one a name ended at the least. */
+  private readonly leaps: number[] = [];
 
-  /** Holds until the next call; null where nothing is to be replaced, or it is no plain text. */
-  of(text: Buffer): Buffer | null {
+  /**
+   * Makes the form, which holds until the next call. False where nothing is to be replaced, or the text
+   * is no plain one.
+   */
+  make(text: Buffer): boolean {
+    this.mayLeap = true;
+    return this.replaceAll(text, false);
+  }
+
+  /** The same of a text that is likely to be like those before; false also where that is not worth it. */
+  guess(text: Buffer): boolean {
+    return this.mayLeap && this.replaceAll(text, true);
+  }
+
+  get form(): Buffer {
+    return this.room.subarray(0, this.text.length - this.surplus);
+  }
+
+  /** The form with how many statuses it has behind it, or what they are. */
+  formAnd(what: "count" | "statuses"): Buffer {
+    const { room, statuses } = this;
+    let end = this.text.length - this.surplus;
+    if (what === "statuses") {
+      for (const status of statuses) room[end++] = status.charCodeAt(0);
+    }
+    end += digitsOfStatus;
+    putDigits(room, end, statuses.length);
+    return room.subarray(0, end);
+  }
+
+  private replaceAll(text: Buffer, isGuess: boolean): boolean {
     if (this.room.length < text.length * 2) this.room = Buffer.alloc(text.length * 4);
     text.copy(this.room);
     this.text = text;
     this.surplus = this.placed = this.statusCount = 0;
-    let isSteady = false;
-    let last = shortest - 1;
+    let replaced = 0;
+    let from = 0;
+    let last = this.firstLook(from, replaced, isGuess);
     // Horspool's search: that of buffers begins anew at each quote, and JSON is full of them.
     while (last < text.length) {
       const at = last;
@@ -81,34 +127,36 @@ export class SteadyText {
       const start = name ? startOfString(text, at + 1) : -1;
       if (start < 0) continue;
       const end = name === timeName ? this.replaceTime(start) : this.replaceStatus(start);
-      if (end === null) return null;
+      if (end === null) return false;
       if (end === start) continue;
-      isSteady = true;
-      last = end + shortest;
+      if (!isGuess) this.learn(replaced, at - from);
+      from = end;
+      replaced++;
+      last = this.firstLook(from, replaced, isGuess);
     }
     this.place(text.length);
     // Most have as many as the one before: an array that is cut to nothing grows anew.
     if (this.statuses.length > this.statusCount) this.statuses.length = this.statusCount;
-    return isSteady ? this.room.subarray(0, text.length - this.surplus) : null;
+    return replaced > 0;
   }
 
-  /** The form made last, with what its statuses are behind it. */
-  withStatuses(): Buffer {
-    let end = this.text.length - this.surplus;
-    for (const status of this.statuses) this.room[end++] = status.charCodeAt(0);
-    return this.room.subarray(0, end);
+  /** Where the next name can end at the earliest. */
+  private firstLook(from: number, replaced: number, isGuess: boolean): number {
+    return from + (isGuess ? (this.leaps[replaced] ?? shortest) : shortest);
+  }
+
+  private learn(replaced: number, leap: number): void {
+    if (replaced >= mostLeaps || leap >= (this.leaps[replaced] ?? Infinity)) return;
+    this.leaps[replaced] = leap;
+    this.mayLeap = false;
   }
 
   /** Where the string's closing quote stands; null where it has none, or anything but plain characters. */
   private replaceTime(start: number): number | null {
     const { text, room } = this;
-    for (let at = start; at < text.length; at++) {
-      const byte = text[at] ?? 0;
-      if (byte === quote) return at;
-      if (byte < firstPrintable || byte > lastPrintable || byte === backslash) return null;
-      room[at] = zero;
-    }
-    return null;
+    let at = start;
+    while (isPlain[text[at] ?? 0]) room[at++] = zero;
+    return text[at] === quote ? at : null;
   }
 
   /** The same; `start` for another status than those that are known: it stays. */
@@ -138,7 +186,8 @@ function putDigits(bytes: Uint8Array, end: number, number: number): void {
   let rest = number;
   for (let at = end - 1; at >= end - digitsOfStatus; at--) {
     bytes[at] = zero + (rest % 10);
-    rest = Math.floor(rest / 10);
+    // Far quicker than to round.
+    rest = (rest / 10) | 0;
   }
 }
 
