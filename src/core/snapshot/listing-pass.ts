@@ -3,7 +3,7 @@ import type { TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, Status } from "../model.ts";
 import { GivenStatuses } from "./given-statuses.ts";
 import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
-import { isTurnOf, markOf, remark } from "./marks.ts";
+import { isTurnOf, markOf } from "./marks.ts";
 import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapshot.ts";
 import type { PageRoom } from "./page-room.ts";
 import { PageSequence } from "./page-sequence.ts";
@@ -178,11 +178,11 @@ export class ListingPass {
   /** One that differs from what was known in the statuses alone that were given last. */
   private takeRestated(page: Page, mark: TextMark | null): void {
     const { walk, sequence } = this;
-    const isPatched = walk.beginRestated(page);
+    const inPlace = walk.beginRestated(page);
     this.note(walk.ordinal);
-    const written = isPatched ? walk.patch : sequence.draft;
+    const written = inPlace ?? sequence.draft;
     this.writer.writeRestated(walk.placeIn(page), this.given, mark, written);
-    if (!isPatched) sequence.endSandbox();
+    if (!inPlace) sequence.endSandbox();
     walk.sandbox++;
   }
 
@@ -253,7 +253,7 @@ export class ListingPass {
     const { walk } = this;
     this.note(walk.ordinal);
     if (!walk.isClean) this.copyWhole(page, walk.sandbox, mark);
-    else if (mark !== undefined) remark(page, walk.sandbox, mark);
+    else if (mark !== undefined) walk.remark(page, mark);
     walk.sandbox++;
   }
 

@@ -1,6 +1,5 @@
 import type { ListedServer, Status } from "../model.ts";
 import type { TextMark } from "../listing-intake.ts";
-import { LaterStatuses } from "./later-statuses.ts";
 import { packUuid } from "./packed-id.ts";
 import { markAt, writeMark } from "./marks.ts";
 import { Numbering } from "./numbering.ts";
@@ -45,8 +44,6 @@ export class PageDraft {
   private readonly kinds = new Numbering<ServerKind>();
   /** Whose numbers are the same here. */
   private continued: Legend | null = null;
-  private readonly ofSandboxes = new LaterStatuses();
-  private readonly ofServers = new LaterStatuses();
   private run: { readonly page: Page; readonly begin: number; end: number } | null = null;
 
   beginSandbox(
@@ -130,13 +127,14 @@ export class PageDraft {
   restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
     const firstServer = this.serverCount;
     this.copyWhole(page, sandbox, mark);
-    this.ofSandboxes.add((this.sandboxCount - 1) * sandboxWords + sandboxField.flags, status);
+    this.copyRun();
+    setStatus(this.sandboxes, (this.sandboxCount - 1) * sandboxWords + sandboxField.flags, status);
     return firstServer;
   }
 
   /** Of the sandbox that was restated last. Since when it has it is not known before the listing's end. */
   restateServer(server: number, status: Status): void {
-    this.ofServers.add(server * serverWords + serverField.flags, status);
+    setStatus(this.servers, server * serverWords + serverField.flags, status);
   }
 
   /** Of the sandbox that was begun last, or copied without its servers. */
@@ -185,8 +183,6 @@ export class PageDraft {
       words.subarray(page.serverAt(firstServer), page.serverAt(serversEnd)),
       serverAt,
     );
-    this.ofSandboxes.writeTo(this.sandboxes);
-    this.ofServers.writeTo(this.servers);
     if (sandboxAt === 0) this.continueFrom(page.legend);
     const isContinued = this.continued === page.legend;
     const sandboxesEnd = this.sandboxCount * sandboxWords;
@@ -263,4 +259,8 @@ export class PageDraft {
     words[at] = this.texts.numberOf(id);
     return true;
   }
+}
+
+function setStatus(words: Uint32Array, flagsAt: number, status: Status): void {
+  words[flagsAt] = withStatus(words[flagsAt] ?? 0, status);
 }

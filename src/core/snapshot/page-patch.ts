@@ -12,7 +12,7 @@ import {
 import type { Page } from "./page.ts";
 import { PatchLog } from "./page-words.ts";
 
-/** A page of which more words differ is written anew. */
+/** A page of which more words differ is copied. */
 const largestShare = 8;
 /** Whoever reads a word looks for it in the patch first. */
 const mostEntries = 512;
@@ -35,7 +35,7 @@ export class PagePatch {
     return this.sandboxes.length === 0;
   }
 
-  /** Whether there is room for what may differ of one more sandbox: else the page is written anew. */
+  /** Whether there is room for what may differ of one more sandbox: else the page is copied. */
   hasRoomFor(page: Page, sandbox: number): boolean {
     const entries = this.sandboxes.length + this.servers.length + this.marks.length;
     const servers = page.serversEnd(sandbox) - page.serversBegin(sandbox);

@@ -1,4 +1,7 @@
+import type { TextMark } from "../listing-intake.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
+import { remark } from "./marks.ts";
+import type { PageCopy } from "./page-copy.ts";
 import { PagePatch } from "./page-patch.ts";
 import type { PageSequence } from "./page-sequence.ts";
 import type { Page } from "./page.ts";
@@ -8,11 +11,9 @@ const busyShare = 4;
 
 /**
  * The way over a snapshot's pages, in their order. A page of which nothing differs is taken over as it is,
- * one of which few statuses do with a patch; any other one is written anew.
+ * one of which few statuses do with a patch, one of which many do as a copy; any other one is written anew.
  */
 export class PageWalk {
-  /** Of the page at hand, as long as it is not written anew. */
-  readonly patch = new PagePatch();
   pageIndex = 0;
   /** The sandbox that is expected next. */
   sandbox = 0;
@@ -21,6 +22,10 @@ export class PageWalk {
   /** Whether the page before had too much in it that differs: then the next one is likely to. */
   private isBusy = false;
   private restated = 0;
+  /** Of the page at hand, as long as it is not written anew. */
+  private readonly patch = new PagePatch();
+  /** The same, in place of the patch. */
+  private copy: PageCopy | null = null;
   private readonly before: PackedSnapshot;
   private readonly sequence: PageSequence;
 
@@ -47,16 +52,24 @@ export class PageWalk {
     return { page, pageIndex: this.pageIndex, sandbox: this.sandbox };
   }
 
-  /** Whether the page has a patch for a sandbox of other statuses: else it is written anew by now. */
-  beginRestated(page: Page): boolean {
+  /** Where a sandbox of other statuses goes, in its place; null where the page is written anew. */
+  beginRestated(page: Page): PagePatch | PageCopy | null {
     this.restated++;
-    if (this.isBusy || !this.patch.hasRoomFor(page, this.sandbox)) this.leaveClean();
-    return this.clean;
+    if (!this.clean) return null;
+    if (this.copy) return this.copy;
+    if (!this.isBusy && this.patch.hasRoomFor(page, this.sandbox)) return this.patch;
+    return (this.copy = this.sequence.copyOf(this.patch.finish(page)));
+  }
+
+  /** The sandbox expected next came with another text that says the same. */
+  remark(page: Page, mark: TextMark | null): void {
+    if (this.copy) this.copy.setMark(this.sandbox, mark);
+    else remark(page, this.sandbox, mark);
   }
 
   /** After the last sandbox of a page. */
   nextPage(page: Page): void {
-    if (this.clean) this.sequence.takeOver(this.patch.finish(page));
+    if (this.clean) this.sequence.takeOver(this.finish(page));
     this.isBusy = this.restated * busyShare > page.sandboxCount;
     this.restated = 0;
     this.pageIndex++;
@@ -73,7 +86,7 @@ export class PageWalk {
     if (!this.clean) return;
     this.clean = false;
     if (!page) return;
-    const soFar = this.patch.finish(page);
+    const soFar = this.finish(page);
     this.sequence.replace(page);
     for (let sandbox = 0; sandbox < this.sandbox; sandbox++) {
       this.sequence.draft.copyWhole(soFar, sandbox);
@@ -88,5 +101,12 @@ export class PageWalk {
     }
     this.pageIndex = pageIndex;
     this.sandbox = sandbox;
+  }
+
+  /** The page as it is by now. */
+  private finish(page: Page): Page {
+    const { copy } = this;
+    this.copy = null;
+    return copy ? copy.finish() : this.patch.finish(page);
   }
 }

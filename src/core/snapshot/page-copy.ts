@@ -1,0 +1,46 @@
+import type { TextMark } from "../listing-intake.ts";
+import type { Status } from "../model.ts";
+import { markAt, writeMark } from "./marks.ts";
+import { sandboxField, sandboxWords, serverField, withStatus } from "./page-records.ts";
+import { Page } from "./page.ts";
+import type { Words } from "./page-room.ts";
+import { PageWords } from "./page-words.ts";
+
+/** A page anew, with all where it was: of so many sandboxes statuses differ that a patch would not be less. */
+export class PageCopy {
+  private readonly page: Page;
+  private readonly words: Words;
+
+  /** @param takeWords gives room for so many words */
+  constructor(page: Page, takeWords: (count: number) => Words) {
+    this.page = page;
+    this.words = takeWords(page.held.length);
+    this.words.set(page.held.first(page.held.length));
+  }
+
+  setMark(sandbox: number, mark: TextMark | null): void {
+    writeMark(this.words, markAt(this.page, sandbox), mark);
+  }
+
+  /** @returns the first one of its servers */
+  restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
+    this.setStatus(sandbox * sandboxWords + sandboxField.flags, status);
+    this.setMark(sandbox, mark);
+    return page.serversBegin(sandbox);
+  }
+
+  /** Since when it has it is not known before the listing's end. */
+  restateServer(server: number, status: Status): void {
+    this.setStatus(this.page.serverAt(server) + serverField.flags, status);
+  }
+
+  /** To be called once. */
+  finish(): Page {
+    const { id, sandboxCount, legend } = this.page;
+    return new Page(id, sandboxCount, PageWords.in(this.words), legend);
+  }
+
+  private setStatus(flagsAt: number, status: Status): void {
+    this.words[flagsAt] = withStatus(this.words[flagsAt] ?? 0, status);
+  }
+}

@@ -1,0 +1,107 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { atOnce } from "../../../src/core/in-steps.ts";
+import type { ListingIntake, TextMark } from "../../../src/core/listing-intake.ts";
+import type { ListedSandbox, Status } from "../../../src/core/model.ts";
+import { openIntake } from "../../../src/core/snapshot/intake.ts";
+import { markOf } from "../../../src/core/snapshot/marks.ts";
+import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import { listedSandbox, listedServer } from "../support/samples.ts";
+
+/** Some pages full. */
+const sandboxCount = 220;
+const turns = ["idle", "occupied", "error"] as const;
+
+interface Sandbox {
+  readonly name: string;
+  /** Counts the statuses that it had. */
+  readonly turn: number;
+  /** Counts its texts. */
+  readonly version: number;
+}
+
+function listedOf({ name, turn }: Sandbox, at: number): ListedSandbox {
+  const status = (more: number): Status => turns[(turn + more) % turns.length] ?? "idle";
+  const servers = Array.from({ length: (at % 3) + 1 }, (_, server) =>
+    listedServer(`v${server}`, status(server), { serverName: name }),
+  );
+  return { ...listedSandbox(`box-${at}`, servers), status: status(0) };
+}
+
+function markFor({ name, version }: Sandbox, at: number): TextMark {
+  const steadyHash = BigInt(at) * 256n + BigInt(name.length);
+  const hash = BigInt(version) * 65_536n + BigInt(at);
+  return { length: 100, hash, steadyHash, openStatuses: "own_last", note: 0 };
+}
+
+/** Reads only what has another name. */
+function read(intake: ListingIntake, sandboxes: ReadonlyMap<number, Sandbox>): void {
+  for (const [at, sandbox] of sandboxes) {
+    const mark = markFor(sandbox, at);
+    const listed = listedOf(sandbox, at);
+    const expected = intake.expected();
+    if (expected?.hash === mark.hash) intake.same();
+    else if (expected?.steadyHash !== mark.steadyHash) intake.listed(listed, mark);
+    else intake.same(mark, [...listed.servers.map(({ status }) => status), listed.status]);
+  }
+}
+
+function statusesOf(snapshot: PackedSnapshot) {
+  return [
+    Array.from(snapshot.sandboxes(), ({ sandboxId, status }) => [sandboxId, status]),
+    Array.from(snapshot.servers(), ({ serverName, status }) => [serverName, status]),
+  ];
+}
+
+function listedStatuses(sandboxes: ReadonlyMap<number, Sandbox>) {
+  const listed = Array.from(sandboxes, ([at, sandbox]) => listedOf(sandbox, at));
+  return [
+    listed.map(({ sandboxId, status }) => [sandboxId, status]),
+    listed.flatMap(({ servers }) => servers.map(({ serverName, status }) => [serverName, status])),
+  ];
+}
+
+const edit = fc.record({
+  kind: fc.constantFrom("restate", "restate", "retime", "rename", "remove"),
+  from: fc.nat(sandboxCount),
+  count: fc.oneof(fc.nat(4), fc.nat(sandboxCount)),
+  every: fc.integer({ min: 1, max: 5 }),
+});
+const edits = fc.array(fc.array(edit, { maxLength: 3 }), { minLength: 2, maxLength: 6 });
+
+it("with other statuses in however many sandboxes, pages hold what was listed, and its marks", () => {
+  const first = { name: "a", turn: 0, version: 0 };
+  fc.assert(
+    fc.property(edits, (polls) => {
+      const sandboxes = new Map(Array.from({ length: sandboxCount }, (_, at) => [at, first]));
+      let snapshot = emptySnapshot;
+      for (const [poll, edited] of [[], ...polls].entries()) {
+        for (const { kind, from, count, every } of edited) {
+          for (let at = from; at < from + count; at += every) {
+            const { name, turn, version } = sandboxes.get(at) ?? first;
+            const next = { name, turn, version: version + 1 };
+            if (!sandboxes.has(at)) continue;
+            if (kind === "remove") sandboxes.delete(at);
+            else if (kind === "rename") sandboxes.set(at, { ...next, name: `${name}a` });
+            else sandboxes.set(at, kind === "restate" ? { ...next, turn: turn + 1 } : next);
+          }
+        }
+        const before = statusesOf(snapshot);
+        const intake = openIntake(snapshot, { goneAfter: 1 });
+        read(intake, sandboxes);
+        const atMs = poll * 1_000;
+        const options = { complete: true, atMs, observedMs: atMs, witnessed: true };
+        const sighting = atOnce(intake.finish(options));
+        expect(statusesOf(snapshot)).toEqual(before);
+        ({ snapshot } = sighting);
+        expect(statusesOf(snapshot)).toEqual(listedStatuses(sandboxes));
+        const marks = snapshot.pages.flatMap((page) =>
+          Array.from({ length: page.sandboxCount }, (_, at) => markOf(page, at)),
+        );
+        expect(marks).toEqual(Array.from(sandboxes, ([at, sandbox]) => markFor(sandbox, at)));
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
