@@ -3,7 +3,6 @@ import type { Presence } from "../model.ts";
 import { pageOf } from "./page.ts";
 import { hasTextId, missingIn, statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
-import { isChange } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
 const absent = presences.indexOf("absent");
@@ -94,21 +93,18 @@ export class ChangeCursor {
 
   private nextTouched(): boolean {
     const { parts } = this;
-    const { before, after, touched } = parts;
+    const { before, after, touched, sorted } = parts;
     while (this.step < touched.length) {
       const step = this.step++;
-      if (!isChange(parts, step)) continue;
+      if (!sorted.isChange(step)) continue;
       const page = after[touched.pageAfter(step)];
       if (!page) continue;
       this.page = page;
       this.server = touched.serverAfter(step);
-      this.toNumber = statusNumberIn(page.serverFlags(this.server));
-      const known = before[touched.pageBefore(step)];
-      if (known) this.leave(known, touched.serverBefore(step));
-      else {
-        this.fromNumber = absent;
-        this.pageBefore = null;
-      }
+      this.fromNumber = sorted.fromNumber(step);
+      this.toNumber = sorted.toNumber(step);
+      this.pageBefore = before[touched.pageBefore(step)] ?? null;
+      this.serverBefore = touched.serverBefore(step);
       return true;
     }
     return false;
@@ -122,17 +118,13 @@ export class ChangeCursor {
       if (!page) continue;
       this.page = page;
       this.server = removed.serverAfter(step);
+      this.fromNumber = statusNumberIn(page.serverFlags(this.server));
       this.toNumber = absent;
-      this.leave(page, this.server);
+      this.pageBefore = page;
+      this.serverBefore = this.server;
       return true;
     }
     return false;
-  }
-
-  private leave(page: Page, server: number): void {
-    this.pageBefore = page;
-    this.serverBefore = server;
-    this.fromNumber = statusNumberIn(page.serverFlags(server));
   }
 }
 

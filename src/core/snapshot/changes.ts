@@ -5,7 +5,7 @@ import type { Lapse, PackedChanges, PlacedFacts } from "./packed-changes.ts";
 import { statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import type { ServerId } from "./snapshot.ts";
-import { isSeenAgain, Steps } from "./steps.ts";
+import { SortedSteps, Steps } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
 /** A server appeared, changed status, or is gone. */
@@ -64,7 +64,7 @@ export const noChanges: Changes = changesIn({
   before: [],
   after: [],
   touched: new Steps(),
-  sorted: { kinds: new Uint8Array(0), changed: 0, seenAgain: 0 },
+  sorted: SortedSteps.none,
   removed: new Steps(),
   lacked: new Steps(),
   observedMs: 0,
@@ -80,7 +80,7 @@ function* eachLapse(parts: SightingParts): Generator<PlacedFacts, void> {
   if (sorted.seenAgain === 0) return;
   for (let step = 0; step < touched.length; step++) {
     const page = after[touched.pageAfter(step)];
-    if (page && isSeenAgain(parts, step)) yield lapseOf(page, touched.serverAfter(step), "seen");
+    if (page && sorted.isSeenAgain(step)) yield lapseOf(page, touched.serverAfter(step), "seen");
   }
 }
 

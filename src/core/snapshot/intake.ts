@@ -12,11 +12,11 @@ import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
 import { missingIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
-import { listedServers, sameSighting, settleChanged, touchedIn } from "./sighting.ts";
+import { listedServers, sameSighting, touchedIn } from "./sighting.ts";
 import type { Sighting } from "./sighting.ts";
 import { serverKey } from "./snapshot.ts";
 import type { ServerId } from "./snapshot.ts";
-import { sortSteps } from "./steps.ts";
+import { SortedSteps } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 import { countByStatus } from "./tallies.ts";
 import type { Tallies } from "./tallies.ts";
@@ -120,7 +120,7 @@ class Intake implements SnapshotIntake {
 
   *finish(options: SightingOptions): InSteps<Sighting> {
     if (this.isSameBody) return sameSighting(this.before);
-    const { complete, observedMs, witnessed } = options;
+    const { complete, atMs, observedMs, witnessed } = options;
     if (this.twins.size > 0 || (!complete && this.pass.writer.leftOut > 0)) {
       this.begunPass = yield* this.passAgain(complete);
     } else if (!complete) this.pass.becomePartial();
@@ -132,9 +132,9 @@ class Intake implements SnapshotIntake {
     yield* pass.indexIds();
     const pages = { before: this.before.pages, after: sequence.pages };
     const { touched, removed, lacked } = writer;
-    const sorted = yield* sortSteps(pages, touched);
+    const began = { sinceMs: atMs, sinceObservedMs: observedMs, sinceWitnessed: witnessed };
+    const sorted = yield* SortedSteps.of(touched, pages, began);
     const parts = { ...pages, touched, sorted, removed, lacked, observedMs, witnessed };
-    yield* settleChanged(parts, options.atMs);
     const body = complete && this.twins.size === 0 ? this.body : null;
     return sightingOf(this.before, parts, pass, { listedCount, room, body });
   }

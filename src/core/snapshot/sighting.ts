@@ -1,11 +1,10 @@
-import type { InSteps } from "../in-steps.ts";
+import { presences } from "../model.ts";
 import type { Presence, Status } from "../model.ts";
 import { noChanges } from "./changes.ts";
 import type { Changes } from "./changes.ts";
 import { missingIn, statusIn } from "./page-records.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
-import { isChange, presenceBefore, wasSeen } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
 /** What an accepted listing showed, beside the snapshot that it gives. */
@@ -38,34 +37,23 @@ export function* touchedIn(
   parts: SightingParts,
   statuses: ReadonlySet<Status>,
 ): Iterable<readonly Touched[]> {
-  const { after, touched } = parts;
+  const { after, touched, sorted } = parts;
   let some: Touched[] = [];
   for (let step = 0; step < touched.length; step++) {
     if (step % lookedAtOnce === lookedAtOnce - 1) {
       yield some;
       some = [];
     }
+    const to = presences[sorted.toNumber(step)];
+    const from = presences[sorted.fromNumber(step)];
     const page = after[touched.pageAfter(step)];
-    const server = touched.serverAfter(step);
-    const status = statusIn(page?.serverFlags(server) ?? 0);
-    if (!page || !statuses.has(status)) continue;
-    const from = presenceBefore(parts, step);
-    some.push({ server: page.serverRow(server), from: from === status ? null : from });
+    if (!page || !from || !to || to === "absent" || !statuses.has(to)) continue;
+    some.push({
+      server: page.serverRow(touched.serverAfter(step)),
+      from: from === to ? null : from,
+    });
   }
   yield some;
-}
-
-/** When a status began is only known at the listing's end. */
-export function* settleChanged(parts: SightingParts, atMs: number): InSteps<void> {
-  const { after, touched, observedMs, witnessed } = parts;
-  const seen = { sinceMs: atMs, sinceObservedMs: observedMs, sinceWitnessed: witnessed };
-  const unseen = { ...seen, sinceWitnessed: false };
-  for (let step = 0; step < touched.length; step++) {
-    if (step % lookedAtOnce === lookedAtOnce - 1) yield;
-    if (!isChange(parts, step)) continue;
-    const since = wasSeen(parts, step) ? seen : unseen;
-    after[touched.pageAfter(step)]?.settleSince(touched.serverAfter(step), since);
-  }
 }
 
 /** All that the snapshot holds was listed, and nothing is otherwise. */

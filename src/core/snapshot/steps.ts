@@ -1,6 +1,7 @@
 import type { InSteps } from "../in-steps.ts";
-import type { Presence } from "../model.ts";
-import { missingIn, statusIn, statusNumberIn } from "./page-records.ts";
+import { presences } from "../model.ts";
+import { missingIn, statusNumberIn } from "./page-records.ts";
+import type { Since } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { withRoom } from "./with-room.ts";
 
@@ -45,43 +46,97 @@ export class Steps {
 
 /** What a step of a server that was listed otherwise than it was known came to, beside that. */
 const kinds = { none: 0, changed: 1, changedUnseen: 2, seenAgain: 3 } as const;
-
-/** The kind of each step, so that nobody asks the pages for it once more. */
-export interface SortedSteps {
-  readonly kinds: Uint8Array;
-  readonly changed: number;
-  /** Servers that complete listings lacked, and that have the status that they had before. */
-  readonly seenAgain: number;
-}
+/** Of a step's facts: bits 0-1 its kind, 2-4 what the server was before, 5-7 its status after. */
+const kindMask = 0b11;
+const fromShift = 2;
+const toShift = 5;
+const presenceMask = 0b111;
+const absent = presences.indexOf("absent");
 
 /** As many are sorted in about a millisecond. */
-const sortedAtOnce = 8_192;
+const sortedAtOnce = 4_096;
 
-/** In short steps. */
-export function* sortSteps(
-  { before, after }: Pick<SightingParts, "before" | "after">,
-  touched: Steps,
-): InSteps<SortedSteps> {
-  const sorted = { kinds: new Uint8Array(touched.length), changed: 0, seenAgain: 0 };
-  for (let step = 0; step < touched.length; step++) {
-    const known = before[touched.pageBefore(step)];
-    const flags = after[touched.pageAfter(step)]?.serverFlags(touched.serverAfter(step)) ?? 0;
-    const kind = known
-      ? kindOf(flags, known.serverFlags(touched.serverBefore(step)))
-      : kinds.changed;
-    sorted.kinds[step] = kind;
-    if (kind === kinds.seenAgain) sorted.seenAgain++;
-    else if (kind !== kinds.none) sorted.changed++;
-    if (step % sortedAtOnce === sortedAtOnce - 1) yield;
+type Pages = Pick<SightingParts, "before" | "after">;
+
+/** What is to be known of each step, so that nobody asks the pages for it once more. */
+export class SortedSteps {
+  changed = 0;
+  /** Servers that complete listings lacked, and that have the status that they had before. */
+  seenAgain = 0;
+  private readonly facts: Uint8Array;
+
+  private constructor(count: number) {
+    this.facts = new Uint8Array(count);
   }
-  return sorted;
+
+  static readonly none = new SortedSteps(0);
+
+  /**
+   * In short steps. What is a change is settled: the status began with the listing.
+   *
+   * @param began witnessed where the server was listed by the last listing too
+   */
+  static *of(touched: Steps, pages: Pages, began: Since): InSteps<SortedSteps> {
+    const sorted = new SortedSteps(touched.length);
+    const unseen = { ...began, sinceWitnessed: false };
+    for (let first = 0; first < touched.length; first += sortedAtOnce) {
+      if (first > 0) yield;
+      sorted.sortSome(touched, first, pages, { began, unseen });
+    }
+    return sorted;
+  }
+
+  isChange(step: number): boolean {
+    const kind = this.factsOf(step) & kindMask;
+    return kind === kinds.changed || kind === kinds.changedUnseen;
+  }
+
+  /** Whether complete listings lacked a server that has the status that it had before. */
+  isSeenAgain(step: number): boolean {
+    return (this.factsOf(step) & kindMask) === kinds.seenAgain;
+  }
+
+  /** Counts in `presences`, and so does what the server is now. */
+  fromNumber(step: number): number {
+    return (this.factsOf(step) >>> fromShift) & presenceMask;
+  }
+
+  toNumber(step: number): number {
+    return this.factsOf(step) >>> toShift;
+  }
+
+  private factsOf(step: number): number {
+    return this.facts[step] ?? 0;
+  }
+
+  /** Apart from the steps: a loop within a generator is compiled anew for each poll. */
+  private sortSome(
+    touched: Steps,
+    first: number,
+    { before, after }: Pages,
+    { began, unseen }: { readonly began: Since; readonly unseen: Since },
+  ): void {
+    const end = Math.min(touched.length, first + sortedAtOnce);
+    for (let step = first; step < end; step++) {
+      const page = after[touched.pageAfter(step)];
+      if (!page) continue;
+      const server = touched.serverAfter(step);
+      const to = statusNumberIn(page.serverFlags(server));
+      const flags = before[touched.pageBefore(step)]?.serverFlags(touched.serverBefore(step));
+      const from = flags === undefined ? absent : statusNumberIn(flags);
+      const kind = kindOf(from, to, flags !== undefined && missingIn(flags) > 0);
+      this.facts[step] = kind | (from << fromShift) | (to << toShift);
+      if (kind === kinds.seenAgain) this.seenAgain++;
+      else if (kind !== kinds.none) {
+        this.changed++;
+        page.settleSince(server, kind === kinds.changed ? began : unseen);
+      }
+    }
+  }
 }
 
-function kindOf(flags: number, flagsBefore: number): number {
-  const wasMissing = missingIn(flagsBefore) > 0;
-  if (statusNumberIn(flags) === statusNumberIn(flagsBefore)) {
-    return wasMissing ? kinds.seenAgain : kinds.none;
-  }
+function kindOf(from: number, to: number, wasMissing: boolean): number {
+  if (from === to) return wasMissing ? kinds.seenAgain : kinds.none;
   return wasMissing ? kinds.changedUnseen : kinds.changed;
 }
 
@@ -97,24 +152,4 @@ export interface SightingParts {
   readonly lacked: Steps;
   readonly observedMs: number;
   readonly witnessed: boolean;
-}
-
-export function isChange({ sorted }: SightingParts, step: number): boolean {
-  const kind = sorted.kinds[step];
-  return kind === kinds.changed || kind === kinds.changedUnseen;
-}
-
-/** Whether it was listed by the last listing too: else it may have changed long before it was seen. */
-export function wasSeen({ sorted }: SightingParts, step: number): boolean {
-  return sorted.kinds[step] !== kinds.changedUnseen;
-}
-
-/** Whether complete listings lacked a server that has the status that it had before. */
-export function isSeenAgain({ sorted }: SightingParts, step: number): boolean {
-  return sorted.kinds[step] === kinds.seenAgain;
-}
-
-export function presenceBefore({ before, touched }: SightingParts, step: number): Presence {
-  const known = before[touched.pageBefore(step)];
-  return known ? statusIn(known.serverFlags(touched.serverBefore(step))) : "absent";
 }
