@@ -17,7 +17,7 @@ export class PageWalk {
   pageIndex = 0;
   /** The sandbox that is expected next. */
   sandbox = 0;
-  /** While nothing but statuses of the page differs up to there, it is not copied. */
+  /** While nothing but statuses of the page differs up to there, it is not written anew. */
   private clean = true;
   /** Whether the page before had too much in it that differs: then the next one is likely to. */
   private isBusy = false;

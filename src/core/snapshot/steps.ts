@@ -96,7 +96,7 @@ export class SortedSteps {
     return (this.factsOf(step) & kindMask) === kinds.seenAgain;
   }
 
-  /** Counts in `presences`, and so does what the server is now. */
+  /** What the server was before, and is now: both count in `presences`. */
   fromNumber(step: number): number {
     return (this.factsOf(step) >>> fromShift) & presenceMask;
   }
