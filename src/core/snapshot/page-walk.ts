@@ -21,6 +21,8 @@ export class PageWalk {
   private clean = true;
   /** Whether the page before had too much in it that differs: then the next one is likely to. */
   private isBusy = false;
+  /** Whether the page before was written anew: then a copy of the next one is likely to be made for nothing. */
+  private isLeft = false;
   private restated = 0;
   /** Of the page at hand, as long as it is not written anew. */
   private readonly patch = new PagePatch();
@@ -58,7 +60,9 @@ export class PageWalk {
     if (!this.clean) return null;
     if (this.copy) return this.copy;
     if (!this.isBusy && this.patch.hasRoomFor(page, this.sandbox)) return this.patch;
-    return (this.copy = this.sequence.copyOf(this.patch.finish(page)));
+    if (!this.isLeft) return (this.copy = this.sequence.copyOf(this.patch.finish(page)));
+    this.leaveClean();
+    return null;
   }
 
   /** The sandbox expected next came with another text that says the same. */
@@ -71,6 +75,7 @@ export class PageWalk {
   nextPage(page: Page): void {
     if (this.clean) this.sequence.takeOver(this.finish(page));
     this.isBusy = this.restated * busyShare > page.sandboxCount;
+    this.isLeft = !this.clean;
     this.restated = 0;
     this.pageIndex++;
     this.sandbox = 0;

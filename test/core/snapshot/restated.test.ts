@@ -5,8 +5,10 @@ import type { ListingIntake, TextMark } from "../../../src/core/listing-intake.t
 import type { ListedSandbox, Status } from "../../../src/core/model.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { markOf } from "../../../src/core/snapshot/marks.ts";
-import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import { createPackedSnapshot, emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
+import { createTallies } from "../../../src/core/snapshot/tallies.ts";
 import { listedSandbox, listedServer } from "../support/samples.ts";
 
 /** Some pages full. */
@@ -104,4 +106,29 @@ it("with other statuses in however many sandboxes, pages hold what was listed, a
     }),
     { numRuns: 30 },
   );
+});
+
+it("with other statuses everywhere, and in each page a sandbox of another name, takes little more room than its pages", () => {
+  const room = new PageRoom({ block: 1_000_000, few: 0, many: 100_000 });
+  const listed = Array.from({ length: 1_000 }, (_, at) => at);
+  const poll = (before: PackedSnapshot, next: (at: number) => Sandbox) => {
+    const intake = openIntake(before, { goneAfter: 1 });
+    read(intake, new Map(listed.map((at) => [at, next(at)])));
+    const options = { complete: true, atMs: 0, observedMs: 0, witnessed: true };
+    return atOnce(intake.finish(options)).snapshot;
+  };
+  const empty = createPackedSnapshot({
+    pages: [],
+    tally: createTallies(),
+    nextPageId: 1,
+    room,
+    index: { table: null },
+    body: null,
+  });
+  const first = poll(empty, () => ({ name: "a", turn: 0, version: 0 }));
+  const begin = room.take(1).byteOffset;
+  poll(first, (at) => ({ name: at % 50 === 49 ? "aa" : "a", turn: 1, version: 1 }));
+  const taken = (room.take(1).byteOffset - begin) / 4;
+  const [page] = first.pages;
+  expect(taken).toBeLessThan(first.wordCount + (page?.held.length ?? 0) * 2);
 });
