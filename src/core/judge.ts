@@ -54,6 +54,7 @@ export interface Verdict {
   /** What the store must write of it; null when nothing was listed. */
   readonly pages: PageDelta | null;
   readonly changes: Changes;
+  /** What these come to. */
   readonly counts: ChangeCounts;
   readonly incidents: IncidentOutcome;
   readonly booking: Booking;

@@ -1,7 +1,7 @@
 import type { TextMark } from "../listing-intake.ts";
 import type { Status } from "../model.ts";
 import { markAt, writeMark } from "./marks.ts";
-import { sandboxField, sandboxWords, serverField, withStatus } from "./page-records.ts";
+import { sandboxField, sandboxWords, serverField, setStatus } from "./page-records.ts";
 import { Page } from "./page.ts";
 import type { Words } from "./page-room.ts";
 import { PageWords } from "./page-words.ts";
@@ -24,23 +24,19 @@ export class PageCopy {
 
   /** @returns the first one of its servers */
   restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
-    this.setStatus(sandbox * sandboxWords + sandboxField.flags, status);
+    setStatus(this.words, sandbox * sandboxWords + sandboxField.flags, status);
     this.setMark(sandbox, mark);
     return page.serversBegin(sandbox);
   }
 
   /** Since when it has it is not known before the listing's end. */
   restateServer(server: number, status: Status): void {
-    this.setStatus(this.page.serverAt(server) + serverField.flags, status);
+    setStatus(this.words, this.page.serverAt(server) + serverField.flags, status);
   }
 
   /** To be called once. */
   finish(): Page {
     const { id, sandboxCount, legend } = this.page;
     return new Page(id, sandboxCount, PageWords.in(this.words), legend);
-  }
-
-  private setStatus(flagsAt: number, status: Status): void {
-    this.words[flagsAt] = withStatus(this.words[flagsAt] ?? 0, status);
   }
 }

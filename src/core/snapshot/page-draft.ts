@@ -14,6 +14,7 @@ import {
   sandboxWords,
   serverField,
   serverWords,
+  setStatus,
   withFirstServer,
   withKind,
   withMissing,
@@ -259,8 +260,4 @@ export class PageDraft {
     words[at] = this.texts.numberOf(id);
     return true;
   }
-}
-
-function setStatus(words: Uint32Array, flagsAt: number, status: Status): void {
-  words[flagsAt] = withStatus(words[flagsAt] ?? 0, status);
 }

@@ -134,6 +134,11 @@ export function withStatus(flags: number, status: Status): number {
   return ((flags & ~statusMask) | statuses.indexOf(status)) >>> 0;
 }
 
+/** @param flagsAt where the flags of a sandbox or a server are */
+export function setStatus(words: Uint32Array, flagsAt: number, status: Status): void {
+  words[flagsAt] = withStatus(words[flagsAt] ?? 0, status);
+}
+
 export function withMissing(flags: number, missing: number): number {
   return ((flags & 0xffff) | (Math.min(missing, maxMissing) << missingShift)) >>> 0;
 }
