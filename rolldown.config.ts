@@ -6,7 +6,7 @@ import { defineConfig } from "rolldown";
  * Made part of the program: they are hundreds of small files, which take longer to be found and read
  * than what a command does with them. Everything else is installed beside it.
  */
-const included = ["kysely", "yaml"];
+const included = ["kysely", "yaml", "zod", "zod-openapi"];
 
 export default defineConfig({
   platform: "node",
@@ -16,7 +16,7 @@ export default defineConfig({
     "checkpoint-thread": "src/store/checkpoint-thread.ts",
     "client/index": "src/client/index.ts",
   },
-  external: (id) => /^[^./]/.test(id) && !included.includes(id),
+  external: (id) => /^[^./]/.test(id) && !included.some((name) => isOf(id, name)),
   plugins: [
     {
       name: "licenses",
@@ -35,3 +35,8 @@ export default defineConfig({
     chunkFileNames: "[name]-[hash].js",
   },
 });
+
+/** Parts of a package are imported by paths below its name. */
+function isOf(id: string, name: string): boolean {
+  return id === name || id.startsWith(`${name}/`);
+}
