@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { dirname } from "node:path";
 import { z } from "zod";
 import { collectGarbage, peakMemoryBytes, settledMemoryBytes } from "./meters.ts";
 import { imageArguments, imageEnvironment } from "./image.ts";
@@ -35,7 +36,7 @@ export function startDaemonProcess(
     process.execPath,
     [...imageArguments, ...scale, program, "run", "--config", file],
     {
-      env: { ...process.env, ...imageEnvironment },
+      env: { ...process.env, ...imageEnvironment(dirname(file)) },
       stdio: ["ignore", "ignore", "inherit", ...(isWeighed ? ["ipc" as const] : [])],
     },
   );

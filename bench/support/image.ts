@@ -7,13 +7,17 @@ const dockerfile = readFileSync(join(import.meta.dirname, "../../Dockerfile"), "
 /** What Node.js is given by the image. */
 export const imageArguments: readonly string[] = readArguments();
 
-/** What the image says to malloc. */
-export const imageEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
-  Array.from(dockerfile.matchAll(/^ENV (MALLOC_\w+)=(.+)$/gm), ([, name = "", value = ""]) => [
-    name,
-    value,
-  ]),
-);
+/**
+ * What the image says to malloc and to Node.js.
+ *
+ * @param data stands for the image's folder `/data`
+ */
+export function imageEnvironment(data: string): Readonly<Record<string, string>> {
+  const settings = dockerfile.matchAll(/^ENV ((?:MALLOC|NODE_COMPILE)_\w+)=(.+)$/gm);
+  return Object.fromEntries(
+    Array.from(settings, ([, name = "", value = ""]) => [name, value.replace(/^\/data\b/, data)]),
+  );
+}
 
 function readArguments(): readonly string[] {
   const [, entry = ""] = /^ENTRYPOINT (.+)$/m.exec(dockerfile) ?? [];

@@ -47,6 +47,15 @@ it("malloc keeps one heap in the image and as a service", () => {
   expect(read("config/systemd/sandwatch.service")).toContain("\nEnvironment=MALLOC_ARENA_MAX=1\n");
 });
 
+it("what Node.js compiled is kept where the image and the service may write", () => {
+  const dockerfile = read("Dockerfile");
+  const [, volume = ""] = /^VOLUME (.+)$/m.exec(dockerfile) ?? [];
+  expect(dockerfile).toContain(`\nENV NODE_COMPILE_CACHE=${volume}/`);
+  const unit = read("config/systemd/sandwatch.service");
+  const [, folder = ""] = /^CacheDirectory=(.+)$/m.exec(unit) ?? [];
+  expect(unit).toContain(`\nEnvironment=NODE_COMPILE_CACHE=%C/${folder}\n`);
+});
+
 it("the image has every configuration that the build reads", () => {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(read("package.json"));
   const projects = Array.from(scripts["build"]?.matchAll(/-p (\S+)/g) ?? [], ([, name]) => name);
