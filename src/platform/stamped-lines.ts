@@ -40,7 +40,9 @@ export function createLineStamp(lineFor: (ids: typeof sampleIds) => LogLine): Li
 /** Gathers lines and writes them at once: of very many, each one costs next to nothing. */
 export class StampedLines {
   private readonly stream: Pick<DestinationStream, "write">;
-  private bytes = Buffer.allocUnsafeSlow(firstRoom);
+  private bytes: Buffer = Buffer.allocUnsafeSlow(firstRoom);
+  /** One that was written, and is nobody else's any more. */
+  private spare: Buffer | null = null;
   private length = 0;
   private time = emptyTime;
   private timeBytes = Buffer.from(emptyTime);
@@ -84,9 +86,10 @@ export class StampedLines {
       stream.write(bytes.toString("utf8", 0, length));
       return;
     }
-    // What is written is given away: a buffer of its own, and no longer than it.
-    this.bytes = Buffer.allocUnsafeSlow(firstRoom);
-    stream.write(Buffer.from(bytes.buffer.transfer(length)));
+    // To be used again: memory that is new each time takes longer than what is written to it.
+    this.bytes = this.spare ?? Buffer.allocUnsafeSlow(firstRoom);
+    this.spare = null;
+    stream.write(bytes.subarray(0, length), () => (this.spare = bytes));
   }
 
   private makeRoom(more: number): void {

@@ -22,7 +22,7 @@ export function createStandardOutput(): Writable {
     : createFileOutput((bytes) => writeSync(standardOutputFd, bytes));
 }
 
-/** Writes that end at once, or fail. `write` gives how many bytes it took. What it is given is given away. */
+/** Writes that end at once, or fail. `write` gives how many bytes it took. */
 export function createFileOutput(write: (bytes: Uint8Array) => number): Writable {
   let isTorn = false;
   return new Writable({
@@ -36,13 +36,15 @@ export function createFileOutput(write: (bytes: Uint8Array) => number): Writable
         // Nobody could be told: the log itself is what is broken.
         isTorn ||= written > 0;
       }
-      freeBuffer(chunk);
       done();
     },
   });
 }
 
-/** Writes of whole lines that are taken whole and sent when the reader is ready. */
+/**
+ * Writes of whole lines that are taken whole and sent when the reader is ready. They are copied: a write
+ * is done before that, and whoever wrote may then use the bytes again.
+ */
 export function createPipeOutput(
   pipe: Writable,
   { mostBytes = mostWaitingBytes }: { readonly mostBytes?: number } = {},
@@ -54,7 +56,8 @@ export function createPipeOutput(
       if (!pipe.destroyed && pipe.writableLength + chunk.length <= mostBytes) {
         if (lostLines > 0) pipe.write(`${tellOfLoss(lostLines)}\n`);
         lostLines = 0;
-        pipe.write(chunk, () => freeBuffer(chunk));
+        const own = Buffer.from(chunk);
+        pipe.write(own, () => freeBuffer(own));
       } else {
         lostLines += countLines(chunk);
       }

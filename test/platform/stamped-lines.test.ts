@@ -1,3 +1,4 @@
+import { Writable } from "node:stream";
 import { afterEach, expect, it, vi } from "vitest";
 import type { LogLine } from "../../src/platform/logger.ts";
 import { createLineStamp, StampedLines } from "../../src/platform/stamped-lines.ts";
@@ -55,4 +56,30 @@ it("a stamped line is the one that is put whole, at whatever time its stamp was 
     for (const line of batch) expect(line).toContain(`"2026-11-20T09:30:0${turn}.00${turn}Z"`);
     for (let at = 0; at < batch.length; at += 2) expect(batch[at]).toBe(batch[at + 1]);
   }
+});
+
+it("what a stream has not done with yet stays as it was written, whatever is written next", () => {
+  const said: string[] = [];
+  let finish = (): void => {};
+  const stream = new Writable({
+    write(chunk: Buffer, _, done) {
+      // Looked at only when it is done with.
+      finish = () => {
+        said.push(JSON.parse(chunk.toString()).msg);
+        done();
+      };
+    },
+  });
+  const lines = new StampedLines(stream);
+  const write = (msg: string): void => {
+    lines.put({ level: "info", fields: {}, msg });
+    lines.write();
+  };
+  write("first");
+  write("second");
+  finish();
+  write("third");
+  write("fourth");
+  for (let left = 3; left > 0; left -= 1) finish();
+  expect(said).toEqual(["first", "second", "third", "fourth"]);
 });

@@ -78,6 +78,17 @@ describe("output to a pipe", () => {
     expect(rest).toEqual(["line 7\n"]);
   });
 
+  it("keeps what it took, though whoever wrote it uses the bytes again", () => {
+    const pipe = new PassThrough();
+    const output = createPipeOutput(pipe);
+    const bytes = Buffer.from("line 1\n");
+    for (const line of ["line 1\n", "line 2\n"]) {
+      bytes.write(line);
+      output.write(bytes);
+    }
+    expect(String(pipe.read())).toBe("line 1\nline 2\n");
+  });
+
   it("goes on without a reader", () => {
     const pipe = new PassThrough();
     const output = createPipeOutput(pipe);
