@@ -8,7 +8,7 @@ import type { LastReload, ReloadAnswer } from "../web/reload-route.ts";
 export interface Reloads {
   /** Reads it now. Nothing is changed when it has faults. */
   readonly request: () => ReloadAnswer;
-  /** Resolves with the next configuration that is to be run; what was asked for meanwhile counts. */
+  /** Resolves with the next configuration that is to be run: of those asked for meanwhile the latest. */
   next(): Promise<Config>;
   /** The last one could not be run: another is. */
   failed(): void;
@@ -18,7 +18,11 @@ export interface Reloads {
 /** @param file shown in faults */
 export function createReloads(file: string, load: () => LoadedConfig, clock: Clock): Reloads {
   let last: LastReload = { successful: true, successAtMs: clock.now().utcMs };
-  let waiting = Promise.withResolvers<Config>();
+  let reads = 0;
+  /** The read that was begun last: one that was read before it, and is begun only now, is out of date. */
+  let lastBegun = 0;
+  let wanted: Config | null = null;
+  let waiting = Promise.withResolvers<void>();
   const fail = (): void => {
     last = { ...last, successful: false };
   };
@@ -30,13 +34,23 @@ export function createReloads(file: string, load: () => LoadedConfig, clock: Clo
         return { kind: "refused", reason: formatFaults(file, loaded.faults) };
       }
       last = { successful: true, successAtMs: clock.now().utcMs };
-      const { resolve } = waiting;
-      return { kind: "accepted", begin: () => resolve(loaded.config) };
+      const read = ++reads;
+      const begin = (): void => {
+        if (read < lastBegun) return;
+        lastBegun = read;
+        wanted = loaded.config;
+        waiting.resolve();
+      };
+      return { kind: "accepted", begin };
     },
     async next() {
-      const config = await waiting.promise;
-      waiting = Promise.withResolvers<Config>();
-      return config;
+      for (;;) {
+        const config = wanted;
+        wanted = null;
+        if (config) return config;
+        await waiting.promise;
+        waiting = Promise.withResolvers();
+      }
     },
     failed: fail,
     get last() {
