@@ -33,9 +33,11 @@ export async function run(options: { readonly config: string }, terminal: Termin
   const reloads = createReloads(file, load, systemClock);
   const stopped = untilStopped();
 
-  let running = await start(config, createLogger(config.log), reloads);
-  const onHangup = (): void => reloadAtSignal(reloads, running.log);
+  let log = createLogger(config.log);
+  // From before the start until all has stopped: it would end the process.
+  const onHangup = (): void => reloadAtSignal(reloads, log);
   process.on("SIGHUP", onHangup);
+  let running = await start(config, log, reloads);
   for (;;) {
     const event = await Promise.race([stopped, reloads.next()]);
     if (typeof event === "string") {
@@ -43,9 +45,10 @@ export async function run(options: { readonly config: string }, terminal: Termin
       break;
     }
     running = await startAnew(running, event, reloads);
+    ({ log } = running);
   }
-  process.off("SIGHUP", onHangup);
   await running.daemon.stop();
+  process.off("SIGHUP", onHangup);
   running.log.info({ event: "daemon.stopped" }, "stopped");
 }
 

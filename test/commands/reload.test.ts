@@ -146,4 +146,25 @@ describe("reading the configuration again", () => {
     // The one that was mended, and the one that could not be run.
     expect(begun).toHaveLength(2);
   });
+
+  it("waits for the start to end, when it is asked for during that", async () => {
+    const folder = tempFolder();
+    const config = join(folder, "sandwatch.yaml");
+    writeFileSync(
+      config,
+      `
+regions: { us: { base_url: "https://us.invalid" } }
+keys: [{ name: research, api_key: T0PSECRET }]
+store: { path: ${join(folder, "sandwatch.db")} }
+http: { listen: "127.0.0.1:0" }
+`,
+    );
+    const daemon = startSandwatch(["run", "--config", config]);
+    // That nobody is told of alerts is noted first of all.
+    await daemon.line("config.note");
+    daemon.send("SIGHUP");
+    await daemon.line("daemon.reloading");
+    daemon.send("SIGTERM");
+    expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
+  });
 });
