@@ -138,6 +138,8 @@ export async function createDaemon(
     readOutbox: () => store.outbox.figures(),
     readUntargeted: () => store.untargeted.open(),
     readReload: () => reloads?.last() ?? firstRead,
+    onUnread: (err) =>
+      log.error({ event: "http.incomplete", err }, "a scrape lacks what is stored"),
   });
 
   const drift = await createDriftWatch({ store: store.drift, clock, log });

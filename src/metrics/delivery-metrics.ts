@@ -1,6 +1,15 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
+const names = {
+  pending: "sandwatch_notifications_pending",
+  dead: "sandwatch_notifications_dead",
+  oldest: "sandwatch_notification_oldest_pending_timestamp_seconds",
+} as const;
+
+/** Those that show what `showOutbox` was given last. */
+export const outboxFamilies: readonly string[] = Object.values(names);
+
 /** What waits for a receiver. */
 export interface OutboxView {
   readonly receiver: string;
@@ -54,21 +63,21 @@ export function createDeliveryMetrics(
   });
 
   const pending = new Gauge({
-    name: "sandwatch_notifications_pending",
+    name: names.pending,
     help: "Notifications that were neither taken by the receiver nor given up.",
     labelNames: ["receiver"],
     registers,
   });
 
   const dead = new Gauge({
-    name: "sandwatch_notifications_dead",
+    name: names.dead,
     help: "Notifications that were given up and are kept.",
     labelNames: ["receiver"],
     registers,
   });
 
   const oldest = new Gauge({
-    name: "sandwatch_notification_oldest_pending_timestamp_seconds",
+    name: names.oldest,
     help: "When the cause of the oldest untold notification was seen, in seconds since 1970; absent when there is none.",
     labelNames: ["receiver"],
     registers,

@@ -5,6 +5,8 @@ import type { IncidentPhase } from "../core/incident-phase.ts";
 import type { Severity } from "../core/rule.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 
+export const incidentsFamily = "sandwatch_incidents";
+
 export interface IncidentMetrics {
   /** To be called before a scrape, with the open incidents that belong to no target. */
   showUntargeted(incidents: readonly Incident[]): void;
@@ -24,7 +26,7 @@ export function createIncidentMetrics(
 ): IncidentMetrics {
   let untargeted: readonly Incident[] = [];
   new Gauge({
-    name: "sandwatch_incidents",
+    name: incidentsFamily,
     help: "Open incidents of a rule: pending ones do not hold for long enough yet.",
     labelNames: ["rule", "severity", "state"],
     registers: [registry],

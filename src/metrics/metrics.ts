@@ -3,11 +3,11 @@ import type { Incident } from "../core/incident.ts";
 import { receiverRule } from "../core/judge-receivers.ts";
 import type { ProbeView } from "../core/probe-view.ts";
 import type { Rule } from "../core/rule.ts";
-import { createDeliveryMetrics } from "./delivery-metrics.ts";
+import { createDeliveryMetrics, outboxFamilies } from "./delivery-metrics.ts";
 import type { DeliveryMetrics, OutboxView } from "./delivery-metrics.ts";
-import { createIncidentMetrics } from "./incident-metrics.ts";
+import { createIncidentMetrics, incidentsFamily } from "./incident-metrics.ts";
 import { createProbeMetrics } from "./probe-metrics.ts";
-import { createProcessMetrics } from "./process-metrics.ts";
+import { createBuildMetric, processMetrics } from "./process-metrics.ts";
 import { createReloadMetrics } from "./reload-metrics.ts";
 import type { ReloadView } from "./reload-metrics.ts";
 import { createSandboxMetrics } from "./sandbox-metrics.ts";
@@ -37,6 +37,8 @@ export interface MetricsOptions {
   /** The open incidents that belong to no target. */
   readonly readUntargeted: () => Promise<readonly Incident[]>;
   readonly readReload: () => ReloadView;
+  /** One of these reads failed: the families that show it are left out of a scrape. */
+  readonly onUnread: (error: Error) => void;
 }
 
 export interface Metrics {
@@ -50,7 +52,6 @@ export interface Metrics {
 /** Every metric of sandwatch, in registries of its own. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry();
-  const processRegistry = new Registry();
   const { targets, perServer } = options;
   const metrics = {
     sandboxes: createSandboxMetrics(targets),
@@ -62,13 +63,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
     }),
   };
   const incidents = createIncidentMetrics(registry, targets, [...options.rules, receiverRule]);
-  createProcessMetrics(processRegistry, options.build);
+  createBuildMetric(registry, options.build);
   createReloadMetrics(registry, options.readReload);
   createProbeMetrics(registry, options.probes ?? []);
 
   const scrape = createScraper({
     registry,
-    processRegistry,
+    processRegistry: processMetrics(),
     targetFamilies: [
       ...metrics.sandboxes.families,
       ...metrics.targets.families,
@@ -77,14 +78,17 @@ export function createMetrics(options: MetricsOptions): Metrics {
     serverFamilies: createServerFamilies(),
     perServer,
     targets,
-    async refresh() {
-      const [outbox, untargeted] = await Promise.all([
-        options.readOutbox(),
-        options.readUntargeted(),
-      ]);
-      metrics.delivery.showOutbox(outbox);
-      incidents.showUntargeted(untargeted);
-    },
+    stored: [
+      {
+        families: outboxFamilies,
+        refresh: async () => metrics.delivery.showOutbox(await options.readOutbox()),
+      },
+      {
+        families: [incidentsFamily],
+        refresh: async () => incidents.showUntargeted(await options.readUntargeted()),
+      },
+    ],
+    onUnread: options.onUnread,
   });
   return { ...metrics, scrape };
 }

@@ -1,5 +1,4 @@
-import { collectDefaultMetrics, Gauge } from "prom-client";
-import type { Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 /** Gauges that are named like counters, which Prometheus's linter objects to. */
 const misnamed = [
@@ -8,18 +7,26 @@ const misnamed = [
   "nodejs_active_resources_total",
 ];
 
+let ofProcess: Registry | null = null;
+
 /**
- * The process itself: CPU, memory, event loop, and which build it is.
- *
- * @param registry its own: some of these metrics are only set while others are collected
+ * The process itself: CPU, memory, event loop. There is one registry of it, whoever asks: what watches the
+ * process goes on for as long as that runs. All of them are collected or none: some are only set while
+ * others are.
  */
-export function createProcessMetrics(
+export function processMetrics(): Registry {
+  if (ofProcess) return ofProcess;
+  ofProcess = new Registry();
+  collectDefaultMetrics({ register: ofProcess });
+  for (const name of misnamed) ofProcess.removeSingleMetric(name);
+  return ofProcess;
+}
+
+/** Which build it is. */
+export function createBuildMetric(
   registry: Registry,
   build: { readonly version: string; readonly revision: string },
 ): void {
-  collectDefaultMetrics({ register: registry });
-  for (const name of misnamed) registry.removeSingleMetric(name);
-
   new Gauge({
     name: "sandwatch_build_info",
     help: "The version that runs, always 1.",

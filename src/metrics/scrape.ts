@@ -33,7 +33,14 @@ export interface ScrapeParts {
   /** Whether the families of servers are exposed at all. */
   readonly perServer: boolean;
   readonly targets: readonly WatchedView[];
-  /** Brings the registry up to date with what is not in memory. */
+  /** What the registry shows that is not in memory. */
+  readonly stored: readonly StoredFamilies[];
+  readonly onUnread: (error: Error) => void;
+}
+
+export interface StoredFamilies {
+  readonly families: readonly string[];
+  /** Brings them up to date. */
   readonly refresh: () => Promise<void>;
 }
 
@@ -62,7 +69,7 @@ export function createScraper(parts: ScrapeParts): Scraper {
     const wanted = new Set(collect);
     const isWanted = (name: string): boolean => wanted.size === 0 || wanted.has(name);
 
-    if (own.some(isWanted)) await parts.refresh();
+    const unread = await refresh(parts, isWanted);
     // From here on nothing is waited for until all that changes was taken hold of: the aggregates
     // and the series of servers tell of the same moment.
     const shown = targets
@@ -72,7 +79,7 @@ export function createScraper(parts: ScrapeParts): Scraper {
       .filter(({ name }) => isWanted(name))
       .map((family) => takeFamily(family, syntax));
     const collecting = [
-      collectFamilies(registry, isWanted),
+      collectFamilies(registry, (name) => isWanted(name) && !unread.has(name)),
       collectFamilies(processRegistry, () => ofProcess.some(isWanted)),
     ];
     const collected = (await Promise.all(collecting)).flat();
@@ -88,6 +95,25 @@ export function createScraper(parts: ScrapeParts): Scraper {
       ]),
     };
   };
+}
+
+/** Gives the families that could not be brought up to date. */
+async function refresh(
+  { stored, onUnread }: Pick<ScrapeParts, "stored" | "onUnread">,
+  isWanted: (name: string) => boolean,
+): Promise<ReadonlySet<string>> {
+  const wanted = stored.filter(({ families }) => families.some(isWanted));
+  const outcomes = await Promise.allSettled(wanted.map((each) => each.refresh()));
+  return new Set(
+    wanted.flatMap(({ families }, index) => {
+      const outcome = outcomes[index];
+      if (outcome?.status !== "rejected") return [];
+      onUnread(
+        outcome.reason instanceof Error ? outcome.reason : new Error(String(outcome.reason)),
+      );
+      return families;
+    }),
+  );
 }
 
 function* renderAggregates(

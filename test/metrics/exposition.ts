@@ -29,6 +29,9 @@ export function meterFleet(
     readOutbox: () => Promise.resolve([]),
     readUntargeted: () => Promise.resolve([]),
     readReload: () => ({ successful: true, successAtMs: startMs }),
+    onUnread: (error) => {
+      throw error;
+    },
     ...options,
   });
   return {

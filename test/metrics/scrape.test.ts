@@ -109,6 +109,23 @@ describe("a scrape for some families", () => {
     expect(namesIn(text)).toEqual(["sandbox_server_status"]);
   });
 
+  it("is whole but for what only the store tells, while that cannot be read", async () => {
+    const told: string[] = [];
+    const whole = namesIn(await eventful().render());
+    const { render } = eventful({
+      readOutbox: () => Promise.reject(new Error("disk I/O error")),
+      onUnread: ({ message }) => void told.push(message),
+    });
+    const stored = [
+      "sandwatch_notifications_pending",
+      "sandwatch_notifications_dead",
+      "sandwatch_notification_oldest_pending_timestamp_seconds",
+    ];
+    expect(whole).toEqual(expect.arrayContaining(stored));
+    expect(namesIn(await render())).toEqual(whole.filter((name) => !stored.includes(name)));
+    expect(told).toEqual(["disk I/O error"]);
+  });
+
   it("says which one there is not", async () => {
     const { metrics } = eventful();
     const collect = ["sandwatch_polls_total", "sandwatch_pools_total"];
