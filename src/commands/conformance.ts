@@ -26,7 +26,7 @@ export interface ConformanceOptions extends DeskOptions {
 }
 
 /** Holds the key that is used with --base-url: on a command line others could read it. */
-export const apiKeyVariable = "SANDWATCH_API_KEY";
+const apiKeyVariable = "SANDWATCH_API_KEY";
 
 const limitsOfItsOwn = {
   rateLimit: { requests: 2, perMs: 1_000 },

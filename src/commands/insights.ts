@@ -7,7 +7,7 @@ import type { DeskOptions } from "./reach-desk.ts";
 import { show } from "./reach-desk.ts";
 import { atHistory } from "./reach-history.ts";
 import { countText, durationText, shareText } from "./report/quantities.ts";
-import { renderTable } from "./table.ts";
+import { renderTable, shortId } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface InsightsOptions extends DeskOptions {
@@ -45,19 +45,23 @@ function requestOf({ from, to, tz, region, key, threshold }: InsightsOptions): I
   };
 }
 
+const margin = "  ";
+
 function inWords(view: InsightsView, columns?: number): string {
+  const room = columns === undefined ? undefined : columns - margin.length;
+  // Figures come first: lines are cut at their ends, and a name can be of any length.
   const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-    rows.length === 0 ? "none\n" : renderTable(head, rows, columns);
+    rows.length === 0 ? "none\n" : renderTable(head, rows, room);
   const place = ({ region, key }: { readonly region: string; readonly key: string }): string =>
     `${region}/${key}`;
-  const errantHead = ["target", "name", "server", "errors", "in error"];
+  const errantHead = ["errors", "in error", "target", "name", "server"];
   const errantRows = (servers: InsightsView["erred_longest"]): readonly (readonly string[])[] =>
     servers.map((server) => [
-      place(server),
-      server.server_name ?? "",
-      server.server_id,
       countText(server.errors),
       durationText(server.error_seconds),
+      place(server),
+      server.server_name ?? "",
+      shortId(server.server_id),
     ]);
   const sections: readonly (readonly [string, string])[] = [
     ["Busiest hour of the week", `${busiestText(view)}\n`],
@@ -65,12 +69,12 @@ function inWords(view: InsightsView, columns?: number): string {
     [
       "Names without an idle server",
       table(
-        ["target", "name", "for", "in hours"],
+        ["for", "in hours", "target", "name"],
         view.ran_out.map((name) => [
-          place(name),
-          name.server_name,
           durationText(name.exhausted_seconds),
           countText(name.hours),
+          place(name),
+          name.server_name,
         ]),
       ),
     ],
@@ -79,13 +83,13 @@ function inWords(view: InsightsView, columns?: number): string {
     [
       "Occupied for longer than is usual for the name",
       table(
-        ["target", "name", "server", "for", "usually under"],
+        ["for", "usually under", "target", "name", "server"],
         view.occupied_long.map((server) => [
-          place(server),
-          server.server_name ?? "",
-          server.server_id,
           `${server.exact ? "" : "at least "}${durationText(server.occupied_seconds)}`,
           durationText(server.usual_seconds),
+          place(server),
+          server.server_name ?? "",
+          shortId(server.server_id),
         ]),
       ),
     ],
@@ -95,7 +99,7 @@ function inWords(view: InsightsView, columns?: number): string {
 }
 
 function indent(text: string): string {
-  return text.replaceAll(/^(?=.)/gm, "  ");
+  return text.replaceAll(/^(?=.)/gm, margin);
 }
 
 function busiestText({ busiest_hour: busiest }: InsightsView): string {

@@ -26,13 +26,13 @@ export function answerText({ operation, answer }: AnsweredView, columns?: number
 function universesText(universes: readonly JsonObject[], columns: number | undefined): string {
   if (universes.length === 0) return "There are no universes.\n";
   return renderTable(
-    ["universe", "name", "domain", "created", "personas", "tasks", "description"],
+    ["universe", "personas", "name", "domain", "created", "tasks", "description"],
     universes.map((universe) => [
       cell(universe["universe_id"]),
+      countCell(universe["personas"]),
       cell(universe["name"]),
       cell(universe["domain"]),
       cell(universe["created_at"]),
-      countCell(universe["personas"]),
       listCell(universe["task_nums"]),
       cell(universe["description"]),
     ]),
@@ -46,7 +46,7 @@ function sandboxesText(body: JsonObject, columns: number | undefined): string {
   const groups = sandboxes.map((sandbox) => ({ sandbox, servers: objectsOf(sandbox["servers"]) }));
   const servers = groups.flatMap((group) => group.servers);
   const [header = "", ...rows] = renderTable(
-    ["  name", "status", "server", "updated", "benchmark", "tags", "url"],
+    ["  status", "name", "server", "updated", "benchmark", "tags", "url"],
     servers.map(serverCells),
     columns,
   ).split("\n");
@@ -79,8 +79,8 @@ function sandboxLine(sandbox: JsonObject): string {
 
 function serverCells(server: JsonObject): readonly string[] {
   return [
-    `  ${cell(server["server_name"])}`,
-    cell(server["status"]),
+    `  ${cell(server["status"])}`,
+    cell(server["server_name"]),
     cell(server["id"]),
     cell(server["updated_at"]),
     cell(server["benchmark"]),

@@ -19,7 +19,7 @@ import type { Texts, ToldReport } from "./report/told-report.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-export const reportFormats = ["table", "csv", "json", "openmetrics"] as const;
+const reportFormats = ["table", "csv", "json", "openmetrics"] as const;
 export type ReportFormat = (typeof reportFormats)[number];
 
 export interface ReportOptions extends DeskOptions {

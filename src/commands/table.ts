@@ -40,6 +40,11 @@ function padded(cell: string, width: number): string {
   return cell + " ".repeat(Math.max(0, width - textWidth(cell)));
 }
 
+/** Enough of an id to tell it from its like, and to ask for it. */
+export function shortId(id: string): string {
+  return id.slice(0, 8);
+}
+
 /** Text from outside as one visible line: it can not move the cursor or fake another line. */
 export function printable(text: string): string {
   return text.replaceAll(

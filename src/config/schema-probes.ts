@@ -138,7 +138,7 @@ export const probeSchema = settings({
     fields: fieldsSchema
       .prefault({})
       .describe(
-        "By its path, what a field of the JSON must be equal to, `{ present: true }` or `{ absent: true }`. Not of `sandboxes`.",
+        "By its path, what a field of the JSON must be equal to, `{ present: true }` or `{ absent: true }`.",
       ),
   })
     .prefault({})

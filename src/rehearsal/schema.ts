@@ -5,15 +5,12 @@ import { severities } from "../core/rule.ts";
 import { parseTimeline } from "./timeline.ts";
 
 /** What a poll can show of a server: a status, or that the listing lacks it. */
-export const serverWords = [...statuses, "gone"] as const;
-export type ServerWord = (typeof serverWords)[number];
+const serverWords = [...statuses, "gone"] as const;
 
 /** How a poll of a target can end: with a whole listing, a partial one, or a failure. */
-export const targetWords = ["ok", "partial", ...failureReasons] as const;
-export type TargetWord = (typeof targetWords)[number];
+const targetWords = ["ok", "partial", ...failureReasons] as const;
 
-export const toldTypes = ["firing", "reminder", "acknowledged", "resolved"] as const;
-export type ToldType = (typeof toldTypes)[number];
+const toldTypes = ["firing", "reminder", "acknowledged", "resolved"] as const;
 
 const resolvedReasons = ["recovered", "gone", "silenced", "rule_removed"] as const;
 

@@ -14,7 +14,7 @@ export const reportFields = [
 export type ReportField = (typeof reportFields)[number];
 
 /** In the order of their length: of two the shorter one says when a row ends. */
-export const timeFields = ["hour", "day", "weekday"] as const;
+const timeFields = ["hour", "day", "weekday"] as const;
 export type TimeField = (typeof timeFields)[number];
 
 export function isTimeField(field: ReportField): field is TimeField {

@@ -40,7 +40,6 @@ const measures = z.object({
   recovery_mean_seconds: nullableSeconds,
 });
 export type Measures = z.output<typeof measures>;
-export type Measure = keyof Measures;
 
 /** In the order of columns. */
 export const measureNames = measures.keyof().options;

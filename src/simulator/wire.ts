@@ -6,7 +6,7 @@ import type { SimulatedSandbox, SimulatedServer } from "./world.ts";
  * Stands in every simulated token, so that a test can search all that a program puts out for what
  * must never leave it.
  */
-export const secretMarker = "simulated-secret";
+const secretMarker = "simulated-secret";
 
 const purpose = { metadata: 11, authData: 12, token: 13, refreshToken: 14, owner: 15 };
 const owners = ["agents", "evaluation", "data"] as const;

@@ -26,7 +26,7 @@ const slackMs = 1_000;
  * What of the calendar passed unwatched since the poll before. Between two polls that were watched
  * that is what the calendar passed over: it was stepped forward, or the machine was suspended.
  */
-export function gapBefore(
+function gapBefore(
   { elapsedMs, observed }: Booking,
   lastPollAtMs: number,
   atMs: number,

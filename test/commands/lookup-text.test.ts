@@ -99,9 +99,9 @@ describe("an answer in words", () => {
     expect(answerText(answered("sandboxes", answer))).toBe(
       [
         "2 sandboxes, 1 servers (total_count: 3)",
-        "  name  status  server  updated  benchmark  tags  url",
+        "  status  name  server  updated  benchmark  tags  url",
         "sandbox s1: error, benchmark Atlas, created then",
-        "  git   idle    v1      now      -          a, b  https://h/?[secret]",
+        "  idle    git   v1      now      -          a, b  https://h/?[secret]",
         "      auth_data: [secret]",
         "sandbox s2: -, created then",
         "",
@@ -118,12 +118,42 @@ describe("an answer in words", () => {
     };
     expect(answerText(answered("universes", { universes: [universe] }))).toBe(
       [
-        "universe  name   domain  created  personas  tasks  description",
-        "u1        Atlas  -       -        2         1, 2   -",
+        "universe  personas  name   domain  created  tasks  description",
+        "u1        2         Atlas  -       -        1, 2   -",
         "",
       ].join("\n"),
     );
     expect(answerText(answered("universes", { universes: [] }))).toBe("There are no universes.\n");
+  });
+
+  it("keeps statuses and counts where a line is too short for the rest", () => {
+    const id = "3f2a0c1e-5b7d-4e0a-9c55-2d1f7a6b8c90";
+    const name = "a name that goes on and on, longer than the terminal is wide";
+    const server = { id, server_name: name, status: "occupied" };
+    const sandbox = {
+      local_sandbox_id: id,
+      status: "error",
+      created_at: "then",
+      servers: [server],
+    };
+    const sandboxes = { local_sandboxes: [sandbox], total_count: 1 };
+    expect(answerText(answered("sandboxes", sandboxes), 60)).toBe(
+      [
+        "1 sandboxes, 1 servers",
+        "  status    name                                           …",
+        `sandbox ${id}: error, create…`,
+        "  occupied  a name that goes on and on, longer than the ter…",
+        "",
+      ].join("\n"),
+    );
+    const universe = { universe_id: id, name, personas: [{}, {}] };
+    expect(answerText(answered("universes", { universes: [universe] }), 60)).toBe(
+      [
+        "universe                              personas  name       …",
+        `${id}  2         a name that…`,
+        "",
+      ].join("\n"),
+    );
   });
 
   it("has anything else as a tree", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Listing } from "../../src/core/model.ts";
 import { judgeBy, listing, research, server, serverError, watchFleet } from "../support/fleet.ts";
 import { meterFleet, parseExposition } from "./exposition.ts";
+import type { Listing } from "../support/listing.ts";
 
 /** The exposition of the sandbox families alone, without histogram buckets. */
 function sandboxPart(text: string): string {

@@ -2,7 +2,7 @@ import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/core/judge.ts";
 import { createPoolWatch } from "../../src/core/pool-watch.ts";
-import type { FailureReason, Listing, Target } from "../../src/core/model.ts";
+import type { FailureReason, Target } from "../../src/core/model.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createCallListing } from "../../src/polling/call-listing.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
@@ -12,6 +12,7 @@ import { createMarkedReader } from "../core/support/marked-intake.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, research, watchFleet } from "../support/fleet.ts";
 import { changesOf, takeIn } from "../support/take-in.ts";
+import type { Listing } from "../support/listing.ts";
 
 const second = 1_000;
 const minute = 60 * second;

@@ -8,12 +8,13 @@ import type { BucketQuery } from "../../src/store/occupancy-history.ts";
 import { sumsOf, totalsIn } from "./support/totals.ts";
 import { ledgerStartMs, tally } from "../core/support/ledger.ts";
 import type { EndedStay } from "../support/ended-stays.ts";
-import type { Listing, Status } from "../../src/core/model.ts";
+import type { Status } from "../../src/core/model.ts";
 import { server, watchFleet } from "../support/fleet.ts";
 import { openPollStore } from "./support/poll-store.ts";
 import { openBooks } from "./support/books.ts";
 import { collect, collectSome } from "../support/collect.ts";
 import { addTarget } from "../support/add-target.ts";
+import type { Listing } from "../support/listing.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { statuses } from "../../src/core/model.ts";
-import type { ListedSandbox, ListedServer, Listing } from "../../src/core/model.ts";
+import type { ListedSandbox, ListedServer } from "../../src/core/model.ts";
 import { openStore } from "../../src/store/store.ts";
 import {
   judgeBy,
@@ -13,6 +13,7 @@ import {
 } from "../support/fleet.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { contentOf, contentOfTarget, openPollStore } from "./support/poll-store.ts";
+import type { Listing } from "../support/listing.ts";
 
 describe("what is loaded is what was committed", () => {
   const text = fc.constantFrom(

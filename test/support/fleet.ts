@@ -1,7 +1,7 @@
 import { noInterventions } from "../../src/core/interventions.ts";
 import { judgePoll } from "../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/core/judge.ts";
-import type { Instant, ListedServer, Listing, Status, Target } from "../../src/core/model.ts";
+import type { Instant, ListedServer, Status, Target } from "../../src/core/model.ts";
 import type { Rule, ServerRule, TargetRule } from "../../src/core/rule.ts";
 import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
@@ -9,6 +9,7 @@ import { nothingKnown } from "../../src/core/target-state.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../src/polling/watched-target.ts";
 import { intakeOf } from "./take-in.ts";
+import type { Listing } from "./listing.ts";
 
 export const research: Target = { region: "us", key: "research" };
 

@@ -1,7 +1,7 @@
 import type { ReportField } from "../../reports/fields.ts";
 import type { RowView } from "../../reports/view.ts";
 import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
-import { printable } from "../table.ts";
+import { printable, shortId } from "../table.ts";
 import { cutToWidth, textWidth } from "../text-width.ts";
 import { figureColumns, fittingColumns } from "./columns.ts";
 import type { FigureColumn } from "./columns.ts";
@@ -18,8 +18,6 @@ export interface Screen {
 const rowsLookedAt = 1_000;
 const leastColumns = 40;
 const widestGroup = 40;
-/** Enough of an id to tell it from its like. */
-const idWidth = 8;
 
 /** A table of lines that fit the screen: what is least important of the columns goes first. */
 export async function* tableOf(report: ToldReport, screen: Screen): Texts {
@@ -91,7 +89,7 @@ function cellsOf(row: RowView, by: readonly ReportField[]): readonly string[] {
 
 function cellOf(row: RowView, field: ReportField): string {
   const text = row[field] ?? "";
-  const shown = field === "server" || field === "sandbox" ? text.slice(0, idWidth) : text;
+  const shown = field === "server" || field === "sandbox" ? shortId(text) : text;
   return shown === "" ? "-" : printable(shown);
 }
 

@@ -117,7 +117,7 @@ export function* finerOfUnseen(bucket: Bucket, from: Resolution, to: Resolution)
 }
 
 /** Of the same servers at another time. */
-export function addAccount(some: NameAccount, more: NameAccount): NameAccount {
+function addAccount(some: NameAccount, more: NameAccount): NameAccount {
   if (some === emptyAccount) return more;
   return {
     ms: addTimes(some.ms, more.ms, 1),

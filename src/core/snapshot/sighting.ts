@@ -31,7 +31,7 @@ export interface Touched {
 }
 
 /** Servers that are looked at in about a millisecond. */
-export const lookedAtOnce = 4_096;
+const lookedAtOnce = 4_096;
 
 export function* touchedIn(
   parts: SightingParts,

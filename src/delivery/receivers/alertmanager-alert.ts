@@ -18,7 +18,7 @@ export interface PostableAlert {
 export const repostEveryMs = 60_000;
 
 /** Alertmanager takes an alert for ended when it heard nothing of it for so long. */
-export const firingForMs = 5 * repostEveryMs;
+const firingForMs = 5 * repostEveryMs;
 
 /**
  * What makes an alert the same one: an incident has the same labels as long as it lasts, and so has

@@ -22,11 +22,11 @@ export type ForecastReason =
   /** It would be passed later than these weeks can tell. */
   | "too_far";
 
-export const fewestWeeks = 4;
+const fewestWeeks = 4;
 /** A week of which less was watched says too little. */
-export const leastObserved = 0.8;
+const leastObserved = 0.8;
 /** So rarely values without any trend are taken for a rise. */
-export const chanceAllowed = 0.05;
+const chanceAllowed = 0.05;
 
 /**
  * When the occupied share would pass a threshold if it went on rising as in the weeks looked back on: the

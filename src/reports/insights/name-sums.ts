@@ -73,4 +73,4 @@ export function createNameSums() {
 }
 
 /** Of fewer stays nobody knows what is usual. */
-export const fewestStays = 20;
+const fewestStays = 20;

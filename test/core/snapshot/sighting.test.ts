@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { statuses } from "../../../src/core/model.ts";
-import type { Listing, Status } from "../../../src/core/model.ts";
+import type { Status } from "../../../src/core/model.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import { listedSandbox, listedServer, listingOf } from "../support/samples.ts";
 import { bring, snapshotOf } from "../support/worlds.ts";
+import type { Listing } from "../../support/listing.ts";
 
 const idle = listedServer("a", "idle");
 const broken = listedServer("a", "error");

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { statuses } from "../../../src/core/model.ts";
-import type { ListedSandbox, ListedServer, Listing } from "../../../src/core/model.ts";
+import type { ListedSandbox, ListedServer } from "../../../src/core/model.ts";
 import type { BringOptions } from "./worlds.ts";
+import type { Listing } from "../../support/listing.ts";
 
 /** One poll after another: what each one did to the list, and how it was taken. */
 export interface Poll extends Pick<BringOptions, "witnessed"> {

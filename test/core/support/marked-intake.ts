@@ -4,7 +4,8 @@ import type {
   OpenStatuses,
   TextMark,
 } from "../../../src/core/listing-intake.ts";
-import type { ListedSandbox, Listing, Status } from "../../../src/core/model.ts";
+import type { ListedSandbox, Status } from "../../../src/core/model.ts";
+import type { Listing } from "../../support/listing.ts";
 
 /** Reads listings as a reader of texts does that knows again by its mark what it read before. */
 export interface MarkedReader {

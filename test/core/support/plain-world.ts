@@ -1,9 +1,10 @@
-import type { ListedSandbox, ListedServer, Listing } from "../../../src/core/model.ts";
+import type { ListedSandbox, ListedServer } from "../../../src/core/model.ts";
 import type { Change } from "../../../src/core/snapshot/changes.ts";
 import type { Lapse } from "../../../src/core/snapshot/packed-changes.ts";
 import type { SandboxRow, ServerRow } from "../../../src/core/snapshot/snapshot.ts";
 import { worseOf } from "../../../src/core/worse-of.ts";
 import type { BringOptions } from "./worlds.ts";
+import type { Listing } from "../../support/listing.ts";
 
 /** A snapshot as plain rows, by id. It is never changed. */
 export interface PlainWorld {

@@ -1,11 +1,6 @@
-import type {
-  ListedSandbox,
-  ListedServer,
-  Listing,
-  Status,
-  Target,
-} from "../../../src/core/model.ts";
+import type { ListedSandbox, ListedServer, Status, Target } from "../../../src/core/model.ts";
 import type { Hold, ServerRule, TargetRule } from "../../../src/core/rule.ts";
+import type { Listing } from "../../support/listing.ts";
 
 export const target: Target = { region: "us", key: "research" };
 

@@ -6,7 +6,7 @@ import type { Incident } from "../../../src/core/incident.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import { judgePoll, retireIncidents } from "../../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge.ts";
-import type { FailureReason, ListedServer, Listing } from "../../../src/core/model.ts";
+import type { FailureReason, ListedServer } from "../../../src/core/model.ts";
 import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 import type { Rule } from "../../../src/core/rule.ts";
@@ -22,6 +22,7 @@ import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
 import { intakeOf } from "../../support/take-in.ts";
 import { listingOf, serverRule, target } from "./samples.ts";
+import type { Listing } from "../../support/listing.ts";
 
 export const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
 export const intervalMs = 30_000;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { atOnce } from "../../../src/core/in-steps.ts";
-import type { ListedSandbox, Listing } from "../../../src/core/model.ts";
+import type { ListedSandbox } from "../../../src/core/model.ts";
 import { statuses } from "../../../src/core/model.ts";
 import type { SightingOptions } from "../../../src/core/snapshot/intake.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
@@ -9,6 +9,7 @@ import type { Change } from "../../../src/core/snapshot/changes.ts";
 import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
 import type { Snapshot } from "../../../src/core/snapshot/snapshot.ts";
 import { changesOf, intakeOf } from "../../support/take-in.ts";
+import type { Listing } from "../../support/listing.ts";
 
 /** Few ids, so that listings share some; some of them would trip a careless lookup. */
 const ids = fc.constantFrom("a", "b", "c", "d", "__proto__", 'q"\n', "");

@@ -1,4 +1,4 @@
-import type { ListedSandbox, ListedServer, Listing, Status } from "../../../src/core/model.ts";
+import type { ListedSandbox, ListedServer, Status } from "../../../src/core/model.ts";
 import type { Deviations } from "../../../src/service/deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../../../src/service/json.ts";
 import { noteItem, readText } from "../../../src/service/read-value.ts";
@@ -11,6 +11,7 @@ import {
   serverSchema,
 } from "../../../src/service/schema.ts";
 import { worseOf } from "../../../src/core/worse-of.ts";
+import type { Listing } from "../../support/listing.ts";
 
 const sandboxesField = "local_sandboxes[]";
 const serversField = "local_sandboxes[].servers[]";
