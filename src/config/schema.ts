@@ -106,7 +106,9 @@ const pollSchema = settings({
     ),
   stale_after: count(1, 1_000_000)
     .prefault(3)
-    .describe("After how many failed polls in a row the series of single servers are withheld."),
+    .describe(
+      "After how many failed polls of a target in a row the series of its servers are withheld, their counts too.",
+    ),
   gone_after: count(1, 1_000_000)
     .prefault(2)
     .describe("After how many complete listings without a server it counts as gone."),

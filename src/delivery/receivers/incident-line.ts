@@ -59,7 +59,7 @@ const resolvedWords = {
   recovered: "recovered",
   gone: "gone",
   silenced: "silenced",
-  rule_removed: "its rule was removed or changed",
+  rule_removed: "no rule is about it any more",
 } as const;
 
 /** Whether the alert ended without the condition being seen to end. */
