@@ -38,11 +38,7 @@ export async function atDesk<Result>(
 ): Promise<Result> {
   try {
     if (url !== undefined) return await act(createDeskClient(checkAddress(url)));
-    if (file === undefined) {
-      throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
-    }
-    const config = readConfig(file, terminal);
-    return await actByConfig(config, act, needsStore);
+    return await actByConfig(readGivenConfig(file, terminal), act, needsStore);
   } catch (error) {
     throw asCommandError(error);
   }
@@ -76,12 +72,18 @@ export function deskThatRuns(
   signal: AbortSignal,
 ): Desk {
   if (url !== undefined) return createDeskClient(checkAddress(url), signal);
-  const { http } = readConfig(file ?? "", terminal);
+  const { http } = readGivenConfig(file, terminal);
   if (http.port !== 0) return createDeskClient(addressOf(http), signal);
   throw new CommandError(
     "The configuration leaves the port to be chosen: give the address of the sandwatch that runs with --url.",
     exitCodes.wrongUse,
   );
+}
+
+/** @throws {CommandError} when neither it nor an address was given, or with every fault of it */
+export function readGivenConfig(file: string | undefined, terminal: Terminal): Config {
+  if (file !== undefined) return readConfig(file, terminal);
+  throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
 }
 
 /** Only here a command needs a daemon's parts, which take longer to load than most answers to come. */
