@@ -4,6 +4,7 @@ import { RefusedError } from "../core/refusal.ts";
 import type { Desk } from "../interventions/desk.ts";
 import { StoreError, StoreInUseError } from "../store/store-error.ts";
 import { NobodyListensError } from "./api-call.ts";
+import { checkWatches } from "./check-watches.ts";
 import { createDeskClient } from "./desk-client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { jsonText } from "./json-text.ts";
@@ -52,7 +53,9 @@ async function actByConfig<Result>(
   // A port that is chosen at the start is not known to anybody else.
   if (config.http.port !== 0) {
     try {
-      return await act(createDeskClient(addressOf(config.http)));
+      const address = addressOf(config.http);
+      await checkWatches(config, address);
+      return await act(createDeskClient(address));
     } catch (error) {
       if (!(error instanceof NobodyListensError)) throw error;
     }

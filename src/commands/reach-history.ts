@@ -4,6 +4,7 @@ import { configuredTargets } from "../config/configured-targets.ts";
 import type { ReportSources } from "../reports/sources.ts";
 import { storedSources } from "../reports/stored-sources.ts";
 import { openHistoryStore } from "../store/history-store.ts";
+import { checkWatches } from "./check-watches.ts";
 import { addressOf, asCommandError, checkAddress, noStore, readGivenConfig } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import type { Terminal } from "./terminal.ts";
@@ -35,7 +36,9 @@ export async function atHistory(
     if (existsSync(config.store.path)) {
       await readStore(config, byStore);
     } else if (config.http.port !== 0 && byDaemon) {
-      await byDaemon(addressOf(config.http));
+      const address = addressOf(config.http);
+      await checkWatches(config, address);
+      await byDaemon(address);
     } else {
       throw noStore(config);
     }
