@@ -64,23 +64,46 @@ async function actByConfig<Result>(
   return atStore(config, act);
 }
 
+/** Does something at the desk of a daemon. */
+export type AtRunning = <Result>(act: (desk: Desk) => Promise<Result>) => Promise<Result>;
+
 /**
- * The desk of the daemon that runs, now or later: it alone has news.
+ * The way to the desk of the daemon that runs, now or later: it alone has news.
  *
  * @throws {CommandError} when nobody can know its address
  */
-export function deskThatRuns(
+export function reachRunning(
   { config: file, url }: DeskOptions,
   terminal: Terminal,
   signal: AbortSignal,
-): Desk {
-  if (url !== undefined) return createDeskClient(checkAddress(url), signal);
-  const { http } = readGivenConfig(file, terminal);
-  if (http.port !== 0) return createDeskClient(addressOf(http), signal);
+): AtRunning {
+  if (url !== undefined) {
+    const desk = createDeskClient(checkAddress(url), signal);
+    return (act) => act(desk);
+  }
+  const config = readGivenConfig(file, terminal);
+  if (config.http.port !== 0) return atConfigured(config, signal);
   throw new CommandError(
     "The configuration leaves the port to be chosen: give the address of the sandwatch that runs with --url.",
     exitCodes.wrongUse,
   );
+}
+
+/** After each time that nothing answered it may be another one that answers. */
+function atConfigured(config: Config, signal: AbortSignal): AtRunning {
+  const address = addressOf(config.http);
+  const desk = createDeskClient(address, signal);
+  let isChecked = false;
+  return async (act) => {
+    try {
+      if (!isChecked) await checkWatches(config, address, desk);
+      isChecked = true;
+      return await act(desk);
+    } catch (error) {
+      isChecked = false;
+      throw error;
+    }
+  };
 }
 
 /** @throws {CommandError} when neither it nor an address was given, or with every fault of it */
