@@ -295,7 +295,7 @@ export async function createDaemon(
     clock,
     onPiece: () => void (piecesSent += 1),
     onSlowScrape: () =>
-      log.warn({ event: "http.slow_scrape" }, "a scrape took longer than a minute and was cut off"),
+      log.warn({ event: "http.slow_scrape" }, "a scrape was read too slowly and was cut off"),
     onError: (error) => log.error({ event: "http.failed", err: error }, "a request failed"),
   });
   opening.defer(() => web.close());

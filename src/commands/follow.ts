@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Desk } from "../interventions/desk.ts";
 import { NobodyListensError } from "./api-call.ts";
 import { CommandError } from "./exit-codes.ts";
-import { asCommandError, atDesk, deskThatRuns } from "./reach-desk.ts";
+import { asCommandError, atDesk, reachRunning } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./until-stopped.ts";
@@ -43,7 +43,7 @@ export async function follow<View extends { readonly after: string }>(
   const stopping = new AbortController();
   const { signal } = stopping;
   void stopped.then(() => stopping.abort());
-  const running = deskThatRuns(options, terminal, signal);
+  const atRunning = reachRunning(options, terminal, signal);
   const first = await atDesk(options, terminal, (desk) => ask(desk));
   print(first);
   let { after } = first;
@@ -51,7 +51,7 @@ export async function follow<View extends { readonly after: string }>(
   let isAnswered = true;
   while (!signal.aborted) {
     if (!mayHaveMore) await pause(signal);
-    const view = await unlessUnanswered(ask(running, after));
+    const view = await unlessUnanswered(atRunning((desk) => ask(desk, after)));
     if (signal.aborted) return;
     if (isAnswered !== (view !== null)) {
       isAnswered = view !== null;

@@ -4,6 +4,7 @@ import { RefusedError } from "../core/refusal.ts";
 import type { Desk } from "../interventions/desk.ts";
 import { StoreError, StoreInUseError } from "../store/store-error.ts";
 import { NobodyListensError } from "./api-call.ts";
+import { checkWatches } from "./check-watches.ts";
 import { createDeskClient } from "./desk-client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { jsonText } from "./json-text.ts";
@@ -38,11 +39,7 @@ export async function atDesk<Result>(
 ): Promise<Result> {
   try {
     if (url !== undefined) return await act(createDeskClient(checkAddress(url)));
-    if (file === undefined) {
-      throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
-    }
-    const config = readConfig(file, terminal);
-    return await actByConfig(config, act, needsStore);
+    return await actByConfig(readGivenConfig(file, terminal), act, needsStore);
   } catch (error) {
     throw asCommandError(error);
   }
@@ -56,7 +53,9 @@ async function actByConfig<Result>(
   // A port that is chosen at the start is not known to anybody else.
   if (config.http.port !== 0) {
     try {
-      return await act(createDeskClient(addressOf(config.http)));
+      const address = addressOf(config.http);
+      await checkWatches(config, address);
+      return await act(createDeskClient(address));
     } catch (error) {
       if (!(error instanceof NobodyListensError)) throw error;
     }
@@ -65,23 +64,52 @@ async function actByConfig<Result>(
   return atStore(config, act);
 }
 
+/** Does something at the desk of a daemon. */
+export type AtRunning = <Result>(act: (desk: Desk) => Promise<Result>) => Promise<Result>;
+
 /**
- * The desk of the daemon that runs, now or later: it alone has news.
+ * The way to the desk of the daemon that runs, now or later: it alone has news.
  *
  * @throws {CommandError} when nobody can know its address
  */
-export function deskThatRuns(
+export function reachRunning(
   { config: file, url }: DeskOptions,
   terminal: Terminal,
   signal: AbortSignal,
-): Desk {
-  if (url !== undefined) return createDeskClient(checkAddress(url), signal);
-  const { http } = readConfig(file ?? "", terminal);
-  if (http.port !== 0) return createDeskClient(addressOf(http), signal);
+): AtRunning {
+  if (url !== undefined) {
+    const desk = createDeskClient(checkAddress(url), signal);
+    return (act) => act(desk);
+  }
+  const config = readGivenConfig(file, terminal);
+  if (config.http.port !== 0) return atConfigured(config, signal);
   throw new CommandError(
     "The configuration leaves the port to be chosen: give the address of the sandwatch that runs with --url.",
     exitCodes.wrongUse,
   );
+}
+
+/** After each time that nothing answered it may be another one that answers. */
+function atConfigured(config: Config, signal: AbortSignal): AtRunning {
+  const address = addressOf(config.http);
+  const desk = createDeskClient(address, signal);
+  let isChecked = false;
+  return async (act) => {
+    try {
+      if (!isChecked) await checkWatches(config, address, desk);
+      isChecked = true;
+      return await act(desk);
+    } catch (error) {
+      isChecked = false;
+      throw error;
+    }
+  };
+}
+
+/** @throws {CommandError} when neither it nor an address was given, or with every fault of it */
+export function readGivenConfig(file: string | undefined, terminal: Terminal): Config {
+  if (file !== undefined) return readConfig(file, terminal);
+  throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
 }
 
 /** Only here a command needs a daemon's parts, which take longer to load than most answers to come. */

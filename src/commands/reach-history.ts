@@ -4,10 +4,9 @@ import { configuredTargets } from "../config/configured-targets.ts";
 import type { ReportSources } from "../reports/sources.ts";
 import { storedSources } from "../reports/stored-sources.ts";
 import { openHistoryStore } from "../store/history-store.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { addressOf, asCommandError, checkAddress, noStore } from "./reach-desk.ts";
+import { checkWatches } from "./check-watches.ts";
+import { addressOf, asCommandError, checkAddress, noStore, readGivenConfig } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
-import { readConfig } from "./read-config.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The two ways to what is kept. */
@@ -33,14 +32,13 @@ export async function atHistory(
       await byDaemon(checkAddress(url));
       return;
     }
-    if (file === undefined) {
-      throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
-    }
-    const config = readConfig(file, terminal);
+    const config = readGivenConfig(file, terminal);
     if (existsSync(config.store.path)) {
       await readStore(config, byStore);
     } else if (config.http.port !== 0 && byDaemon) {
-      await byDaemon(addressOf(config.http));
+      const address = addressOf(config.http);
+      await checkWatches(config, address);
+      await byDaemon(address);
     } else {
       throw noStore(config);
     }

@@ -12,6 +12,7 @@ import { createKeyLimits } from "../polling/key-limits.ts";
 import { createServiceClient } from "../service/client.ts";
 import { isStoreInUse } from "../store/store-in-use.ts";
 import { createApiCall, NobodyListensError } from "./api-call.ts";
+import { checkWatches } from "./check-watches.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { readConfig } from "./read-config.ts";
 import { addressOf, asCommandError, checkAddress } from "./reach-desk.ts";
@@ -83,7 +84,9 @@ async function askByConfig(
     await tellPatience(daemon, target, view);
     return view;
   };
+  const address = configuredAddress(config);
   try {
+    if (!isDaemonMeant && address !== null) await checkWatches(config, address);
     if (showSecrets) return await askPermitted();
     const view = await daemon.lookUp(word, query);
     // A daemon does not hold as much as a process of its own may.

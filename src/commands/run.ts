@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
+import { counted } from "../core/counted.ts";
 import { createDaemon } from "../daemon.ts";
 import type { Daemon } from "../daemon.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -61,7 +62,7 @@ async function start(config: Config, log: Logger, reloads: Reloads): Promise<Run
     const address = await daemon.start();
     log.info(
       { event: "daemon.started", version, address, targets: daemon.targets.length },
-      `sandwatch ${version} watches ${daemon.targets.length} targets; metrics at ${address}/metrics`,
+      `sandwatch ${version} watches ${counted(daemon.targets.length, "target")}; metrics at ${address}/metrics`,
     );
     return { daemon, config, log };
   } catch (error) {

@@ -7,26 +7,32 @@ const mostNamed = 10;
 /**
  * The id that a text is the beginning of; the text itself when it is of none.
  *
- * @throws {RefusedError} when it is of several
+ * @throws {RefusedError} when it is of several, or empty
  */
 export function wholeId(text: string, silences: readonly { readonly id: string }[]): string {
-  const ids = silences.map(({ id }) => id).filter((id) => text !== "" && id.startsWith(text));
+  checkGiven(text);
+  const ids = silences.map(({ id }) => id).filter((id) => id.startsWith(text));
   if (ids.includes(text) || ids.length < 2) return ids.length === 1 ? (ids[0] ?? text) : text;
   throw severalIds(text, ids);
 }
 
-/** @throws {RefusedError} when the text is the beginning of no id, or of several */
+/** @throws {RefusedError} when the text is the beginning of no id, or of several, or empty */
 export async function findIncident(
   text: string,
   { incidents }: Pick<Store, "incidents">,
 ): Promise<string> {
-  const found = text === "" ? [] : await incidents.beginningWith(text, mostNamed + 1);
+  checkGiven(text);
+  const found = await incidents.beginningWith(text, mostNamed + 1);
   const ids = found.map(({ incident }) => incident.id);
   if (ids.includes(text)) return text;
   const [only, ...others] = ids;
   if (only === undefined) throw noSuchIncident(text);
   if (others.length === 0) return only;
   throw severalIds(text, ids);
+}
+
+function checkGiven(text: string): void {
+  if (text === "") throw new RefusedError("invalid", "Give an id, or the beginning of one.");
 }
 
 export function noSuchIncident(text: string): RefusedError {

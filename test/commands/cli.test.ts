@@ -58,7 +58,10 @@ describe("sandwatch run", () => {
     const { config } = await prepare();
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const daemon = startSandwatch(["run", "--config", config], environment);
-      const started: { address: string } = JSON.parse(await daemon.line("daemon.started"));
+      const started: { address: string; msg: string } = JSON.parse(
+        await daemon.line("daemon.started"),
+      );
+      expect(started.msg).toContain(" watches 1 target; metrics at ");
       const response = await fetch(`${started.address}/metrics`);
       expect(await response.text()).toContain("sandwatch_build_info{");
       daemon.send(signal);

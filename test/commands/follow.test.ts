@@ -132,6 +132,11 @@ describe("changes that are followed", () => {
     expect(await ended({ url: "http://127.0.0.1:1" })).toMatchObject({ exitCode: 1 });
     expect(await ended({ status: "busy" })).toMatchObject({ exitCode: 2 });
     expect(await ended({ url: "nowhere" })).toMatchObject({ exitCode: 2 });
+    const { times, terminal } = follower([]);
+    await expect(changes({ follow: true }, terminal, times)).rejects.toMatchObject({
+      exitCode: 2,
+      message: "Give either --config FILE or --url ADDRESS.",
+    });
   });
 });
 

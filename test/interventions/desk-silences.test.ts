@@ -171,6 +171,7 @@ describe("a silence that is expired", () => {
     ];
     const { desk } = (await watchWorld({ alerts: { maintenance } })).daemon();
     await expect(desk.expireSilence("s1")).rejects.toMatchObject({ kind: "not_found" });
+    await expect(desk.expireSilence("")).rejects.toMatchObject({ kind: "invalid" });
     await expect(desk.expireSilence("maintenance:sundays")).rejects.toMatchObject({
       kind: "conflict",
       message: expect.stringContaining("change alerts.maintenance"),

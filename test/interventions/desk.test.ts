@@ -41,6 +41,10 @@ describe("incidents", () => {
       kind: "conflict",
       message: expect.stringContaining("is the beginning of several ids"),
     });
+    await expect(desk.acknowledge("", { author: "ann" })).rejects.toMatchObject({
+      kind: "invalid",
+      message: "Give an id, or the beginning of one.",
+    });
     await expect(desk.acknowledge("nothing", { author: "ann" })).rejects.toMatchObject({
       kind: "not_found",
     });

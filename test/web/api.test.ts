@@ -166,14 +166,16 @@ describe("the API", () => {
   });
 
   it.each([
-    ["PUT", "/explain", "GET, HEAD"],
-    ["DELETE", "/silences", "GET, POST, HEAD"],
-    ["GET", "/incidents/i1/acknowledge", "POST"],
-    ["POST", "/../openapi.json", "GET, HEAD"],
-  ])("says what there is instead of %s %s", async (method, path, allow) => {
+    ["PUT", "/explain", "GET, HEAD", "GET and HEAD"],
+    ["DELETE", "/silences", "GET, POST, HEAD", "GET, POST and HEAD"],
+    ["GET", "/incidents/i1/acknowledge", "POST", "POST"],
+    ["POST", "/../openapi.json", "GET, HEAD", "GET and HEAD"],
+  ])("says what there is instead of %s %s", async (method, path, allow, words) => {
     const { send } = await serve();
     const answer = await send(path, { method });
     expect(answer).toMatchObject({ status: 405, type: "application/problem+json", allow });
+    const detail = `There is no ${method} of this address, only ${words}.`;
+    expect(answer.body).toMatchObject({ detail });
   });
 
   it("is asked again each time, and repeats nothing that is as it was", async () => {

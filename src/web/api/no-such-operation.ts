@@ -21,12 +21,16 @@ function patternOf(path: string): RegExp {
 
 export function noSuchPath(operations: readonly ServedOperation[]): Problem {
   const rooms = [...new Set(operations.map(({ path }) => path.split("/")[1] ?? ""))];
-  const last = rooms.pop() ?? "";
-  const detail = `There is nothing at this address. Under ${operationsRoot} there are ${rooms.join(", ")} and ${last}; ${apiPrefix}${documentPath} describes them.`;
+  const detail = `There is nothing at this address. Under ${operationsRoot} there are ${inWords(rooms)}; ${apiPrefix}${documentPath} describes them.`;
   return { status: 404, detail };
 }
 
 export function wrongMethod(method: string, allowed: readonly string[]): Problem {
-  const detail = `There is no ${method} of this address, only ${allowed.join(" and ")}.`;
+  const detail = `There is no ${method} of this address, only ${inWords(allowed)}.`;
   return { status: 405, detail };
+}
+
+function inWords(names: readonly string[]): string {
+  const last = names.at(-1) ?? "";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} and ${last}`;
 }
