@@ -10,9 +10,6 @@ export interface IncidentPlace {
   readonly id: string;
 }
 
-/** Where no incident is. */
-export const beforeAll: IncidentPlace = { revision: 0, id: "" };
-
 export function incidentPlaceText({ revision, id }: IncidentPlace): string {
   return `${revision}_${id}`;
 }
@@ -34,7 +31,7 @@ export async function newestPlace(db: Kysely<Tables>): Promise<IncidentPlace> {
     .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();
-  return row ?? beforeAll;
+  return row ?? { revision: 0, id: "" };
 }
 
 /** For what is written next, within its transaction. */

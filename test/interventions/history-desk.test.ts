@@ -152,18 +152,4 @@ describe("incidents", () => {
       [`${first} resolved`],
     ]);
   });
-
-  it("are all told after a place that there is not, as where the store was begun anew", async () => {
-    const world = await erring(2);
-    const { desk } = world.daemon();
-    const { incidents, after } = await desk.incidents({});
-    const past = "500_00000000-0000-4000-8000-000000000000";
-    const told = await desk.incidents({ after: past });
-    expect(new Set(told.incidents.map(({ id }) => id))).toEqual(
-      new Set(incidents.map(({ id }) => id)),
-    );
-    expect(told).toMatchObject({ after, next: null });
-    const [one] = (await desk.incidents({ after: past, limit: 1 })).incidents;
-    expect(one).toEqual(told.incidents[0]);
-  });
 });
