@@ -10,7 +10,7 @@ export interface Reloads {
   readonly request: () => ReloadAnswer;
   /** Resolves with the next configuration that is to be run: of those asked for meanwhile the latest. */
   next(): Promise<Config>;
-  /** The last one could not be run: another is. */
+  /** The one that `next` gave last could not be run: another is. Told as long as none was read after it. */
   failed(): void;
   readonly last: LastReload;
 }
@@ -21,7 +21,9 @@ export function createReloads(file: string, load: () => LoadedConfig, clock: Clo
   let reads = 0;
   /** The read that was begun last: one that was read before it, and is begun only now, is out of date. */
   let lastBegun = 0;
-  let wanted: Config | null = null;
+  let wanted: { readonly config: Config; readonly read: number } | null = null;
+  /** The read of the configuration that `next` gave last. */
+  let lastTaken = 0;
   let waiting = Promise.withResolvers<void>();
   const fail = (): void => {
     last = { ...last, successful: false };
@@ -29,30 +31,34 @@ export function createReloads(file: string, load: () => LoadedConfig, clock: Clo
   return {
     request() {
       const loaded = load();
+      const read = ++reads;
       if (loaded.kind === "faulty") {
         fail();
         return { kind: "refused", reason: formatFaults(file, loaded.faults) };
       }
       last = { successful: true, successAtMs: clock.now().utcMs };
-      const read = ++reads;
       const begin = (): void => {
         if (read < lastBegun) return;
         lastBegun = read;
-        wanted = loaded.config;
+        wanted = { config: loaded.config, read };
         waiting.resolve();
       };
       return { kind: "accepted", begin };
     },
     async next() {
       for (;;) {
-        const config = wanted;
-        wanted = null;
-        if (config) return config;
+        if (wanted) {
+          const { config, read } = wanted;
+          [wanted, lastTaken] = [null, read];
+          return config;
+        }
         await waiting.promise;
         waiting = Promise.withResolvers();
       }
     },
-    failed: fail,
+    failed() {
+      if (lastTaken === reads) fail();
+    },
     get last() {
       return last;
     },

@@ -31,7 +31,7 @@ function reloadsOf(...keys: readonly string[]) {
     const { keys: next } = await reloads.next();
     return next.map(({ name }) => name).join();
   };
-  return { request, nextKey };
+  return { request, nextKey, reloads };
 }
 
 it("of configurations asked for while another one is taken on, the latest is next", async () => {
@@ -52,4 +52,16 @@ it("one that was read before another and is begun after it is out of date", asyn
   beginSecond();
   beginFirst();
   expect(await nextKey()).toBe("second");
+});
+
+it("one that could not be run is told as the last only until another was read", async () => {
+  const { request, nextKey, reloads } = reloadsOf("first", "second");
+  request()();
+  await nextKey();
+  request()();
+  reloads.failed();
+  expect(reloads.last.successful).toBe(true);
+  await nextKey();
+  reloads.failed();
+  expect(reloads.last.successful).toBe(false);
 });
