@@ -6,7 +6,7 @@ import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { addEdit, applyEdits, EditWords } from "./page-edits.ts";
-import { pageFromRow, pageToRow } from "./page-rows.ts";
+import { createPageReader, pageToRow } from "./page-rows.ts";
 import { prepareRows } from "./prepared.ts";
 import type { PagesTable, Tables } from "./tables.ts";
 
@@ -91,12 +91,12 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
   return {
     async restore(targetId) {
       const room = new PageRoom();
-      const takeWords = (count: number): Page["words"] => room.take(count);
+      const readPage = createPageReader((count) => room.take(count));
       const pages: Page[] = [];
       const lastEdits = new Map<number, number>();
       for await (const rows of rowsOf(targetId)) {
         for (const row of rows) {
-          pages.push(pageFromRow(row, takeWords));
+          pages.push(readPage(row));
           lastEdits.set(row.page_id, row.last_edit);
         }
       }
