@@ -40,9 +40,11 @@ function padded(cell: string, width: number): string {
   return cell + " ".repeat(Math.max(0, width - textWidth(cell)));
 }
 
-/** Enough of an id to tell it from its like, and to ask for it. */
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** Enough of a UUID to tell it from its like, and to ask for it. Other ids may all begin alike. */
 export function shortId(id: string): string {
-  return id.slice(0, 8);
+  return uuid.test(id) ? id.slice(0, 8) : id;
 }
 
 /** Text from outside as one visible line: it can not move the cursor or fake another line. */

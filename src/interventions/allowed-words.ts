@@ -7,7 +7,7 @@ export function allowedWords(issue: z.core.$ZodRawIssue): string | undefined {
       if (issue.expected === "string") {
         return Array.isArray(issue.input) ? "one text, given once" : "a text";
       }
-      return undefined;
+      return issue.expected === "object" ? "an object with fields" : undefined;
     case "too_small":
       return issue.origin === "string" ? "a text that is not empty" : undefined;
     case "too_big":

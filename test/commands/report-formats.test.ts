@@ -124,6 +124,18 @@ describe("the table of a report", () => {
     );
   });
 
+  it("cuts UUIDs, and no other ids, which may all begin alike", async () => {
+    const ids = ["3f2a0c1e-5b7d-4e0a-9c55-2d1f7a6b8c90", "instance-1", "instance-2", "7"];
+    const text = await table(
+      told(
+        ["server"],
+        ids.map((server) => row({ server })),
+      ),
+    );
+    const shown = text.split("\n").slice(2, -1);
+    expect(shown.map((line) => line.split(" ")[0])).toEqual(["3f2a0c1e", ...ids.slice(1)]);
+  });
+
   it("is ASCII where the screen shows no more", async () => {
     const text = await table(told(["server_name"], [row({ server_name: "沙箱 é" })]), {
       isUnicode: false,

@@ -12,7 +12,7 @@ describe("a silence that is to be added", () => {
     ["without an end", { duration: undefined }, "ends_at: when it ends"],
     ["with two ends", { ends_at: "2026-11-20T12:00:00Z" }, "one of the two"],
     ["that matches all", { match: {} }, "match: at least one field"],
-    ["without a match", { match: undefined }, "match: "],
+    ["without a match", { match: undefined }, "match: an object with fields"],
     ["with an unknown field to match", { match: { reigon: "us" } }, "match.reigon: nothing"],
     ["with an empty name to match", { match: { region: "" } }, "match.region: a name"],
     ["for no time", { duration: "0s" }, "ends_at: an end in the future"],
