@@ -2,17 +2,21 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { asStoreError, isSqliteError, StoreInUseError } from "./store-error.ts";
 
+/** Who only looks, or is about to let go, takes less. */
+const patienceMs = 250;
+
 /**
  * One process at a time. The lock is an exclusive transaction on a small database beside the store:
  * the operating system drops it when the process dies, however it dies, and other processes can
- * still read the store itself. The returned function lets go.
+ * still read the store itself. Waits up to a quarter of a second, in which nothing else happens in this
+ * process. The returned function lets go.
  *
  * @throws {StoreError} when another process has it, or the folder cannot be written
  */
 export function lockFile(file: string): () => void {
   let holder: DatabaseSync | undefined;
   try {
-    holder = new DatabaseSync(`${file}.lock`, { timeout: 0 });
+    holder = new DatabaseSync(`${file}.lock`, { timeout: patienceMs });
     holder.exec("begin exclusive");
   } catch (error) {
     holder?.close();

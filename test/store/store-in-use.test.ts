@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it } from "vitest";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
 import { inMemory, openDatabase, StoreError } from "../../src/store/database.ts";
 import { isStoreInUse } from "../../src/store/store-in-use.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -19,6 +22,20 @@ it("whether a store is in use is told while it is, by any of its names, and noth
   await database.close();
   expect([isStoreInUse(path), isStoreInUse(link)]).toEqual([false, false]);
   await openDatabase(path).close();
+});
+
+it("who looks keeps nobody from a store that is free", async () => {
+  const path = join(tempFolder(), "store.db");
+  await openDatabase(path).close();
+  const program = fileURLToPath(new URL("support/look-at-store.ts", import.meta.url));
+  const looking = spawn(process.execPath, [program, path], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void looking.kill("SIGKILL"));
+  await once(looking.stdout, "data");
+  for (let turn = 0; turn < 50; turn++) {
+    await expect(openDatabase(path).close()).resolves.toBeUndefined();
+  }
 });
 
 it("a store in memory, or in a folder that there is not, is not in use", () => {
