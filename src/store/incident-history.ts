@@ -4,7 +4,7 @@ import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { Severity } from "../core/rule.ts";
-import { incidentPlaceText, newestPlace, readIncidentPlace } from "./incident-place.ts";
+import { beforeAll, incidentPlaceText, newestPlace, readIncidentPlace } from "./incident-place.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
 import type { ListPlace } from "./silences.ts";
@@ -101,9 +101,11 @@ export function createIncidentHistory(reader: Kysely<Tables>) {
       limit: number,
     ): Promise<LaterIncidents> {
       const newest = await newestPlace(reader);
-      const begin = readIncidentPlace(cursor);
-      if (!begin) throw new RangeError("a place among the incidents must be one that they gave");
-      const { revision, id } = begin;
+      const given = readIncidentPlace(cursor);
+      if (!given) throw new RangeError("a place among the incidents must be one that they gave");
+      // Of a store that was begun anew: there is no place like it.
+      const isUnknown = given.revision > newest.revision;
+      const { revision, id } = isUnknown ? beforeAll : given;
       const rows = await selectIncidents()
         .where(isSelected(selection))
         .where(sql<boolean>`(incidents.revision, incidents.id) > (${revision}, ${id})`)

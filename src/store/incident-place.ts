@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -22,19 +22,27 @@ export function readIncidentPlace(text: string): IncidentPlace | undefined {
     : { revision: Number(revision), id };
 }
 
+/** Where no incident is: all of them come later. */
+export const beforeAll: IncidentPlace = { revision: 0, id: "" };
+
+/** An id that no incident has, and behind all of them. */
+const behindAll = "~";
+
 /** The place of what was written last: nothing was written after it yet. */
 export async function newestPlace(db: Kysely<Tables>): Promise<IncidentPlace> {
-  const row = await db
-    .selectFrom("incidents")
-    .select(["revision", "id"])
-    .orderBy("revision", "desc")
-    .orderBy("id", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  return row ?? { revision: 0, id: "" };
+  const { newest } = await db
+    .selectFrom("incident_revisions")
+    .select("newest")
+    .executeTakeFirstOrThrow();
+  return { revision: newest, id: behindAll };
 }
 
-/** For what is written next, within its transaction. */
-export async function nextRevision(trx: Kysely<Tables>): Promise<number> {
-  return (await newestPlace(trx)).revision + 1;
+/** For what is written next, within its transaction. None is given twice. */
+export async function nextRevision(trx: Transaction<Tables>): Promise<number> {
+  const { newest } = await trx
+    .updateTable("incident_revisions")
+    .set(({ eb }) => ({ newest: eb("newest", "+", 1) }))
+    .returning("newest")
+    .executeTakeFirstOrThrow();
+  return newest;
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { changeBundles } from "./migrations/change-bundles.ts";
+import { countRevisions } from "./migrations/count-revisions.ts";
 import { digestSubjects } from "./migrations/digest-subjects.ts";
 import { orderIncidents } from "./migrations/order-incidents.ts";
 import { driftMigration } from "./migrations/drift.ts";
@@ -291,6 +292,7 @@ export const migrations: readonly Migration[] = [
   sql(""),
   orderIncidents,
   digestSubjects,
+  sql(countRevisions),
 ];
 
 function sql(statements: string): Migration {

@@ -24,6 +24,7 @@ export interface Tables {
   totals_1d: TotalsTable;
   gaps: GapsTable;
   incidents: IncidentsTable;
+  incident_revisions: IncidentRevisionsTable;
   flap_records: FlapRecordsTable;
   pool_clocks: PoolClocksTable;
   probes: ProbesTable;
@@ -180,6 +181,11 @@ export interface IncidentsTable {
   resolved_reason: ResolvedReason | null;
   /** Greater than that of all that were written before; those written at once share one. */
   revision: Generated<number>;
+}
+
+/** One row. */
+export interface IncidentRevisionsTable {
+  newest: number;
 }
 
 /** When servers of late entered the condition of a rule with a limit on that. */

@@ -152,4 +152,45 @@ describe("incidents", () => {
       [`${first} resolved`],
     ]);
   });
+
+  it("that came after ones that were dropped meanwhile are told, and none that was told before", async () => {
+    const world = await watchWorld({
+      alerts: {
+        rules: [{ name: "slow", on: "server", status: "error", for: "8s", receivers: ["oncall"] }],
+      },
+    });
+    const { desk } = world.daemon();
+    const enter = async (server: number, status: string): Promise<void> => {
+      world.show(server, status);
+      await world.poll();
+    };
+    const idsAfter = async (place: string) =>
+      (await desk.incidents({ after: place })).incidents.map(({ server_id }) => server_id);
+    await enter(0, "error");
+    await enter(1, "error");
+    const { after } = await desk.incidents({});
+    await enter(0, "idle");
+    await enter(1, "idle");
+    const { incidents, after: empty } = await desk.incidents({});
+    expect(incidents).toEqual([]);
+    await enter(2, "error");
+    const [, , third = ""] = world.serverIds;
+    expect(await idsAfter(after)).toEqual([third]);
+    expect(await idsAfter(empty)).toEqual([third]);
+    expect(await idsAfter((await desk.incidents({})).after)).toEqual([]);
+  });
+
+  it("are all told after a place that there is not yet, as where the store was begun anew", async () => {
+    const world = await erring(2);
+    const { desk } = world.daemon();
+    const { incidents, after } = await desk.incidents({});
+    const past = "500_00000000-0000-4000-8000-000000000000";
+    const told = await desk.incidents({ after: past });
+    expect(new Set(told.incidents.map(({ id }) => id))).toEqual(
+      new Set(incidents.map(({ id }) => id)),
+    );
+    expect(told).toMatchObject({ after, next: null });
+    const [one] = (await desk.incidents({ after: past, limit: 1 })).incidents;
+    expect(one).toEqual(told.incidents[0]);
+  });
 });

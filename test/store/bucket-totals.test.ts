@@ -34,7 +34,8 @@ it("hours and days of a store from before there were totals are told of as befor
   for (const resolution of ["1h", "1d"]) {
     old.exec(`drop trigger totals_${resolution}_go; drop table totals_${resolution};`);
   }
-  old.exec("drop table change_bundles; alter table pages rename column legend to texts");
+  old.exec("drop table change_bundles; drop table incident_revisions");
+  old.exec("alter table pages rename column legend to texts");
   old.exec(`pragma user_version = ${migrations.indexOf(addBucketTotals)}`);
   old.close();
   const { kysely, close } = openDatabase(path);

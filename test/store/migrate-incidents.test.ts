@@ -73,8 +73,11 @@ describe("a store of the version before incidents were in order", () => {
 
   it("goes on from where someone had read", async () => {
     const { store } = openOld(makeWithIncidents());
-    const { incidents: later } = await store.incidents.after("2_a-3", {}, 9);
+    const { incidents: later, cursor } = await store.incidents.after("2_a-3", {}, 9);
     expect(later.map(({ incident }) => incident.id)).toEqual(["c-2", "b-1"]);
+    for (const newest of ["3_b-1", cursor]) {
+      expect(await store.incidents.after(newest, {}, 9)).toEqual({ incidents: [], cursor });
+    }
   });
 
   it("keeps incidents side by side that began one after the other", async () => {

@@ -49,7 +49,7 @@ describe("what a poll costs", () => {
 
   it.each([
     ["a changed status", { 7: "occupied" } as const, 3],
-    ["an incident that is told", { 7: "error" } as const, 3 + 2],
+    ["an incident that is told, with its revision", { 7: "error" } as const, 3 + 3],
     ["ten changed statuses on five pages", tenOccupied(), 3],
   ])(
     "is one row for what became of the servers, and one for their changes: %s",
