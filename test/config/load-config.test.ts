@@ -137,7 +137,7 @@ describe("secret files", () => {
   it("with a wrong content are told by the setting that was written", () => {
     const loaded = loadConfig(writeFiles({ "sandwatch.yaml": keyFile, key: "two words" }), {});
     expect(faultLines(loaded)).toEqual([
-      "2:26 keys[0].api_key_file: found the content of the file; allowed: an API key without blanks and control characters, or api_key_file beside it",
+      "2:26 keys[0].api_key_file: found the content of the file; allowed: an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file beside it",
     ]);
   });
 
