@@ -175,6 +175,14 @@ describe("the file", () => {
       ["2:7: found an alias (*) without its anchor (&); allowed: YAML 1.2"],
     ],
     [
+      "a merge key",
+      `regions: { us: &r { base_url: "https://x.example.com" }, eu: { <<: *r, allow_http: true } }\n${key}`,
+      [
+        "1:58 regions.eu.base_url: found nothing; allowed: an https address without user, password, query and fragment, such as https://us.example.com/api",
+        "1:64: found a merge key (<<); allowed: YAML 1.2, which has none: an alias (*) can stand for a whole mapping",
+      ],
+    ],
+    [
       "two documents",
       `${region}---\n${key}`,
       ["2:1: found a second document (---); allowed: one document"],
