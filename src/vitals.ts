@@ -1,6 +1,7 @@
 import type { Config } from "./config/config.ts";
 import { ailmentOf } from "./core/ailment.ts";
 import type { ProbeVitals } from "./core/ailment.ts";
+import { counted } from "./core/counted.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { TurnWatch } from "./polling/turn-watch.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
@@ -59,5 +60,8 @@ export async function checkReadiness(
   const lost = targets.filter(({ lostTurns }) => lostTurns > 0).length;
   return lost === 0
     ? { ready: true }
-    : { ready: false, reason: `the store did not take the last poll of ${lost} targets` };
+    : {
+        ready: false,
+        reason: `the store did not take the last poll of ${counted(lost, "target")}`,
+      };
 }

@@ -57,8 +57,10 @@ export async function conformance(options: ConformanceOptions, terminal: Termina
     ...(outside > 0 ? [`${counted(outside, "place")} outside the interface`] : []),
     ...(failed > 0 ? [`${counted(failed, "operation")} without an answer`] : []),
   ];
-  if (faults.length > 0)
-    throw new CommandError(`There are ${faults.join(" and ")}.`, exitCodes.failed);
+  if (faults.length > 0) {
+    const there = (outside || failed) === 1 ? "There is" : "There are";
+    throw new CommandError(`${there} ${faults.join(" and ")}.`, exitCodes.failed);
+  }
 }
 
 async function checkAddress(

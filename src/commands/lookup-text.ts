@@ -1,3 +1,4 @@
+import { counted } from "../core/counted.ts";
 import type { AnsweredView } from "../lookups/views.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../service/json.ts";
 import { renderTable } from "./table.ts";
@@ -65,7 +66,7 @@ function sandboxesText(body: JsonObject, columns: number | undefined): string {
 function countLine(body: JsonObject, sandboxes: number, servers: number): string {
   const said = body["total_count"];
   const total = said === sandboxes ? "" : ` (total_count: ${cell(said)})`;
-  return `${sandboxes} sandboxes, ${servers} servers${total}`;
+  return `${sandboxes} sandbox${sandboxes === 1 ? "" : "es"}, ${counted(servers, "server")}${total}`;
 }
 
 function sandboxLine(sandbox: JsonObject): string {

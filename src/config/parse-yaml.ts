@@ -40,6 +40,10 @@ export function parseYaml(text: string): ParsedYaml {
   for (const offset of aliasesWithoutAnchor(document)) {
     findings.push(syntaxFinding("an alias (*) without its anchor (&)", yaml12, position(offset)));
   }
+  for (const offset of takeMergeKeys(document)) {
+    const allowed = `${yaml12}, which has none: an alias (*) can stand for a whole mapping`;
+    findings.push(syntaxFinding("a merge key (<<)", allowed, position(offset)));
+  }
   const harmless = new Set(["DUPLICATE_KEY", "TAG_RESOLVE_FAILED", "BAD_DIRECTIVE"]);
   const locate = (path: Path): Position | null => {
     const offset = offsetOf(document, path);
@@ -87,6 +91,19 @@ function describeError(error: YAMLError): [found: string, allowed: string] {
     default:
       return [`a fault of syntax: ${error.message}`, yaml12];
   }
+}
+
+/** Takes them out of the document: as settings they would be unknown ones, whose name is not shown. */
+function takeMergeKeys(document: Document): number[] {
+  const offsets: number[] = [];
+  visit(document, {
+    Pair(_key, { key }) {
+      if (!isScalar(key) || key.value !== "<<") return undefined;
+      offsets.push(key.range?.[0] ?? 0);
+      return visit.REMOVE;
+    },
+  });
+  return offsets;
 }
 
 function aliasesWithoutAnchor(document: Document): number[] {

@@ -48,7 +48,8 @@ const regionsSchema = z.preprocess(
 );
 
 /** It is sent in a header, where anything but visible ASCII is refused or cut. */
-const apiKeyAllowed = "an API key without blanks and control characters, or api_key_file beside it";
+const apiKeyAllowed =
+  "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file beside it";
 
 const keySchema = settings(
   {

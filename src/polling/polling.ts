@@ -62,6 +62,8 @@ interface Poller {
   readonly watched: WatchedTarget;
   readonly apiKey: Secret;
   readonly refusal: RefusalWatch;
+  /** By when its next turn has to begin for the time until then to count as watched, monotonic. */
+  watchedUntilMs: number;
 }
 
 export function createPolling(deps: PollingDeps): Polling {
@@ -70,7 +72,7 @@ export function createPolling(deps: PollingDeps): Polling {
   const pollers = new Map(
     deps.targets.map(({ watched, apiKey }): [string, Poller] => [
       targetName(watched.target),
-      { watched, apiKey, refusal: createRefusalWatch(clock) },
+      { watched, apiKey, refusal: createRefusalWatch(clock), watchedUntilMs: Infinity },
     ]),
   );
 
@@ -147,6 +149,11 @@ export function createPolling(deps: PollingDeps): Polling {
     async poll(target, deadlineMs) {
       const poller = pollers.get(targetName(target));
       if (!poller || stopping.signal.aborted) return;
+      const startedMs = clock.now().monotonicMs;
+      if (startedMs > poller.watchedUntilMs) {
+        poller.watched.lapse();
+        deps.pools.lose(target);
+      }
       try {
         await takeTurn(poller, deadlineMs);
       } catch (error) {
@@ -154,6 +161,10 @@ export function createPolling(deps: PollingDeps): Polling {
         deps.pools.lose(target);
         observer.turnFailed(target, error);
       }
+      // A turn may be skipped, where this one was slow or the next one late. With more of them
+      // missing the process was held up.
+      const dueMs = Math.max(deadlineMs, clock.now().monotonicMs);
+      poller.watchedUntilMs = dueMs + Math.max(0, deadlineMs - startedMs);
     },
     abort: () => stopping.abort(),
   };

@@ -34,6 +34,9 @@ const togetherMs = 100;
 /** Where a schedule has long intervals, whoever wrote it expects the polls near its moments. */
 const longestSpreadMs = 60_000;
 
+/** A round that begins late, the process having been held up, can have next to nothing left. */
+const leastTimeMs = 1_000;
+
 interface Turn<T> {
   readonly target: T;
   readonly phase: number;
@@ -55,9 +58,14 @@ export function createScheduler<T extends Target>({
   let endFirstPolls = (): void => {};
   let stopped = false;
 
-  const take = (target: T, deadlineMs: number): void => {
+  const take = (target: T, turnMs: number, lengthMs: number): void => {
     const name = nameOf(target);
     if (stopped || underWay.has(name)) return;
+    const nowMs = clock.now().monotonicMs;
+    // A turn that comes late, for the same reason, would otherwise be over before it began: what the
+    // process was held up for would be taken for a rate limit that leaves no room.
+    const beganMs = nowMs - turnMs > lengthMs / 2 ? nowMs : turnMs;
+    const deadlineMs = beganMs + Math.max(lengthMs, leastTimeMs);
     underWay.set(
       name,
       poll(target, deadlineMs).finally(() => underWay.delete(name)),
@@ -72,7 +80,7 @@ export function createScheduler<T extends Target>({
     }
     const dueMs = (_: Turn<T>, index: number): number => startedMs + index * apartMs;
     endFirstPolls = walk(clock, turns, dueMs, (turn, turnMs) => {
-      take(turn.target, turnMs + ticker.intervalMs);
+      take(turn.target, turnMs, ticker.intervalMs);
     });
   };
 
@@ -87,7 +95,7 @@ export function createScheduler<T extends Target>({
       const first = firstPollMs.get(nameOf(target));
       if (first !== undefined && turnMs - first < lengthMs / 2) return;
       firstPollMs.delete(nameOf(target));
-      take(target, turnMs + lengthMs);
+      take(target, turnMs, lengthMs);
     });
   };
 

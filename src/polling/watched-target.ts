@@ -25,6 +25,8 @@ export interface WatchedTarget extends WatchedView {
   readonly lostTurns: number;
   /** Takes the state on, after the verdict was committed. */
   accept(verdict: Verdict): void;
+  /** Turns stayed out: what passed since the last verdict was not watched. */
+  lapse(): void;
   /** A turn broke: its verdict was not kept, so what passed since the last one was not watched. */
   loseTurn(): void;
 }
@@ -58,6 +60,11 @@ export function watchTarget(
     accounts,
   };
 
+  const lapse = (): void => {
+    // As after a restart: nobody knows what was between the last verdict that was kept and now.
+    state.lastPollMonotonicMs = null;
+  };
+
   return {
     id,
     target,
@@ -75,11 +82,11 @@ export function watchTarget(
       const blindTurns = state.progress.failuresInARow + lostTurns;
       return restoredTooOld || blindTurns >= options.staleAfter;
     },
+    lapse,
     loseTurn() {
       polled = true;
       lostTurns += 1;
-      // As after a restart: nobody knows what was between the last verdict that was kept and now.
-      state.lastPollMonotonicMs = null;
+      lapse();
     },
     accept(verdict) {
       state.snapshot = verdict.snapshot;

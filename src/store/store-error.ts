@@ -22,6 +22,10 @@ export function isSqliteError(error: unknown): error is SqliteError {
 export function asStoreError(error: unknown, file: string): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
   if (!isSqliteError(error)) {
+    if ("code" in error && (error.code === "EACCES" || error.code === "EROFS")) {
+      const message = `The store ${file} cannot be opened: this user may not read and write it (${error.code}). Give it to that user, or sandwatch another store.path.`;
+      return new StoreError(message, { cause: error });
+    }
     return new StoreError(`The store ${file} cannot be opened: ${error.message}`, { cause: error });
   }
   const primaryCode = error.errcode & 0xff;

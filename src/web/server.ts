@@ -4,6 +4,7 @@ import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import { addApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
+import { wrongMethod } from "./api/no-such-operation.ts";
 import { sendProblem } from "./api/problem.ts";
 import { addReloadRoute } from "./reload-route.ts";
 import type { ReloadDeps } from "./reload-route.ts";
@@ -95,9 +96,19 @@ export function createWebServer(deps: WebDeps): WebServer {
     return reply.code(500).type("text/plain").send("internal error, see the log\n");
   });
 
-  server.setNotFoundHandler((_, reply) =>
-    reply.code(404).type("text/plain").send("not found; try /metrics, /-/healthy or /-/ready\n"),
-  );
+  server.setNotFoundHandler(({ method, url }, reply) => {
+    void reply.type("text/plain");
+    const path = url.replace(/[?#].*$/, "");
+    const allowed = ["GET", "POST", "HEAD"].filter((each) =>
+      server.hasRoute({ method: each, url: path }),
+    );
+    return allowed.length === 0
+      ? reply.code(404).send("not found; try /metrics, /-/healthy or /-/ready\n")
+      : reply
+          .code(405)
+          .header("allow", allowed.join(", "))
+          .send(`${wrongMethod(method, allowed).detail}\n`);
+  });
 
   return {
     async listen({ host, port }) {

@@ -98,7 +98,7 @@ describe("an answer in words", () => {
     };
     expect(answerText(answered("sandboxes", answer))).toBe(
       [
-        "2 sandboxes, 1 servers (total_count: 3)",
+        "2 sandboxes, 1 server (total_count: 3)",
         "  status  name  server  updated  benchmark  tags  url",
         "sandbox s1: error, benchmark Atlas, created then",
         "  idle    git   v1      now      -          a, b  https://h/?[secret]",
@@ -139,7 +139,7 @@ describe("an answer in words", () => {
     const sandboxes = { local_sandboxes: [sandbox], total_count: 1 };
     expect(answerText(answered("sandboxes", sandboxes), 60)).toBe(
       [
-        "1 sandboxes, 1 servers",
+        "1 sandbox, 1 server",
         "  status    name                                           …",
         `sandbox ${id}: error, create…`,
         "  occupied  a name that goes on and on, longer than the ter…",

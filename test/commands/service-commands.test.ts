@@ -74,6 +74,8 @@ it(
     expect(checked.code).toBe(1);
     expect(checked.err).toBe("There are 2 places outside the interface.\n");
     expect(checked.out).toMatch(/^ {2}OUTSIDE +userId +missing once$/m);
+    const ofOne = await runCommand(["conformance", ...byConfig, "--region", "us"]);
+    expect(ofOne.err).toBe("There is 1 place outside the interface.\n");
     const asked = await fetch(`${address}/metrics`).then((response) => response.text());
     expect(asked).toContain(
       'sandwatch_api_requests_total{region="eu",operation="get_user",code="200"} 1',

@@ -64,7 +64,7 @@ describe("an Alertmanager", () => {
     [
       "a token with a blank",
       { bearer_token: "a b" },
-      "bearer_token: found a value that is not shown; allowed: a token without blanks and control characters, or bearer_token_file beside it",
+      "bearer_token: found a value that is not shown; allowed: a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file beside it",
     ],
     [
       "grouping of its own",

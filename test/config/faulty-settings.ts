@@ -14,7 +14,8 @@ const sections = "regions, keys, poll, probes, store, history, http, log, metric
 const name = "a name of at most 63 letters, digits, _ . -";
 const baseUrl =
   "an https address without user, password, query and fragment, such as https://us.example.com/api";
-const apiKey = "an API key without blanks and control characters, or api_key_file beside it";
+const apiKey =
+  "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file beside it";
 const cron = "a cron expression, best of six fields with seconds first, such as */30 * * * * *";
 const encrypted = "https, or a loopback address, or allow_http: true beside it";
 
@@ -95,6 +96,11 @@ export const faultySettings: readonly Faulty[] = [
   [
     "a key with a line break",
     key({ api_key: "k1\n" }),
+    `keys[0].api_key: found a value that is not shown; allowed: ${apiKey}`,
+  ],
+  [
+    "a key that is a number",
+    key({ api_key: 12345678 }),
     `keys[0].api_key: found a value that is not shown; allowed: ${apiKey}`,
   ],
   ["a name that is a number", key({ name: 7 }), `keys[0].name: found 7; allowed: ${name}`],

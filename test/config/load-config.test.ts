@@ -137,7 +137,7 @@ describe("secret files", () => {
   it("with a wrong content are told by the setting that was written", () => {
     const loaded = loadConfig(writeFiles({ "sandwatch.yaml": keyFile, key: "two words" }), {});
     expect(faultLines(loaded)).toEqual([
-      "2:26 keys[0].api_key_file: found the content of the file; allowed: an API key without blanks and control characters, or api_key_file beside it",
+      "2:26 keys[0].api_key_file: found the content of the file; allowed: an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file beside it",
     ]);
   });
 
@@ -173,6 +173,14 @@ describe("the file", () => {
       "an alias for nothing",
       `${region}keys: *x`,
       ["2:7: found an alias (*) without its anchor (&); allowed: YAML 1.2"],
+    ],
+    [
+      "a merge key",
+      `regions: { us: &r { base_url: "https://x.example.com" }, eu: { <<: *r, allow_http: true } }\n${key}`,
+      [
+        "1:58 regions.eu.base_url: found nothing; allowed: an https address without user, password, query and fragment, such as https://us.example.com/api",
+        "1:64: found a merge key (<<); allowed: YAML 1.2, which has none: an alias (*) can stand for a whole mapping",
+      ],
     ],
     [
       "two documents",

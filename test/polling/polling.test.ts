@@ -174,6 +174,18 @@ describe("a turn", () => {
   });
 });
 
+it.each([
+  [60, 60 * second],
+  [61, 0],
+])("after %d s without a turn %d ms of them count as watched", async (later, watchedMs) => {
+  const { clock, turn, watched } = start(() => listed(listing({ a: "idle" })));
+  await turn();
+  clock.holdUp(later * second);
+  await turn();
+  const observed = { ms: watchedMs, polls: 2 };
+  expect(watched.state.progress).toMatchObject({ observed, failuresInARow: 0 });
+});
+
 describe("texts that are known", () => {
   it("are read nevertheless at one of 256 polls", async () => {
     const reader = createMarkedReader();

@@ -196,6 +196,23 @@ describe("the turns after it", () => {
   });
 });
 
+describe("after the process was held up", () => {
+  it.each([4, 9.9, 10, 10.1, 14.995, 25, 70])(
+    "for %d seconds, turns that come late have time to be taken all the same",
+    async (heldUpSeconds) => {
+      const { clock, advance, turns } = start(manyTargets(60), { lengthMs: 10 * second });
+      await advance(23 * second);
+      const before = turns.length;
+      clock.holdUp(heldUpSeconds * second);
+      await advance(30 * second);
+      const after = turns.slice(before);
+      expect(after.length).toBeGreaterThan(60);
+      const leftMs = after.map(({ atMs, deadlineMs }) => deadlineMs - atMs);
+      expect(Math.min(...leftMs)).toBeGreaterThanOrEqual(second);
+    },
+  );
+});
+
 describe("a slow poll", () => {
   it("skips its next turns instead of running beside itself or queueing", async () => {
     let end: () => void = () => {};

@@ -22,6 +22,7 @@ export function createWatchedClock(): WatchedClock {
   return {
     now: () => clock.now(),
     advance: (ms) => clock.advance(ms),
+    holdUp: (ms) => clock.holdUp(ms),
     stepUtc: (ms) => clock.stepUtc(ms),
     get armed() {
       return clock.armed;

@@ -10,3 +10,13 @@ it("a disk that is full is said, and what to do", () => {
     "StoreError: The store /data/s.db cannot be opened: its disk is full. Make room and start again.",
   );
 });
+
+it.each(["EACCES", "EROFS"])(
+  "a file that may not be written is said (%s), and what to do",
+  (code) => {
+    const error = Object.assign(new Error(`${code}: not permitted, access '/data/s.db'`), { code });
+    expect(String(asStoreError(error, "/data/s.db"))).toBe(
+      `StoreError: The store /data/s.db cannot be opened: this user may not read and write it (${code}). Give it to that user, or sandwatch another store.path.`,
+    );
+  },
+);

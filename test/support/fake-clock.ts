@@ -11,6 +11,8 @@ interface PendingTimer {
 export interface FakeClock extends Clock {
   /** Moves both clocks on, firing the timers that fall due, in order. */
   advance(ms: number): void;
+  /** Moves both clocks on while no timer can fire, as if the process were held up. */
+  holdUp(ms: number): void;
   /** Steps the wall clock, as an administrator would; the monotonic clock does not notice. */
   stepUtc(ms: number): void;
   /** How many timers are armed: a test that ends with one left open has a leak. */
@@ -49,12 +51,17 @@ export function createFakeClock(start: number = Date.UTC(2026, 10, 20, 9, 30)): 
       const untilMs = monotonicMs + ms;
       for (let timer = nextTimer(untilMs); timer; timer = nextTimer(untilMs)) {
         timers.delete(timer);
-        utcMs += timer.dueMs - monotonicMs;
-        monotonicMs = timer.dueMs;
+        const passedMs = Math.max(0, timer.dueMs - monotonicMs);
+        utcMs += passedMs;
+        monotonicMs += passedMs;
         timer.callback();
       }
       utcMs += untilMs - monotonicMs;
       monotonicMs = untilMs;
+    },
+    holdUp(ms) {
+      utcMs += ms;
+      monotonicMs += ms;
     },
     stepUtc(ms) {
       utcMs += ms;

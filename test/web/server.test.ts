@@ -18,6 +18,10 @@ async function start(
     metrics: exposing(render),
     readiness,
     status: () => Promise.resolve(emptyStatus),
+    reload: {
+      requestReload: () => ({ kind: "refused", reason: "not here" }),
+      allowedHosts: [],
+    },
     onError: (error) => errors.push(error.message),
   });
   const address = await web.listen({ host: "127.0.0.1", port: 0 });
@@ -112,6 +116,31 @@ describe("anything else", () => {
       expect(status).toBe(404);
       expect(text).toContain("/metrics");
       expect(errors).toEqual([]);
+    },
+  );
+
+  it.each([
+    [
+      "POST",
+      "/metrics?collect[]=a",
+      "GET, HEAD",
+      "There is no POST of this address, only GET and HEAD.\n",
+    ],
+    [
+      "DELETE",
+      "/-/healthy",
+      "GET, HEAD",
+      "There is no DELETE of this address, only GET and HEAD.\n",
+    ],
+    ["GET", "/-/reload", "POST", "There is no GET of this address, only POST.\n"],
+  ])(
+    "such as %s %s says by which methods it can be asked for",
+    async (method, path, allow, text) => {
+      const { address } = await start();
+      const response = await fetch(address + path, { method });
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toBe(allow);
+      expect(await response.text()).toBe(text);
     },
   );
 

@@ -11,7 +11,7 @@ const urlAllowed =
 
 /** It is sent in a header, where anything but visible ASCII is refused or cut. */
 const tokenAllowed =
-  "a token without blanks and control characters, or bearer_token_file beside it";
+  "a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file beside it";
 
 export const alertmanagerSchema = settings(
   {
