@@ -66,6 +66,9 @@ interface Poller {
   watchedUntilMs: number;
 }
 
+/** Times the time that a turn has. */
+const mostLate = 1.1;
+
 export function createPolling(deps: PollingDeps): Polling {
   const { clock, observer, judge } = deps;
   const stopping = new AbortController();
@@ -161,10 +164,10 @@ export function createPolling(deps: PollingDeps): Polling {
         deps.pools.lose(target);
         observer.turnFailed(target, error);
       }
-      // A turn may be skipped, where this one was slow or the next one late. With more of them
-      // missing the process was held up.
+      // A turn may be skipped, where this one was slow or the next one late, and turns begin a little
+      // late. With more of them missing the process was held up.
       const dueMs = Math.max(deadlineMs, clock.now().monotonicMs);
-      poller.watchedUntilMs = dueMs + Math.max(0, deadlineMs - startedMs);
+      poller.watchedUntilMs = dueMs + mostLate * Math.max(0, deadlineMs - startedMs);
     },
     abort: () => stopping.abort(),
   };

@@ -175,8 +175,8 @@ describe("a turn", () => {
 });
 
 it.each([
-  [60, 60 * second],
-  [61, 0],
+  [62, 62 * second],
+  [64, 0],
 ])("after %d s without a turn %d ms of them count as watched", async (later, watchedMs) => {
   const { clock, turn, watched } = start(() => listed(listing({ a: "idle" })));
   await turn();
