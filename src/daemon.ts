@@ -44,6 +44,7 @@ import { observePolling } from "./observe-polling.ts";
 import { retentionChores } from "./upkeep/retention.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
 import { checkReadiness, findAilment } from "./vitals.ts";
+import { createEventFeed } from "./interventions/event-feed.ts";
 import { createWebServer } from "./web/server.ts";
 import { viewStatus } from "./web/status-view.ts";
 
@@ -272,6 +273,7 @@ export async function createDaemon(
   );
   opening.defer(() => probing.stop());
 
+  const { allowedHosts } = config.http;
   const web = createWebServer({
     metrics,
     readiness: () => checkReadiness(store, targets),
@@ -287,11 +289,8 @@ export async function createDaemon(
         receivers: [...receiverConfigs.keys()],
         waiting: await store.outbox.figures(),
       }),
-    api: { ...serveOperations({ desk, lookups }), allowedHosts: config.http.allowedHosts },
-    reload: reloads && {
-      requestReload: () => reloads.request(),
-      allowedHosts: config.http.allowedHosts,
-    },
+    api: { ...serveOperations({ desk, lookups }), events: createEventFeed(desk), allowedHosts },
+    reload: reloads && { requestReload: () => reloads.request(), allowedHosts },
     clock,
     onPiece: () => void (piecesSent += 1),
     onSlowScrape: () =>

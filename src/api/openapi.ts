@@ -2,6 +2,7 @@ import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import * as fleetViews from "../interventions/fleet-views.ts";
+import { eventsQuery } from "../interventions/history-requests.ts";
 import * as historyViews from "../interventions/history-views.ts";
 import * as views from "../interventions/views.ts";
 import { version } from "../platform/version.ts";
@@ -28,6 +29,7 @@ const problem = z.object({
 export function describeApi(): ReturnType<typeof createDocument> {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {
     [documentPath]: { get: describeDocument() },
+    [`${apiPrefix}/events`]: { get: describeEvents() },
   };
   for (const operation of apiOperations) {
     const path = `${apiPrefix}${operation.path}`;
@@ -125,6 +127,34 @@ function describeDocument(): ZodOpenApiOperationObject {
       },
       ...notModified,
       403: describeProblem(403),
+    },
+  };
+}
+
+function describeEvents(): ZodOpenApiOperationObject {
+  return {
+    operationId: "followEvents",
+    summary: "Changes and incidents as they come",
+    description:
+      "Server-sent events: `change` and `incident`, each with a Change or an Incident as its data.",
+    requestParams: {
+      query: withLists(eventsQuery),
+      header: z.object({
+        "Last-Event-ID": z
+          .string()
+          .exactOptional()
+          .describe("The id of an event: after it, as `after`"),
+      }),
+    },
+    responses: {
+      200: {
+        description: "A stream that goes on until either side ends it",
+        content: { "text/event-stream": { schema: z.string() } },
+      },
+      400: describeProblem(400),
+      403: describeProblem(403),
+      500: describeProblem(500),
+      503: describeProblem(503),
     },
   };
 }

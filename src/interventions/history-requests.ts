@@ -4,6 +4,7 @@ import { severities } from "../core/rule.ts";
 import { zoneText } from "../reports/report-desk.ts";
 import { timeAllowed } from "../reports/time-range.ts";
 import { readChangePlace } from "../store/change-place.ts";
+import { readEventPlace } from "./event-place.ts";
 import { readIncidentPlace } from "../store/incident-place.ts";
 import { flag, limit, listOf, place, serverText, text } from "./requests.ts";
 
@@ -25,12 +26,16 @@ const presenceList = listOf(z.enum(presences, presences.join(", ")));
 const sandboxText = text(1_000, "a sandbox's id, or the beginning of one");
 const laterAllowed = "what an answer gave as after";
 
-const common = {
+const ofServers = {
   region: names,
   key: names,
   server: serverText.optional(),
   sandbox: sandboxText.optional(),
   name: wholeNames,
+};
+
+const common = {
+  ...ofServers,
   from: z.string(timeAllowed).optional(),
   to: z.string(timeAllowed).optional(),
   /** Of which zone `from` and `to` are. */
@@ -63,6 +68,15 @@ export const incidentsQuery = withOneOrder(
   }),
 );
 export type IncidentsQuery = z.input<typeof incidentsQuery>;
+
+export const eventKinds = ["change", "incident"] as const;
+export type EventKind = (typeof eventKinds)[number];
+
+export const eventsQuery = z.strictObject({
+  ...ofServers,
+  kind: listOf(z.enum(eventKinds, eventKinds.join(", "))),
+  after: placeText("the id of an event", readEventPlace),
+});
 
 function placeText(allowed: string, read: (text: string) => object | undefined) {
   return z

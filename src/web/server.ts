@@ -75,7 +75,7 @@ export function createWebServer(deps: WebDeps): WebServer {
   const { clock = systemClock } = deps;
   addScrapeRoute(server, { metrics, clock, onError, onSlowScrape, onPiece });
 
-  if (deps.api) addApi(server, { ...deps.api, onError });
+  if (deps.api) addApi(server, { ...deps.api, clock, onError });
   if (deps.reload) addReloadRoute(server, deps.reload);
 
   server.get("/-/healthy", (_, reply) => reply.type("text/plain").send("ok\n"));

@@ -6,6 +6,7 @@ import { serveOperations } from "../../src/api/serve-operations.ts";
 import { RefusedError } from "../../src/core/refusal.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { exposing } from "./support/exposing.ts";
+import { noEvents } from "./support/no-events.ts";
 import { emptyStatus } from "./support/status-view.ts";
 
 interface Answer {
@@ -55,7 +56,11 @@ async function serve(
     metrics: exposing(() => Promise.resolve([])),
     readiness: () => Promise.resolve({ ready: true }),
     status: () => Promise.resolve(emptyStatus),
-    api: { ...serveOperations({ desk, lookups }), allowedHosts: ["watch.example.com"] },
+    api: {
+      ...serveOperations({ desk, lookups }),
+      events: noEvents,
+      allowedHosts: ["watch.example.com"],
+    },
     onError: (error) => errors.push(error.message),
   });
   const address = await web.listen({ host: "127.0.0.1", port: 0 });

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { apiOperations } from "../../src/api/operations.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { exposing } from "./support/exposing.ts";
+import { noEvents } from "./support/no-events.ts";
 import { emptyStatus } from "./support/status-view.ts";
 
 /** Every route of a server with all that it can have, but what answers HEAD like GET. */
@@ -32,6 +33,7 @@ async function servedRoutes(): Promise<readonly string[]> {
         isCostly: false,
         run: () => Promise.resolve({}),
       })),
+      events: noEvents,
       document: () => ({}),
       allowedHosts: [],
     },

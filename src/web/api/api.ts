@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { addEventsRoute } from "./events-route.ts";
+import type { EventSource, EventsDeps } from "./events-route.ts";
 import { checkRequest, checkSite } from "./guard.ts";
 import { asProblem, bodyLimit } from "./as-problem.ts";
 import { allowedMethods, noSuchPath, wrongMethod } from "./no-such-operation.ts";
@@ -27,6 +29,8 @@ export interface ServedOperation {
 
 export interface ApiDeps {
   readonly operations: readonly ServedOperation[];
+  /** For those who follow what happens. */
+  readonly events: EventSource;
   /** What describes them, for programs. */
   readonly document: () => object;
   /** Names in lower case by which it may be called, beside addresses and `localhost`. */
@@ -36,7 +40,14 @@ export interface ApiDeps {
 /** Serves the API. Every answer of it is JSON, also those to requests that it refuses. */
 export function addApi(
   server: FastifyInstance,
-  { operations, document, allowedHosts, onError }: ApiDeps & { onError: (error: Error) => void },
+  {
+    operations,
+    events,
+    document,
+    allowedHosts,
+    clock,
+    onError,
+  }: ApiDeps & Pick<EventsDeps, "clock" | "onError">,
 ): void {
   const addRoutes = (api: FastifyInstance): void => {
     api.addHook("onRequest", async (request, reply) => {
@@ -45,6 +56,7 @@ export function addApi(
     });
 
     api.get(documentPath, (request, reply) => sendFresh(request, reply, document()));
+    addEventsRoute(api, { events, clock, onError });
     for (const operation of operations) {
       api.route({
         method: operation.method,

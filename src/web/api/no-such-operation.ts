@@ -1,5 +1,5 @@
 import type { ServedOperation } from "./api.ts";
-import { apiPrefix, documentPath, operationsRoot } from "./paths.ts";
+import { apiPrefix, documentPath, eventsPath, operationsRoot } from "./paths.ts";
 import type { Problem } from "./problem.ts";
 
 /** By which methods a path can be asked for; none: there is no such path. */
@@ -11,7 +11,7 @@ export function allowedMethods(
   const methods = operations
     .filter((operation) => patternOf(operation.path).test(path))
     .map(({ method }) => method);
-  if (path === apiPrefix + documentPath) methods.push("GET");
+  if ([apiPrefix + documentPath, operationsRoot + eventsPath].includes(path)) methods.push("GET");
   return methods.includes("GET") ? [...new Set([...methods, "HEAD"])] : [...new Set(methods)];
 }
 
@@ -20,7 +20,8 @@ function patternOf(path: string): RegExp {
 }
 
 export function noSuchPath(operations: readonly ServedOperation[]): Problem {
-  const rooms = [...new Set(operations.map(({ path }) => path.split("/")[1] ?? ""))];
+  const paths = [...operations.map(({ path }) => path), eventsPath];
+  const rooms = [...new Set(paths.map((path) => path.split("/")[1] ?? ""))];
   const detail = `There is nothing at this address. Under ${operationsRoot} there are ${inWords(rooms)}; ${apiPrefix}${documentPath} describes them.`;
   return { status: 404, detail };
 }

@@ -3,5 +3,7 @@ export const apiPrefix = "/api";
 export const operationsPrefix = "/v1";
 /** Below the API's prefix, too. */
 export const documentPath = "/openapi.json";
+/** Below the operations' prefix. */
+export const eventsPath = "/events";
 
 export const operationsRoot = apiPrefix + operationsPrefix;

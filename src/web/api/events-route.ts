@@ -1,0 +1,129 @@
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { delay } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { checkSite } from "./guard.ts";
+import { eventsPath, operationsPrefix } from "./paths.ts";
+import { sendProblem } from "./problem.ts";
+
+/** What happened after a place. */
+interface News {
+  readonly events: readonly { readonly kind: string; readonly view: object }[];
+  /** The place to go on with. */
+  readonly after: string;
+  /** Whether there may be more already. */
+  readonly hasMore: boolean;
+}
+
+/** Gives what happened after the query's `after`; without it nothing, but where to go on. */
+export type EventSource = (query: object) => Promise<News>;
+
+export interface EventsDeps {
+  readonly events: EventSource;
+  readonly clock: Clock;
+  readonly onError: (error: Error) => void;
+}
+
+const lookEveryMs = 1_000;
+
+/** After so many looks without news something is sent all the same: either side notices when the other is gone. */
+const mostQuietLooks = 15;
+
+/** How soon a reader whose connection broke is to come back. */
+const retryMs = 2_000;
+
+/** Each looks into the store every second. */
+const mostStreams = 64;
+
+/** One that has not read for that long gives its place to the next. */
+const idleMs = 60_000;
+
+interface Stream {
+  /** When it last was ready for more. Monotonic milliseconds. */
+  readMs: number;
+  readonly breakOff: () => void;
+}
+
+/**
+ * Serves what happens as it comes, as server-sent events. A stream keeps a place and no events: they are
+ * read from the store when its reader is ready for them, so that a slow one costs nothing.
+ */
+export function addEventsRoute(api: FastifyInstance, { events, clock, onError }: EventsDeps): void {
+  const streams = new Set<Stream>();
+
+  const hasRoom = (): boolean => {
+    if (streams.size < mostStreams) return true;
+    const [idlest] = [...streams].toSorted((a, b) => a.readMs - b.readMs);
+    if (!idlest || clock.now().monotonicMs - idlest.readMs < idleMs) return false;
+    idlest.breakOff();
+    streams.delete(idlest);
+    return true;
+  };
+
+  async function* follow(
+    query: object,
+    first: News,
+    stream: Stream,
+    signal: AbortSignal,
+  ): AsyncGenerator<string, void> {
+    yield `retry: ${retryMs}\n\n`;
+    let news = first;
+    let quietLooks = mostQuietLooks;
+    try {
+      for (;;) {
+        stream.readMs = clock.now().monotonicMs;
+        if (news.events.length > 0 || quietLooks >= mostQuietLooks) {
+          yield eventText(news);
+          quietLooks = 0;
+        }
+        if (!news.hasMore) await delay(clock, lookEveryMs, signal);
+        if (signal.aborted) return;
+        news = await events({ ...query, after: news.after });
+        quietLooks += 1;
+      }
+    } catch (error) {
+      if (!signal.aborted) onError(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  api.route({
+    method: ["GET", "HEAD"],
+    url: `${operationsPrefix}${eventsPath}`,
+    async handler(request, reply) {
+      const problem = checkSite(request);
+      if (problem) return sendProblem(reply, problem);
+      const ended = new AbortController();
+      reply.raw.once("close", () => ended.abort());
+      const query = queryOf(request);
+      const first = await events(query);
+      void reply.type("text/event-stream").header("cache-control", "no-store");
+      if (request.method === "HEAD") return reply.send();
+      if (ended.signal.aborted) return reply.hijack();
+      if (!hasRoom()) {
+        const detail = `${mostStreams} others are following already.`;
+        return sendProblem(reply, { status: 503, detail, retryAfterMs: idleMs });
+      }
+      const { monotonicMs } = clock.now();
+      const stream = { readMs: monotonicMs, breakOff: () => reply.raw.destroy() };
+      streams.add(stream);
+      ended.signal.addEventListener("abort", () => streams.delete(stream));
+      const texts = follow(query, first, stream, ended.signal);
+      return reply.send(Readable.from(texts, { highWaterMark: 1 }));
+    },
+  });
+}
+
+/** A reader that comes back says in a header how far it was. */
+function queryOf({ query, headers }: FastifyRequest): object {
+  const last = headers["last-event-id"];
+  return { ...(typeof last === "string" && last !== "" && { after: last }), ...Object(query) };
+}
+
+/**
+ * The last of them bears the place: who lost the connection before it hears them all again. Where there are
+ * none the place alone is told, of which a browser makes no event.
+ */
+function eventText({ events, after }: News): string {
+  const blocks = events.map(({ kind, view }) => `event: ${kind}\ndata: ${JSON.stringify(view)}\n`);
+  return `${blocks.join("\n")}id: ${after}\n\n`;
+}
