@@ -20,13 +20,14 @@ export interface Scrape {
 }
 
 export interface Effort {
+  /** Polls or probes before the first that counts: what runs for months has its code compiled. */
+  readonly warmUps: number;
   readonly polls: number;
   /** Of what asks when it is told to: it need not be waited for, so there can be more of them. */
   readonly probes: number;
   readonly scrapes: number;
 }
 
-const warmUps = 3;
 const probesPatienceMs = 300_000;
 
 /** CPU per poll and scrape, and the memory at the end of all of them. */
@@ -48,8 +49,8 @@ async function measurePolling(
   site: Site,
   effort: Effort,
 ): Promise<Measured> {
-  const patienceMs = 60_000 + 3 * effort.polls * site.everyMs;
-  await site.asked(warmUps, patienceMs);
+  const patienceMs = 60_000 + 3 * (effort.warmUps + effort.polls) * site.everyMs;
+  await site.asked(effort.warmUps, patienceMs);
   const beforeMs = cpuMs(process.pid);
   await site.asked(effort.polls, patienceMs);
   const cpuMsPerPoll = (cpuMs(process.pid) - beforeMs) / effort.polls;
@@ -75,7 +76,7 @@ async function measureProbing(
   site: Site,
   effort: Effort,
 ): Promise<Measured> {
-  await scrapeTimes(scrapeUrl, warmUps);
+  await scrapeTimes(scrapeUrl, effort.warmUps);
   const beforeMs = cpuMs(process.pid);
   const [scrapes] = await Promise.all([
     scrapeTimes(scrapeUrl, effort.probes),

@@ -1,6 +1,9 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
+import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildProgram } from "../support/built-program.ts";
+import { imageArguments, imageEnvironment } from "../support/image.ts";
 import type { Peer } from "./peer.ts";
 import { apiKey } from "./site.ts";
 import { freePort, startTool } from "./tool-process.ts";
@@ -16,10 +19,17 @@ export const naiveExporter: Peer = {
     alerts: "by Prometheus and Alertmanager; a failed poll ends it, and so every series",
     history: "what Prometheus keeps; none of its own",
   },
-  async start(site) {
+  async start(site, folder) {
     const port = await freePort();
     const scrapeUrl = `http://127.0.0.1:${port}/metrics`;
-    const args = [here("naive-exporter.ts"), site.url, apiKey, String(site.everyMs), String(port)];
+    // Without types, as sandwatch: to strip them takes memory.
+    const program = join(folder, "naive-exporter.mjs");
+    await writeFile(
+      program,
+      stripTypeScriptTypes(await readFile(here("naive-exporter.ts"), "utf8")),
+    );
+    await symlink(here("../../node_modules"), join(folder, "node_modules"));
+    const args = [program, site.url, apiKey, String(site.everyMs), String(port)];
     return {
       kind: "polls",
       process: await startTool(process.execPath, args, scrapeUrl),
@@ -31,6 +41,7 @@ export const naiveExporter: Peer = {
 export const sandwatch = sandwatchPeer("sandwatch", true);
 export const sandwatchTotals = sandwatchPeer("sandwatch, per_server off", false);
 
+/** As the image runs it. */
 function sandwatchPeer(name: string, perServer: boolean): Peer {
   return {
     name,
@@ -54,10 +65,12 @@ function sandwatchPeer(name: string, perServer: boolean): Peer {
       };
       await writeFile(config, JSON.stringify(settings));
       const address = `http://127.0.0.1:${port}`;
-      const args = [here("../../src/cli.ts"), "run", "--config", config];
+      const { path } = await buildProgram(folder);
+      const args = [...imageArguments, path, "run", "--config", config];
+      const environment = imageEnvironment(folder);
       return {
         kind: "polls",
-        process: await startTool(process.execPath, args, `${address}/-/ready`),
+        process: await startTool(process.execPath, args, `${address}/-/ready`, environment),
         scrapeUrl: `${address}/metrics`,
       };
     },

@@ -110,8 +110,8 @@ function everyMsFor(servers: number): number {
 }
 
 function effortFor(servers: number): Effort {
-  if (servers <= 1_000) return { polls: 20, probes: 100, scrapes: 20 };
+  if (servers <= 1_000) return { warmUps: 60, polls: 20, probes: 100, scrapes: 20 };
   return servers <= 10_000
-    ? { polls: 10, probes: 30, scrapes: 10 }
-    : { polls: 5, probes: 10, scrapes: 3 };
+    ? { warmUps: 20, polls: 10, probes: 30, scrapes: 10 }
+    : { warmUps: 8, polls: 5, probes: 10, scrapes: 3 };
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { accessSync, constants, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { env } from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Memory {
@@ -43,11 +44,7 @@ export function memory(pid: number): Memory | undefined {
 
 /** Where a program is, in `PATH` or where Debian puts daemons and monitoring plugins. */
 export function findTool(name: string): string | undefined {
-  const folders = [
-    ...(process.env["PATH"] ?? "").split(":"),
-    "/usr/sbin",
-    "/usr/lib/nagios/plugins",
-  ];
+  const folders = [...(env["PATH"] ?? "").split(":"), "/usr/sbin", "/usr/lib/nagios/plugins"];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
@@ -69,13 +66,18 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Starts a tool and waits until `readyUrl` answers 200. */
+/**
+ * Starts a tool and waits until `readyUrl` answers 200.
+ *
+ * @param environment beside that of this process
+ */
 export async function startTool(
   command: string,
   args: readonly string[],
   readyUrl: string,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<ToolProcess> {
-  const child = spawn(command, args, { stdio: "ignore" });
+  const child = spawn(command, args, { stdio: "ignore", env: { ...env, ...environment } });
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());

@@ -20,6 +20,7 @@ export interface Took {
 }
 
 export interface BuiltProgram {
+  readonly path: string;
   /** Runs it to its end, and drops what it prints. */
   run(args: readonly string[]): Promise<Took>;
   /** Runs it as a daemon, as the image does. */
@@ -47,6 +48,7 @@ export async function buildProgram(folder: string): Promise<BuiltProgram> {
   }
   const program = join(folder, "dist/cli.js");
   return {
+    path: program,
     run: (args) => runToEnd(program, args),
     startDaemon: (options) => startDaemonProcess(program, options),
   };
