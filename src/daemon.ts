@@ -240,6 +240,7 @@ export async function createDaemon(
   const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...conformance };
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
+  const firstRoundMs = firstRoundOf(config.poll.schedule, clock);
   const polling = createPolling({
     targets: targets.flatMap((watched) => {
       const apiKey = apiKeys.get(watched.target.key);
@@ -249,12 +250,12 @@ export async function createDaemon(
     commit: (targetId, verdict) => store.commitPoll(targetId, verdict),
     onLull: () => store.commitGathered(),
     judge,
+    rounds: { usualMs: pollIntervalMs, firstMs: firstRoundMs },
     pools,
     clock,
     onOutbox: () => delivery.wake(),
     observer: observePolling(metrics, log),
   });
-  const firstRoundMs = firstRoundOf(config.poll.schedule, clock);
   const turns = watchTurns((...turn) => polling.poll(...turn), clock, firstRoundMs);
   const scheduler = createScheduler({
     targets: targets.map(({ target }) => target),

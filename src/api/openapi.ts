@@ -143,7 +143,7 @@ function describeEvents(): ZodOpenApiOperationObject {
         "Last-Event-ID": z
           .string()
           .exactOptional()
-          .describe("The id of an event: after it, as `after`"),
+          .describe("The id of an event: after it, whatever `after` says"),
       }),
     },
     responses: {

@@ -73,8 +73,8 @@ export const eventKinds = ["change", "incident"] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 export const eventsQuery = z.strictObject({
-  ...ofServers,
   kind: listOf(z.enum(eventKinds, eventKinds.join(", "))),
+  ...ofServers,
   after: placeText("the id of an event", readEventPlace),
 });
 

@@ -34,6 +34,13 @@ export interface PollFailure {
   readonly detail: string;
 }
 
+export interface Rounds {
+  /** How far apart they usually are: one that begins late has less left. Milliseconds. */
+  readonly usualMs: number;
+  /** How long after the start the first one can begin: a schedule may pause. Milliseconds. */
+  readonly firstMs: number;
+}
+
 export interface PollingDeps {
   readonly targets: readonly { readonly watched: WatchedTarget; readonly apiKey: Secret }[];
   readonly callListing: CallListing;
@@ -41,6 +48,8 @@ export interface PollingDeps {
   /** Called when no poll is under way that could be committed with those before it. */
   readonly onLull: () => void;
   readonly judge: JudgeOptions;
+  /** Left out: turns are as far apart as the time that each has. */
+  readonly rounds?: Rounds;
   readonly pools: PoolWatch;
   readonly clock: Clock;
   readonly observer: PollingObserver;
@@ -66,11 +75,11 @@ interface Poller {
   watchedUntilMs: number;
 }
 
-/** Times the time that a turn has. */
+/** Times the time that a turn has, or usually has. */
 const mostLate = 1.1;
 
 export function createPolling(deps: PollingDeps): Polling {
-  const { clock, observer, judge } = deps;
+  const { clock, observer, judge, rounds = { usualMs: 0, firstMs: 0 } } = deps;
   const stopping = new AbortController();
   const pollers = new Map(
     deps.targets.map(({ watched, apiKey }): [string, Poller] => [
@@ -166,8 +175,9 @@ export function createPolling(deps: PollingDeps): Polling {
       }
       // A turn may be skipped, where this one was slow or the next one late, and turns begin a little
       // late. With more of them missing the process was held up.
-      const dueMs = Math.max(deadlineMs, clock.now().monotonicMs);
-      poller.watchedUntilMs = dueMs + mostLate * Math.max(0, deadlineMs - startedMs);
+      const pausedMs = poller.watchedUntilMs === Infinity ? startedMs + rounds.firstMs : 0;
+      const dueMs = Math.max(deadlineMs, pausedMs, clock.now().monotonicMs);
+      poller.watchedUntilMs = dueMs + mostLate * Math.max(rounds.usualMs, deadlineMs - startedMs);
     },
     abort: () => stopping.abort(),
   };

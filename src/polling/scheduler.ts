@@ -86,14 +86,16 @@ export function createScheduler<T extends Target>({
 
   const startRound = (lengthMs: number): void => {
     const startedMs = clock.now().monotonicMs;
-    const spreadMs = Math.min(lengthMs, longestSpreadMs);
+    // Before a pause turns are where they always are: further apart they would come late, or not at all.
+    const usualMs = Math.min(lengthMs, ticker.intervalMs);
+    const spreadMs = Math.min(usualMs, longestSpreadMs);
     const dueMs = ({ phase }: Turn<T>): number =>
       startedMs + Math.floor((phase * spreadMs) / togetherMs) * togetherMs;
     endRound();
     endRound = walk(clock, turns, dueMs, ({ target }, turnMs) => {
       // Right after the start a target's phase can follow its first poll too closely.
       const first = firstPollMs.get(nameOf(target));
-      if (first !== undefined && turnMs - first < lengthMs / 2) return;
+      if (first !== undefined && turnMs - first < usualMs / 2) return;
       firstPollMs.delete(nameOf(target));
       take(target, turnMs, lengthMs);
     });

@@ -99,8 +99,10 @@ export function createWebServer(deps: WebDeps): WebServer {
   server.setNotFoundHandler(({ method, url }, reply) => {
     void reply.type("text/plain");
     const path = url.replace(/[?#].*$/, "");
-    const allowed = ["GET", "POST", "HEAD"].filter((each) =>
-      server.hasRoute({ method: each, url: path }),
+    // It would be read as a route's pattern.
+    const isPlain = !/[:*(]/.test(path);
+    const allowed = ["GET", "POST", "HEAD"].filter(
+      (each) => isPlain && server.hasRoute({ method: each, url: path }),
     );
     return allowed.length === 0
       ? reply.code(404).send("not found; try /metrics, /-/healthy or /-/ready\n")

@@ -1,104 +1,15 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/core/judge.ts";
-import { createPoolWatch } from "../../src/core/pool-watch.ts";
-import type { FailureReason, Target } from "../../src/core/model.ts";
-import { Secret } from "../../src/platform/secret.ts";
-import { createCallListing } from "../../src/polling/call-listing.ts";
-import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import type { CallFailure, CallSuccess, OpenIntake } from "../../src/polling/listing-caller.ts";
-import { createPolling } from "../../src/polling/polling.ts";
 import { createMarkedReader } from "../core/support/marked-intake.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
-import { judgeBy, listing, research, watchFleet } from "../support/fleet.ts";
-import { changesOf, takeIn } from "../support/take-in.ts";
-import type { Listing } from "../support/listing.ts";
-
-const second = 1_000;
-const minute = 60 * second;
-
-type Answer = { readonly kind: "listed"; readonly listing: Listing } | CallFailure;
-
-function listed(value: Listing): Answer {
-  return { kind: "listed", listing: value };
-}
-
-function toResult(
-  answer: Answer,
-  openIntake: OpenIntake,
-  take: typeof takeIn,
-): CallSuccess | CallFailure {
-  if (answer.kind === "failed") return answer;
-  const { sandboxes, complete } = answer.listing;
-  return { kind: "ok", value: { intake: take(openIntake(), sandboxes), complete } };
-}
-
-function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
-  return { kind: "failed", reason, status: null, retryAfterMs, detail: reason };
-}
-
-/** Polling of one target whose service and store are as the test says at each moment. */
-function start(answer: () => Answer | Promise<Answer>, take = takeIn) {
-  const clock = createFakeClock();
-  const { watched } = watchFleet();
-  const told: string[] = [];
-  const committed: Verdict[] = [];
-  const store = { commit: (_verdict: Verdict): Promise<void> => Promise.resolve() };
-  let requests = 0;
-  let lulls = 0;
-  const polling = createPolling({
-    targets: [{ watched, apiKey: new Secret("T0PSECRET") }],
-    callListing: createCallListing({
-      clock,
-      random: () => 0.5,
-      limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
-      service: {
-        async listSandboxes({ openIntake }) {
-          requests += 1;
-          return toResult(await answer(), openIntake, take);
-        },
-      },
-    }),
-    async commit(targetId, verdict) {
-      told.push(`commit ${targetId}`);
-      await store.commit(verdict);
-      committed.push(verdict);
-    },
-    onLull: () => void (lulls += 1),
-    judge: judgeBy(),
-    pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
-    clock,
-    onOutbox: () => told.push("outbox"),
-    observer: {
-      polled: (target, failure, durationMs) =>
-        told.push(`polled ${target.region} ${failure?.reason ?? "ok"} ${durationMs}`),
-      committed(shown, verdict) {
-        told.push(`committed ${shown.state.progress === verdict.progress}`);
-      },
-      refused: (_target, retryMs) => told.push(`refused ${retryMs / minute}`),
-      turnFailed: (_target, error) => told.push(`turn failed: ${String(error)}`),
-    },
-  });
-  const turn = (target: Target = research): Promise<void> =>
-    polling.poll(target, clock.now().monotonicMs + 30 * second);
-  /** What was told since the last time. */
-  const heard = (): readonly string[] => told.splice(0);
-  return {
-    clock,
-    polling,
-    watched,
-    store,
-    committed,
-    turn,
-    heard,
-    requests: () => requests,
-    lulls: () => lulls,
-  };
-}
+import { listing } from "../support/fleet.ts";
+import { changesOf } from "../support/take-in.ts";
+import { failed, listed, minute, second, startPolling } from "./support/start-polling.ts";
+import type { Answer } from "./support/start-polling.ts";
 
 describe("a turn", () => {
   it("asks, tells of the poll, commits, and shows only then", async () => {
-    const { turn, watched, heard } = start(() => listed(listing({ a: "idle" })));
+    const { turn, watched, heard } = startPolling(() => listed(listing({ a: "idle" })));
     await turn();
     expect(heard()).toEqual(["polled us ok 0", "commit 1", "committed true"]);
     expect(watched.state.snapshot.serverCount).toBe(1);
@@ -107,7 +18,7 @@ describe("a turn", () => {
 
   it("calls on delivery after a commit that has something to tell, and only then", async () => {
     let status: "idle" | "error" = "idle";
-    const { turn, heard } = start(() => listed(listing({ a: status })));
+    const { turn, heard } = startPolling(() => listed(listing({ a: status })));
     await turn();
     expect(heard()).not.toContain("outbox");
     status = "error";
@@ -119,7 +30,7 @@ describe("a turn", () => {
 
   it("is followed by a lull once no other call is under way, also where one failed", async () => {
     const gives: ((answer: Answer) => void)[] = [];
-    const { turn, lulls } = start(() => new Promise((resolve) => void gives.push(resolve)));
+    const { turn, lulls } = startPolling(() => new Promise((resolve) => void gives.push(resolve)));
     const turns = [turn(), turn()];
     await settle();
     gives[0]?.(listed(listing({ a: "idle" })));
@@ -134,7 +45,7 @@ describe("a turn", () => {
 
   it("is followed by a lull only once it is decided, however many steps that takes", async () => {
     const servers = Array.from({ length: 300 }, (_, at) => [`server-${at}`, "error"] as const);
-    const { turn, lulls, store } = start(() => listed(listing(Object.fromEntries(servers))));
+    const { turn, lulls, store } = startPolling(() => listed(listing(Object.fromEntries(servers))));
     const lullsBefore: number[] = [];
     store.commit = () => Promise.resolve(void lullsBefore.push(lulls()));
     await turn();
@@ -145,7 +56,7 @@ describe("a turn", () => {
 
   it("that fails changes nothing that was seen", async () => {
     let answer: Answer = listed(listing({ a: "occupied" }));
-    const { turn, watched, heard, committed } = start(() => answer);
+    const { turn, watched, heard, committed } = startPolling(() => answer);
     await turn();
     answer = failed("http_error");
     await turn();
@@ -156,13 +67,13 @@ describe("a turn", () => {
   });
 
   it("of an unknown target does nothing", async () => {
-    const { turn, heard } = start(() => listed(listing({})));
+    const { turn, heard } = startPolling(() => listed(listing({})));
     await turn({ region: "eu", key: "research" });
     expect(heard()).toEqual([]);
   });
 
   it("in which the service asked for patience counts as failed, though nothing was sent", async () => {
-    const { turn, watched, heard } = start(() => failed("server_error", 10 * minute));
+    const { turn, watched, heard } = startPolling(() => failed("server_error", 10 * minute));
     await turn();
     heard();
     await turn();
@@ -174,23 +85,11 @@ describe("a turn", () => {
   });
 });
 
-it.each([
-  [62, 62 * second],
-  [64, 0],
-])("after %d s without a turn %d ms of them count as watched", async (later, watchedMs) => {
-  const { clock, turn, watched } = start(() => listed(listing({ a: "idle" })));
-  await turn();
-  clock.holdUp(later * second);
-  await turn();
-  const observed = { ms: watchedMs, polls: 2 };
-  expect(watched.state.progress).toMatchObject({ observed, failuresInARow: 0 });
-});
-
 describe("texts that are known", () => {
   it("are read nevertheless at one of 256 polls", async () => {
     const reader = createMarkedReader();
     let read: readonly string[] = [];
-    const { turn } = start(
+    const { turn } = startPolling(
       () => listed(listing({ a: "idle" })),
       (intake, sandboxes) => {
         read = reader.read(intake, sandboxes);
@@ -208,7 +107,7 @@ describe("texts that are known", () => {
 
 describe("a refused key", () => {
   it("is asked about once in five minutes, though every turn counts as failed", async () => {
-    const { clock, turn, watched, heard, requests } = start(() => failed("auth"));
+    const { clock, turn, watched, heard, requests } = startPolling(() => failed("auth"));
     for (let turns = 0; turns < 41; turns += 1) {
       await turn();
       clock.advance(30 * second);
@@ -224,7 +123,7 @@ describe("a refused key", () => {
 
   it("that is accepted again is polled at every turn again, and told of when refused anew", async () => {
     let answer: Answer = failed("auth");
-    const { clock, turn, heard, requests } = start(() => answer);
+    const { clock, turn, heard, requests } = startPolling(() => answer);
     await turn();
     answer = listed(listing({}));
     clock.advance(5 * minute);
@@ -237,7 +136,7 @@ describe("a refused key", () => {
   });
 
   it("raises an incident as any other failure does", async () => {
-    const { turn, heard, committed } = start(() => failed("auth"));
+    const { turn, heard, committed } = startPolling(() => failed("auth"));
     for (let turns = 0; turns < 3; turns += 1) await turn();
     expect(heard().slice(-2)).toEqual(["outbox", "committed true"]);
     expect(committed[2]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
@@ -246,7 +145,9 @@ describe("a refused key", () => {
 
 describe("a commit that fails", () => {
   it("leaves everything as it was; the next poll decides the same anew", async () => {
-    const { turn, watched, store, heard, committed } = start(() => listed(listing({ a: "error" })));
+    const { turn, watched, store, heard, committed } = startPolling(() =>
+      listed(listing({ a: "error" })),
+    );
     const refused: Verdict[] = [];
     store.commit = (verdict) => {
       refused.push(verdict);
@@ -273,7 +174,7 @@ describe("a commit that fails", () => {
 
 it("a call that throws ends its turn alone", async () => {
   let broken = true;
-  const { turn, heard } = start(() => {
+  const { turn, heard } = startPolling(() => {
     if (broken) throw new TypeError("our own bug");
     return listed(listing({}));
   });
@@ -287,7 +188,7 @@ it("a call that throws ends its turn alone", async () => {
 describe("aborting", () => {
   it("ends a call under way as if it had never begun, and begins none", async () => {
     let answerNow: (answer: Answer) => void = () => {};
-    const { polling, turn, watched, heard, requests } = start(
+    const { polling, turn, watched, heard, requests } = startPolling(
       () => new Promise((resolve) => void (answerNow = resolve)),
     );
     const polled = turn();
@@ -300,7 +201,7 @@ describe("aborting", () => {
   });
 
   it("books no failure to a key that was refused before", async () => {
-    const { polling, turn, heard } = start(() => failed("auth"));
+    const { polling, turn, heard } = startPolling(() => failed("auth"));
     await turn();
     heard();
     polling.abort();
@@ -309,7 +210,9 @@ describe("aborting", () => {
   });
 
   it("lets a commit under way go on to its end", async () => {
-    const { polling, turn, store, heard, watched } = start(() => listed(listing({ a: "idle" })));
+    const { polling, turn, store, heard, watched } = startPolling(() =>
+      listed(listing({ a: "idle" })),
+    );
     let finish: () => void = () => {};
     store.commit = () => new Promise((resolve) => void (finish = resolve));
     const polled = turn();

@@ -196,6 +196,39 @@ describe("the turns after it", () => {
   });
 });
 
+describe("where the schedule pauses", () => {
+  async function evening(startBeforeMs: number) {
+    let beginRound: (lengthMs: number) => void = () => {};
+    const ticker = {
+      intervalMs: 10 * second,
+      start: (onRound: (lengthMs: number) => void) => void (beginRound = onRound),
+      stop() {},
+    };
+    const targets = manyTargets(100);
+    const { advance, timesOf } = start(targets, { ticker });
+    for (let leftMs = startBeforeMs; leftMs > 0; leftMs -= 10 * second) {
+      beginRound(10 * second);
+      await advance(10 * second);
+    }
+    beginRound(13 * 60 * minute);
+    await advance(2 * minute);
+    return targets.map((target) => timesOf(targetName(target)));
+  }
+
+  it("the last turns before are as far from those before them as ever", async () => {
+    for (const times of await evening(minute)) {
+      expect(times.length).toBeGreaterThanOrEqual(7);
+      expect((times.at(-1) ?? 0) - (times.at(-2) ?? 0)).toBe(10 * second);
+    }
+  });
+
+  it("they come though the first poll was shortly before", async () => {
+    for (const times of await evening(10 * second)) {
+      expect(times.at(-1)).toBeGreaterThanOrEqual(10 * second);
+    }
+  });
+});
+
 describe("after the process was held up", () => {
   it.each([4, 9.9, 10, 10.1, 14.995, 25, 70])(
     "for %d seconds, turns that come late have time to be taken all the same",

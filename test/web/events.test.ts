@@ -107,8 +107,15 @@ describe("the stream of events", () => {
     expect(await readTo(response, "id: 8\n\n")).toBe(
       `retry: 2000\n\n${numbered(3, 5, 5)}${numbered(6, 8, 8)}`,
     );
-    const other = await open("/events?after=7", { "last-event-id": "2" });
-    expect(await readTo(other, "id: 8\n\n")).toBe(`retry: 2000\n\n${numbered(8, 8, 8)}`);
+  });
+
+  it("goes on where it was heard last, wherever its address says that it began", async () => {
+    const { open, happen } = await serve();
+    happen(8);
+    const first = await open("/events?after=6");
+    expect(await readTo(first, "id: 8\n\n")).toBe(`retry: 2000\n\n${numbered(7, 8, 8)}`);
+    const again = await open("/events?after=6", { "last-event-id": "7" });
+    expect(await readTo(again, "id: 8\n\n")).toBe(`retry: 2000\n\n${numbered(8, 8, 8)}`);
   });
 
   it("tells its place now and then where nothing happens", async () => {

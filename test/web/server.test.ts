@@ -162,6 +162,12 @@ describe("anything else", () => {
     },
   );
 
+  it.each(["/:a(b", "/:a(b)", "/*", "/:"])("such as %s is there as little as any", async (path) => {
+    const { get, errors } = await start();
+    expect((await get(path)).status).toBe(404);
+    expect(errors).toEqual([]);
+  });
+
   it("such as an address that cannot be read is the client's mistake", async () => {
     const { get, errors } = await start();
     expect((await get("/%zz")).status).toBe(400);

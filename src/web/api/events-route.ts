@@ -113,10 +113,10 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
   });
 }
 
-/** A reader that comes back says in a header how far it was. */
+/** A reader that comes back says in a header how far it was; its address still says where it began. */
 function queryOf({ query, headers }: FastifyRequest): object {
   const last = headers["last-event-id"];
-  return { ...(typeof last === "string" && last !== "" && { after: last }), ...Object(query) };
+  return { ...Object(query), ...(typeof last === "string" && last !== "" && { after: last }) };
 }
 
 /**
