@@ -149,6 +149,25 @@ describe("the stream of events", () => {
     await until(() => clock.armed === 0);
   });
 
+  it("lets others have their turn between any two looks, however much there is", async () => {
+    let looks = 0;
+    const { open } = await serve(() => () => {
+      looks += 1;
+      const events = [{ kind: "change", view: {} }];
+      return Promise.resolve({ events, after: String(looks), hasMore: looks < 50 });
+    });
+    let most = 0;
+    let before = 0;
+    const opened = open();
+    await until(() => {
+      most = Math.max(most, looks - before);
+      before = looks;
+      return looks === 50;
+    });
+    (await opened).resume();
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
   it("leaves nothing behind when its reader goes", async () => {
     const { open, asked, clock } = await serve();
     const response = await open();

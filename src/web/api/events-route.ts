@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { delay } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -76,7 +77,9 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
           yield eventText(news);
           quietLooks = 0;
         }
-        if (!news.hasMore) await delay(clock, lookEveryMs, signal);
+        // A fast reader takes all at once, and nothing else would have its turn.
+        if (news.hasMore) await setImmediate();
+        else await delay(clock, lookEveryMs, signal);
         if (signal.aborted) return;
         news = await events({ ...query, after: news.after });
         quietLooks += 1;
