@@ -93,6 +93,7 @@ describe("the stream of events", () => {
     expect(response.headers).toMatchObject({
       "content-type": "text/event-stream",
       "cache-control": "no-store",
+      "x-accel-buffering": "no",
     });
     expect(await readTo(response, "id: 7\n\n")).toBe("retry: 2000\n\nid: 7\n\n");
     happen(2);

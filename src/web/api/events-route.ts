@@ -100,6 +100,8 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
       const query = queryOf(request);
       const first = await events(query);
       void reply.type("text/event-stream").header("cache-control", "no-store");
+      // Or nginx gathers events before it passes them on.
+      void reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       if (ended.signal.aborted) return reply.hijack();
       if (!hasRoom()) {
