@@ -13,7 +13,7 @@ const minuteMs = 60_000;
 
 /** A day and a half, some of it unwatched. */
 async function live(): Promise<WatchedWorld> {
-  const world = await watchWorld({ servers: 6 });
+  const world = await watchWorld({ servers: 6, every: "15m" });
   for (let turn = 0; turn < 150; turn += 1) {
     world.show(turn % 6, ["occupied", "idle", "error", "odd", "occupied"][turn % 5] ?? "idle");
     world.fail(...(turn % 29 === 7 ? [{ kind: "malformed" } as const] : []));

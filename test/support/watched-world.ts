@@ -53,6 +53,8 @@ export interface WatchedWorld {
 }
 
 export interface WorldOptions {
+  /** How often is polled at least: what passes beyond that is not watched. */
+  readonly every?: string;
   readonly servers?: number;
   readonly alerts?: object;
   /** Settings of the receiver beside its address and secret. */
@@ -93,7 +95,10 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
   const settings = {
     regions: { us: { base_url: services.get("us") } },
     keys: [{ name: "research", api_key: apiKey }],
-    poll: { every: "5s", ...(options.probes && { rate_limit: { requests: 1_000, per: "1s" } }) },
+    poll: {
+      every: options.every ?? "5s",
+      ...(options.probes && { rate_limit: { requests: 1_000, per: "1s" } }),
+    },
     ...(options.probes && { probes: options.probes }),
     store: { path: freshStoreFile() },
     http: { listen: "127.0.0.1:0" },
