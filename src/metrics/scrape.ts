@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { WatchedView } from "../core/watched-view.ts";
+import { asError } from "../platform/as-error.ts";
 import { collectFamilies, familyLines, familyNames } from "./aggregate-text.ts";
 import type { CollectedFamily } from "./aggregate-text.ts";
 import { endings } from "./exposition-text.ts";
@@ -108,9 +109,7 @@ async function refresh(
     wanted.flatMap(({ families }, index) => {
       const outcome = outcomes[index];
       if (outcome?.status !== "rejected") return [];
-      onUnread(
-        outcome.reason instanceof Error ? outcome.reason : new Error(String(outcome.reason)),
-      );
+      onUnread(asError(outcome.reason));
       return families;
     }),
   );

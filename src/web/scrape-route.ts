@@ -1,5 +1,6 @@
 import type { Transform } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { asError } from "../platform/as-error.ts";
 import type { Clock } from "../platform/clock.ts";
 import { chooseEncoding, createCompressor } from "./content-encoding.ts";
 import { chooseFormat, contentTypeOf } from "./exposition-format.ts";
@@ -124,7 +125,7 @@ export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): 
     try {
       await sendPieces(first, pieces, { response, compressor });
     } catch (error) {
-      deps.onError(error instanceof Error ? error : new Error(String(error)));
+      deps.onError(asError(error));
     } finally {
       disarm();
     }

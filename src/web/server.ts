@@ -1,5 +1,6 @@
 import { fastify } from "fastify";
 import type { FastifyInstance } from "fastify";
+import { asError } from "../platform/as-error.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import { addApi } from "./api/api.ts";
@@ -91,8 +92,7 @@ export function createWebServer(deps: WebDeps): WebServer {
     if (isClientFault(error)) {
       return reply.code(error.statusCode).type("text/plain").send("the request is wrong\n");
     }
-    const fault = error instanceof Error ? error : new Error(String(error));
-    deps.onError(fault);
+    deps.onError(asError(error));
     return reply.code(500).type("text/plain").send("internal error, see the log\n");
   });
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { asError } from "../../platform/as-error.ts";
 import { addEventsRoute } from "./events-route.ts";
 import type { EventSource, EventsDeps } from "./events-route.ts";
 import { checkRequest, checkSite } from "./guard.ts";
@@ -73,7 +74,7 @@ export function addApi(
     });
     api.setErrorHandler((error, _, reply) => {
       const problem = asProblem(error);
-      if (problem.status >= 500) onError(error instanceof Error ? error : new Error(String(error)));
+      if (problem.status >= 500) onError(asError(error));
       return sendProblem(reply, problem);
     });
   };

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { asError } from "../../platform/as-error.ts";
 import { delay } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { checkSite } from "./guard.ts";
@@ -85,7 +86,7 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
         quietLooks += 1;
       }
     } catch (error) {
-      if (!signal.aborted) onError(error instanceof Error ? error : new Error(String(error)));
+      if (!signal.aborted) onError(asError(error));
     }
   }
 
