@@ -5,6 +5,8 @@ import type { Clock } from "../platform/clock.ts";
 import { chooseEncoding, createCompressor } from "./content-encoding.ts";
 import { chooseFormat, contentTypeOf } from "./exposition-format.ts";
 import type { ExpositionFormat } from "./exposition-format.ts";
+import { createReaderPlaces } from "./reader-places.ts";
+import type { Reader } from "./reader-places.ts";
 import { sendPieces } from "./send-pieces.ts";
 
 export interface ScrapeSource {
@@ -41,43 +43,25 @@ export const mostScrapes = 8;
 /** One that has not read for that long gives its place to the next. */
 const idleScrapeMs = 5_000;
 
-interface RunningScrape {
-  /** When it last was ready for more. Monotonic milliseconds. */
-  readMs: number;
-  /** Null until the answer has begun. */
-  cutOff: (() => void) | null;
-}
-
 /** How soon a scraper that was refused may come back. */
 const retryAfterSeconds = 5;
 
 /** Serves `/metrics`, in the format and encoding that the scraper asks for. */
 export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): void {
-  const running = new Set<RunningScrape>();
-
-  const hasRoom = (): boolean => {
-    if (running.size < mostScrapes) return true;
-    const [idlest] = [...running].toSorted((a, b) => a.readMs - b.readMs);
-    const idleMs = deps.clock.now().monotonicMs - (idlest?.readMs ?? 0);
-    if (!idlest?.cutOff || idleMs < idleScrapeMs) return false;
-    idlest.cutOff();
-    running.delete(idlest);
-    return true;
-  };
+  const places = createReaderPlaces(deps.clock, { most: mostScrapes, idleMs: idleScrapeMs });
 
   server.route({
     method: ["GET", "HEAD"],
     url: "/metrics",
     async handler(request, reply) {
-      if (!hasRoom()) {
+      const itself = places.take();
+      if (!itself) {
         return reply
           .code(503)
           .header("retry-after", retryAfterSeconds)
           .type("text/plain")
           .send(`${mostScrapes} scrapes are being answered already; try again later\n`);
       }
-      const itself: RunningScrape = { readMs: deps.clock.now().monotonicMs, cutOff: null };
-      running.add(itself);
       try {
         const { accept, "accept-encoding": acceptEncoding } = request.headers;
         const format = chooseFormat(accept);
@@ -105,7 +89,7 @@ export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): 
         if (first === null) reply.raw.end();
         else await send(first, pieces, reply, { itself, compressor: createCompressor(encoding) });
       } finally {
-        running.delete(itself);
+        places.leave(itself);
       }
     },
   });
@@ -114,7 +98,7 @@ export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): 
     first: IteratorResult<Uint8Array, unknown>,
     pieces: Iterator<Uint8Array>,
     { raw: response }: FastifyReply,
-    { itself, compressor }: { itself: RunningScrape; compressor: Transform | null },
+    { itself, compressor }: { itself: Reader; compressor: Transform | null },
   ): Promise<void> => {
     const cutOff = (): void => {
       deps.onSlowScrape();

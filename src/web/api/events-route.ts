@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { asError } from "../../platform/as-error.ts";
 import { delay } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { createReaderPlaces } from "../reader-places.ts";
+import type { Reader } from "../reader-places.ts";
 import { checkSite } from "./guard.ts";
 import { eventsPath, operationsPrefix } from "./paths.ts";
 import { sendProblem } from "./problem.ts";
@@ -40,32 +42,17 @@ const mostStreams = 64;
 /** One that has not read for that long gives its place to the next. */
 const idleMs = 60_000;
 
-interface Stream {
-  /** When it last was ready for more. Monotonic milliseconds. */
-  readMs: number;
-  readonly breakOff: () => void;
-}
-
 /**
  * Serves what happens as it comes, as server-sent events. A stream keeps a place and no events: they are
  * read from the store when its reader is ready for them, so that a slow one costs nothing.
  */
 export function addEventsRoute(api: FastifyInstance, { events, clock, onError }: EventsDeps): void {
-  const streams = new Set<Stream>();
-
-  const hasRoom = (): boolean => {
-    if (streams.size < mostStreams) return true;
-    const [idlest] = [...streams].toSorted((a, b) => a.readMs - b.readMs);
-    if (!idlest || clock.now().monotonicMs - idlest.readMs < idleMs) return false;
-    idlest.breakOff();
-    streams.delete(idlest);
-    return true;
-  };
+  const places = createReaderPlaces(clock, { most: mostStreams, idleMs });
 
   async function* follow(
     query: object,
     first: News,
-    stream: Stream,
+    reader: Reader,
     signal: AbortSignal,
   ): AsyncGenerator<string, void> {
     yield `retry: ${retryMs}\n\n`;
@@ -73,7 +60,7 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
     let quietLooks = mostQuietLooks;
     try {
       for (;;) {
-        stream.readMs = clock.now().monotonicMs;
+        reader.readMs = clock.now().monotonicMs;
         if (news.events.length > 0 || quietLooks >= mostQuietLooks) {
           yield eventText(news);
           quietLooks = 0;
@@ -105,15 +92,14 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
       void reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       if (ended.signal.aborted) return reply.hijack();
-      if (!hasRoom()) {
+      const reader = places.take();
+      if (!reader) {
         const detail = `${mostStreams} others are following already.`;
         return sendProblem(reply, { status: 503, detail, retryAfterMs: idleMs });
       }
-      const { monotonicMs } = clock.now();
-      const stream = { readMs: monotonicMs, breakOff: () => reply.raw.destroy() };
-      streams.add(stream);
-      ended.signal.addEventListener("abort", () => streams.delete(stream));
-      const texts = follow(query, first, stream, ended.signal);
+      reader.cutOff = () => reply.raw.destroy();
+      ended.signal.addEventListener("abort", () => places.leave(reader));
+      const texts = follow(query, first, reader, ended.signal);
       return reply.send(Readable.from(texts, { highWaterMark: 1 }));
     },
   });
