@@ -6,6 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 import { addApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
 import { wrongMethod } from "./api/no-such-operation.ts";
+import { pathOf } from "./api/paths.ts";
 import { sendProblem } from "./api/problem.ts";
 import { addReloadRoute } from "./reload-route.ts";
 import type { ReloadDeps } from "./reload-route.ts";
@@ -98,7 +99,7 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   server.setNotFoundHandler(({ method, url }, reply) => {
     void reply.type("text/plain");
-    const path = url.replace(/[?#].*$/, "");
+    const path = pathOf(url);
     // It would be read as a route's pattern.
     const isPlain = !/[:*(]/.test(path);
     const allowed = ["GET", "POST", "HEAD"].filter(

@@ -1,5 +1,5 @@
 import type { ServedOperation } from "./api.ts";
-import { apiPrefix, documentPath, eventsPath, operationsRoot } from "./paths.ts";
+import { apiPrefix, documentPath, eventsPath, operationsRoot, pathOf } from "./paths.ts";
 import type { Problem } from "./problem.ts";
 
 /** By which methods a path can be asked for; none: there is no such path. */
@@ -7,7 +7,7 @@ export function allowedMethods(
   url: string,
   operations: readonly ServedOperation[],
 ): readonly string[] {
-  const path = url.replace(/[?#].*$/, "");
+  const path = pathOf(url);
   const methods = operations
     .filter((operation) => patternOf(operation.path).test(path))
     .map(({ method }) => method);

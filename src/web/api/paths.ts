@@ -7,3 +7,8 @@ export const documentPath = "/openapi.json";
 export const eventsPath = "/events";
 
 export const operationsRoot = apiPrefix + operationsPrefix;
+
+/** Of an address, without its query. */
+export function pathOf(url: string): string {
+  return url.replace(/[?#].*$/, "");
+}
