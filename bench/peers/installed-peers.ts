@@ -1,8 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { freePort } from "../support/free-port.ts";
 import type { Peer } from "./peer.ts";
 import { apiKey } from "./site.ts";
-import { freePort, startTool } from "./tool-process.ts";
+import { startTool } from "./tool-process.ts";
 
 const authorization = `Bearer ${apiKey}`;
 

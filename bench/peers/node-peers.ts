@@ -3,10 +3,11 @@ import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildProgram } from "../support/built-program.ts";
+import { freePort } from "../support/free-port.ts";
 import { imageArguments, imageEnvironment } from "../support/image.ts";
 import type { Peer } from "./peer.ts";
 import { apiKey } from "./site.ts";
-import { freePort, startTool } from "./tool-process.ts";
+import { startTool } from "./tool-process.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 

@@ -1,7 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { accessSync, constants, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { env } from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -55,15 +53,6 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 /**
