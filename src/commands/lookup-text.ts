@@ -66,7 +66,7 @@ function sandboxesText(body: JsonObject, columns: number | undefined): string {
 function countLine(body: JsonObject, sandboxes: number, servers: number): string {
   const said = body["total_count"];
   const total = said === sandboxes ? "" : ` (total_count: ${cell(said)})`;
-  return `${sandboxes} sandbox${sandboxes === 1 ? "" : "es"}, ${counted(servers, "server")}${total}`;
+  return `${counted(sandboxes, "sandbox", "sandboxes")}, ${counted(servers, "server")}${total}`;
 }
 
 function sandboxLine(sandbox: JsonObject): string {
