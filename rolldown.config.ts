@@ -12,8 +12,6 @@ export default defineConfig({
   platform: "node",
   input: {
     cli: "src/cli.ts",
-    // Run by name, in a thread of its own.
-    "checkpoint-thread": "src/store/checkpoint-thread.ts",
     "client/index": "src/client/index.ts",
   },
   external: (id) => /^[^./]/.test(id) && !included.some((name) => isOf(id, name)),
@@ -31,8 +29,6 @@ export default defineConfig({
   output: {
     dir: "dist",
     cleanDir: true,
-    // Side by side: `checkpoint-thread` is looked for beside whoever runs it.
-    chunkFileNames: "[name]-[hash].js",
   },
 });
 

@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { extname } from "node:path";
 import { once } from "node:events";
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
@@ -115,9 +114,21 @@ export function createLargeCommits(
   };
 }
 
+/**
+ * What the thread runs: takes the log over as far as nobody reads or writes there. It is a text, as each
+ * thread would strip a file of its types anew, which costs as much as to begin it.
+ */
+const checkpointProgram = `
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+  const { workerData } = process.getBuiltinModule("node:worker_threads");
+  const database = new DatabaseSync(workerData);
+  database.exec("pragma synchronous = full; pragma wal_checkpoint(passive)");
+  database.close();
+`;
+
 async function checkpointInThread(file: string): Promise<void> {
-  const path = `./checkpoint-thread${extname(import.meta.url)}`;
-  const worker = new Worker(new URL(path, import.meta.url), {
+  const worker = new Worker(checkpointProgram, {
+    eval: true,
     workerData: file,
     resourceLimits: { maxYoungGenerationSizeMb: 2 },
   });
