@@ -64,6 +64,9 @@ export function openDatabase(
       database.close();
       throw error;
     }
+    // What a statement overwrites is kept until it can not fail any more. That is little, and in memory
+    // costs far less than in a file. Migrations may put whole tables in order: they have files for that.
+    database.exec("pragma temp_store = memory");
     if (isTemporary) database.exec("pragma synchronous = off");
     const largeCommits = createLargeCommits(database, file);
     const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, largeCommits) });
