@@ -103,19 +103,23 @@ async function measurePolls(step: Step, { peer, opened, polls }: Bench): Promise
   return costs;
 }
 
+/** Apart from each other: what parsing leaves is collected while the next one runs. */
 async function measureFloors({ peer, polls }: Bench) {
   await using receiving = createReceiving(peer.origin);
-  const parses: number[] = [];
-  const receives: number[] = [];
-  const warmUps = Math.ceil(polls / 3);
   await peer.step("main", { kind: "same" });
-  for (let turn = 1; turn <= warmUps + polls; turn += 1) {
-    const body = await receiving.keep("main");
-    const parseMs = await measureCpu(() => void JSON.parse(body.toString()));
-    const receiveMs = await measureCpu(() => receiving.drop("main"));
-    if (turn <= warmUps) continue;
-    parses.push(parseMs);
-    receives.push(receiveMs);
-  }
+  const receives = await measureTurns(polls, () => receiving.drop("main"));
+  const body = await receiving.keep("main");
+  const parses = await measureTurns(polls, () => void JSON.parse(body.toString()));
   return { parses, receives };
+}
+
+/** The first ones are not counted. */
+async function measureTurns(turns: number, work: () => unknown): Promise<number[]> {
+  const costs: number[] = [];
+  const warmUps = Math.ceil(turns / 3);
+  for (let turn = 1; turn <= warmUps + turns; turn += 1) {
+    const cost = await measureCpu(work);
+    if (turn > warmUps) costs.push(cost);
+  }
+  return costs;
 }
