@@ -1,6 +1,7 @@
 import { checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
 import type { MeasuredDaemon } from "../support/daemon.ts";
+import { measureFloors } from "../support/floors.ts";
 import { measureCpu } from "../support/meters.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Peer } from "../support/peer-client.ts";
@@ -43,15 +44,15 @@ async function measureSize(servers: number): Promise<Measurement[]> {
   });
   const unchanged = await measurePolls({ kind: "same" }, bench);
   const changed = await measurePolls({ kind: "change", share: 0.01 }, bench);
-  const { parses, receives } = await measureFloors(bench);
+  const { parsesMs, receivesMs } = await measureFloorsOf(bench);
   const floor = {
     floor: "JSON.parse",
     floorUnit: "ns",
-    floorSamples: parses.map((ms) => (ms * 1e6) / servers),
+    floorSamples: parsesMs.map((ms) => (ms * 1e6) / servers),
   };
   return [
-    row("JSON.parse", parses, true),
-    row("receiving alone", receives, true),
+    row("JSON.parse", parsesMs, true),
+    row("receiving alone", receivesMs, true),
     { ...row("poll, 1 % changed", changed), ...floor },
     { ...row("poll, unchanged", unchanged), ...floor },
   ];
@@ -64,8 +65,8 @@ async function measureShares(servers: number): Promise<Measurement[]> {
   const bench = { peer, opened, polls: 4 };
   await opened.daemon.runOnce();
   const measurements: Measurement[] = [];
-  const { parses, receives } = await measureFloors({ ...bench, polls: 8 });
-  const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parses };
+  const { parsesMs, receivesMs } = await measureFloorsOf({ ...bench, polls: 8 });
+  const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parsesMs };
   for (const share of shares) {
     const row = (series: string, samples: readonly number[], isFloor: boolean): Measurement => ({
       what: `${series}, ${share * 100} % of ${servers.toLocaleString("en")} changed`,
@@ -75,8 +76,8 @@ async function measureShares(servers: number): Promise<Measurement[]> {
     });
     const costs = await measurePolls({ kind: "change", share }, bench);
     measurements.push(
-      row("JSON.parse", [percentile(parses, 0.5)], true),
-      row("receiving alone", [percentile(receives, 0.5)], true),
+      row("JSON.parse", [percentile(parsesMs, 0.5)], true),
+      row("receiving alone", [percentile(receivesMs, 0.5)], true),
       { ...row("poll", costs, false), ...floor },
     );
   }
@@ -103,23 +104,8 @@ async function measurePolls(step: Step, { peer, opened, polls }: Bench): Promise
   return costs;
 }
 
-/** Apart from each other: what parsing leaves is collected while the next one runs. */
-async function measureFloors({ peer, polls }: Bench) {
+async function measureFloorsOf({ peer, polls }: Bench) {
   await using receiving = createReceiving(peer.origin);
   await peer.step("main", { kind: "same" });
-  const receives = await measureTurns(polls, () => receiving.drop("main"));
-  const body = await receiving.keep("main");
-  const parses = await measureTurns(polls, () => void JSON.parse(body.toString()));
-  return { parses, receives };
-}
-
-/** The first ones are not counted. */
-async function measureTurns(turns: number, work: () => unknown): Promise<number[]> {
-  const costs: number[] = [];
-  const warmUps = Math.ceil(turns / 3);
-  for (let turn = 1; turn <= warmUps + turns; turn += 1) {
-    const cost = await measureCpu(work);
-    if (turn > warmUps) costs.push(cost);
-  }
-  return costs;
+  return await measureFloors(receiving, "main", { warmUps: Math.ceil(polls / 3), turns: polls });
 }

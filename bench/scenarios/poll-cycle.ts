@@ -1,6 +1,7 @@
 import { checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
 import type { MeasuredDaemon } from "../support/daemon.ts";
+import { measureFloors } from "../support/floors.ts";
 import { measureCpu } from "../support/meters.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Peer } from "../support/peer-client.ts";
@@ -66,7 +67,11 @@ const polls = 7;
 
 async function measureCase({ what, step, target }: Case, bench: Bench): Promise<Measurement[]> {
   const { peer, opened, receiving } = bench;
-  const { receiveMs, parsesMs } = await measureFloors(receiving);
+  const { receivesMs, parsesMs } = await measureFloors(receiving, "main", {
+    warmUps,
+    turns: polls,
+  });
+  const receiveMs = percentile(receivesMs, 0.5);
   const parseMs = percentile(parsesMs, 0.5);
   const ratios: number[] = [];
   const wholeRatios: number[] = [];
@@ -85,22 +90,4 @@ async function measureCase({ what, step, target }: Case, bench: Bench): Promise<
     { ...floor, what, samples: ratios, target },
     { ...floor, what: `${what}, receiving included`, samples: wholeRatios },
   ];
-}
-
-/** Receiving (the median) and parsing in the obvious way, of the same bytes. CPU in ms. */
-async function measureFloors(
-  receiving: Receiving,
-): Promise<{ readonly receiveMs: number; readonly parsesMs: number[] }> {
-  const receivesMs: number[] = [];
-  const parsesMs: number[] = [];
-  for (let turn = 0; turn < warmUps + polls; turn += 1) {
-    const receiveMs = await measureCpu(() => receiving.drop("main"));
-    if (turn >= warmUps) receivesMs.push(receiveMs);
-  }
-  const body = await receiving.keep("main");
-  for (let turn = 0; turn < warmUps + polls; turn += 1) {
-    const parseMs = await measureCpu(() => void JSON.parse(body.toString()));
-    if (turn >= warmUps) parsesMs.push(parseMs);
-  }
-  return { receiveMs: percentile(receivesMs, 0.5), parsesMs };
 }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { Pool } from "undici";
 import { freeBuffer } from "../../src/platform/free-buffer.ts";
 
-/** The HTTP client alone, without anything that the daemon does. */
+/** The HTTP client alone, without anything else that the daemon does. */
 export interface Receiving extends AsyncDisposable {
   /**
    * Asks for a listing and drops its bytes. Gives how many there were. Their memory is given back as the
