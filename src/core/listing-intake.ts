@@ -19,22 +19,40 @@ export interface TextMark {
   readonly note: number;
 }
 
-/** By what a whole body is known again without looking at any sandbox of it. */
-export interface BodyMark {
+/** By what a whole body, or a run of sandboxes, is known again without looking at any sandbox of it. */
+export interface SpanMark {
   /** In bytes. */
   readonly length: number;
   /** 64 bits over all of it. */
   readonly hash: bigint;
 }
 
+/** The sandboxes expected next, which came one after another before. */
+export interface ExpectedRun {
+  readonly sandboxes: number;
+  /** From the first one's text to the last one's; null where it is not known. */
+  readonly mark: SpanMark | null;
+  /** Without a mark: their texts alone, without what stands between them; null where none is wanted. */
+  readonly textBytes: number | null;
+}
+
 /** Takes a listing in while it is read, sandbox by sandbox, in the order of the listing. */
 export interface ListingIntake {
   /** The body that the listing taken last came in; null when this one must be read. */
-  readonly knownBody: BodyMark | null;
+  readonly knownBody: SpanMark | null;
   /** The very same body came once more: this listing is as that one was. Instead of all else. */
   sameBody(): void;
   /** After all of a listing: it came in this body, complete and without anything to remark. */
-  cameIn(body: BodyMark): void;
+  cameIn(body: SpanMark): void;
+  /** Null where no sandbox is expected. */
+  expectedRun(): ExpectedRun | null;
+  /** The expected run came as it is known. Only right after `expectedRun` gave one with a mark. */
+  sameRun(): void;
+  /**
+   * The run expected last was read sandbox by sandbox, and came in this, or in what is not to be known. It
+   * is known only where each sandbox came with the text that it had.
+   */
+  runCameIn(run: SpanMark | null): void;
   /** The text that the sandbox expected next had last time; null when it must be read. */
   expected(): TextMark | null;
   /**

@@ -10,6 +10,11 @@ export function createCountingIntake(): ListingIntake {
       throw new TypeError("no body was known");
     },
     cameIn() {},
+    expectedRun: () => null,
+    sameRun() {
+      throw new TypeError("no run was expected");
+    },
+    runCameIn() {},
     expected: () => null,
     same() {
       throw new TypeError("no sandbox was expected");

@@ -86,10 +86,10 @@ describe("a turn", () => {
 });
 
 describe("texts that are known", () => {
-  it("are read nevertheless at one of 256 polls", async () => {
+  it("are read nevertheless at one of 1,024 polls", async () => {
     const reader = createMarkedReader();
     let read: readonly string[] = [];
-    const { turn } = startPolling(
+    const { clock, turn } = startPolling(
       () => listed(listing({ a: "idle" })),
       (intake, sandboxes) => {
         read = reader.read(intake, sandboxes);
@@ -97,8 +97,9 @@ describe("texts that are known", () => {
       },
     );
     let polls = 0;
-    for (let at = 0; at <= 2 * 256; at++) {
+    for (let at = 0; at <= 2 * 1_024; at++) {
       await turn();
+      clock.advance(30 * second);
       if (read.length > 0) polls++;
     }
     expect(polls).toBe(1 + 2);

@@ -24,12 +24,13 @@ export function seekId(text: string): SoughtId {
 export function isIdAt(page: Page, at: number, flags: number, id: SoughtId): boolean {
   if (hasTextId(flags)) return !id.isUuid && page.textAt(at) === id.text;
   const { words } = id;
+  const { idWords } = page;
   return (
     id.isUuid &&
-    page.word(at) === words[0] &&
-    page.word(at + 1) === words[1] &&
-    page.word(at + 2) === words[2] &&
-    page.word(at + 3) === words[3]
+    idWords[at] === words[0] &&
+    idWords[at + 1] === words[1] &&
+    idWords[at + 2] === words[2] &&
+    idWords[at + 3] === words[3]
   );
 }
 

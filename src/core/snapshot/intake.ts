@@ -1,4 +1,4 @@
-import type { BodyMark, ListingIntake, TextMark } from "../listing-intake.ts";
+import type { ExpectedRun, ListingIntake, SpanMark, TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
 import type { InSteps } from "../in-steps.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";
@@ -6,7 +6,7 @@ import { changesIn } from "./changes.ts";
 import { seekId } from "./id-table.ts";
 import { ListingPass } from "./listing-pass.ts";
 import type { PassOptions } from "./listing-pass.ts";
-import { markOf } from "./marks.ts";
+import { markOf, turns } from "./marks.ts";
 import { findSandbox, nextSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
@@ -48,13 +48,11 @@ export interface IntakeOptions {
   /** Complete listings without a server before it counts as gone. */
   readonly goneAfter: number;
   /**
-   * Counts polls: each text is read in one of 256, known or not, all those of a known body in the same
+   * Counts polls: each text is read in one of 1,024, known or not, all those of a known body in the same
    * one. Left out: only unknown ones are.
    */
   readonly turn?: number;
 }
-
-const turns = 256;
 
 export function openIntake(before: PackedSnapshot, options: IntakeOptions): SnapshotIntake {
   return new Intake(before, options);
@@ -66,7 +64,7 @@ class Intake implements SnapshotIntake {
   private readonly room: PageRoom;
   private readonly turn: PassOptions["turn"];
   private begunPass: ListingPass | null = null;
-  private body: BodyMark | null = null;
+  private body: SpanMark | null = null;
   private isSameBody = false;
   private readonly twins = new Map<string, Twins>();
 
@@ -77,7 +75,7 @@ class Intake implements SnapshotIntake {
     this.turn = turnOf(before, options);
   }
 
-  get knownBody(): BodyMark | null {
+  get knownBody(): SpanMark | null {
     return this.turn === "of_all" ? null : this.before.body;
   }
 
@@ -86,12 +84,24 @@ class Intake implements SnapshotIntake {
     this.isSameBody = true;
   }
 
-  cameIn(body: BodyMark): void {
+  cameIn(body: SpanMark): void {
     this.body = body;
   }
 
   get sandboxCount(): number {
     return this.isSameBody ? this.before.sandboxCount : this.pass.sandboxCount;
+  }
+
+  expectedRun(): ExpectedRun | null {
+    return this.pass.expectedRun();
+  }
+
+  sameRun(): void {
+    this.pass.sameRun();
+  }
+
+  runCameIn(run: SpanMark | null): void {
+    this.pass.runCameIn(run);
   }
 
   expected(): TextMark | null {
@@ -189,7 +199,7 @@ class Intake implements SnapshotIntake {
 interface TakenParts {
   readonly listedCount: number;
   readonly room: PageRoom;
-  readonly body: BodyMark | null;
+  readonly body: SpanMark | null;
 }
 
 /** A known body is read in one of so many polls, too. */

@@ -1,9 +1,9 @@
 import type { InSteps } from "../in-steps.ts";
-import type { TextMark } from "../listing-intake.ts";
+import type { ExpectedRun, SpanMark, TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, Status } from "../model.ts";
 import { GivenStatuses } from "./given-statuses.ts";
 import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
-import { isTurnOf, markOf } from "./marks.ts";
+import { isTurnOf, markOf, plainBytesIn } from "./marks.ts";
 import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapshot.ts";
 import type { PageRoom } from "./page-room.ts";
 import { PageSequence } from "./page-sequence.ts";
@@ -16,6 +16,9 @@ import { TextIndex } from "./text-index.ts";
 
 /** A sandbox that was skipped is looked for this far ahead: past that it was moved. */
 const longestSkip = 4_096;
+
+/** A page that came unchanged in as many listings is likely to do so again. */
+const unchangedForLong = 2;
 
 /** Sandboxes that a listing lacked are written this many at a time. */
 const unlistedAtOnce = 64;
@@ -65,6 +68,30 @@ export class ListingPass {
     this.writer = new SandboxWriter(before, this.sequence, options);
   }
 
+  /** What is left of a page: all of one can be known as a whole. */
+  expectedRun(): ExpectedRun | null {
+    const page = this.settle();
+    if (!page) return null;
+    const sandboxes = page.sandboxCount - this.walk.sandbox;
+    if (!this.mayBeWhole(page)) return { sandboxes, mark: null, textBytes: null };
+    const { run: mark } = page;
+    return { sandboxes, mark, textBytes: mark ? null : plainBytesIn(page) };
+  }
+
+  sameRun(): void {
+    const { page, ordinal } = this.walk;
+    if (!page?.run) throw new RangeError("no run is expected");
+    const { sandboxCount } = page;
+    this.placed.fill(this.sequence.pages.length + 1, ordinal, ordinal + sandboxCount);
+    this.taken += sandboxCount;
+    this.sandboxCount += sandboxCount;
+    this.walk.sandbox = sandboxCount;
+  }
+
+  runCameIn(run: SpanMark | null): void {
+    this.walk.cameIn(run);
+  }
+
   expected(): TextMark | null {
     const page = this.settle();
     return page && !this.mustRead(page, this.walk.sandbox) ? markOf(page, this.walk.sandbox) : null;
@@ -75,7 +102,7 @@ export class ListingPass {
    * @param statuses where it says the same but for these
    */
   same(mark?: TextMark, statuses?: readonly Status[]): void {
-    const page = this.settle();
+    const { page } = this.walk;
     if (!page) throw new RangeError("no sandbox is expected");
     if (mark && statuses && this.mustRestate(page, mark, statuses)) this.takeRestated(page, mark);
     else this.takeUnchanged(page, mark);
@@ -163,6 +190,17 @@ export class ListingPass {
       }
     }
     this.sequence.endPage();
+  }
+
+  /** Whether all of the page at hand may come as it did before. */
+  private mayBeWhole(page: Page): boolean {
+    const { walk, placed } = this;
+    if (!walk.isAtBeginning || page.unchangedFor < unchangedForLong) return false;
+    const first = walk.ordinal;
+    for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
+      if (placed[first + sandbox] !== 0 || this.mustRead(page, sandbox)) return false;
+    }
+    return true;
   }
 
   private mustRead(page: Page, sandbox: number): boolean {

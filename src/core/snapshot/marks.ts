@@ -12,7 +12,8 @@ const openStatuses: readonly OpenStatuses[] = ["none", "own_first", "own_last"];
 const openShift = 16;
 const mostNote = 0xffff;
 
-const lastTurn = 255;
+/** Each text is read at one of so many polls, though it is known. A power of two. */
+export const turns = 1_024;
 
 /** Through which a hash is taken out of its two words, and apart into them. */
 const hash = new BigUint64Array(1);
@@ -34,14 +35,26 @@ export function markOf(page: Page, sandbox: number): TextMark | null {
 }
 
 /**
- * Whether it is a text's turn, out of 256, to be read though it is known. By its hashes: so each turn
- * has as many, wherever they are.
+ * Whether it is a text's turn to be read though it is known. By its hashes: so each turn has as many,
+ * wherever they are.
  */
 export function isTurnOf(page: Page, sandbox: number, turn: number): boolean {
   const at = markAt(page, sandbox);
   const steady = page.word(at + field.steadyHash);
   const key = steady === 0 ? page.word(at + field.hash) : steady;
-  return ((key ^ turn) & lastTurn) === 0;
+  return ((key ^ turn) & (turns - 1)) === 0;
+}
+
+/** Of texts that are known, and of which nothing is to be remarked; null where one is none of these. */
+export function plainBytesIn(page: Page): number | null {
+  let bytes = 0;
+  for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
+    const at = markAt(page, sandbox);
+    const length = page.word(at + field.length);
+    if (length === 0 || (page.word(at + field.note) & mostNote) !== 0) return null;
+    bytes += length;
+  }
+  return bytes;
 }
 
 export function isMarkOf(page: Page, sandbox: number, length: number, textHash: bigint): boolean {

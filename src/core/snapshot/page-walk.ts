@@ -1,6 +1,6 @@
-import type { TextMark } from "../listing-intake.ts";
+import type { SpanMark, TextMark } from "../listing-intake.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
-import { remark } from "./marks.ts";
+import { isMarkOf, remark } from "./marks.ts";
 import type { PageCopy } from "./page-copy.ts";
 import { PagePatch } from "./page-patch.ts";
 import type { PageSequence } from "./page-sequence.ts";
@@ -24,6 +24,10 @@ export class PageWalk {
   /** Whether the page before was written anew: then a copy of the next one is likely to be made for nothing. */
   private isLeft = false;
   private restated = 0;
+  /** Whether all texts of the page up to there are the same, one after another. */
+  private unchanged = true;
+  /** What the page at hand is known in; undefined: in what it was before. */
+  private run: SpanMark | null | undefined = undefined;
   /** Of the page at hand, as long as it is not written anew. */
   private readonly patch = new PagePatch();
   /** The same, in place of the patch. */
@@ -45,6 +49,16 @@ export class PageWalk {
     return this.clean;
   }
 
+  /** Where nothing of the page at hand was taken yet, and all of it can be at once. */
+  get isAtBeginning(): boolean {
+    return this.clean && this.sandbox === 0;
+  }
+
+  /** All of the page at hand came in this, unless some of it did not come unchanged. */
+  cameIn(run: SpanMark | null): void {
+    this.run = this.sandbox === this.page?.sandboxCount ? run : null;
+  }
+
   /** Of the sandbox expected next, counted over all pages. */
   get ordinal(): number {
     return (this.before.pageStarts[this.pageIndex] ?? 0) + this.sandbox;
@@ -57,6 +71,7 @@ export class PageWalk {
   /** Where a sandbox of other statuses goes, in its place; null where the page is written anew. */
   beginRestated(page: Page): PagePatch | PageCopy | null {
     this.restated++;
+    this.unchanged = false;
     if (!this.clean) return null;
     if (this.copy) return this.copy;
     if (!this.isBusy && this.patch.hasRoomFor(page, this.sandbox)) return this.patch;
@@ -67,6 +82,8 @@ export class PageWalk {
 
   /** The sandbox expected next came with another text that says the same. */
   remark(page: Page, mark: TextMark | null): void {
+    if (mark && isMarkOf(page, this.sandbox, mark.length, mark.hash)) return;
+    this.unchanged = false;
     if (this.copy) this.copy.setMark(this.sandbox, mark);
     else remark(page, this.sandbox, mark);
   }
@@ -74,6 +91,7 @@ export class PageWalk {
   /** After the last sandbox of a page. */
   nextPage(page: Page): void {
     if (this.clean) this.sequence.takeOver(this.finish(page));
+    this.noteTexts(page);
     this.isBusy = this.restated * busyShare > page.sandboxCount;
     this.isLeft = !this.clean;
     this.restated = 0;
@@ -83,6 +101,15 @@ export class PageWalk {
     if (!this.clean) this.sequence.endReplaced(next);
     this.clean = this.sequence.draftIsEmpty;
     if (next && !this.clean) this.sequence.replace(next);
+  }
+
+  /** Of the page as it was, of which later versions know nothing. */
+  private noteTexts(page: Page): void {
+    const isSame = this.clean && this.unchanged;
+    page.unchangedFor = isSame ? page.unchangedFor + 1 : 0;
+    if (isSame && this.run !== undefined) page.run = this.run;
+    this.unchanged = true;
+    this.run = undefined;
   }
 
   /** From now on the page is written anew. */

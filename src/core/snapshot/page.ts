@@ -1,3 +1,4 @@
+import type { SpanMark } from "../listing-intake.ts";
 import { plainKind } from "./server-kind.ts";
 import type { ServerKind } from "./server-kind.ts";
 import { unpackUuid } from "./packed-id.ts";
@@ -48,6 +49,10 @@ export class Page {
   readonly legend: Legend;
   /** The records and, behind them, the marks. */
   readonly held: PageWords;
+  /** In how many listings in a row all of it came with the same texts, one after another. */
+  unchangedFor = 0;
+  /** A span of a body that says what the page does, with nothing to remark; null where none is known. */
+  run: SpanMark | null = null;
 
   constructor(id: number, sandboxCount: number, held: PageWords, legend: Legend) {
     this.id = id;
@@ -72,7 +77,7 @@ export class Page {
     return this.held.first(this.recordWords);
   }
 
-  /** For reading ids alone, which are the same in all versions. */
+  /** For reading ids, and which servers are of a sandbox, alone: they are the same in all versions. */
   get idWords(): Words {
     return this.held.shared;
   }
@@ -88,7 +93,7 @@ export class Page {
   }
 
   serversBegin(sandbox: number): number {
-    return firstServerIn(this.sandboxFlags(sandbox));
+    return firstServerIn(this.idWords[sandbox * sandboxWords + sandboxField.flags] ?? 0);
   }
 
   sandboxOfServer(server: number): number {

@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import type { BodyMark } from "../../core/listing-intake.ts";
+import type { SpanMark } from "../../core/listing-intake.ts";
 import { freeBuffer } from "../../platform/free-buffer.ts";
 import type { RunningHash, TextHash } from "./text-hash.ts";
 
@@ -13,7 +13,7 @@ const openingBrace = 0x7b;
  * sure: most often there are one or two, and nothing of them has to be read.
  */
 export class BodyWatch {
-  private readonly known: BodyMark | null;
+  private readonly known: SpanMark | null;
   /** Null once the body is too long for it. */
   private hash: RunningHash | null;
   private length = 0;
@@ -21,9 +21,9 @@ export class BodyWatch {
   private chunks: Buffer[] = [];
   private isHeldBack: boolean;
   /** Null while it is not asked for. */
-  private whole: BodyMark | null = null;
+  private whole: SpanMark | null = null;
 
-  constructor(known: BodyMark | null, hash: TextHash) {
+  constructor(known: SpanMark | null, hash: TextHash) {
     this.known = known;
     this.hash = hash.begin();
     this.isHeldBack = known !== null;
@@ -64,7 +64,7 @@ export class BodyWatch {
   }
 
   /** After the end; null for a body that is too long to be known again. */
-  mark(): BodyMark | null {
+  mark(): SpanMark | null {
     const { hash, length } = this;
     return (this.whole ??= hash && { length, hash: hash.digest() });
   }

@@ -60,7 +60,7 @@ export class ListingContent {
    * @param text where it is another, though it says the same but for what its mark leaves open
    */
   same(mark: TextMark, text?: ItemText): void {
-    this.countItem();
+    this.countItems(1);
     if (!text) this.intake.same();
     else {
       const { note, openStatuses } = mark;
@@ -71,11 +71,17 @@ export class ListingContent {
     this.remarkAgain(mark);
   }
 
+  /** As many items came as the run expected next, of which nothing is to be remarked. */
+  sameRun(items: number): void {
+    this.countItems(items);
+    this.intake.sameRun();
+  }
+
   /** An item came with another text. False when it must be parsed; else it is done with. */
   moved(length: number, hash: bigint): boolean {
     const mark = this.intake.moved(length, hash);
     if (!mark) return false;
-    this.countItem();
+    this.countItems(1);
     this.remarkAgain(mark);
     return true;
   }
@@ -83,7 +89,7 @@ export class ListingContent {
   /** An item was parsed. */
   item(value: JsonValue, text: ItemText): void {
     const { ofItem, ofItems } = this;
-    this.countItem();
+    this.countItems(1);
     if (!isObject(value)) {
       noteItem(value, sandboxesField, ofItems);
       this.leftOut++;
@@ -136,8 +142,8 @@ export class ListingContent {
     return { complete, deviations: deviations.list() };
   }
 
-  private countItem(): void {
-    this.items++;
+  private countItems(count: number): void {
+    this.items += count;
     if (this.items <= limits.items) return;
     throw new BodyFault("too_large", `the listing holds more than ${limits.items} items`);
   }

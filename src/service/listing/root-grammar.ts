@@ -14,6 +14,7 @@ import {
 } from "../json-bytes.ts";
 import { ItemText } from "./item-text.ts";
 import type { ListingContent } from "./listing-content.ts";
+import { RunReader } from "./run-reader.ts";
 import type { TextHash } from "./text-hash.ts";
 
 export interface RootGrammarDeps {
@@ -50,6 +51,7 @@ export class RootGrammar implements ValueTexts {
   private readonly content: ListingContent;
   private readonly text: ItemText;
   private readonly cutter = new ItemCutter();
+  private readonly runs: RunReader;
   private state: State = "start";
   private name = "";
   /** Of the first byte that is not used. */
@@ -63,10 +65,11 @@ export class RootGrammar implements ValueTexts {
   /** Where in the bytes at hand the item before ends; -1 for one that ended in others. */
   private itemEnd = -1;
 
-  constructor({ intake, content, hash }: RootGrammarDeps) {
-    this.intake = intake;
-    this.content = content;
-    this.text = new ItemText(hash);
+  constructor(deps: RootGrammarDeps) {
+    this.intake = deps.intake;
+    this.content = deps.content;
+    this.text = new ItemText(deps.hash);
+    this.runs = new RunReader(deps);
   }
 
   /** The root object is whole. */
@@ -156,6 +159,7 @@ export class RootGrammar implements ValueTexts {
   private readValue(bytes: Buffer, at: number, isLast: boolean): number {
     if (this.name === "local_sandboxes" && bytes[at] === openBracket) {
       this.content.begin();
+      this.runs.begin();
       this.content.field(this.name, []);
       this.state = "first_item";
       return at + 1;
@@ -192,6 +196,25 @@ export class RootGrammar implements ValueTexts {
   }
 
   private readItem(bytes: Buffer, at: number, isLast: boolean): number {
+    if (this.itemEnd > 0) this.runs.sawGap(at - this.itemEnd);
+    let end = this.readRun(bytes, at, isLast);
+    if (end === 0) end = this.readSingle(bytes, at, isLast);
+    if (end < 0) return -1;
+    this.runs.ended(this.offset + end - at);
+    this.itemEnd = end;
+    this.state = "after_item";
+    return end;
+  }
+
+  /** Takes the run where it is the one expected; -1 while there is too little of it to tell, else 0. */
+  private readRun(bytes: Buffer, at: number, isLast: boolean): number {
+    const end = this.runs.read(bytes, at, isLast, this.offset);
+    this.wanted = end < 0 ? this.runs.wanted : 0;
+    if (end > 0) this.effort -= (end - at) / cheapness + effortOf.hash;
+    return end;
+  }
+
+  private readSingle(bytes: Buffer, at: number, isLast: boolean): number {
     if (this.expected === undefined) {
       this.expected = bytes[at] === openBrace ? this.intake.expected() : null;
       this.text.begin();
@@ -212,8 +235,6 @@ export class RootGrammar implements ValueTexts {
       if (found.value !== undefined) this.content.item(found.value, this.text);
     }
     this.expected = undefined;
-    this.itemEnd = end;
-    this.state = "after_item";
     return end;
   }
 

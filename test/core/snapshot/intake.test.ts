@@ -69,7 +69,7 @@ describe("a sandbox whose text is known", () => {
   it.each([
     ["in its place", (all: readonly ListedSandbox[]) => all],
     ["in another one at each poll", (all: readonly ListedSandbox[]) => all.toReversed()],
-  ])("is read all the same at one poll in 256, %s", (_, reordered) => {
+  ])("is read all the same at one poll in 1,024, %s", (_, reordered) => {
     const reader = createMarkedReader();
     let all: readonly ListedSandbox[] = manySandboxes(40);
     let snapshot = emptySnapshot;
@@ -81,14 +81,43 @@ describe("a sandbox whose text is known", () => {
       return read;
     };
     readAt(0);
-    const read = Array.from({ length: 256 }, (__, turn) => readAt(1_000 + turn));
+    const read = Array.from({ length: 1_024 }, (__, turn) => readAt(1_000 + turn));
     expect(new Set(read.flat())).toEqual(new Set(all.map(({ sandboxId }) => sandboxId)));
     // One that comes where another must be read is read too.
     expect(read.flat().length).toBeLessThanOrEqual(2 * all.length);
     expect(Math.max(...read.map(({ length }) => length))).toBeLessThan(5);
   });
 
-  it("is read at one poll in 256 in a body that is the known one at all others", () => {
+  it("is read in its turn, and the others of its page are known as one run before and after", () => {
+    const reader = createMarkedReader();
+    const all = manySandboxes(40);
+    let snapshot = emptySnapshot;
+    for (let turn = 0; turn < 4 + 1_024; turn++) {
+      const opened = openIntake(snapshot, { goneAfter: 2, turn });
+      reader.read(opened, all);
+      ({ snapshot } = atOnce(opened.finish(options)));
+    }
+    // Each turn is that of one sandbox at most.
+    expect(reader.skippedInRuns).toBe(40 * (1_024 - 40));
+  });
+
+  it("is joined with its twin far before it, though the page that it is in came as it was", () => {
+    const reader = createMarkedReader();
+    const all = manySandboxes(5_000);
+    let snapshot = emptySnapshot;
+    const readAll = (listed: readonly ListedSandbox[]): number => {
+      const opened = openIntake(snapshot, { goneAfter: 2 });
+      reader.read(opened, listed);
+      ({ snapshot } = atOnce(opened.finish(options)));
+      return opened.sandboxCount;
+    };
+    for (let poll = 0; poll < 5; poll++) readAll(all);
+    const twin = listedSandbox("box-4999", [listedServer("b", "error")]);
+    expect(readAll([twin, ...all])).toBe(5_000);
+    expect([...snapshot.serversOf("box-4999")].map(({ serverId }) => serverId)).toEqual(["b", "a"]);
+  });
+
+  it("is read at one poll in 1,024 in a body that is the known one at all others", () => {
     const reader = createMarkedReader();
     const sandboxes = manySandboxes(40);
     let snapshot = bring(emptySnapshot, { sandboxes, complete: true }).snapshot;
@@ -101,9 +130,9 @@ describe("a sandbox whose text is known", () => {
       return read.length;
     };
     expect(readAt(7)).toBe(40);
-    const reads = Array.from({ length: 512 }, (_, turn) => readAt(1_000 + turn));
+    const reads = Array.from({ length: 2_048 }, (_, turn) => readAt(1_000 + turn));
     expect(reads.filter((read) => read === 40)).toHaveLength(2);
-    expect(reader.skippedBodies).toBe(510);
+    expect(reader.skippedBodies).toBe(2_046);
   });
 
   it("is known by a later text that says the same, and its page stays the one it was", () => {

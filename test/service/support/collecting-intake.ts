@@ -1,4 +1,4 @@
-import type { BodyMark, ListingIntake, TextMark } from "../../../src/core/listing-intake.ts";
+import type { SpanMark, ListingIntake, TextMark } from "../../../src/core/listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../../../src/core/model.ts";
 import { worseOf } from "../../../src/core/worse-of.ts";
 
@@ -13,20 +13,20 @@ export interface CollectingIntake extends ListingIntake {
   readonly taken: () => readonly MarkedSandbox[];
   readonly sandboxes: () => readonly ListedSandbox[];
   /** The body that it came in, if it can be known again. */
-  readonly body: () => BodyMark | null;
+  readonly body: () => SpanMark | null;
   readonly calls: { same: number; moved: number; listed: number; restart: number };
 }
 
 /** Expects the sandboxes of the listing before in their order, and after any of them the next one. */
 export function createCollectingIntake(
   before: readonly MarkedSandbox[] = [],
-  knownBody: BodyMark | null = null,
+  knownBody: SpanMark | null = null,
 ): CollectingIntake {
   const positions = new Map(before.map(({ sandbox }, at) => [sandbox.sandboxId, at]));
   const taken = new Map<string, MarkedSandbox>();
   const calls = { same: 0, moved: 0, listed: 0, restart: 0 };
   let position = 0;
-  let body: BodyMark | null = null;
+  let body: SpanMark | null = null;
 
   const sandboxes = () => Array.from(taken.values(), ({ sandbox }) => sandbox);
   return {
@@ -43,6 +43,11 @@ export function createCollectingIntake(
     cameIn(mark) {
       body = mark;
     },
+    expectedRun: () => null,
+    sameRun() {
+      throw new TypeError("no run was expected");
+    },
+    runCameIn() {},
     expected() {
       const next = before[position];
       return next && !taken.has(next.sandbox.sandboxId) ? next.mark : null;
