@@ -27,12 +27,12 @@ export interface SpanMark {
   readonly hash: bigint;
 }
 
-/** The sandboxes expected next, which came one after another before. */
+/** Sandboxes that are expected next, one after another. */
 export interface ExpectedRun {
   readonly sandboxes: number;
-  /** From the first one's text to the last one's; null where it is not known. */
+  /** What they all came in, from the first one's text to the last one's; null where that is not known. */
   readonly mark: SpanMark | null;
-  /** Without a mark: their texts alone, without what stands between them; null where none is wanted. */
+  /** Without a mark: their texts alone, without what stands between; null where no mark is wanted. */
   readonly textBytes: number | null;
 }
 
@@ -49,8 +49,8 @@ export interface ListingIntake {
   /** The expected run came as it is known. Only right after `expectedRun` gave one with a mark. */
   sameRun(): void;
   /**
-   * The run expected last was read sandbox by sandbox, and came in this, or in what is not to be known. It
-   * is known only where each sandbox came with the text that it had.
+   * The run expected last was read sandbox by sandbox, and came in this; null: in something else. It is
+   * known by it from then on where each sandbox came with the text that it had.
    */
   runCameIn(run: SpanMark | null): void;
   /** The text that the sandbox expected next had last time; null when it must be read. */

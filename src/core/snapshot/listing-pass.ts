@@ -74,6 +74,7 @@ export class ListingPass {
     if (!page) return null;
     const sandboxes = page.sandboxCount - this.walk.sandbox;
     if (!this.mayBeWhole(page)) return { sandboxes, mark: null, textBytes: null };
+    this.walk.beginRun();
     const { run: mark } = page;
     return { sandboxes, mark, textBytes: mark ? null : plainBytesIn(page) };
   }
@@ -89,7 +90,7 @@ export class ListingPass {
   }
 
   runCameIn(run: SpanMark | null): void {
-    this.walk.cameIn(run);
+    this.walk.endRun(run);
   }
 
   expected(): TextMark | null {

@@ -1,6 +1,6 @@
 import type { SpanMark, TextMark } from "../listing-intake.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
-import { isMarkOf, remark } from "./marks.ts";
+import { isMarkOf, plainBytesIn, remark } from "./marks.ts";
 import type { PageCopy } from "./page-copy.ts";
 import { PagePatch } from "./page-patch.ts";
 import type { PageSequence } from "./page-sequence.ts";
@@ -28,6 +28,7 @@ export class PageWalk {
   private unchanged = true;
   /** What the page at hand is known in; undefined: in what it was before. */
   private run: SpanMark | null | undefined = undefined;
+  private runPageIndex = -1;
   /** Of the page at hand, as long as it is not written anew. */
   private readonly patch = new PagePatch();
   /** The same, in place of the patch. */
@@ -54,9 +55,16 @@ export class PageWalk {
     return this.clean && this.sandbox === 0;
   }
 
-  /** All of the page at hand came in this, unless some of it did not come unchanged. */
-  cameIn(run: SpanMark | null): void {
-    this.run = this.sandbox === this.page?.sandboxCount ? run : null;
+  /** The run that is spoken of from now on is all of the page at hand. */
+  beginRun(): void {
+    this.runPageIndex = this.pageIndex;
+  }
+
+  /** Where all of the run, and nothing else, came in this, and nothing is to be remarked. */
+  endRun(run: SpanMark | null): void {
+    const { page } = this;
+    const isAll = this.pageIndex === this.runPageIndex && this.sandbox === page?.sandboxCount;
+    this.run = isAll && plainBytesIn(page) !== null ? run : null;
   }
 
   /** Of the sandbox expected next, counted over all pages. */
@@ -82,8 +90,7 @@ export class PageWalk {
 
   /** The sandbox expected next came with another text that says the same. */
   remark(page: Page, mark: TextMark | null): void {
-    if (mark && isMarkOf(page, this.sandbox, mark.length, mark.hash)) return;
-    this.unchanged = false;
+    if (!mark || !isMarkOf(page, this.sandbox, mark.length, mark.hash)) this.unchanged = false;
     if (this.copy) this.copy.setMark(this.sandbox, mark);
     else remark(page, this.sandbox, mark);
   }

@@ -49,9 +49,9 @@ export class Page {
   readonly legend: Legend;
   /** The records and, behind them, the marks. */
   readonly held: PageWords;
-  /** In how many listings in a row all of it came with the same texts, one after another. */
+  /** About how many listings in a row had all of it with the same texts, one after another. */
   unchangedFor = 0;
-  /** A span of a body that says what the page does, with nothing to remark; null where none is known. */
+  /** A span of a body that says just what the page does, with nothing to remark; null where none is known. */
   run: SpanMark | null = null;
 
   constructor(id: number, sandboxCount: number, held: PageWords, legend: Legend) {

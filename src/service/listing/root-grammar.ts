@@ -159,7 +159,7 @@ export class RootGrammar implements ValueTexts {
   private readValue(bytes: Buffer, at: number, isLast: boolean): number {
     if (this.name === "local_sandboxes" && bytes[at] === openBracket) {
       this.content.begin();
-      this.runs.begin();
+      this.itemEnd = -1;
       this.content.field(this.name, []);
       this.state = "first_item";
       return at + 1;
@@ -197,7 +197,7 @@ export class RootGrammar implements ValueTexts {
 
   private readItem(bytes: Buffer, at: number, isLast: boolean): number {
     if (this.itemEnd > 0) this.runs.sawGap(at - this.itemEnd);
-    let end = this.readRun(bytes, at, isLast);
+    let end = bytes[at] === openBrace ? this.readRun(bytes, at, isLast) : 0;
     if (end === 0) end = this.readSingle(bytes, at, isLast);
     if (end < 0) return -1;
     this.runs.ended(this.offset + end - at);

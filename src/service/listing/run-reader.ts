@@ -12,8 +12,8 @@ export interface RunReaderDeps {
 /** So much of a body is held back at most, in bytes, until it is sure whether it came before. */
 const longestRun = 256 * 1024;
 
-/** What a run comes in that is read item by item. */
-interface LearntRun {
+/** What a run may come in that is read item by item. */
+interface Candidate {
   readonly mark: SpanMark;
   /** In the body. */
   readonly endOffset: number;
@@ -35,7 +35,7 @@ export class RunReader {
   private itemsLeft = 0;
   /** How many bytes were between two items. */
   private gap = 1;
-  private learnt: LearntRun | null = null;
+  private candidate: Candidate | null = null;
 
   constructor({ intake, content, hash }: RunReaderDeps) {
     this.intake = intake;
@@ -43,15 +43,9 @@ export class RunReader {
     this.hash = hash;
   }
 
-  /** A list begins. */
-  begin(): void {
-    this.run = this.learnt = null;
-    this.itemsLeft = 0;
-  }
-
-  /** @param gap of the item at hand from the one before, in bytes */
-  sawGap(gap: number): void {
-    this.gap = gap;
+  /** So many bytes are between the item before and the one at hand. */
+  sawGap(bytes: number): void {
+    this.gap = bytes;
   }
 
   /**
@@ -66,26 +60,30 @@ export class RunReader {
     const run = (this.run ??= this.intake.expectedRun());
     const length = run ? this.lengthOf(run) : 0;
     const end = start + length;
-    if (end > bytes.length && !isLast) {
+    if (!run || length === 0 || (end > bytes.length && isLast)) return this.leave(run);
+    if (end > bytes.length) {
       this.wanted = length;
       return -1;
     }
-    if (!run || length === 0) return this.leave(run);
     const hash = this.hash.of(bytes.subarray(start, end));
-    if (end <= bytes.length && run.mark?.hash === hash) {
+    if (run.mark?.hash === hash) {
       this.leave(null);
       this.content.sameRun(run.sandboxes);
       return end;
     }
-    this.learnt = { mark: { length, hash }, endOffset: offset + length };
+    this.candidate = { mark: { length, hash }, endOffset: offset + length };
     return this.leave(run);
   }
 
-  /** An item, or a known run, ended. @param offset of its end in the body */
+  /**
+   * An item, or a known run, ended.
+   *
+   * @param offset of its end in the body
+   */
   ended(offset: number): void {
-    if (--this.itemsLeft > 0 || !this.learnt) return;
-    const { mark, endOffset } = this.learnt;
-    this.learnt = null;
+    if (--this.itemsLeft > 0 || !this.candidate) return;
+    const { mark, endOffset } = this.candidate;
+    this.candidate = null;
     this.intake.runCameIn(offset === endOffset ? mark : null);
   }
 

@@ -19,9 +19,14 @@ function itemText(name: string, status: string, more: object = {}): string {
   return JSON.stringify({ ...sandbox, local_sandbox_id: name, servers, ...more });
 }
 
-const items: readonly string[] = Array.from({ length: many }, (_, at) =>
-  itemText(`box-${at}`, "idle"),
-);
+/** All of one length. */
+function itemsOf(kind: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, at) => itemText(nameOf(kind, at), "idle"));
+}
+
+const nameOf = (kind: string, at: number): string => `${kind}-${String(at).padStart(4, "0")}`;
+
+const items = itemsOf("box", many);
 
 interface Layout {
   /** Between two items. */
@@ -96,6 +101,18 @@ function wellKnown(body = bodyOf(items)) {
   return target;
 }
 
+const repeat = <T>(count: number, each: T): readonly T[] =>
+  Array.from({ length: count }, () => each);
+
+/** What bodies tell that are read one after another, and what each would if nothing were known. */
+function tell(bodies: readonly Buffer[]) {
+  const [knowing, forgetful] = [createTarget(), createTarget({ remembers: false })];
+  return {
+    known: bodies.map((body) => knowing.read(body).told),
+    read: bodies.map((body) => forgetful.read(body).told),
+  };
+}
+
 /** One of which the next body is learnt, where it is as the ones before. */
 function nearlyKnown(body: Buffer) {
   const target = createTarget();
@@ -116,10 +133,10 @@ describe("a listing that came several times", () => {
 
   it("is read sandbox by sandbox where one differs, and known by its runs elsewhere", () => {
     const target = wellKnown();
-    const changed = items.with(130, itemText("box-130", "error"));
+    const changed = items.with(130, itemText("box-0130", "error"));
     const read = target.read(bodyOf(changed));
     expect(read).toMatchObject({ expected: 96, sameRun: pages - 1 });
-    expect(read.told).toMatchObject({ changes: [{ sandboxId: "box-130", to: "error" }] });
+    expect(read.told).toMatchObject({ changes: [{ sandboxId: "box-0130", to: "error" }] });
   });
 
   it("with other spaces between is read, and known with these from then on", () => {
@@ -131,7 +148,7 @@ describe("a listing that came several times", () => {
   });
 
   it("is not known by its runs when something was remarked of each", () => {
-    const odd = bodyOf(items.map((_, at) => itemText(`box-${at}`, "idle", { odd: 1 })));
+    const odd = bodyOf(items.map((_, at) => itemText(nameOf("box", at), "idle", { odd: 1 })));
     const { sameRun, told } = wellKnown(odd).read(odd);
     expect(sameRun).toBe(0);
     expect(told).toMatchObject({ deviations: [{ problem: "unknown_field", count: many }] });
@@ -157,13 +174,66 @@ describe("what a run comes in", () => {
     expect(told).not.toMatchObject({ deviations: [] });
   });
 
-  it("is not learnt where something is to be remarked now, in as long a text", () => {
-    const target = nearlyKnown(bodyOf([one, two]));
+  it.each([
+    ["yet", nearlyKnown],
+    ["any more", wellKnown],
+  ])("is not known %s where something is to be remarked, in as long a text", (_, known) => {
+    const target = known(bodyOf([one, two]));
     const odd = bodyOf([one, two.replace("created_at", "created_ax")]);
-    for (let poll = 0; poll < 5; poll++) {
+    for (let poll = 0; poll < 8; poll++) {
       const { told } = target.read(odd);
       expect(told).toMatchObject({ deviations: [{ problem: "unknown_field" }, {}] });
     }
+  });
+
+  it("is not taken for that of the next page, when the two are as long as one", () => {
+    const [first, second, third] = [itemsOf("a", 96), itemsOf("b", 96), itemsOf("c", 56)];
+    const rest = second.slice(56);
+    const twins = rest.map((text) => text.replace('"idle"', '"busy"'));
+    const lists = [
+      ...repeat(5, [...first, ...second, ...third]),
+      [...first, ...rest, ...third],
+      ...repeat(2, [...first, ...twins, ...rest, ...third]),
+    ];
+    const { known, read } = tell(lists.map((list) => bodyOf(list)));
+    expect(known).toEqual(read);
+  });
+
+  it("is not taken for that of the next page, after sandboxes that were far away came back", () => {
+    const [first, second, third] = [itemsOf("a", 96 * 45), itemsOf("b", 96), itemsOf("c", 56)];
+    const rest = second.slice(56);
+    const touched = third.with(3, itemText(nameOf("c", 3), "idle", { created_at: null }));
+    const lists = [
+      ...repeat(4, [...first, ...second, ...third]),
+      [...first, ...rest, ...third],
+      ...repeat(3, [...rest, ...first, ...touched]),
+      [...first, ...rest, ...third],
+    ];
+    const { known, read } = tell(lists.map((list) => bodyOf(list)));
+    expect(known).toEqual(read);
+  });
+
+  it("is known no more than once where a sandbox of it comes again behind it", () => {
+    const all = itemsOf("box", many);
+    const twin = itemText(nameOf("box", 120), "error");
+    const lists = [...repeat(5, all), [...all, twin], all, all];
+    const { known, read } = tell(lists.map((list) => bodyOf(list)));
+    expect(known).toEqual(read);
+  });
+
+  it("is not learnt of two lists in one body", () => {
+    const [a, b] = [itemsOf("a", 40), itemsOf("b", 60)];
+    const both = (first: readonly string[], second: readonly string[]): Buffer =>
+      Buffer.from(
+        `{"local_sandboxes":[${first.join()}], "local_sandboxes":[${second.join()}],"total_count":100}`,
+      );
+    const { known, read } = tell([
+      ...repeat(4, bodyOf([...a, ...b])),
+      ...repeat(3, both(a, [...a, ...b])),
+      ...repeat(3, both([...a, ...b], [...b, ...a])),
+      ...repeat(2, bodyOf([...a, ...b])),
+    ]);
+    expect(known).toEqual(read);
   });
 
   it("is not learnt of other statuses in a poll that came to nothing", () => {
@@ -180,7 +250,7 @@ describe("what a run comes in", () => {
     const long = items.map((_, at) =>
       JSON.stringify({
         ...sandbox,
-        local_sandbox_id: `box-${at}`,
+        local_sandbox_id: nameOf("box", at),
         servers: [{ ...server, metadata: { note: metadata } }],
       }),
     );
@@ -195,6 +265,7 @@ const edits = [
   "restate",
   "touch",
   "remark",
+  "rename",
   "null",
   "swap",
   "far",
@@ -213,6 +284,8 @@ function edited(list: readonly string[], [kind, at, to]: readonly [string, numbe
       return list.with(place, itemText(name, "idle", { created_at: `2026-01-01T00:00:00.${to}Z` }));
     case "remark":
       return list.with(place, itemText(name, "idle", { odd: to }));
+    case "rename":
+      return list.with(place, (list[place] ?? "null").replace("created_at", "created_ax"));
     case "null":
       return list.toSpliced(place, 0, "null");
     case "swap":
@@ -222,9 +295,9 @@ function edited(list: readonly string[], [kind, at, to]: readonly [string, numbe
     case "twin":
       return list.toSpliced(to % list.length, 0, list[place] ?? "null");
     case "insert":
-      return list.toSpliced(place, 0, itemText(`new-${to}`, "idle"));
+      return list.toSpliced(place, 0, itemText(nameOf("new", to), "idle"));
     default:
-      return list.toSpliced(place, 1 + (to % 3));
+      return list.toSpliced(place, 1 + (to % 96));
   }
 }
 
