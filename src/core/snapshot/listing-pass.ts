@@ -81,7 +81,7 @@ export class ListingPass {
 
   sameRun(): void {
     const { page, ordinal } = this.walk;
-    if (!page?.run) throw new RangeError("no run is expected");
+    if (!page) throw new RangeError("no run is expected");
     const { sandboxCount } = page;
     this.placed.fill(this.sequence.pages.length + 1, ordinal, ordinal + sandboxCount);
     this.taken += sandboxCount;
