@@ -13,7 +13,7 @@ const intervals = 4;
 const settlingIntervals = 5;
 /** No alert for so long: all were told. */
 const lullMs = 3_000;
-/** Of the client alone, at a time. */
+/** Of the client alone, each time that it is measured. */
 const requests = 3_000;
 const patienceMs = 10 * 60_000;
 

@@ -80,13 +80,10 @@ export class ListingPass {
   }
 
   sameRun(): void {
-    const { page, ordinal } = this.walk;
+    const { walk } = this;
+    const { page } = walk;
     if (!page) throw new RangeError("no run is expected");
-    const { sandboxCount } = page;
-    this.placed.fill(this.sequence.pages.length + 1, ordinal, ordinal + sandboxCount);
-    this.taken += sandboxCount;
-    this.sandboxCount += sandboxCount;
-    this.walk.sandbox = sandboxCount;
+    for (; walk.sandbox < page.sandboxCount; walk.sandbox++) this.note(walk.ordinal);
   }
 
   runCameIn(run: SpanMark | null): void {

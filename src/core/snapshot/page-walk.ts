@@ -24,8 +24,8 @@ export class PageWalk {
   /** Whether the page before was written anew: then a copy of the next one is likely to be made for nothing. */
   private isLeft = false;
   private restated = 0;
-  /** Whether all texts of the page up to there are the same, one after another. */
-  private unchanged = true;
+  /** Whether a text of the page up to there is another, though it says the same. */
+  private remarked = false;
   /** What the page at hand is known in; undefined: in what it was before. */
   private run: SpanMark | null | undefined = undefined;
   private runPageIndex = -1;
@@ -79,7 +79,6 @@ export class PageWalk {
   /** Where a sandbox of other statuses goes, in its place; null where the page is written anew. */
   beginRestated(page: Page): PagePatch | PageCopy | null {
     this.restated++;
-    this.unchanged = false;
     if (!this.clean) return null;
     if (this.copy) return this.copy;
     if (!this.isBusy && this.patch.hasRoomFor(page, this.sandbox)) return this.patch;
@@ -90,7 +89,7 @@ export class PageWalk {
 
   /** The sandbox expected next came with another text that says the same. */
   remark(page: Page, mark: TextMark | null): void {
-    if (!mark || !isMarkOf(page, this.sandbox, mark.length, mark.hash)) this.unchanged = false;
+    if (!mark || !isMarkOf(page, this.sandbox, mark.length, mark.hash)) this.remarked = true;
     if (this.copy) this.copy.setMark(this.sandbox, mark);
     else remark(page, this.sandbox, mark);
   }
@@ -112,10 +111,10 @@ export class PageWalk {
 
   /** Of the page as it was, of which later versions know nothing. */
   private noteTexts(page: Page): void {
-    const isSame = this.clean && this.unchanged;
+    const isSame = this.clean && this.restated === 0 && !this.remarked;
     page.unchangedFor = isSame ? page.unchangedFor + 1 : 0;
     if (isSame && this.run !== undefined) page.run = this.run;
-    this.unchanged = true;
+    this.remarked = false;
     this.run = undefined;
   }
 

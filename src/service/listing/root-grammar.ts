@@ -14,14 +14,7 @@ import {
 } from "../json-bytes.ts";
 import { ItemText } from "./item-text.ts";
 import type { ListingContent } from "./listing-content.ts";
-import { RunReader } from "./run-reader.ts";
-import type { TextHash } from "./text-hash.ts";
-
-export interface RootGrammarDeps {
-  readonly intake: ListingIntake;
-  readonly content: ListingContent;
-  readonly hash: TextHash;
-}
+import { RunReader, type ReadingDeps } from "./run-reader.ts";
 
 /** What the next byte that is no space belongs to. */
 type State =
@@ -65,7 +58,7 @@ export class RootGrammar implements ValueTexts {
   /** Where in the bytes at hand the item before ends; -1 for one that ended in others. */
   private itemEnd = -1;
 
-  constructor(deps: RootGrammarDeps) {
+  constructor(deps: ReadingDeps) {
     this.intake = deps.intake;
     this.content = deps.content;
     this.text = new ItemText(deps.hash);

@@ -3,7 +3,8 @@ import type { ExpectedRun, ListingIntake, SpanMark } from "../../core/listing-in
 import type { ListingContent } from "./listing-content.ts";
 import type { TextHash } from "./text-hash.ts";
 
-export interface RunReaderDeps {
+/** Of what reads items of a listing. */
+export interface ReadingDeps {
   readonly intake: ListingIntake;
   readonly content: ListingContent;
   readonly hash: TextHash;
@@ -37,7 +38,7 @@ export class RunReader {
   private gap = 1;
   private candidate: Candidate | null = null;
 
-  constructor({ intake, content, hash }: RunReaderDeps) {
+  constructor({ intake, content, hash }: ReadingDeps) {
     this.intake = intake;
     this.content = content;
     this.hash = hash;
