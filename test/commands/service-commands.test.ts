@@ -24,7 +24,7 @@ async function serviceWith({ faults = [], data = {} }: { faults?: Fault[]; data?
       `
         regions: { us: { base_url: "${origin}/us" }, eu: { base_url: "${origin}/eu" } }
         keys: [{ name: research, api_key: simulated-research }]
-        poll: { every: 1s }
+        poll: { every: 1h }
         store: { path: ${join(folder, "sandwatch.db")} }
         http: { listen: "${listen}" }
         alerts: { receivers: [] }
