@@ -20,6 +20,7 @@ import { restoreInterventions } from "./interventions/interventions.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
+import { timedUuid } from "./platform/timed-uuid.ts";
 import { revision, userAgent, version } from "./platform/version.ts";
 import { createCallListing } from "./polling/call-listing.ts";
 import { createKeyLimits } from "./polling/key-limits.ts";
@@ -77,8 +78,8 @@ export async function createDaemon(
   config: Config,
   overrides: DaemonOverrides = {},
 ): Promise<Daemon> {
-  const { clock = systemClock, random = Math.random, newIncidentId = randomUUID } = overrides;
-  const { createDispatcher, reloads } = overrides;
+  const { clock = systemClock, random = Math.random, createDispatcher, reloads } = overrides;
+  const { newIncidentId = () => timedUuid(clock.now().utcMs) } = overrides;
   const log = overrides.log ?? createLogger(config.log);
   const firstRead = { successful: true, successAtMs: clock.now().utcMs };
   const onUntargeted = (outcome: IncidentOutcome): void => logIncidents(log, null, outcome);
