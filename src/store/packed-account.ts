@@ -154,7 +154,9 @@ export function writeStays({ sumMs, bins }: StaySketch, output: NumberWriter): v
   output.write(sumMs);
   output.write(bins.size);
   let previous = 0;
-  for (const [bin, count] of [...bins].toSorted(([one], [other]) => one - other)) {
+  // As numbers alone they are sorted many times as fast.
+  for (const bin of Int32Array.from(bins.keys()).toSorted()) {
+    const count = bins.get(bin) ?? 0;
     output.write((bin - previous) * 2 + (count === 1 ? 0 : 1));
     if (count !== 1) output.write(count);
     previous = bin;
