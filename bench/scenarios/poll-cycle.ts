@@ -61,7 +61,7 @@ interface Bench {
 }
 
 /** V8 goes on compiling for about as many: with fewer, a poll seemed to cost up to a quarter more. */
-const firstPolls = 40;
+const firstPolls = 80;
 const warmUps = 8;
 const polls = 7;
 
