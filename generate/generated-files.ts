@@ -1,3 +1,4 @@
+import { textsAssembly } from "./assembly.ts";
 import { commandReference } from "./command-reference.ts";
 import { configDocument } from "./config-document.ts";
 import { configSchema } from "./config-schema.ts";
@@ -7,7 +8,10 @@ import { server } from "./dashboards/server.ts";
 import { prometheusRule } from "./prometheus-rule.ts";
 
 /** What is checked in although it is made of something else: its path, and how its text is made. */
-export const generatedFiles: ReadonlyMap<string, () => string> = new Map([
+export const generatedFiles: ReadonlyMap<string, () => string | Promise<string>> = new Map<
+  string,
+  () => string | Promise<string>
+>([
   ["config/kubernetes/base/prometheus-rule.yaml", prometheusRule],
   ["config/grafana/fleet.json", fleet],
   ["config/grafana/server.json", server],
@@ -15,4 +19,5 @@ export const generatedFiles: ReadonlyMap<string, () => string> = new Map([
   ["config/sandwatch.schema.json", configSchema],
   ["docs/commands.md", commandReference],
   ["docs/configuration.md", configDocument],
+  ["src/service/listing/texts-wasm.ts", textsAssembly],
 ]);

@@ -7,6 +7,6 @@ const root = join(import.meta.dirname, "..");
 for (const [path, text] of generatedFiles) {
   const file = join(root, path);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text());
+  writeFileSync(file, await text());
   process.stdout.write(`${path}\n`);
 }

@@ -19,7 +19,7 @@ export interface TextMark {
   readonly note: number;
 }
 
-/** By what a whole body, or a run of sandboxes, is known again without looking at any sandbox of it. */
+/** By what a whole body is known again without looking at any sandbox of it. */
 export interface SpanMark {
   /** In bytes. */
   readonly length: number;
@@ -27,14 +27,8 @@ export interface SpanMark {
   readonly hash: bigint;
 }
 
-/** Sandboxes that are expected next, one after another. */
-export interface ExpectedRun {
-  readonly sandboxes: number;
-  /** What they all came in, from the first one's text to the last one's; null where that is not known. */
-  readonly mark: SpanMark | null;
-  /** Without a mark: their texts alone, without what stands between; null where no mark is wanted. */
-  readonly textBytes: number | null;
-}
+/** Of each text that is expected: its length in bytes, and its hash, the lower half first. */
+export const wordsOfExpected = 3;
 
 /** Takes a listing in while it is read, sandbox by sandbox, in the order of the listing. */
 export interface ListingIntake {
@@ -44,15 +38,14 @@ export interface ListingIntake {
   sameBody(): void;
   /** After all of a listing: it came in this body, complete and without anything to remark. */
   cameIn(body: SpanMark): void;
-  /** Null where no sandbox is expected. */
-  expectedRun(): ExpectedRun | null;
-  /** The expected run came as it is known. Only right after `expectedRun` gave one with a mark. */
-  sameRun(): void;
   /**
-   * The run expected last was read sandbox by sandbox, and came in this; null: in something else. It is
-   * known by it from then on where each sandbox came with the text that it had.
+   * Writes by what the texts of the sandboxes expected next are known, in their order.
+   *
+   * @returns of how many: of none from one on that must be read, or of which there is anything to remark
    */
-  runCameIn(run: SpanMark | null): void;
+  expectedTexts(into: Uint32Array): number;
+  /** So many came with these texts, one after another. Only right after `expectedTexts`. */
+  sameTexts(count: number): void;
   /** The text that the sandbox expected next had last time; null when it must be read. */
   expected(): TextMark | null;
   /**

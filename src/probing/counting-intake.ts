@@ -10,11 +10,10 @@ export function createCountingIntake(): ListingIntake {
       throw new TypeError("no body was known");
     },
     cameIn() {},
-    expectedRun: () => null,
-    sameRun() {
-      throw new TypeError("no run was expected");
+    expectedTexts: () => 0,
+    sameTexts() {
+      throw new TypeError("no text was expected");
     },
-    runCameIn() {},
     expected: () => null,
     same() {
       throw new TypeError("no sandbox was expected");

@@ -11,7 +11,7 @@ import { type CallFailure, failure } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
 import { createListingMemory, type ListingMemory } from "./listing/listing-memory.ts";
 import { ListingReader } from "./listing/listing-reader.ts";
-import { loadTextHash } from "./listing/text-hash.ts";
+import { loadBodyHash } from "./listing/body-hash.ts";
 import { listSandboxesPath } from "./operation-path.ts";
 import {
   parseUniverses,
@@ -149,7 +149,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const signals = new SignalCutoffs();
   for (const [region, { baseUrl }] of options.regions) {
     const transport = createTransport({ ...options, baseUrl, signals });
-    const memory = loadTextHash().then((create) => createListingMemory(create()));
+    const memory = loadBodyHash().then(createListingMemory);
     regions.set(region, { baseUrl, transport, memory, refusals: createRefusals() });
   }
 

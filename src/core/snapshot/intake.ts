@@ -1,4 +1,4 @@
-import type { ExpectedRun, ListingIntake, SpanMark, TextMark } from "../listing-intake.ts";
+import type { ListingIntake, SpanMark, TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
 import type { InSteps } from "../in-steps.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";
@@ -92,16 +92,12 @@ class Intake implements SnapshotIntake {
     return this.isSameBody ? this.before.sandboxCount : this.pass.sandboxCount;
   }
 
-  expectedRun(): ExpectedRun | null {
-    return this.pass.expectedRun();
+  expectedTexts(into: Uint32Array): number {
+    return this.pass.expectedTexts(into);
   }
 
-  sameRun(): void {
-    this.pass.sameRun();
-  }
-
-  runCameIn(run: SpanMark | null): void {
-    this.pass.runCameIn(run);
+  sameTexts(count: number): void {
+    this.pass.sameTexts(count);
   }
 
   expected(): TextMark | null {

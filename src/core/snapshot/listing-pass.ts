@@ -1,9 +1,9 @@
 import type { InSteps } from "../in-steps.ts";
-import type { ExpectedRun, SpanMark, TextMark } from "../listing-intake.ts";
+import { type TextMark, wordsOfExpected } from "../listing-intake.ts";
 import type { ListedSandbox, Status } from "../model.ts";
 import { GivenStatuses } from "./given-statuses.ts";
 import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
-import { isTurnOf, markOf, plainBytesIn } from "./marks.ts";
+import { copyMarks, isTurnOf, markOf } from "./marks.ts";
 import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapshot.ts";
 import type { PageRoom } from "./page-room.ts";
 import { PageSequence } from "./page-sequence.ts";
@@ -16,9 +16,6 @@ import { TextIndex } from "./text-index.ts";
 
 /** A sandbox that was skipped is looked for this far ahead: past that it was moved. */
 const longestSkip = 4_096;
-
-/** A page that came unchanged in as many listings is likely to do so again. */
-const unchangedForLong = 2;
 
 /** Sandboxes that a listing lacked are written this many at a time. */
 const unlistedAtOnce = 64;
@@ -68,26 +65,24 @@ export class ListingPass {
     this.writer = new SandboxWriter(before, this.sequence, options);
   }
 
-  /** What is left of a page: all of one can be known as a whole. */
-  expectedRun(): ExpectedRun | null {
+  /** Of no more than are in one page. */
+  expectedTexts(into: Uint32Array): number {
     const page = this.settle();
-    if (!page) return null;
-    const sandboxes = page.sandboxCount - this.walk.sandbox;
-    if (!this.mayBeWhole(page)) return { sandboxes, mark: null, textBytes: null };
-    this.walk.beginRun();
-    const { run: mark } = page;
-    return { sandboxes, mark, textBytes: mark ? null : plainBytesIn(page) };
+    const { turn, walk } = this;
+    if (!page || turn === "of_all") return 0;
+    const begin = walk.sandbox;
+    const most = Math.trunc(into.length / wordsOfExpected);
+    const end = Math.min(page.sandboxCount, begin + most);
+    const known = copyMarks(page, { begin, end }, turn, into);
+    let count = 0;
+    while (count < known && this.placed[walk.ordinal + count] === 0) count++;
+    return count;
   }
 
-  sameRun(): void {
-    const { walk } = this;
-    const { page } = walk;
-    if (!page) throw new RangeError("no run is expected");
-    for (; walk.sandbox < page.sandboxCount; walk.sandbox++) this.note(walk.ordinal);
-  }
-
-  runCameIn(run: SpanMark | null): void {
-    this.walk.endRun(run);
+  sameTexts(count: number): void {
+    const { page, sandbox } = this.walk;
+    if (!page || sandbox + count > page.sandboxCount) throw new RangeError("fewer are expected");
+    for (let taken = 0; taken < count; taken++) this.takeUnchanged(page);
   }
 
   expected(): TextMark | null {
@@ -188,17 +183,6 @@ export class ListingPass {
       }
     }
     this.sequence.endPage();
-  }
-
-  /** Whether all of the page at hand may come as it did before. */
-  private mayBeWhole(page: Page): boolean {
-    const { walk, placed } = this;
-    if (!walk.isAtBeginning || page.unchangedFor < unchangedForLong) return false;
-    const first = walk.ordinal;
-    for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
-      if (placed[first + sandbox] !== 0 || this.mustRead(page, sandbox)) return false;
-    }
-    return true;
   }
 
   private mustRead(page: Page, sandbox: number): boolean {

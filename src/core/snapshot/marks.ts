@@ -1,4 +1,4 @@
-import type { OpenStatuses, TextMark } from "../listing-intake.ts";
+import { type OpenStatuses, type TextMark, wordsOfExpected } from "../listing-intake.ts";
 import { markWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 
@@ -40,21 +40,40 @@ export function markOf(page: Page, sandbox: number): TextMark | null {
  */
 export function isTurnOf(page: Page, sandbox: number, turn: number): boolean {
   const at = markAt(page, sandbox);
-  const steady = page.word(at + field.steadyHash);
-  const key = steady === 0 ? page.word(at + field.hash) : steady;
-  return ((key ^ turn) & (turns - 1)) === 0;
+  return isKeyOf(turn, page.word(at + field.steadyHash), page.word(at + field.hash));
 }
 
-/** Of texts that are known, and of which nothing is to be remarked; null where one is none of these. */
-export function plainBytesIn(page: Page): number | null {
-  let bytes = 0;
-  for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
-    const at = markAt(page, sandbox);
-    const length = page.word(at + field.length);
-    if (length === 0 || (page.word(at + field.note) & mostNote) !== 0) return null;
-    bytes += length;
+function isKeyOf(turn: number, steadyHash: number, textHash: number): boolean {
+  return (((steadyHash === 0 ? textHash : steadyHash) ^ turn) & (turns - 1)) === 0;
+}
+
+/**
+ * Writes by what texts are known, of one sandbox after another. Of a version that gave its room away, none.
+ *
+ * @param turn null: it is no text's turn to be read
+ * @returns of how many: of none from one on that must be read, or of which there is anything to remark
+ */
+export function copyMarks(
+  page: Page,
+  { begin, end }: { readonly begin: number; readonly end: number },
+  turn: number | null,
+  into: Uint32Array,
+): number {
+  const { own } = page.held;
+  if (!own) return 0;
+  let at = markAt(page, begin);
+  let to = 0;
+  for (let sandbox = begin; sandbox < end; sandbox++, at += markWords, to += wordsOfExpected) {
+    const length = own[at + field.length] ?? 0;
+    const low = own[at + field.hash] ?? 0;
+    if (length === 0 || ((own[at + field.note] ?? 0) & mostNote) !== 0) return sandbox - begin;
+    if (turn !== null && isKeyOf(turn, own[at + field.steadyHash] ?? 0, low))
+      return sandbox - begin;
+    into[to] = length;
+    into[to + 1] = low;
+    into[to + 2] = own[at + field.hash + 1] ?? 0;
   }
-  return bytes;
+  return end - begin;
 }
 
 export function isMarkOf(page: Page, sandbox: number, length: number, textHash: bigint): boolean {

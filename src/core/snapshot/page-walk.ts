@@ -1,6 +1,6 @@
-import type { SpanMark, TextMark } from "../listing-intake.ts";
+import type { TextMark } from "../listing-intake.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
-import { isMarkOf, plainBytesIn, remark } from "./marks.ts";
+import { remark } from "./marks.ts";
 import type { PageCopy } from "./page-copy.ts";
 import { PagePatch } from "./page-patch.ts";
 import type { PageSequence } from "./page-sequence.ts";
@@ -24,11 +24,6 @@ export class PageWalk {
   /** Whether the page before was written anew: then a copy of the next one is likely to be made for nothing. */
   private isLeft = false;
   private restated = 0;
-  /** Whether a text of the page up to there is another, though it says the same. */
-  private remarked = false;
-  /** What the page at hand is known in; undefined: in what it was before. */
-  private run: SpanMark | null | undefined = undefined;
-  private runPageIndex = -1;
   /** Of the page at hand, as long as it is not written anew. */
   private readonly patch = new PagePatch();
   /** The same, in place of the patch. */
@@ -48,23 +43,6 @@ export class PageWalk {
 
   get isClean(): boolean {
     return this.clean;
-  }
-
-  /** Where nothing of the page at hand was taken yet, and all of it can be at once. */
-  get isAtBeginning(): boolean {
-    return this.clean && this.sandbox === 0;
-  }
-
-  /** The run that is spoken of from now on is all of the page at hand. */
-  beginRun(): void {
-    this.runPageIndex = this.pageIndex;
-  }
-
-  /** Where all of the run, and nothing else, came in this, and nothing is to be remarked. */
-  endRun(run: SpanMark | null): void {
-    const { page } = this;
-    const isAll = this.pageIndex === this.runPageIndex && this.sandbox === page?.sandboxCount;
-    this.run = isAll && plainBytesIn(page) !== null ? run : null;
   }
 
   /** Of the sandbox expected next, counted over all pages. */
@@ -89,7 +67,6 @@ export class PageWalk {
 
   /** The sandbox expected next came with another text that says the same. */
   remark(page: Page, mark: TextMark | null): void {
-    if (!mark || !isMarkOf(page, this.sandbox, mark.length, mark.hash)) this.remarked = true;
     if (this.copy) this.copy.setMark(this.sandbox, mark);
     else remark(page, this.sandbox, mark);
   }
@@ -97,7 +74,6 @@ export class PageWalk {
   /** After the last sandbox of a page. */
   nextPage(page: Page): void {
     if (this.clean) this.sequence.takeOver(this.finish(page));
-    this.noteTexts(page);
     this.isBusy = this.restated * busyShare > page.sandboxCount;
     this.isLeft = !this.clean;
     this.restated = 0;
@@ -107,15 +83,6 @@ export class PageWalk {
     if (!this.clean) this.sequence.endReplaced(next);
     this.clean = this.sequence.draftIsEmpty;
     if (next && !this.clean) this.sequence.replace(next);
-  }
-
-  /** Of the page as it was, of which later versions know nothing. */
-  private noteTexts(page: Page): void {
-    const isSame = this.clean && this.restated === 0 && !this.remarked;
-    page.unchangedFor = isSame ? page.unchangedFor + 1 : 0;
-    if (isSame && this.run !== undefined) page.run = this.run;
-    this.remarked = false;
-    this.run = undefined;
   }
 
   /** From now on the page is written anew. */

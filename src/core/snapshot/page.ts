@@ -1,4 +1,3 @@
-import type { SpanMark } from "../listing-intake.ts";
 import { plainKind } from "./server-kind.ts";
 import type { ServerKind } from "./server-kind.ts";
 import { unpackUuid } from "./packed-id.ts";
@@ -49,10 +48,6 @@ export class Page {
   readonly legend: Legend;
   /** The records and, behind them, the marks. */
   readonly held: PageWords;
-  /** About how many listings in a row had all of it with the same texts, one after another. */
-  unchangedFor = 0;
-  /** A span of a body that says just what the page does, with nothing to remark; null where none is known. */
-  run: SpanMark | null = null;
 
   constructor(id: number, sandboxCount: number, held: PageWords, legend: Legend) {
     this.id = id;

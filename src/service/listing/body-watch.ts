@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import type { SpanMark } from "../../core/listing-intake.ts";
 import { freeBuffer } from "../../platform/free-buffer.ts";
-import type { RunningHash, TextHash } from "./text-hash.ts";
+import type { BodyHash } from "./body-hash.ts";
 
 /** A larger body is read while it comes: it is neither waited for nor known again as a whole. */
 const most = { bytes: 128 * 1024, chunks: 16 };
@@ -15,7 +15,7 @@ const openingBrace = 0x7b;
 export class BodyWatch {
   private readonly known: SpanMark | null;
   /** Null once the body is too long for it. */
-  private hash: RunningHash | null;
+  private hash: BodyHash | null;
   private length = 0;
   /** Those that are not taken. */
   private chunks: Buffer[] = [];
@@ -23,9 +23,9 @@ export class BodyWatch {
   /** Null while it is not asked for. */
   private whole: SpanMark | null = null;
 
-  constructor(known: SpanMark | null, hash: TextHash) {
+  constructor(known: SpanMark | null, hash: BodyHash) {
     this.known = known;
-    this.hash = hash.begin();
+    this.hash = hash;
     this.isHeldBack = known !== null;
   }
 

@@ -16,12 +16,15 @@ export interface CutValue {
 /** What is made of the texts of values that are known to be of one kind. */
 export interface ValueTexts {
   /** Whether it was once parsed as a whole value, or one that says the same, and is not wanted again. */
-  isKnown(text: Buffer): boolean;
+  isKnown(bytes: Buffer, start: number, end: number): boolean;
   /** What is parsed in its place: JSON where that is, and with as many brackets and braces outside of strings. */
-  toParse(text: Buffer): Buffer;
+  toParse(bytes: Buffer, start: number, end: number): Buffer;
 }
 
-const anyTexts: ValueTexts = { isKnown: () => false, toParse: (text) => text };
+const anyTexts: ValueTexts = {
+  isKnown: () => false,
+  toParse: (bytes, start, end) => bytes.subarray(start, end),
+};
 
 const longestMarker = 256;
 const maxSkipped = 1024;
@@ -71,9 +74,9 @@ export class ItemCutter {
     const end = this.scanner.scan(bytes, start, isLast);
     this.wanted = 0;
     if (end < 0) return null;
-    const text = bytes.subarray(start, end);
-    if (end > start && texts.isKnown(text)) return this.finish(undefined, start, end);
-    const value = end === start ? undefined : parseText(decodeText(texts.toParse(text)));
+    if (end === start) throw notJson(offset);
+    if (texts.isKnown(bytes, start, end)) return this.finish(undefined, start, end);
+    const value = parseText(decodeText(texts.toParse(bytes, start, end)));
     if (value === undefined) throw notJson(offset);
     return this.finish(value, start, end);
   }
@@ -113,13 +116,13 @@ export class ItemCutter {
     }
     const end = found + 1;
     if (end - start > limits.valueBytes) return this.missed();
-    const text = bytes.subarray(start, end);
-    if (texts.isKnown(text)) {
+    if (texts.isKnown(bytes, start, end)) {
       this.skips = 0;
       return this.finish(undefined, start, end);
     }
-    const candidate = decodeText(texts.toParse(text));
-    if (mayExceed(candidate) && findExcess(text, limits)) return this.missed();
+    const candidate = decodeText(texts.toParse(bytes, start, end));
+    if (mayExceed(candidate) && findExcess(bytes.subarray(start, end), limits))
+      return this.missed();
     const value = parseText(candidate);
     if (value === undefined) return this.missed();
     this.skips = 0;

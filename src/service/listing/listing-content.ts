@@ -71,10 +71,10 @@ export class ListingContent {
     this.remarkAgain(mark);
   }
 
-  /** As many items came as the run expected next, of which nothing is to be remarked. */
-  sameRun(items: number): void {
-    this.countItems(items);
-    this.intake.sameRun();
+  /** So many items came with the texts that were expected, of none of which anything is to be remarked. */
+  sameTexts(count: number): void {
+    this.countItems(count);
+    this.intake.sameTexts(count);
   }
 
   /** An item came with another text. False when it must be parsed; else it is done with. */

@@ -45,7 +45,7 @@ export class ListingReader implements BodyReader {
   constructor(intake: ListingIntake, memory: ListingMemory) {
     this.intake = intake;
     this.memory = memory;
-    this.body = new BodyWatch(intake.knownBody, memory.hash);
+    this.body = new BodyWatch(intake.knownBody, memory.beginBody());
   }
 
   push(chunk: Buffer): void {
@@ -104,7 +104,7 @@ export class ListingReader implements BodyReader {
   private begin(): ReaderParts {
     const { intake, memory } = this;
     const content = new ListingContent(intake, memory);
-    const grammar = new RootGrammar({ intake, content, hash: memory.hash });
+    const grammar = new RootGrammar({ intake, content, texts: memory.texts });
     return { content, grammar, window: new ChunkWindow() };
   }
 

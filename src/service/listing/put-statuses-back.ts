@@ -2,7 +2,6 @@ import type { OpenStatuses } from "../../core/listing-intake.ts";
 import type { Status } from "../../core/model.ts";
 import { isArray, isObject } from "../json.ts";
 import type { JsonObject } from "../json.ts";
-import { digitsOfStatus } from "./steady-text.ts";
 
 /**
  * Gives an item that was parsed from the steady form of its text the statuses in place of their numbers.
@@ -21,7 +20,8 @@ export function putStatusesBack(item: JsonObject, statuses: readonly Status[]): 
   return own === null || own === 0 ? "own_first" : "own_last";
 }
 
-const numberOfStatus = new RegExp(`^\\d{${digitsOfStatus}}$`);
+/** What stands for a status in the form of a text. */
+const numberOfStatus = /^\d{4}$/;
 
 /** Which of them it was; null for none. */
 function putBack(object: JsonObject, statuses: readonly Status[]): number | null {

@@ -14,7 +14,13 @@ import {
 } from "../json-bytes.ts";
 import { ItemText } from "./item-text.ts";
 import type { ListingContent } from "./listing-content.ts";
-import { RunReader, type ReadingDeps } from "./run-reader.ts";
+import type { TextRoom } from "./text-room.ts";
+
+export interface RootGrammarDeps {
+  readonly intake: ListingIntake;
+  readonly content: ListingContent;
+  readonly texts: TextRoom;
+}
 
 /** What the next byte that is no space belongs to. */
 type State =
@@ -42,9 +48,9 @@ export class RootGrammar implements ValueTexts {
   wanted = 0;
   private readonly intake: ListingIntake;
   private readonly content: ListingContent;
+  private readonly texts: TextRoom;
   private readonly text: ItemText;
   private readonly cutter = new ItemCutter();
-  private readonly runs: RunReader;
   private state: State = "start";
   private name = "";
   /** Of the first byte that is not used. */
@@ -55,14 +61,16 @@ export class RootGrammar implements ValueTexts {
   private isOther = false;
   /** Whether the last text that was known, though not the expected one, was that of another item. */
   private isShuffled = false;
+  /** Whether the item before came as it was expected: then those that follow are likely to. */
+  private isAsExpected = true;
   /** Where in the bytes at hand the item before ends; -1 for one that ended in others. */
   private itemEnd = -1;
 
-  constructor(deps: ReadingDeps) {
-    this.intake = deps.intake;
-    this.content = deps.content;
-    this.text = new ItemText(deps.hash);
-    this.runs = new RunReader(deps);
+  constructor({ intake, content, texts }: RootGrammarDeps) {
+    this.intake = intake;
+    this.content = content;
+    this.texts = texts;
+    this.text = new ItemText(texts);
   }
 
   /** The root object is whole. */
@@ -80,6 +88,9 @@ export class RootGrammar implements ValueTexts {
   read(bytes: Buffer, start: number, isLast: boolean): number {
     let at = start;
     this.itemEnd = -1;
+    // Others read their texts in the same room.
+    this.texts.open(bytes);
+    this.text.begin();
     for (;;) {
       at = this.moveTo(at, skipSpace(bytes, at));
       if (this.effort <= 0 || at === bytes.length) return at;
@@ -165,14 +176,17 @@ export class RootGrammar implements ValueTexts {
   }
 
   /** Of an item's text: whether it is taken over unparsed. What it is most likely is tried first. */
-  isKnown(text: Buffer): boolean {
-    if (text[0] !== openBrace) return false;
-    this.text.set(text);
+  isKnown(bytes: Buffer, start: number, end: number): boolean {
+    if (bytes[start] !== openBrace) return false;
+    this.text.set(start, end);
     return this.isShuffled ? this.isMoved() || this.isSteady() : this.isSteady() || this.isMoved();
   }
 
-  toParse(text: Buffer): Buffer {
-    return text[0] === openBrace ? this.text.toParse(text) : text;
+  toParse(bytes: Buffer, start: number, end: number): Buffer {
+    const text = bytes.subarray(start, end);
+    return text[0] === openBrace && this.text.set(start, end).showsStatuses(text)
+      ? this.texts.form
+      : text;
   }
 
   private isMoved(): boolean {
@@ -189,22 +203,24 @@ export class RootGrammar implements ValueTexts {
   }
 
   private readItem(bytes: Buffer, at: number, isLast: boolean): number {
-    if (this.itemEnd > 0) this.runs.sawGap(at - this.itemEnd);
-    let end = bytes[at] === openBrace ? this.readRun(bytes, at, isLast) : 0;
+    const isBegun = this.expected !== undefined;
+    let end = this.isAsExpected && !isBegun ? this.readAllExpected(at) : 0;
     if (end === 0) end = this.readSingle(bytes, at, isLast);
     if (end < 0) return -1;
-    this.runs.ended(this.offset + end - at);
     this.itemEnd = end;
     this.state = "after_item";
     return end;
   }
 
-  /** Takes the run where it is the one expected; -1 while there is too little of it to tell, else 0. */
-  private readRun(bytes: Buffer, at: number, isLast: boolean): number {
-    const end = this.runs.read(bytes, at, isLast, this.offset);
-    this.wanted = end < 0 ? this.runs.wanted : 0;
-    if (end > 0) this.effort -= (end - at) / cheapness + effortOf.hash;
-    return end;
+  /** Takes the items that come as they are expected, and tells where the last one ends; 0 for none. */
+  private readAllExpected(at: number): number {
+    const { texts, intake } = this;
+    const expected = intake.expectedTexts(texts.expected);
+    const count = expected > 0 ? texts.countSame(at, expected) : 0;
+    if (count === 0) return 0;
+    this.content.sameTexts(count);
+    this.effort -= (texts.sameEnd - at) / cheapness + count * effortOf.hash;
+    return texts.sameEnd;
   }
 
   private readSingle(bytes: Buffer, at: number, isLast: boolean): number {
@@ -214,6 +230,7 @@ export class RootGrammar implements ValueTexts {
       this.isOther = false;
     }
     let end = 0;
+    this.isAsExpected = false;
     if (this.expected && !this.isOther) {
       end = this.readExpected(bytes, at, this.expected, isLast);
       this.wanted = end < 0 ? this.expected.length : 0;
@@ -239,8 +256,10 @@ export class RootGrammar implements ValueTexts {
     // No object is the beginning of another: where the expected text ends, the item does.
     if (bytes[end - 1] !== closeBrace) return 0;
     const { text } = this;
-    if (text.set(bytes.subarray(at, end)).hash === mark.hash) this.content.same(mark);
-    else {
+    if (text.set(at, end).hash === mark.hash) {
+      this.content.same(mark);
+      this.isAsExpected = true;
+    } else {
       this.effort -= effortOf.steady;
       if (!text.saysSame(mark)) return 0;
       this.content.same(mark, text);

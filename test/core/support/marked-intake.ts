@@ -1,8 +1,9 @@
-import type {
-  SpanMark,
-  ListingIntake,
-  OpenStatuses,
-  TextMark,
+import {
+  type SpanMark,
+  type ListingIntake,
+  type OpenStatuses,
+  type TextMark,
+  wordsOfExpected,
 } from "../../../src/core/listing-intake.ts";
 import type { ListedSandbox, Status } from "../../../src/core/model.ts";
 import type { Listing } from "../../support/listing.ts";
@@ -28,15 +29,18 @@ export interface MarkedReader {
   readonly skippedBodies: number;
   /** How many sandboxes did not have to be read. */
   readonly skipped: number;
-  /** How many of these came in runs that were known as a whole. */
-  readonly skippedInRuns: number;
+  /** How many of these were taken several at once. */
+  readonly skippedInRows: number;
 }
+
+/** Fewer than a page holds, and than some listings do. */
+const mostInARow = 5;
 
 export function createMarkedReader(): MarkedReader {
   const hashes = new Map<string, bigint>();
   let skipped = 0;
   let skippedBodies = 0;
-  let skippedInRuns = 0;
+  let skippedInRows = 0;
   const hashOf = (text: string): bigint => {
     const hash = hashes.get(text) ?? BigInt(hashes.size + 1) * 0x1_0000_0001n;
     hashes.set(text, hash);
@@ -65,10 +69,17 @@ export function createMarkedReader(): MarkedReader {
       note: sandbox.sandboxId.endsWith("77") ? sandbox.servers.length : 0,
     };
   };
-  const runOf = (sandboxes: readonly ListedSandbox[]): SpanMark => {
-    const came = sandboxes.map(markOf);
-    const length = came.reduce((sum, mark) => sum + mark.length, sandboxes.length - 1);
-    return { length, hash: hashOf(came.map(({ hash }) => hash).join()) };
+  const inARow = new Uint32Array(mostInARow * wordsOfExpected);
+  /** How many of them, from one on, come as they are expected. */
+  const sameInARow = (sandboxes: readonly ListedSandbox[], place: number, most: number): number => {
+    for (let count = 0; count < most; count++) {
+      const sandbox = sandboxes[place + count];
+      const mark = sandbox && markOf(sandbox);
+      const [length = 0, low = 0, high = 0] = inARow.subarray(count * wordsOfExpected);
+      const hash = (BigInt(high) << 32n) | BigInt(low);
+      if (mark?.length !== length || mark.hash !== hash || mark.note !== 0) return count;
+    }
+    return most;
   };
   const bodyOf = (listing: Listing): SpanMark => {
     const text = JSON.stringify(listing);
@@ -107,26 +118,19 @@ export function createMarkedReader(): MarkedReader {
     read(intake, sandboxes, isMarked = () => true) {
       const read: string[] = [];
       for (let place = 0; place < sandboxes.length;) {
-        const run = intake.expectedRun();
-        const end = Math.min(place + (run?.sandboxes ?? 1), sandboxes.length);
-        const came = runOf(sandboxes.slice(place, end));
-        if (run?.mark && run.mark.length === came.length && run.mark.hash === came.hash) {
-          intake.sameRun();
-          skippedInRuns += run.sandboxes;
-          skipped += run.sandboxes;
-          place = end;
-          continue;
-        }
-        for (; place < end; place++) {
-          const sandbox = sandboxes[place];
-          if (sandbox && !isTaken(intake, sandbox, isMarked(place))) read.push(sandbox.sandboxId);
-        }
-        if (run?.mark || run?.textBytes) intake.runCameIn(came);
+        const count = sameInARow(sandboxes, place, intake.expectedTexts(inARow));
+        if (count > 0) intake.sameTexts(count);
+        skippedInRows += count;
+        skipped += count;
+        place += count;
+        const sandbox = sandboxes[place];
+        if (sandbox && !isTaken(intake, sandbox, isMarked(place))) read.push(sandbox.sandboxId);
+        place++;
       }
       return read;
     },
-    get skippedInRuns() {
-      return skippedInRuns;
+    get skippedInRows() {
+      return skippedInRows;
     },
     get skipped() {
       return skipped;

@@ -1,4 +1,9 @@
-import type { SpanMark, ListingIntake, TextMark } from "../../../src/core/listing-intake.ts";
+import {
+  type SpanMark,
+  type ListingIntake,
+  type TextMark,
+  wordsOfExpected,
+} from "../../../src/core/listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../../../src/core/model.ts";
 import { worseOf } from "../../../src/core/worse-of.ts";
 
@@ -16,6 +21,8 @@ export interface CollectingIntake extends ListingIntake {
   readonly body: () => SpanMark | null;
   readonly calls: { same: number; moved: number; listed: number; restart: number };
 }
+
+const low = 0xffff_ffffn;
 
 /** Expects the sandboxes of the listing before in their order, and after any of them the next one. */
 export function createCollectingIntake(
@@ -43,11 +50,23 @@ export function createCollectingIntake(
     cameIn(mark) {
       body = mark;
     },
-    expectedRun: () => null,
-    sameRun() {
-      throw new TypeError("no run was expected");
+    expectedTexts(into) {
+      const most = Math.min(before.length - position, into.length / wordsOfExpected);
+      for (let count = 0; count < most; count++) {
+        const next = before[position + count];
+        if (!next?.mark || next.mark.note !== 0 || taken.has(next.sandbox.sandboxId)) return count;
+        const { length, hash } = next.mark;
+        into.set([length, Number(hash & low), Number(hash >> 32n)], count * wordsOfExpected);
+      }
+      return most;
     },
-    runCameIn() {},
+    sameTexts(count) {
+      for (const each of before.slice(position, position + count)) {
+        calls.same++;
+        taken.set(each.sandbox.sandboxId, each);
+      }
+      position += count;
+    },
     expected() {
       const next = before[position];
       return next && !taken.has(next.sandbox.sandboxId) ? next.mark : null;

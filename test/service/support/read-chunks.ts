@@ -8,14 +8,14 @@ import {
   type ListingMemory,
 } from "../../../src/service/listing/listing-memory.ts";
 import { ListingReader, type ListingOutcome } from "../../../src/service/listing/listing-reader.ts";
-import { loadTextHash } from "../../../src/service/listing/text-hash.ts";
+import { loadBodyHash } from "../../../src/service/listing/body-hash.ts";
 import { type CollectingIntake, createCollectingIntake } from "./collecting-intake.ts";
 import { parseListing } from "./whole-parse.ts";
 
-const createTextHash = await loadTextHash();
+const beginBodyHash = await loadBodyHash();
 
 export function createMemory(): ListingMemory {
-  return createListingMemory(createTextHash());
+  return createListingMemory(beginBodyHash);
 }
 
 /** The body in pieces of these sizes, over and over; of one piece without any. */

@@ -5,6 +5,8 @@ import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import type { SnapshotIntake } from "../../../src/core/snapshot/intake.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
+import { ListingReader } from "../../../src/service/listing/listing-reader.ts";
 import { spelledOut } from "../../core/support/unpacked.ts";
 import { changesOf } from "../../support/take-in.ts";
 import { createMemory, cutBody, readChunks } from "../support/read-chunks.ts";
@@ -12,7 +14,6 @@ import { sandbox, server } from "../wire.ts";
 
 /** As many sandboxes make three pages. */
 const many = 250;
-const pages = 3;
 
 function itemText(name: string, status: string, more: object = {}): string {
   const servers = [{ ...server, id: `${name}-v`, status }];
@@ -43,27 +44,31 @@ function bodyOf(list: readonly string[], layout: Layout = {}): Buffer {
   return Buffer.from(`{"local_sandboxes":[${text}],"total_count":${totalCount}}`);
 }
 
-/** How often a reader asked for one sandbox, and took a whole run. */
+/** How many sandboxes a reader asked for alone, and how many it took at once with others. */
 interface Calls {
   expected: number;
-  sameRun: number;
+  inRows: number;
 }
 
 function countCalls(intake: SnapshotIntake): Calls {
-  const calls: Calls = { expected: 0, sameRun: 0 };
+  const calls: Calls = { expected: 0, inRows: 0 };
   const expected = intake.expected.bind(intake);
-  const sameRun = intake.sameRun.bind(intake);
+  const sameTexts = intake.sameTexts.bind(intake);
   Object.assign(intake, {
     expected() {
       calls.expected++;
       return expected();
     },
-    sameRun() {
-      calls.sameRun++;
-      sameRun();
+    sameTexts(count: number) {
+      calls.inRows += count;
+      sameTexts(count);
     },
   });
   return calls;
+}
+
+function finish(intake: SnapshotIntake, complete = true): Sighting {
+  return atOnce(intake.finish({ complete, atMs: 1_000, observedMs: 1_000, witnessed: true }));
 }
 
 interface Reading {
@@ -84,8 +89,7 @@ function createTarget({ remembers = true } = {}) {
       const outcome = readChunks(cutBody(body, sizes), intake, memory);
       if (outcome.kind === "refused") return { ...calls, told: outcome.reason };
       const { complete, deviations } = outcome;
-      const options = { complete, atMs: 1_000, observedMs: 1_000, witnessed: true };
-      const sighting = atOnce(intake.finish(options));
+      const sighting = finish(intake, complete);
       if (isTaken) ({ snapshot } = sighting);
       const changes = changesOf(sighting.changes);
       const after = spelledOut(sighting.snapshot);
@@ -94,10 +98,10 @@ function createTarget({ remembers = true } = {}) {
   };
 }
 
-/** One that came often enough for all that is to be known of it. */
+/** One that came before. */
 function wellKnown(body = bodyOf(items)) {
   const target = createTarget();
-  for (let poll = 0; poll < 5; poll++) target.read(body);
+  target.read(body);
   return target;
 }
 
@@ -113,151 +117,123 @@ function tell(bodies: readonly Buffer[]) {
   };
 }
 
-/** One of which the next body is learnt, where it is as the ones before. */
-function nearlyKnown(body: Buffer) {
-  const target = createTarget();
-  for (let poll = 0; poll < 3; poll++) target.read(body);
-  return target;
-}
-
-describe("a listing that came several times", () => {
-  it.each([
-    ["as it is", []],
-    ["in pieces", [1_000, 7]],
-  ])("is known by its runs, %s: no sandbox is asked for", (_, sizes) => {
-    expect(wellKnown().read(bodyOf(items), { sizes })).toMatchObject({
-      expected: 0,
-      sameRun: pages,
-    });
+describe("a listing that came before", () => {
+  it("is taken without asking for a sandbox", () => {
+    expect(wellKnown().read(bodyOf(items))).toMatchObject({ expected: 0, inRows: many });
   });
 
-  it("is read sandbox by sandbox where one differs, and known by its runs elsewhere", () => {
+  it("is so in pieces too, where none of them ends within a sandbox", () => {
+    const { inRows, told } = wellKnown().read(bodyOf(items), { sizes: [1_000, 7] });
+    expect(inRows).toBeGreaterThan(0);
+    expect(told).toEqual(wellKnown().read(bodyOf(items)).told);
+  });
+
+  it("is asked about where a sandbox differs, and where the next one shows that it is in order", () => {
     const target = wellKnown();
     const changed = items.with(130, itemText("box-0130", "error"));
     const read = target.read(bodyOf(changed));
-    expect(read).toMatchObject({ expected: 96, sameRun: pages - 1 });
+    expect(read).toMatchObject({ expected: 2, inRows: many - 2 });
     expect(read.told).toMatchObject({ changes: [{ sandboxId: "box-0130", to: "error" }] });
   });
 
-  it("with other spaces between is read, and known with these from then on", () => {
-    const target = wellKnown();
-    // Of the first run it is not known in time how much is between.
-    const spaced = bodyOf(items, { gap: " ,\n" });
-    const runs = Array.from({ length: 4 }, () => target.read(spaced).sameRun);
-    expect(runs).toEqual([0, 0, pages - 1, pages - 1]);
+  it.each([[" ,\n"], ["\t\r,"], [",  "]])("is known with %j between, too", (gap) => {
+    expect(wellKnown().read(bodyOf(items, { gap }))).toMatchObject({ expected: 0, inRows: many });
   });
 
-  it("is not known by its runs when something was remarked of each", () => {
+  it.each([["", ";", ",,", ",]", "}", ",x,", "\u00a0,"]].flat())(
+    "is refused with %j between two of its sandboxes",
+    (gap) => {
+      const { told } = wellKnown().read(bodyOf(items, { oddGap: [40, gap] }));
+      expect(told).toBe("invalid_body");
+    },
+  );
+
+  it("is asked about sandbox by sandbox where something was remarked of each", () => {
     const odd = bodyOf(items.map((_, at) => itemText(nameOf("box", at), "idle", { odd: 1 })));
-    const { sameRun, told } = wellKnown(odd).read(odd);
-    expect(sameRun).toBe(0);
+    const { inRows, told } = wellKnown(odd).read(odd);
+    expect(inRows).toBe(0);
     expect(told).toMatchObject({ deviations: [{ problem: "unknown_field", count: many }] });
   });
 
-  it("with something between that is no sandbox says so each time", () => {
+  it("says so each time that something stands between that is no sandbox", () => {
     const odd = bodyOf(items.toSpliced(50, 0, "null"));
     const target = wellKnown(odd);
     expect(target.read(odd).told).toMatchObject({ complete: false });
-    expect(target.read(odd)).toMatchObject({ sameRun: pages - 1 });
-  });
-});
-
-describe("what a run comes in", () => {
-  const [one, two] = [itemText("one", "idle"), itemText("two", "error")];
-
-  it("is not learnt of a listing that held something else in between, as long as what it lacks", () => {
-    const target = nearlyKnown(bodyOf([one, two]));
-    const other = two.replace("local_sandbox_id", "local_sandbox_ix");
-    target.read(bodyOf([one, other, two]));
-    const { told } = target.read(bodyOf([one, other]));
-    expect(told).toMatchObject({ complete: false, pages: [{ sandboxes: [{}, { missing: 0 }] }] });
-    expect(told).not.toMatchObject({ deviations: [] });
+    expect(target.read(odd).told).toMatchObject({ complete: false });
   });
 
-  it.each([
-    ["yet", nearlyKnown],
-    ["any more", wellKnown],
-  ])("is not known %s where something is to be remarked, in as long a text", (_, known) => {
-    const target = known(bodyOf([one, two]));
-    const odd = bodyOf([one, two.replace("created_at", "created_ax")]);
-    for (let poll = 0; poll < 8; poll++) {
-      const { told } = target.read(odd);
-      expect(told).toMatchObject({ deviations: [{ problem: "unknown_field" }, {}] });
-    }
-  });
-
-  it("is not taken for that of the next page, when the two are as long as one", () => {
-    const [first, second, third] = [itemsOf("a", 96), itemsOf("b", 96), itemsOf("c", 56)];
-    const rest = second.slice(56);
-    const twins = rest.map((text) => text.replace('"idle"', '"busy"'));
-    const lists = [
-      ...repeat(5, [...first, ...second, ...third]),
-      [...first, ...rest, ...third],
-      ...repeat(2, [...first, ...twins, ...rest, ...third]),
-    ];
-    const { known, read } = tell(lists.map((list) => bodyOf(list)));
-    expect(known).toEqual(read);
-  });
-
-  it("is not taken for that of the next page, after sandboxes that were far away came back", () => {
-    const [first, second, third] = [itemsOf("a", 96 * 45), itemsOf("b", 96), itemsOf("c", 56)];
-    const rest = second.slice(56);
-    const touched = third.with(3, itemText(nameOf("c", 3), "idle", { created_at: null }));
-    const lists = [
-      ...repeat(4, [...first, ...second, ...third]),
-      [...first, ...rest, ...third],
-      ...repeat(3, [...rest, ...first, ...touched]),
-      [...first, ...rest, ...third],
-    ];
-    const { known, read } = tell(lists.map((list) => bodyOf(list)));
-    expect(known).toEqual(read);
-  });
-
-  it("is known no more than once where a sandbox of it comes again behind it", () => {
+  it("is joined with a sandbox of it that comes again behind it", () => {
     const all = itemsOf("box", many);
     const twin = itemText(nameOf("box", 120), "error");
-    const lists = [...repeat(5, all), [...all, twin], all, all];
-    const { known, read } = tell(lists.map((list) => bodyOf(list)));
+    const { known, read } = tell([all, all, [...all, twin], all].map((list) => bodyOf(list)));
     expect(known).toEqual(read);
   });
 
-  it("is not learnt of two lists in one body", () => {
+  it("counts as it came last where it comes twice in one body", () => {
     const [a, b] = [itemsOf("a", 40), itemsOf("b", 60)];
     const both = (first: readonly string[], second: readonly string[]): Buffer =>
       Buffer.from(
         `{"local_sandboxes":[${first.join()}], "local_sandboxes":[${second.join()}],"total_count":100}`,
       );
     const { known, read } = tell([
-      ...repeat(4, bodyOf([...a, ...b])),
-      ...repeat(3, both(a, [...a, ...b])),
-      ...repeat(3, both([...a, ...b], [...b, ...a])),
       ...repeat(2, bodyOf([...a, ...b])),
+      both(a, [...a, ...b]),
+      ...repeat(2, both([...a, ...b], [...b, ...a])),
+      bodyOf([...a, ...b]),
     ]);
     expect(known).toEqual(read);
   });
 
-  it("is not learnt of other statuses in a poll that came to nothing", () => {
-    const target = nearlyKnown(bodyOf([one, two]));
+  it("is known by what it was, after polls of it that came to nothing", () => {
+    const [one, two] = [itemText("one", "idle"), itemText("two", "error")];
+    const target = wellKnown(bodyOf([one, two]));
     const swapped = bodyOf([itemText("one", "error"), itemText("two", "idle")]);
-    for (let poll = 0; poll < 5; poll++) {
+    for (let poll = 0; poll < 3; poll++) {
       const { told } = target.read(swapped, { isTaken: false });
       expect(told).toMatchObject({ changes: [{ to: "error" }, { to: "idle" }] });
     }
   });
 
-  it("is not waited for where it is long", () => {
-    const metadata = "x".repeat(5_000);
-    const long = items.map((_, at) =>
-      JSON.stringify({
-        ...sandbox,
-        local_sandbox_id: nameOf("box", at),
-        servers: [{ ...server, metadata: { note: metadata } }],
-      }),
+  it("is known though its sandboxes are longer than what is looked at at once", () => {
+    const long = bodyOf(
+      Array.from({ length: 5 }, (_, at) =>
+        itemText(nameOf("box", at), "idle", {
+          servers: [{ ...server, metadata: { note: "x".repeat(100_000 * at) } }],
+        }),
+      ),
     );
-    expect(wellKnown(bodyOf(long)).read(bodyOf(long))).toMatchObject({
-      expected: many,
-      sameRun: 0,
+    const target = wellKnown(long);
+    for (const sizes of [[], [65_536], [1_000_000]]) {
+      expect(target.read(long, { sizes }).told).toMatchObject({ changes: [] });
+    }
+    expect(target.read(long)).toMatchObject({ expected: 0, inRows: 5 });
+  });
+
+  it("says what it would alone when another one is read beside it, a piece of each in turn", () => {
+    const memory = createMemory();
+    const targets = (["error", "occupied"] as const).map((status, nth) => {
+      const texts = itemsOf(`target${nth}`, many);
+      const intake = openIntake(emptySnapshot, { goneAfter: 2 });
+      readChunks([bodyOf(texts)], intake, memory);
+      const next = openIntake(finish(intake).snapshot, { goneAfter: 2 });
+      const body = bodyOf(texts.map((text) => text.replaceAll("idle", status)));
+      const reader = new ListingReader(next, memory);
+      return { status, intake: next, reader, chunks: cutBody(body, [7_001]) };
     });
+    for (let turn = 0; turn < 1_000; turn++) {
+      for (const { reader, chunks } of targets) {
+        const chunk = chunks[turn];
+        if (chunk) reader.push(chunk);
+        else reader.end();
+        reader.advance();
+      }
+    }
+    for (const { status, intake, reader } of targets) {
+      expect(reader.outcome).toMatchObject({ kind: "read", complete: true });
+      const changes = changesOf(finish(intake).changes);
+      expect(new Set(changes.map(({ to }) => to))).toEqual(new Set([status]));
+      expect(changes).toHaveLength(many);
+    }
   });
 });
 
@@ -316,8 +292,8 @@ const polls = fc.array(
   { minLength: 1, maxLength: 5 },
 );
 
-it("whatever came how often, runs that are known tell what each sandbox would", () => {
-  let runs = 0;
+it("whatever came how often, what is taken at once tells what each sandbox would", () => {
+  let inRows = 0;
   fc.assert(
     fc.property(polls, (steps) => {
       const [knowing, forgetful] = [createTarget(), createTarget({ remembers: false })];
@@ -328,11 +304,11 @@ it("whatever came how often, runs that are known tell what each sandbox would", 
         for (let time = 0; time < times; time++) {
           const known = knowing.read(body, { sizes });
           expect(known.told).toEqual(forgetful.read(body).told);
-          runs += known.sameRun;
+          inRows += known.inRows;
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
-  expect(runs).toBeGreaterThan(0);
+  expect(inRows).toBeGreaterThan(0);
 });

@@ -17,7 +17,7 @@ function pollAll(bodies: readonly Buffer[], sizes: readonly number[] = []) {
   });
 }
 
-test("a status that comes sooner than in all items before is seen, and so is what is none", () => {
+test("a status that comes sooner than in the items before is seen, and so is what is none", () => {
   const inStatus = (ofAll: string, ofSooner: string): Buffer => {
     const item = (id: number, gap: number, status: string) => ({
       local_sandbox_id: `s${id}`,
@@ -41,7 +41,7 @@ test("a status that comes sooner than in all items before is seen, and so is wha
   expect(polls[2]?.calls).toMatchObject({ same: 6, listed: 1 });
 });
 
-/** Mostly longer than any name, so that what is shorter is leapt over. */
+/** Mostly longer than any name. */
 const gap = fc
   .oneof(
     { weight: 4, arbitrary: fc.integer({ min: 30, max: 34 }) },
@@ -95,7 +95,7 @@ function bodyOf(templates: readonly string[], given: readonly (readonly [string,
   return Buffer.from(`{"local_sandboxes":[${list}],"total_count":${texts.length}}`);
 }
 
-test("whatever is leapt over, a body that was known says what it says as a whole", () => {
+test("whatever stands where names of statuses and times do, a body that was known says what it says as a whole", () => {
   const polled = fc.array(values, { minLength: 2, maxLength: 5 });
   fc.assert(
     fc.property(items, polled, chunkSizes, (templates, polls, sizes) => {

@@ -1,0 +1,180 @@
+import { backslash, colon, nine, quote, skipPlain, skipSpace, zero } from "./characters";
+
+// Names between their quotes and the known statuses, as the numbers that a look at several bytes gives.
+const statusName: u64 = 0x2273757461747322; // "status"
+const timeNameBegin: u64 = 0x6465746164707522; // "updated
+const timeNameEnd: u32 = 0x2274615f; // _at"
+const idle: u32 = 0x656c6469; // idle
+const occupied: u64 = 0x646569707563636f; // occupied
+const errorBegin: u32 = 0x6f727265; // erro
+const errorEnd: u16 = 0x2272; // r"
+
+const timeNameLength: usize = 12;
+const lastOfStatus: i8 = 0x73;
+const lastOfTime: i8 = 0x74;
+const statusNameLength: usize = 8;
+
+/** What stands for a status: its number in the text. None of them is shorter than that. */
+const digitsOfStatus: usize = 4;
+const mostStatuses: i32 = 10_000;
+
+const none: i32 = -1;
+/** By code. */
+const lengths = memory.data<u8>([4, 8, 5]);
+
+/** The codes of all statuses that were replaced last, in the order of the text: 0 idle, 1 occupied, 2 error. */
+export const statuses: usize = memory.data(10_000);
+export let statusCount: i32 = 0;
+
+/** Where the form so far ends. */
+let written: usize = 0;
+/** Up to where the text is in the form. */
+let taken: usize = 0;
+
+/**
+ * Writes the steady form of a text to `form`, where there is room for as much and what `endForm` adds. It
+ * makes texts alike that differ in times of updates and in statuses alone: each time is as many zeros, and
+ * each status that is a known one is its number in the text.
+ *
+ * Where one of two texts with the same form is JSON, the other one is too, and they say the same but
+ * for these times and statuses, each in its place. For a form is made from the left: after as much as is
+ * the same, both texts show the same name in the same place. What follows it is replaced in both or in
+ * neither, since no form is made of a text in which something else could be taken for a status's number.
+ * And in JSON a name between quotes, with no backslash before it and a colon behind it, is that of a field:
+ * what is replaced is the inside of the string that is its value.
+ *
+ * @returns its length; 0 where nothing is to be replaced, or the text is no plain one
+ */
+export function makeForm(text: usize, length: usize, form: usize): usize {
+  const end = text + length;
+  written = form;
+  taken = text;
+  statusCount = 0;
+  // Where the name that is found next ends at the earliest.
+  let from = text + statusNameLength;
+  for (let at = text + 1; at < end; at += 16) {
+    for (let found = namesThatMayEnd(at); found != 0; found &= found - 1) {
+      const last = at + ctz(found);
+      if (last >= end) break;
+      if (last < from) continue;
+      const isStatus = isStatusName(last);
+      const start = isStatus || isTimeName(text, last) ? startOfString(last + 1, end) : 0;
+      if (start == 0) continue;
+      const valueEnd = isStatus ? replaceStatus(start, end) : replaceTime(start, end);
+      if (valueEnd == 0) return 0;
+      if (valueEnd > start) from = valueEnd + statusNameLength;
+    }
+  }
+  if (taken == text) return 0;
+  copyUpTo(end);
+  return written - form;
+}
+
+/** By bit: whether a byte is a quote behind the last letter of one of both names. Of 16 of them. */
+function namesThatMayEnd(at: usize): i32 {
+  const before = v128.load(at - 1);
+  const isLastLetter = v128.or(
+    i8x16.eq(before, i8x16.splat(lastOfStatus)),
+    i8x16.eq(before, i8x16.splat(lastOfTime)),
+  );
+  const isQuote = i8x16.eq(v128.load(at), i8x16.splat(quote as i8));
+  return i8x16.bitmask(v128.and(isQuote, isLastLetter));
+}
+
+/** Both names need an opening quote that is not the text's first byte, and no backslash before it. */
+function isStatusName(last: usize): bool {
+  return load<u64>(last - 7) == statusName && load<u8>(last - statusNameLength) != backslash;
+}
+
+function isTimeName(text: usize, last: usize): bool {
+  return (
+    load<u32>(last - 3) == timeNameEnd &&
+    last - text >= timeNameLength &&
+    load<u64>(last - 11) == timeNameBegin &&
+    load<u8>(last - timeNameLength) != backslash
+  );
+}
+
+/** Behind the opening quote of the string that a name has as its value; 0 where it has none. */
+function startOfString(nameEnd: usize, end: usize): usize {
+  const separator = skipSpace(nameEnd, end);
+  if (separator == end || load<u8>(separator) != colon) return 0;
+  const start = skipSpace(separator + 1, end);
+  return start < end && load<u8>(start) == quote ? start + 1 : 0;
+}
+
+/** Where the string's closing quote stands; 0 where it has none, or anything but plain characters. */
+function replaceTime(start: usize, end: usize): usize {
+  const at = skipPlain(start, end);
+  if (at == end || load<u8>(at) != quote) return 0;
+  if (at == start) return start;
+  copyUpTo(start);
+  const zeros = v128.splat<u8>(zero);
+  for (let done: usize = 0; done < at - start; done += 16) v128.store(written + done, zeros);
+  written += at - start;
+  taken = at;
+  return at;
+}
+
+/** The same; `start` for another status than those that are known: it stays. */
+function replaceStatus(start: usize, end: usize): usize {
+  const code = statusAt(start, end);
+  if (code == none) return start < end && mayBeDigit(load<u8>(start)) ? 0 : start;
+  if (statusCount == mostStatuses) return 0;
+  copyUpTo(start);
+  putNumber(statusCount);
+  store<u8>(statuses + statusCount, code as u8);
+  statusCount++;
+  taken = start + load<u8>(lengths + code);
+  return taken;
+}
+
+/** Whose closing quote follows. */
+function statusAt(start: usize, end: usize): i32 {
+  const left = end - start;
+  if (left > 4 && load<u32>(start) == idle && load<u8>(start, 4) == quote) return 0;
+  if (left > 8 && load<u64>(start) == occupied && load<u8>(start, 8) == quote) return 1;
+  if (left > 5 && load<u32>(start) == errorBegin && load<u16>(start, 4) == errorEnd) return 2;
+  return none;
+}
+
+/** Behind a backslash each character can be meant. */
+function mayBeDigit(byte: u8): bool {
+  return (byte >= zero && byte <= nine) || byte == backslash;
+}
+
+/** And up to 15 bytes more, in both places: for so few bytes it is faster than what copies exactly. */
+function copyUpTo(end: usize): void {
+  const length = end - taken;
+  for (let done: usize = 0; done < length; done += 16) {
+    v128.store(written + done, v128.load(taken + done));
+  }
+  written += length;
+  taken = end;
+}
+
+function putNumber(number: i32): void {
+  let rest = number;
+  for (let digit: usize = digitsOfStatus; digit > 0; digit--) {
+    store<u8>(written + digit - 1, zero + ((rest % 10) as u8));
+    rest /= 10;
+  }
+  written += digitsOfStatus;
+}
+
+/**
+ * Writes behind the form how many statuses it stands for, and before that which, if they are wanted.
+ *
+ * @returns how many bytes that are
+ */
+export function endForm(withStatuses: bool): usize {
+  const start = written;
+  if (withStatuses) {
+    memory.copy(written, statuses, statusCount);
+    written += statusCount;
+  }
+  putNumber(statusCount);
+  const length = written - start;
+  written = start;
+  return length;
+}

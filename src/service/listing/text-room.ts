@@ -1,0 +1,160 @@
+import { Buffer } from "node:buffer";
+import type { Status } from "../../core/model.ts";
+import { texts } from "./texts-wasm.ts";
+
+/** What `assembly/texts.ts` exports. Addresses and lengths are in bytes. */
+interface Assembly {
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): void };
+  readonly seed: { value: bigint };
+  readonly expected: { readonly value: number };
+  readonly expectedBytes: { readonly value: number };
+  readonly room: { readonly value: number };
+  readonly sameEnd: { readonly value: number };
+  readonly statuses: { readonly value: number };
+  readonly statusCount: { readonly value: number };
+  countSame(start: number, end: number, count: number): number;
+  hash(start: number, length: number): bigint;
+  makeForm(start: number, length: number, to: number): number;
+  hashForm(withStatuses: boolean): bigint;
+}
+
+/** As much of it as is used: Node.js has it, its types do not. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object) => { readonly exports: Assembly };
+};
+
+const program = new WebAssembly.Module(Buffer.from(texts, "base64"));
+const pageBytes = 64 * 1024;
+/** So much is copied at once, where there is as much. */
+const stretch = 64 * 1024;
+/** Behind a form may stand which statuses it is of, and how many: a byte each, and a number. */
+const mostBehindForm = 16 * 1024;
+/** What a long text needed besides is given back. */
+const keptBytes = 1024 * 1024;
+/** By code. */
+const statusOf: readonly Status[] = ["idle", "occupied", "error"];
+const nothing = Buffer.alloc(0);
+
+/**
+ * Where texts of a listing are compared with what is known of them. They are copied into the memory of a
+ * small WebAssembly program: hashing and searching them there takes a fraction of what it does here.
+ */
+export class TextRoom {
+  /** By what the texts that are expected next are known; to be written before they are counted. */
+  expected!: Uint32Array;
+  private readonly seed: bigint;
+  private assembly!: Assembly;
+  private memory!: Uint8Array;
+  private bytes: Buffer = nothing;
+  /** The part of these bytes that is in the room. */
+  private from = 0;
+  private to = 0;
+  /** Where the form is. */
+  private formStart = 0;
+  private formLength = 0;
+  private readonly replaced: Status[] = [];
+
+  /** @param seed of 64 bits: what two of them make of a text never agrees but by chance */
+  constructor(seed: bigint) {
+    this.seed = seed;
+    this.begin();
+  }
+
+  /** All that is asked is asked of these bytes from now on. */
+  open(bytes: Buffer): void {
+    this.bytes = bytes;
+    this.from = this.to = 0;
+    if (this.memory.length > keptBytes) this.begin();
+  }
+
+  /**
+   * How many of so many texts that are expected come one after another from `start` on, as items of an
+   * array. A text that the bytes do not hold to its end does not count.
+   */
+  countSame(start: number, count: number): number {
+    const [length = 0] = this.expected;
+    const at = this.addressOf(start, Math.min(start + length, this.bytes.length));
+    return this.assembly.countSame(at, at + this.to - start, count);
+  }
+
+  /** Behind the last one that was counted. */
+  get sameEnd(): number {
+    return this.assembly.sameEnd.value - this.assembly.room.value + this.from;
+  }
+
+  /** 64 bits over a text. */
+  hash(start: number, end: number): bigint {
+    return BigInt.asUintN(64, this.assembly.hash(this.addressOf(start, end), end - start));
+  }
+
+  /**
+   * Makes the steady form of a text, which holds until the next call or the next bytes. False where
+   * nothing is to be replaced, or the text is no plain one.
+   */
+  makeForm(start: number, end: number): boolean {
+    const address = this.addressOf(start, end);
+    const { room } = this.assembly;
+    this.formStart = room.value + this.to - this.from;
+    this.formLength = this.assembly.makeForm(address, end - start, this.formStart);
+    return this.formLength > 0;
+  }
+
+  get form(): Buffer {
+    return Buffer.from(this.memory.buffer, this.formStart, this.formLength);
+  }
+
+  /** 64 bits over the form, and over which statuses were replaced in it, or only how many. */
+  hashForm(over: "statuses" | "count"): bigint {
+    return BigInt.asUintN(64, this.assembly.hashForm(over === "statuses"));
+  }
+
+  /** All that were replaced in the form, in the order of the text: as long as that holds. */
+  get statuses(): readonly Status[] {
+    const { memory, replaced } = this;
+    const start = this.assembly.statuses.value;
+    const count = this.assembly.statusCount.value;
+    for (let index = 0; index < count; index++) {
+      replaced[index] = statusOf[memory[start + index] ?? 0] ?? "unknown";
+    }
+    // Most have as many as the one before: an array that is cut to nothing grows anew.
+    if (replaced.length > count) replaced.length = count;
+    return replaced;
+  }
+
+  get memoryBytes(): number {
+    return this.memory.length;
+  }
+
+  private begin(): void {
+    this.assembly = new WebAssembly.Instance(program).exports;
+    this.assembly.seed.value = this.seed;
+    this.look();
+  }
+
+  /** After the memory became another one. */
+  private look(): void {
+    const { memory, expected, expectedBytes } = this.assembly;
+    this.memory = new Uint8Array(memory.buffer);
+    this.expected = new Uint32Array(memory.buffer, expected.value, expectedBytes.value / 4);
+  }
+
+  private addressOf(start: number, end: number): number {
+    if (start < this.from || end > this.to) this.copy(start, end);
+    return this.assembly.room.value + start - this.from;
+  }
+
+  private copy(start: number, end: number): void {
+    const { bytes } = this;
+    this.from = start;
+    this.to = Math.max(end, Math.min(bytes.length, start + stretch));
+    const length = this.to - start;
+    const room = this.assembly.room.value;
+    const lacking = room + length * 2 + mostBehindForm - this.memory.length;
+    if (lacking > 0) {
+      this.assembly.memory.grow(Math.ceil(lacking / pageBytes));
+      this.look();
+    }
+    this.memory.set(bytes.subarray(start, this.to), room);
+  }
+}
