@@ -90,13 +90,10 @@ interface Bench {
   readonly polls: number;
 }
 
-/** What comes unchanged is known as a whole at the fifth time. */
-const leastWarmUps = 6;
-
 /** The first ones are not counted. */
 async function measurePolls(step: Step, { peer, opened, polls }: Bench): Promise<number[]> {
   const costs: number[] = [];
-  const warmUps = Math.max(leastWarmUps, Math.ceil(polls / 3));
+  const warmUps = Math.ceil(polls / 3);
   for (let turn = 1; turn <= warmUps + polls; turn += 1) {
     const prepared = await peer.step("main", step);
     const pollMs = await measureCpu(() => opened.daemon.runOnce());

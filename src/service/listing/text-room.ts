@@ -46,6 +46,9 @@ export class TextRoom {
   private readonly seed: bigint;
   private assembly!: Assembly;
   private memory!: Uint8Array;
+  /** Where in the memory the texts begin, and the codes of statuses: to ask the program takes longer. */
+  private room = 0;
+  private codes = 0;
   private bytes: Buffer = nothing;
   /** The part of these bytes that is in the room. */
   private from = 0;
@@ -73,14 +76,14 @@ export class TextRoom {
    * array. A text that the bytes do not hold to its end does not count.
    */
   countSame(start: number, count: number): number {
-    const [length = 0] = this.expected;
+    const length = this.expected[0] ?? 0;
     const at = this.addressOf(start, Math.min(start + length, this.bytes.length));
     return this.assembly.countSame(at, at + this.to - start, count);
   }
 
   /** Behind the last one that was counted. */
   get sameEnd(): number {
-    return this.assembly.sameEnd.value - this.assembly.room.value + this.from;
+    return this.assembly.sameEnd.value - this.room + this.from;
   }
 
   /** 64 bits over a text. */
@@ -94,8 +97,7 @@ export class TextRoom {
    */
   makeForm(start: number, end: number): boolean {
     const address = this.addressOf(start, end);
-    const { room } = this.assembly;
-    this.formStart = room.value + this.to - this.from;
+    this.formStart = this.room + this.to - this.from;
     this.formLength = this.assembly.makeForm(address, end - start, this.formStart);
     return this.formLength > 0;
   }
@@ -111,11 +113,10 @@ export class TextRoom {
 
   /** All that were replaced in the form, in the order of the text: as long as that holds. */
   get statuses(): readonly Status[] {
-    const { memory, replaced } = this;
-    const start = this.assembly.statuses.value;
+    const { memory, codes, replaced } = this;
     const count = this.assembly.statusCount.value;
     for (let index = 0; index < count; index++) {
-      replaced[index] = statusOf[memory[start + index] ?? 0] ?? "unknown";
+      replaced[index] = statusOf[memory[codes + index] ?? 0] ?? "unknown";
     }
     // Most have as many as the one before: an array that is cut to nothing grows anew.
     if (replaced.length > count) replaced.length = count;
@@ -129,6 +130,8 @@ export class TextRoom {
   private begin(): void {
     this.assembly = new WebAssembly.Instance(program).exports;
     this.assembly.seed.value = this.seed;
+    this.room = this.assembly.room.value;
+    this.codes = this.assembly.statuses.value;
     this.look();
   }
 
@@ -141,15 +144,14 @@ export class TextRoom {
 
   private addressOf(start: number, end: number): number {
     if (start < this.from || end > this.to) this.copy(start, end);
-    return this.assembly.room.value + start - this.from;
+    return this.room + start - this.from;
   }
 
   private copy(start: number, end: number): void {
-    const { bytes } = this;
+    const { bytes, room } = this;
     this.from = start;
     this.to = Math.max(end, Math.min(bytes.length, start + stretch));
     const length = this.to - start;
-    const room = this.assembly.room.value;
     const lacking = room + length * 2 + mostBehindForm - this.memory.length;
     if (lacking > 0) {
       this.assembly.memory.grow(Math.ceil(lacking / pageBytes));
