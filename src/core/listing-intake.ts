@@ -20,7 +20,7 @@ export interface TextMark {
 }
 
 /** By what a whole body is known again without looking at any sandbox of it. */
-export interface SpanMark {
+export interface BodyMark {
   /** In bytes. */
   readonly length: number;
   /** 64 bits over all of it. */
@@ -33,11 +33,11 @@ export const wordsOfExpected = 3;
 /** Takes a listing in while it is read, sandbox by sandbox, in the order of the listing. */
 export interface ListingIntake {
   /** The body that the listing taken last came in; null when this one must be read. */
-  readonly knownBody: SpanMark | null;
+  readonly knownBody: BodyMark | null;
   /** The very same body came once more: this listing is as that one was. Instead of all else. */
   sameBody(): void;
   /** After all of a listing: it came in this body, complete and without anything to remark. */
-  cameIn(body: SpanMark): void;
+  cameIn(body: BodyMark): void;
   /**
    * Writes by what the texts of the sandboxes expected next are known, in their order.
    *

@@ -1,4 +1,4 @@
-import type { ListingIntake, SpanMark, TextMark } from "../listing-intake.ts";
+import type { ListingIntake, BodyMark, TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
 import type { InSteps } from "../in-steps.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";
@@ -64,7 +64,7 @@ class Intake implements SnapshotIntake {
   private readonly room: PageRoom;
   private readonly turn: PassOptions["turn"];
   private begunPass: ListingPass | null = null;
-  private body: SpanMark | null = null;
+  private body: BodyMark | null = null;
   private isSameBody = false;
   private readonly twins = new Map<string, Twins>();
 
@@ -75,7 +75,7 @@ class Intake implements SnapshotIntake {
     this.turn = turnOf(before, options);
   }
 
-  get knownBody(): SpanMark | null {
+  get knownBody(): BodyMark | null {
     return this.turn === "of_all" ? null : this.before.body;
   }
 
@@ -84,7 +84,7 @@ class Intake implements SnapshotIntake {
     this.isSameBody = true;
   }
 
-  cameIn(body: SpanMark): void {
+  cameIn(body: BodyMark): void {
     this.body = body;
   }
 
@@ -195,7 +195,7 @@ class Intake implements SnapshotIntake {
 interface TakenParts {
   readonly listedCount: number;
   readonly room: PageRoom;
-  readonly body: SpanMark | null;
+  readonly body: BodyMark | null;
 }
 
 /** A known body is read in one of so many polls, too. */

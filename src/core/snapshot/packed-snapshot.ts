@@ -1,5 +1,5 @@
 import { atOnce } from "../in-steps.ts";
-import type { SpanMark } from "../listing-intake.ts";
+import type { BodyMark } from "../listing-intake.ts";
 import { isIdAt, seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";
 import type { PageRoom } from "./page-room.ts";
@@ -27,7 +27,7 @@ export interface PackedSnapshot extends Snapshot {
   /** Where the next snapshot's pages go; null as long as there is none. */
   readonly room: PageRoom | null;
   /** Where a listing that comes in it again shows just this; null where none is known to. */
-  readonly body: SpanMark | null;
+  readonly body: BodyMark | null;
   /** Of all pages. */
   readonly wordCount: number;
   /** The place of a sandbox counted over all pages, or -1. */
@@ -49,7 +49,7 @@ export interface SnapshotParts {
   readonly nextPageId: number;
   readonly room: PageRoom | null;
   readonly index: SandboxIndex;
-  readonly body: SpanMark | null;
+  readonly body: BodyMark | null;
 }
 
 export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
@@ -73,7 +73,7 @@ export function nextSnapshot(before: PackedSnapshot, parts: SnapshotParts): Pack
   return isSame ? before : createPackedSnapshot(parts);
 }
 
-function isSameBody(one: SpanMark | null, other: SpanMark | null): boolean {
+function isSameBody(one: BodyMark | null, other: BodyMark | null): boolean {
   return one === other || (one?.length === other?.length && one?.hash === other?.hash);
 }
 

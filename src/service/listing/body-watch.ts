@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import type { SpanMark } from "../../core/listing-intake.ts";
+import type { BodyMark } from "../../core/listing-intake.ts";
 import { freeBuffer } from "../../platform/free-buffer.ts";
 import type { BodyHash } from "./body-hash.ts";
 
@@ -13,7 +13,7 @@ const openingBrace = 0x7b;
  * sure: most often there are one or two, and nothing of them has to be read.
  */
 export class BodyWatch {
-  private readonly known: SpanMark | null;
+  private readonly known: BodyMark | null;
   /** Null once the body is too long for it. */
   private hash: BodyHash | null;
   private length = 0;
@@ -21,9 +21,9 @@ export class BodyWatch {
   private chunks: Buffer[] = [];
   private isHeldBack: boolean;
   /** Null while it is not asked for. */
-  private whole: SpanMark | null = null;
+  private whole: BodyMark | null = null;
 
-  constructor(known: SpanMark | null, hash: BodyHash) {
+  constructor(known: BodyMark | null, hash: BodyHash) {
     this.known = known;
     this.hash = hash;
     this.isHeldBack = known !== null;
@@ -64,7 +64,7 @@ export class BodyWatch {
   }
 
   /** After the end; null for a body that is too long to be known again. */
-  mark(): SpanMark | null {
+  mark(): BodyMark | null {
     const { hash, length } = this;
     return (this.whole ??= hash && { length, hash: hash.digest() });
   }

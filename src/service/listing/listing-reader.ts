@@ -67,7 +67,10 @@ export class ListingReader implements BodyReader {
       if (!(error instanceof BodyFault)) throw error;
       this.outcome = { kind: "refused", ...error.refusal };
     }
-    if (this.outcome) return "done";
+    if (this.outcome) {
+      this.memory.texts.close();
+      return "done";
+    }
     return !this.parts || this.parts.grammar.effort > 0 ? "hungry" : "busy";
   }
 

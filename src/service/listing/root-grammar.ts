@@ -61,7 +61,7 @@ export class RootGrammar implements ValueTexts {
   private isOther = false;
   /** Whether the last text that was known, though not the expected one, was that of another item. */
   private isShuffled = false;
-  /** Whether the item before came as it was expected: then those that follow are likely to. */
+  /** Whether the item before came as it was expected: then those that follow are likely to. Not within one. */
   private isAsExpected = true;
   /** Where in the bytes at hand the item before ends; -1 for one that ended in others. */
   private itemEnd = -1;
@@ -203,8 +203,7 @@ export class RootGrammar implements ValueTexts {
   }
 
   private readItem(bytes: Buffer, at: number, isLast: boolean): number {
-    const isBegun = this.expected !== undefined;
-    let end = this.isAsExpected && !isBegun ? this.readAllExpected(at) : 0;
+    let end = this.isAsExpected ? this.readAllExpected(bytes, at) : 0;
     if (end === 0) end = this.readSingle(bytes, at, isLast);
     if (end < 0) return -1;
     this.itemEnd = end;
@@ -213,14 +212,16 @@ export class RootGrammar implements ValueTexts {
   }
 
   /** Takes the items that come as they are expected, and tells where the last one ends; 0 for none. */
-  private readAllExpected(at: number): number {
+  private readAllExpected(bytes: Buffer, at: number): number {
     const { texts, intake } = this;
     const expected = intake.expectedTexts(texts.expected);
-    const count = expected > 0 ? texts.countSame(at, expected) : 0;
-    if (count === 0) return 0;
-    this.content.sameTexts(count);
-    this.effort -= (texts.sameEnd - at) / cheapness + count * effortOf.hash;
-    return texts.sameEnd;
+    if (expected === 0) return 0;
+    const count = texts.countSame(at, expected);
+    const end = count > 0 ? texts.sameEnd : 0;
+    const looked = end > 0 ? end - at : Math.min(texts.expected[0] ?? 0, bytes.length - at);
+    this.effort -= looked / cheapness + (count + 1) * effortOf.hash;
+    if (count > 0) this.content.sameTexts(count);
+    return end;
   }
 
   private readSingle(bytes: Buffer, at: number, isLast: boolean): number {

@@ -28,7 +28,10 @@ const program = new WebAssembly.Module(Buffer.from(texts, "base64"));
 const pageBytes = 64 * 1024;
 /** So much is copied at once, where there is as much. */
 const stretch = 64 * 1024;
-/** Behind a form may stand which statuses it is of, and how many: a byte each, and a number. */
+/**
+ * Behind a form may stand which of up to 10,000 statuses it is of, a byte each, and how many. Besides, the
+ * program reads and writes up to 15 bytes more than it needs.
+ */
 const mostBehindForm = 16 * 1024;
 /** What a long text needed besides is given back. */
 const keptBytes = 1024 * 1024;
@@ -41,7 +44,10 @@ const nothing = Buffer.alloc(0);
  * small WebAssembly program: hashing and searching them there takes a fraction of what it does here.
  */
 export class TextRoom {
-  /** By what the texts that are expected next are known; to be written before they are counted. */
+  /**
+   * By what the texts that are expected next are known; to be written before they are counted. Not to be
+   * kept: it is another one where the memory is.
+   */
   expected!: Uint32Array;
   private readonly seed: bigint;
   private assembly!: Assembly;
@@ -68,6 +74,11 @@ export class TextRoom {
   open(bytes: Buffer): void {
     this.bytes = bytes;
     this.from = this.to = 0;
+  }
+
+  /** After a listing. Others that are read beside it open their bytes anew. */
+  close(): void {
+    this.open(nothing);
     if (this.memory.length > keptBytes) this.begin();
   }
 
@@ -92,8 +103,9 @@ export class TextRoom {
   }
 
   /**
-   * Makes the steady form of a text, which holds until the next call or the next bytes. False where
-   * nothing is to be replaced, or the text is no plain one.
+   * Makes the steady form of a text, which holds until another one is made, other bytes are opened, or one
+   * asks of a text that does not lie within it. False where nothing is to be replaced, or the text is no
+   * plain one.
    */
   makeForm(start: number, end: number): boolean {
     const address = this.addressOf(start, end);
@@ -123,15 +135,12 @@ export class TextRoom {
     return replaced;
   }
 
-  get memoryBytes(): number {
-    return this.memory.length;
-  }
-
   private begin(): void {
     this.assembly = new WebAssembly.Instance(program).exports;
     this.assembly.seed.value = this.seed;
     this.room = this.assembly.room.value;
     this.codes = this.assembly.statuses.value;
+    this.formStart = this.formLength = 0;
     this.look();
   }
 

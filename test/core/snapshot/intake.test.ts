@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/core/in-steps.ts";
+import { wordsOfExpected } from "../../../src/core/listing-intake.ts";
 import type { ListedSandbox } from "../../../src/core/model.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
@@ -88,17 +89,36 @@ describe("a sandbox whose text is known", () => {
     expect(Math.max(...read.map(({ length }) => length))).toBeLessThan(5);
   });
 
-  it("is read in its turn, and the others of its page are taken in a row before and after", () => {
+  it("is read at one poll in 1,024, though the others of its page are taken in a row", () => {
     const reader = createMarkedReader();
     const all = manySandboxes(40);
     let snapshot = emptySnapshot;
-    for (let turn = 0; turn < 1 + 1_024; turn++) {
+    const readAt = (turn: number): readonly string[] => {
       const opened = openIntake(snapshot, { goneAfter: 2, turn });
-      reader.read(opened, all);
+      const read = reader.read(opened, all);
       ({ snapshot } = atOnce(opened.finish(options)));
-    }
-    // Each sandbox is read once, and once known by a look at it alone: after one that was read.
-    expect(reader.skippedInRows).toBeGreaterThan(0);
+      return read;
+    };
+    readAt(0);
+    const read = Array.from({ length: 1_024 }, (_, turn) => readAt(1 + turn)).flat();
+    expect(read.toSorted()).toEqual(all.map(({ sandboxId }) => sandboxId).toSorted());
+    expect(reader.skippedInRows).toBeGreaterThan(1_024 * 20);
+  });
+
+  it("is not expected of a version of its page that gave its room away", () => {
+    const reader = createMarkedReader();
+    const all = manySandboxes(4);
+    const first = openIntake(emptySnapshot, { goneAfter: 2 });
+    reader.read(first, all);
+    const { snapshot } = atOnce(first.finish(options));
+    const late = openIntake(snapshot, { goneAfter: 2 });
+    const into = new Uint32Array(4 * wordsOfExpected);
+    expect(late.expectedTexts(into)).toBe(4);
+    const second = openIntake(snapshot, { goneAfter: 2 });
+    reader.read(second, all.with(0, listedSandbox("box-0", [listedServer("a", "error")])));
+    const next = atOnce(second.finish(options)).snapshot;
+    expect(openIntake(next, { goneAfter: 2 }).expectedTexts(into)).toBeGreaterThan(0);
+    expect(late.expectedTexts(into)).toBe(0);
   });
 
   it("is joined with its twin far before it, though the page that it is in came as it was", () => {

@@ -1,5 +1,5 @@
 import {
-  type SpanMark,
+  type BodyMark,
   type ListingIntake,
   type OpenStatuses,
   type TextMark,
@@ -81,7 +81,7 @@ export function createMarkedReader(): MarkedReader {
     }
     return most;
   };
-  const bodyOf = (listing: Listing): SpanMark => {
+  const bodyOf = (listing: Listing): BodyMark => {
     const text = JSON.stringify(listing);
     return { length: text.length, hash: hashOf(text) };
   };

@@ -1,102 +1,25 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atOnce } from "../../../src/core/in-steps.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
-import type { SnapshotIntake } from "../../../src/core/snapshot/intake.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
-import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
-import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
+import { BodyFault } from "../../../src/service/listing/body-fault.ts";
+import { limits } from "../../../src/service/listing/limits.ts";
+import { ListingContent } from "../../../src/service/listing/listing-content.ts";
 import { ListingReader } from "../../../src/service/listing/listing-reader.ts";
-import { spelledOut } from "../../core/support/unpacked.ts";
 import { changesOf } from "../../support/take-in.ts";
+import { createCollectingIntake } from "../support/collecting-intake.ts";
+import {
+  bodyOf,
+  createTarget,
+  finish,
+  items,
+  itemsOf,
+  itemText,
+  many,
+  nameOf,
+  tell,
+} from "../support/known-target.ts";
 import { createMemory, cutBody, readChunks } from "../support/read-chunks.ts";
-import { sandbox, server } from "../wire.ts";
-
-/** As many sandboxes make three pages. */
-const many = 250;
-
-function itemText(name: string, status: string, more: object = {}): string {
-  const servers = [{ ...server, id: `${name}-v`, status }];
-  return JSON.stringify({ ...sandbox, local_sandbox_id: name, servers, ...more });
-}
-
-/** All of one length. */
-function itemsOf(kind: string, count: number): readonly string[] {
-  return Array.from({ length: count }, (_, at) => itemText(nameOf(kind, at), "idle"));
-}
-
-const nameOf = (kind: string, at: number): string => `${kind}-${String(at).padStart(4, "0")}`;
-
-const items = itemsOf("box", many);
-
-interface Layout {
-  /** Between two items. */
-  readonly gap?: string;
-  /** Behind the item at this place, in place of that. */
-  readonly oddGap?: readonly [at: number, gap: string];
-  readonly totalCount?: number;
-}
-
-function bodyOf(list: readonly string[], layout: Layout = {}): Buffer {
-  const { gap = ",", oddGap, totalCount = list.length } = layout;
-  const gapAt = (at: number): string => (oddGap?.[0] === at ? oddGap[1] : gap);
-  const text = list.map((item, at) => (at < list.length - 1 ? item + gapAt(at) : item)).join("");
-  return Buffer.from(`{"local_sandboxes":[${text}],"total_count":${totalCount}}`);
-}
-
-/** How many sandboxes a reader asked for alone, and how many it took at once with others. */
-interface Calls {
-  expected: number;
-  inRows: number;
-}
-
-function countCalls(intake: SnapshotIntake): Calls {
-  const calls: Calls = { expected: 0, inRows: 0 };
-  const expected = intake.expected.bind(intake);
-  const sameTexts = intake.sameTexts.bind(intake);
-  Object.assign(intake, {
-    expected() {
-      calls.expected++;
-      return expected();
-    },
-    sameTexts(count: number) {
-      calls.inRows += count;
-      sameTexts(count);
-    },
-  });
-  return calls;
-}
-
-function finish(intake: SnapshotIntake, complete = true): Sighting {
-  return atOnce(intake.finish({ complete, atMs: 1_000, observedMs: 1_000, witnessed: true }));
-}
-
-interface Reading {
-  readonly sizes?: readonly number[];
-  readonly isTaken?: boolean;
-}
-
-/** A target whose bodies are read one after another, none of them as one that is known as a whole. */
-function createTarget({ remembers = true } = {}) {
-  let memory = createMemory();
-  let snapshot: PackedSnapshot = emptySnapshot;
-  return {
-    /** @param isTaken false: the poll comes to nothing */
-    read(body: Buffer, { sizes = [], isTaken = true }: Reading = {}) {
-      if (!remembers) memory = createMemory();
-      const intake = openIntake({ ...snapshot, body: null }, { goneAfter: 2 });
-      const calls = countCalls(intake);
-      const outcome = readChunks(cutBody(body, sizes), intake, memory);
-      if (outcome.kind === "refused") return { ...calls, told: outcome.reason };
-      const { complete, deviations } = outcome;
-      const sighting = finish(intake, complete);
-      if (isTaken) ({ snapshot } = sighting);
-      const changes = changesOf(sighting.changes);
-      const after = spelledOut(sighting.snapshot);
-      return { ...calls, told: { complete, deviations, changes, pages: after } };
-    },
-  };
-}
+import { server } from "../wire.ts";
 
 /** One that came before. */
 function wellKnown(body = bodyOf(items)) {
@@ -108,23 +31,15 @@ function wellKnown(body = bodyOf(items)) {
 const repeat = <T>(count: number, each: T): readonly T[] =>
   Array.from({ length: count }, () => each);
 
-/** What bodies tell that are read one after another, and what each would if nothing were known. */
-function tell(bodies: readonly Buffer[]) {
-  const [knowing, forgetful] = [createTarget(), createTarget({ remembers: false })];
-  return {
-    known: bodies.map((body) => knowing.read(body).told),
-    read: bodies.map((body) => forgetful.read(body).told),
-  };
-}
-
 describe("a listing that came before", () => {
   it("is taken without asking for a sandbox", () => {
     expect(wellKnown().read(bodyOf(items))).toMatchObject({ expected: 0, inRows: many });
   });
 
-  it("is so in pieces too, where none of them ends within a sandbox", () => {
-    const { inRows, told } = wellKnown().read(bodyOf(items), { sizes: [1_000, 7] });
-    expect(inRows).toBeGreaterThan(0);
+  it("is so in pieces too, but for what a piece breaks off", () => {
+    const { expected, inRows, told } = wellKnown().read(bodyOf(items), { sizes: [1_000, 7] });
+    expect(inRows).toBeGreaterThan(many / 2);
+    expect(expected).toBeGreaterThan(0);
     expect(told).toEqual(wellKnown().read(bodyOf(items)).told);
   });
 
@@ -209,6 +124,77 @@ describe("a listing that came before", () => {
     expect(target.read(long)).toMatchObject({ expected: 0, inRows: 5 });
   });
 
+  it("is joined with a sandbox of it that came far before it, from behind it", () => {
+    const all = itemsOf("box", 5_000);
+    const lists = [all, [...all.slice(-2, -1), ...all]];
+    const { known, read } = tell(lists.map((list) => bodyOf(list)));
+    expect(known).toEqual(read);
+    expect(known[1]).toMatchObject({ deviations: [{}, {}, { problem: "mismatch" }] });
+  });
+
+  it("is not read all at once, however many short sandboxes it has", () => {
+    const body = bodyOf(itemsOf("box", 5_000));
+    const memory = createMemory();
+    const first = openIntake(emptySnapshot, { goneAfter: 2 });
+    readChunks([body], first, memory);
+    const again = openIntake({ ...finish(first).snapshot, body: null }, { goneAfter: 2 });
+    const reader = new ListingReader(again, memory);
+    reader.push(Buffer.from(body));
+    expect(reader.advance()).toBe("busy");
+    expect(again.sandboxCount).toBeGreaterThan(0);
+    expect(again.sandboxCount).toBeLessThan(1_000);
+  });
+
+  it("is refused where it holds more items than are taken, though all are known", () => {
+    const intake = { ...createCollectingIntake(), sameTexts() {} };
+    const content = new ListingContent(intake, createMemory());
+    content.begin();
+    content.sameTexts(limits.items);
+    expect(() => content.sameTexts(1)).toThrow(BodyFault);
+  });
+
+  it("is not taken for another one that is read beside it, wherever both break off", () => {
+    const memory = createMemory();
+    const bodiesOf = (name: string, [before, after]: readonly [string, string], status: string) =>
+      [before, after].map((benchmark, nth) =>
+        bodyOf(
+          Array.from({ length: 4 }, (_, at) =>
+            itemText(nameOf(name, at), nth === 0 ? "idle" : status, { benchmark }),
+          ),
+        ),
+      );
+    const targets = [bodiesOf("a", ["one", "two"], "idle"), bodiesOf("b", ["one", "six"], "error")];
+    const known = targets.map(([before = Buffer.alloc(0)]) => {
+      const intake = openIntake(emptySnapshot, { goneAfter: 2 });
+      readChunks([before], intake, memory);
+      return finish(intake).snapshot;
+    });
+    const length = targets[0]?.[1]?.length ?? 0;
+    for (let cut = 200; cut < length; cut++) {
+      const readers = targets.map(([, after = Buffer.alloc(0)], nth) => {
+        const before = known[nth] ?? emptySnapshot;
+        const intake = openIntake({ ...before, body: null }, { goneAfter: 2 });
+        const chunks = [after.subarray(0, cut), after.subarray(cut)].map((part) =>
+          Buffer.from(part),
+        );
+        return { intake, reader: new ListingReader(intake, memory), chunks };
+      });
+      for (const turn of [0, 1, 2]) {
+        for (const { reader, chunks } of readers) {
+          const chunk = chunks[turn];
+          if (chunk) reader.push(chunk);
+          else reader.end();
+          while (reader.advance() === "busy") continue;
+        }
+      }
+      for (const { reader } of readers) {
+        expect(reader.outcome).toEqual({ kind: "read", complete: true, deviations: [] });
+      }
+      const changes = readers.map(({ intake }) => changesOf(finish(intake).changes).length);
+      expect(changes).toEqual([0, 4]);
+    }
+  });
+
   it("says what it would alone when another one is read beside it, a piece of each in turn", () => {
     const memory = createMemory();
     const targets = (["error", "occupied"] as const).map((status, nth) => {
@@ -235,80 +221,4 @@ describe("a listing that came before", () => {
       expect(changes).toHaveLength(many);
     }
   });
-});
-
-const edits = [
-  "restate",
-  "touch",
-  "remark",
-  "rename",
-  "null",
-  "swap",
-  "far",
-  "twin",
-  "insert",
-  "remove",
-] as const;
-
-function edited(list: readonly string[], [kind, at, to]: readonly [string, number, number]) {
-  const place = at % Math.max(1, list.length);
-  const name = /"local_sandbox_id":"([^"]*)"/.exec(list[place] ?? "")?.[1] ?? "none";
-  switch (kind) {
-    case "restate":
-      return list.with(place, itemText(name, to % 2 === 0 ? "error" : "occupied"));
-    case "touch":
-      return list.with(place, itemText(name, "idle", { created_at: `2026-01-01T00:00:00.${to}Z` }));
-    case "remark":
-      return list.with(place, itemText(name, "idle", { odd: to }));
-    case "rename":
-      return list.with(place, (list[place] ?? "null").replace("created_at", "created_ax"));
-    case "null":
-      return list.toSpliced(place, 0, "null");
-    case "swap":
-      return list.toSpliced(place, 2, ...list.slice(place, place + 2).toReversed());
-    case "far":
-      return list.toSpliced(place, 1).toSpliced(to % list.length, 0, list[place] ?? "null");
-    case "twin":
-      return list.toSpliced(to % list.length, 0, list[place] ?? "null");
-    case "insert":
-      return list.toSpliced(place, 0, itemText(nameOf("new", to), "idle"));
-    default:
-      return list.toSpliced(place, 1 + (to % 96));
-  }
-}
-
-const place = fc.nat(many * 2);
-const gap = fc.constantFrom(",", ",", ", ", "\n,\n");
-const polls = fc.array(
-  fc.record({
-    edits: fc.array(fc.tuple(fc.constantFrom(...edits), place, place), { maxLength: 2 }),
-    layout: fc.record(
-      { gap, oddGap: fc.tuple(place, gap), totalCount: fc.constantFrom(many, 7) },
-      { requiredKeys: [] },
-    ),
-    times: fc.integer({ min: 1, max: 5 }),
-    sizes: fc.constantFrom([], [4_096], [37, 1_000]),
-  }),
-  { minLength: 1, maxLength: 5 },
-);
-
-it("whatever came how often, what is taken at once tells what each sandbox would", () => {
-  let inRows = 0;
-  fc.assert(
-    fc.property(polls, (steps) => {
-      const [knowing, forgetful] = [createTarget(), createTarget({ remembers: false })];
-      let list = items;
-      for (const { edits: each, layout, times, sizes } of steps) {
-        list = each.reduce(edited, list);
-        const body = bodyOf(list, layout);
-        for (let time = 0; time < times; time++) {
-          const known = knowing.read(body, { sizes });
-          expect(known.told).toEqual(forgetful.read(body).told);
-          inRows += known.inRows;
-        }
-      }
-    }),
-    { numRuns: 40 },
-  );
-  expect(inRows).toBeGreaterThan(0);
 });

@@ -17,7 +17,7 @@ function pollAll(bodies: readonly Buffer[], sizes: readonly number[] = []) {
   });
 }
 
-test("a status that comes sooner than in the items before is seen, and so is what is none", () => {
+test("a status that comes sooner than in other items is seen, and so is what is none", () => {
   const inStatus = (ofAll: string, ofSooner: string): Buffer => {
     const item = (id: number, gap: number, status: string) => ({
       local_sandbox_id: `s${id}`,
@@ -41,7 +41,7 @@ test("a status that comes sooner than in the items before is seen, and so is wha
   expect(polls[2]?.calls).toMatchObject({ same: 6, listed: 1 });
 });
 
-/** Mostly longer than any name. */
+/** Both longer and shorter than what is searched for, and than what is looked at at once. */
 const gap = fc
   .oneof(
     { weight: 4, arbitrary: fc.integer({ min: 30, max: 34 }) },

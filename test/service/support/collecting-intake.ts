@@ -1,5 +1,5 @@
 import {
-  type SpanMark,
+  type BodyMark,
   type ListingIntake,
   type TextMark,
   wordsOfExpected,
@@ -18,7 +18,7 @@ export interface CollectingIntake extends ListingIntake {
   readonly taken: () => readonly MarkedSandbox[];
   readonly sandboxes: () => readonly ListedSandbox[];
   /** The body that it came in, if it can be known again. */
-  readonly body: () => SpanMark | null;
+  readonly body: () => BodyMark | null;
   readonly calls: { same: number; moved: number; listed: number; restart: number };
 }
 
@@ -27,13 +27,13 @@ const low = 0xffff_ffffn;
 /** Expects the sandboxes of the listing before in their order, and after any of them the next one. */
 export function createCollectingIntake(
   before: readonly MarkedSandbox[] = [],
-  knownBody: SpanMark | null = null,
+  knownBody: BodyMark | null = null,
 ): CollectingIntake {
   const positions = new Map(before.map(({ sandbox }, at) => [sandbox.sandboxId, at]));
   const taken = new Map<string, MarkedSandbox>();
   const calls = { same: 0, moved: 0, listed: 0, restart: 0 };
   let position = 0;
-  let body: SpanMark | null = null;
+  let body: BodyMark | null = null;
 
   const sandboxes = () => Array.from(taken.values(), ({ sandbox }) => sandbox);
   return {

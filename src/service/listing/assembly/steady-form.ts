@@ -32,8 +32,8 @@ let written: usize = 0;
 let taken: usize = 0;
 
 /**
- * Writes the steady form of a text to `form`, where there is room for as much and what `endForm` adds. It
- * makes texts alike that differ in times of updates and in statuses alone: each time is as many zeros, and
+ * Writes the steady form of a text to `form`, where there is room for as much and what `endForm` adds. 15
+ * bytes behind the text are read too, and as many behind the form are written. The form makes texts alike that differ in times of updates and in statuses alone: each time is as many zeros, and
  * each status that is a known one is its number in the text.
  *
  * Where one of two texts with the same form is JSON, the other one is too, and they say the same but
@@ -129,7 +129,7 @@ function replaceStatus(start: usize, end: usize): usize {
   return taken;
 }
 
-/** Whose closing quote follows. */
+/** The code of the known status whose text, with the closing quote, stands there. */
 function statusAt(start: usize, end: usize): i32 {
   const left = end - start;
   if (left > 4 && load<u32>(start) == idle && load<u8>(start, 4) == quote) return 0;
@@ -143,7 +143,7 @@ function mayBeDigit(byte: u8): bool {
   return (byte >= zero && byte <= nine) || byte == backslash;
 }
 
-/** And up to 15 bytes more, in both places: for so few bytes it is faster than what copies exactly. */
+/** Copies what is not in the form yet, and up to 15 bytes behind it: for so few it is faster than to copy exactly. */
 function copyUpTo(end: usize): void {
   const length = end - taken;
   for (let done: usize = 0; done < length; done += 16) {

@@ -4,12 +4,12 @@ import { xxh64 } from "./xxh64";
 
 export { statusCount, statuses } from "./steady-form";
 
-const mostExpected: i32 = 64;
+const mostExpected: usize = 64;
 const bytesOfExpected: usize = 12;
 
 export let seed: u64 = 0;
 /** Here is written what is expected: of each text its length, and its hash, the lower half first. */
-export const expected: usize = memory.data(768);
+export const expected: usize = memory.data((mostExpected * bytesOfExpected) as i32);
 export const expectedBytes: usize = mostExpected * bytesOfExpected;
 /** Where the texts begin. The form goes behind them. */
 export const room: usize = __heap_base;
@@ -20,9 +20,9 @@ let form: usize = 0;
 let formLength: usize = 0;
 
 /** How many of the texts that are expected come one after another from `start` on, as items of an array. */
-export function countSame(start: usize, end: usize, count: i32): i32 {
+export function countSame(start: usize, end: usize, count: usize): usize {
   let at = start;
-  for (let index = 0; index < count; index++) {
+  for (let index: usize = 0; index < count; index++) {
     const mark = expected + index * bytesOfExpected;
     const length: usize = load<u32>(mark);
     // No object is the beginning of another: where the expected text ends, the item does.
