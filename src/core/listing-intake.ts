@@ -27,7 +27,7 @@ export interface BodyMark {
   readonly hash: bigint;
 }
 
-/** Of each text that is expected: its length in bytes, and its hash, the lower half first. */
+/** Words that tell of a text that is expected: its length in bytes, and its hash, the lower half first. */
 export const wordsOfExpected = 3;
 
 /** Takes a listing in while it is read, sandbox by sandbox, in the order of the listing. */
