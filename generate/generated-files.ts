@@ -7,11 +7,10 @@ import { sandwatch } from "./dashboards/sandwatch.ts";
 import { server } from "./dashboards/server.ts";
 import { prometheusRule } from "./prometheus-rule.ts";
 
+type MakeText = () => string | Promise<string>;
+
 /** What is checked in although it is made of something else: its path, and how its text is made. */
-export const generatedFiles: ReadonlyMap<string, () => string | Promise<string>> = new Map<
-  string,
-  () => string | Promise<string>
->([
+export const generatedFiles: ReadonlyMap<string, MakeText> = new Map<string, MakeText>([
   ["config/kubernetes/base/prometheus-rule.yaml", prometheusRule],
   ["config/grafana/fleet.json", fleet],
   ["config/grafana/server.json", server],

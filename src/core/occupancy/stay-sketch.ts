@@ -63,6 +63,11 @@ export function meanStayMs(sketch: StaySketch): number | null {
   return count === 0 ? null : sketch.sumMs / count;
 }
 
+/** The numbers of its bins, the lowest first. Without their counts they are sorted many times as fast. */
+export function sortedBins({ bins }: StaySketch): Int32Array {
+  return Int32Array.from(bins.keys()).toSorted();
+}
+
 /**
  * @param quantile from 0 to 1: 0.5 for the median
  * @returns milliseconds, at most `relativeError` beside the true value; null: there were no stays
@@ -70,8 +75,8 @@ export function meanStayMs(sketch: StaySketch): number | null {
 export function stayQuantileMs(sketch: StaySketch, quantile: number): number | null {
   const rank = quantile * (countStays(sketch) - 1);
   let passed = 0;
-  for (const [bin, count] of [...sketch.bins].toSorted(([a], [b]) => a - b)) {
-    passed += count;
+  for (const bin of sortedBins(sketch)) {
+    passed += sketch.bins.get(bin) ?? 0;
     if (passed > rank) return (2 * growth ** bin) / (growth + 1);
   }
   return null;

@@ -1,4 +1,4 @@
-import type { ListingIntake, BodyMark, TextMark } from "../listing-intake.ts";
+import type { BodyMark, ListingIntake, TextMark } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer, Status } from "../model.ts";
 import type { InSteps } from "../in-steps.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";

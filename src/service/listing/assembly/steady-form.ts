@@ -26,15 +26,18 @@ const lengths = memory.data<u8>([4, 8, 5]);
 export const statuses: usize = memory.data(10_000);
 export let statusCount: i32 = 0;
 
+/** Where the form that was made last begins. */
+export let form: usize = 0;
 /** Where the form so far ends. */
 let written: usize = 0;
 /** Up to where the text is in the form. */
 let taken: usize = 0;
 
 /**
- * Writes the steady form of a text to `form`, where there is room for as much and what `endForm` adds. 15
- * bytes behind the text are read too, and as many behind the form are written. The form makes texts alike that differ in times of updates and in statuses alone: each time is as many zeros, and
- * each status that is a known one is its number in the text.
+ * Writes the steady form of a text to `to`, where there is room for as much and what `endForm` adds. 15
+ * bytes behind the text are read too, and as many behind the form are written. The form makes texts alike
+ * that differ in times of updates and in statuses alone: each time is as many zeros, and each status that is
+ * a known one is its number in the text.
  *
  * Where one of two texts with the same form is JSON, the other one is too, and they say the same but
  * for these times and statuses, each in its place. For a form is made from the left: after as much as is
@@ -45,9 +48,9 @@ let taken: usize = 0;
  *
  * @returns its length; 0 where nothing is to be replaced, or the text is no plain one
  */
-export function makeForm(text: usize, length: usize, form: usize): usize {
+export function makeForm(text: usize, length: usize, to: usize): usize {
   const end = text + length;
-  written = form;
+  written = form = to;
   taken = text;
   statusCount = 0;
   // Where the name that is found next ends at the earliest.
@@ -143,7 +146,10 @@ function mayBeDigit(byte: u8): bool {
   return (byte >= zero && byte <= nine) || byte == backslash;
 }
 
-/** Copies what is not in the form yet, and up to 15 bytes behind it: for so few it is faster than to copy exactly. */
+/**
+ * Copies what is not in the form yet, and up to 15 bytes behind it: for so few it is faster than to copy
+ * exactly.
+ */
 function copyUpTo(end: usize): void {
   const length = end - taken;
   for (let done: usize = 0; done < length; done += 16) {
@@ -165,16 +171,16 @@ function putNumber(number: i32): void {
 /**
  * Writes behind the form how many statuses it stands for, and before that which, if they are wanted.
  *
- * @returns how many bytes that are
+ * @returns where that ends
  */
 export function endForm(withStatuses: bool): usize {
-  const start = written;
+  const formEnd = written;
   if (withStatuses) {
     memory.copy(written, statuses, statusCount);
     written += statusCount;
   }
   putNumber(statusCount);
-  const length = written - start;
-  written = start;
-  return length;
+  const end = written;
+  written = formEnd;
+  return end;
 }

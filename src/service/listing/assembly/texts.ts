@@ -1,8 +1,8 @@
 import { closeBrace, comma, skipSpace } from "./characters";
-import { endForm, makeForm as writeForm } from "./steady-form";
+import { endForm, form } from "./steady-form";
 import { xxh64 } from "./xxh64";
 
-export { statusCount, statuses } from "./steady-form";
+export { makeForm, statusCount, statuses } from "./steady-form";
 
 const mostExpected: usize = 64;
 const bytesOfExpected: usize = 12;
@@ -15,9 +15,6 @@ export const expectedBytes: usize = mostExpected * bytesOfExpected;
 export const room: usize = __heap_base;
 /** Behind the last text that came as expected. */
 export let sameEnd: usize = 0;
-
-let form: usize = 0;
-let formLength: usize = 0;
 
 /** How many of the texts that are expected come one after another from `start` on, as items of an array. */
 export function countSame(start: usize, end: usize, count: usize): usize {
@@ -40,14 +37,7 @@ export function hash(start: usize, length: usize): u64 {
   return xxh64(start, length, seed);
 }
 
-/** Of a text that is in the room, to `to`. Returns the form's length; 0 where there is none. */
-export function makeForm(text: usize, length: usize, to: usize): usize {
-  form = to;
-  formLength = writeForm(text, length, to);
-  return formLength;
-}
-
 /** Of the form made last, with which statuses it stands for, or only how many. */
 export function hashForm(withStatuses: bool): u64 {
-  return xxh64(form, formLength + endForm(withStatuses), seed);
+  return xxh64(form, endForm(withStatuses) - form, seed);
 }
