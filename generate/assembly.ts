@@ -1,22 +1,27 @@
 import { join } from "node:path";
 import { createMemoryStream, main } from "assemblyscript/asc";
 
-const head =
-  "// Made of src/service/listing/assembly by `npm run generate`: what is changed here is lost.\n";
 const root = join(import.meta.dirname, "..");
-const entry = "src/service/listing/assembly/texts.ts";
+const options = ["--optimizeLevel", "3", "--noAssert", "--runtime", "stub", "--enable", "simd"];
 
-/** The program that texts of a listing are compared by, compiled, as a module. */
-export async function textsAssembly(): Promise<string> {
-  const options = ["--optimizeLevel", "3", "--noAssert", "--runtime", "stub", "--enable", "simd"];
-  const places = ["--baseDir", root, "--outFile", "texts.wasm"];
+/**
+ * A program for WebAssembly, compiled, as a module that exports it under its name.
+ *
+ * @param folder where it is, with its source in a folder of its own
+ */
+export async function assemblyModule(folder: string, name: string): Promise<string> {
+  const entry = `${folder}/assembly/${name}.ts`;
+  const places = ["--baseDir", root, "--outFile", "program.wasm"];
   const faults = createMemoryStream();
   const written = new Map<string, string | Uint8Array>();
   const { error } = await main([entry, ...options, ...places], {
     stderr: faults,
-    writeFile: (name, contents) => void written.set(name, contents),
+    writeFile: (file, contents) => void written.set(file, contents),
   });
-  const program = written.get("texts.wasm");
+  const program = written.get("program.wasm");
   if (error || !program) throw new Error(`${entry} can not be compiled: ${faults.toString()}`);
-  return `${head}\nexport const texts =\n  "${Buffer.from(program).toString("base64")}";\n`;
+  return (
+    `// Made of ${folder}/assembly by \`npm run generate\`: what is changed here is lost.\n` +
+    `\nexport const ${name} =\n  "${Buffer.from(program).toString("base64")}";\n`
+  );
 }

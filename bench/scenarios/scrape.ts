@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Daemon } from "../../src/daemon.ts";
 import { createServerFamilies } from "../../src/metrics/server-families.ts";
-import { renderServerSeries } from "../../src/metrics/server-series.ts";
+import { renderServerSeries, seriesPress } from "../../src/metrics/server-series.ts";
+import { StampPress } from "../../src/platform/stamping/stamp-press.ts";
 import { checkEqual, checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
 import { imageArguments } from "../support/image.ts";
@@ -118,10 +119,11 @@ interface ScrapeCase {
 /** CPU in ms of rendering the series of servers and sandboxes, without sending them anywhere. */
 function measureRendering({ targets }: Daemon): readonly number[] {
   const costsMs: number[] = [];
+  const press = new StampPress(seriesPress);
   for (let turn = 0; turn < warmUps + scrapes; turn += 1) {
     const before = cpuMs();
     const shown = targets.map(({ target, state }) => ({ target, pages: state.snapshot.pages }));
-    for (const piece of renderServerSeries(shown, createServerFamilies(), "text")) {
+    for (const piece of renderServerSeries(shown, createServerFamilies(), "text", press)) {
       if (piece.length === 0) throw new Error("nothing was rendered");
     }
     if (turn >= warmUps) costsMs.push(cpuMs() - before);

@@ -6,8 +6,10 @@ import type { CollectedFamily } from "./aggregate-text.ts";
 import { endings } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
 import { LineWriter } from "./line-writer.ts";
+import { PressPool } from "../platform/stamping/press-pool.ts";
+import type { StampPress } from "../platform/stamping/stamp-press.ts";
 import type { ServerFamily } from "./server-families.ts";
-import { renderServerSeries } from "./server-series.ts";
+import { renderServerSeries, seriesPress } from "./server-series.ts";
 import { renderTargetFamilies, takeFamily } from "./target-family.ts";
 import type { TargetFamily } from "./target-family.ts";
 
@@ -53,6 +55,7 @@ export function createScraper(parts: ScrapeParts): Scraper {
   const ofProcess = familyNames(processRegistry);
   const ofServers = serverFamilies.map(({ name }) => name);
   const ofTargets = targetFamilies.map(({ name }) => name);
+  const presses = new PressPool(seriesPress);
   const known = new Set([...own, ...ofProcess, ...ofTargets, ...ofServers]);
 
   const refusal = (collect: readonly string[]): string | null => {
@@ -91,7 +94,9 @@ export function createScraper(parts: ScrapeParts): Scraper {
       pieces: inOrder([
         renderTargetFamilies(taken),
         renderAggregates(aggregates, syntax),
-        renderServerSeries(shown, families, syntax),
+        families.length === 0
+          ? []
+          : withPress(presses, (press) => renderServerSeries(shown, families, syntax, press)),
         [Buffer.from(endings[syntax])],
       ]),
     };
@@ -127,6 +132,16 @@ function* renderAggregates(
     }
   }
   yield writer.take();
+}
+
+/** The press of a scrape that is broken off is not used again: a piece of it may be on its way. */
+function* withPress(
+  presses: PressPool,
+  render: (press: StampPress) => Iterable<Uint8Array>,
+): Iterable<Uint8Array> {
+  const press = presses.take();
+  yield* render(press);
+  presses.giveBack(press);
 }
 
 function* inOrder(parts: readonly Iterable<Uint8Array>[]): Iterable<Uint8Array> {

@@ -1,6 +1,7 @@
 import { statuses } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import {
+  firstServerIn,
   hasTextId,
   sandboxField,
   sandboxWords,
@@ -10,17 +11,25 @@ import {
   statusNumberIn,
 } from "../core/snapshot/page-records.ts";
 import type { Page } from "../core/snapshot/page.ts";
+import type { Words } from "../core/snapshot/page-room.ts";
+import { mostLines, none, ownerMark, ownMark } from "../platform/stamping/stamp-press.ts";
+import type { PressSizes, StampPress } from "../platform/stamping/stamp-press.ts";
 import { escapeLabelValue, familyHeader } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
-import { IdStamp, sandboxMark, serverMark } from "../platform/id-stamp.ts";
-import { LineWriter } from "./line-writer.ts";
 import type { ServerFamily, SubjectText } from "./server-families.ts";
+import type { ServerTails } from "./server-tails.ts";
 
 /** A target's pages at one moment. They never change, however long it takes to render them. */
 export interface ShownTarget {
   readonly target: Target;
   readonly pages: readonly Page[];
 }
+
+/**
+ * Pieces large enough that sending one costs little against rendering it, and small enough that both take a
+ * millisecond or so.
+ */
+export const seriesPress: PressSizes = { pieceBytes: 512 * 1_024, letterBytes: 256 * 1_024 };
 
 /**
  * The families with series for each server or sandbox: by far the most of a scrape. They are
@@ -31,105 +40,171 @@ export function* renderServerSeries(
   shown: readonly ShownTarget[],
   families: readonly ServerFamily[],
   syntax: ExpositionSyntax,
+  press: StampPress,
 ): Generator<Uint8Array, void> {
-  const writer = new LineWriter();
   for (const family of families) {
-    writer.putText(familyHeader(syntax, family.name, family.help, "gauge"));
+    press.clear();
+    press.putText(familyHeader(syntax, family.name, family.help, "gauge"));
+    const tails = family.tails?.(press) ?? null;
     for (const { target, pages } of shown) {
-      const subjects = new SubjectWriter(writer, family, target);
+      if (pages.length === 0) continue;
+      const subjects = new SubjectWriter(press, family, target, tails);
       for (const page of pages) {
+        let { words } = page;
         for (let next = 0; next < subjects.countIn(page);) {
-          next = subjects.write(page, next);
-          if (writer.isFull) yield writer.take();
+          next = subjects.write(page, words, next);
+          if (!press.isFull) continue;
+          yield press.take();
+          ({ words } = page);
         }
       }
     }
   }
-  yield writer.take();
+  yield press.take();
 }
 
 /** Writes the lines of one target's servers or sandboxes. */
 class SubjectWriter {
-  private readonly writer: LineWriter;
+  private readonly press: StampPress;
   private readonly family: ServerFamily;
   private readonly labels: string;
+  private readonly tails: ServerTails | null;
   /** Of each status, for ids that are UUIDs. */
-  private readonly stamps: readonly IdStamp[];
+  private stamps: readonly number[] = [];
 
-  constructor(writer: LineWriter, family: ServerFamily, { region, key }: Target) {
-    this.writer = writer;
+  constructor(
+    press: StampPress,
+    family: ServerFamily,
+    { region, key }: Target,
+    tails: ServerTails | null,
+  ) {
+    this.press = press;
     this.family = family;
+    this.tails = tails;
     this.labels = `region="${escapeLabelValue(region)}",key="${escapeLabelValue(key)}"`;
-    const ids = { sandbox: sandboxMark, server: serverMark };
-    const texts = statuses.map((status) => this.linesOf({ ...ids, status }));
-    // Where the lines of all statuses are the same, ids of a sandbox are filled in once for all.
-    const stamps = new Map(texts.map((text) => [text, new IdStamp(text)]));
-    this.stamps = texts.flatMap((text) => stamps.get(text) ?? []);
+    this.layOut();
   }
 
   countIn(page: Page): number {
     return this.family.of === "sandbox" ? page.sandboxCount : page.serverCount;
   }
 
-  /** Those from the first one on, until the writer is full. Gives the one to go on with. */
-  write(page: Page, first: number): number {
-    return this.family.of === "sandbox"
-      ? this.writeSandboxes(page, first)
-      : this.writeServers(page, first);
+  /**
+   * Writes some, from the first one on, or fewer once the press is full. Gives the one to go on with.
+   *
+   * @param words of the page
+   */
+  write(page: Page, words: Words, first: number): number {
+    const { press, family } = this;
+    const fits =
+      family.of === "sandbox"
+        ? this.addSandboxes(page, words, first)
+        : this.addServers(page, words, first);
+    const next = first + press.stampUntilFull();
+    if (press.isFull || fits) return next;
+    this.putNext(page, words, next);
+    if (press.isCrowded) this.layOut();
+    return next + 1;
   }
 
-  private writeSandboxes(page: Page, first: number): number {
-    const { words } = page;
-    let sandbox = first;
-    for (; sandbox < page.sandboxCount && !this.writer.isFull; sandbox++) {
-      const at = sandbox * sandboxWords;
+  /** Gives whether all that were looked at can be stamped: otherwise one follows that can not. */
+  private addSandboxes(page: Page, words: Words, first: number): boolean {
+    const { press, stamps } = this;
+    const begin = first * sandboxWords;
+    const end = Math.min(first + mostLines, page.sandboxCount) * sandboxWords;
+    press.begin(sandboxWords);
+    press.addOwner(mostLines, words, begin);
+    for (let at = begin; at < end; at += sandboxWords) {
       const flags = words[at + sandboxField.flags] ?? 0;
-      const stamp = this.stamps[statusNumberIn(flags)];
-      if (stamp === undefined || hasTextId(flags)) {
-        const text = this.linesOf({
-          sandbox: escapeLabelValue(page.sandboxId(sandbox)),
-          server: "",
-          status: statusIn(flags),
-        });
-        this.writer.putText(text);
-      } else {
-        stamp.fillSandbox(words, at);
-        this.writer.put(stamp.bytes);
-      }
+      const stamp = stamps[statusNumberIn(flags)] ?? none;
+      if (stamp === none || hasTextId(flags)) break;
+      press.addLine(stamp, none);
     }
-    return sandbox;
+    const addedEnd = begin + press.added * sandboxWords;
+    press.setRecords(words.subarray(begin, addedEnd));
+    return addedEnd === end;
   }
 
-  private writeServers(page: Page, first: number): number {
-    const { words, serverCount } = page;
-    const { tail } = this.family;
-    let sandbox = page.sandboxOfServer(first);
-    let end = page.serversEnd(sandbox);
-    let sandboxFlags = page.sandboxFlags(sandbox);
-    let at = page.serverAt(first);
-    let server = first;
-    for (; server < serverCount && !this.writer.isFull; server++, at += serverWords) {
-      while (server >= end) {
-        end = page.serversEnd(++sandbox);
-        sandboxFlags = page.sandboxFlags(sandbox);
-      }
+  private addServers(page: Page, words: Words, first: number): boolean {
+    const { press, stamps, tails } = this;
+    const last = Math.min(first + mostLines, page.serverCount);
+    const begin = page.serverAt(first);
+    press.begin(serverWords);
+    const sandbox = page.sandboxOfServer(first);
+    // Where ids are texts, one of them mostly follows another: nothing else is looked at.
+    if (hasTextId(words[begin + serverField.flags] ?? 0)) return false;
+    if (hasTextId(words[sandbox * sandboxWords + sandboxField.flags] ?? 0)) return false;
+    const end = page.serverAt(this.addOwners(page, words, { sandbox, first, last }));
+    for (let at = begin; at < end; at += serverWords) {
       const flags = words[at + serverField.flags] ?? 0;
-      const stamp = this.stamps[statusNumberIn(flags)];
-      if (stamp === undefined || hasTextId(flags) || hasTextId(sandboxFlags)) {
-        const text = this.linesOf({
-          sandbox: escapeLabelValue(page.sandboxId(sandbox)),
-          server: escapeLabelValue(page.serverId(server)),
-          status: statusIn(flags),
-        });
-        this.writer.putText(text);
-      } else {
-        stamp.fillSandbox(words, sandbox * sandboxWords);
-        stamp.fillServer(words, at);
-        this.writer.put(stamp.bytes);
-      }
-      if (tail !== null) this.writer.put(tail(page, server));
+      const stamp = stamps[statusNumberIn(flags)] ?? none;
+      if (stamp === none || hasTextId(flags)) break;
+      const tail = tails === null ? none : tails.addressOf(page, words, at);
+      if (tails !== null && tail === none) break;
+      press.addLine(stamp, tail);
     }
-    return server;
+    press.setRecords(words.subarray(begin, begin + press.added * serverWords));
+    return first + press.added === last;
+  }
+
+  /** The sandboxes of these servers, up to one whose id is a text. Gives the first server of that. */
+  private addOwners(
+    page: Page,
+    words: Words,
+    { sandbox, first, last }: Readonly<Record<"sandbox" | "first" | "last", number>>,
+  ): number {
+    const { press } = this;
+    const sandboxesEnd = page.sandboxCount * sandboxWords;
+    let at = sandbox * sandboxWords;
+    for (let server = first; server < last; at += sandboxWords) {
+      if (hasTextId(words[at + sandboxField.flags] ?? 0)) return server;
+      const next = at + sandboxWords;
+      const end = next < sandboxesEnd ? firstServerIn(words[next + sandboxField.flags] ?? 0) : last;
+      if (end > server) press.addOwner(end - server, words, at);
+      server = Math.max(server, end);
+    }
+    return last;
+  }
+
+  private putNext(page: Page, words: Words, next: number): void {
+    const { press, tails } = this;
+    if (this.family.of === "sandbox") {
+      const sandbox = escapeLabelValue(page.sandboxId(next));
+      const status = statusIn(page.sandboxFlags(next));
+      press.putText(this.linesOf({ sandbox, server: "", status }));
+      return;
+    }
+    const lines = this.linesOf({
+      sandbox: escapeLabelValue(page.sandboxId(page.sandboxOfServer(next))),
+      server: escapeLabelValue(page.serverId(next)),
+      status: statusIn(page.serverFlags(next)),
+    });
+    press.putText(lines);
+    if (tails === null) return;
+    const at = page.serverAt(next);
+    const tail = tails.addressOf(page, words, at);
+    if (tail === none) press.putText(tails.textOf(page, words, at));
+    else press.putTail(tail);
+  }
+
+  private layOut(): void {
+    const { press, family, tails } = this;
+    if (press.isCrowded) {
+      press.clear();
+      tails?.clear();
+    }
+    const ids =
+      family.of === "sandbox"
+        ? { sandbox: ownMark, server: "" }
+        : { sandbox: ownerMark, server: ownMark };
+    // Where the lines of all statuses are the same, so is the stamp.
+    const laidOut = new Map<string, number>();
+    this.stamps = statuses.map((status) => {
+      const lines = this.linesOf({ ...ids, status });
+      const stamp = laidOut.get(lines) ?? press.layOut(lines);
+      laidOut.set(lines, stamp);
+      return stamp;
+    });
   }
 
   private linesOf(subject: Pick<SubjectText, "sandbox" | "server" | "status">): string {

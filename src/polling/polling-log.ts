@@ -12,8 +12,9 @@ import type { Change, Changes } from "../core/snapshot/changes.ts";
 import { sandboxWords } from "../core/snapshot/page-records.ts";
 import { streamOf, writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
-import { createLineStamp, StampedLines } from "../platform/stamped-lines.ts";
+import { linesPress, StampedLines } from "../platform/stamped-lines.ts";
 import type { LineStamp } from "../platform/stamped-lines.ts";
+import { PressPool } from "../platform/stamping/press-pool.ts";
 import type { PollingObserver } from "./polling.ts";
 
 const levelOfStep = {
@@ -39,6 +40,7 @@ const maxLinesOfFirstListing = 1_000;
 export function createPollingLog(log: Logger): PollingObserver {
   const lastDetail = new Map<string, string>();
   const lostTurns = new Map<string, number>();
+  const presses = new PressPool(linesPress);
   return {
     polled(target, failure) {
       if (failure) lastDetail.set(targetName(target), failure.detail);
@@ -56,7 +58,8 @@ export function createPollingLog(log: Logger): PollingObserver {
       logSight(log, target, verdict, lastDetail.get(name) ?? null);
       lastDetail.delete(name);
       const { changes, incidents } = verdict;
-      if (changes.length > 0 && log.isLevelEnabled("info")) await logChanges(log, target, verdict);
+      if (changes.length > 0 && log.isLevelEnabled("info"))
+        await logChanges(log, target, verdict, presses);
       if (incidents.steps.length > 0) await writePaced(log, incidentLines(target, incidents));
       if (verdict.pools) logIncidents(log, null, verdict.pools.incidents);
     },
@@ -80,17 +83,24 @@ export function createPollingLog(log: Logger): PollingObserver {
   };
 }
 
-async function logChanges(log: Logger, target: Target, verdict: Verdict): Promise<void> {
+async function logChanges(
+  log: Logger,
+  target: Target,
+  verdict: Verdict,
+  presses: PressPool,
+): Promise<void> {
   const { changes } = verdict;
   const stream = streamOf(log);
   if (stream && changes.length >= fewestStamped && !isFirstListing(verdict)) {
-    await stampChanges(new StampedLines(stream), target, changes);
+    const press = presses.take();
+    await stampChanges(new StampedLines(stream, press), target, changes);
+    presses.giveBack(press);
   } else await writePaced(log, changeLines(target, verdict));
 }
 
 /** Of very many changes nearly all lines are alike but for ids: each such line is made once. */
 async function stampChanges(lines: StampedLines, target: Target, changes: Changes): Promise<void> {
-  const stampOf = createStamps(target);
+  const stampOf = createStamps(lines, target);
   const change = changes.walk();
   for (let isMore = true; isMore;) {
     lines.begin();
@@ -119,7 +129,10 @@ function putChanges(
 }
 
 /** Gives the stamp of a change's line, once made for all that are alike; null where it has none. */
-function createStamps(target: Target): (change: ChangeCursor) => LineStamp | null {
+function createStamps(
+  lines: StampedLines,
+  target: Target,
+): (change: ChangeCursor) => LineStamp | null {
   const stamps = new Map<string | null, (LineStamp | null | undefined)[]>();
   return (change) => {
     const { serverName, fromNumber, toNumber } = change;
@@ -128,12 +141,16 @@ function createStamps(target: Target): (change: ChangeCursor) => LineStamp | nul
     if (!ofName) stamps.set(serverName, (ofName = []));
     const transition = fromNumber * presences.length + toNumber;
     const known = ofName[transition];
-    return known === undefined ? (ofName[transition] = stampFor(target, change)) : known;
+    return known === undefined ? (ofName[transition] = stampFor(lines, target, change)) : known;
   };
 }
 
-function stampFor(target: Target, { serverName, from, to }: ChangeCursor): LineStamp | null {
-  return createLineStamp((ids) => changeLine(target, { ...ids, serverName, from, to }));
+function stampFor(
+  lines: StampedLines,
+  target: Target,
+  { serverName, from, to }: ChangeCursor,
+): LineStamp | null {
+  return lines.layOut((ids) => changeLine(target, { ...ids, serverName, from, to }));
 }
 
 /** A few at a time: there may be very many. */

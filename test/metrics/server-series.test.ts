@@ -2,11 +2,13 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../src/core/in-steps.ts";
 import { statuses } from "../../src/core/model.ts";
-import type { ListedSandbox, Target } from "../../src/core/model.ts";
+import type { ListedSandbox, Status, Target } from "../../src/core/model.ts";
 import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
 import type { PackedSnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
 import { createServerFamilies } from "../../src/metrics/server-families.ts";
-import { renderServerSeries } from "../../src/metrics/server-series.ts";
+import { renderServerSeries, seriesPress } from "../../src/metrics/server-series.ts";
+import { PressPool } from "../../src/platform/stamping/press-pool.ts";
+import { StampPress } from "../../src/platform/stamping/stamp-press.ts";
 import { research, server } from "../support/fleet.ts";
 import { intakeOf } from "../support/take-in.ts";
 import { joinPieces } from "./exposition.ts";
@@ -18,9 +20,30 @@ function snapshotOf(sandboxes: readonly ListedSandbox[], atMs = 1_795_167_000_12
   return atOnce(intakeOf(emptySnapshot, sandboxes, 2).finish(options)).snapshot;
 }
 
-function render(shown: readonly (readonly [Target, PackedSnapshot])[]): Iterable<Uint8Array> {
+function render(
+  shown: readonly (readonly [Target, PackedSnapshot])[],
+  press = new StampPress(seriesPress),
+): Iterable<Uint8Array> {
   const targets = shown.map(([target, { pages }]) => ({ target, pages }));
-  return renderServerSeries(targets, createServerFamilies(), "text");
+  return renderServerSeries(targets, createServerFamilies(), "text", press);
+}
+
+const lateOptions = { complete: true, atMs: 1_795_167_030_123, observedMs: 30, witnessed: true };
+
+function uuidOf(number: number): string {
+  return `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
+}
+
+/** 3,000 servers, a few of them in another status than the rest. */
+function manySandboxes(few: Status): readonly ListedSandbox[] {
+  return Array.from({ length: 1_000 }, (_, box) => ({
+    sandboxId: uuidOf(box),
+    status: "idle" as const,
+    benchmark: null,
+    servers: Array.from({ length: 3 }, (__, index) =>
+      server(uuidOf(box * 3 + index), { status: box % 40 === 0 ? few : "idle" }),
+    ),
+  }));
 }
 
 /** The same series written plainly, row by row. */
@@ -120,5 +143,81 @@ describe("the series of servers", () => {
     }));
     const shown = [[research, snapshotOf(sandboxes)]] as const;
     expect(joinPieces(render(shown))).toBe(plainly(shown));
+  });
+
+  it("tell of the moment when they began, though servers change while pieces are taken", () => {
+    const before = snapshotOf(manySandboxes("idle"));
+    const pieces = render([[research, before]])[Symbol.iterator]();
+    const text = [Buffer.from(pieces.next().value ?? "").toString()];
+    // What changed little is kept as what is different from the version before, and the other way round.
+    const after = atOnce(intakeOf(before, manySandboxes("error"), 2).finish(lateOptions)).snapshot;
+    after.settle();
+    for (let step = pieces.next(); !step.done; step = pieces.next()) {
+      text.push(Buffer.from(step.value).toString());
+    }
+    expect(text.length).toBeGreaterThan(3);
+    expect(text.join("")).toBe(plainly([[research, before]]));
+    expect(joinPieces(render([[research, after]]))).toBe(plainly([[research, after]]));
+  });
+
+  it.each([700, 900, 1_200, 2_000, 6_000, 20_000])(
+    "are right where a press has room for stamps and tails of %i bytes alone",
+    (letterBytes) => {
+      let snapshot = emptySnapshot;
+      for (let poll = 0; poll < 24; poll++) {
+        const listed = Array.from({ length: 20 }, (_, box) => ({
+          sandboxId: uuidOf(box),
+          status: "idle" as const,
+          benchmark: null,
+          servers: Array.from({ length: 6 }, (__, index) => {
+            const number = box * 6 + index;
+            const isNew = number % 24 === poll || (number === 0 && poll === 23);
+            const serverName = `${"name ".repeat(9)}${number % 40}`;
+            return server(uuidOf(number), { serverName, status: isNew ? "error" : "idle" });
+          }),
+        }));
+        const options = { ...lateOptions, atMs: lateOptions.atMs + poll * 30_001 };
+        snapshot = atOnce(intakeOf(snapshot, listed, 2).finish(options)).snapshot;
+      }
+      const shown = [
+        [research, snapshot],
+        [{ region: "eu", key: "research" }, snapshot],
+      ] as const;
+      const press = new StampPress({ pieceBytes: 4 * kiB, letterBytes });
+      expect(joinPieces(render(shown, press))).toBe(plainly(shown));
+    },
+  );
+
+  it("are right behind very many sandboxes that hold no server", () => {
+    const box = { status: "idle" as const, benchmark: null };
+    const empty = Array.from({ length: 400 }, (_, index) => ({
+      ...box,
+      sandboxId: uuidOf(index),
+      servers: [],
+    }));
+    const held = ["before", "behind"].map((name, index) => ({
+      ...box,
+      sandboxId: uuidOf(1_000 + index),
+      servers: [server(uuidOf(2_000 + index), { serverName: name })],
+    }));
+    const [first, last] = [held.slice(0, 1), held.slice(1)];
+    const shown = [[research, snapshotOf([...first, ...empty, ...last])]] as const;
+    expect(joinPieces(render(shown))).toBe(plainly(shown));
+  });
+
+  it("are right in two scrapes at once", () => {
+    const press = new PressPool(seriesPress);
+    const shown = [[research, snapshotOf(manySandboxes("idle"))]] as const;
+    const both = [render(shown, press.take()), render(shown, press.take())];
+    const running = both.map((pieces) => ({ pieces: pieces[Symbol.iterator](), text: "" }));
+    for (let left = 2; left > 0;) {
+      const steps = running.map(({ pieces }) => pieces.next());
+      left = steps.filter(({ done }) => !done).length;
+      for (const [index, { done, value }] of steps.entries()) {
+        const scrape = running[index];
+        if (!done && scrape) scrape.text += Buffer.from(value).toString();
+      }
+    }
+    for (const { text } of running) expect(text).toBe(plainly(shown));
   });
 });

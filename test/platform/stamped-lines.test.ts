@@ -1,8 +1,9 @@
 import { Writable } from "node:stream";
 import { afterEach, expect, it, vi } from "vitest";
 import type { LogLine } from "../../src/platform/logger.ts";
-import { createLineStamp, StampedLines } from "../../src/platform/stamped-lines.ts";
+import { linesPress, StampedLines } from "../../src/platform/stamped-lines.ts";
 import type { LineStamp } from "../../src/platform/stamped-lines.ts";
+import { StampPress } from "../../src/platform/stamping/stamp-press.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -29,16 +30,19 @@ const lineOfKind =
     msg: `${kind} ${serverId.slice(0, 8)}`,
   });
 
-function stampOf(kind: string): LineStamp {
-  const stamp = createLineStamp(lineOfKind(kind));
+function stampOf(lines: StampedLines, kind: string): LineStamp {
+  const stamp = lines.layOut(lineOfKind(kind));
   if (!stamp) throw new Error("the line has no stamp");
   return stamp;
 }
 
 it("a stamped line is the one that is put whole, at whatever time its stamp was used before", () => {
   const written: string[] = [];
-  const lines = new StampedLines({ write: (text) => void written.push(text) });
-  const stamps = new Map(["one", "other"].map((kind) => [kind, stampOf(kind)]));
+  const lines = new StampedLines(
+    { write: (text) => void written.push(text) },
+    new StampPress(linesPress),
+  );
+  const stamps = new Map(["one", "other"].map((kind) => [kind, stampOf(lines, kind)]));
   const batches = [["one"], ["other", "other"], ["one", "other"]];
   for (const [turn, kinds] of batches.entries()) {
     vi.setSystemTime(Date.UTC(2026, 10, 20, 9, 30, turn, turn));
@@ -70,7 +74,7 @@ it("what a stream has not done with yet stays as it was written, whatever is wri
       };
     },
   });
-  const lines = new StampedLines(stream);
+  const lines = new StampedLines(stream, new StampPress(linesPress));
   const write = (msg: string): void => {
     lines.put({ level: "info", fields: {}, msg });
     lines.write();
@@ -82,4 +86,48 @@ it("what a stream has not done with yet stays as it was written, whatever is wri
   write("fourth");
   for (let left = 3; left > 0; left -= 1) finish();
   expect(said).toEqual(["first", "second", "third", "fourth"]);
+});
+
+it("a line tells of when it was put, however many are put before they are written", () => {
+  let written = "";
+  const lines = new StampedLines(
+    { write: (text) => (written += text) },
+    new StampPress(linesPress),
+  );
+  const stamp = stampOf(lines, "one");
+  for (const second of [1, 2]) {
+    vi.setSystemTime(Date.UTC(2026, 10, 20, 9, 30, second));
+    lines.begin();
+    for (let count = 0; count < 700; count++) lines.putStamped(stamp, words, 0, 4);
+  }
+  lines.write();
+  const seconds = written.split("\n").map((line) => /09:30:0(\d)/.exec(line)?.[1]);
+  expect(seconds).toEqual([...Array(700).fill("1"), ...Array(700).fill("2"), undefined]);
+});
+
+it("a press that was used for other lines has room for as many again", () => {
+  const press = new StampPress(linesPress);
+  for (let use = 0; use < 8_000; use++) {
+    const lines = new StampedLines({ write: () => {} }, press);
+    expect(lines.layOut(lineOfKind("one"))).not.toBe(null);
+  }
+});
+
+it("what is longer than all before is written whole", async () => {
+  let written = "";
+  const stream = new Writable({
+    write(chunk: Buffer, _, done) {
+      written += chunk.toString();
+      done();
+    },
+  });
+  const lines = new StampedLines(stream, new StampPress(linesPress));
+  const message = "x".repeat(600_000);
+  for (const msg of ["short", message, "short"]) {
+    lines.put({ level: "info", fields: {}, msg });
+    lines.write();
+    await new Promise((resolve) => stream.write("", resolve));
+  }
+  const said = written.trimEnd().split("\n");
+  expect(said.map((line): unknown => JSON.parse(line).msg)).toEqual(["short", message, "short"]);
 });

@@ -1,31 +1,26 @@
 import { Buffer } from "node:buffer";
 import type { Status } from "../../core/model.ts";
+import { compileAssembly, pageBytes } from "../../platform/assembly.ts";
+import type { Exported, Memory } from "../../platform/assembly.ts";
 import { texts } from "./texts-wasm.ts";
 
 /** What `assembly/texts.ts` exports. Addresses and lengths are in bytes. */
 interface Assembly {
-  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): void };
+  readonly memory: Memory;
   readonly seed: { value: bigint };
-  readonly expected: { readonly value: number };
-  readonly expectedBytes: { readonly value: number };
-  readonly room: { readonly value: number };
-  readonly sameEnd: { readonly value: number };
-  readonly statuses: { readonly value: number };
-  readonly statusCount: { readonly value: number };
+  readonly expected: Exported;
+  readonly expectedBytes: Exported;
+  readonly room: Exported;
+  readonly sameEnd: Exported;
+  readonly statuses: Exported;
+  readonly statusCount: Exported;
   countSame(start: number, end: number, count: number): number;
   hash(start: number, length: number): bigint;
   makeForm(start: number, length: number, to: number): number;
   hashForm(withStatuses: boolean): bigint;
 }
 
-/** As much of it as is used: Node.js has it, its types do not. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object) => { readonly exports: Assembly };
-};
-
-const program = new WebAssembly.Module(Buffer.from(texts, "base64"));
-const pageBytes = 64 * 1024;
+const beginProgram: () => Assembly = compileAssembly(texts);
 /** So much is copied at once, where there is as much. */
 const stretch = 64 * 1024;
 /**
@@ -136,7 +131,7 @@ export class TextRoom {
   }
 
   private begin(): void {
-    this.assembly = new WebAssembly.Instance(program).exports;
+    this.assembly = beginProgram();
     this.assembly.seed.value = this.seed;
     this.room = this.assembly.room.value;
     this.codes = this.assembly.statuses.value;
