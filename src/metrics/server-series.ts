@@ -71,6 +71,9 @@ class SubjectWriter {
   private readonly tails: ServerTails | null;
   /** Of each status, for ids that are UUIDs. */
   private stamps: readonly number[] = [];
+  // The server of the page that was reached, and its sandbox or one before.
+  private server = 0;
+  private sandbox = 0;
 
   constructor(
     press: StampPress,
@@ -126,44 +129,44 @@ class SubjectWriter {
   }
 
   private addServers(page: Page, words: Words, first: number): boolean {
-    const { press, stamps, tails } = this;
+    const { press } = this;
     const last = Math.min(first + mostLines, page.serverCount);
-    const begin = page.serverAt(first);
+    let server = first;
     press.begin(serverWords);
-    const sandbox = page.sandboxOfServer(first);
-    // Where ids are texts, one of them mostly follows another: nothing else is looked at.
-    if (hasTextId(words[begin + serverField.flags] ?? 0)) return false;
-    if (hasTextId(words[sandbox * sandboxWords + sandboxField.flags] ?? 0)) return false;
-    const end = page.serverAt(this.addOwners(page, words, { sandbox, first, last }));
-    for (let at = begin; at < end; at += serverWords) {
-      const flags = words[at + serverField.flags] ?? 0;
-      const stamp = stamps[statusNumberIn(flags)] ?? none;
-      if (stamp === none || hasTextId(flags)) break;
-      const tail = tails === null ? none : tails.addressOf(page, words, at);
-      if (tails !== null && tail === none) break;
-      press.addLine(stamp, tail);
+    if (first !== this.server) this.sandbox = page.sandboxOfServer(first);
+    while (server < last) {
+      const sandboxEnd = serversEnd(page, words, this.sandbox);
+      if (server < sandboxEnd) {
+        const at = this.sandbox * sandboxWords;
+        if (hasTextId(words[at + sandboxField.flags] ?? 0)) break;
+        const end = Math.min(sandboxEnd, last);
+        const added = this.addLines(page, words, server, end);
+        if (added > 0) press.addOwner(added, words, at);
+        server += added;
+        if (server < end) break;
+      }
+      if (server === sandboxEnd) this.sandbox++;
     }
-    press.setRecords(words.subarray(begin, begin + press.added * serverWords));
-    return first + press.added === last;
+    this.server = server;
+    if (server > first) {
+      press.setRecords(words.subarray(page.serverAt(first), page.serverAt(server)));
+    }
+    return server === last;
   }
 
-  /** The sandboxes of these servers, up to one whose id is a text. Gives the first server of that. */
-  private addOwners(
-    page: Page,
-    words: Words,
-    { sandbox, first, last }: Readonly<Record<"sandbox" | "first" | "last", number>>,
-  ): number {
-    const { press } = this;
-    const sandboxesEnd = page.sandboxCount * sandboxWords;
-    let at = sandbox * sandboxWords;
-    for (let server = first; server < last; at += sandboxWords) {
-      if (hasTextId(words[at + sandboxField.flags] ?? 0)) return server;
-      const next = at + sandboxWords;
-      const end = next < sandboxesEnd ? firstServerIn(words[next + sandboxField.flags] ?? 0) : last;
-      if (end > server) press.addOwner(end - server, words, at);
-      server = Math.max(server, end);
+  /** Gives how many of these servers can be stamped before one that can not. */
+  private addLines(page: Page, words: Words, first: number, end: number): number {
+    const { press, stamps, tails } = this;
+    let at = page.serverAt(first);
+    for (let server = first; server < end; server++, at += serverWords) {
+      const flags = words[at + serverField.flags] ?? 0;
+      const stamp = stamps[statusNumberIn(flags)] ?? none;
+      if (stamp === none || hasTextId(flags)) return server - first;
+      const tail = tails === null ? none : tails.addressOf(page, words, at);
+      if (tails !== null && tail === none) return server - first;
+      press.addLine(stamp, tail);
     }
-    return last;
+    return end - first;
   }
 
   private putNext(page: Page, words: Words, next: number): void {
@@ -175,11 +178,12 @@ class SubjectWriter {
       return;
     }
     const lines = this.linesOf({
-      sandbox: escapeLabelValue(page.sandboxId(page.sandboxOfServer(next))),
+      sandbox: escapeLabelValue(page.sandboxId(this.sandbox)),
       server: escapeLabelValue(page.serverId(next)),
       status: statusIn(page.serverFlags(next)),
     });
     press.putText(lines);
+    this.server++;
     if (tails === null) return;
     const at = page.serverAt(next);
     const tail = tails.addressOf(page, words, at);
@@ -211,4 +215,12 @@ class SubjectWriter {
     const { family, labels } = this;
     return family.lines({ ...subject, name: family.name, labels });
   }
+}
+
+/** As the page tells it, but of words that are at hand. */
+function serversEnd({ sandboxCount, serverCount }: Page, words: Words, sandbox: number): number {
+  const next = sandbox + 1;
+  return next < sandboxCount
+    ? firstServerIn(words[next * sandboxWords + sandboxField.flags] ?? 0)
+    : serverCount;
 }

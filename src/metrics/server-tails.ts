@@ -26,7 +26,7 @@ export class InfoTails implements ServerTails {
   /** By their texts: kinds are as many as servers where each has a tag of its own. */
   private readonly known = new Map<string, Map<string, number>>();
   private kinds: readonly ServerKind[] = [];
-  /** By the number of the page's kind. */
+  /** By the number of the page's kind. What is not kept is not, until the press is cleared. */
   private ofKinds: (number | undefined)[] = [];
 
   constructor(press: StampPress) {
@@ -56,10 +56,8 @@ export class InfoTails implements ServerTails {
     const { serverName, benchmark } = kind;
     const ofName = this.known.get(serverName ?? "") ?? new Map<string, number>();
     const address = ofName.get(benchmark ?? "") ?? this.press.keepTail(tailOf(kind));
-    if (address !== none) {
-      this.known.set(serverName ?? "", ofName.set(benchmark ?? "", address));
-      this.ofKinds[number] = address;
-    }
+    if (address !== none) this.known.set(serverName ?? "", ofName.set(benchmark ?? "", address));
+    this.ofKinds[number] = address;
     return address;
   }
 }

@@ -15,7 +15,7 @@ export interface LineStamp {
   time: Uint8Array | null;
 }
 
-/** As many bytes as a batch could have; of memory, what is not used is not taken. */
+/** More than a batch mostly has; of memory, what is not used is not taken. */
 export const linesPress: PressSizes = { pieceBytes: 2 ** 21, letterBytes: 2 ** 20 };
 
 const shortIdLength = shortMark.length;
@@ -44,7 +44,7 @@ export class StampedLines {
    * Makes the stamp of lines that are alike.
    *
    * @param lineFor gives the line of a server; it may tell the beginning of its id once more
-   * @returns null where the line says something that looks like an id, or there are too many
+   * @returns null where the line says something that looks like an id, or there is no room for its stamp
    */
   layOut(lineFor: (ids: typeof sampleIds) => LogLine): LineStamp | null {
     const line = lineFor(sampleIds);

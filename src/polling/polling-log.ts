@@ -128,7 +128,7 @@ function putChanges(
   return true;
 }
 
-/** Gives the stamp of a change's line, once made for all that are alike; null where it has none. */
+/** Gives the stamp of a change's line, once made for all that are alike; null where it has none, or there are too many. */
 function createStamps(
   lines: StampedLines,
   target: Target,

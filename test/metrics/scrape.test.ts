@@ -163,3 +163,52 @@ describe("a poll that ends while a scrape is rendered", () => {
     expect(ours(parseExposition(await render()))).not.toEqual(before);
   });
 });
+
+describe("a scrape of more than a piece", () => {
+  function large() {
+    const fleet = meterFleet();
+    const servers = Array.from({ length: 3_000 }, (_, index) => [`s${index}`, "idle"] as const);
+    fleet.poll(listing(Object.fromEntries(servers)));
+    const begin = async () => {
+      const collect = ["sandbox_server_status"];
+      const scrape = await fleet.metrics.scrape({ syntax: "text", collect });
+      return scrape.kind === "exposition" ? scrape.pieces[Symbol.iterator]() : [].values();
+    };
+    return { ...fleet, begin };
+  }
+
+  function next(pieces: Iterator<Uint8Array>): Uint8Array {
+    const step = pieces.next();
+    return step.done ? new Uint8Array() : step.value;
+  }
+
+  it("is not disturbed by another one that begins beside it", async () => {
+    const { begin } = large();
+    const [one, other] = [await begin(), await begin()];
+    const piece = next(one);
+    const before = Buffer.from(piece).toString();
+    expect(Buffer.from(next(other)).toString()).toBe(before);
+    expect(Buffer.from(piece).toString()).toBe(before);
+    const rest = [one, other].map((pieces) => Buffer.from(next(pieces)).toString());
+    expect(rest[0]).toBe(rest[1]);
+    expect(rest[0]).not.toBe(before);
+  });
+
+  it("that is broken off leaves the piece alone that may be on its way", async () => {
+    const { begin, poll } = large();
+    const broken = await begin();
+    const piece = next(broken);
+    const before = Buffer.from(piece).toString();
+    broken.return?.();
+    poll(listing({ a: "error" }));
+    const later = await begin();
+    for (let left = 3; left > 0; left -= 1) next(later);
+    expect(Buffer.from(piece).toString()).toBe(before);
+  });
+
+  it("is the same again once one has ended", async () => {
+    const { render } = large();
+    const collect = ["sandbox_server_status", "sandbox_server_info"];
+    expect(await render({ collect })).toBe(await render({ collect }));
+  });
+});

@@ -160,7 +160,7 @@ describe("the series of servers", () => {
     expect(joinPieces(render([[research, after]]))).toBe(plainly([[research, after]]));
   });
 
-  it.each([700, 900, 1_200, 2_000, 6_000, 20_000])(
+  it.each([500, 700, 900, 1_200, 2_000, 6_000, 20_000])(
     "are right where a press has room for stamps and tails of %i bytes alone",
     (letterBytes) => {
       let snapshot = emptySnapshot;
@@ -188,7 +188,33 @@ describe("the series of servers", () => {
     },
   );
 
-  it("are right behind very many sandboxes that hold no server", () => {
+  it("are right whatever the lengths of names, of servers with UUIDs and without", () => {
+    const lengths = [0, 1, 200, 250, 300, 600, 990, 1_010, 1_100, 3_000];
+    const boxes = lengths.map((length, box) => ({
+      sandboxId: box % 3 === 0 ? `box-${box}` : uuidOf(box),
+      status: "idle" as const,
+      benchmark: null,
+      servers: lengths.map((__, index) => {
+        const id = index % 2 === 0 ? uuidOf(100 + box * 10 + index) : `s${index}`;
+        return server(id, { serverName: "é".repeat(length / 2) + "x".repeat(length % 7) });
+      }),
+    }));
+    const shown = [[research, snapshotOf(boxes)]] as const;
+    expect(joinPieces(render(shown))).toBe(plainly(shown));
+  });
+
+  it("are right of sandboxes with more servers than are stamped at once", () => {
+    const boxes = [300, 1, 900, 2].map((servers, box) => ({
+      sandboxId: uuidOf(box),
+      status: "idle" as const,
+      benchmark: null,
+      servers: Array.from({ length: servers }, (_, index) => server(uuidOf(box * 1_000 + index))),
+    }));
+    const shown = [[research, snapshotOf(boxes)]] as const;
+    expect(joinPieces(render(shown))).toBe(plainly(shown));
+  });
+
+  it("are right behind sandboxes that hold no server", () => {
     const box = { status: "idle" as const, benchmark: null };
     const empty = Array.from({ length: 400 }, (_, index) => ({
       ...box,

@@ -23,6 +23,8 @@ const mostTailBytes = 1024;
 const mostLineBytes = mostStampBytes + mostTailBytes;
 const slackBytes = mostLineBytes + overshoot;
 const bytesOfWord = 4;
+/** Of UTF-8, for a unit of UTF-16. */
+const mostBytesOfUnit = 3;
 /** Of a stamp, before its text. */
 const headWords = 4;
 const idWords = 4;
@@ -58,7 +60,7 @@ export interface PressSizes {
 export class StampPress {
   private readonly sizes: PressSizes;
   private readonly assembly: Assembly;
-  private memory!: Uint8Array;
+  private memory!: Buffer;
   private lines!: Uint32Array;
   private owners!: Uint32Array;
   private records!: Uint32Array;
@@ -90,9 +92,17 @@ export class StampPress {
   layOut(text: string): number {
     const bytes = Buffer.from(text);
     const places = marks.map((mark) => blank(bytes, mark));
-    const counts = places.map(({ length }) => length);
+    const head = [bytes.length, ...places.map(({ length }) => length)];
+    const parts = [bytesOf(head), bytes, bytesOf(places.flat())];
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    const address = this.lettersEnd;
     if (bytes.length > mostStampBytes) return none;
-    return this.keep([bytes.length, ...counts], bytes, places.flat());
+    if (address + length > this.letters + this.sizes.letterBytes) return none;
+    for (const part of parts) {
+      this.memory.set(part, this.lettersEnd);
+      this.lettersEnd += part.length;
+    }
+    return address;
   }
 
   /**
@@ -101,8 +111,15 @@ export class StampPress {
    * @returns its address; none where it is too long, or there is no room for it
    */
   keepTail(text: string): number {
-    const bytes = Buffer.from(text);
-    return bytes.length > mostTailBytes ? none : this.keep([bytes.length], bytes);
+    const address = this.lettersEnd;
+    const begin = address + bytesOfWord;
+    const room = Math.min(this.letters + this.sizes.letterBytes - begin, mostTailBytes);
+    // To encode it where it belongs is faster, and this is known without looking at it.
+    if (text.length > room || Buffer.byteLength(text) > room) return none;
+    const length = this.memory.write(text, begin);
+    this.memory.writeUInt32LE(length, address);
+    this.lettersEnd = begin + length;
+    return address;
   }
 
   /** Whether there may soon be no room for another stamp or tail. */
@@ -177,20 +194,18 @@ export class StampPress {
   }
 
   putText(text: string): void {
-    const bytes = Buffer.from(text);
-    this.makeRoom(this.outEnd - this.out + bytes.length);
-    this.memory.set(bytes, this.outEnd);
-    this.outEnd += bytes.length;
+    // Nearly always there is room however many bytes the characters take.
+    const most = text.length * mostBytesOfUnit;
+    this.makeRoom(this.outEnd - this.out + (most < slackBytes ? most : Buffer.byteLength(text)));
+    this.outEnd += this.memory.write(text, this.outEnd);
   }
 
   /** Puts a tail behind what is no stamp. */
   putTail(tail: number): void {
-    const { memory } = this;
-    const [low = 0, high = 0] = [memory[tail], memory[tail + 1]];
-    const length = low | (high << 8);
-    const text = tail + bytesOfWord;
+    const begin = tail + bytesOfWord;
+    const length = this.memory.readUInt32LE(tail);
     this.makeRoom(this.outEnd - this.out + length);
-    this.memory.copyWithin(this.outEnd, text, text + length);
+    this.memory.copyWithin(this.outEnd, begin, begin + length);
     this.outEnd += length;
   }
 
@@ -219,18 +234,6 @@ export class StampPress {
     return done;
   }
 
-  private keep(head: readonly number[], text: Uint8Array, places: readonly number[] = []): number {
-    const address = this.lettersEnd;
-    const parts = [bytesOf(head), text, bytesOf(places)];
-    const length = parts.reduce((sum, part) => sum + part.length, 0);
-    if (address + length > this.letters + this.sizes.letterBytes) return none;
-    for (const part of parts) {
-      this.memory.set(part, this.lettersEnd);
-      this.lettersEnd += part.length;
-    }
-    return address;
-  }
-
   private makeRoom(outBytes: number): void {
     const lacking = this.out + outBytes + slackBytes - this.memory.length;
     if (lacking <= 0) return;
@@ -241,7 +244,7 @@ export class StampPress {
   /** After the memory became another one. */
   private look(): void {
     const { memory, lines, owners, records } = this.assembly;
-    this.memory = new Uint8Array(memory.buffer);
+    this.memory = Buffer.from(memory.buffer);
     this.lines = new Uint32Array(memory.buffer, lines.value, mostLines * 2);
     this.owners = new Uint32Array(memory.buffer, owners.value, mostLines * ownerWords);
     this.records = new Uint32Array(memory.buffer, records.value, mostLines * mostRecordWords);
