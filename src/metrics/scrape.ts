@@ -21,7 +21,7 @@ export interface ScrapeRequest {
 
 export type Scrape =
   /**
-   * Every target as of one moment, rendered while it is iterated, in pieces of about 512 KiB. A piece
+   * Every target as of one moment, rendered while it is iterated, in pieces of about a MiB at most. A piece
    * is good until the next one is asked for: then its bytes are overwritten.
    */
   | { readonly kind: "exposition"; readonly pieces: Iterable<Uint8Array> }

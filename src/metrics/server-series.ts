@@ -29,11 +29,11 @@ export interface ShownTarget {
  * Pieces large enough that sending one costs little against rendering it, and small enough that both take a
  * millisecond or so.
  */
-export const seriesPress: PressSizes = { pieceBytes: 512 * 1_024, letterBytes: 256 * 1_024 };
+export const seriesPress: PressSizes = { pieceBytes: 2 ** 20, letterBytes: 2 ** 18 };
 
 /**
  * The families with series for each server or sandbox: by far the most of a scrape. They are
- * rendered straight from the pages, in pieces of about 512 KiB, each when it is asked for. A piece is
+ * rendered straight from the pages, in pieces of about a MiB, each when it is asked for. A piece is
  * good until the next one is asked for: then its bytes are overwritten.
  */
 export function* renderServerSeries(

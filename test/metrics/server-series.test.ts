@@ -108,15 +108,15 @@ describe("the series of servers", () => {
     );
   });
 
-  it("come in pieces of about 512 KiB, each made when it is asked for", () => {
+  it("come in pieces of about a MiB, each made when it is asked for", () => {
     const servers = Array.from({ length: 3_000 }, (_, index) => server(`s${index}`));
     const sandbox = { sandboxId: "box", status: "idle" as const, benchmark: null, servers };
     const shown = [[research, snapshotOf([sandbox])]] as const;
     const sizes = Array.from(render(shown), ({ length }) => length);
     const [last = 0, ...full] = sizes.toReversed();
-    expect(last).toBeLessThan(514 * kiB);
-    expect(Math.min(...full)).toBeGreaterThanOrEqual(512 * kiB);
-    expect(Math.max(...full)).toBeLessThan(514 * kiB);
+    expect(last).toBeLessThan(1_026 * kiB);
+    expect(Math.min(...full)).toBeGreaterThanOrEqual(1_024 * kiB);
+    expect(Math.max(...full)).toBeLessThan(1_026 * kiB);
     expect(joinPieces(render(shown))).toBe(plainly(shown));
   });
 
@@ -155,7 +155,7 @@ describe("the series of servers", () => {
     for (let step = pieces.next(); !step.done; step = pieces.next()) {
       text.push(Buffer.from(step.value).toString());
     }
-    expect(text.length).toBeGreaterThan(3);
+    expect(text.length).toBeGreaterThan(2);
     expect(text.join("")).toBe(plainly([[research, before]]));
     expect(joinPieces(render([[research, after]]))).toBe(plainly([[research, after]]));
   });
