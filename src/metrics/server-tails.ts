@@ -26,7 +26,7 @@ export class InfoTails implements ServerTails {
   /** By their texts: kinds are as many as servers where each has a tag of its own. */
   private readonly known = new Map<string, Map<string, number>>();
   private kinds: readonly ServerKind[] = [];
-  /** By the number of the page's kind. What is not kept is not, until the press is cleared. */
+  /** By the number of the page's kind; none for what is not kept, until the press is cleared. */
   private ofKinds: (number | undefined)[] = [];
 
   constructor(press: StampPress) {
