@@ -1,7 +1,6 @@
 import { statuses } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import {
-  firstServerIn,
   hasTextId,
   sandboxField,
   sandboxWords,
@@ -135,7 +134,7 @@ class SubjectWriter {
     press.begin(serverWords);
     if (first !== this.server) this.sandbox = page.sandboxOfServer(first);
     while (server < last) {
-      const sandboxEnd = serversEnd(page, words, this.sandbox);
+      const sandboxEnd = page.serversEnd(this.sandbox);
       if (server < sandboxEnd) {
         const at = this.sandbox * sandboxWords;
         if (hasTextId(words[at + sandboxField.flags] ?? 0)) break;
@@ -215,12 +214,4 @@ class SubjectWriter {
     const { family, labels } = this;
     return family.lines({ ...subject, name: family.name, labels });
   }
-}
-
-/** As the page tells it, but of words that are at hand. */
-function serversEnd({ sandboxCount, serverCount }: Page, words: Words, sandbox: number): number {
-  const next = sandbox + 1;
-  return next < sandboxCount
-    ? firstServerIn(words[next * sandboxWords + sandboxField.flags] ?? 0)
-    : serverCount;
 }

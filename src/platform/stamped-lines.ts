@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { Writable } from "node:stream";
 import type { DestinationStream } from "pino";
+import { wordsPerId } from "../core/snapshot/packed-id.ts";
 import { beforeTime, lineOf } from "./logger.ts";
 import type { LogLine } from "./logger.ts";
 import { mostLines, none, ownerMark, ownMark, shortMark } from "./stamping/stamp-press.ts";
@@ -22,7 +23,6 @@ const shortIdLength = shortMark.length;
 const sampleIds = { sandboxId: randomUUID(), serverId: randomUUID() };
 const emptyTime = JSON.stringify(new Date(0));
 const firstRoom = 256 * 1_024;
-const idWords = 4;
 
 /** Gathers lines and writes them at once: of very many, each one costs next to nothing. */
 export class StampedLines {
@@ -37,7 +37,7 @@ export class StampedLines {
     this.stream = stream;
     this.press = press;
     press.clear();
-    press.begin(idWords);
+    press.begin(wordsPerId);
   }
 
   /**
@@ -107,7 +107,7 @@ export class StampedLines {
   /** Those that were put, before anything else is. */
   private stamp(): void {
     this.press.stampAll();
-    this.press.begin(idWords);
+    this.press.begin(wordsPerId);
   }
 }
 

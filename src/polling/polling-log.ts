@@ -58,8 +58,9 @@ export function createPollingLog(log: Logger): PollingObserver {
       logSight(log, target, verdict, lastDetail.get(name) ?? null);
       lastDetail.delete(name);
       const { changes, incidents } = verdict;
-      if (changes.length > 0 && log.isLevelEnabled("info"))
+      if (changes.length > 0 && log.isLevelEnabled("info")) {
         await logChanges(log, target, verdict, presses);
+      }
       if (incidents.steps.length > 0) await writePaced(log, incidentLines(target, incidents));
       if (verdict.pools) logIncidents(log, null, verdict.pools.incidents);
     },
@@ -128,7 +129,10 @@ function putChanges(
   return true;
 }
 
-/** Gives the stamp of a change's line, once made for all that are alike; null where it has none, or there are too many. */
+/**
+ * Gives the stamp of a change's line, once made for all that are alike; null where it has none, or there
+ * are too many.
+ */
 function createStamps(
   lines: StampedLines,
   target: Target,

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { wordsPerId } from "../../core/snapshot/packed-id.ts";
 import { compileAssembly, pageBytes } from "../assembly.ts";
 import type { Exported, Memory } from "../assembly.ts";
 import { stamps } from "./stamps-wasm.ts";
@@ -27,8 +28,7 @@ const bytesOfWord = 4;
 const mostBytesOfUnit = 3;
 /** Of a stamp, before its text. */
 const headWords = 4;
-const idWords = 4;
-const ownerWords = 1 + idWords;
+const ownerWords = 1 + wordsPerId;
 
 /** So many are stamped at once. */
 export const mostLines = 256;
@@ -91,12 +91,12 @@ export class StampPress {
    */
   layOut(text: string): number {
     const bytes = Buffer.from(text);
+    if (bytes.length > mostStampBytes) return none;
     const places = marks.map((mark) => blank(bytes, mark));
     const head = [bytes.length, ...places.map(({ length }) => length)];
     const parts = [bytesOf(head), bytes, bytesOf(places.flat())];
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     const address = this.lettersEnd;
-    if (bytes.length > mostStampBytes) return none;
     if (address + length > this.letters + this.sizes.letterBytes) return none;
     for (const part of parts) {
       this.memory.set(part, this.lettersEnd);
