@@ -1,23 +1,5 @@
-import type { ListedSandbox, Status } from "./model.ts";
-
-/**
- * Which statuses of its text a steady hash leaves open: none of them, or all that are not `unknown`. These
- * stand in the order of the servers, and the sandbox's own one before or after them.
- */
-export type OpenStatuses = "none" | "own_first" | "own_last";
-
-/** By what the text of a sandbox is known again without reading it. */
-export interface TextMark {
-  /** In bytes. */
-  readonly length: number;
-  /** 64 bits over all of the text. */
-  readonly hash: bigint;
-  /** The same over the text without what often changes; 0 where that is not known. */
-  readonly steadyHash: bigint;
-  readonly openStatuses: OpenStatuses;
-  /** What the reader wants to remember of it: a number below 65,536. */
-  readonly note: number;
-}
+import type { ListedSandbox } from "./model.ts";
+import type { TextMark } from "./text-mark.ts";
 
 /** By what a whole body is known again without looking at any sandbox of it. */
 export interface BodyMark {
@@ -27,8 +9,15 @@ export interface BodyMark {
   readonly hash: bigint;
 }
 
-/** Words that tell of a text that is expected: its length in bytes, and its hash, the lower half first. */
-export const wordsOfExpected = 3;
+/** Of the texts that were expected: as what they came. */
+export interface CameTexts {
+  /** Their marks, one after another: of a text that is another one than was expected, that of its own. */
+  readonly marks: Uint32Array;
+  /** Of each: 0 where it is the very one that was expected, else one more than the statuses it is given here. */
+  readonly given: Uint32Array;
+  /** The known statuses that the other texts have, by number, those of one behind those of the one before it. */
+  readonly statuses: Uint8Array;
+}
 
 /** Takes a listing in while it is read, sandbox by sandbox, in the order of the listing. */
 export interface ListingIntake {
@@ -39,22 +28,17 @@ export interface ListingIntake {
   /** After all of a listing: it came in this body, complete and without anything to remark. */
   cameIn(body: BodyMark): void;
   /**
-   * Writes by what the texts of the sandboxes expected next are known, in their order.
+   * Writes the marks of the sandboxes expected next, in their order.
    *
-   * @returns of how many: of none from one on that must be read, or of which there is anything to remark
+   * @param most of so many, for which there is room
+   * @returns of how many: of none from one on that must be read
    */
-  expectedTexts(into: Uint32Array): number;
-  /** So many came with these texts, one after another. Only right after `expectedTexts`. */
-  sameTexts(count: number): void;
-  /** The text that the sandbox expected next had last time; null when it must be read. */
-  expected(): TextMark | null;
+  expectedTexts(into: Uint32Array, most: number): number;
   /**
-   * The expected sandbox came with the same text. Only right after `expected` gave a mark.
-   *
-   * @param mark where the text is another, though it says the same
-   * @param statuses where it says the same but for these, in its order
+   * So many came one after another, with texts that say what they said before, but for the statuses that
+   * their marks leave open. Only right after `expectedTexts`.
    */
-  same(mark?: TextMark, statuses?: readonly Status[]): void;
+  takeTexts(count: number, texts: CameTexts): void;
   /**
    * A sandbox came with a text that is not the one expected. Where the text is known it is taken, and
    * need not be read.

@@ -11,12 +11,8 @@ export function createCountingIntake(): ListingIntake {
     },
     cameIn() {},
     expectedTexts: () => 0,
-    sameTexts() {
+    takeTexts() {
       throw new TypeError("no text was expected");
-    },
-    expected: () => null,
-    same() {
-      throw new TypeError("no sandbox was expected");
     },
     moved: () => null,
     listed({ sandboxId }) {

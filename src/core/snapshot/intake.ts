@@ -1,5 +1,6 @@
-import type { BodyMark, ListingIntake, TextMark } from "../listing-intake.ts";
-import type { ListedSandbox, ListedServer, Status } from "../model.ts";
+import type { BodyMark, CameTexts, ListingIntake } from "../listing-intake.ts";
+import type { ListedSandbox, ListedServer } from "../model.ts";
+import type { TextMark } from "../text-mark.ts";
 import type { InSteps } from "../in-steps.ts";
 import { worseSandbox, worseServer } from "../worse-of.ts";
 import { changesIn } from "./changes.ts";
@@ -92,20 +93,12 @@ class Intake implements SnapshotIntake {
     return this.isSameBody ? this.before.sandboxCount : this.pass.sandboxCount;
   }
 
-  expectedTexts(into: Uint32Array): number {
-    return this.pass.expectedTexts(into);
+  expectedTexts(into: Uint32Array, most: number): number {
+    return this.pass.expectedTexts(into, most);
   }
 
-  sameTexts(count: number): void {
-    this.pass.sameTexts(count);
-  }
-
-  expected(): TextMark | null {
-    return this.pass.expected();
-  }
-
-  same(mark?: TextMark, statuses?: readonly Status[]): void {
-    this.pass.same(mark, statuses);
+  takeTexts(count: number, texts: CameTexts): void {
+    this.pass.takeTexts(count, texts);
   }
 
   moved(length: number, hash: bigint): TextMark | null {

@@ -1,6 +1,8 @@
 import type { InSteps } from "../in-steps.ts";
-import { type TextMark, wordsOfExpected } from "../listing-intake.ts";
-import type { ListedSandbox, Status } from "../model.ts";
+import type { CameTexts } from "../listing-intake.ts";
+import type { ListedSandbox } from "../model.ts";
+import { markField, markWords, openIn, writeMark } from "../text-mark.ts";
+import type { MarkWords, TextMark } from "../text-mark.ts";
 import { GivenStatuses } from "./given-statuses.ts";
 import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
 import { copyMarks, isTurnOf, markOf } from "./marks.ts";
@@ -45,6 +47,8 @@ export class ListingPass {
   private readonly turn: PassOptions["turn"];
   private readonly id = new SoughtId();
   private readonly given = new GivenStatuses();
+  /** Of the sandbox at hand. */
+  private readonly mark: MarkWords = new Uint32Array(markWords);
   /** By ordinal before: which page it was written to, counted from 1; 0 while it was not seen. */
   private readonly placed: Uint32Array;
   private startedIds: IdTable | null = null;
@@ -66,12 +70,11 @@ export class ListingPass {
   }
 
   /** Of no more than are in one page. */
-  expectedTexts(into: Uint32Array): number {
+  expectedTexts(into: Uint32Array, most: number): number {
     const page = this.settle();
     const { turn, walk } = this;
     if (!page || turn === "of_all") return 0;
     const begin = walk.sandbox;
-    const most = Math.trunc(into.length / wordsOfExpected);
     const end = Math.min(page.sandboxCount, begin + most);
     const known = copyMarks(page, { begin, end }, turn, into);
     let count = 0;
@@ -79,26 +82,15 @@ export class ListingPass {
     return count;
   }
 
-  sameTexts(count: number): void {
+  takeTexts(count: number, { marks, given, statuses }: CameTexts): void {
     const { page, sandbox } = this.walk;
     if (!page || sandbox + count > page.sandboxCount) throw new RangeError("fewer are expected");
-    for (let taken = 0; taken < count; taken++) this.takeUnchanged(page);
-  }
-
-  expected(): TextMark | null {
-    const page = this.settle();
-    return page && !this.mustRead(page, this.walk.sandbox) ? markOf(page, this.walk.sandbox) : null;
-  }
-
-  /**
-   * @param mark where the text is another, though it says the same
-   * @param statuses where it says the same but for these
-   */
-  same(mark?: TextMark, statuses?: readonly Status[]): void {
-    const { page } = this.walk;
-    if (!page) throw new RangeError("no sandbox is expected");
-    if (mark && statuses && this.mustRestate(page, mark, statuses)) this.takeRestated(page, mark);
-    else this.takeUnchanged(page, mark);
+    this.given.begin(statuses);
+    for (let taken = 0; taken < count; taken++) {
+      const givenAndOne = given[taken] ?? 0;
+      if (givenAndOne === 0) this.takeUnchanged(page);
+      else this.takeOther(page, this.wordsIn(marks, taken), givenAndOne - 1);
+    }
   }
 
   /** Takes a sandbox that came with a text that another place had, unless it came before. */
@@ -116,8 +108,10 @@ export class ListingPass {
   }
 
   /** The page that holds it already, counted from 0, of a sandbox that came before; else null. */
-  listed(sandbox: ListedSandbox, mark: TextMark | null): number | null {
+  listed(sandbox: ListedSandbox, textMark: TextMark | null): number | null {
     const id = this.id.set(sandbox.sandboxId);
+    const mark = textMark && this.mark;
+    writeMark(this.mark, 0, textMark);
     const page = this.settle();
     const { sandbox: next } = this.walk;
     if (page && isIdAt(page, next * sandboxWords, page.sandboxFlags(next), id)) {
@@ -190,13 +184,24 @@ export class ListingPass {
     return turn === "of_all" || (turn !== null && isTurnOf(page, sandbox, turn));
   }
 
-  private mustRestate(page: Page, mark: TextMark, statuses: readonly Status[]): boolean {
+  /** One that came with another text, which says the same but for the statuses that it gives. */
+  private takeOther(page: Page, mark: MarkWords, given: number): void {
     const { sandbox } = this.walk;
-    return !this.given.set(page, sandbox, mark.openStatuses, statuses).isOf(page, sandbox);
+    const open = openIn(mark[markField.note] ?? 0);
+    const found = this.given.next(page, sandbox, open, given);
+    if (open === "none" || found.isOf(page, sandbox)) this.takeUnchanged(page, mark);
+    else this.takeRestated(page, mark);
+  }
+
+  private wordsIn(marks: Uint32Array, number: number): MarkWords {
+    const { mark } = this;
+    const at = number * markWords;
+    for (let word = 0; word < markWords; word++) mark[word] = marks[at + word] ?? 0;
+    return mark;
   }
 
   /** One that differs from what was known in the statuses alone that were given last. */
-  private takeRestated(page: Page, mark: TextMark | null): void {
+  private takeRestated(page: Page, mark: MarkWords | null): void {
     const { walk, sequence } = this;
     const inPlace = walk.beginRestated(page);
     this.note(walk.ordinal);
@@ -214,7 +219,7 @@ export class ListingPass {
     return (this.startedTexts ??= new TextIndex(this.before));
   }
 
-  private takeExpected(page: Page, sandbox: ListedSandbox, mark: TextMark | null): void {
+  private takeExpected(page: Page, sandbox: ListedSandbox, mark: MarkWords | null): void {
     const { walk } = this;
     if (!this.writer.isAlike(page, walk.sandbox, sandbox)) {
       walk.leaveClean();
@@ -226,7 +231,11 @@ export class ListingPass {
     } else this.takeRestated(page, mark);
   }
 
-  private takeMoved(ordinal: number, sandbox: ListedSandbox, mark: TextMark | null): number | null {
+  private takeMoved(
+    ordinal: number,
+    sandbox: ListedSandbox,
+    mark: MarkWords | null,
+  ): number | null {
     const placed = this.placed[ordinal] ?? 0;
     if (placed > 0) return placed - 1;
     const place = this.before.placeOf(ordinal);
@@ -257,19 +266,19 @@ export class ListingPass {
     return true;
   }
 
-  private copyMoved(ordinal: number, place: SandboxPlace, mark?: TextMark | null): void {
+  private copyMoved(ordinal: number, place: SandboxPlace, mark?: MarkWords | null): void {
     this.note(ordinal);
     this.copyWhole(place.page, place.sandbox, mark);
   }
 
   /** @param mark where the text is another, though it says the same */
-  private copyWhole(page: Page, sandbox: number, mark?: TextMark | null): void {
+  private copyWhole(page: Page, sandbox: number, mark?: MarkWords | null): void {
     this.sequence.draft.copyWhole(page, sandbox, mark);
     this.sequence.endSandbox();
   }
 
   /** @param mark where the text is another, though it says the same */
-  private takeUnchanged(page: Page, mark?: TextMark | null): void {
+  private takeUnchanged(page: Page, mark?: MarkWords | null): void {
     const { walk } = this;
     this.note(walk.ordinal);
     if (!walk.isClean) this.copyWhole(page, walk.sandbox, mark);

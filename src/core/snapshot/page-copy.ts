@@ -1,6 +1,5 @@
-import type { TextMark } from "../listing-intake.ts";
-import type { Status } from "../model.ts";
-import { markAt, writeMark } from "./marks.ts";
+import type { MarkWords } from "../text-mark.ts";
+import { markAt, putMark } from "./marks.ts";
 import { sandboxField, sandboxWords, serverField, setStatus } from "./page-records.ts";
 import { Page } from "./page.ts";
 import type { Words } from "./page-room.ts";
@@ -18,19 +17,19 @@ export class PageCopy {
     this.words.set(page.held.first(page.held.length));
   }
 
-  setMark(sandbox: number, mark: TextMark | null): void {
-    writeMark(this.words, markAt(this.page, sandbox), mark);
+  setMark(sandbox: number, mark: MarkWords | null): void {
+    putMark(this.words, markAt(this.page, sandbox), mark);
   }
 
   /** @returns the first one of its servers */
-  restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
+  restate(page: Page, sandbox: number, status: number, mark: MarkWords | null): number {
     setStatus(this.words, sandbox * sandboxWords + sandboxField.flags, status);
     this.setMark(sandbox, mark);
     return page.serversBegin(sandbox);
   }
 
   /** Since when it has it is not known before the listing's end. */
-  restateServer(server: number, status: Status): void {
+  restateServer(server: number, status: number): void {
     setStatus(this.words, this.page.serverAt(server) + serverField.flags, status);
   }
 

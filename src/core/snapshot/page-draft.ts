@@ -1,7 +1,8 @@
 import type { ListedServer, Status } from "../model.ts";
-import type { TextMark } from "../listing-intake.ts";
+import { markWords } from "../text-mark.ts";
+import type { MarkWords } from "../text-mark.ts";
 import { packUuid } from "./packed-id.ts";
-import { markAt, writeMark } from "./marks.ts";
+import { markAt, putMark } from "./marks.ts";
 import { Numbering } from "./numbering.ts";
 import { newWords, Page } from "./page.ts";
 import {
@@ -9,12 +10,12 @@ import {
   flagsOf,
   hasTextId,
   kindIn,
-  markWords,
   sandboxField,
   sandboxWords,
   serverField,
   serverWords,
   setStatus,
+  statusNumber,
   withFirstServer,
   withKind,
   withMissing,
@@ -50,7 +51,7 @@ export class PageDraft {
   beginSandbox(
     sandboxId: string,
     { status, benchmark }: { readonly status: Status; readonly benchmark: string | null },
-    mark: TextMark | null,
+    mark: MarkWords | null,
     missing = 0,
   ): void {
     const at = this.nextSandbox(mark);
@@ -62,7 +63,7 @@ export class PageDraft {
   }
 
   /** Without its servers. */
-  copySandbox(page: Page, sandbox: number, missing: number, mark: TextMark | null): void {
+  copySandbox(page: Page, sandbox: number, missing: number, mark: MarkWords | null): void {
     const from = sandbox * sandboxWords;
     const at = this.nextSandbox(mark);
     for (let word = 0; word < sandboxWords; word++) {
@@ -78,7 +79,7 @@ export class PageDraft {
    *
    * @param mark where the text is another
    */
-  copyWhole(page: Page, sandbox: number, mark?: TextMark | null): void {
+  copyWhole(page: Page, sandbox: number, mark?: MarkWords | null): void {
     if (this.run?.page === page && this.run.end === sandbox) this.run.end++;
     else {
       this.copyRun();
@@ -86,7 +87,7 @@ export class PageDraft {
     }
     const markTo = this.sandboxCount++ * markWords;
     this.marks = withRoom(this.marks, markTo + markWords);
-    if (mark !== undefined) writeMark(this.marks, markTo, mark);
+    if (mark !== undefined) putMark(this.marks, markTo, mark);
     else {
       const markFrom = markAt(page, sandbox);
       for (let word = 0; word < markWords; word++) {
@@ -102,7 +103,7 @@ export class PageDraft {
     const at = this.nextServer();
     for (let word = 0; word < serverWords; word++) this.servers[at + word] = page.word(from + word);
     const flags = withMissing(page.serverFlags(server), missing);
-    this.servers[at + serverField.flags] = status ? withStatus(flags, status) : flags;
+    this.servers[at + serverField.flags] = status ? withStatus(flags, statusNumber(status)) : flags;
     this.renumberServer(page.legend, at);
   }
 
@@ -125,7 +126,7 @@ export class PageDraft {
    *
    * @returns the first one of its servers here
    */
-  restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
+  restate(page: Page, sandbox: number, status: number, mark: MarkWords | null): number {
     const firstServer = this.serverCount;
     this.copyWhole(page, sandbox, mark);
     this.copyRun();
@@ -134,13 +135,13 @@ export class PageDraft {
   }
 
   /** Of the sandbox that was restated last. Since when it has it is not known before the listing's end. */
-  restateServer(server: number, status: Status): void {
+  restateServer(server: number, status: number): void {
     setStatus(this.servers, server * serverWords + serverField.flags, status);
   }
 
   /** Of the sandbox that was begun last, or copied without its servers. */
-  setMark(mark: TextMark | null): void {
-    writeMark(this.marks, (this.sandboxCount - 1) * markWords, mark);
+  setMark(mark: MarkWords | null): void {
+    putMark(this.marks, (this.sandboxCount - 1) * markWords, mark);
   }
 
   /** A page of what was written so far. */
@@ -240,7 +241,7 @@ export class PageDraft {
     this.marks = withRoom(this.marks, this.sandboxCount * markWords);
   }
 
-  private nextSandbox(mark: TextMark | null): number {
+  private nextSandbox(mark: MarkWords | null): number {
     this.copyRun();
     const at = this.sandboxCount++ * sandboxWords;
     this.makeRoom();

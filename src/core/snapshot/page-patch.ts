@@ -1,8 +1,7 @@
-import type { TextMark } from "../listing-intake.ts";
-import type { Status } from "../model.ts";
-import { markAt, writeMark } from "./marks.ts";
+import { markWords } from "../text-mark.ts";
+import type { MarkWords } from "../text-mark.ts";
+import { markAt } from "./marks.ts";
 import {
-  markWords,
   sandboxField,
   sandboxWords,
   serverField,
@@ -28,7 +27,6 @@ export class PagePatch {
   private readonly sandboxes = new PatchLog();
   private readonly servers = new PatchLog();
   private readonly marks = new PatchLog();
-  private readonly mark = new Uint32Array(markWords);
   private page: Page | null = null;
 
   get isEmpty(): boolean {
@@ -50,18 +48,17 @@ export class PagePatch {
    *
    * @returns the first one of its servers
    */
-  restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number {
+  restate(page: Page, sandbox: number, status: number, mark: MarkWords | null): number {
     this.page = page;
     const flagsAt = sandbox * sandboxWords + sandboxField.flags;
     this.sandboxes.add(flagsAt, withStatus(page.sandboxFlags(sandbox), status));
-    writeMark(this.mark, 0, mark);
     const at = markAt(page, sandbox);
-    for (let word = 0; word < markWords; word++) this.marks.add(at + word, this.mark[word] ?? 0);
+    for (let word = 0; word < markWords; word++) this.marks.add(at + word, mark?.[word] ?? 0);
     return page.serversBegin(sandbox);
   }
 
   /** Since when it has it is not known before the listing's end. */
-  restateServer(server: number, status: Status): void {
+  restateServer(server: number, status: number): void {
     const { page } = this;
     if (!page) return;
     const at = page.serverAt(server);

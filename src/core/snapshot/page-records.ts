@@ -22,8 +22,6 @@ import type { Words } from "./page-room.ts";
  */
 export const sandboxWords = 6;
 export const serverWords = 8;
-/** Of a sandbox's mark. */
-export const markWords = 6;
 
 export const sandboxField = { benchmark: 4, flags: 5 } as const;
 export const serverField = { since: 4, sinceObserved: 5, kind: 6, flags: 7 } as const;
@@ -54,7 +52,7 @@ export function flagsOf(row: {
   readonly missing: number;
 }): number {
   return (
-    (statuses.indexOf(row.status) |
+    (statusNumber(row.status) |
       (row.sinceWitnessed ? witnessedBit : 0) |
       (row.textId ? textIdBit : 0) |
       (Math.min(row.missing, maxMissing) << missingShift)) >>>
@@ -118,7 +116,17 @@ export function withKind(word: number, kind: number): number {
 }
 
 export function statusIn(flags: number): Status {
-  return statuses[flags & statusMask] ?? "unknown";
+  return statusOf(flags & statusMask);
+}
+
+/** @param number counts in `statuses` */
+export function statusOf(number: number): Status {
+  return statuses[number] ?? "unknown";
+}
+
+/** Counts in `statuses`. */
+export function statusNumber(status: Status): number {
+  return statuses.indexOf(status);
 }
 
 /** Counts in `statuses`. */
@@ -130,12 +138,16 @@ export function missingIn(flags: number): number {
   return flags >>> missingShift;
 }
 
-export function withStatus(flags: number, status: Status): number {
-  return ((flags & ~statusMask) | statuses.indexOf(status)) >>> 0;
+/** @param status counts in `statuses` */
+export function withStatus(flags: number, status: number): number {
+  return ((flags & ~statusMask) | status) >>> 0;
 }
 
-/** @param flagsAt where the flags of a sandbox or a server are */
-export function setStatus(words: Uint32Array, flagsAt: number, status: Status): void {
+/**
+ * @param flagsAt where the flags of a sandbox or a server are
+ * @param status counts in `statuses`
+ */
+export function setStatus(words: Uint32Array, flagsAt: number, status: number): void {
   words[flagsAt] = withStatus(words[flagsAt] ?? 0, status);
 }
 

@@ -1,4 +1,4 @@
-import type { TextMark } from "../listing-intake.ts";
+import type { MarkWords } from "../text-mark.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
 import { remark } from "./marks.ts";
 import type { PageCopy } from "./page-copy.ts";
@@ -66,7 +66,7 @@ export class PageWalk {
   }
 
   /** The sandbox expected next came with another text that says the same. */
-  remark(page: Page, mark: TextMark | null): void {
+  remark(page: Page, mark: MarkWords | null): void {
     if (this.copy) this.copy.setMark(this.sandbox, mark);
     else remark(page, this.sandbox, mark);
   }

@@ -1,3 +1,4 @@
+import { markWords } from "../text-mark.ts";
 import { plainKind } from "./server-kind.ts";
 import type { ServerKind } from "./server-kind.ts";
 import { unpackUuid } from "./packed-id.ts";
@@ -7,7 +8,6 @@ import {
   hasTextId,
   isWitnessedIn,
   kindIn,
-  markWords,
   missingIn,
   sandboxField,
   sandboxWords,

@@ -1,11 +1,19 @@
-import type { TextMark } from "../listing-intake.ts";
-import type { ListedSandbox, ListedServer, Status } from "../model.ts";
+import type { ListedSandbox, ListedServer } from "../model.ts";
+import type { MarkWords } from "../text-mark.ts";
 import type { GivenStatuses } from "./given-statuses.ts";
 import { isIdAt, SoughtId } from "./id-table.ts";
 import { findServer } from "./packed-snapshot.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
 import type { PageSequence } from "./page-sequence.ts";
-import { maxMissing, missingIn, sandboxField, sandboxWords, statusIn } from "./page-records.ts";
+import {
+  maxMissing,
+  missingIn,
+  sandboxField,
+  sandboxWords,
+  statusIn,
+  statusNumberIn,
+  statusOf,
+} from "./page-records.ts";
 import type { Page } from "./page.ts";
 import type { Since } from "./page-records.ts";
 import { isOfKind } from "./server-kind.ts";
@@ -13,11 +21,11 @@ import { serverKey } from "./snapshot.ts";
 import { Steps } from "./steps.ts";
 import type { Tallies } from "./tallies.ts";
 
-/** Where a sandbox is written that is known but for statuses. */
+/** Where a sandbox is written that is known but for statuses, which count in `statuses`. */
 interface RestatedPage {
   /** @returns the first one of its servers there */
-  restate(page: Page, sandbox: number, status: Status, mark: TextMark | null): number;
-  restateServer(server: number, status: Status): void;
+  restate(page: Page, sandbox: number, status: number, mark: MarkWords | null): number;
+  restateServer(server: number, status: number): void;
 }
 
 /** Writes sandboxes as a listing has them, going on from what was known of them, and counts. */
@@ -76,7 +84,7 @@ export class SandboxWriter {
   }
 
   /** @param known where it was before; null for a new one */
-  write(listed: ListedSandbox, known: SandboxPlace | null, mark: TextMark | null): void {
+  write(listed: ListedSandbox, known: SandboxPlace | null, mark: MarkWords | null): void {
     const { draft } = this.sequence;
     draft.beginSandbox(listed.sandboxId, listed, mark);
     this.tally.sandboxes[listed.status]++;
@@ -93,21 +101,21 @@ export class SandboxWriter {
   writeRestated(
     { page, pageIndex, sandbox }: SandboxPlace,
     { own, ofServers, count }: GivenStatuses,
-    mark: TextMark | null,
+    mark: MarkWords | null,
     written: RestatedPage,
   ): void {
     const begin = page.serversBegin(sandbox);
     const firstServer = written.restate(page, sandbox, own, mark);
     const { tally } = this;
     tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]--;
-    tally.sandboxes[own]++;
+    tally.sandboxes[statusOf(own)]++;
     for (let index = 0; index < count; index++) {
-      const known = statusIn(page.serverFlags(begin + index));
+      const known = statusNumberIn(page.serverFlags(begin + index));
       const status = ofServers[index] ?? known;
       if (status === known) continue;
       this.touched.add(this.sequence.pages.length, firstServer + index, pageIndex, begin + index);
       written.restateServer(firstServer + index, status);
-      tally.restateServer(page.serverName(begin + index), known, status);
+      tally.restateServer(page.serverName(begin + index), statusOf(known), statusOf(status));
     }
   }
 

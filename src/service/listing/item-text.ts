@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { OpenStatuses, TextMark } from "../../core/listing-intake.ts";
-import type { Status } from "../../core/model.ts";
+import type { OpenStatuses, TextMark } from "../../core/text-mark.ts";
 import type { JsonObject } from "../json.ts";
 import { putStatusesBack } from "./put-statuses-back.ts";
 import type { TextRoom } from "./text-room.ts";
@@ -19,7 +18,6 @@ export class ItemText {
   private knownHash: bigint | null = null;
   /** Null: not made yet. */
   private hasForm: boolean | null = null;
-  private knownSteadyHash: bigint | null = null;
   private isParsedFromForm = false;
 
   constructor(texts: TextRoom) {
@@ -28,7 +26,7 @@ export class ItemText {
 
   /** Another item begins, or the same one in other bytes. */
   begin(): void {
-    this.knownHash = this.knownSteadyHash = this.hasForm = null;
+    this.knownHash = this.hasForm = null;
   }
 
   /** Texts of one item begin at one byte: one that is as long as the one before is the same. */
@@ -47,19 +45,11 @@ export class ItemText {
     return (this.knownHash ??= this.texts.hash(this.start, this.end));
   }
 
-  /** All that were replaced in the steady form, in the order of the text. */
-  get statuses(): readonly Status[] {
-    return this.texts.statuses;
-  }
-
-  /** Whether it differs from the text that was expected in nothing but what its hash leaves open. */
-  saysSame({ steadyHash, openStatuses }: TextMark): boolean {
-    return steadyHash !== 0n && steadyHash === this.steadyHash(openStatuses);
-  }
-
   hashes(openStatuses: OpenStatuses): TextHashes {
     const { length, hash } = this;
-    return { length, hash, steadyHash: this.steadyHash(openStatuses), openStatuses };
+    const steadyHash = this.steadyHash(openStatuses);
+    const steadyLength = steadyHash === 0n ? 0 : this.texts.formLength;
+    return { length, hash, steadyHash, steadyLength, openStatuses };
   }
 
   /** Whether the steady form is parsed in place of the text: so it is seen which statuses stand where. */
@@ -70,7 +60,7 @@ export class ItemText {
 
   /** Makes of a value what the text itself says. */
   complete(value: JsonObject): OpenStatuses {
-    return this.isParsedFromForm ? putStatusesBack(value, this.statuses) : "none";
+    return this.isParsedFromForm ? putStatusesBack(value, this.texts.formStatuses) : "none";
   }
 
   private makeForm(): boolean {
@@ -79,7 +69,6 @@ export class ItemText {
 
   private steadyHash(openStatuses: OpenStatuses): bigint {
     if (!this.makeForm()) return 0n;
-    if (openStatuses === "none") return this.texts.hashForm("statuses");
-    return (this.knownSteadyHash ??= this.texts.hashForm("count"));
+    return this.texts.hashForm(openStatuses === "none" ? "statuses" : "count");
   }
 }

@@ -1,4 +1,6 @@
-import type { ListingIntake, TextMark } from "../../core/listing-intake.ts";
+import type { CameTexts, ListingIntake } from "../../core/listing-intake.ts";
+import { markField, markWords, noteIn } from "../../core/text-mark.ts";
+import type { TextMark } from "../../core/text-mark.ts";
 import { createDeviations, type Deviation } from "../deviations.ts";
 import { isArray, isObject, type JsonValue } from "../json.ts";
 import { noteItem } from "../read-value.ts";
@@ -54,27 +56,13 @@ export class ListingContent {
     this.items = this.leftOut = 0;
   }
 
-  /**
-   * The item expected next came with the same text as last time.
-   *
-   * @param text where it is another, though it says the same but for what its mark leaves open
-   */
-  same(mark: TextMark, text?: ItemText): void {
-    this.countItems(1);
-    if (!text) this.intake.same();
-    else {
-      const { note, openStatuses } = mark;
-      const statuses = openStatuses === "none" ? undefined : text.statuses;
-      const { length, hash, steadyHash } = text.hashes(openStatuses);
-      this.intake.same({ length, hash, steadyHash, openStatuses, note }, statuses);
-    }
-    this.remarkAgain(mark);
-  }
-
-  /** So many items came with the texts that were expected, of none of which anything is to be remarked. */
-  sameTexts(count: number): void {
+  /** So many items came with texts that were expected, or say the same but for what their marks leave open. */
+  takeTexts(count: number, texts: CameTexts): void {
     this.countItems(count);
-    this.intake.sameTexts(count);
+    this.intake.takeTexts(count, texts);
+    for (let at = 0; at < count; at++) {
+      this.remarkAgain(noteIn(texts.marks[at * markWords + markField.note] ?? 0));
+    }
   }
 
   /** An item came with another text. False when it must be parsed; else it is done with. */
@@ -82,7 +70,7 @@ export class ListingContent {
     const mark = this.intake.moved(length, hash);
     if (!mark) return false;
     this.countItems(1);
-    this.remarkAgain(mark);
+    this.remarkAgain(mark.note);
     return true;
   }
 
@@ -148,7 +136,7 @@ export class ListingContent {
     throw new BodyFault("too_large", `the listing holds more than ${limits.items} items`);
   }
 
-  private remarkAgain({ note }: TextMark): void {
+  private remarkAgain(note: number): void {
     if (note === 0) return;
     const remarks = this.notes.get(note);
     this.ofItems.add(remarks.deviations);

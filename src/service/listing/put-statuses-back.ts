@@ -1,4 +1,4 @@
-import type { OpenStatuses } from "../../core/listing-intake.ts";
+import type { OpenStatuses } from "../../core/text-mark.ts";
 import type { Status } from "../../core/model.ts";
 import { isArray, isObject } from "../json.ts";
 import type { JsonObject } from "../json.ts";

@@ -1,5 +1,6 @@
 import type { Buffer } from "node:buffer";
-import type { ListingIntake, TextMark } from "../../core/listing-intake.ts";
+import type { ListingIntake } from "../../core/listing-intake.ts";
+import { markField } from "../../core/text-mark.ts";
 import { notAnObject, notJson } from "./body-fault.ts";
 import { type CutValue, ItemCutter, type ValueTexts } from "./item-cutter.ts";
 import {
@@ -39,6 +40,8 @@ const byteOrderMark = [0xef, 0xbb, 0xbf];
 /** What a step costs beside its bytes, in bytes of parsing. */
 const effortOf = { parse: 512, hash: 64, steady: 512 };
 const cheapness = 16;
+/** Of fewer than two to the power of it, in a row, no form is made. */
+const mostInVain = 10;
 
 /** Follows a body from its first byte to its last, in whatever pieces it comes. */
 export class RootGrammar implements ValueTexts {
@@ -55,10 +58,11 @@ export class RootGrammar implements ValueTexts {
   private name = "";
   /** Of the first byte that is not used. */
   private offset = 0;
-  /** Undefined: not asked for yet. */
-  private expected: TextMark | null | undefined = undefined;
-  /** It does not end where the expected one did. */
+  /** The item is none that is expected. */
   private isOther = false;
+  /** How many steady forms were made in vain since an item was known, and of how many more none is made. */
+  private formsInVain = 0;
+  private toPass = 0;
   /** Whether the last text that was known, though not the expected one, was that of another item. */
   private isShuffled = false;
   /** Whether the item before came as it was expected: then those that follow are likely to. Not within one. */
@@ -175,11 +179,11 @@ export class RootGrammar implements ValueTexts {
     return found.end;
   }
 
-  /** Of an item's text: whether it is taken over unparsed. What it is most likely is tried first. */
+  /** Of an item's text: whether it is taken over unparsed, as that of another place. */
   isKnown(bytes: Buffer, start: number, end: number): boolean {
     if (bytes[start] !== openBrace) return false;
-    this.text.set(start, end);
-    return this.isShuffled ? this.isMoved() || this.isSteady() : this.isSteady() || this.isMoved();
+    const { length, hash } = this.text.set(start, end);
+    return (this.isShuffled = this.content.moved(length, hash));
   }
 
   toParse(bytes: Buffer, start: number, end: number): Buffer {
@@ -189,83 +193,63 @@ export class RootGrammar implements ValueTexts {
       : text;
   }
 
-  private isMoved(): boolean {
-    const { length, hash } = this.text;
-    return this.content.moved(length, hash) && (this.isShuffled = true);
-  }
-
-  private isSteady(): boolean {
-    const { text, expected } = this;
-    if (!expected || !text.saysSame(expected)) return false;
-    this.content.same(expected, text);
-    this.isShuffled = false;
-    return true;
-  }
-
   private readItem(bytes: Buffer, at: number, isLast: boolean): number {
-    let end = this.isAsExpected ? this.readAllExpected(bytes, at) : 0;
-    if (end === 0) end = this.readSingle(bytes, at, isLast);
+    let end = this.isOther ? 0 : this.readExpected(bytes, at, isLast);
+    if (end === 0) end = this.readOther(bytes, at, isLast);
     if (end < 0) return -1;
     this.itemEnd = end;
     this.state = "after_item";
     return end;
   }
 
-  /** Takes the items that come as they are expected, and tells where the last one ends; 0 for none. */
-  private readAllExpected(bytes: Buffer, at: number): number {
+  /**
+   * Takes the items that come as they are expected, one after another.
+   *
+   * @returns where the last one ends; 0 for none, -1 while there is too little of the first one to tell
+   */
+  private readExpected(bytes: Buffer, at: number, isLast: boolean): number {
     const { texts, intake } = this;
-    const expected = intake.expectedTexts(texts.expected);
+    const expected = intake.expectedTexts(texts.marks, this.isAsExpected ? texts.most : 1);
     if (expected === 0) return 0;
-    const count = texts.countSame(at, expected);
-    const end = count > 0 ? texts.sameEnd : 0;
-    const looked = end > 0 ? end - at : Math.min(texts.expected[0] ?? 0, bytes.length - at);
-    this.effort -= looked / cheapness + (count + 1) * effortOf.hash;
-    if (count > 0) this.content.sameTexts(count);
-    return end;
+    const withForms = this.mayHaveForm();
+    const count = texts.countKnown(at, expected, withForms);
+    const looked = count > 0 ? texts.knownEnd - at : (texts.marks[markField.length] ?? 0);
+    this.effort -= Math.min(looked, bytes.length - at) / cheapness;
+    this.effort -= (count + 1) * effortOf.hash + (texts.others + 1) * effortOf.steady;
+    this.wanted = count > 0 || isLast ? 0 : texts.wanted;
+    if (this.wanted > 0) return -1;
+    this.isAsExpected = count > 0;
+    if (count === 0) {
+      if (withForms) this.toPass = 2 ** Math.min(this.formsInVain++, mostInVain) - 1;
+      return 0;
+    }
+    this.content.takeTexts(count, texts);
+    this.isShuffled = false;
+    this.formsInVain = 0;
+    return texts.knownEnd;
   }
 
-  private readSingle(bytes: Buffer, at: number, isLast: boolean): number {
-    if (this.expected === undefined) {
-      this.expected = bytes[at] === openBrace ? this.intake.expected() : null;
-      this.text.begin();
-      this.isOther = false;
+  /**
+   * Whether it is worth a look whether an item differs in nothing but what its steady form leaves open. Not
+   * of one that follows one from elsewhere, and the more seldom, the more often it was in vain.
+   */
+  private mayHaveForm(): boolean {
+    if (this.toPass > 0) {
+      this.toPass--;
+      return false;
     }
-    let end = 0;
-    this.isAsExpected = false;
-    if (this.expected && !this.isOther) {
-      end = this.readExpected(bytes, at, this.expected, isLast);
-      this.wanted = end < 0 ? this.expected.length : 0;
-      if (end < 0) return -1;
-      this.isOther = end === 0;
-    }
-    if (end === 0) {
-      if (this.itemEnd > 0) this.cutter.seen(bytes, this.itemEnd, at);
-      const found = this.cut(bytes, at, isLast, this);
-      if (!found) return -1;
-      ({ end } = found);
-      if (found.value !== undefined) this.content.item(found.value, this.text);
-    }
-    this.expected = undefined;
-    return end;
+    return !this.isShuffled;
   }
 
-  /** Takes the item where it is the one expected; -1 while there is too little of it to tell, else 0. */
-  private readExpected(bytes: Buffer, at: number, mark: TextMark, isLast: boolean): number {
-    const end = at + mark.length;
-    if (end > bytes.length && !isLast) return -1;
-    this.effort -= mark.length / cheapness + effortOf.hash;
-    // No object is the beginning of another: where the expected text ends, the item does.
-    if (bytes[end - 1] !== closeBrace) return 0;
-    const { text } = this;
-    if (text.set(at, end).hash === mark.hash) {
-      this.content.same(mark);
-      this.isAsExpected = true;
-    } else {
-      this.effort -= effortOf.steady;
-      if (!text.saysSame(mark)) return 0;
-      this.content.same(mark, text);
-    }
-    return end;
+  private readOther(bytes: Buffer, at: number, isLast: boolean): number {
+    if (!this.isOther) this.text.begin();
+    this.isOther = true;
+    if (this.itemEnd > 0) this.cutter.seen(bytes, this.itemEnd, at);
+    const found = this.cut(bytes, at, isLast, this);
+    if (!found) return -1;
+    if (found.value !== undefined) this.content.item(found.value, this.text);
+    this.isOther = false;
+    return found.end;
   }
 
   private cut(bytes: Buffer, at: number, isLast: boolean, texts?: ValueTexts): CutValue | null {

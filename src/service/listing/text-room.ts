@@ -1,5 +1,8 @@
 import { Buffer } from "node:buffer";
+import type { CameTexts } from "../../core/listing-intake.ts";
+import { statuses as allStatuses } from "../../core/model.ts";
 import type { Status } from "../../core/model.ts";
+import { markField, markWords } from "../../core/text-mark.ts";
 import { compileAssembly, pageBytes } from "../../platform/assembly.ts";
 import type { Exported, Memory } from "../../platform/assembly.ts";
 import { texts } from "./texts-wasm.ts";
@@ -10,11 +13,21 @@ interface Assembly {
   readonly seed: { value: bigint };
   readonly expected: Exported;
   readonly expectedBytes: Exported;
+  readonly given: Exported;
   readonly room: Exported;
-  readonly sameEnd: Exported;
+  readonly knownEnd: Exported;
+  readonly others: Exported;
+  readonly wanted: Exported;
   readonly statuses: Exported;
+  readonly statusesBytes: Exported;
   readonly statusCount: Exported;
-  countSame(start: number, end: number, count: number): number;
+  countKnown(
+    start: number,
+    readable: number,
+    count: number,
+    withForms: boolean,
+    to: number,
+  ): number;
   hash(start: number, length: number): bigint;
   makeForm(start: number, length: number, to: number): number;
   hashForm(withStatuses: boolean): bigint;
@@ -30,33 +43,33 @@ const stretch = 64 * 1024;
 const mostBehindForm = 16 * 1024;
 /** What a long text needed besides is given back. */
 const keptBytes = 1024 * 1024;
-/** By code. */
-const statusOf: readonly Status[] = ["idle", "occupied", "error"];
 const nothing = Buffer.alloc(0);
 
 /**
  * Where texts of a listing are compared with what is known of them. They are copied into the memory of a
  * small WebAssembly program: hashing and searching them there takes a fraction of what it does here.
  */
-export class TextRoom {
+export class TextRoom implements CameTexts {
   /**
-   * By what the texts that are expected next are known; to be written before they are counted. Not to be
-   * kept: it is another one where the memory is.
+   * The marks of the texts that are expected next, to be written before they are counted; then those of what
+   * came. Not to be kept: it is another one where the memory is. So are those below.
    */
-  expected!: Uint32Array;
+  marks!: Uint32Array;
+  given!: Uint32Array;
+  statuses!: Uint8Array;
+  /** Of the form, in bytes. */
+  formLength = 0;
   private readonly seed: bigint;
   private assembly!: Assembly;
   private memory!: Uint8Array;
-  /** Where in the memory the texts begin, and the codes of statuses: to ask the program takes longer. */
+  /** Where in the memory the texts begin: to ask the program takes longer. */
   private room = 0;
-  private codes = 0;
   private bytes: Buffer = nothing;
   /** The part of these bytes that is in the room. */
   private from = 0;
   private to = 0;
   /** Where the form is. */
   private formStart = 0;
-  private formLength = 0;
   private readonly replaced: Status[] = [];
 
   /** @param seed of 64 bits: what two of them make of a text never agrees but by chance */
@@ -77,19 +90,45 @@ export class TextRoom {
     if (this.memory.length > keptBytes) this.begin();
   }
 
+  /** Of so many texts there can be marks. */
+  get most(): number {
+    return this.marks.length / markWords;
+  }
+
   /**
    * How many of so many texts that are expected come one after another from `start` on, as items of an
-   * array. A text that the bytes do not hold to its end does not count.
+   * array: the very ones, or, if forms are looked at, others of the same steady form.
    */
-  countSame(start: number, count: number): number {
-    const length = this.expected[0] ?? 0;
-    const at = this.addressOf(start, Math.min(start + length, this.bytes.length));
-    return this.assembly.countSame(at, at + this.to - start, count);
+  countKnown(start: number, count: number, withForms: boolean): number {
+    let needed = this.marks[markField.length] ?? 0;
+    for (;;) {
+      const end = Math.min(start + needed, this.bytes.length);
+      const at = this.addressOf(start, end);
+      const to = this.room + this.to - this.from;
+      const known = this.assembly.countKnown(at, to, count, withForms, to);
+      needed = this.wanted;
+      // What was copied may end before the bytes do.
+      if (known > 0 || needed === 0 || this.to === this.bytes.length) return known;
+    }
   }
 
   /** Behind the last one that was counted. */
-  get sameEnd(): number {
-    return this.assembly.sameEnd.value - this.room + this.from;
+  get knownEnd(): number {
+    return this.assembly.knownEnd.value - this.room + this.from;
+  }
+
+  /** Of those that were counted: how many are others than were expected. */
+  get others(): number {
+    return this.assembly.others.value;
+  }
+
+  /**
+   * How many bytes must be there, if there are as many, to tell whether the first text is known, where it was
+   * not: 0 where that is told. Some more than that, as each status that is found can make them more.
+   */
+  get wanted(): number {
+    const wanted = this.assembly.wanted.value;
+    return wanted + (wanted >>> 3);
   }
 
   /** 64 bits over a text. */
@@ -119,11 +158,11 @@ export class TextRoom {
   }
 
   /** All that were replaced in the form, in the order of the text: as long as that holds. */
-  get statuses(): readonly Status[] {
-    const { memory, codes, replaced } = this;
+  get formStatuses(): readonly Status[] {
+    const { statuses, replaced } = this;
     const count = this.assembly.statusCount.value;
     for (let index = 0; index < count; index++) {
-      replaced[index] = statusOf[memory[codes + index] ?? 0] ?? "unknown";
+      replaced[index] = allStatuses[statuses[index] ?? 0] ?? "unknown";
     }
     // Most have as many as the one before: an array that is cut to nothing grows anew.
     if (replaced.length > count) replaced.length = count;
@@ -134,16 +173,18 @@ export class TextRoom {
     this.assembly = beginProgram();
     this.assembly.seed.value = this.seed;
     this.room = this.assembly.room.value;
-    this.codes = this.assembly.statuses.value;
     this.formStart = this.formLength = 0;
     this.look();
   }
 
   /** After the memory became another one. */
   private look(): void {
-    const { memory, expected, expectedBytes } = this.assembly;
-    this.memory = new Uint8Array(memory.buffer);
-    this.expected = new Uint32Array(memory.buffer, expected.value, expectedBytes.value / 4);
+    const { memory, expected, expectedBytes, given, statuses, statusesBytes } = this.assembly;
+    const { buffer } = memory;
+    this.memory = new Uint8Array(buffer);
+    this.marks = new Uint32Array(buffer, expected.value, expectedBytes.value / 4);
+    this.given = new Uint32Array(buffer, given.value, this.most);
+    this.statuses = new Uint8Array(buffer, statuses.value, statusesBytes.value);
   }
 
   private addressOf(start: number, end: number): number {

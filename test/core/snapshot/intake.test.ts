@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/core/in-steps.ts";
-import { wordsOfExpected } from "../../../src/core/listing-intake.ts";
 import type { ListedSandbox } from "../../../src/core/model.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { emptySnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
@@ -8,10 +7,22 @@ import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.
 import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import { markOf } from "../../../src/core/snapshot/marks.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
+import type { TextMark } from "../../../src/core/text-mark.ts";
+import { nextTexts, theSame } from "../../support/came-texts.ts";
 import { createMarkedReader } from "../support/marked-intake.ts";
 import { listedSandbox, listedServer } from "../support/samples.ts";
 import { takeIn } from "../../support/take-in.ts";
 import { bring } from "../support/worlds.ts";
+
+/** Of a text that no reader here would make. */
+const later: TextMark = {
+  length: 9,
+  hash: 7n,
+  steadyHash: 5n,
+  steadyLength: 9,
+  openStatuses: "none",
+  note: 1,
+};
 
 const options = { complete: true, atMs: 1_000, observedMs: 1_000, witnessed: true };
 
@@ -112,13 +123,12 @@ describe("a sandbox whose text is known", () => {
     reader.read(first, all);
     const { snapshot } = atOnce(first.finish(options));
     const late = openIntake(snapshot, { goneAfter: 2 });
-    const into = new Uint32Array(4 * wordsOfExpected);
-    expect(late.expectedTexts(into)).toBe(4);
+    expect(nextTexts(late, 4).marks).toHaveLength(4);
     const second = openIntake(snapshot, { goneAfter: 2 });
     reader.read(second, all.with(0, listedSandbox("box-0", [listedServer("a", "error")])));
     const next = atOnce(second.finish(options)).snapshot;
-    expect(openIntake(next, { goneAfter: 2 }).expectedTexts(into)).toBeGreaterThan(0);
-    expect(late.expectedTexts(into)).toBe(0);
+    expect(nextTexts(openIntake(next, { goneAfter: 2 }), 4).marks).toHaveLength(4);
+    expect(nextTexts(late, 4).marks).toEqual([]);
   });
 
   it("is joined with its twin far before it, though the page that it is in came as it was", () => {
@@ -165,11 +175,9 @@ describe("a sandbox whose text is known", () => {
     const marks = (): unknown[] => [0, 1, 2].map((at) => markOf(page, at));
     const known = marks();
     const intake = openIntake(before, { goneAfter: 2 });
-    const later = { length: 9, hash: 7n, steadyHash: 5n, openStatuses: "none" as const, note: 1 };
-    for (const mark of [undefined, later, undefined]) {
-      expect(intake.expected()).not.toBeNull();
-      intake.same(mark);
-    }
+    const next = nextTexts(intake, 3);
+    expect(next.marks).toEqual(known);
+    next.take([theSame, { other: later, statuses: ["error"] }, theSame]);
     const { snapshot } = atOnce(intake.finish(options));
     expect(snapshot.pages[0]).toBe(page);
     expect(marks()).toEqual(known.with(1, later));
@@ -181,8 +189,7 @@ describe("a sandbox whose text is known", () => {
     reader.read(opened, manySandboxes(3));
     const before = atOnce(opened.finish(options)).snapshot;
     const left = openIntake(before, { goneAfter: 2 });
-    const later = { length: 9, hash: 7n, steadyHash: 5n, openStatuses: "none" as const, note: 1 };
-    left.expected();
+    const next = nextTexts(left, 3);
     const taken = openIntake(before, { goneAfter: 2 });
     const [first, ...rest] = manySandboxes(3);
     if (!first) throw new Error("there is a sandbox");
@@ -192,14 +199,16 @@ describe("a sandbox whose text is known", () => {
     const [page] = snapshot.pages;
     if (!page) throw new Error("there is a page");
     const known = [0, 1, 2].map((at) => markOf(page, at));
-    for (const mark of [undefined, later, later]) left.same(mark);
+    const other = { other: later, statuses: [] };
+    next.take([theSame, other, other]);
     expect([0, 1, 2].map((at) => markOf(page, at))).toEqual(known);
   });
 
   it("is not said to be the same where none is expected", () => {
     const intake = openIntake(emptySnapshot, { goneAfter: 2 });
-    expect(intake.expected()).toBeNull();
-    expect(() => intake.same()).toThrow(RangeError);
+    const next = nextTexts(intake, 1);
+    expect(next.marks).toEqual([]);
+    expect(() => next.take([theSame])).toThrow(RangeError);
   });
 });
 

@@ -4,7 +4,8 @@ import { atOnce } from "../../../src/core/in-steps.ts";
 import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
 import { PageWords } from "../../../src/core/snapshot/page-words.ts";
 import { Page } from "../../../src/core/snapshot/page.ts";
-import { markWords, sandboxWords, serverWords } from "../../../src/core/snapshot/page-records.ts";
+import { sandboxWords, serverWords } from "../../../src/core/snapshot/page-records.ts";
+import { markWords } from "../../../src/core/text-mark.ts";
 
 const sizes = { block: 1_024, few: 128, many: 512 };
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { atOnce } from "../../../src/core/in-steps.ts";
-import type { ListingIntake, TextMark } from "../../../src/core/listing-intake.ts";
+import type { ListingIntake } from "../../../src/core/listing-intake.ts";
 import type { ListedSandbox, Status } from "../../../src/core/model.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { markOf } from "../../../src/core/snapshot/marks.ts";
@@ -9,6 +9,8 @@ import { createPackedSnapshot, emptySnapshot } from "../../../src/core/snapshot/
 import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
 import { PageRoom } from "../../../src/core/snapshot/page-room.ts";
 import { createTallies } from "../../../src/core/snapshot/tallies.ts";
+import type { TextMark } from "../../../src/core/text-mark.ts";
+import { nextTexts, theSame } from "../../support/came-texts.ts";
 import { listedSandbox, listedServer } from "../support/samples.ts";
 
 /** Some pages full. */
@@ -34,7 +36,7 @@ function listedOf({ name, turn }: Sandbox, at: number): ListedSandbox {
 function markFor({ name, version }: Sandbox, at: number): TextMark {
   const steadyHash = BigInt(at) * 256n + BigInt(name.length);
   const hash = BigInt(version) * 65_536n + BigInt(at);
-  return { length: 100, hash, steadyHash, openStatuses: "own_last", note: 0 };
+  return { length: 100, hash, steadyHash, steadyLength: 96, openStatuses: "own_last", note: 0 };
 }
 
 /** Reads only what has another name. */
@@ -42,10 +44,12 @@ function read(intake: ListingIntake, sandboxes: ReadonlyMap<number, Sandbox>): v
   for (const [at, sandbox] of sandboxes) {
     const mark = markFor(sandbox, at);
     const listed = listedOf(sandbox, at);
-    const expected = intake.expected();
-    if (expected?.hash === mark.hash) intake.same();
+    const next = nextTexts(intake, 1);
+    const [expected] = next.marks;
+    const statuses = [...listed.servers.map(({ status }) => status), listed.status];
+    if (expected?.hash === mark.hash) next.take([theSame]);
     else if (expected?.steadyHash !== mark.steadyHash) intake.listed(listed, mark);
-    else intake.same(mark, [...listed.servers.map(({ status }) => status), listed.status]);
+    else next.take([{ other: mark, statuses }]);
   }
 }
 

@@ -18,6 +18,7 @@ function snapshotOf(count: number, hashOf: (place: number) => bigint | null): Pa
             length: 10 + (place % 3),
             hash,
             steadyHash: 0n,
+            steadyLength: 0,
             openStatuses: "none" as const,
             note: 0,
           };

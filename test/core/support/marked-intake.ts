@@ -1,11 +1,8 @@
-import {
-  type BodyMark,
-  type ListingIntake,
-  type OpenStatuses,
-  type TextMark,
-  wordsOfExpected,
-} from "../../../src/core/listing-intake.ts";
+import type { BodyMark, ListingIntake } from "../../../src/core/listing-intake.ts";
 import type { ListedSandbox, Status } from "../../../src/core/model.ts";
+import type { OpenStatuses, TextMark } from "../../../src/core/text-mark.ts";
+import { nextTexts, theSame } from "../../support/came-texts.ts";
+import type { CameText } from "../../support/came-texts.ts";
 import type { Listing } from "../../support/listing.ts";
 
 /** Reads listings as a reader of texts does that knows again by its mark what it read before. */
@@ -64,34 +61,32 @@ export function createMarkedReader(): MarkedReader {
       length: text.length,
       hash: hashOf(text),
       steadyHash: hashOf(steady),
+      steadyLength: text.length,
       openStatuses: openIn(sandbox),
       // Nothing is to be remarked of most.
       note: sandbox.sandboxId.endsWith("77") ? sandbox.servers.length : 0,
     };
   };
-  const inARow = new Uint32Array(mostInARow * wordsOfExpected);
-  /** How many of them, from one on, come as they are expected. */
-  const sameInARow = (sandboxes: readonly ListedSandbox[], place: number, most: number): number => {
-    for (let count = 0; count < most; count++) {
-      const sandbox = sandboxes[place + count];
-      const mark = sandbox && markOf(sandbox);
-      const [length = 0, low = 0, high = 0] = inARow.subarray(count * wordsOfExpected);
-      const hash = (BigInt(high) << 32n) | BigInt(low);
-      if (mark?.length !== length || mark.hash !== hash || mark.note !== 0) return count;
-    }
-    return most;
+  /** What came as it was expected; null for another sandbox, or one that must be read. */
+  const cameAs = (
+    expected: TextMark | null,
+    sandbox: ListedSandbox | undefined,
+    isMarked: boolean,
+  ): CameText | null => {
+    const mark = sandbox && markOf(sandbox);
+    if (!mark) return null;
+    if (isSame(expected, mark)) return theSame;
+    if (!isMarked || !isSteady(expected, mark)) return null;
+    return { other: mark, statuses: statusesIn(sandbox) };
   };
   const bodyOf = (listing: Listing): BodyMark => {
     const text = JSON.stringify(listing);
     return { length: text.length, hash: hashOf(text) };
   };
-  /** Whether a sandbox is taken without being read. */
+  /** Whether a sandbox that is not the one expected is taken without being read. */
   const isTaken = (intake: ListingIntake, sandbox: ListedSandbox, isMarked: boolean): boolean => {
     const mark = markOf(sandbox);
-    const expected = intake.expected();
-    if (isSame(expected, mark)) intake.same();
-    else if (isMarked && isSteady(expected, mark)) intake.same(mark, statusesIn(sandbox));
-    else if (!intake.moved(mark.length, mark.hash)) {
+    if (!intake.moved(mark.length, mark.hash)) {
       intake.listed(sandbox, isMarked ? mark : null);
       return false;
     }
@@ -118,11 +113,19 @@ export function createMarkedReader(): MarkedReader {
     read(intake, sandboxes, isMarked = () => true) {
       const read: string[] = [];
       for (let place = 0; place < sandboxes.length;) {
-        const count = sameInARow(sandboxes, place, intake.expectedTexts(inARow));
-        if (count > 0) intake.sameTexts(count);
-        skippedInRows += count;
-        skipped += count;
-        place += count;
+        const next = nextTexts(intake, mostInARow);
+        const came: CameText[] = [];
+        for (const expected of next.marks) {
+          const text = cameAs(expected, sandboxes[place], isMarked(place));
+          if (!text) break;
+          came.push(text);
+          place++;
+        }
+        if (came.length > 0) next.take(came);
+        if (came.length > 1) skippedInRows += came.length;
+        skipped += came.length;
+        // Those of the next page.
+        if (came.length > 0 && came.length === next.marks.length) continue;
         const sandbox = sandboxes[place];
         if (sandbox && !isTaken(intake, sandbox, isMarked(place))) read.push(sandbox.sandboxId);
         place++;

@@ -37,7 +37,7 @@ it("hashes a form as XXH64 does, with how many statuses stand behind it, or whic
   const { room, start, end } = roomOf(Buffer.from(text), 3, 3);
   expect(room.makeForm(start, end)).toBe(true);
   expect(room.form.toString()).toBe(form);
-  expect(room.statuses).toEqual(["idle", "error"]);
+  expect(room.formStatuses).toEqual(["idle", "error"]);
   const statuses = "\u0000\u0002";
   expect(room.hashForm("statuses")).toBe(
     library.h64Raw(Buffer.from(`${form}${statuses}0002`), seed),
@@ -74,7 +74,7 @@ it("makes no form of more statuses than have numbers of four digits", () => {
   const of = (count: number) => Buffer.from(`{${'"status":"idle",'.repeat(count)}}`);
   const most = roomOf(of(10_000));
   expect(most.room.makeForm(most.start, most.end)).toBe(true);
-  expect(most.room.statuses).toHaveLength(10_000);
+  expect(most.room.formStatuses).toHaveLength(10_000);
   expect(most.room.hashForm("statuses")).not.toBe(most.room.hashForm("count"));
   const more = roomOf(of(10_001));
   expect(more.room.makeForm(more.start, more.end)).toBe(false);

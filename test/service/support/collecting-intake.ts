@@ -1,10 +1,8 @@
-import {
-  type BodyMark,
-  type ListingIntake,
-  type TextMark,
-  wordsOfExpected,
-} from "../../../src/core/listing-intake.ts";
+import type { BodyMark, ListingIntake } from "../../../src/core/listing-intake.ts";
+import { statuses as allStatuses } from "../../../src/core/model.ts";
 import type { ListedSandbox, ListedServer, Status } from "../../../src/core/model.ts";
+import { markWords, readMark, writeMark } from "../../../src/core/text-mark.ts";
+import type { TextMark } from "../../../src/core/text-mark.ts";
 import { worseOf } from "../../../src/core/worse-of.ts";
 
 export interface MarkedSandbox {
@@ -21,8 +19,6 @@ export interface CollectingIntake extends ListingIntake {
   readonly body: () => BodyMark | null;
   readonly calls: { same: number; moved: number; listed: number; restart: number };
 }
-
-const low = 0xffff_ffffn;
 
 /** Expects the sandboxes of the listing before in their order, and after any of them the next one. */
 export function createCollectingIntake(
@@ -50,34 +46,27 @@ export function createCollectingIntake(
     cameIn(mark) {
       body = mark;
     },
-    expectedTexts(into) {
-      const most = Math.min(before.length - position, into.length / wordsOfExpected);
+    expectedTexts(into, most) {
       for (let count = 0; count < most; count++) {
         const next = before[position + count];
-        if (!next?.mark || next.mark.note !== 0 || taken.has(next.sandbox.sandboxId)) return count;
-        const { length, hash } = next.mark;
-        into.set([length, Number(hash & low), Number(hash >> 32n)], count * wordsOfExpected);
+        if (!next?.mark || taken.has(next.sandbox.sandboxId)) return count;
+        writeMark(into, count * markWords, next.mark);
       }
       return most;
     },
-    sameTexts(count) {
-      for (const each of before.slice(position, position + count)) {
+    takeTexts(count, { marks, given, statuses }) {
+      let told = 0;
+      for (let text = 0; text < count; text++) {
+        const next = before[position + text];
+        if (!next?.mark) throw new TypeError("no sandbox was expected");
         calls.same++;
-        taken.set(each.sandbox.sandboxId, each);
+        const mark = readMark(marks, text * markWords);
+        const begin = told;
+        told += Math.max(0, (given[text] ?? 0) - 1);
+        const sandbox = restated(next, Array.from(statuses.subarray(begin, told), statusOf));
+        taken.set(sandbox.sandboxId, given[text] === 0 ? next : { sandbox, mark });
       }
       position += count;
-    },
-    expected() {
-      const next = before[position];
-      return next && !taken.has(next.sandbox.sandboxId) ? next.mark : null;
-    },
-    same(mark, statuses) {
-      const next = before[position];
-      if (!next?.mark) throw new TypeError("no sandbox was expected");
-      calls.same++;
-      const sandbox = mark && statuses ? restated(next.sandbox, mark, statuses) : next.sandbox;
-      taken.set(sandbox.sandboxId, { sandbox, mark: mark ?? next.mark });
-      position++;
     },
     moved(length, hash) {
       const at = before.findIndex(({ mark }) => mark?.length === length && mark.hash === hash);
@@ -124,12 +113,13 @@ function textsOf({ serverName, benchmark, tags }: ListedServer): readonly (strin
   return [serverName, benchmark, ...tags];
 }
 
+function statusOf(number: number): Status {
+  return allStatuses[number] ?? "unknown";
+}
+
 /** With other statuses in place of those that it had, unknown ones left out. */
-function restated(
-  sandbox: ListedSandbox,
-  { openStatuses }: TextMark,
-  statuses: readonly Status[],
-): ListedSandbox {
+function restated({ sandbox, mark }: MarkedSandbox, statuses: readonly Status[]): ListedSandbox {
+  if (statuses.length === 0 || mark?.openStatuses === "none") return sandbox;
   const left = [...statuses];
   const next = ({ status }: { readonly status: Status }): Status => {
     if (status === "unknown") return status;
@@ -137,10 +127,9 @@ function restated(
     if (!found) throw new TypeError("there are too few statuses");
     return found;
   };
-  const own = openStatuses === "own_first" ? next(sandbox) : null;
+  const own = mark?.openStatuses === "own_first" ? next(sandbox) : null;
   const servers = sandbox.servers.map((server) => ({ ...server, status: next(server) }));
   const status = own ?? next(sandbox);
-  if (left.length > 0 || openStatuses === "none")
-    throw new TypeError("there are too many statuses");
+  if (left.length > 0) throw new TypeError("there are too many statuses");
   return { ...sandbox, status, servers };
 }

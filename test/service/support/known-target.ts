@@ -42,24 +42,30 @@ export function bodyOf(list: readonly string[], layout: Layout = {}): Buffer {
   return Buffer.from(`{"local_sandboxes":[${text}],"total_count":${totalCount}}`);
 }
 
-/** How many sandboxes a reader asked for alone, and how many it took at once with others. */
+/** How many sandboxes a reader took as ones that were expected, and how many it told of otherwise. */
 interface Calls {
   expected: number;
-  inRows: number;
+  others: number;
 }
 
 function countCalls(intake: SnapshotIntake): Calls {
-  const calls: Calls = { expected: 0, inRows: 0 };
-  const expected = intake.expected.bind(intake);
-  const sameTexts = intake.sameTexts.bind(intake);
+  const calls: Calls = { expected: 0, others: 0 };
+  const takeTexts = intake.takeTexts.bind(intake);
+  const moved = intake.moved.bind(intake);
+  const listed = intake.listed.bind(intake);
   Object.assign(intake, {
-    expected() {
-      calls.expected++;
-      return expected();
+    takeTexts(...args: Parameters<typeof takeTexts>) {
+      calls.expected += args[0];
+      takeTexts(...args);
     },
-    sameTexts(count: number) {
-      calls.inRows += count;
-      sameTexts(count);
+    moved(...args: Parameters<typeof moved>) {
+      const mark = moved(...args);
+      if (mark) calls.others++;
+      return mark;
+    },
+    listed(...args: Parameters<typeof listed>) {
+      calls.others++;
+      return listed(...args);
     },
   });
   return calls;

@@ -19,17 +19,26 @@ const digitsOfStatus: usize = 4;
 const mostStatuses: i32 = 10_000;
 
 const none: i32 = -1;
-/** By code. */
+/** By code: the number of a status in `core/model.ts`. */
 const lengths = memory.data<u8>([4, 8, 5]);
 
-/** The codes of all statuses that were replaced last, in the order of the text: 0 idle, 1 occupied, 2 error. */
-export const statuses: usize = memory.data(10_000);
+/** Once so many are kept, there may be no room for those of one more text. */
+export const manyStatuses: usize = 10_000;
+/** The codes of statuses that were replaced, in the order of the texts. */
+export const statuses: usize = memory.data(20_000);
+export const statusesBytes: usize = 20_000;
+/** Where those of the form made last begin, and how many they are. */
+export let formStatuses: usize = statuses;
 export let statusCount: i32 = 0;
 
 /** Where the form that was made last begins. */
 export let form: usize = 0;
 /** Where the form so far ends. */
 let written: usize = 0;
+/** Where the text ends of which the form is made; while that is open, if no more statuses were replaced. */
+export let textEnd: usize = 0;
+/** Whether the form's length is known in place of the text's. */
+let isEndOpen: bool = false;
 /** Up to where the text is in the form. */
 let taken: usize = 0;
 
@@ -49,28 +58,58 @@ let taken: usize = 0;
  * @returns its length; 0 where nothing is to be replaced, or the text is no plain one
  */
 export function makeForm(text: usize, length: usize, to: usize): usize {
-  const end = text + length;
+  formStatuses = statuses;
+  textEnd = text + length;
+  isEndOpen = false;
+  if (!make(text, textEnd, to) || taken == text) return 0;
+  copyUpTo(textEnd);
+  return written - form;
+}
+
+/**
+ * The same of a text of which the form's length is known in place of its own. Where it ends is seen on the
+ * way: each status is longer than its number by what tells which one it is. Codes of statuses are written
+ * behind those before.
+ *
+ * @param readable where the bytes end that may be looked at
+ * @returns false where this is no such form; `textEnd` tells then what was needed at least
+ */
+export function makeFormOfLength(text: usize, readable: usize, length: usize, to: usize): bool {
+  formStatuses += statusCount;
+  textEnd = text + length;
+  isEndOpen = true;
+  if (!make(text, readable, to) || textEnd > readable) return false;
+  copyUpTo(textEnd);
+  return true;
+}
+
+/** The next text is looked at from its beginning. */
+export function forgetStatuses(): void {
+  formStatuses = statuses;
+  statusCount = 0;
+}
+
+/** All of the form up to what follows the last thing that is replaced. */
+function make(text: usize, readable: usize, to: usize): bool {
   written = form = to;
   taken = text;
   statusCount = 0;
   // Where the name that is found next ends at the earliest.
   let from = text + statusNameLength;
-  for (let at = text + 1; at < end; at += 16) {
+  for (let at = text + 1; at < textEnd && textEnd <= readable; at += 16) {
     for (let found = namesThatMayEnd(at); found != 0; found &= found - 1) {
       const last = at + ctz(found);
-      if (last >= end) break;
+      if (last >= textEnd) break;
       if (last < from) continue;
       const isStatus = isStatusName(last);
-      const start = isStatus || isTimeName(text, last) ? startOfString(last + 1, end) : 0;
+      const start = isStatus || isTimeName(text, last) ? startOfString(last + 1, readable) : 0;
       if (start == 0) continue;
-      const valueEnd = isStatus ? replaceStatus(start, end) : replaceTime(start, end);
-      if (valueEnd == 0) return 0;
+      const valueEnd = isStatus ? replaceStatus(start, readable) : replaceTime(start, readable);
+      if (valueEnd == 0 || taken > textEnd) return false;
       if (valueEnd > start) from = valueEnd + statusNameLength;
     }
   }
-  if (taken == text) return 0;
-  copyUpTo(end);
-  return written - form;
+  return true;
 }
 
 /** By bit: whether a byte is a quote behind the last letter of one of both names. Of 16 of them. */
@@ -126,9 +165,11 @@ function replaceStatus(start: usize, end: usize): usize {
   if (statusCount == mostStatuses) return 0;
   copyUpTo(start);
   putNumber(statusCount);
-  store<u8>(statuses + statusCount, code as u8);
+  store<u8>(formStatuses + statusCount, code as u8);
   statusCount++;
-  taken = start + load<u8>(lengths + code);
+  const length: usize = load<u8>(lengths + code);
+  if (isEndOpen) textEnd += length - digitsOfStatus;
+  taken = start + length;
   return taken;
 }
 
@@ -176,7 +217,7 @@ function putNumber(number: i32): void {
 export function endForm(withStatuses: bool): usize {
   const formEnd = written;
   if (withStatuses) {
-    memory.copy(written, statuses, statusCount);
+    memory.copy(written, formStatuses, statusCount);
     written += statusCount;
   }
   putNumber(statusCount);

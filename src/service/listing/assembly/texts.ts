@@ -1,36 +1,121 @@
 import { closeBrace, comma, skipSpace } from "./characters";
-import { endForm, form } from "./steady-form";
+import {
+  endForm,
+  forgetStatuses,
+  form,
+  formStatuses,
+  makeFormOfLength,
+  manyStatuses,
+  statusCount,
+  statuses,
+  textEnd,
+} from "./steady-form";
 import { xxh64 } from "./xxh64";
 
-export { makeForm, statusCount, statuses } from "./steady-form";
+export { makeForm, statusCount, statuses, statusesBytes } from "./steady-form";
 
 const mostExpected: usize = 64;
-const bytesOfExpected: usize = 12;
+
+// Marks as `core/text-mark.ts` has them: here in bytes.
+const bytesOfMark: usize = 24;
+const steadyHashOf: usize = 8;
+const lengthOf: usize = 16;
+const noteOf: usize = 20;
+const openMask: u32 = 0x3_0000;
+const noneOpen: u32 = 0;
+const shorterShift: u32 = 18;
+const mostShorter: usize = 0x3fff;
+const belowShorter: u32 = 0x3_ffff;
 
 export let seed: u64 = 0;
-/** Here is written what is expected: of each text its length, and its hash, the lower half first. */
-export const expected: usize = memory.data((mostExpected * bytesOfExpected) as i32);
-export const expectedBytes: usize = mostExpected * bytesOfExpected;
+/** Here are written the marks of the texts that are expected: of another text that came, they become its own. */
+export const expected: usize = memory.data(64 * 24);
+export const expectedBytes: usize = mostExpected * bytesOfMark;
+/** Of each of them, a word: 0 where it came itself, else one more than the statuses of what came. */
+export const given: usize = memory.data(64 * 4);
 /** Where the texts begin. The form goes behind them. */
 export const room: usize = __heap_base;
-/** Behind the last text that came as expected. */
-export let sameEnd: usize = 0;
+/** Behind the last text that was known. */
+export let knownEnd: usize = 0;
+/** Of the texts that were known: how many were others than expected. */
+export let others: i32 = 0;
+/** How many bytes of the first text that was not known must be there to tell; 0 where it is another one. */
+export let wanted: usize = 0;
 
-/** How many of the texts that are expected come one after another from `start` on, as items of an array. */
-export function countSame(start: usize, end: usize, count: usize): usize {
+/** Behind where a text would end: a name, its value's quote and a status are to be seen whole. */
+const sight: usize = 64;
+
+/**
+ * How many of so many texts that are expected come one after another from `start` on, as items of an array:
+ * as they were, or, if forms are looked at, with the same steady form.
+ *
+ * @param readable where the bytes at hand end
+ * @param to where forms are made
+ */
+export function countKnown(
+  start: usize,
+  readable: usize,
+  count: usize,
+  withForms: bool,
+  to: usize,
+): usize {
   let at = start;
+  others = 0;
+  forgetStatuses();
   for (let index: usize = 0; index < count; index++) {
-    const mark = expected + index * bytesOfExpected;
-    const length: usize = load<u32>(mark);
-    // No object is the beginning of another: where the expected text ends, the item does.
-    if (length > end - at || load<u8>(at + length - 1) != closeBrace) return index;
-    if (xxh64(at, length, seed) != load<u64>(mark, 4)) return index;
-    sameEnd = at + length;
-    const separator = skipSpace(sameEnd, end);
-    if (separator == end || load<u8>(separator) != comma) return index + 1;
-    at = skipSpace(separator + 1, end);
+    const mark = expected + index * bytesOfMark;
+    const end = endOfKnown(mark, given + index * 4, at, readable, withForms, to);
+    if (end == 0) return index;
+    knownEnd = end;
+    const separator = skipSpace(end, readable);
+    if (separator == readable || load<u8>(separator) != comma) return index + 1;
+    at = skipSpace(separator + 1, readable);
   }
   return count;
+}
+
+/** Where the text ends that begins at `at`, if it is known by its mark; else 0. */
+function endOfKnown(
+  mark: usize,
+  gives: usize,
+  at: usize,
+  readable: usize,
+  withForms: bool,
+  to: usize,
+): usize {
+  const length: usize = load<u32>(mark, lengthOf);
+  const isWhole = at + length <= readable;
+  wanted = isWhole ? 0 : length;
+  // No object is the beginning of another: where the expected text ends, the item does.
+  const mayBeIt = isWhole && load<u8>(at + length - 1) == closeBrace;
+  const hash = mayBeIt ? xxh64(at, length, seed) : 0;
+  if (mayBeIt && hash == load<u64>(mark)) {
+    store<u32>(gives, 0);
+    return at + length;
+  }
+  if (!withForms || load<u64>(mark, steadyHashOf) == 0) return 0;
+  if (formStatuses + statusCount - statuses >= manyStatuses) return 0;
+  const note = load<u32>(mark, noteOf);
+  const formLength = length - (note >> shorterShift);
+  const isForm = makeFormOfLength(at, readable, formLength, to);
+  if (!isForm || !isFormOf(mark, note)) {
+    if (textEnd + sight > readable) wanted = max(length, textEnd + sight - at);
+    return 0;
+  }
+  const ownLength = textEnd - at;
+  if (ownLength - formLength > mostShorter) return 0;
+  store<u64>(mark, mayBeIt && ownLength == length ? hash : xxh64(at, ownLength, seed));
+  store<u32>(mark, ownLength as u32, lengthOf);
+  const shorter = (ownLength - formLength) as u32;
+  store<u32>(mark, (note & belowShorter) | (shorter << shorterShift), noteOf);
+  store<u32>(gives, statusCount + 1);
+  others++;
+  return textEnd;
+}
+
+/** Whether the form made last is the one that a mark tells of. */
+function isFormOf(mark: usize, note: u32): bool {
+  return hashForm((note & openMask) == noneOpen) == load<u64>(mark, steadyHashOf);
 }
 
 export function hash(start: usize, length: usize): u64 {
