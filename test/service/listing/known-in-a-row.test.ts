@@ -153,6 +153,26 @@ describe("a listing that came before", () => {
     expect(() => content.takeTexts(1, memory.texts)).toThrow(BodyFault);
   });
 
+  it("makes a form in vain the more seldom the more often it was, and each time again after a known one", () => {
+    const formsMade = (after: readonly string[]): number => {
+      const memory = createMemory();
+      const first = openIntake(emptySnapshot, { goneAfter: 2 });
+      readChunks([bodyOf(items)], first, memory);
+      const countKnown = memory.texts.countKnown.bind(memory.texts);
+      let made = 0;
+      memory.texts.countKnown = (start, count, withForms) => {
+        if (withForms) made++;
+        return countKnown(start, count, withForms);
+      };
+      readChunks([bodyOf(after)], openIntake(finish(first).snapshot, { goneAfter: 2 }), memory);
+      return made;
+    };
+    expect(formsMade(items.map(() => "null"))).toBeLessThan(10);
+    // Each other one is changed beyond its form.
+    const odd = items.map((text, at) => (at % 2 === 0 ? text.replace("created_at", "ax") : text));
+    expect(formsMade(odd)).toBeGreaterThan(many / 2);
+  });
+
   it("is not taken for another one that is read beside it, wherever both break off", () => {
     const memory = createMemory();
     const bodiesOf = (name: string, [before, after]: readonly [string, string], status: string) =>
