@@ -153,6 +153,13 @@ describe("a listing that came before", () => {
     expect(() => content.takeTexts(1, memory.texts)).toThrow(BodyFault);
   });
 
+  it("is known in other statuses behind sandboxes that moved, and one that came as expected", () => {
+    const target = wellKnown();
+    const restated = items.map((text) => text.replace("idle", "occupied"));
+    const moved = [...items.slice(0, 2).toReversed(), ...items.slice(2, 3), ...restated.slice(3)];
+    expect(target.read(bodyOf(moved))).toMatchObject({ expected: many - 2, others: 2 });
+  });
+
   it("makes a form in vain the more seldom the more often it was, and each time again after a known one", () => {
     const formsMade = (after: readonly string[]): number => {
       const memory = createMemory();
