@@ -94,9 +94,8 @@ export class ListingReader implements BodyReader {
       const bytes = isLast ? window.rest() : window.next(grammar.wanted);
       if (!bytes) return null;
       const count = grammar.read(bytes, 0, isLast);
-      const isStuck = grammar.effort > 0;
-      window.used(count, isStuck);
-      if (isLast && isStuck) {
+      window.used(count, grammar.isStuck);
+      if (isLast && grammar.isStuck) {
         if (count < bytes.length) throw endedTooEarly();
         return this.finish(this.parts);
       }

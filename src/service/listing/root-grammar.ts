@@ -13,6 +13,7 @@ import {
   quote,
   skipSpace,
 } from "../json-bytes.ts";
+import { Expectation } from "./expectation.ts";
 import { ItemText } from "./item-text.ts";
 import type { ListingContent } from "./listing-content.ts";
 import type { TextRoom } from "./text-room.ts";
@@ -40,13 +41,13 @@ const byteOrderMark = [0xef, 0xbb, 0xbf];
 /** What a step costs beside its bytes, in bytes of parsing. */
 const effortOf = { parse: 512, hash: 64, steady: 512 };
 const cheapness = 16;
-/** Of fewer than two to the power of it, in a row, no form is made. */
-const mostInVain = 10;
 
 /** Follows a body from its first byte to its last, in whatever pieces it comes. */
 export class RootGrammar implements ValueTexts {
   /** Reading stops where none is left. It is worth a byte of parsing, about 5 ns. */
   effort = 0;
+  /** Whether reading stopped for want of bytes. */
+  isStuck = false;
   /** How many unused bytes are wanted before it is worth reading on; 0 where any more will do. */
   wanted = 0;
   private readonly intake: ListingIntake;
@@ -54,19 +55,13 @@ export class RootGrammar implements ValueTexts {
   private readonly texts: TextRoom;
   private readonly text: ItemText;
   private readonly cutter = new ItemCutter();
+  private readonly expectation = new Expectation();
   private state: State = "start";
   private name = "";
   /** Of the first byte that is not used. */
   private offset = 0;
   /** The item is none that is expected. */
   private isOther = false;
-  /** How many steady forms were made in vain since an item was known, and of how many more none is made. */
-  private formsInVain = 0;
-  private toPass = 0;
-  /** Whether the last text that was known, though not the expected one, was that of another item. */
-  private isShuffled = false;
-  /** Whether the item before came as it was expected: then those that follow are likely to. Not within one. */
-  private isAsExpected = true;
   /** Where in the bytes at hand the item before ends; -1 for one that ended in others. */
   private itemEnd = -1;
 
@@ -97,9 +92,11 @@ export class RootGrammar implements ValueTexts {
     this.text.begin();
     for (;;) {
       at = this.moveTo(at, skipSpace(bytes, at));
-      if (this.effort <= 0 || at === bytes.length) return at;
+      this.isStuck = at === bytes.length;
+      if (this.effort <= 0 || this.isStuck) return at;
       const next = this.step(bytes, at, isLast);
-      if (next < 0) return at;
+      this.isStuck = next < 0;
+      if (this.isStuck) return at;
       at = this.moveTo(at, next);
     }
   }
@@ -183,7 +180,9 @@ export class RootGrammar implements ValueTexts {
   isKnown(bytes: Buffer, start: number, end: number): boolean {
     if (bytes[start] !== openBrace) return false;
     const { length, hash } = this.text.set(start, end);
-    return (this.isShuffled = this.content.moved(length, hash));
+    const isMoved = this.content.moved(length, hash);
+    this.expectation.sought(isMoved);
+    return isMoved;
   }
 
   toParse(bytes: Buffer, start: number, end: number): Buffer {
@@ -208,37 +207,25 @@ export class RootGrammar implements ValueTexts {
    * @returns where the last one ends; 0 for none, -1 while there is too little of the first one to tell
    */
   private readExpected(bytes: Buffer, at: number, isLast: boolean): number {
-    const { texts, intake } = this;
-    const expected = intake.expectedTexts(texts.marks, this.isAsExpected ? texts.most : 1);
+    const { texts, intake, expectation } = this;
+    if (!expectation.mayCome()) return 0;
+    const expected = intake.expectedTexts(texts.marks, expectation.isInOrder ? texts.most : 1);
     if (expected === 0) return 0;
-    const withForms = this.mayHaveForm();
-    const count = texts.countKnown(at, expected, withForms);
-    const looked = count > 0 ? texts.knownEnd - at : (texts.marks[markField.length] ?? 0);
-    this.effort -= Math.min(looked, bytes.length - at) / cheapness;
-    this.effort -= (count + 1) * effortOf.hash + (texts.others + 1) * effortOf.steady;
-    this.wanted = count > 0 || isLast ? 0 : texts.wanted;
+    const { withForms } = expectation;
+    const length = texts.marks[markField.length] ?? 0;
+    const count = texts.countKnown(at, expected, { withForms, isLast });
+    const looked = count > 0 ? texts.knownEnd - at : Math.min(length, bytes.length - at);
+    const forms = withForms ? texts.others + 1 : 0;
+    this.effort -= looked / cheapness + (count + 1) * effortOf.hash + forms * effortOf.steady;
+    this.wanted = count === 0 ? texts.lacking : 0;
     if (this.wanted > 0) return -1;
-    this.isAsExpected = count > 0;
     if (count === 0) {
-      if (withForms) this.toPass = 2 ** Math.min(this.formsInVain++, mostInVain) - 1;
+      expectation.missed(length);
       return 0;
     }
+    expectation.came();
     this.content.takeTexts(count, texts);
-    this.isShuffled = false;
-    this.formsInVain = 0;
     return texts.knownEnd;
-  }
-
-  /**
-   * Whether it is worth a look whether an item differs in nothing but what its steady form leaves open. Not
-   * of one that follows one from elsewhere, and the more seldom, the more often it was in vain.
-   */
-  private mayHaveForm(): boolean {
-    if (this.toPass > 0) {
-      this.toPass--;
-      return false;
-    }
-    return !this.isShuffled;
   }
 
   private readOther(bytes: Buffer, at: number, isLast: boolean): number {

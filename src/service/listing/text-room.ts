@@ -5,14 +5,15 @@ import type { Status } from "../../core/model.ts";
 import { markField, markWords } from "../../core/text-mark.ts";
 import { compileAssembly, pageBytes } from "../../platform/assembly.ts";
 import type { Exported, Memory } from "../../platform/assembly.ts";
+import { closeBrace } from "../json-bytes.ts";
 import { texts } from "./texts-wasm.ts";
 
 /** What `assembly/texts.ts` exports. Addresses and lengths are in bytes. */
 interface Assembly {
   readonly memory: Memory;
   readonly seed: { value: bigint };
-  readonly expected: Exported;
-  readonly expectedBytes: Exported;
+  readonly marks: Exported;
+  readonly marksBytes: Exported;
   readonly given: Exported;
   readonly room: Exported;
   readonly knownEnd: Exported;
@@ -45,6 +46,13 @@ const mostBehindForm = 16 * 1024;
 const keptBytes = 1024 * 1024;
 const nothing = Buffer.alloc(0);
 
+export interface Look {
+  /** Whether texts are looked for that differ from those expected in nothing but what a steady form lacks. */
+  readonly withForms: boolean;
+  /** Whether the body ends where the bytes end. */
+  readonly isLast: boolean;
+}
+
 /**
  * Where texts of a listing are compared with what is known of them. They are copied into the memory of a
  * small WebAssembly program: hashing and searching them there takes a fraction of what it does here.
@@ -57,6 +65,11 @@ export class TextRoom implements CameTexts {
   marks!: Uint32Array;
   given!: Uint32Array;
   statuses!: Uint8Array;
+  /**
+   * After the first text was looked at and not known: how many bytes of it are worth waiting for before the
+   * next look, 0 where it is told that it is another one.
+   */
+  lacking = 0;
   /** Of the form, in bytes. */
   formLength = 0;
   private readonly seed: bigint;
@@ -99,16 +112,26 @@ export class TextRoom implements CameTexts {
    * How many of so many texts that are expected come one after another from `start` on, as items of an
    * array: the very ones, or, if forms are looked at, others of the same steady form.
    */
-  countKnown(start: number, count: number, withForms: boolean): number {
-    let needed = this.marks[markField.length] ?? 0;
-    for (;;) {
-      const end = Math.min(start + needed, this.bytes.length);
-      const at = this.addressOf(start, end);
+  countKnown(start: number, count: number, { withForms, isLast }: Look): number {
+    const { bytes, marks } = this;
+    const length = marks[markField.length] ?? 0;
+    this.lacking = 0;
+    if (start + length > bytes.length) {
+      if (!isLast) this.lacking = length;
+      if (!isLast || !withForms) return 0;
+    } else if (!withForms && bytes[start + length - 1] !== closeBrace) return 0;
+    for (let needed = length; ;) {
+      const at = this.addressOf(start, Math.min(start + needed, bytes.length));
       const to = this.room + this.to - this.from;
       const known = this.assembly.countKnown(at, to, count, withForms, to);
-      needed = this.wanted;
+      const wanted = this.assembly.wanted.value;
+      if (known > 0 || wanted === 0) return known;
+      // Each status that is found can make it more.
+      needed = wanted + (wanted >>> 3);
       // What was copied may end before the bytes do.
-      if (known > 0 || needed === 0 || this.to === this.bytes.length) return known;
+      if (this.to < bytes.length) continue;
+      if (!isLast) this.lacking = needed;
+      return 0;
     }
   }
 
@@ -120,15 +143,6 @@ export class TextRoom implements CameTexts {
   /** Of those that were counted: how many are others than were expected. */
   get others(): number {
     return this.assembly.others.value;
-  }
-
-  /**
-   * How many bytes must be there, if there are as many, to tell whether the first text is known, where it was
-   * not: 0 where that is told. Some more than that, as each status that is found can make them more.
-   */
-  get wanted(): number {
-    const wanted = this.assembly.wanted.value;
-    return wanted + (wanted >>> 3);
   }
 
   /** 64 bits over a text. */
@@ -179,10 +193,10 @@ export class TextRoom implements CameTexts {
 
   /** After the memory became another one. */
   private look(): void {
-    const { memory, expected, expectedBytes, given, statuses, statusesBytes } = this.assembly;
+    const { memory, marks, marksBytes, given, statuses, statusesBytes } = this.assembly;
     const { buffer } = memory;
     this.memory = new Uint8Array(buffer);
-    this.marks = new Uint32Array(buffer, expected.value, expectedBytes.value / 4);
+    this.marks = new Uint32Array(buffer, marks.value, marksBytes.value / 4);
     this.given = new Uint32Array(buffer, given.value, this.most);
     this.statuses = new Uint8Array(buffer, statuses.value, statusesBytes.value);
   }

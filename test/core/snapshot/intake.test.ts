@@ -203,30 +203,6 @@ describe("a sandbox whose text is known", () => {
     next.take([theSame, other, other]);
     expect([0, 1, 2].map((at) => markOf(page, at))).toEqual(known);
   });
-
-  it("is expected up to one that has no mark, and no further", () => {
-    const reader = createMarkedReader();
-    const opened = openIntake(emptySnapshot, { goneAfter: 2 });
-    reader.read(opened, manySandboxes(4), (place) => place !== 2);
-    const intake = openIntake(atOnce(opened.finish(options)).snapshot, { goneAfter: 2 });
-    expect(nextTexts(intake, 4).marks).toHaveLength(2);
-  });
-
-  it("is not said to be the same beyond its page", () => {
-    const reader = createMarkedReader();
-    const opened = openIntake(emptySnapshot, { goneAfter: 2 });
-    reader.read(opened, manySandboxes(3));
-    const intake = openIntake(atOnce(opened.finish(options)).snapshot, { goneAfter: 2 });
-    const next = nextTexts(intake, 3);
-    expect(() => next.take([theSame, theSame, theSame, theSame])).toThrow(RangeError);
-  });
-
-  it("is not said to be the same where none is expected", () => {
-    const intake = openIntake(emptySnapshot, { goneAfter: 2 });
-    const next = nextTexts(intake, 1);
-    expect(next.marks).toEqual([]);
-    expect(() => next.take([theSame])).toThrow(RangeError);
-  });
 });
 
 describe("a body that is the known one", () => {

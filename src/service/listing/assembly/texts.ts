@@ -29,10 +29,10 @@ const belowShorter: u32 = 0x3_ffff;
 
 export let seed: u64 = 0;
 /** Here are written the marks of the texts that are expected: of another text that came, they become its own. */
-export const expected: usize = memory.data(64 * 24);
-export const expectedBytes: usize = mostExpected * bytesOfMark;
+export const marks: usize = memory.data((mostExpected * bytesOfMark) as i32);
+export const marksBytes: usize = mostExpected * bytesOfMark;
 /** Of each of them, a word: 0 where it came itself, else one more than the statuses of what came. */
-export const given: usize = memory.data(64 * 4);
+export const given: usize = memory.data((mostExpected * 4) as i32);
 /** Where the texts begin. The form goes behind them. */
 export const room: usize = __heap_base;
 /** Behind the last text that was known. */
@@ -63,7 +63,7 @@ export function countKnown(
   others = 0;
   forgetStatuses();
   for (let index: usize = 0; index < count; index++) {
-    const mark = expected + index * bytesOfMark;
+    const mark = marks + index * bytesOfMark;
     const end = endOfKnown(mark, given + index * 4, at, readable, withForms, to);
     if (end == 0) return index;
     knownEnd = end;
