@@ -27,8 +27,8 @@ export const markWords = 6;
 
 /**
  * Where what is in them: hashes with their lower half first; as length 0 where there is no mark. The last
- * word has in its bits 0-15 the note, in 16-17 which statuses are open, in the order of `OpenStatuses`, and above
- * them by how many bytes the steady form is shorter than the text.
+ * word has the note in its bits 0-15, which statuses are open in 16-17, in the order of `OpenStatuses`, and
+ * above them by how many bytes the steady form is shorter than the text. A reader may count on it.
  */
 export const markField = { hash: 0, steadyHash: 2, length: 4, note: 5 } as const;
 

@@ -68,8 +68,8 @@ export function makeForm(text: usize, length: usize, to: usize): usize {
 
 /**
  * The same of a text of which the form's length is known in place of its own. Where it ends is seen on the
- * way: each status is longer than its number by what tells which one it is. Codes of statuses are written
- * behind those before.
+ * way: each status that is replaced moves the end by as much as it is longer than its number. The codes of
+ * statuses are written behind those of the form before.
  *
  * @param readable where the bytes end that may be looked at
  * @returns false where this is no such form; `textEnd` tells then what was needed at least

@@ -42,7 +42,7 @@ export let others: i32 = 0;
 /** How many bytes of the first text that was not known must be there to tell; 0 where it is another one. */
 export let wanted: usize = 0;
 
-/** Behind where a text would end: a name, its value's quote and a status are to be seen whole. */
+/** So much must be there behind where a text seems to end, or a status at its end may not be seen whole. */
 const sight: usize = 64;
 
 /**
