@@ -179,6 +179,13 @@ describe("a listing that came before", () => {
     expect(target.read(bodyOf(moved))).toMatchObject({ expected: many - 2, others: 2 });
   });
 
+  it("is known in other statuses behind one that came as expected, however many before it were none", () => {
+    const target = wellKnown();
+    const restated = items.slice(1).map((text) => text.replace("idle", "occupied"));
+    const body = bodyOf(["null", "null", ...items.slice(0, 1), ...restated]);
+    expect(target.read(body)).toMatchObject({ expected: many, others: 0 });
+  });
+
   it("makes a form in vain the more seldom the more often it was, and each time again after a known one", () => {
     const formsMade = (after: readonly string[]): number => {
       const memory = createMemory();
