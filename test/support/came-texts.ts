@@ -15,7 +15,7 @@ export interface CameText {
 export const theSame: CameText = { other: null, statuses: [] };
 
 /** As a reader tells of them. */
-export function cameTexts(texts: readonly CameText[], expected: Uint32Array): CameTexts {
+function cameTexts(texts: readonly CameText[], expected: Uint32Array): CameTexts {
   const marks = Uint32Array.from(expected);
   for (const [at, { other }] of texts.entries()) {
     if (other) writeMark(marks, at * markWords, other);

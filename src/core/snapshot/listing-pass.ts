@@ -5,7 +5,7 @@ import { markField, markWords, openIn, writeMark } from "../text-mark.ts";
 import type { MarkWords, TextMark } from "../text-mark.ts";
 import { GivenStatuses } from "./given-statuses.ts";
 import { IdTable, isIdAt, SoughtId } from "./id-table.ts";
-import { copyMarks, isTurnOf, markOf } from "./marks.ts";
+import { copyMarks, isTurnOf, markOf, putMark } from "./marks.ts";
 import type { PackedSnapshot, SandboxIndex, SandboxPlace } from "./packed-snapshot.ts";
 import type { PageRoom } from "./page-room.ts";
 import { PageSequence } from "./page-sequence.ts";
@@ -89,7 +89,10 @@ export class ListingPass {
     for (let taken = 0; taken < count; taken++) {
       const givenAndOne = given[taken] ?? 0;
       if (givenAndOne === 0) this.takeUnchanged(page);
-      else this.takeOther(page, this.wordsIn(marks, taken), givenAndOne - 1);
+      else {
+        putMark(this.mark, 0, marks, taken * markWords);
+        this.takeOther(page, givenAndOne - 1);
+      }
     }
   }
 
@@ -110,8 +113,8 @@ export class ListingPass {
   /** The page that holds it already, counted from 0, of a sandbox that came before; else null. */
   listed(sandbox: ListedSandbox, textMark: TextMark | null): number | null {
     const id = this.id.set(sandbox.sandboxId);
-    const mark = textMark && this.mark;
-    writeMark(this.mark, 0, textMark);
+    const { mark } = this;
+    writeMark(mark, 0, textMark);
     const page = this.settle();
     const { sandbox: next } = this.walk;
     if (page && isIdAt(page, next * sandboxWords, page.sandboxFlags(next), id)) {
@@ -185,19 +188,13 @@ export class ListingPass {
   }
 
   /** One that came with another text, which says the same but for the statuses that it gives. */
-  private takeOther(page: Page, mark: MarkWords, given: number): void {
+  private takeOther(page: Page, given: number): void {
+    const { mark } = this;
     const { sandbox } = this.walk;
     const open = openIn(mark[markField.note] ?? 0);
     const found = this.given.next(page, sandbox, open, given);
     if (open === "none" || found.isOf(page, sandbox)) this.takeUnchanged(page, mark);
     else this.takeRestated(page, mark);
-  }
-
-  private wordsIn(marks: Uint32Array, number: number): MarkWords {
-    const { mark } = this;
-    const at = number * markWords;
-    for (let word = 0; word < markWords; word++) mark[word] = marks[at + word] ?? 0;
-    return mark;
   }
 
   /** One that differs from what was known in the statuses alone that were given last. */

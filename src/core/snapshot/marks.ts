@@ -41,16 +41,17 @@ export function copyMarks(
 ): number {
   const { own } = page.held;
   if (!own) return 0;
-  let at = markAt(page, begin);
-  let to = 0;
-  for (let sandbox = begin; sandbox < end; sandbox++, at += markWords, to += markWords) {
+  const from = markAt(page, begin);
+  let sandbox = begin;
+  for (let at = from; sandbox < end; sandbox++, at += markWords) {
     const textHash = own[at + markField.hash] ?? 0;
     const steadyHash = own[at + markField.steadyHash] ?? 0;
-    if ((own[at + markField.length] ?? 0) === 0) return sandbox - begin;
-    if (turn !== null && isKeyOf(turn, steadyHash, textHash)) return sandbox - begin;
-    for (let word = 0; word < markWords; word++) into[to + word] = own[at + word] ?? 0;
+    if ((own[at + markField.length] ?? 0) === 0) break;
+    if (turn !== null && isKeyOf(turn, steadyHash, textHash)) break;
   }
-  return end - begin;
+  const count = sandbox - begin;
+  into.set(own.subarray(from, from + count * markWords));
+  return count;
 }
 
 export function isMarkOf(page: Page, sandbox: number, length: number, textHash: bigint): boolean {
@@ -80,6 +81,7 @@ export function remark(page: Page, sandbox: number, mark: MarkWords | null): voi
   if (own) putMark(own, markAt(page, sandbox), mark);
 }
 
-export function putMark(words: Uint32Array, at: number, mark: MarkWords | null): void {
-  for (let word = 0; word < markWords; word++) words[at + word] = mark?.[word] ?? 0;
+/** @param from where in the other words the mark is */
+export function putMark(words: Uint32Array, at: number, mark: Uint32Array | null, from = 0): void {
+  for (let word = 0; word < markWords; word++) words[at + word] = mark?.[from + word] ?? 0;
 }
