@@ -293,6 +293,8 @@ export const migrations: readonly Migration[] = [
   orderIncidents,
   digestSubjects,
   sql(countRevisions),
+  // From here on edits may restate pages, which no earlier version can read.
+  sql(""),
 ];
 
 function sql(statements: string): Migration {

@@ -1,24 +1,48 @@
 import { Buffer } from "node:buffer";
 import type { Legend, Page } from "../core/snapshot/page.ts";
+import type { Words } from "../core/snapshot/page-room.ts";
 import type { Patch } from "../core/snapshot/page-words.ts";
 import { withRoom } from "../core/snapshot/with-room.ts";
+import { applyRestatement, restatementLength, restatementOf } from "./restatement.ts";
+import type { Records } from "./restatement.ts";
+
+/** Set in the number of words of a restatement. */
+const restatementBit = 2 ** 31;
+
+/** A word of a restatement is of about ten servers, each of which is written in passing. */
+const restatementWork = 8;
 
 /**
  * Most polls change a few words of many pages. Those words are stored, not the pages: for each page
- * its id, how many words changed, and of each its place and its value.
+ * its id, how many words changed, and of each its place and its value. Where many changed, there may be a
+ * restatement instead: the page's id, how many words that has with the highest bit set, and those.
  */
 export class EditWords {
   private words = new Uint32Array(0);
   private count = 0;
+  private restated = 0;
 
   get length(): number {
     return this.count;
+  }
+
+  /** What it takes to apply them: see `applyEdits`. */
+  get work(): number {
+    return workOf(this.count, this.restated);
   }
 
   push(first: number, second: number): void {
     this.words = withRoom(this.words, this.count + 2);
     this.words[this.count++] = first;
     this.words[this.count++] = second;
+  }
+
+  pushRestatement(pageId: number, words: Words): void {
+    this.push(pageId, restatementBit + words.length);
+    this.words = withRoom(this.words, this.count + words.length);
+    this.words.set(words, this.count);
+    this.count += words.length;
+    this.restated += words.length;
   }
 
   /** How many words of the page changed whose edits begin there. */
@@ -31,8 +55,8 @@ export class EditWords {
     this.count = start;
   }
 
-  toBytes(): Uint8Array {
-    return new Uint8Array(this.words.slice(0, this.count).buffer);
+  toWords(): Words {
+    return this.words.slice(0, this.count);
   }
 }
 
@@ -47,6 +71,12 @@ export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
   const patch = after.patchOver(before);
   if (patch) return addPatch(edits, before, after, patch);
   if (!isAlike(before, after)) return false;
+  if (asBuffer(before.words).equals(asBuffer(after.words))) return true;
+  // Where few statuses alone differ there is a patch.
+  return addRestatement(edits, before, after) || addWords(edits, before, after);
+}
+
+function addWords(edits: EditWords, before: Page, after: Page): boolean {
   const { words } = after;
   const wordsBefore = before.words;
   const bytes = asBuffer(words);
@@ -66,8 +96,7 @@ export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
       edits.push(at, words[at] ?? 0);
     }
   }
-  if (edits.length === start + 2) edits.cut(start);
-  else edits.endPage(start);
+  edits.endPage(start);
   return true;
 }
 
@@ -89,27 +118,59 @@ function addPatch(edits: EditWords, before: Page, after: Page, patch: Patch): bo
   return isShort;
 }
 
-/** @throws {RangeError} when the edits are not of these pages */
+function addRestatement(edits: EditWords, before: Page, after: Page): boolean {
+  const restatement = restatementOf(before, after);
+  if (restatement) edits.pushRestatement(after.id, restatement);
+  return restatement !== null;
+}
+
+/**
+ * @returns what it took: how many words of plain edits take as much
+ * @throws {RangeError} when the edits are not of these pages
+ */
 export function applyEdits(
-  pages: ReadonlyMap<number, Pick<Page, "words">>,
-  edits: Uint32Array,
+  pages: ReadonlyMap<number, Records>,
+  edits: Words,
   isCurrent: (pageId: number) => boolean,
-): void {
+): number {
   let at = 0;
+  let restated = 0;
   while (at < edits.length) {
     const pageId = edits[at] ?? 0;
-    const end = at + 2 + (edits[at + 1] ?? 0) * 2;
-    const words = pages.get(pageId)?.words;
-    if (end > edits.length) throw new RangeError("an edit of the store is not whole");
-    if (words && isCurrent(pageId)) {
-      for (let edit = at + 2; edit < end; edit += 2) {
-        const word = edits[edit] ?? 0;
-        if (word >= words.length) throw new RangeError("an edit of the store fits no page");
-        words[word] = edits[edit + 1] ?? 0;
-      }
-    }
-    at = end;
+    const told = edits[at + 1] ?? 0;
+    const isRestated = told >= restatementBit;
+    const count = isRestated ? told - restatementBit : told * 2;
+    const begin = at + 2;
+    at = begin + count;
+    if (at > edits.length) throw new RangeError("an edit of the store is not whole");
+    if (isRestated) restated += count;
+    const page = isCurrent(pageId) ? pages.get(pageId) : undefined;
+    if (!page) continue;
+    if (isRestated) applyRestated(page, edits.subarray(begin, at));
+    else applyWords(page, edits, begin, at);
   }
+  return workOf(edits.length, restated);
+}
+
+function workOf(words: number, restated: number): number {
+  return words + restated * (restatementWork - 1);
+}
+
+function applyRestated(page: Records, restatement: Words): void {
+  if (restatement.length !== restatementLength(page)) throw fitsNoPage();
+  applyRestatement(page, restatement);
+}
+
+function applyWords({ words }: Records, edits: Words, begin: number, end: number): void {
+  for (let at = begin; at < end; at += 2) {
+    const word = edits[at] ?? 0;
+    if (word >= words.length) throw fitsNoPage();
+    words[word] = edits[at + 1] ?? 0;
+  }
+}
+
+function fitsNoPage(): RangeError {
+  return new RangeError("an edit of the store fits no page");
 }
 
 function asBuffer({ buffer, byteOffset, byteLength }: Page["words"]): Buffer {

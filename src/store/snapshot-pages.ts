@@ -6,7 +6,7 @@ import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { addEdit, applyEdits, EditWords } from "./page-edits.ts";
-import { createPageReader, pageToRow } from "./page-rows.ts";
+import { bytesOf, createPageReader, pageToRow } from "./page-rows.ts";
 import { prepareRows } from "./prepared.ts";
 import type { PagesTable, Tables } from "./tables.ts";
 
@@ -27,16 +27,17 @@ const idsPerStatement = 100;
 const pagesComparedAtOnce = 256;
 const pagesReadAtOnce = 256;
 
-/** Past this many words of edits, or half of the pages' own, the pages are stored whole. */
-const fewEditWords = 4_096;
+/** Where edits are more work than this, or than half of the pages' words, the pages are stored whole. */
+const littleWork = 4_096;
 
 interface Edited {
   /** The id of the latest row of edits; a page that is stored whole later knows it. */
   readonly lastEdit: number;
-  readonly words: number;
+  /** Of all that a start applies: see `workOf`. */
+  readonly work: number;
 }
 
-const notEdited: Edited = { lastEdit: 0, words: 0 };
+const notEdited: Edited = { lastEdit: 0, work: 0 };
 
 const upsertPages = prepareRows((db, rows: readonly Insertable<PagesTable>[]) =>
   db
@@ -107,14 +108,13 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
         .where("target_id", "=", targetId)
         .orderBy("id")
         .execute();
-      let words = 0;
+      let work = 0;
       for (const { id, words: bytes } of edits) {
-        const editWords = new Uint32Array(new Uint8Array(bytes).buffer);
-        applyEdits(byId, editWords, (pageId) => (lastEdits.get(pageId) ?? 0) < id);
-        words += editWords.length;
+        const words = new Uint32Array(new Uint8Array(bytes).buffer);
+        work += applyEdits(byId, words, (pageId) => (lastEdits.get(pageId) ?? 0) < id);
       }
       const lastEdit = Math.max(0, edits.at(-1)?.id ?? 0, ...new Set(lastEdits.values()));
-      edited.set(targetId, { lastEdit, words });
+      edited.set(targetId, { lastEdit, work });
       return restoreSnapshot(pages, room);
     },
 
@@ -135,19 +135,20 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
           .where("page_id", "in", ids)
           .execute();
       }
-      if (known.words + edits.length > Math.max(fewEditWords, wordsIn(all) / 2)) {
+      const work = known.work + edits.work;
+      if (work > Math.max(littleWork, wordsIn(all) / 2)) {
         await trx.deleteFrom("page_edits").where("target_id", "=", targetId).execute();
         await writeWhole(trx, targetId, all, known.lastEdit);
-        return () => edited.set(targetId, { ...known, words: 0 });
+        return () => edited.set(targetId, { ...known, work: 0 });
       }
       await writeWhole(trx, targetId, whole, known.lastEdit);
       if (edits.length === 0) return null;
       const { id } = await trx
         .insertInto("page_edits")
-        .values({ target_id: targetId, words: edits.toBytes() })
+        .values({ target_id: targetId, words: bytesOf(edits.toWords()) })
         .returning("id")
         .executeTakeFirstOrThrow();
-      return () => edited.set(targetId, { lastEdit: id, words: known.words + edits.length });
+      return () => edited.set(targetId, { lastEdit: id, work });
     },
   };
 }

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { judgePoll } from "../../src/core/judge.ts";
 import type { PollOutcome } from "../../src/core/judge.ts";
+import type { ListedSandbox, Status } from "../../src/core/model.ts";
 import type { Snapshot } from "../../src/core/snapshot/snapshot.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
@@ -69,11 +70,11 @@ async function play({ polls, goneAfter }: World, luck: readonly ("restart" | "lo
   }
 }
 
-/** Many changes of many servers, until the pages are stored whole and the edits begin anew. */
-it("what is stored outlives failed polls, however many edits are kept beside the pages", async () => {
+/** A target of a fresh store, polled every half minute. */
+async function watchResearch() {
   const { kysely, close } = openFresh();
   onTestFinished(close);
-  const store = createStore(kysely, close);
+  let store = createStore(kysely, close);
   const judge = judgeBy([]);
   const stored = await addTarget(store, research);
   const snapshot = await store.targets.snapshotOf(stored.id);
@@ -87,19 +88,102 @@ it("what is stored outlives failed polls, however many edits are kept beside the
     await store.commitPoll(stored.id, verdict);
     watched.accept(verdict);
   };
+  return {
+    kysely,
+    fail: () => poll({ kind: "failed", reason: "timeout" }),
+    list(sandboxes: readonly ListedSandbox[], complete = true) {
+      const intake = intakeOf(watched.state.snapshot, sandboxes, 2);
+      return poll({ kind: "listed", intake, complete });
+    },
+    rows: () => rowsOf(watched.state.snapshot),
+    restoredRows: async () => rowsOf(await createSnapshotPages(kysely).restore(stored.id)),
+    /** What is written from now on is by another process. */
+    async restart() {
+      store = createStore(kysely, close);
+      await store.targets.snapshotOf(stored.id);
+    },
+    async editBytes() {
+      const edits = await kysely.selectFrom("page_edits").select("words").execute();
+      return edits.reduce((sum, { words }) => sum + words.length, 0);
+    },
+  };
+}
+
+/** Many changes of many servers, until the pages are stored whole and the edits begin anew. */
+it("what is stored outlives failed polls, however many edits are kept beside the pages", async () => {
+  const target = await watchResearch();
   for (let turn = 0; turn < 12; turn++) {
-    const sandboxes = Array.from({ length: 4_000 }, (_, index) => ({
-      sandboxId: uuidOf(index),
-      status: "idle" as const,
-      benchmark: null,
-      servers: [listedServer(uuidOf(index), index % 10 === turn % 10 ? "error" : "idle")],
-    }));
-    const intake = intakeOf(watched.state.snapshot, sandboxes, 2);
-    await poll({ kind: "listed", intake, complete: true });
-    await poll({ kind: "failed", reason: "timeout" });
-    const restored = await createSnapshotPages(kysely).restore(stored.id);
-    expect(rowsOf(restored)).toEqual(rowsOf(watched.state.snapshot));
+    await target.list(
+      Array.from({ length: 4_000 }, (_, index) => ({
+        sandboxId: uuidOf(index),
+        status: "idle",
+        benchmark: null,
+        servers: [listedServer(uuidOf(index), index % 10 === turn % 10 ? "error" : "idle")],
+      })),
+    );
+    await target.fail();
+    expect(await target.restoredRows()).toEqual(target.rows());
   }
+});
+
+describe("where all servers change", () => {
+  const sandboxes = (status: Status): readonly ListedSandbox[] =>
+    Array.from({ length: 1_000 }, (_, index) => ({
+      sandboxId: uuidOf(index),
+      status,
+      benchmark: null,
+      servers: [0, 1, 2, 3].map((server) => listedServer(uuidOf(index * 4 + server), status)),
+    }));
+
+  it("their statuses are stored, and not their pages", async () => {
+    const target = await watchResearch();
+    await target.list(sandboxes("idle"));
+    await target.list(sandboxes("occupied"));
+    const pages = await target.kysely.selectFrom("pages").select("records").execute();
+    const bytes = pages.reduce((sum, { records }) => sum + records.length, 0);
+    expect(await target.editBytes()).toBeGreaterThan(0);
+    expect(await target.editBytes()).toBeLessThan(bytes / 40);
+    expect(await target.restoredRows()).toEqual(target.rows());
+  });
+
+  it.each([
+    ["by one process", false],
+    ["by one process after the other", true],
+  ])("their pages are stored now and then, or a start would take long: %s", async (_, restarts) => {
+    const target = await watchResearch();
+    const whole: number[] = [];
+    for (let turn = 1; turn <= 12; turn++) {
+      await target.list(sandboxes(turn % 2 === 0 ? "idle" : "occupied"));
+      expect(await target.restoredRows()).toEqual(target.rows());
+      if ((await target.editBytes()) === 0) whole.push(turn);
+      if (restarts) await target.restart();
+    }
+    expect(whole).toEqual([1, 6, 11]);
+  });
+});
+
+it("of pages that are written anew as they were nothing is stored", async () => {
+  const target = await watchResearch();
+  const listed = Array.from({ length: 3 }, (_, index) => ({
+    sandboxId: uuidOf(index),
+    status: "idle" as const,
+    benchmark: null,
+    servers: [listedServer(uuidOf(index), "idle")],
+  }));
+  await target.list(listed);
+  await target.list(listed.slice(0, 2), false);
+  expect(await target.editBytes()).toBe(0);
+  expect(await target.restoredRows()).toEqual(target.rows());
+});
+
+it("of a server that is missing its words are stored, and not its page", async () => {
+  const target = await watchResearch();
+  const servers = [0, 1, 2, 3].map((server) => listedServer(uuidOf(server), "idle"));
+  const sandbox = { sandboxId: uuidOf(0), status: "idle", benchmark: null } as const;
+  await target.list([{ ...sandbox, servers }]);
+  await target.list([{ ...sandbox, servers: servers.slice(0, 3) }]);
+  expect(await target.editBytes()).toBeGreaterThan(0);
+  expect(await target.restoredRows()).toEqual(target.rows());
 });
 
 function uuidOf(index: number): string {

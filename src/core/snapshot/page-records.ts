@@ -28,7 +28,8 @@ export const serverField = { since: 4, sinceObserved: 5, kind: 6, flags: 7 } as 
 /** Those that say since when a server has its status, and which one that is. */
 export const sinceFields = Object.values(serverField);
 
-const statusMask = 0b11;
+/** Bits of the flags. */
+export const statusMask = 0b11;
 const witnessedBit = 0b100;
 const textIdBit = 0b1000;
 const middleShift = 4;
@@ -41,6 +42,14 @@ const maxFirstServer = middleMask >> middleShift;
 
 const kindMask = 0xff_ffff;
 const kindBits = 24;
+/** Of each of `sinceFields` the bits that say since when a server has its status. */
+export const sinceMasks = {
+  since: 0xffff_ffff,
+  sinceObserved: 0xffff_ffff,
+  kind: ~kindMask >>> 0,
+  flags: middleMask | witnessedBit,
+} as const;
+
 const wordRange = 2 ** 32;
 const lastSinceMs = 2 ** 44 - 1;
 const lastObservedMs = 2 ** 40 - 1;
