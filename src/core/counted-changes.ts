@@ -10,7 +10,6 @@ type ShownNames = Pick<Tallies, "aggregateName">;
 
 /** What is counted of a change. Presences by their numbers. */
 export interface CountedChange {
-  readonly serverName: string | null;
   readonly fromNumber: number;
   readonly toNumber: number;
   /** Milliseconds. */
@@ -28,7 +27,7 @@ export interface ChangeCounts {
 
 export const noCounts: ChangeCounts = { transitions: new Map(), stays: [], endedStays: new Map() };
 
-interface CountsOfName {
+export interface CountsOfName {
   readonly transitions: Uint32Array;
   /** By the number of the status. */
   readonly stays: (GrowingSketch | undefined)[];
@@ -38,10 +37,29 @@ interface CountsOfName {
 export class CountedChanges {
   private readonly byName = new Map<string, CountsOfName>();
   private readonly stays = statuses.map(countRuns);
+  private readonly names: ShownNames;
 
   /** @param names those that aggregates show */
-  add({ serverName, fromNumber, toNumber, stayMs }: CountedChange, names: ShownNames): void {
-    const { transitions, stays } = this.ofName(serverName, names);
+  constructor(names: ShownNames) {
+    this.names = names;
+  }
+
+  /** Where changes of servers of the name are counted. */
+  ofName(serverName: string | null): CountsOfName {
+    // A name that aggregates show is shown as itself.
+    const known = this.byName.get(serverName ?? "");
+    if (known) return known;
+    const name = this.names.aggregateName(serverName);
+    let counts = this.byName.get(name);
+    if (!counts) {
+      counts = { transitions: new Uint32Array(presences.length ** 2), stays: [] };
+      this.byName.set(name, counts);
+    }
+    return counts;
+  }
+
+  add({ transitions, stays }: CountsOfName, change: CountedChange): void {
+    const { fromNumber, toNumber, stayMs } = change;
     const transition = fromNumber * presences.length + toNumber;
     transitions[transition] = (transitions[transition] ?? 0) + 1;
     // Those that were absent are behind the statuses.
@@ -59,19 +77,6 @@ export class CountedChanges {
     }
     for (const { runs } of this.stays) runs.end();
     return { transitions, stays: this.stays.map(({ counts }) => counts), endedStays };
-  }
-
-  private ofName(serverName: string | null, names: ShownNames): CountsOfName {
-    // A name that aggregates show is shown as itself.
-    const known = this.byName.get(serverName ?? "");
-    if (known) return known;
-    const name = names.aggregateName(serverName);
-    let counts = this.byName.get(name);
-    if (!counts) {
-      counts = { transitions: new Uint32Array(presences.length ** 2), stays: [] };
-      this.byName.set(name, counts);
-    }
-    return counts;
   }
 }
 

@@ -1,6 +1,6 @@
 import { conditionOfTarget } from "./condition.ts";
 import { CountedChanges, noCounts } from "./counted-changes.ts";
-import type { ChangeCounts } from "./counted-changes.ts";
+import type { ChangeCounts, CountsOfName } from "./counted-changes.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
@@ -17,6 +17,7 @@ import { bookTime } from "./occupancy/booking.ts";
 import type { Booking } from "./occupancy/booking.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
 import type { Rule, TargetRule } from "./rule.ts";
+import { ByKind } from "./snapshot/by-kind.ts";
 import type { ChangeCursor } from "./snapshot/change-cursor.ts";
 import { noChanges } from "./snapshot/changes.ts";
 import type { Changes } from "./snapshot/changes.ts";
@@ -190,21 +191,22 @@ const countedAtOnce = 8_192;
 
 function* countChanges({ changes, snapshot }: Sighting): InSteps<ChangeCounts> {
   if (changes.length === 0) return noCounts;
-  const counts = new CountedChanges();
+  const counts = new CountedChanges(snapshot);
+  const countsOf = new ByKind(({ serverName }) => counts.ofName(serverName));
   const change = changes.walk();
-  while (countSome(counts, change, snapshot)) yield;
+  while (countSome(counts, countsOf, change)) yield;
   return counts.finish();
 }
 
 /** Apart from the steps: a loop within a generator is compiled anew for each poll. */
 function countSome(
   counts: CountedChanges,
+  countsOf: ByKind<CountsOfName>,
   change: ChangeCursor,
-  snapshot: PackedSnapshot,
 ): boolean {
   for (let left = countedAtOnce; left > 0; left--) {
     if (!change.next()) return false;
-    counts.add(change, snapshot);
+    counts.add(countsOf.of(change.page, change.server), change);
   }
   return true;
 }

@@ -1,3 +1,4 @@
+import { ByKind } from "../core/snapshot/by-kind.ts";
 import { kindIn, serverField, sinceMsIn } from "../core/snapshot/page-records.ts";
 import type { Page } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
@@ -25,21 +26,15 @@ export class InfoTails implements ServerTails {
   private readonly press: StampPress;
   /** By their texts: kinds are as many as servers where each has a tag of its own. */
   private readonly known = new Map<string, Map<string, number>>();
-  private kinds: readonly ServerKind[] = [];
-  /** By the number of the page's kind; none for what is not kept, until the press is cleared. */
-  private ofKinds: (number | undefined)[] = [];
+  /** None for what is not kept, until the press is cleared. */
+  private readonly addresses = new ByKind((kind) => this.keep(kind));
 
   constructor(press: StampPress) {
     this.press = press;
   }
 
   addressOf({ legend }: Page, words: Words, at: number): number {
-    if (legend.kinds !== this.kinds) {
-      this.kinds = legend.kinds;
-      this.ofKinds = [];
-    }
-    const kind = kindIn(words[at + serverField.kind] ?? 0);
-    return this.ofKinds[kind] ?? this.lookUp(kind);
+    return this.addresses.ofNumber(legend, kindIn(words[at + serverField.kind] ?? 0));
   }
 
   textOf({ legend }: Page, words: Words, at: number): string {
@@ -48,16 +43,14 @@ export class InfoTails implements ServerTails {
 
   clear(): void {
     this.known.clear();
-    this.ofKinds = [];
+    this.addresses.forget();
   }
 
-  private lookUp(number: number): number {
-    const kind = this.kinds[number] ?? plainKind;
+  private keep(kind: ServerKind): number {
     const { serverName, benchmark } = kind;
     const ofName = this.known.get(serverName ?? "") ?? new Map<string, number>();
     const address = ofName.get(benchmark ?? "") ?? this.press.keepTail(tailOf(kind));
     if (address !== none) this.known.set(serverName ?? "", ofName.set(benchmark ?? "", address));
-    this.ofKinds[number] = address;
     return address;
   }
 }

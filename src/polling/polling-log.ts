@@ -7,6 +7,7 @@ import type { Incident } from "../core/incident.ts";
 import { presences, targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
+import { ByKind } from "../core/snapshot/by-kind.ts";
 import type { ChangeCursor } from "../core/snapshot/change-cursor.ts";
 import type { Change, Changes } from "../core/snapshot/changes.ts";
 import { sandboxWords } from "../core/snapshot/page-records.ts";
@@ -129,6 +130,9 @@ function putChanges(
   return true;
 }
 
+/** By `from` and `to`; null where there is none. */
+type StampsOfName = (LineStamp | null | undefined)[];
+
 /**
  * Gives the stamp of a change's line, once made for all that are alike; null where it has none, or there
  * are too many.
@@ -137,12 +141,16 @@ function createStamps(
   lines: StampedLines,
   target: Target,
 ): (change: ChangeCursor) => LineStamp | null {
-  const stamps = new Map<string | null, (LineStamp | null | undefined)[]>();
+  const byName = new Map<string | null, StampsOfName>();
+  const byKind = new ByKind(({ serverName }): StampsOfName | null => {
+    const ofName = byName.get(serverName) ?? (byName.size < mostNames ? [] : null);
+    if (ofName) byName.set(serverName, ofName);
+    return ofName;
+  });
   return (change) => {
-    const { serverName, fromNumber, toNumber } = change;
-    let ofName = stamps.get(serverName);
-    if (!ofName && stamps.size === mostNames) return null;
-    if (!ofName) stamps.set(serverName, (ofName = []));
+    const { fromNumber, toNumber } = change;
+    const ofName = byKind.of(change.page, change.server);
+    if (!ofName) return null;
     const transition = fromNumber * presences.length + toNumber;
     const known = ofName[transition];
     return known === undefined ? (ofName[transition] = stampFor(lines, target, change)) : known;

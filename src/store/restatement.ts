@@ -1,4 +1,6 @@
 import {
+  packedSinceIn,
+  putSince,
   sandboxField,
   sandboxWords,
   serverField,
@@ -8,6 +10,7 @@ import {
   statusMask,
   statusNumberIn,
 } from "../core/snapshot/page-records.ts";
+import type { PackedSince } from "../core/snapshot/page-records.ts";
 import type { Page } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
 
@@ -54,30 +57,32 @@ export function restatementOf(before: Records, after: Records): Words | null {
     if (!isAlikeSandbox(wordsBefore, words, at)) return null;
     putStatus(into, sandbox, words[at + sandboxField.flags] ?? 0);
   }
-  let hasMoment = false;
+  let moment: PackedSince | null = null;
   for (let server = 0; server < servers; server++) {
     const at = serversAt + server * serverWords;
     if (!isAlikeServer(wordsBefore, words, at)) return null;
     putStatus(into, sandboxCount + server, words[at + serverField.flags] ?? 0);
     if (isSameSince(wordsBefore, words, at)) continue;
-    if (!hasMoment) putSince(into, words, at);
-    else if (!isSince(into, words, at)) return null;
-    hasMoment = true;
+    moment ??= packedSinceIn(words, at);
+    if (!isSince(moment, words, at)) return null;
     putBit(into, beganAt, server);
   }
+  if (moment) into.set([moment.since, moment.sinceObserved, moment.kind, moment.flags]);
   return into;
 }
 
 /** @param from has as many words as one of these records has */
 export function applyRestatement({ words, sandboxCount }: Records, from: Words): void {
   const { servers, serversAt, beganAt } = layOut({ words, sandboxCount });
+  const [since = 0, sinceObserved = 0, kind = 0, flags = 0] = from;
+  const moment = { since, sinceObserved, kind, flags };
   for (let sandbox = 0; sandbox < sandboxCount; sandbox++) {
     setStatus(words, sandbox * sandboxWords + sandboxField.flags, statusIn(from, sandbox));
   }
   for (let server = 0; server < servers; server++) {
     const at = serversAt + server * serverWords;
     setStatus(words, at + serverField.flags, statusIn(from, sandboxCount + server));
-    if (hasBit(from, beganAt, server)) setSince(words, at, from);
+    if (hasBit(from, beganAt, server)) putSince(words, at, moment);
   }
 }
 
@@ -146,27 +151,15 @@ function isSameSince(before: Words, after: Words, at: number): boolean {
   return (since | observed | kind | flags) === 0;
 }
 
-function isSince(moment: Words, words: Words, at: number): boolean {
+function isSince(
+  { since, sinceObserved, kind, flags }: PackedSince,
+  words: Words,
+  at: number,
+): boolean {
   return (
-    moment[0] === words[at + serverField.since] &&
-    moment[1] === words[at + serverField.sinceObserved] &&
-    moment[2] === ((words[at + serverField.kind] ?? 0) & sinceMasks.kind) >>> 0 &&
-    moment[3] === ((words[at + serverField.flags] ?? 0) & sinceMasks.flags)
+    words[at + serverField.since] === since &&
+    words[at + serverField.sinceObserved] === sinceObserved &&
+    ((words[at + serverField.kind] ?? 0) & sinceMasks.kind) >>> 0 === kind &&
+    ((words[at + serverField.flags] ?? 0) & sinceMasks.flags) === flags
   );
-}
-
-function putSince(into: Words, words: Words, at: number): void {
-  into[0] = words[at + serverField.since] ?? 0;
-  into[1] = words[at + serverField.sinceObserved] ?? 0;
-  into[2] = (words[at + serverField.kind] ?? 0) & sinceMasks.kind;
-  into[3] = (words[at + serverField.flags] ?? 0) & sinceMasks.flags;
-}
-
-function setSince(words: Words, at: number, moment: Words): void {
-  const kind = at + serverField.kind;
-  const flags = at + serverField.flags;
-  words[at + serverField.since] = moment[0] ?? 0;
-  words[at + serverField.sinceObserved] = moment[1] ?? 0;
-  words[kind] = ((words[kind] ?? 0) & ~sinceMasks.kind) | (moment[2] ?? 0);
-  words[flags] = ((words[flags] ?? 0) & ~sinceMasks.flags) | (moment[3] ?? 0);
 }

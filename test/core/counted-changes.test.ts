@@ -12,10 +12,10 @@ function counted(
   for (let name = 0; name < maxDistinctNames; name++) {
     tallies.countServer(`name-${name}`, "idle", 0, 1);
   }
-  const counts = new CountedChanges();
+  const counts = new CountedChanges(tallies);
   for (const [serverName, from, to, stayMs] of changes) {
     const [fromNumber, toNumber] = [presences.indexOf(from), presences.indexOf(to)];
-    counts.add({ serverName, fromNumber, toNumber, stayMs }, tallies);
+    counts.add(counts.ofName(serverName), { fromNumber, toNumber, stayMs });
   }
   return counts.finish();
 }

@@ -6,7 +6,8 @@ import {
   serverField,
   serverWords,
   setStatus,
-  writeSince,
+  packSince,
+  putSince,
 } from "../../src/core/snapshot/page-records.ts";
 import type { Since } from "../../src/core/snapshot/page-records.ts";
 import { applyRestatement, restatementLength, restatementOf } from "../../src/store/restatement.ts";
@@ -51,7 +52,7 @@ function restated(before: Records, given: readonly number[], since = now): Recor
     const at = serverAt(before, server);
     const flags = before.words[at + serverField.flags] ?? 0;
     setStatus(words, at + serverField.flags, given[server % given.length] ?? 0);
-    if (words[at + serverField.flags] !== flags) writeSince(words, at, since);
+    if (words[at + serverField.flags] !== flags) putSince(words, at, packSince(since));
   }
   return after;
 }
@@ -94,7 +95,7 @@ const others = [
 
 it.each(others)("records that changed at two moments have no restatement: %s", (_, other) => {
   const after = restated(two, [1]);
-  writeSince(after.words, sandboxWords + serverWords, other);
+  putSince(after.words, sandboxWords + serverWords, packSince(other));
   expect(restatementOf(two, after)).toBeNull();
 });
 

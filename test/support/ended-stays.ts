@@ -13,12 +13,11 @@ export interface EndedStay {
 
 /** As changes that end them are counted. */
 export function endedStays(stays: readonly EndedStay[]): EndedStays {
-  const counts = new CountedChanges();
-  const names = createTallies();
+  const counts = new CountedChanges(createTallies());
   const toNumber = presences.indexOf("absent");
   for (const { serverName, status, ms } of stays) {
     const fromNumber = presences.indexOf(status);
-    counts.add({ serverName, fromNumber, toNumber, stayMs: ms }, names);
+    counts.add(counts.ofName(serverName), { fromNumber, toNumber, stayMs: ms });
   }
   return counts.finish().endedStays;
 }

@@ -47,11 +47,13 @@ export class ChangeCursor {
   /** In the page. */
   get sandbox(): number {
     const { page, server } = this;
-    if (page !== this.sandboxPage || server < this.sandboxBegin || server >= this.sandboxEnd) {
-      this.sandboxPage = page;
-      this.lastSandbox = page.sandboxOfServer(server);
-      this.sandboxBegin = page.serversBegin(this.lastSandbox);
-      this.sandboxEnd = page.serversEnd(this.lastSandbox);
+    if (page !== this.sandboxPage) this.seeSandbox(page.sandboxOfServer(server));
+    // Most are of the sandbox that the one before was of, or of the next one.
+    else if (server >= this.sandboxEnd && this.lastSandbox + 1 < page.sandboxCount) {
+      this.seeSandbox(this.lastSandbox + 1);
+    }
+    if (server < this.sandboxBegin || server >= this.sandboxEnd) {
+      this.seeSandbox(page.sandboxOfServer(server));
     }
     return this.lastSandbox;
   }
@@ -89,6 +91,14 @@ export class ChangeCursor {
     return page && parts.witnessed && isSeen(page, server)
       ? parts.observedMs - page.sinceObservedMs(server)
       : null;
+  }
+
+  private seeSandbox(sandbox: number): void {
+    const { page } = this;
+    this.sandboxPage = page;
+    this.lastSandbox = sandbox;
+    this.sandboxBegin = page.serversBegin(sandbox);
+    this.sandboxEnd = page.serversEnd(sandbox);
   }
 
   private nextTouched(): boolean {

@@ -1,4 +1,4 @@
-import { hashUuid, packUuid, wordsPerId } from "./packed-id.ts";
+import { copyId, hashUuid, packUuid, wordsPerId } from "./packed-id.ts";
 import { hasTextId } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { withRoom } from "./with-room.ts";
@@ -56,9 +56,7 @@ export class IdTable {
     if (this.count * 2 >= this.slots.length) this.grow();
     // Texts are numbered too but take no words: one may need many times as many as there are.
     this.words = withRoom(this.words, (this.count + 1) * wordsPerId);
-    for (let word = 0; word < wordsPerId; word++) {
-      this.words[this.count * wordsPerId + word] = words[at + word] ?? 0;
-    }
+    copyId(words, at, this.words, this.count * wordsPerId);
     this.slots[this.slotOf(words, at)] = ++this.count;
   }
 

@@ -1,6 +1,7 @@
 import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
-import { packUuid, unpackUuid, wordsPerId } from "./packed-id.ts";
+import { ByKind } from "./by-kind.ts";
+import { copyId, packUuid, unpackUuid, wordsPerId } from "./packed-id.ts";
 import { hasTextId, sandboxWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 
@@ -122,6 +123,7 @@ export class ChangePacker {
   private count = 0;
   private readonly texts: string[] = [""];
   private readonly numbers = new Map<string, number>();
+  private readonly names = new ByKind(({ serverName }) => this.numberOfName(serverName));
 
   constructor(most: number) {
     this.words = new Uint32Array(most * changeWords);
@@ -141,16 +143,15 @@ export class ChangePacker {
     const at = this.next();
     const serverAt = page.serverAt(server);
     const sandboxAt = sandbox * sandboxWords;
-    const serverText = this.copyId(page, serverAt, page.serverFlags(server), at + field.server);
-    const sandboxText = this.copyId(
+    const serverText = this.takeId(page, serverAt, page.serverFlags(server), at + field.server);
+    const sandboxText = this.takeId(
       page,
       sandboxAt,
       page.sandboxFlags(sandbox),
       at + field.sandbox,
     );
-    const name = page.serverName(server);
-    const nameNumber = name === null ? 0 : this.numberOf(name);
-    this.writeFacts(at, serverText, sandboxText, nameNumber, fromNumber, toNumber, lapse);
+    const name = this.names.of(page, server);
+    this.writeFacts(at, serverText, sandboxText, name, fromNumber, toNumber, lapse);
     this.writeStay(at, stayMs);
   }
 
@@ -165,7 +166,7 @@ export class ChangePacker {
     const at = this.next();
     const serverText = this.writeId(ids.serverId, at + field.server);
     const sandboxText = this.writeId(ids.sandboxId, at + field.sandbox);
-    const name = ids.serverName === null ? 0 : this.numberOf(ids.serverName);
+    const name = this.numberOfName(ids.serverName);
     const [from, to] = [presences.indexOf(facts.from), presences.indexOf(facts.to)];
     this.writeFacts(at, serverText, sandboxText, name, from, to, facts.lapse);
     this.writeStay(at, facts.stayMs);
@@ -206,14 +207,13 @@ export class ChangePacker {
   }
 
   /** Whether it is the number of a text. */
-  private copyId(page: Page, from: number, flags: number, to: number): boolean {
+  private takeId(page: Page, from: number, flags: number, to: number): boolean {
     if (hasTextId(flags)) {
       this.words[to] = this.numberOf(page.textAt(from) ?? "");
       return true;
     }
     // Those of a page's version are looked for in its patch, one by one.
-    const { idWords } = page;
-    for (let word = 0; word < wordsPerId; word++) this.words[to + word] = idWords[from + word] ?? 0;
+    copyId(page.idWords, from, this.words, to);
     return false;
   }
 
@@ -221,6 +221,10 @@ export class ChangePacker {
     if (packUuid(id, this.words, at)) return false;
     this.words[at] = this.numberOf(id);
     return true;
+  }
+
+  private numberOfName(name: string | null): number {
+    return name === null ? 0 : this.numberOf(name);
   }
 
   private numberOf(text: string): number {

@@ -54,6 +54,14 @@ export function unpackUuid(words: Uint32Array, at: number): string {
   );
 }
 
+/** Of one that is packed. */
+export function copyId(from: Uint32Array, at: number, to: Uint32Array, toAt: number): void {
+  to[toAt] = from[at] ?? 0;
+  to[toAt + 1] = from[at + 1] ?? 0;
+  to[toAt + 2] = from[at + 2] ?? 0;
+  to[toAt + 3] = from[at + 3] ?? 0;
+}
+
 /**
  * Bytes that are side by side in the words of every UUID that begins like this, as far as whole ones
  * are: for finding where one may be.

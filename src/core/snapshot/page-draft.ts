@@ -10,6 +10,8 @@ import {
   flagsOf,
   hasTextId,
   kindIn,
+  packSince,
+  putSince,
   sandboxField,
   sandboxWords,
   serverField,
@@ -20,7 +22,6 @@ import {
   withKind,
   withMissing,
   withStatus,
-  writeSince,
 } from "./page-records.ts";
 import type { Legend } from "./page.ts";
 import type { Since } from "./page-records.ts";
@@ -118,7 +119,7 @@ export class PageDraft {
       textId,
       missing,
     });
-    writeSince(this.servers, at, since ?? unknownSince);
+    putSince(this.servers, at, packSince(since ?? unknownSince));
   }
 
   /**

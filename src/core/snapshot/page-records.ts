@@ -77,23 +77,43 @@ export interface Since {
   readonly sinceWitnessed: boolean;
 }
 
-/**
- * Into a server's record, beside what else its words hold. A moment is never put later than it was, or
- * a stay could be counted as less than nothing.
- */
-export function writeSince(words: Words, at: number, since: Since): void {
-  const sinceMs = within(since.sinceMs, lastSinceMs);
-  const observedMs = within(since.sinceObservedMs, lastObservedMs);
-  const kind = kindIn(words[at + serverField.kind] ?? 0);
-  const flags = words[at + serverField.flags] ?? 0;
-  // Of a larger number a word takes the lower 32 bits.
-  words[at + serverField.since] = sinceMs;
-  words[at + serverField.sinceObserved] = observedMs;
-  words[at + serverField.kind] = kind | (Math.floor(observedMs / wordRange) << kindBits);
-  words[at + serverField.flags] =
-    (flags & ~middleMask & ~witnessedBit) |
-    (since.sinceWitnessed ? witnessedBit : 0) |
-    (Math.floor(sinceMs / wordRange) << middleShift);
+/** The same as a server's record has it: of each field the bits that `sinceMasks` tells. */
+export interface PackedSince {
+  readonly since: number;
+  readonly sinceObserved: number;
+  readonly kind: number;
+  readonly flags: number;
+}
+
+/** A moment is never put later than it was, or a stay could be counted as less than nothing. */
+export function packSince({ sinceMs, sinceObservedMs, sinceWitnessed }: Since): PackedSince {
+  const wholeMs = within(sinceMs, lastSinceMs);
+  const observedMs = within(sinceObservedMs, lastObservedMs);
+  return {
+    since: wholeMs % wordRange,
+    sinceObserved: observedMs % wordRange,
+    kind: (Math.floor(observedMs / wordRange) << kindBits) >>> 0,
+    flags: (Math.floor(wholeMs / wordRange) << middleShift) | (sinceWitnessed ? witnessedBit : 0),
+  };
+}
+
+export function packedSinceIn(words: Words, at: number): PackedSince {
+  return {
+    since: words[at + serverField.since] ?? 0,
+    sinceObserved: words[at + serverField.sinceObserved] ?? 0,
+    kind: ((words[at + serverField.kind] ?? 0) & sinceMasks.kind) >>> 0,
+    flags: (words[at + serverField.flags] ?? 0) & sinceMasks.flags,
+  };
+}
+
+/** Into a server's record, beside what else its words hold. */
+export function putSince(words: Words, at: number, packed: PackedSince): void {
+  const kindAt = at + serverField.kind;
+  const flagsAt = at + serverField.flags;
+  words[at + serverField.since] = packed.since;
+  words[at + serverField.sinceObserved] = packed.sinceObserved;
+  words[kindAt] = ((words[kindAt] ?? 0) & ~sinceMasks.kind) | packed.kind;
+  words[flagsAt] = ((words[flagsAt] ?? 0) & ~sinceMasks.flags) | packed.flags;
 }
 
 function within(ms: number, last: number): number {

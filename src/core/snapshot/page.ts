@@ -9,6 +9,7 @@ import {
   isWitnessedIn,
   kindIn,
   missingIn,
+  putSince,
   sandboxField,
   sandboxWords,
   serverField,
@@ -17,9 +18,8 @@ import {
   sinceMsIn,
   sinceObservedMsIn,
   statusIn,
-  writeSince,
 } from "./page-records.ts";
-import type { Since } from "./page-records.ts";
+import type { PackedSince } from "./page-records.ts";
 import { PageWords } from "./page-words.ts";
 import type { Patch } from "./page-words.ts";
 import type { SandboxRow, ServerRow } from "./snapshot.ts";
@@ -133,10 +133,13 @@ export class Page {
     return this.readId(this.serverAt(server), this.serverFlags(server));
   }
 
+  /** Counts in the legend. */
+  kindNumber(server: number): number {
+    return kindIn(this.word(this.serverAt(server) + serverField.kind));
+  }
+
   serverKind(server: number): ServerKind {
-    return (
-      this.legend.kinds[kindIn(this.word(this.serverAt(server) + serverField.kind))] ?? plainKind
-    );
+    return this.legend.kinds[this.kindNumber(server)] ?? plainKind;
   }
 
   serverName(server: number): string | null {
@@ -166,15 +169,15 @@ export class Page {
   }
 
   /** Only while the page is made: afterwards it never changes. */
-  settleSince(server: number, since: Since): void {
+  settleSince(server: number, since: PackedSince): void {
     const at = this.serverAt(server);
     const { own } = this.held;
     if (own) {
-      writeSince(own, at, since);
+      putSince(own, at, since);
       return;
     }
     for (const field of sinceFields) settled[field] = this.word(at + field);
-    writeSince(settled, 0, since);
+    putSince(settled, 0, since);
     for (const field of sinceFields) this.held.set(at + field, settled[field] ?? 0);
   }
 

@@ -1,5 +1,6 @@
 import type { ListedSandbox, ListedServer } from "../model.ts";
 import type { MarkWords } from "../text-mark.ts";
+import { ByKind } from "./by-kind.ts";
 import type { GivenStatuses } from "./given-statuses.ts";
 import { isIdAt, SoughtId } from "./id-table.ts";
 import { findServer } from "./packed-snapshot.ts";
@@ -19,6 +20,7 @@ import type { Since } from "./page-records.ts";
 import { isOfKind } from "./server-kind.ts";
 import { serverKey } from "./snapshot.ts";
 import { Steps } from "./steps.ts";
+import { restateServer } from "./tallies.ts";
 import type { Tallies } from "./tallies.ts";
 
 /** Where a sandbox is written that is known but for statuses, which count in `statuses`. */
@@ -41,6 +43,7 @@ export class SandboxWriter {
   complete: boolean;
   private readonly tallyBefore: Tallies;
   private copiedTally: Tallies | null = null;
+  private readonly tallies = new ByKind(({ serverName }) => this.tally.ofName(serverName));
   private readonly sequence: PageSequence;
   private readonly goneAfter: number;
   private readonly id = new SoughtId();
@@ -106,7 +109,7 @@ export class SandboxWriter {
   ): void {
     const begin = page.serversBegin(sandbox);
     const firstServer = written.restate(page, sandbox, own, mark);
-    const { tally } = this;
+    const { tally, tallies } = this;
     tally.sandboxes[statusIn(page.sandboxFlags(sandbox))]--;
     tally.sandboxes[statusOf(own)]++;
     for (let index = 0; index < count; index++) {
@@ -115,7 +118,7 @@ export class SandboxWriter {
       if (status === known) continue;
       this.touched.add(this.sequence.pages.length, firstServer + index, pageIndex, begin + index);
       written.restateServer(firstServer + index, status);
-      tally.restateServer(page.serverName(begin + index), statusOf(known), statusOf(status));
+      restateServer(tallies.of(page, begin + index), statusOf(known), statusOf(status));
     }
   }
 

@@ -1,4 +1,5 @@
 import { statuses } from "../model.ts";
+import { ByKind } from "./by-kind.ts";
 import { kindIn, missingIn, serverField, serverWords, statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { maxDistinctNames, nameBeside } from "./tallies.ts";
@@ -17,18 +18,15 @@ export class ServerCounts {
   /** One more for what has any other name. */
   private readonly counts = new Float64Array((maxDistinctNames + 1) * countsPerName);
 
+  private readonly numbers = new ByKind(({ serverName }) => this.numberOf(serverName ?? ""));
+
   add(page: Page): void {
     const { counts } = this;
     const { words, serverCount } = page;
-    const numbers = new Int32Array(page.legend.kinds.length).fill(-1);
     let at = page.serverAt(0);
     for (let server = 0; server < serverCount; server++, at += serverWords) {
       const kind = kindIn(words[at + serverField.kind] ?? 0);
-      let number = numbers[kind] ?? -1;
-      if (number < 0) {
-        number = this.numberOf(page.serverName(server) ?? "");
-        numbers[kind] = number;
-      }
+      const number = this.numbers.ofNumber(page.legend, kind);
       const flags = words[at + serverField.flags] ?? 0;
       const place = number * countsPerName + statusNumberIn(flags) * 2;
       const counted = missingIn(flags) === 0 ? place : place + 1;

@@ -38,19 +38,22 @@ export function* touchedIn(
   statuses: ReadonlySet<Status>,
 ): Iterable<readonly Touched[]> {
   const { after, touched, sorted } = parts;
+  const isAsked = presences.map((presence) => presence !== "absent" && statuses.has(presence));
   let some: Touched[] = [];
   for (let step = 0; step < touched.length; step++) {
     if (step % lookedAtOnce === lookedAtOnce - 1) {
       yield some;
       some = [];
     }
-    const to = presences[sorted.toNumber(step)];
+    const to = sorted.toNumber(step);
+    // Most are in a status that nobody asks for.
+    if (!isAsked[to]) continue;
     const from = presences[sorted.fromNumber(step)];
     const page = after[touched.pageAfter(step)];
-    if (!page || !from || !to || to === "absent" || !statuses.has(to)) continue;
+    if (!page || !from) continue;
     some.push({
       server: page.serverRow(touched.serverAfter(step)),
-      from: from === to ? null : from,
+      from: from === presences[to] ? null : from,
     });
   }
   yield some;

@@ -1,7 +1,7 @@
 import type { InSteps } from "../in-steps.ts";
 import { presences } from "../model.ts";
-import { missingIn, statusNumberIn } from "./page-records.ts";
-import type { Since } from "./page-records.ts";
+import { missingIn, packSince, statusNumberIn } from "./page-records.ts";
+import type { PackedSince, Since } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import { withRoom } from "./with-room.ts";
 
@@ -78,10 +78,13 @@ export class SortedSteps {
    */
   static *of(touched: Steps, pages: Pages, began: Since): InSteps<SortedSteps> {
     const sorted = new SortedSteps(touched.length);
-    const unseen = { ...began, sinceWitnessed: false };
+    const settled = {
+      began: packSince(began),
+      unseen: packSince({ ...began, sinceWitnessed: false }),
+    };
     for (let first = 0; first < touched.length; first += sortedAtOnce) {
       if (first > 0) yield;
-      sorted.sortSome(touched, first, pages, { began, unseen });
+      sorted.sortSome(touched, first, pages, settled);
     }
     return sorted;
   }
@@ -114,7 +117,7 @@ export class SortedSteps {
     touched: Steps,
     first: number,
     { before, after }: Pages,
-    { began, unseen }: { readonly began: Since; readonly unseen: Since },
+    { began, unseen }: { readonly began: PackedSince; readonly unseen: PackedSince },
   ): void {
     const end = Math.min(touched.length, first + sortedAtOnce);
     for (let step = first; step < end; step++) {

@@ -16,7 +16,7 @@ export interface NameTally {
 /** Past this many distinct names a target's further ones are counted as `other`. */
 export const maxDistinctNames = 200;
 
-interface MutableTally extends NameTally {
+export interface MutableTally extends NameTally {
   readonly servers: Record<Status, number>;
   readonly listed: Record<Status, number>;
 }
@@ -28,8 +28,8 @@ export interface Tallies {
   readonly serverCount: number;
   aggregateName(serverName: string | null): string;
   countServer(serverName: string | null, status: Status, missing: number, by: number): void;
-  /** One that is listed has another status. */
-  restateServer(serverName: string | null, before: Status, after: Status): void;
+  /** Where servers of the name are counted. */
+  ofName(serverName: string | null): MutableTally;
   /** The same counts, to go on from. */
   copy(): Tallies;
 }
@@ -44,7 +44,7 @@ export function createTallies(from?: Tallies): Tallies {
 
   const aggregateName = (serverName: string | null): string => nameBeside(names, serverName ?? "");
 
-  const tallyOf = (serverName: string | null): MutableTally => {
+  const ofName = (serverName: string | null): MutableTally => {
     let tally = names.get(serverName ?? "");
     const name = tally ? tally.name : aggregateName(serverName);
     tally ??= names.get(name);
@@ -63,21 +63,27 @@ export function createTallies(from?: Tallies): Tallies {
     },
     aggregateName,
     countServer(serverName, status, missing, by) {
-      const tally = tallyOf(serverName);
+      const tally = ofName(serverName);
       tally.servers[status] += by;
       if (missing === 0) tally.listed[status] += by;
       serverCount += by;
     },
-    restateServer(serverName, before, after) {
-      const { servers, listed } = tallyOf(serverName);
-      count(servers, before, -1);
-      count(listed, before, -1);
-      count(servers, after, 1);
-      count(listed, after, 1);
-    },
+    ofName,
     copy: () => createTallies(tallies),
   };
   return tallies;
+}
+
+/** One server that is listed has another status. */
+export function restateServer(
+  { servers, listed }: MutableTally,
+  before: Status,
+  after: Status,
+): void {
+  count(servers, before, -1);
+  count(listed, before, -1);
+  count(servers, after, 1);
+  count(listed, after, 1);
 }
 
 /** As aggregates show it beside the names that were counted before. */

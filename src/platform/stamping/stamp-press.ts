@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { wordsPerId } from "../../core/snapshot/packed-id.ts";
+import { copyId, wordsPerId } from "../../core/snapshot/packed-id.ts";
 import { compileAssembly, pageBytes } from "../assembly.ts";
 import type { Exported, Memory } from "../assembly.ts";
 import { stamps } from "./stamps-wasm.ts";
@@ -253,13 +253,6 @@ export class StampPress {
 
 function bytesOf(words: readonly number[]): Uint8Array {
   return new Uint8Array(Uint32Array.from(words).buffer);
-}
-
-function copyId(from: Uint32Array, at: number, to: Uint32Array, toAt: number): void {
-  to[toAt] = from[at] ?? 0;
-  to[toAt + 1] = from[at + 1] ?? 0;
-  to[toAt + 2] = from[at + 2] ?? 0;
-  to[toAt + 3] = from[at + 3] ?? 0;
 }
 
 /** Where a mark was; in its place is now a UUID without its digits. */
