@@ -1,7 +1,7 @@
 import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
 import { pageOf } from "./page.ts";
-import { hasTextId, missingIn, statusNumberIn } from "./page-records.ts";
+import { hasTextId, isWitnessedIn, missingIn, statusNumberIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import type { SightingParts } from "./steps.ts";
 
@@ -87,8 +87,7 @@ export class ChangeCursor {
   /** For how long it was watched in `from`; null unless both ends were witnessed. Milliseconds. */
   get stayMs(): number | null {
     const { pageBefore: page, serverBefore: server, parts } = this;
-    // Only the first listing that lacks or changes it can tell for how long it was there.
-    return page && parts.witnessed && isSeen(page, server)
+    return page && parts.witnessed && isSeen(page.serverFlags(server))
       ? parts.observedMs - page.sinceObservedMs(server)
       : null;
   }
@@ -138,7 +137,10 @@ export class ChangeCursor {
   }
 }
 
-/** Listed, and since when it had its status is known. */
-function isSeen(page: Page, server: number): boolean {
-  return missingIn(page.serverFlags(server)) === 0 && page.isWitnessed(server);
+/**
+ * Listed, and since when it had its status is known: only the first listing that lacks or changes a server
+ * can tell for how long it was there.
+ */
+function isSeen(flags: number): boolean {
+  return missingIn(flags) === 0 && isWitnessedIn(flags);
 }
