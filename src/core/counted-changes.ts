@@ -44,8 +44,8 @@ export class CountedChanges {
     this.names = names;
   }
 
-  /** Where changes of servers of the name are counted. */
-  ofName(serverName: string | null): CountsOfName {
+  /** Where changes of servers of the name are counted from now on. */
+  countsOf(serverName: string | null): CountsOfName {
     // A name that aggregates show is shown as itself.
     const known = this.byName.get(serverName ?? "");
     if (known) return known;
@@ -58,6 +58,7 @@ export class CountedChanges {
     return counts;
   }
 
+  /** @param counts of the server's name */
   add({ transitions, stays }: CountsOfName, change: CountedChange): void {
     const { fromNumber, toNumber, stayMs } = change;
     const transition = fromNumber * presences.length + toNumber;

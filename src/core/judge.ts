@@ -192,7 +192,7 @@ const countedAtOnce = 8_192;
 function* countChanges({ changes, snapshot }: Sighting): InSteps<ChangeCounts> {
   if (changes.length === 0) return noCounts;
   const counts = new CountedChanges(snapshot);
-  const countsOf = new ByKind(({ serverName }) => counts.ofName(serverName));
+  const countsOf = new ByKind(({ serverName }) => counts.countsOf(serverName));
   const change = changes.walk();
   while (countSome(counts, countsOf, change)) yield;
   return counts.finish();

@@ -9,7 +9,7 @@ import type { Records } from "./restatement.ts";
 /** Set in the number of words of a restatement. */
 const restatementBit = 2 ** 31;
 
-/** A word of a restatement is of about ten servers, each of which is written in passing. */
+/** Of one word. It tells of some servers, each of which is written. */
 const restatementWork = 8;
 
 /**
@@ -60,7 +60,7 @@ export class EditWords {
   }
 }
 
-/** A page with more of its words changed than one in this is stored whole. */
+/** A page with more of its words changed than one in this is restated, or stored whole. */
 const largestShare = 8;
 
 /** Compared at once, before they are compared one by one. */
@@ -71,19 +71,37 @@ export function addEdit(edits: EditWords, before: Page, after: Page): boolean {
   const patch = after.patchOver(before);
   if (patch) return addPatch(edits, before, after, patch);
   if (!isAlike(before, after)) return false;
-  if (asBuffer(before.words).equals(asBuffer(after.words))) return true;
-  // Where few statuses alone differ there is a patch.
-  return addRestatement(edits, before, after) || addWords(edits, before, after);
+  const { id, sandboxCount, words } = after;
+  const pair = {
+    id,
+    before: { sandboxCount, words: before.words },
+    after: { sandboxCount, words },
+  };
+  const most = Math.floor(words.length / largestShare);
+  const fewer = Math.floor((restatementLength(pair.after) * restatementWork) / 2);
+  return (
+    addWords(edits, pair, Math.min(fewer, most)) ||
+    addRestatement(edits, pair) ||
+    addWords(edits, pair, most)
+  );
 }
 
-function addWords(edits: EditWords, before: Page, after: Page): boolean {
+/** Two versions of a page. */
+interface RecordsPair {
+  readonly id: number;
+  readonly before: Records;
+  readonly after: Records;
+}
+
+/** @returns whether no more words are different than `most` */
+function addWords(edits: EditWords, { id, before, after }: RecordsPair, most: number): boolean {
   const { words } = after;
-  const wordsBefore = before.words;
+  const { words: wordsBefore } = before;
   const bytes = asBuffer(words);
   const bytesBefore = asBuffer(wordsBefore);
   const start = edits.length;
-  const longest = start + 2 + Math.floor(words.length / largestShare) * 2;
-  edits.push(after.id, 0);
+  const longest = start + 2 + most * 2;
+  edits.push(id, 0);
   for (let block = 0; block < words.length; block += blockWords) {
     const end = Math.min(block + blockWords, words.length);
     if (bytes.compare(bytesBefore, block * 4, end * 4, block * 4, end * 4) === 0) continue;
@@ -96,7 +114,8 @@ function addWords(edits: EditWords, before: Page, after: Page): boolean {
       edits.push(at, words[at] ?? 0);
     }
   }
-  edits.endPage(start);
+  if (edits.length === start + 2) edits.cut(start);
+  else edits.endPage(start);
   return true;
 }
 
@@ -118,9 +137,9 @@ function addPatch(edits: EditWords, before: Page, after: Page, patch: Patch): bo
   return isShort;
 }
 
-function addRestatement(edits: EditWords, before: Page, after: Page): boolean {
+function addRestatement(edits: EditWords, { id, before, after }: RecordsPair): boolean {
   const restatement = restatementOf(before, after);
-  if (restatement) edits.pushRestatement(after.id, restatement);
+  if (restatement) edits.pushRestatement(id, restatement);
   return restatement !== null;
 }
 

@@ -19,7 +19,8 @@ export type Records = Pick<Page, "sandboxCount" | "words">;
 
 /**
  * A restatement takes a page's records to others where nothing but statuses is different, and where all
- * that servers changed to began at one moment. It has about a sixtieth of their length.
+ * that servers changed to began at one moment. Of a usual page it has about a
+ * seventieth of their length.
  *
  * | words | |
  * | --- | --- |

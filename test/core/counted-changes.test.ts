@@ -15,7 +15,7 @@ function counted(
   const counts = new CountedChanges(tallies);
   for (const [serverName, from, to, stayMs] of changes) {
     const [fromNumber, toNumber] = [presences.indexOf(from), presences.indexOf(to)];
-    counts.add(counts.ofName(serverName), { fromNumber, toNumber, stayMs });
+    counts.add(counts.countsOf(serverName), { fromNumber, toNumber, stayMs });
   }
   return counts.finish();
 }

@@ -176,15 +176,51 @@ it("of pages that are written anew as they were nothing is stored", async () => 
   expect(await target.restoredRows()).toEqual(target.rows());
 });
 
-it("of a server that is missing its words are stored, and not its page", async () => {
+it("whatever is less is stored of a page: its statuses, or the words that differ", async () => {
   const target = await watchResearch();
-  const servers = [0, 1, 2, 3].map((server) => listedServer(uuidOf(server), "idle"));
-  const sandbox = { sandboxId: uuidOf(0), status: "idle", benchmark: null } as const;
-  await target.list([{ ...sandbox, servers }]);
-  await target.list([{ ...sandbox, servers: servers.slice(0, 3) }]);
-  expect(await target.editBytes()).toBeGreaterThan(0);
+  const sandboxes = (isOccupied: (sandbox: number) => boolean): readonly ListedSandbox[] =>
+    Array.from({ length: 96 }, (_, sandbox) => {
+      const status = isOccupied(sandbox) ? "occupied" : "idle";
+      const servers = [0, 1, 2, 3].map((server) =>
+        listedServer(uuidOf(sandbox * 4 + server), status),
+      );
+      return { sandboxId: uuidOf(sandbox), status, benchmark: null, servers };
+    });
+  await target.list(sandboxes(() => false));
+  // A page behind one of which much differs is a copy, however little differs of it.
+  await target.list(sandboxes((sandbox) => sandbox < 40 || sandbox === 90));
+  const [row] = await target.kysely.selectFrom("page_edits").select("words").execute();
+  const words = new Uint32Array(new Uint8Array(row?.words ?? []).buffer);
+  const restated = words[1] ?? 0;
+  expect(restated).toBeGreaterThan(2 ** 31);
+  expect(words[2 + restated - 2 ** 31 + 1]).toBeLessThan(20);
   expect(await target.restoredRows()).toEqual(target.rows());
 });
+
+it("with a server that comes to a page the page is stored", async () => {
+  const target = await watchResearch();
+  const sandbox = { sandboxId: uuidOf(0), status: "idle", benchmark: null } as const;
+  const servers = Array.from({ length: 101 }, (_, server) => listedServer(uuidOf(server), "idle"));
+  await target.list([{ ...sandbox, servers: servers.slice(0, 100) }]);
+  await target.list([{ ...sandbox, servers }]);
+  expect(await target.editBytes()).toBe(0);
+  expect(await target.restoredRows()).toEqual(target.rows());
+});
+
+it.each([1, 99])(
+  "of %i servers that are missing words are stored, and not the page",
+  async (missing) => {
+    const target = await watchResearch();
+    const servers = Array.from({ length: 100 }, (_, server) =>
+      listedServer(uuidOf(server), "idle"),
+    );
+    const sandbox = { sandboxId: uuidOf(0), status: "idle", benchmark: null } as const;
+    await target.list([{ ...sandbox, servers }]);
+    await target.list([{ ...sandbox, servers: servers.slice(0, 100 - missing) }]);
+    expect(await target.editBytes()).toBeGreaterThan(0);
+    expect(await target.restoredRows()).toEqual(target.rows());
+  },
+);
 
 function uuidOf(index: number): string {
   return `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;

@@ -17,7 +17,7 @@ export function endedStays(stays: readonly EndedStay[]): EndedStays {
   const toNumber = presences.indexOf("absent");
   for (const { serverName, status, ms } of stays) {
     const fromNumber = presences.indexOf(status);
-    counts.add(counts.ofName(serverName), { fromNumber, toNumber, stayMs: ms });
+    counts.add(counts.countsOf(serverName), { fromNumber, toNumber, stayMs: ms });
   }
   return counts.finish().endedStays;
 }

@@ -4,7 +4,7 @@ import type { ServerKind } from "./server-kind.ts";
 
 /**
  * What is the same of all servers of a kind, looked up once for each kind of a page: its servers are many, and
- * mostly asked for one after another.
+ * mostly asked for one after another. Where there is nothing, it is looked up each time.
  */
 export class ByKind<Value> {
   private readonly lookUp: (kind: ServerKind) => Value;
@@ -25,11 +25,13 @@ export class ByKind<Value> {
       this.forget();
       this.kinds = kinds;
     }
-    return this.values[number] ?? (this.values[number] = this.lookUp(kinds[number] ?? plainKind));
+    // A broken store may hold any number.
+    const place = Math.min(number, kinds.length);
+    return this.values[place] ?? (this.values[place] = this.lookUp(kinds[place] ?? plainKind));
   }
 
   /** All is looked up anew. */
   forget(): void {
-    this.values.fill(undefined);
+    this.values.length = 0;
   }
 }

@@ -54,7 +54,7 @@ export function unpackUuid(words: Uint32Array, at: number): string {
   );
 }
 
-/** Of one that is packed. */
+/** Copies one that is packed. */
 export function copyId(from: Uint32Array, at: number, to: Uint32Array, toAt: number): void {
   to[toAt] = from[at] ?? 0;
   to[toAt + 1] = from[at + 1] ?? 0;

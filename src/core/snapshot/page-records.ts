@@ -28,7 +28,6 @@ export const serverField = { since: 4, sinceObserved: 5, kind: 6, flags: 7 } as 
 /** Those that say since when a server has its status, and which one that is. */
 export const sinceFields = Object.values(serverField);
 
-/** Bits of the flags. */
 export const statusMask = 0b11;
 const witnessedBit = 0b100;
 const textIdBit = 0b1000;

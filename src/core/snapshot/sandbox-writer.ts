@@ -43,7 +43,7 @@ export class SandboxWriter {
   complete: boolean;
   private readonly tallyBefore: Tallies;
   private copiedTally: Tallies | null = null;
-  private readonly tallies = new ByKind(({ serverName }) => this.tally.ofName(serverName));
+  private readonly tallies = new ByKind(({ serverName }) => this.tally.tallyOf(serverName));
   private readonly sequence: PageSequence;
   private readonly goneAfter: number;
   private readonly id = new SoughtId();

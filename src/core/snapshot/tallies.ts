@@ -28,8 +28,8 @@ export interface Tallies {
   readonly serverCount: number;
   aggregateName(serverName: string | null): string;
   countServer(serverName: string | null, status: Status, missing: number, by: number): void;
-  /** Where servers of the name are counted. */
-  ofName(serverName: string | null): MutableTally;
+  /** Where servers of the name are counted from now on. */
+  tallyOf(serverName: string | null): MutableTally;
   /** The same counts, to go on from. */
   copy(): Tallies;
 }
@@ -44,7 +44,7 @@ export function createTallies(from?: Tallies): Tallies {
 
   const aggregateName = (serverName: string | null): string => nameBeside(names, serverName ?? "");
 
-  const ofName = (serverName: string | null): MutableTally => {
+  const tallyOf = (serverName: string | null): MutableTally => {
     let tally = names.get(serverName ?? "");
     const name = tally ? tally.name : aggregateName(serverName);
     tally ??= names.get(name);
@@ -63,12 +63,12 @@ export function createTallies(from?: Tallies): Tallies {
     },
     aggregateName,
     countServer(serverName, status, missing, by) {
-      const tally = ofName(serverName);
+      const tally = tallyOf(serverName);
       tally.servers[status] += by;
       if (missing === 0) tally.listed[status] += by;
       serverCount += by;
     },
-    ofName,
+    tallyOf,
     copy: () => createTallies(tallies),
   };
   return tallies;
