@@ -143,6 +143,13 @@ function addRestatement(edits: EditWords, { id, before, after }: RecordsPair): b
   return restatement !== null;
 }
 
+/** @throws {RangeError} when they are not whole */
+export function readEdits(bytes: Uint8Array): Words {
+  if (bytes.length % 4 !== 0) throw isNotWhole();
+  // A copy: words lie at multiples of their length.
+  return new Uint32Array(new Uint8Array(bytes).buffer);
+}
+
 /**
  * @returns what it took: how many words of plain edits take as much
  * @throws {RangeError} when the edits are not of these pages
@@ -161,7 +168,7 @@ export function applyEdits(
     const count = isRestated ? told - restatementBit : told * 2;
     const begin = at + 2;
     at = begin + count;
-    if (at > edits.length) throw new RangeError("an edit of the store is not whole");
+    if (at > edits.length) throw isNotWhole();
     if (isRestated) restated += count;
     const page = isCurrent(pageId) ? pages.get(pageId) : undefined;
     if (!page) continue;
@@ -186,6 +193,10 @@ function applyWords({ words }: Records, edits: Words, begin: number, end: number
     if (word >= words.length) throw fitsNoPage();
     words[word] = edits[at + 1] ?? 0;
   }
+}
+
+function isNotWhole(): RangeError {
+  return new RangeError("an edit of the store is not whole");
 }
 
 function fitsNoPage(): RangeError {

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Insertable, Kysely, Selectable } from "kysely";
 import type { PageDelta } from "../core/snapshot/page-delta.ts";
 import { PageRoom } from "../core/snapshot/page-room.ts";
@@ -5,13 +6,15 @@ import type { Page } from "../core/snapshot/page.ts";
 import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { batches, paced } from "../platform/paced.ts";
-import { addEdit, applyEdits, EditWords } from "./page-edits.ts";
+import { addEdit, applyEdits, EditWords, readEdits } from "./page-edits.ts";
 import { bytesOf, createPageReader, pageToRow } from "./page-rows.ts";
 import { prepareRows } from "./prepared.ts";
+import { asContentError } from "./store-error.ts";
 import type { PagesTable, Tables } from "./tables.ts";
 
 /** The stored pages of the targets' snapshots. */
 export interface SnapshotPages {
+  /** @throws {StoreError} when it cannot be read */
   restore(targetId: number): Promise<PackedSnapshot>;
   /**
    * Within the transaction of the poll.
@@ -89,33 +92,40 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
     }
   }
 
+  const restore = async (targetId: number): Promise<PackedSnapshot> => {
+    const room = new PageRoom();
+    const readPage = createPageReader((count) => room.take(count));
+    const pages: Page[] = [];
+    const lastEdits = new Map<number, number>();
+    for await (const rows of rowsOf(targetId)) {
+      for (const row of rows) {
+        pages.push(readPage(row));
+        lastEdits.set(row.page_id, row.last_edit);
+      }
+    }
+    const byId = new Map(pages.map((page) => [page.id, page]));
+    const edits = await kysely
+      .selectFrom("page_edits")
+      .select(["id", "words"])
+      .where("target_id", "=", targetId)
+      .orderBy("id")
+      .execute();
+    let work = 0;
+    for (const { id, words: bytes } of edits) {
+      work += applyEdits(byId, readEdits(bytes), (pageId) => (lastEdits.get(pageId) ?? 0) < id);
+    }
+    const lastEdit = Math.max(0, edits.at(-1)?.id ?? 0, ...new Set(lastEdits.values()));
+    edited.set(targetId, { lastEdit, work });
+    return restoreSnapshot(pages, room);
+  };
+
   return {
     async restore(targetId) {
-      const room = new PageRoom();
-      const readPage = createPageReader((count) => room.take(count));
-      const pages: Page[] = [];
-      const lastEdits = new Map<number, number>();
-      for await (const rows of rowsOf(targetId)) {
-        for (const row of rows) {
-          pages.push(readPage(row));
-          lastEdits.set(row.page_id, row.last_edit);
-        }
+      try {
+        return await restore(targetId);
+      } catch (error) {
+        throw asContentError(error, await fileOf(kysely));
       }
-      const byId = new Map(pages.map((page) => [page.id, page]));
-      const edits = await kysely
-        .selectFrom("page_edits")
-        .select(["id", "words"])
-        .where("target_id", "=", targetId)
-        .orderBy("id")
-        .execute();
-      let work = 0;
-      for (const { id, words: bytes } of edits) {
-        const words = new Uint32Array(new Uint8Array(bytes).buffer);
-        work += applyEdits(byId, words, (pageId) => (lastEdits.get(pageId) ?? 0) < id);
-      }
-      const lastEdit = Math.max(0, edits.at(-1)?.id ?? 0, ...new Set(lastEdits.values()));
-      edited.set(targetId, { lastEdit, work });
-      return restoreSnapshot(pages, room);
     },
 
     async write(trx, targetId, { replaced, removed, all }) {
@@ -151,6 +161,13 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
       return () => edited.set(targetId, { lastEdit: id, work });
     },
   };
+}
+
+async function fileOf(kysely: Kysely<Tables>): Promise<string> {
+  const { rows } = await sql<{ file: string }>`
+    select file from pragma_database_list where name = 'main'
+  `.execute(kysely);
+  return rows[0]?.file ?? "";
 }
 
 function wordsIn(pages: readonly Page[]): number {

@@ -1,17 +1,19 @@
 import * as fc from "fast-check";
+import { sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { judgePoll } from "../../src/core/judge.ts";
 import type { PollOutcome } from "../../src/core/judge.ts";
 import type { ListedSandbox, Status } from "../../src/core/model.ts";
 import type { Snapshot } from "../../src/core/snapshot/snapshot.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
+import { openDatabase, StoreError } from "../../src/store/database.ts";
 import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
 import { createStore } from "../../src/store/store.ts";
 import { worlds } from "../core/support/listing-edits.ts";
 import type { World } from "../core/support/listing-edits.ts";
 import { listedServer } from "../core/support/samples.ts";
 import { judgeBy, research, startMs } from "../support/fleet.ts";
-import { openFresh } from "../support/fresh-store.ts";
+import { freshStoreFile, openFresh } from "../support/fresh-store.ts";
 import { intakeOf } from "../support/take-in.ts";
 import { addTarget } from "../support/add-target.ts";
 
@@ -160,6 +162,44 @@ describe("where all servers change", () => {
     }
     expect(whole).toEqual([1, 6, 11]);
   });
+});
+
+it.each([
+  [
+    "an edit of which bytes are lacking",
+    "update page_edits set words = x'0700000001'",
+    "is not whole",
+  ],
+  [
+    "an edit of another page's words",
+    "update page_edits set words = x'0100000001000000ffffffff00000000'",
+    "fits no page",
+  ],
+  ["a page of which bytes are lacking", "update pages set records = x'00'", "is not whole"],
+  ["a page without names", "update pages set legend = '['", "JSON"],
+])("a start says where the store is damaged, and what to do: %s", async (_, damage, what) => {
+  const path = freshStoreFile();
+  const { kysely, close } = openDatabase(path);
+  onTestFinished(close);
+  const { id } = await addTarget(createStore(kysely, close), research);
+  const page = { target_id: id, page_id: 1, last_edit: 0, sandbox_count: 0, legend: '[[""],[]]' };
+  await kysely
+    .insertInto("pages")
+    .values({ ...page, records: new Uint8Array(32) })
+    .execute();
+  await kysely
+    .insertInto("page_edits")
+    .values({ target_id: id, words: new Uint8Array(0) })
+    .execute();
+  const stored = createSnapshotPages(kysely);
+  expect((await stored.restore(id)).pages).toHaveLength(1);
+  await sql.raw(damage).execute(kysely);
+  const restored = stored.restore(id);
+  await expect(restored).rejects.toThrow(StoreError);
+  await expect(restored).rejects.toThrow(what);
+  await expect(restored).rejects.toThrow(
+    new RegExp(`^The store ${path} is damaged: .*Put back a copy, or move it away to start afresh`),
+  );
 });
 
 it("of pages that are written anew as they were nothing is stored", async () => {
