@@ -26,7 +26,7 @@ export class EditWords {
     return this.count;
   }
 
-  /** What it takes to apply them: see `applyEdits`. */
+  /** What it takes to apply them, as `applyEdits` tells. */
   get work(): number {
     return workOf(this.count, this.restated);
   }

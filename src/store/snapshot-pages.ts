@@ -36,7 +36,7 @@ const littleWork = 4_096;
 interface Edited {
   /** The id of the latest row of edits; a page that is stored whole later knows it. */
   readonly lastEdit: number;
-  /** Of all that a start applies: see `workOf`. */
+  /** Of all that a start applies: see `applyEdits`. */
   readonly work: number;
 }
 
