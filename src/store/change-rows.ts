@@ -2,6 +2,7 @@ import type { Insertable, Selectable } from "kysely";
 import { PackedChanges } from "../core/snapshot/packed-changes.ts";
 import { readNames } from "./target-rows.ts";
 import type { ChangesTable } from "./tables.ts";
+import { bytesOf, wordsOf } from "./word-bytes.ts";
 
 export function changesToRow(
   targetId: number,
@@ -16,7 +17,7 @@ export function changesToRow(
     change_count: packed.length - lapses,
     lapse_count: lapses,
     texts: JSON.stringify(packed.texts),
-    words: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
+    words: bytesOf(words),
   };
 }
 
@@ -25,6 +26,5 @@ export function changesFromRow({
   texts,
   words,
 }: Pick<Selectable<ChangesTable>, "texts" | "words">): PackedChanges {
-  // A copy: words lie at multiples of their length.
-  return new PackedChanges(new Uint32Array(new Uint8Array(words).buffer), readNames(texts));
+  return new PackedChanges(wordsOf(words), readNames(texts));
 }

@@ -5,6 +5,7 @@ import type { Patch } from "../core/snapshot/page-words.ts";
 import { withRoom } from "../core/snapshot/with-room.ts";
 import { applyRestatement, restatementLength, restatementOf } from "./restatement.ts";
 import type { Records } from "./restatement.ts";
+import { wordsOf } from "./word-bytes.ts";
 
 /** Set in the number of words of a restatement. */
 const restatementBit = 2 ** 31;
@@ -146,8 +147,7 @@ function addRestatement(edits: EditWords, { id, before, after }: RecordsPair): b
 /** @throws {RangeError} when they are not whole */
 export function readEdits(bytes: Uint8Array): Words {
   if (bytes.length % 4 !== 0) throw isNotWhole();
-  // A copy: words lie at multiples of their length.
-  return new Uint32Array(new Uint8Array(bytes).buffer);
+  return wordsOf(bytes);
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Page } from "../core/snapshot/page.ts";
 import type { Words } from "../core/snapshot/page-room.ts";
 import { createLegendReader, legendToJson } from "./legend-json.ts";
 import type { PagesTable } from "./tables.ts";
+import { bytesOf } from "./word-bytes.ts";
 
 /** @param lastEdit the latest edits that the page holds already */
 export function pageToRow(targetId: number, page: Page, lastEdit: number): Insertable<PagesTable> {
@@ -40,8 +41,4 @@ export function createPageReader(takeWords: (count: number) => Words) {
     freeBuffer(records);
     return page;
   };
-}
-
-export function bytesOf({ buffer, byteOffset, byteLength }: Words): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
 }

@@ -7,10 +7,11 @@ import { restoreSnapshot } from "../core/snapshot/restore-snapshot.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { addEdit, applyEdits, EditWords, readEdits } from "./page-edits.ts";
-import { bytesOf, createPageReader, pageToRow } from "./page-rows.ts";
+import { createPageReader, pageToRow } from "./page-rows.ts";
 import { prepareRows } from "./prepared.ts";
 import { asContentError } from "./store-error.ts";
 import type { PagesTable, Tables } from "./tables.ts";
+import { bytesOf } from "./word-bytes.ts";
 
 /** The stored pages of the targets' snapshots. */
 export interface SnapshotPages {
