@@ -107,5 +107,9 @@ async function measurePolls(step: Step, { peer, opened, polls }: Bench): Promise
 async function measureFloorsOf({ peer, polls }: Bench) {
   await using receiving = createReceiving(peer.origin);
   await peer.step("main", { kind: "same" });
-  return await measureFloors(receiving, "main", { warmUps: Math.ceil(polls / 3), turns: polls });
+  return await measureFloors(receiving, "main", {
+    warmUps: Math.ceil(polls / 3),
+    samples: polls,
+    calls: polls > 3 ? 4 : 1,
+  });
 }

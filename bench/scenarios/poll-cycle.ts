@@ -1,8 +1,7 @@
 import { checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
 import type { MeasuredDaemon } from "../support/daemon.ts";
-import { measureFloors } from "../support/floors.ts";
-import { measureCpu } from "../support/meters.ts";
+import { measureFloors, sampleCpu } from "../support/floors.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Peer } from "../support/peer-client.ts";
 import type { Step } from "../support/peer-messages.ts";
@@ -62,32 +61,32 @@ interface Bench {
 
 /** V8 goes on compiling for about as many: with fewer, a poll seemed to cost up to a quarter more. */
 const firstPolls = 80;
-const warmUps = 8;
-const polls = 7;
+
+/**
+ * Of what a poll leaves, some is paid for by later ones, as its garbage, and the log of the store, which a
+ * thread takes over now and then. And `JSON.parse` leaves 45 MB, which V8 collects every second or
+ * third time: single calls took either 80 ms or 160.
+ */
+const sampling = { warmUps: 8, samples: 5, calls: 5 };
 
 async function measureCase({ what, step, target }: Case, bench: Bench): Promise<Measurement[]> {
   const { peer, opened, receiving } = bench;
-  const { receivesMs, parsesMs } = await measureFloors(receiving, "main", {
-    warmUps,
-    turns: polls,
-  });
+  const { receivesMs, parsesMs } = await measureFloors(receiving, "main", sampling);
   const receiveMs = percentile(receivesMs, 0.5);
   const parseMs = percentile(parsesMs, 0.5);
-  const ratios: number[] = [];
-  const wholeRatios: number[] = [];
-  for (let turn = 0; turn < warmUps + polls; turn += 1) {
-    const prepared = await peer.step("main", step);
-    const pollMs = await measureCpu(() => opened.daemon.runOnce());
-    if (turn + 1 === warmUps + polls) {
-      checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
-    }
-    if (turn < warmUps) continue;
-    ratios.push((pollMs - receiveMs) / parseMs);
-    wholeRatios.push(pollMs / parseMs);
-  }
+  let prepared = await peer.step("main", step);
+  const pollsMs = await sampleCpu(sampling, async () => {
+    if (step.kind !== "same") prepared = await peer.step("main", step);
+    await opened.daemon.runOnce();
+  });
+  checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
   const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parsesMs, unit: "x" };
   return [
-    { ...floor, what, samples: ratios, target },
-    { ...floor, what: `${what}, receiving included`, samples: wholeRatios },
+    { ...floor, what, samples: pollsMs.map((pollMs) => (pollMs - receiveMs) / parseMs), target },
+    {
+      ...floor,
+      what: `${what}, receiving included`,
+      samples: pollsMs.map((pollMs) => pollMs / parseMs),
+    },
   ];
 }

@@ -1,4 +1,4 @@
-import { measureCpu } from "./meters.ts";
+import { measureMeanCpu } from "./meters.ts";
 import type { Receiving } from "./receiving.ts";
 
 export interface Floors {
@@ -6,10 +6,12 @@ export interface Floors {
   readonly parsesMs: number[];
 }
 
-export interface FloorTurns {
-  /** Before those that count. */
+export interface Sampling {
+  /** Calls before those that count. */
   readonly warmUps: number;
-  readonly turns: number;
+  readonly samples: number;
+  /** In each sample, which is of their mean. */
+  readonly calls: number;
 }
 
 /**
@@ -19,22 +21,23 @@ export interface FloorTurns {
 export async function measureFloors(
   receiving: Receiving,
   name: string,
-  turns: FloorTurns,
+  sampling: Sampling,
 ): Promise<Floors> {
-  const receivesMs = await measureTurns(turns, () => receiving.drop(name));
+  const receivesMs = await sampleCpu(sampling, () => receiving.drop(name));
   const body = await receiving.keep(name);
-  const parsesMs = await measureTurns(turns, () => void JSON.parse(body.toString()));
+  const parsesMs = await sampleCpu(sampling, () => void JSON.parse(body.toString()));
   return { receivesMs, parsesMs };
 }
 
-async function measureTurns(
-  { warmUps, turns }: FloorTurns,
+/** CPU of one call, ms. */
+export async function sampleCpu(
+  { warmUps, samples, calls }: Sampling,
   work: () => unknown,
 ): Promise<number[]> {
+  await measureMeanCpu(warmUps, work);
   const costsMs: number[] = [];
-  for (let turn = 0; turn < warmUps + turns; turn += 1) {
-    const costMs = await measureCpu(work);
-    if (turn >= warmUps) costsMs.push(costMs);
+  for (let sample = 0; sample < samples; sample += 1) {
+    costsMs.push(await measureMeanCpu(calls, work));
   }
   return costsMs;
 }
