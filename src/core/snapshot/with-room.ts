@@ -3,7 +3,10 @@ const fewWords = 64;
 const manyWords = 1024 * 1024;
 const wholeWords = 8 * 1024 * 1024;
 
-/** The same words, in a larger array where so many have no room. */
+/**
+ * The same words, in a larger array where so many have no room. What they were in is freed: as garbage it would
+ * make V8 look through all memory sooner.
+ */
 export function withRoom(
   words: Uint32Array<ArrayBuffer>,
   neededWords: number,
@@ -12,5 +15,6 @@ export function withRoom(
   const least = neededWords < manyWords ? fewWords : wholeWords;
   const larger = new Uint32Array(Math.max(least, neededWords * 2));
   larger.set(words);
+  words.buffer.transfer(0);
   return larger;
 }
