@@ -10,8 +10,8 @@ import { wordsOf } from "./word-bytes.ts";
 /** Set in the number of words of a restatement. */
 const restatementBit = 2 ** 31;
 
-/** Of one word. It tells of some servers, each of which is written. */
-const restatementWork = 8;
+/** Of one word, which tells of some servers: to write those takes as long as so many words of plain edits. */
+const restatementWork = 4;
 
 /**
  * Most polls change a few words of many pages. Those words are stored, not the pages: for each page
