@@ -33,7 +33,7 @@ export interface LogSizes {
 
 const usualSizes: LogSizes = {
   bytes: 64 * 1024 * 1024,
-  transactions: 16,
+  transactions: 32,
   longest: 256 * 1024 * 1024,
 };
 
