@@ -1,14 +1,77 @@
 import type { Notification, OutboxItem, ToldIncident } from "../core/notification.ts";
+import type { OutboxItemsTable } from "./tables.ts";
 
-/** The store alone writes bodies. Those of an earlier version lack what was not known then. */
-export function readItem(body: string): OutboxItem {
+type ItemRow = Pick<
+  OutboxItemsTable,
+  "receiver" | "incident_id" | "type" | "caused_at_ms" | "body"
+>;
+
+/** What of an item its row has in columns of its own. */
+type InColumns = "receiver" | "type" | "causedAtMs";
+type Stored<Facts, Left extends keyof Facts> = Readonly<
+  Record<Exclude<keyof Facts, Left>, unknown>
+>;
+
+const noTemplates = { summaryTemplate: null, runbookUrlTemplate: null };
+
+/** What is not stored of an incident that it is not so of, and what an earlier version did not know of any. */
+const nothingTold = {
+  region: null,
+  key: null,
+  sandboxId: null,
+  serverId: null,
+  serverName: null,
+  status: null,
+  previousStatus: null,
+  resolvedAtMs: null,
+  resolvedReason: null,
+  receiver: null,
+  probe: null,
+  flapping: false,
+  acknowledgedBy: null,
+} as const satisfies Partial<ToldIncident>;
+
+/** There may be very many: what is in columns is left out, and what is null. */
+export function bodyOfItem({ incident, ...item }: OutboxItem): string {
+  // JSON leaves out what is undefined.
+  return JSON.stringify({
+    rule: item.rule,
+    severity: item.severity,
+    condition: item.condition,
+    summaryTemplate: item.summaryTemplate ?? undefined,
+    runbookUrlTemplate: item.runbookUrlTemplate ?? undefined,
+    incident: {
+      state: incident.state,
+      subject: incident.subject,
+      region: incident.region ?? undefined,
+      key: incident.key ?? undefined,
+      sandboxId: incident.sandboxId ?? undefined,
+      serverId: incident.serverId ?? undefined,
+      serverName: incident.serverName ?? undefined,
+      status: incident.status ?? undefined,
+      previousStatus: incident.previousStatus ?? undefined,
+      startedAtMs: incident.startedAtMs,
+      resolvedAtMs: incident.resolvedAtMs ?? undefined,
+      resolvedReason: incident.resolvedReason ?? undefined,
+      receiver: incident.receiver ?? undefined,
+      probe: incident.probe ?? undefined,
+      flapping: incident.flapping || undefined,
+      acknowledgedBy: incident.acknowledgedBy ?? undefined,
+    } satisfies Stored<ToldIncident, "id">,
+  } satisfies Stored<OutboxItem, InColumns>);
+}
+
+/** The store alone writes bodies. */
+export function readItem({
+  receiver,
+  incident_id: id,
+  type,
+  caused_at_ms: causedAtMs,
+  body,
+}: ItemRow): OutboxItem {
   const item: OutboxItem = JSON.parse(body);
-  return {
-    ...item,
-    summaryTemplate: item.summaryTemplate ?? null,
-    runbookUrlTemplate: item.runbookUrlTemplate ?? null,
-    incident: completed(item.incident),
-  };
+  const incident = { ...nothingTold, ...item.incident, id };
+  return { ...noTemplates, ...item, receiver, type, causedAtMs, incident };
 }
 
 export function readNotification(body: string): Notification {
@@ -16,16 +79,6 @@ export function readNotification(body: string): Notification {
   return {
     ...notification,
     runbookUrl: notification.runbookUrl ?? null,
-    incidents: notification.incidents.map(completed),
-  };
-}
-
-function completed(incident: ToldIncident): ToldIncident {
-  return {
-    ...incident,
-    receiver: incident.receiver ?? null,
-    probe: incident.probe ?? null,
-    flapping: incident.flapping ?? false,
-    acknowledgedBy: incident.acknowledgedBy ?? null,
+    incidents: notification.incidents.map((incident) => ({ ...nothingTold, ...incident })),
   };
 }

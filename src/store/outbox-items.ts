@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import { subjectKey } from "../core/message-drafts.ts";
 import type { OutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
+import { bodyOfItem } from "./bodies.ts";
 import { prepareRows } from "./prepared.ts";
 import { subjectDigest } from "./subject-digest.ts";
 import type { Tables } from "./tables.ts";
@@ -19,7 +20,7 @@ function itemToRow(item: OutboxItem) {
     incident_id: item.incident.id,
     subject: subjectDigest(item.receiver, subjectKey(item)),
     type: item.type,
-    body: JSON.stringify(item),
+    body: bodyOfItem(item),
     caused_at_ms: item.causedAtMs,
     notification_seq: null,
   };

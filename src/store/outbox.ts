@@ -47,14 +47,14 @@ export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
         const most = Math.min(itemsAtOnce, limit - items.length);
         const rows = await kysely
           .selectFrom("outbox_items")
-          .select(["seq", "body"])
+          .select(["seq", "receiver", "incident_id", "type", "caused_at_ms", "body"])
           .where("receiver", "=", receiver)
           .where("notification_seq", "is", null)
           .where("seq", ">", items.at(-1)?.seq ?? 0)
           .orderBy("seq")
           .limit(most)
           .execute();
-        for (const { seq, body } of rows) items.push({ ...readItem(body), seq });
+        for (const row of rows) items.push({ ...readItem(row), seq: row.seq });
         if (rows.length < most || items.length >= limit) return items;
         await setImmediate();
       }

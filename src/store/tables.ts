@@ -285,7 +285,7 @@ export interface OutboxItemsTable {
   /** See `subjectDigest`. */
   subject: string;
   type: IncidentMessage;
-  /** The whole `OutboxItem` as JSON. */
+  /** The rest of the `OutboxItem`, as JSON: see `bodyOfItem`. */
   body: string;
   caused_at_ms: number;
   /** Null until the delivery loop made it part of a notification. */

@@ -131,7 +131,7 @@ export interface WaitingRow {
   readonly oldestItemMs: number | null;
 }
 
-/** An earlier version's items lack what was not known then. */
+/** Items lack what is null. */
 function readWords(body: string): Words {
   const item: Words & Partial<OutboxItem> = JSON.parse(body);
   return {

@@ -65,37 +65,14 @@ async function seqOf({ kysely }: TestStore, id: string): Promise<number> {
   return seq;
 }
 
-describe("items", () => {
-  it("come back as they were written, oldest first, for their receiver alone", async () => {
-    const { kysely, outbox } = openTestStore();
-    const items = Array.from({ length: 450 }, (_, n) => outboxItem({ incident: { id: `i${n}` } }));
-    await insertOutboxItems(kysely, [...items, outboxItem({ receiver: "other" })]);
-    const open = await outbox.openItems("oncall", 1_000);
-    expect(open).toEqual(items.map((item, index) => ({ ...item, seq: index + 1 })));
-    for (const limit of [3, 200, 300]) {
-      expect(await outbox.openItems("oncall", limit)).toEqual(open.slice(0, limit));
-    }
-  });
-
-  it("vanish with the transaction that wrote them", async () => {
-    const { kysely, outbox } = openTestStore();
-    const poll = kysely.transaction().execute(async (transaction) => {
-      await insertOutboxItems(transaction, [outboxItem()]);
-      throw new Error("the poll's commit failed");
-    });
-    await expect(poll).rejects.toThrow("commit failed");
-    expect(await outbox.openItems("oncall", 10)).toEqual([]);
-  });
-
-  it("are open until a notification tells them", async () => {
+describe("composing", () => {
+  it("leaves no item open that a notification tells", async () => {
     const store = openTestStore();
     await tell(store, "msg_1", ["a", "b"]);
     expect(await store.outbox.openItems("oncall", 10)).toEqual([]);
     expect(await dueIds(store)).toEqual(["msg_1"]);
   });
-});
 
-describe("composing", () => {
   it("stores all notifications of a flush or none", async () => {
     const store = openTestStore();
     await tell(store, "msg_1", ["a"]);

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { insertOutboxItems } from "../../src/store/outbox.ts";
+import { outboxItem } from "../delivery/support/items.ts";
+import { openTestStore } from "../delivery/support/test-store.ts";
+
+const ofNoServer = { sandboxId: null, serverId: null, serverName: null, status: null } as const;
+
+describe("items", () => {
+  it("come back as they were written, oldest first, for their receiver alone", async () => {
+    const { kysely, outbox } = openTestStore();
+    const items = Array.from({ length: 450 }, (_, n) => outboxItem({ incident: { id: `i${n}` } }));
+    await insertOutboxItems(kysely, [...items, outboxItem({ receiver: "other" })]);
+    const open = await outbox.openItems("oncall", 1_000);
+    expect(open).toEqual(items.map((item, index) => ({ ...item, seq: index + 1 })));
+    for (const limit of [3, 200, 300]) {
+      expect(await outbox.openItems("oncall", limit)).toEqual(open.slice(0, limit));
+    }
+  });
+
+  it.each<[string, Parameters<typeof outboxItem>[0]]>([
+    ["a server", {}],
+    ["a server that is over", { type: "incident.resolved" }],
+    ["a server that is known to flap", { incident: { flapping: true, acknowledgedBy: "kim" } }],
+    ["a target", { incident: { ...ofNoServer, subject: "target" } }],
+    ["a pool of all", { incident: { ...ofNoServer, subject: "pool", region: null, key: null } }],
+    ["a probe", { incident: { ...ofNoServer, subject: "probe", probe: "login" } }],
+    ["a receiver", { incident: { ...ofNoServer, subject: "receiver", receiver: "mail" } }],
+    [
+      "a rule with words of its own",
+      { summaryTemplate: "{rule}", runbookUrlTemplate: "https://a" },
+    ],
+  ])("come back as they were written, of %s", async (_, fields) => {
+    const { kysely, outbox } = openTestStore();
+    const item = outboxItem(fields);
+    await insertOutboxItems(kysely, [item]);
+    expect(await outbox.openItems("oncall", 1)).toEqual([{ ...item, seq: 1 }]);
+  });
+
+  it("are stored without what is null or in columns of its own", async () => {
+    const { kysely } = openTestStore();
+    const item = outboxItem();
+    await insertOutboxItems(kysely, [item]);
+    const { body } = await kysely
+      .selectFrom("outbox_items")
+      .select("body")
+      .executeTakeFirstOrThrow();
+    for (const left of ["null", "false", item.type, item.incident.id]) {
+      expect(body).not.toContain(left);
+    }
+  });
+
+  it("come back of a store in which an earlier version wrote them whole", async () => {
+    const { kysely, outbox } = openTestStore();
+    const item = outboxItem({ incident: { acknowledgedBy: "kim" } });
+    await insertOutboxItems(kysely, [item]);
+    await kysely
+      .updateTable("outbox_items")
+      .set({ body: JSON.stringify(item) })
+      .execute();
+    expect(await outbox.openItems("oncall", 1)).toEqual([{ ...item, seq: 1 }]);
+  });
+
+  it("vanish with the transaction that wrote them", async () => {
+    const { kysely, outbox } = openTestStore();
+    const poll = kysely.transaction().execute(async (transaction) => {
+      await insertOutboxItems(transaction, [outboxItem()]);
+      throw new Error("the poll's commit failed");
+    });
+    await expect(poll).rejects.toThrow("commit failed");
+    expect(await outbox.openItems("oncall", 10)).toEqual([]);
+  });
+});
