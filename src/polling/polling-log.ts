@@ -122,8 +122,8 @@ function putChanges(
   for (let left = stampedAtOnce; left > 0; left--) {
     if (!change.next()) return false;
     const stamp = stampOf(change);
-    if (stamp && change.hasUuids) {
-      const { page, sandbox, server } = change;
+    const { page, sandbox, server } = change;
+    if (stamp && page.hasUuids(sandbox, server)) {
       lines.putStamped(stamp, page.idWords, sandbox * sandboxWords, page.serverAt(server));
     } else lines.put(changeLine(target, change));
   }

@@ -1,5 +1,6 @@
 import { Writable } from "node:stream";
 import { afterEach, expect, it, vi } from "vitest";
+import { unpackUuid } from "../../src/core/snapshot/packed-id.ts";
 import type { LogLine } from "../../src/platform/logger.ts";
 import { linesPress, StampedLines } from "../../src/platform/stamped-lines.ts";
 import type { LineStamp } from "../../src/platform/stamped-lines.ts";
@@ -60,6 +61,44 @@ it("a stamped line is the one that is put whole, at whatever time its stamp was 
     for (const line of batch) expect(line).toContain(`"2026-11-20T09:30:0${turn}.00${turn}Z"`);
     for (let at = 0; at < batch.length; at += 2) expect(batch[at]).toBe(batch[at + 1]);
   }
+});
+
+it("lines of one sandbox after another have each their own ids", () => {
+  let written = "";
+  const lines = new StampedLines(
+    { write: (text) => (written += text) },
+    new StampPress(linesPress),
+  );
+  vi.setSystemTime(Date.UTC(2026, 10, 20, 9, 30));
+  lines.begin();
+  const stamp = stampOf(lines, "one");
+  const same = Uint32Array.from(words);
+  const other = words.toReversed();
+  const ends = [
+    [words, 0, 4],
+    [words, 0, 0],
+    [words, 4, 4],
+    [words, 4, 0],
+    [other, 4, 0],
+    [same, 4, 0],
+    [same, 0, 4],
+  ] as const;
+  const expected: string[] = [];
+  // More than are stamped at once: what begins anew knows of no sandbox before.
+  for (let round = 0; round < 300; round++) {
+    for (const [from, sandbox, server] of ends) {
+      lines.putStamped(stamp, from, sandbox, server);
+      expected.push(`${unpackUuid(from, sandbox)} ${unpackUuid(from, server)}`);
+    }
+    if (round % 50 === 0) {
+      lines.put({ level: "info", fields: {}, msg: "between" });
+      expected.push("undefined undefined");
+    }
+  }
+  lines.write();
+  const said = written.trimEnd().split("\n");
+  const told = said.map((line) => JSON.parse(line));
+  expect(told.map((line) => `${line.sandbox_id} ${line.server_id}`)).toEqual(expected);
 });
 
 it("what a stream has not done with yet stays as it was written, whatever is written next", () => {

@@ -1,8 +1,7 @@
 import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
 import { pageOf } from "./page.ts";
-import { hasTextId, isWitnessedIn, missingIn, statusNumberIn } from "./page-records.ts";
-import type { Page } from "./page.ts";
+import { statusNumberIn } from "./page-records.ts";
 import type { SightingParts } from "./steps.ts";
 
 const absent = presences.indexOf("absent");
@@ -24,9 +23,7 @@ export class ChangeCursor {
   toNumber = 0;
   readonly lapse = null;
   private readonly parts: SightingParts;
-  /** Where the server was before; null for one that is new. */
-  private pageBefore: Page | null = null;
-  private serverBefore = 0;
+  private isRemoved = false;
   /** The sandbox that was found last, and where its servers are. */
   private sandboxPage = noPage;
   private lastSandbox = 0;
@@ -58,12 +55,6 @@ export class ChangeCursor {
     return this.lastSandbox;
   }
 
-  /** Neither the server's id nor its sandbox's is a text. */
-  get hasUuids(): boolean {
-    const { page } = this;
-    return !hasTextId(page.serverFlags(this.server) | page.sandboxFlags(this.sandbox));
-  }
-
   get sandboxId(): string {
     return this.page.sandboxId(this.sandbox);
   }
@@ -86,10 +77,10 @@ export class ChangeCursor {
 
   /** For how long it was watched in `from`; null unless both ends were witnessed. Milliseconds. */
   get stayMs(): number | null {
-    const { pageBefore: page, serverBefore: server, parts } = this;
-    return page && parts.witnessed && isSeen(page.serverFlags(server))
-      ? parts.observedMs - page.sinceObservedMs(server)
-      : null;
+    const { sorted, observedMs, witnessed } = this.parts;
+    if (!this.isRemoved) return sorted.stayMs(this.step - 1);
+    const sinceMs = witnessed ? this.page.watchedSinceMs(this.server) : null;
+    return sinceMs === null ? null : observedMs - sinceMs;
   }
 
   private seeSandbox(sandbox: number): void {
@@ -102,7 +93,7 @@ export class ChangeCursor {
 
   private nextTouched(): boolean {
     const { parts } = this;
-    const { before, after, touched, sorted } = parts;
+    const { after, touched, sorted } = parts;
     while (this.step < touched.length) {
       const step = this.step++;
       if (!sorted.isChange(step)) continue;
@@ -112,8 +103,7 @@ export class ChangeCursor {
       this.server = touched.serverAfter(step);
       this.fromNumber = sorted.fromNumber(step);
       this.toNumber = sorted.toNumber(step);
-      this.pageBefore = before[touched.pageBefore(step)] ?? null;
-      this.serverBefore = touched.serverBefore(step);
+      this.isRemoved = false;
       return true;
     }
     return false;
@@ -129,18 +119,9 @@ export class ChangeCursor {
       this.server = removed.serverAfter(step);
       this.fromNumber = statusNumberIn(page.serverFlags(this.server));
       this.toNumber = absent;
-      this.pageBefore = page;
-      this.serverBefore = this.server;
+      this.isRemoved = true;
       return true;
     }
     return false;
   }
-}
-
-/**
- * Listed, and since when it had its status is known: only the first listing that lacks or changes a server
- * can tell for how long it was there.
- */
-function isSeen(flags: number): boolean {
-  return missingIn(flags) === 0 && isWitnessedIn(flags);
 }

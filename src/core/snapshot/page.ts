@@ -133,6 +133,11 @@ export class Page {
     return this.readId(this.serverAt(server), this.serverFlags(server));
   }
 
+  /** Whether neither the sandbox's id nor the server's is a text. */
+  hasUuids(sandbox: number, server: number): boolean {
+    return !hasTextId(this.sandboxFlags(sandbox) | this.serverFlags(server));
+  }
+
   /** Counts in the legend. */
   kindNumber(server: number): number {
     return kindIn(this.word(this.serverAt(server) + serverField.kind));
@@ -166,6 +171,16 @@ export class Page {
       this.word(at + serverField.sinceObserved),
       this.word(at + serverField.kind),
     );
+  }
+
+  /**
+   * Since when the server was watched in its status, on the observed clock; null unless it is listed and that
+   * began between two complete polls.
+   */
+  watchedSinceMs(server: number): number | null {
+    const at = this.serverAt(server);
+    const flags = this.word(at + serverField.flags);
+    return missingIn(flags) === 0 && isWitnessedIn(flags) ? this.sinceObservedMs(server) : null;
   }
 
   /** Only while the page is made: afterwards it never changes. */

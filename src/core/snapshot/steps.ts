@@ -58,12 +58,22 @@ const sortedAtOnce = 4_096;
 
 type Pages = Pick<SightingParts, "before" | "after">;
 
+interface Settled {
+  readonly began: PackedSince;
+  /** Where the server was missing before. */
+  readonly unseen: PackedSince;
+  /** Of stays, on the observed clock; null where it is not known. */
+  readonly endMs: number | null;
+}
+
 /** What is to be known of each step, so that nobody asks the pages for it once more. */
 export class SortedSteps {
   changed = 0;
   /** Servers that complete listings lacked, and that have the status that they had before. */
   seenAgain = 0;
   private readonly facts: Uint8Array;
+  /** In milliseconds; not a number where one is not known. Of a first listing none is. */
+  private stays: Float64Array | null = null;
 
   private constructor(count: number) {
     this.facts = new Uint8Array(count);
@@ -78,9 +88,11 @@ export class SortedSteps {
    */
   static *of(touched: Steps, pages: Pages, began: Since): InSteps<SortedSteps> {
     const sorted = new SortedSteps(touched.length);
-    const settled = {
+    const settled: Settled = {
       began: packSince(began),
       unseen: packSince({ ...began, sinceWitnessed: false }),
+      // Who was not watching now does not know when the status ended.
+      endMs: began.sinceWitnessed ? began.sinceObservedMs : null,
     };
     for (let first = 0; first < touched.length; first += sortedAtOnce) {
       if (first > 0) yield;
@@ -108,6 +120,12 @@ export class SortedSteps {
     return this.factsOf(step) >>> toShift;
   }
 
+  /** Of a change: for how long the server was watched in what it was before; null where that is not known. */
+  stayMs(step: number): number | null {
+    const stayMs = this.stays?.[step] ?? Number.NaN;
+    return Number.isNaN(stayMs) ? null : stayMs;
+  }
+
   private factsOf(step: number): number {
     return this.facts[step] ?? 0;
   }
@@ -117,7 +135,7 @@ export class SortedSteps {
     touched: Steps,
     first: number,
     { before, after }: Pages,
-    { began, unseen }: { readonly began: PackedSince; readonly unseen: PackedSince },
+    { began, unseen, endMs }: Settled,
   ): void {
     const end = Math.min(touched.length, first + sortedAtOnce);
     for (let step = first; step < end; step++) {
@@ -125,7 +143,9 @@ export class SortedSteps {
       if (!page) continue;
       const server = touched.serverAfter(step);
       const to = statusNumberIn(page.serverFlags(server));
-      const flags = before[touched.pageBefore(step)]?.serverFlags(touched.serverBefore(step));
+      const pageBefore = before[touched.pageBefore(step)];
+      const serverBefore = touched.serverBefore(step);
+      const flags = pageBefore?.serverFlags(serverBefore);
       const from = flags === undefined ? absent : statusNumberIn(flags);
       const kind = kindOf(from, to, flags !== undefined && missingIn(flags) > 0);
       this.facts[step] = kind | (from << fromShift) | (to << toShift);
@@ -133,8 +153,15 @@ export class SortedSteps {
       else if (kind !== kinds.none) {
         this.changed++;
         page.settleSince(server, kind === kinds.changed ? began : unseen);
+        const sinceMs = endMs === null ? null : (pageBefore?.watchedSinceMs(serverBefore) ?? null);
+        if (sinceMs !== null && endMs !== null) this.putStay(step, endMs - sinceMs);
       }
     }
+  }
+
+  private putStay(step: number, stayMs: number): void {
+    this.stays ??= new Float64Array(this.facts.length).fill(Number.NaN);
+    this.stays[step] = stayMs;
   }
 }
 

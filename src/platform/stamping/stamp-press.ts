@@ -165,6 +165,12 @@ export class StampPress {
     copyId(words, at, this.owners, to + 1);
   }
 
+  /** The next line is of the one that was added last. */
+  extendOwner(): void {
+    const at = (this.ownerCount - 1) * ownerWords;
+    this.owners[at] = (this.owners[at] ?? 0) + 1;
+  }
+
   /** @param tail none for a line that ends with its stamp */
   addLine(stamp: number, tail: number): void {
     const { lines } = this;
