@@ -1,8 +1,8 @@
 import { checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
 import type { MeasuredDaemon } from "../support/daemon.ts";
-import { measureFloors } from "../support/floors.ts";
-import { measureCpu } from "../support/meters.ts";
+import { measureFloors, sampleCpu } from "../support/floors.ts";
+import type { Sampling } from "../support/floors.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Peer } from "../support/peer-client.ts";
 import type { Step } from "../support/peer-messages.ts";
@@ -34,7 +34,7 @@ async function measureSize(servers: number): Promise<Measurement[]> {
   await using peer = await startPeer();
   await peer.fleet("main", servers);
   await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
-  const bench = { peer, opened, polls: Math.min(30, Math.max(3, Math.round(300_000 / servers))) };
+  const bench = { peer, opened, sampling: samplingOf(servers) };
   await opened.daemon.runOnce();
   const row = (series: string, costsMs: readonly number[], isFloor = false): Measurement => ({
     what: `${series}, ${servers.toLocaleString("en")} servers`,
@@ -62,10 +62,10 @@ async function measureShares(servers: number): Promise<Measurement[]> {
   await using peer = await startPeer();
   await peer.fleet("main", servers);
   await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
-  const bench = { peer, opened, polls: 4 };
+  const bench = { peer, opened, sampling: samplingOf(servers) };
   await opened.daemon.runOnce();
   const measurements: Measurement[] = [];
-  const { parsesMs, receivesMs } = await measureFloorsOf({ ...bench, polls: 8 });
+  const { parsesMs, receivesMs } = await measureFloorsOf(bench);
   const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parsesMs };
   for (const share of shares) {
     const row = (series: string, samples: readonly number[], isFloor: boolean): Measurement => ({
@@ -87,29 +87,27 @@ async function measureShares(servers: number): Promise<Measurement[]> {
 interface Bench {
   readonly peer: Peer;
   readonly opened: MeasuredDaemon;
-  readonly polls: number;
+  readonly sampling: Sampling;
 }
 
-/** The first ones are not counted. */
-async function measurePolls(step: Step, { peer, opened, polls }: Bench): Promise<number[]> {
-  const costs: number[] = [];
-  const warmUps = Math.ceil(polls / 3);
-  for (let turn = 1; turn <= warmUps + polls; turn += 1) {
-    const prepared = await peer.step("main", step);
-    const pollMs = await measureCpu(() => opened.daemon.runOnce());
-    if (turn > warmUps) costs.push(pollMs);
-    if (turn < warmUps + polls) continue;
-    checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
-  }
-  return costs;
+/** A sample is of a single call only where each one leaves garbage enough to be collected within it. */
+function samplingOf(servers: number): Sampling {
+  if (servers > 100_000) return { warmUps: 1, samples: 3, calls: 1 };
+  return { warmUps: servers > 10_000 ? 5 : 10, samples: 3, calls: 5 };
 }
 
-async function measureFloorsOf({ peer, polls }: Bench) {
+async function measurePolls(step: Step, { peer, opened, sampling }: Bench): Promise<number[]> {
+  let prepared = await peer.step("main", step);
+  const costsMs = await sampleCpu(sampling, async () => {
+    if (step.kind !== "same") prepared = await peer.step("main", step);
+    await opened.daemon.runOnce();
+  });
+  checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
+  return costsMs;
+}
+
+async function measureFloorsOf({ peer, sampling }: Bench) {
   await using receiving = createReceiving(peer.origin);
   await peer.step("main", { kind: "same" });
-  return await measureFloors(receiving, "main", {
-    warmUps: Math.ceil(polls / 3),
-    samples: polls,
-    calls: polls > 3 ? 4 : 1,
-  });
+  return await measureFloors(receiving, "main", sampling);
 }

@@ -65,7 +65,8 @@ const firstPolls = 80;
 /**
  * Of what a poll leaves, some is paid for by later ones, as its garbage, and the log of the store, which a
  * thread takes over now and then. And `JSON.parse` leaves 45 MB, which V8 collects every second or
- * third time: single calls took either 80 ms or 160.
+ * third time: single calls took either 80 ms or 160. To ask for another listing between two polls, half a
+ * millisecond, counts as a part of them.
  */
 const sampling = { warmUps: 8, samples: 5, calls: 5 };
 

@@ -32,9 +32,9 @@ export class StampedLines {
   private spare: Buffer | null = null;
   private time = emptyTime;
   private timeBytes = Buffer.from(emptyTime);
-  /** Where the id of the sandbox is of which the last line was stamped; null: none is to be stamped. */
-  private ownerWords: Uint32Array | null = null;
-  private ownerAt = 0;
+  /** Where the id of the last line's sandbox is; null: since the last stamping none was put. */
+  private lastOwner: Uint32Array | null = null;
+  private lastOwnerAt = 0;
 
   constructor(stream: Pick<DestinationStream, "write">, press: StampPress) {
     this.stream = stream;
@@ -79,11 +79,11 @@ export class StampedLines {
       press.rewrite(stamp.address, stamp.timeAt, this.timeBytes);
       stamp.time = this.timeBytes;
     }
-    if (words === this.ownerWords && sandbox === this.ownerAt) press.extendOwner();
+    if (words === this.lastOwner && sandbox === this.lastOwnerAt) press.extendOwner();
     else {
       press.addOwner(1, words, sandbox);
-      this.ownerWords = words;
-      this.ownerAt = sandbox;
+      this.lastOwner = words;
+      this.lastOwnerAt = sandbox;
     }
     press.addOwn(words, server);
     press.addLine(stamp.address, none);
@@ -116,7 +116,7 @@ export class StampedLines {
   private stamp(): void {
     this.press.stampAll();
     this.press.begin(wordsPerId);
-    this.ownerWords = null;
+    this.lastOwner = null;
   }
 }
 

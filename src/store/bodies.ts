@@ -11,10 +11,15 @@ type InColumns = "receiver" | "type" | "causedAtMs";
 type Stored<Facts, Left extends keyof Facts> = Readonly<
   Record<Exclude<keyof Facts, Left>, unknown>
 >;
+type Nullable<Facts> = {
+  [Name in keyof Facts]: null extends Facts[Name] ? Name : never;
+}[keyof Facts];
 
-const noTemplates = { summaryTemplate: null, runbookUrlTemplate: null };
-
-/** What is not stored of an incident that it is not so of, and what an earlier version did not know of any. */
+/** What a body lacks is this, be it that the version that stored it did not know of it. */
+const noTemplates = {
+  summaryTemplate: null,
+  runbookUrlTemplate: null,
+} as const satisfies Pick<OutboxItem, Nullable<OutboxItem>>;
 const nothingTold = {
   region: null,
   key: null,
@@ -29,7 +34,7 @@ const nothingTold = {
   probe: null,
   flapping: false,
   acknowledgedBy: null,
-} as const satisfies Partial<ToldIncident>;
+} as const satisfies Pick<ToldIncident, Nullable<ToldIncident> | "flapping">;
 
 /** There may be very many: what is in columns is left out, and what is null. */
 export function bodyOfItem({ incident, ...item }: OutboxItem): string {

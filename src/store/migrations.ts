@@ -295,7 +295,7 @@ export const migrations: readonly Migration[] = [
   sql(countRevisions),
   // From here on edits may restate pages, which no earlier version can read.
   sql(""),
-  // From here on items lack what is null and what is in columns of its own, and no earlier version adds it.
+  // From here on items lack what is null and what has columns of its own, which no earlier version fills in.
   sql(""),
 ];
 

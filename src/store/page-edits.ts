@@ -10,7 +10,7 @@ import { wordsOf } from "./word-bytes.ts";
 /** Set in the number of words of a restatement. */
 const restatementBit = 2 ** 31;
 
-/** Of one word, which tells of some servers: to write those takes as long as so many words of plain edits. */
+/** Of one word, which tells of some servers: to write those takes as long as this many words of plain edits. */
 const restatementWork = 4;
 
 /**

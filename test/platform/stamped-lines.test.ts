@@ -84,7 +84,7 @@ it("lines of one sandbox after another have each their own ids", () => {
     [same, 0, 4],
   ] as const;
   const expected: string[] = [];
-  // More than are stamped at once: what begins anew knows of no sandbox before.
+  // More than are stamped at once, here and below: what begins anew knows of no sandbox before.
   for (let round = 0; round < 300; round++) {
     for (const [from, sandbox, server] of ends) {
       lines.putStamped(stamp, from, sandbox, server);
@@ -94,6 +94,11 @@ it("lines of one sandbox after another have each their own ids", () => {
       lines.put({ level: "info", fields: {}, msg: "between" });
       expected.push("undefined undefined");
     }
+  }
+  for (let line = 0; line < 600; line++) {
+    const sandbox = line < 10 ? 4 : 0;
+    lines.putStamped(stamp, words, sandbox, 4);
+    expected.push(`${unpackUuid(words, sandbox)} ${unpackUuid(words, 4)}`);
   }
   lines.write();
   const said = written.trimEnd().split("\n");

@@ -3,6 +3,7 @@ import type { Notification, OutboxItem } from "../../src/core/notification.ts";
 import { createOutbox, insertOutboxItems } from "../../src/store/outbox.ts";
 import { outboxItem, startMs } from "../delivery/support/items.ts";
 import { openTestStore, settle, type TestStore } from "../delivery/support/test-store.ts";
+import { earlierBody } from "./support/earlier-body.ts";
 
 const dayMs = 86_400_000;
 const timedOut = { atMs: startMs, failure: { reason: "timeout", detail: "no answer" } };
@@ -89,6 +90,16 @@ describe("composing", () => {
 });
 
 describe("what is due", () => {
+  it("comes back of a store whose version did not know yet all that is told", async () => {
+    const store = openTestStore();
+    await tell(store, "msg_1", ["a"]);
+    const [told] = await store.outbox.due("oncall", startMs, 1, []);
+    if (!told) throw new Error("nothing is due");
+    const body = earlierBody(told.notification);
+    await store.kysely.updateTable("notifications").set({ body }).execute();
+    expect(await store.outbox.due("oncall", startMs, 1, [])).toEqual([told]);
+  });
+
   it("is what has come to its time, longest due first, and not in flight", async () => {
     const store = openTestStore();
     await tell(store, "later", ["a"], { dueMs: startMs + 2 });

@@ -103,7 +103,6 @@ export class ChangeCursor {
       this.server = touched.serverAfter(step);
       this.fromNumber = sorted.fromNumber(step);
       this.toNumber = sorted.toNumber(step);
-      this.isRemoved = false;
       return true;
     }
     return false;

@@ -178,8 +178,7 @@ export class Page {
    * began between two complete polls.
    */
   watchedSinceMs(server: number): number | null {
-    const at = this.serverAt(server);
-    const flags = this.word(at + serverField.flags);
+    const flags = this.serverFlags(server);
     return missingIn(flags) === 0 && isWitnessedIn(flags) ? this.sinceObservedMs(server) : null;
   }
 

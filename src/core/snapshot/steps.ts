@@ -62,7 +62,7 @@ interface Settled {
   readonly began: PackedSince;
   /** Where the server was missing before. */
   readonly unseen: PackedSince;
-  /** Of stays, on the observed clock; null where it is not known. */
+  /** When stays ended, on the observed clock; null where that was not watched. */
   readonly endMs: number | null;
 }
 
@@ -72,7 +72,7 @@ export class SortedSteps {
   /** Servers that complete listings lacked, and that have the status that they had before. */
   seenAgain = 0;
   private readonly facts: Uint8Array;
-  /** In milliseconds; not a number where one is not known. Of a first listing none is. */
+  /** In milliseconds; not a number where one is not known. Null until one is: of a first listing none. */
   private stays: Float64Array | null = null;
 
   private constructor(count: number) {
@@ -153,8 +153,9 @@ export class SortedSteps {
       else if (kind !== kinds.none) {
         this.changed++;
         page.settleSince(server, kind === kinds.changed ? began : unseen);
-        const sinceMs = endMs === null ? null : (pageBefore?.watchedSinceMs(serverBefore) ?? null);
-        if (sinceMs !== null && endMs !== null) this.putStay(step, endMs - sinceMs);
+        if (endMs === null || !pageBefore) continue;
+        const sinceMs = pageBefore.watchedSinceMs(serverBefore);
+        if (sinceMs !== null) this.putStay(step, endMs - sinceMs);
       }
     }
   }

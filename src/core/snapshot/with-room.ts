@@ -4,8 +4,8 @@ const manyWords = 1024 * 1024;
 const wholeWords = 8 * 1024 * 1024;
 
 /**
- * The same words, in a larger array where so many have no room. What they were in is freed: as garbage it would
- * make V8 look through all memory sooner.
+ * The same words, in a larger array where so many have no room. What they were in is freed then, as garbage would
+ * make V8 look through all memory sooner: nobody else may hold it, or a part of its buffer, as it is empty.
  */
 export function withRoom(
   words: Uint32Array<ArrayBuffer>,

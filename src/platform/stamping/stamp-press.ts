@@ -165,7 +165,7 @@ export class StampPress {
     copyId(words, at, this.owners, to + 1);
   }
 
-  /** The next line is of the one that was added last. */
+  /** The next line, too, is of the owner that was added last. One was, since it began. */
   extendOwner(): void {
     const at = (this.ownerCount - 1) * ownerWords;
     this.owners[at] = (this.owners[at] ?? 0) + 1;
