@@ -27,6 +27,8 @@ ENV SANDWATCH_REVISION=$REVISION
 ENV SQLITE_TMPDIR=/data
 # Left to itself, malloc has a heap for each of a few threads, and keeps what is freed in every one of them.
 ENV MALLOC_ARENA_MAX=1
+# And with each large buffer that is freed, it takes larger ones from that heap, where they leave holes.
+ENV MALLOC_MMAP_THRESHOLD_=131072
 # What Node.js compiled of the program at one start need not be compiled at the next.
 ENV NODE_COMPILE_CACHE=/data/compile-cache
 RUN mkdir /data && chown node:node /data

@@ -42,9 +42,11 @@ it("Node.js gets the same arguments in the image, as a service and in a checkout
   );
 });
 
-it("malloc keeps one heap in the image and as a service", () => {
-  expect(read("Dockerfile")).toContain("\nENV MALLOC_ARENA_MAX=1\n");
-  expect(read("config/systemd/sandwatch.service")).toContain("\nEnvironment=MALLOC_ARENA_MAX=1\n");
+it("malloc keeps one heap, without large buffers, in the image and as a service", () => {
+  for (const setting of ["MALLOC_ARENA_MAX=1", "MALLOC_MMAP_THRESHOLD_=131072"]) {
+    expect(read("Dockerfile")).toContain(`\nENV ${setting}\n`);
+    expect(read("config/systemd/sandwatch.service")).toContain(`\nEnvironment=${setting}\n`);
+  }
 });
 
 it("what Node.js compiled is kept where the image and the service may write", () => {
