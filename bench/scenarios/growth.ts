@@ -1,12 +1,10 @@
-import { checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
-import type { MeasuredDaemon } from "../support/daemon.ts";
-import { measureFloors, sampleCpu } from "../support/floors.ts";
-import type { Sampling } from "../support/floors.ts";
+import { measureFloors } from "../support/floors.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Peer } from "../support/peer-client.ts";
-import type { Step } from "../support/peer-messages.ts";
 import { createReceiving } from "../support/receiving.ts";
+import { samplePolls } from "../support/sampling.ts";
+import type { Sampling } from "../support/sampling.ts";
 import type { Measurement, Scenario } from "../support/scenario.ts";
 import { percentile } from "../support/stats.ts";
 
@@ -42,8 +40,8 @@ async function measureSize(servers: number): Promise<Measurement[]> {
     samples: costsMs.map((ms) => (ms * 1e6) / servers),
     plot: { plot: "servers", series, x: servers, isFloor },
   });
-  const unchanged = await measurePolls({ kind: "same" }, bench);
-  const changed = await measurePolls({ kind: "change", share: 0.01 }, bench);
+  const unchanged = await samplePolls(bench.sampling, { kind: "same" }, bench);
+  const changed = await samplePolls(bench.sampling, { kind: "change", share: 0.01 }, bench);
   const { parsesMs, receivesMs } = await measureFloorsOf(bench);
   const floor = {
     floor: "JSON.parse",
@@ -74,7 +72,7 @@ async function measureShares(servers: number): Promise<Measurement[]> {
       samples: [...samples],
       plot: { plot: "changed", series, x: share * 100, isFloor },
     });
-    const costs = await measurePolls({ kind: "change", share }, bench);
+    const costs = await samplePolls(bench.sampling, { kind: "change", share }, bench);
     measurements.push(
       row("JSON.parse", [percentile(parsesMs, 0.5)], true),
       row("receiving alone", [percentile(receivesMs, 0.5)], true),
@@ -84,29 +82,13 @@ async function measureShares(servers: number): Promise<Measurement[]> {
   return measurements;
 }
 
-interface Bench {
-  readonly peer: Peer;
-  readonly opened: MeasuredDaemon;
-  readonly sampling: Sampling;
-}
-
 /** A sample is of a single call only where each one leaves garbage enough to be collected within it. */
 function samplingOf(servers: number): Sampling {
   if (servers > 100_000) return { warmUps: 1, samples: 3, calls: 1 };
   return { warmUps: servers > 10_000 ? 5 : 10, samples: 3, calls: 5 };
 }
 
-async function measurePolls(step: Step, { peer, opened, sampling }: Bench): Promise<number[]> {
-  let prepared = await peer.step("main", step);
-  const costsMs = await sampleCpu(sampling, async () => {
-    if (step.kind !== "same") prepared = await peer.step("main", step);
-    await opened.daemon.runOnce();
-  });
-  checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
-  return costsMs;
-}
-
-async function measureFloorsOf({ peer, sampling }: Bench) {
+async function measureFloorsOf({ peer, sampling }: { peer: Peer; sampling: Sampling }) {
   await using receiving = createReceiving(peer.origin);
   await peer.step("main", { kind: "same" });
   return await measureFloors(receiving, "main", sampling);

@@ -1,12 +1,11 @@
-import { checkServers } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
-import type { MeasuredDaemon } from "../support/daemon.ts";
-import { measureFloors, sampleCpu } from "../support/floors.ts";
+import { measureFloors } from "../support/floors.ts";
 import { startPeer } from "../support/peer-client.ts";
-import type { Peer } from "../support/peer-client.ts";
 import type { Step } from "../support/peer-messages.ts";
 import { createReceiving } from "../support/receiving.ts";
 import type { Receiving } from "../support/receiving.ts";
+import { samplePolls } from "../support/sampling.ts";
+import type { Polled } from "../support/sampling.ts";
 import type { Measurement, Scenario } from "../support/scenario.ts";
 import { percentile } from "../support/stats.ts";
 
@@ -53,9 +52,7 @@ export const pollCycle: Scenario = {
   },
 };
 
-interface Bench {
-  readonly peer: Peer;
-  readonly opened: MeasuredDaemon;
+interface Bench extends Polled {
   readonly receiving: Receiving;
 }
 
@@ -65,22 +62,15 @@ const firstPolls = 80;
 /**
  * Of what a poll leaves, some is paid for by later ones, as its garbage, and the log of the store, which a
  * thread takes over now and then. And `JSON.parse` leaves 45 MB, which V8 collects every second or
- * third time: single calls took either 80 ms or 160. To ask for another listing between two polls, half a
- * millisecond, counts as a part of them.
+ * third time: single calls took either 80 ms or 160.
  */
 const sampling = { warmUps: 8, samples: 5, calls: 5 };
 
 async function measureCase({ what, step, target }: Case, bench: Bench): Promise<Measurement[]> {
-  const { peer, opened, receiving } = bench;
-  const { receivesMs, parsesMs } = await measureFloors(receiving, "main", sampling);
+  const { receivesMs, parsesMs } = await measureFloors(bench.receiving, "main", sampling);
   const receiveMs = percentile(receivesMs, 0.5);
   const parseMs = percentile(parsesMs, 0.5);
-  let prepared = await peer.step("main", step);
-  const pollsMs = await sampleCpu(sampling, async () => {
-    if (step.kind !== "same") prepared = await peer.step("main", step);
-    await opened.daemon.runOnce();
-  });
-  checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
+  const pollsMs = await samplePolls(sampling, step, bench);
   const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parsesMs, unit: "x" };
   return [
     { ...floor, what, samples: pollsMs.map((pollMs) => (pollMs - receiveMs) / parseMs), target },

@@ -1,17 +1,10 @@
-import { measureMeanCpu } from "./meters.ts";
 import type { Receiving } from "./receiving.ts";
+import { sampleCpu } from "./sampling.ts";
+import type { Sampling } from "./sampling.ts";
 
 export interface Floors {
   readonly receivesMs: number[];
   readonly parsesMs: number[];
-}
-
-export interface Sampling {
-  /** Calls before those that count. */
-  readonly warmUps: number;
-  readonly samples: number;
-  /** In each sample, which is of their mean. */
-  readonly calls: number;
 }
 
 /**
@@ -27,17 +20,4 @@ export async function measureFloors(
   const body = await receiving.keep(name);
   const parsesMs = await sampleCpu(sampling, () => void JSON.parse(body.toString()));
   return { receivesMs, parsesMs };
-}
-
-/** CPU of one call, ms. */
-export async function sampleCpu(
-  { warmUps, samples, calls }: Sampling,
-  work: () => unknown,
-): Promise<number[]> {
-  await measureMeanCpu(warmUps, work);
-  const costsMs: number[] = [];
-  for (let sample = 0; sample < samples; sample += 1) {
-    costsMs.push(await measureMeanCpu(calls, work));
-  }
-  return costsMs;
 }

@@ -8,21 +8,6 @@ export async function measureCpu(work: () => unknown): Promise<number> {
   return toMs(process.cpuUsage(before));
 }
 
-/**
- * The same for one of so many calls, with what goes on between them. Garbage that one leaves is collected
- * during another, or between two: of a single call, all of that counts or nothing.
- */
-export async function measureMeanCpu(calls: number, work: () => unknown): Promise<number> {
-  const costMs = await measureCpu(async () => {
-    for (let call = 0; call < calls; call += 1) {
-      await work();
-      // What V8 and others put off until then.
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  });
-  return costMs / calls;
-}
-
 /** CPU of the main thread alone, milliseconds. */
 export function mainThreadCpuMs(): number {
   return toMs(process.threadCpuUsage());

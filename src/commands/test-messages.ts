@@ -1,4 +1,5 @@
 import type { ReceiverConfig } from "../config/config.ts";
+import { nothingTold } from "../core/notification.ts";
 import type { Notification, ToldIncident } from "../core/notification.ts";
 
 /**
@@ -54,22 +55,11 @@ function keepsAlerts(receiver: ReceiverConfig): boolean {
 
 function testIncident(receiver: string, id: string, nowMs: number): ToldIncident {
   return {
+    ...nothingTold,
     id: `sandwatch-test-${id}`,
     state: "firing",
     subject: "receiver",
-    region: null,
-    key: null,
-    sandboxId: null,
-    serverId: null,
-    serverName: null,
-    status: null,
-    previousStatus: null,
     startedAtMs: nowMs,
-    resolvedAtMs: null,
-    resolvedReason: null,
     receiver,
-    probe: null,
-    flapping: false,
-    acknowledgedBy: null,
   };
 }

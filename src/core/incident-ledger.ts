@@ -9,6 +9,7 @@ import type { Incident, Subject } from "./incident.ts";
 import type { Interventions } from "./interventions.ts";
 import { ruleFingerprint } from "./matching.ts";
 import type { Presence, Target } from "./model.ts";
+import { noTemplates } from "./notification.ts";
 import type { IncidentMessage, OutboxItem } from "./notification.ts";
 import type { Hold, Rule } from "./rule.ts";
 import { silenceFacts } from "./silence-facts.ts";
@@ -96,8 +97,6 @@ const untimed: IncidentTiming = {
 };
 
 type Templates = Pick<Rule, "summaryTemplate" | "runbookUrlTemplate">;
-
-const noTemplates: Templates = { summaryTemplate: null, runbookUrlTemplate: null };
 
 export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
   const { target, atMs, interventions } = options;

@@ -45,6 +45,27 @@ export interface ToldIncident {
   readonly acknowledgedBy: string | null;
 }
 
+type Nullable<Facts> = {
+  [Name in keyof Facts]: null extends Facts[Name] ? Name : never;
+}[keyof Facts];
+
+/** What is told of an incident about which there is nothing else to tell. */
+export const nothingTold = {
+  region: null,
+  key: null,
+  sandboxId: null,
+  serverId: null,
+  serverName: null,
+  status: null,
+  previousStatus: null,
+  resolvedAtMs: null,
+  resolvedReason: null,
+  receiver: null,
+  probe: null,
+  flapping: false,
+  acknowledgedBy: null,
+} as const satisfies Pick<ToldIncident, Nullable<ToldIncident> | "flapping">;
+
 /**
  * One thing to tell one receiver. Items are written in the same transaction as the change that
  * causes them; later the delivery loop composes items of one group into a notification.
@@ -63,6 +84,11 @@ export interface OutboxItem {
   /** When the poll that saw the cause ended. UTC milliseconds. */
   readonly causedAtMs: number;
 }
+
+export const noTemplates = {
+  summaryTemplate: null,
+  runbookUrlTemplate: null,
+} as const satisfies Pick<OutboxItem, Nullable<OutboxItem>>;
 
 /** An outbox item as the store keeps it. `seq` grows with every item: the order of telling. */
 export interface StoredOutboxItem extends OutboxItem {

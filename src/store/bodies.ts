@@ -1,3 +1,4 @@
+import { noTemplates, nothingTold } from "../core/notification.ts";
 import type { Notification, OutboxItem, ToldIncident } from "../core/notification.ts";
 import type { OutboxItemsTable } from "./tables.ts";
 
@@ -11,30 +12,6 @@ type InColumns = "receiver" | "type" | "causedAtMs";
 type Stored<Facts, Left extends keyof Facts> = Readonly<
   Record<Exclude<keyof Facts, Left>, unknown>
 >;
-type Nullable<Facts> = {
-  [Name in keyof Facts]: null extends Facts[Name] ? Name : never;
-}[keyof Facts];
-
-/** What a body lacks is this, be it that the version that stored it did not know of it. */
-const noTemplates = {
-  summaryTemplate: null,
-  runbookUrlTemplate: null,
-} as const satisfies Pick<OutboxItem, Nullable<OutboxItem>>;
-const nothingTold = {
-  region: null,
-  key: null,
-  sandboxId: null,
-  serverId: null,
-  serverName: null,
-  status: null,
-  previousStatus: null,
-  resolvedAtMs: null,
-  resolvedReason: null,
-  receiver: null,
-  probe: null,
-  flapping: false,
-  acknowledgedBy: null,
-} as const satisfies Pick<ToldIncident, Nullable<ToldIncident> | "flapping">;
 
 /** There may be very many: what is in columns is left out, and what is null. */
 export function bodyOfItem({ incident, ...item }: OutboxItem): string {
@@ -66,7 +43,7 @@ export function bodyOfItem({ incident, ...item }: OutboxItem): string {
   } satisfies Stored<OutboxItem, InColumns>);
 }
 
-/** The store alone writes bodies. */
+/** The store alone writes bodies. They also lack what the version that stored them did not know of. */
 export function readItem({
   receiver,
   incident_id: id,
