@@ -36,7 +36,7 @@ export interface Deviation {
   readonly field: string;
   readonly problem: DeviationProblem;
   readonly count: number;
-  /** Of the first one: its shape, such as `text of 12 characters`, or the new word in quotes. */
+  /** Of the first one that was read: its shape, such as `text of 12 characters`, or the new word in quotes. */
   readonly example: string | null;
 }
 

@@ -8,7 +8,10 @@ export interface SandboxNote {
   readonly complete: boolean;
 }
 
-/** Gives equal notes the same number. Sandboxes deviate in few ways, however many there are. */
+/**
+ * Gives notes that are equal but for examples the same number, and of those keeps the first one. Sandboxes deviate
+ * in few ways, however many there are.
+ */
 export interface DeviationNotes {
   /** Null when there are too many different ones to keep this one. */
   numberOf(note: SandboxNote): number | null;

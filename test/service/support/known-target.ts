@@ -1,3 +1,4 @@
+import { kindOf } from "../../../src/core/deviation.ts";
 import { atOnce } from "../../../src/core/in-steps.ts";
 import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import type { SnapshotIntake } from "../../../src/core/snapshot/intake.ts";
@@ -92,7 +93,12 @@ export function createTarget({ remembers = true } = {}) {
       const calls = countCalls(intake);
       const outcome = readChunks(cutBody(body, sizes), intake, memory);
       if (outcome.kind === "refused") return { ...calls, told: outcome.reason };
-      const { complete, deviations } = outcome;
+      const { complete } = outcome;
+      // Other examples than new words aside: what is remembered of a text has that of the first one which deviated alike.
+      const deviations = outcome.deviations.map((each) => {
+        const [field, problem, word] = kindOf(each);
+        return { field, problem, word, count: each.count };
+      });
       const sighting = finish(intake, complete);
       if (isTaken) ({ snapshot } = sighting);
       const changes = changesOf(sighting.changes);
