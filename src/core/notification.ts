@@ -85,6 +85,7 @@ export interface OutboxItem {
   readonly causedAtMs: number;
 }
 
+/** Of an item whose rule has none, or whose rule is no more. */
 export const noTemplates = {
   summaryTemplate: null,
   runbookUrlTemplate: null,

@@ -9,6 +9,7 @@ import { watchTarget } from "../../src/polling/watched-target.ts";
 import { openDatabase, StoreError } from "../../src/store/database.ts";
 import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
 import { createStore } from "../../src/store/store.ts";
+import { wordsOf } from "../../src/store/word-bytes.ts";
 import { worlds } from "../core/support/listing-edits.ts";
 import type { World } from "../core/support/listing-edits.ts";
 import { listedServer } from "../core/support/samples.ts";
@@ -230,7 +231,7 @@ it("whatever is less is stored of a page: its statuses, or the words that differ
   // A page behind one of which much differs is a copy, however little differs of it.
   await target.list(sandboxes((sandbox) => sandbox < 40 || sandbox === 90));
   const [row] = await target.kysely.selectFrom("page_edits").select("words").execute();
-  const words = new Uint32Array(new Uint8Array(row?.words ?? []).buffer);
+  const words = wordsOf(row?.words ?? new Uint8Array(0));
   const restated = words[1] ?? 0;
   expect(restated).toBeGreaterThan(2 ** 31);
   expect(words[2 + restated - 2 ** 31 + 1]).toBeLessThan(20);

@@ -79,8 +79,7 @@ export class ChangeCursor {
   get stayMs(): number | null {
     const { sorted, observedMs, witnessed } = this.parts;
     if (!this.isRemoved) return sorted.stayMs(this.step - 1);
-    const sinceMs = witnessed ? this.page.watchedSinceMs(this.server) : null;
-    return sinceMs === null ? null : observedMs - sinceMs;
+    return witnessed ? this.page.watchedMs(this.server, observedMs) : null;
   }
 
   private seeSandbox(sandbox: number): void {

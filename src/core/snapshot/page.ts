@@ -174,12 +174,13 @@ export class Page {
   }
 
   /**
-   * Since when the server was watched in its status, on the observed clock; null unless it is listed and that
-   * began between two complete polls.
+   * For how long the server was watched in its status up to a moment of the observed clock; null unless it is
+   * listed and that began between two complete polls. Milliseconds.
    */
-  watchedSinceMs(server: number): number | null {
+  watchedMs(server: number, untilMs: number): number | null {
     const flags = this.serverFlags(server);
-    return missingIn(flags) === 0 && isWitnessedIn(flags) ? this.sinceObservedMs(server) : null;
+    if (missingIn(flags) !== 0 || !isWitnessedIn(flags)) return null;
+    return untilMs - this.sinceObservedMs(server);
   }
 
   /** Only while the page is made: afterwards it never changes. */

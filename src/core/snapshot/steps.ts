@@ -154,8 +154,8 @@ export class SortedSteps {
         this.changed++;
         page.settleSince(server, kind === kinds.changed ? began : unseen);
         if (endMs === null || !pageBefore) continue;
-        const sinceMs = pageBefore.watchedSinceMs(serverBefore);
-        if (sinceMs !== null) this.putStay(step, endMs - sinceMs);
+        const stayMs = pageBefore.watchedMs(serverBefore, endMs);
+        if (stayMs !== null) this.putStay(step, stayMs);
       }
     }
   }

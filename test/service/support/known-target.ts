@@ -94,10 +94,11 @@ export function createTarget({ remembers = true } = {}) {
       const outcome = readChunks(cutBody(body, sizes), intake, memory);
       if (outcome.kind === "refused") return { ...calls, told: outcome.reason };
       const { complete } = outcome;
-      // Other examples than new words aside: what is remembered of a text has that of the first one which deviated alike.
+      // Which example it is aside, but for new words: what is remembered of a text has that of the first one
+      // which deviated alike.
       const deviations = outcome.deviations.map((each) => {
         const [field, problem, word] = kindOf(each);
-        return { field, problem, word, count: each.count };
+        return { field, problem, word, count: each.count, hasExample: each.example !== null };
       });
       const sighting = finish(intake, complete);
       if (isTaken) ({ snapshot } = sighting);
