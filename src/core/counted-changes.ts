@@ -4,6 +4,7 @@ import { byStatus } from "./occupancy/bucket.ts";
 import { GrowingSketch, noStays } from "./occupancy/stay-sketch.ts";
 import type { StaySketch } from "./occupancy/stay-sketch.ts";
 import { Runs } from "./runs.ts";
+import type { PackedChanges } from "./snapshot/packed-changes.ts";
 import type { Tallies } from "./snapshot/tallies.ts";
 
 type ShownNames = Pick<Tallies, "aggregateName">;
@@ -42,6 +43,19 @@ export class CountedChanges {
   /** @param names those that aggregates show */
   constructor(names: ShownNames) {
     this.names = names;
+  }
+
+  /** The first ones of a piece, so many. */
+  addFirst(piece: PackedChanges, count: number): void {
+    const byName: (CountsOfName | undefined)[] = [];
+    for (let change = 0; change < count; change++) {
+      const counts = (byName[piece.nameNumber(change)] ??= this.countsOf(piece.serverName(change)));
+      this.add(counts, {
+        fromNumber: piece.fromNumber(change),
+        toNumber: piece.toNumber(change),
+        stayMs: piece.stayMs(change),
+      });
+    }
   }
 
   /** Where changes of servers of the name are counted from now on. */

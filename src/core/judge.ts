@@ -1,10 +1,10 @@
 import { conditionOfTarget } from "./condition.ts";
 import { CountedChanges, noCounts } from "./counted-changes.ts";
-import type { ChangeCounts, CountsOfName } from "./counted-changes.ts";
+import type { ChangeCounts } from "./counted-changes.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
-import { atOnce } from "./in-steps.ts";
+import { atOnce, eachInSteps } from "./in-steps.ts";
 import type { InSteps } from "./in-steps.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { Interventions } from "./interventions.ts";
@@ -17,8 +17,6 @@ import { bookTime } from "./occupancy/booking.ts";
 import type { Booking } from "./occupancy/booking.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
 import type { Rule, TargetRule } from "./rule.ts";
-import { ByKind } from "./snapshot/by-kind.ts";
-import type { ChangeCursor } from "./snapshot/change-cursor.ts";
 import { noChanges } from "./snapshot/changes.ts";
 import type { Changes } from "./snapshot/changes.ts";
 import type { SnapshotIntake } from "./snapshot/intake.ts";
@@ -186,29 +184,21 @@ function judgeFailure(
   };
 }
 
-/** As many are counted in about a millisecond. */
-const countedAtOnce = 8_192;
+/** Pieces of changes that are packed and counted in about a millisecond. */
+const countedAtOnce = 4;
 
 function* countChanges({ changes, snapshot }: Sighting): InSteps<ChangeCounts> {
   if (changes.length === 0) return noCounts;
   const counts = new CountedChanges(snapshot);
-  const countsOf = new ByKind(({ serverName }) => counts.countsOf(serverName));
-  const change = changes.walk();
-  while (countSome(counts, countsOf, change)) yield;
+  let left = changes.length;
+  yield* eachInSteps(changes.pieces(), countedAtOnce, (piece) => {
+    // Behind them come lapses.
+    const count = Math.min(left, piece.length);
+    left -= count;
+    counts.addFirst(piece, count);
+    changes.leave(piece);
+  });
   return counts.finish();
-}
-
-/** Apart from the steps: a loop within a generator is compiled anew for each poll. */
-function countSome(
-  counts: CountedChanges,
-  countsOf: ByKind<CountsOfName>,
-  change: ChangeCursor,
-): boolean {
-  for (let left = countedAtOnce; left > 0; left--) {
-    if (!change.next()) return false;
-    counts.add(countsOf.of(change.page, change.server), change);
-  }
-  return true;
 }
 
 function isFirstPoll({ lastPollMonotonicMs }: TargetState): boolean {

@@ -2,7 +2,6 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { Writable } from "node:stream";
 import type { DestinationStream } from "pino";
-import { wordsPerId } from "../core/snapshot/packed-id.ts";
 import { beforeTime, lineOf } from "./logger.ts";
 import type { LogLine } from "./logger.ts";
 import { mostLines, none, ownerMark, ownMark, shortMark } from "./stamping/stamp-press.ts";
@@ -24,23 +23,32 @@ const sampleIds = { sandboxId: randomUUID(), serverId: randomUUID() };
 const emptyTime = JSON.stringify(new Date(0));
 const firstRoom = 256 * 1_024;
 
+/** Where in a record, which begins with a server's id, that of its sandbox is; and how long it is. In words. */
+export interface RecordLayout {
+  readonly sandbox: number;
+  readonly words: number;
+}
+
 /** Gathers lines and writes them at once: of very many, each one costs next to nothing. */
 export class StampedLines {
   private readonly stream: Pick<DestinationStream, "write">;
   private readonly press: StampPress;
+  private readonly layout: RecordLayout;
   /** One that was written, and is nobody else's any more. */
   private spare: Buffer | null = null;
   private time = emptyTime;
   private timeBytes = Buffer.from(emptyTime);
-  /** Where the id of the last line's sandbox is; null: since the last stamping none was put. */
-  private lastOwner: Uint32Array | null = null;
-  private lastOwnerAt = 0;
+  /** Where the records are, one behind another, of what was put since the last stamping. */
+  private records: Uint32Array = new Uint32Array();
+  private firstRecord = 0;
+  private recordsEnd = 0;
 
-  constructor(stream: Pick<DestinationStream, "write">, press: StampPress) {
+  constructor(stream: Pick<DestinationStream, "write">, press: StampPress, layout: RecordLayout) {
     this.stream = stream;
     this.press = press;
+    this.layout = layout;
     press.clear();
-    press.begin(wordsPerId);
+    press.begin(layout.words, layout.sandbox);
   }
 
   /**
@@ -71,22 +79,20 @@ export class StampedLines {
     this.timeBytes = Buffer.from(this.time);
   }
 
-  /** Takes of both ids the place of their words: they are UUIDs. */
-  putStamped(stamp: LineStamp, words: Uint32Array, sandbox: number, server: number): void {
+  /** Takes the place of the record that has both ids: they are UUIDs. It must stay until lines are written. */
+  putStamped(stamp: LineStamp, records: Uint32Array, at: number): void {
     const { press } = this;
-    if (press.added === mostLines) this.stamp();
+    if (press.added === mostLines || records !== this.records || at !== this.recordsEnd) {
+      this.stamp();
+      this.records = records;
+      this.firstRecord = at;
+    }
     if (stamp.time !== this.timeBytes) {
       press.rewrite(stamp.address, stamp.timeAt, this.timeBytes);
       stamp.time = this.timeBytes;
     }
-    if (words === this.lastOwner && sandbox === this.lastOwnerAt) press.extendOwner();
-    else {
-      press.addOwner(1, words, sandbox);
-      this.lastOwner = words;
-      this.lastOwnerAt = sandbox;
-    }
-    press.addOwn(words, server);
     press.addLine(stamp.address, none);
+    this.recordsEnd = at + this.layout.words;
   }
 
   put(line: LogLine): void {
@@ -114,9 +120,11 @@ export class StampedLines {
 
   /** Those that were put, before anything else is. */
   private stamp(): void {
-    this.press.stampAll();
-    this.press.begin(wordsPerId);
-    this.lastOwner = null;
+    const { press, layout } = this;
+    if (press.added > 0) press.setRecords(this.records.subarray(this.firstRecord, this.recordsEnd));
+    press.stampAll();
+    press.begin(layout.words, layout.sandbox);
+    this.firstRecord = this.recordsEnd;
   }
 }
 

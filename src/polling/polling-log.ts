@@ -7,14 +7,14 @@ import type { Incident } from "../core/incident.ts";
 import { presences, targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
-import { ByKind } from "../core/snapshot/by-kind.ts";
-import type { ChangeCursor } from "../core/snapshot/change-cursor.ts";
+import { changeIn } from "../core/snapshot/changes.ts";
 import type { Change, Changes } from "../core/snapshot/changes.ts";
-import { sandboxWords } from "../core/snapshot/page-records.ts";
+import { changeWords, sandboxIdAt } from "../core/snapshot/packed-changes.ts";
+import type { PackedChanges } from "../core/snapshot/packed-changes.ts";
 import { streamOf, writeLines } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
 import { linesPress, StampedLines } from "../platform/stamped-lines.ts";
-import type { LineStamp } from "../platform/stamped-lines.ts";
+import type { LineStamp, RecordLayout } from "../platform/stamped-lines.ts";
 import { PressPool } from "../platform/stamping/press-pool.ts";
 import type { PollingObserver } from "./polling.ts";
 
@@ -30,7 +30,8 @@ const levelOfStep = {
 } as const satisfies Record<IncidentStep, "info" | "warn">;
 
 const linesAtOnce = 250;
-const stampedAtOnce = 500;
+const stampedAtOnce = 512;
+const recordLayout: RecordLayout = { sandbox: sandboxIdAt, words: changeWords };
 /** Of fewer changes too few are alike. */
 const fewestStamped = 4_000;
 /** With more the names tell servers apart, and no two lines are alike. */
@@ -95,74 +96,70 @@ async function logChanges(
   const stream = streamOf(log);
   if (stream && changes.length >= fewestStamped && !isFirstListing(verdict)) {
     const press = presses.take();
-    await stampChanges(new StampedLines(stream, press), target, changes);
+    await stampChanges(new StampedLines(stream, press, recordLayout), target, changes);
     presses.giveBack(press);
   } else await writePaced(log, changeLines(target, verdict));
 }
 
 /** Of very many changes nearly all lines are alike but for ids: each such line is made once. */
 async function stampChanges(lines: StampedLines, target: Target, changes: Changes): Promise<void> {
-  const stampOf = createStamps(lines, target);
-  const change = changes.walk();
-  for (let isMore = true; isMore;) {
-    lines.begin();
-    isMore = putChanges(lines, target, change, stampOf);
-    lines.write();
-    if (isMore) await setImmediate();
+  const stamps = new ChangeStamps(lines, target);
+  let left = changes.length;
+  for (const piece of changes.pieces()) {
+    // Behind them come lapses.
+    const count = Math.min(left, piece.length);
+    left -= count;
+    for (let first = 0; first < count; first += stampedAtOnce) {
+      lines.begin();
+      stamps.put(piece, first, Math.min(count, first + stampedAtOnce));
+      lines.write();
+      if (first + stampedAtOnce < count || left > 0) await setImmediate();
+    }
+    changes.leave(piece);
+    if (left === 0) return;
   }
-}
-
-/** Apart from the turns: a loop within an asynchronous function is compiled anew for each poll. */
-function putChanges(
-  lines: StampedLines,
-  target: Target,
-  change: ChangeCursor,
-  stampOf: (change: ChangeCursor) => LineStamp | null,
-): boolean {
-  for (let left = stampedAtOnce; left > 0; left--) {
-    if (!change.next()) return false;
-    const stamp = stampOf(change);
-    const { page, sandbox, server } = change;
-    if (stamp && page.hasUuids(sandbox, server)) {
-      lines.putStamped(stamp, page.idWords, sandbox * sandboxWords, page.serverAt(server));
-    } else lines.put(changeLine(target, change));
-  }
-  return true;
 }
 
 /** By `from` and `to`; null where there is none. */
 type StampsOfName = (LineStamp | null | undefined)[];
 
-/**
- * Gives the stamp of a change's line, once made for all that are alike; null where it has none, or there
- * are too many.
- */
-function createStamps(
-  lines: StampedLines,
-  target: Target,
-): (change: ChangeCursor) => LineStamp | null {
-  const byName = new Map<string | null, StampsOfName>();
-  const byKind = new ByKind(({ serverName }): StampsOfName | null => {
-    const ofName = byName.get(serverName) ?? (byName.size < mostNames ? [] : null);
-    if (ofName) byName.set(serverName, ofName);
-    return ofName;
-  });
-  return (change) => {
-    const { fromNumber, toNumber } = change;
-    const ofName = byKind.of(change.page, change.server);
-    if (!ofName) return null;
-    const transition = fromNumber * presences.length + toNumber;
-    const known = ofName[transition];
-    return known === undefined ? (ofName[transition] = stampFor(lines, target, change)) : known;
-  };
-}
+/** The stamps of changes' lines, each made once for all that are alike, as far as there are not too many. */
+class ChangeStamps {
+  private readonly lines: StampedLines;
+  private readonly target: Target;
+  private readonly byName = new Map<string | null, StampsOfName>();
 
-function stampFor(
-  lines: StampedLines,
-  target: Target,
-  { serverName, from, to }: ChangeCursor,
-): LineStamp | null {
-  return lines.layOut((ids) => changeLine(target, { ...ids, serverName, from, to }));
+  constructor(lines: StampedLines, target: Target) {
+    this.lines = lines;
+    this.target = target;
+  }
+
+  /** Puts the lines of some changes of a piece. */
+  put(piece: PackedChanges, first: number, end: number): void {
+    const { lines, target } = this;
+    const ofNames: (StampsOfName | null | undefined)[] = [];
+    for (let change = first; change < end; change++) {
+      const ofName = (ofNames[piece.nameNumber(change)] ??= this.ofName(piece.serverName(change)));
+      const stamp = ofName && piece.hasUuids(change) ? this.stampOf(ofName, piece, change) : null;
+      if (stamp) lines.putStamped(stamp, piece.words, change * changeWords);
+      else lines.put(changeLine(target, changeIn(piece, change)));
+    }
+  }
+
+  private stampOf(ofName: StampsOfName, piece: PackedChanges, change: number): LineStamp | null {
+    const transition = piece.fromNumber(change) * presences.length + piece.toNumber(change);
+    const known = ofName[transition];
+    if (known !== undefined) return known;
+    const told = changeIn(piece, change);
+    const stamp = this.lines.layOut((ids) => changeLine(this.target, { ...told, ...ids }));
+    return (ofName[transition] = stamp);
+  }
+
+  private ofName(serverName: string | null): StampsOfName | null {
+    const ofName = this.byName.get(serverName) ?? (this.byName.size < mostNames ? [] : null);
+    if (ofName) this.byName.set(serverName, ofName);
+    return ofName;
+  }
 }
 
 /** A few at a time: there may be very many. */

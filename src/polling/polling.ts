@@ -90,10 +90,14 @@ export function createPolling(deps: PollingDeps): Polling {
 
   const commit = async ({ watched }: Poller, judged: Verdict): Promise<void> => {
     const startedMs = clock.now().monotonicMs;
-    const verdict = await commitWithPools(watched, judged);
-    watched.accept(verdict);
-    if (tellsAnything(verdict)) deps.onOutbox();
-    await observer.committed(watched, verdict, clock.now().monotonicMs - startedMs);
+    try {
+      const verdict = await commitWithPools(watched, judged);
+      watched.accept(verdict);
+      if (tellsAnything(verdict)) deps.onOutbox();
+      await observer.committed(watched, verdict, clock.now().monotonicMs - startedMs);
+    } finally {
+      judged.changes.forgetPieces();
+    }
   };
 
   const commitWithPools = createPoolCommits(deps);

@@ -2,6 +2,9 @@ import type { Insertable, Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { PoolOutcome } from "../core/pool-watch.ts";
+import { changesPerPiece } from "../core/snapshot/changes.ts";
+import type { Changes } from "../core/snapshot/changes.ts";
+import type { PackedChanges } from "../core/snapshot/packed-changes.ts";
 import { createBucketWriter, noneOpen } from "./bucket-rows.ts";
 import { changesToRow } from "./change-rows.ts";
 import { writeFlaps } from "./flap-rows.ts";
@@ -11,7 +14,6 @@ import { incidentToRow } from "./incident-rows.ts";
 import { joinPolls, onePoll } from "./join-polls.ts";
 import type { JoinedPolls } from "./join-polls.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { freeBuffer } from "../platform/free-buffer.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { initialProgress } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
@@ -41,7 +43,6 @@ export interface PollCommits {
   commitGathered(): void;
 }
 
-const changesPerRow = 2_048;
 const incidentsAtOnce = 20;
 
 export interface PollCommitsParts {
@@ -84,6 +85,7 @@ export function createPollCommits({ kysely, pages, commits }: PollCommitsParts):
     async importPolls(targetId, verdicts) {
       const polls = joinPolls(verdicts);
       if (polls) await commit(targetId, polls, false);
+      for (const { changes } of verdicts) changes.forgetPieces();
     },
     commitIncidents: (targetId, incidents) =>
       commits.add({
@@ -104,7 +106,7 @@ function rowsOf(polls: JoinedPolls): number {
   const pageRows = pages ? pages.replaced.length + pages.removed.length : 0;
   const ofIncidents = [incidents, ...poolsOf(polls).map((outcome) => outcome.incidents)];
   const changeRows = each.map(({ changes }) =>
-    Math.ceil((changes.length + changes.lapseCount) / changesPerRow),
+    Math.ceil((changes.length + changes.lapseCount) / changesPerPiece),
   );
   // The open bucket that every poll writes is in the same row as its progress.
   const bucketRows = Math.max(1, accounting.written.length);
@@ -159,21 +161,24 @@ async function writeChanges(
   // Those of one poll can be very many, and long: each row has a statement of its own.
   const rowsAtOnce = polls.length === 1 ? 1 : 100;
   if (polls.every(({ changes }) => changes.length + changes.lapseCount === 0)) return;
-  for await (const rows of paced(batches(rowsOfChanges(targetId, polls), rowsAtOnce))) {
-    await insertChanges(trx, rows);
-    for (const { words } of rows) freeBuffer(words);
+  for await (const some of paced(batches(eachPiece(polls), rowsAtOnce))) {
+    await insertChanges(
+      trx,
+      some.map(({ atMs, piece }) => changesToRow(targetId, atMs, piece)),
+    );
+    for (const { changes, piece } of some) changes.leave(piece);
   }
 }
 
-function* rowsOfChanges(
-  targetId: number,
-  polls: readonly Verdict[],
-): Iterable<Insertable<ChangesTable>> {
+interface PieceOfPoll {
+  readonly atMs: number;
+  readonly changes: Changes;
+  readonly piece: PackedChanges;
+}
+
+function* eachPiece(polls: readonly Verdict[]): Iterable<PieceOfPoll> {
   for (const { at, changes } of polls) {
-    if (changes.length + changes.lapseCount === 0) continue;
-    for (const packed of changes.packed(changesPerRow)) {
-      yield changesToRow(targetId, at.utcMs, packed);
-    }
+    for (const piece of changes.pieces()) yield { atMs: at.utcMs, changes, piece };
   }
 }
 

@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { unpackUuid } from "../../src/core/snapshot/packed-id.ts";
 import type { LogLine } from "../../src/platform/logger.ts";
 import { linesPress, StampedLines } from "../../src/platform/stamped-lines.ts";
-import type { LineStamp } from "../../src/platform/stamped-lines.ts";
+import type { LineStamp, RecordLayout } from "../../src/platform/stamped-lines.ts";
 import { StampPress } from "../../src/platform/stamping/stamp-press.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -12,16 +12,23 @@ const ids = {
   sandboxId: "00112233-4455-4677-8899-aabbccddeeff",
   serverId: "01234567-89ab-4def-8123-456789abcdef",
 };
-const words = Uint32Array.of(
-  0x00112233,
-  0x44554677,
-  0x8899aabb,
-  0xccddeeff,
+/** The server's id, a word that is neither, and the sandbox's id. */
+const record = Uint32Array.of(
   0x01234567,
   0x89ab4def,
   0x81234567,
   0x89abcdef,
+  0xffffffff,
+  0x00112233,
+  0x44554677,
+  0x8899aabb,
+  0xccddeeff,
 );
+const layout: RecordLayout = { sandbox: 5, words: record.length };
+
+function linesTo(write: (text: string) => void): StampedLines {
+  return new StampedLines({ write }, new StampPress(linesPress), layout);
+}
 
 const lineOfKind =
   (kind: string) =>
@@ -39,10 +46,7 @@ function stampOf(lines: StampedLines, kind: string): LineStamp {
 
 it("a stamped line is the one that is put whole, at whatever time its stamp was used before", () => {
   const written: string[] = [];
-  const lines = new StampedLines(
-    { write: (text) => void written.push(text) },
-    new StampPress(linesPress),
-  );
+  const lines = linesTo((text) => void written.push(text));
   const stamps = new Map(["one", "other"].map((kind) => [kind, stampOf(lines, kind)]));
   const batches = [["one"], ["other", "other"], ["one", "other"]];
   for (const [turn, kinds] of batches.entries()) {
@@ -50,7 +54,7 @@ it("a stamped line is the one that is put whole, at whatever time its stamp was 
     lines.begin();
     for (const kind of kinds) {
       const stamp = stamps.get(kind);
-      if (stamp) lines.putStamped(stamp, words, 0, 4);
+      if (stamp) lines.putStamped(stamp, record, 0);
       lines.put(lineOfKind(kind)(ids));
     }
     lines.write();
@@ -63,46 +67,39 @@ it("a stamped line is the one that is put whole, at whatever time its stamp was 
   }
 });
 
-it("lines of one sandbox after another have each their own ids", () => {
+it("lines have each their own ids, wherever their records are", () => {
   let written = "";
-  const lines = new StampedLines(
-    { write: (text) => (written += text) },
-    new StampPress(linesPress),
-  );
+  const lines = linesTo((text) => (written += text));
   vi.setSystemTime(Date.UTC(2026, 10, 20, 9, 30));
   lines.begin();
   const stamp = stampOf(lines, "one");
-  const same = Uint32Array.from(words);
-  const other = words.toReversed();
-  const ends = [
-    [words, 0, 4],
-    [words, 0, 0],
-    [words, 4, 4],
-    [words, 4, 0],
-    [other, 4, 0],
-    [same, 4, 0],
-    [same, 0, 4],
-  ] as const;
+  // More than are stamped at once, one behind another.
+  const many = Uint32Array.from({ length: 600 * layout.words }, (_, word) => word * 0x9e3779b1);
+  const others = many.toReversed();
   const expected: string[] = [];
-  // More than are stamped at once, here and below: what begins anew knows of no sandbox before.
-  for (let round = 0; round < 300; round++) {
-    for (const [from, sandbox, server] of ends) {
-      lines.putStamped(stamp, from, sandbox, server);
-      expected.push(`${unpackUuid(from, sandbox)} ${unpackUuid(from, server)}`);
-    }
-    if (round % 50 === 0) {
-      lines.put({ level: "info", fields: {}, msg: "between" });
-      expected.push("undefined undefined");
-    }
+  const put = (records: Uint32Array, index: number): void => {
+    const at = index * layout.words;
+    lines.putStamped(stamp, records, at);
+    expected.push(`${unpackUuid(records, at + layout.sandbox)} ${unpackUuid(records, at)}`);
+  };
+  for (let index = 0; index < 600; index++) put(many, index);
+  for (const index of [7, 8, 8, 7, 9, 10]) {
+    put(many, index);
+    put(others, index);
   }
-  for (let line = 0; line < 600; line++) {
-    const sandbox = line < 10 ? 4 : 0;
-    lines.putStamped(stamp, words, sandbox, 4);
-    expected.push(`${unpackUuid(words, sandbox)} ${unpackUuid(words, 4)}`);
+  for (let index = 11; index < 600; index++) {
+    put(others, index);
+    if (index % 50 > 0) continue;
+    lines.put({ level: "info", fields: {}, msg: "between" });
+    expected.push("undefined undefined");
   }
   lines.write();
-  const said = written.trimEnd().split("\n");
-  const told = said.map((line) => JSON.parse(line));
+  put(others, 0);
+  lines.write();
+  const told = written
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   expect(told.map((line) => `${line.sandbox_id} ${line.server_id}`)).toEqual(expected);
 });
 
@@ -118,7 +115,7 @@ it("what a stream has not done with yet stays as it was written, whatever is wri
       };
     },
   });
-  const lines = new StampedLines(stream, new StampPress(linesPress));
+  const lines = new StampedLines(stream, new StampPress(linesPress), layout);
   const write = (msg: string): void => {
     lines.put({ level: "info", fields: {}, msg });
     lines.write();
@@ -134,15 +131,12 @@ it("what a stream has not done with yet stays as it was written, whatever is wri
 
 it("a line tells of when it was put, however many are put before they are written", () => {
   let written = "";
-  const lines = new StampedLines(
-    { write: (text) => (written += text) },
-    new StampPress(linesPress),
-  );
+  const lines = linesTo((text) => (written += text));
   const stamp = stampOf(lines, "one");
   for (const second of [1, 2]) {
     vi.setSystemTime(Date.UTC(2026, 10, 20, 9, 30, second));
     lines.begin();
-    for (let count = 0; count < 700; count++) lines.putStamped(stamp, words, 0, 4);
+    for (let count = 0; count < 700; count++) lines.putStamped(stamp, record, 0);
   }
   lines.write();
   const seconds = written.split("\n").map((line) => /09:30:0(\d)/.exec(line)?.[1]);
@@ -152,7 +146,7 @@ it("a line tells of when it was put, however many are put before they are writte
 it("a press that was used for other lines has room for as many again", () => {
   const press = new StampPress(linesPress);
   for (let use = 0; use < 8_000; use++) {
-    const lines = new StampedLines({ write: () => {} }, press);
+    const lines = new StampedLines({ write: () => {} }, press, layout);
     expect(lines.layOut(lineOfKind("one"))).not.toBe(null);
   }
 });
@@ -165,7 +159,7 @@ it("what is longer than all before is written whole", async () => {
       done();
     },
   });
-  const lines = new StampedLines(stream, new StampPress(linesPress));
+  const lines = new StampedLines(stream, new StampPress(linesPress), layout);
   const message = "x".repeat(600_000);
   for (const msg of ["short", message, "short"]) {
     lines.put({ level: "info", fields: {}, msg });

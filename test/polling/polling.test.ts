@@ -1,6 +1,7 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/core/judge.ts";
+import type { PackedChanges } from "../../src/core/snapshot/packed-changes.ts";
 import { createMarkedReader } from "../core/support/marked-intake.ts";
 import { listing } from "../support/fleet.ts";
 import { changesOf } from "../support/take-in.ts";
@@ -14,6 +15,19 @@ describe("a turn", () => {
     expect(heard()).toEqual(["polled us ok 0", "commit 1", "committed true"]);
     expect(watched.state.snapshot.serverCount).toBe(1);
     expect(watched.polled).toBe(true);
+  });
+
+  it.each(["kept", "not kept"])("gives back what its changes were packed in: %s", async (fate) => {
+    const { turn, store } = startPolling(() => listed(listing({ a: "idle" })));
+    const pieces: PackedChanges[] = [];
+    store.commit = async ({ changes }) => {
+      pieces.push(...changes.pieces());
+      await settle();
+      expect(pieces.map(({ words }) => words.length > 0)).toEqual([true]);
+      if (fate === "not kept") throw new Error("disk full");
+    };
+    await turn();
+    expect(pieces.map(({ words }) => words.length)).toEqual([0]);
   });
 
   it("calls on delivery after a commit that has something to tell, and only then", async () => {

@@ -1,10 +1,8 @@
 import type { Presence } from "../model.ts";
-import { ChangeCursor } from "./change-cursor.ts";
 import { ChangePacker } from "./packed-changes.ts";
-import type { Lapse, PackedChanges, PlacedFacts } from "./packed-changes.ts";
-import { statusNumberIn } from "./page-records.ts";
-import type { Page } from "./page.ts";
+import type { PackedChanges } from "./packed-changes.ts";
 import type { ServerId } from "./snapshot.ts";
+import { StepWalk } from "./step-walk.ts";
 import { SortedSteps, Steps } from "./steps.ts";
 import type { SightingParts } from "./steps.ts";
 
@@ -13,7 +11,7 @@ export interface Change extends ServerId {
   readonly serverName: string | null;
   readonly from: Presence;
   readonly to: Presence;
-  /** For how long it was watched in `from`; null unless both ends were witnessed. Milliseconds. */
+  /** For how long it was watched in `from`; null unless both ends were witnessed. Whole milliseconds. */
   readonly stayMs: number | null;
 }
 
@@ -22,42 +20,101 @@ export interface Changes extends Iterable<Change> {
   readonly length: number;
   /** How many servers lapsed beside: see `Lapse`. */
   readonly lapseCount: number;
-  /** For whoever goes over all of them: none is made. */
-  walk(): ChangeCursor;
-  /** All changes, then all lapses, so many at a time. */
+  /** All changes, then all lapses, so many at a time, packed anew. */
   packed(atOnce: number): Iterable<PackedChanges>;
+  /**
+   * The same for all who go over them: they are packed once, unless there are very many.
+   */
+  pieces(): Iterable<PackedChanges>;
+  /** Whoever asked for a piece does not look at it any more. */
+  leave(piece: PackedChanges): void;
+  /** Nobody asks for pieces soon, or looks at one: what they take is given back. */
+  forgetPieces(): void;
 }
 
+/** So many at most are in one. */
+export const changesPerPiece = 2_048;
+
+/** More than these are packed anew for each who asks for pieces: they take 44 bytes a change. */
+const mostKept = 64 * changesPerPiece;
+
 export function changesIn(parts: SightingParts): Changes {
-  const { sorted, removed, lacked } = parts;
-  const length = sorted.changed + removed.length;
-  const lapseCount = sorted.seenAgain + lacked.length;
+  return new ChangesOfSteps(parts);
+}
+
+class ChangesOfSteps implements Changes {
+  readonly length: number;
+  readonly lapseCount: number;
+  private readonly parts: SightingParts;
+  private kept: readonly PackedChanges[] | null = null;
+
+  constructor(parts: SightingParts) {
+    const { sorted, removed, lacked } = parts;
+    this.parts = parts;
+    this.length = sorted.changed + removed.length;
+    this.lapseCount = sorted.seenAgain + lacked.length;
+  }
+
+  *[Symbol.iterator](): Iterator<Change> {
+    let left = this.length;
+    for (const piece of this.pieces()) {
+      for (let change = 0; change < piece.length && left > 0; change++, left--) {
+        yield changeIn(piece, change);
+      }
+      this.leave(piece);
+    }
+  }
+
+  *packed(atOnce: number): Iterable<PackedChanges> {
+    const walk = new StepWalk(this.parts);
+    for (let left = this.length + this.lapseCount; left > 0; left -= atOnce) {
+      const packer = new ChangePacker(Math.min(atOnce, left));
+      walk.packSome(packer);
+      yield packer.finish();
+    }
+  }
+
+  *pieces(): Iterable<PackedChanges> {
+    if (this.kept) {
+      yield* this.kept;
+      return;
+    }
+    const pieces: PackedChanges[] = [];
+    for (const piece of this.packed(changesPerPiece)) {
+      if (this.areKept) pieces.push(piece);
+      yield piece;
+    }
+    if (this.areKept) this.kept = pieces;
+  }
+
+  leave(piece: PackedChanges): void {
+    if (!this.areKept) free(piece);
+  }
+
+  forgetPieces(): void {
+    this.kept?.forEach(free);
+    this.kept = null;
+  }
+
+  private get areKept(): boolean {
+    return this.length + this.lapseCount <= mostKept;
+  }
+}
+
+export function changeIn(piece: PackedChanges, change: number): Change {
   return {
-    length,
-    lapseCount,
-    walk: () => new ChangeCursor(parts),
-    *[Symbol.iterator]() {
-      const cursor = new ChangeCursor(parts);
-      while (cursor.next()) {
-        const { sandboxId, serverId, serverName, from, to, stayMs } = cursor;
-        yield { sandboxId, serverId, serverName, from, to, stayMs };
-      }
-    },
-    *packed(atOnce) {
-      const cursor = new ChangeCursor(parts);
-      const lapses = eachLapse(parts);
-      for (let left = length + lapseCount; left > 0; left -= atOnce) {
-        const packer = new ChangePacker(Math.min(atOnce, left));
-        packer.addAll(cursor);
-        while (!packer.isFull) {
-          const lapse = lapses.next();
-          if (lapse.done) break;
-          packer.addFrom(lapse.value);
-        }
-        yield packer.finish();
-      }
-    },
+    sandboxId: piece.sandboxId(change),
+    serverId: piece.serverId(change),
+    serverName: piece.serverName(change),
+    from: piece.from(change),
+    to: piece.to(change),
+    stayMs: piece.stayMs(change),
   };
+}
+
+/** As garbage, pieces would make V8 look through all memory sooner. */
+function free({ words }: PackedChanges): void {
+  words.buffer.transfer(0);
 }
 
 export const noChanges: Changes = changesIn({
@@ -70,22 +127,3 @@ export const noChanges: Changes = changesIn({
   observedMs: 0,
   witnessed: false,
 });
-
-function* eachLapse(parts: SightingParts): Generator<PlacedFacts, void> {
-  const { before, after, touched, sorted, lacked } = parts;
-  for (let step = 0; step < lacked.length; step++) {
-    const page = before[lacked.pageAfter(step)];
-    if (page) yield lapseOf(page, lacked.serverAfter(step), "missing");
-  }
-  if (sorted.seenAgain === 0) return;
-  for (let step = 0; step < touched.length; step++) {
-    const page = after[touched.pageAfter(step)];
-    if (page && sorted.isSeenAgain(step)) yield lapseOf(page, touched.serverAfter(step), "seen");
-  }
-}
-
-function lapseOf(page: Page, server: number, lapse: Lapse): PlacedFacts {
-  const status = statusNumberIn(page.serverFlags(server));
-  const sandbox = page.sandboxOfServer(server);
-  return { page, server, sandbox, fromNumber: status, toNumber: status, stayMs: null, lapse };
-}

@@ -1,9 +1,9 @@
 import { presences } from "../model.ts";
 import type { Presence } from "../model.ts";
-import { ByKind } from "./by-kind.ts";
 import { copyId, packUuid, unpackUuid, wordsPerId } from "./packed-id.ts";
-import { hasTextId, sandboxWords } from "./page-records.ts";
-import type { Page } from "./page.ts";
+import { hasTextId, kindIn, sandboxField, sandboxWords, serverField } from "./page-records.ts";
+import type { Words } from "./page-room.ts";
+import type { Legend, Page } from "./page.ts";
 
 /**
  * What became of a server that is no change of it: a complete listing lacked it, so that its time from
@@ -21,8 +21,10 @@ export type Lapse = "missing" | "seen";
  * | 8 | bits 0-2, 3-5: from, to; 6, 7: which ids are texts; 8-9: the lapse; the rest: the name, a text |
  * | 9-10 | for how long it was in `from`, whole milliseconds, the lower word first; all bits set: unknown |
  */
-const changeWords = 11;
-const field = { server: 0, sandbox: wordsPerId, facts: 8, stay: 9 } as const;
+export const changeWords = 11;
+/** Where the id of a change's sandbox is. */
+export const sandboxIdAt = wordsPerId;
+const field = { server: 0, sandbox: sandboxIdAt, facts: 8, stay: 9 } as const;
 
 const lapses: readonly (Lapse | null)[] = [null, "missing", "seen"];
 const serverTextBit = 1 << 6;
@@ -35,11 +37,11 @@ const wordRange = 2 ** 32;
 /** Read one by one by their numbers; ids are unpacked where they are asked for. */
 export class PackedChanges {
   readonly length: number;
-  readonly words: Uint32Array;
+  readonly words: Words;
   readonly texts: readonly string[];
 
   /** @throws {RangeError} when a change is not whole */
-  constructor(words: Uint32Array, texts: readonly string[]) {
+  constructor(words: Words, texts: readonly string[]) {
     if (words.length % changeWords !== 0) throw new RangeError("packed changes are not whole");
     this.words = words;
     this.texts = texts;
@@ -54,17 +56,36 @@ export class PackedChanges {
     return this.id(change, field.sandbox, sandboxTextBit);
   }
 
+  /** Whether neither id is a text. */
+  hasUuids(change: number): boolean {
+    return (this.facts(change) & (serverTextBit | sandboxTextBit)) === 0;
+  }
+
+  /** Counts in `texts`. */
+  nameNumber(change: number): number {
+    return this.facts(change) >>> nameShift;
+  }
+
   serverName(change: number): string | null {
-    const name = this.facts(change) >>> nameShift;
+    const name = this.nameNumber(change);
     return name === 0 ? null : (this.texts[name] ?? null);
   }
 
+  /** Counts in `presences`. */
+  fromNumber(change: number): number {
+    return this.facts(change) & 0b111;
+  }
+
+  toNumber(change: number): number {
+    return (this.facts(change) >>> 3) & 0b111;
+  }
+
   from(change: number): Presence {
-    return presences[this.facts(change) & 0b111] ?? "unknown";
+    return presences[this.fromNumber(change)] ?? "unknown";
   }
 
   to(change: number): Presence {
-    return presences[(this.facts(change) >>> 3) & 0b111] ?? "unknown";
+    return presences[this.toNumber(change)] ?? "unknown";
   }
 
   lapse(change: number): Lapse | null {
@@ -108,22 +129,15 @@ export interface PackedFacts {
   readonly lapse: Lapse | null;
 }
 
-/** The same of a server that is where it is in a page; presences by their numbers. */
-export interface PlacedFacts extends Pick<PackedFacts, "stayMs" | "lapse"> {
-  readonly page: Page;
-  readonly server: number;
-  readonly sandbox: number;
-  readonly fromNumber: number;
-  readonly toNumber: number;
-}
-
 /** Packs changes, so many at most; after that it is made anew. */
 export class ChangePacker {
-  private readonly words: Uint32Array;
+  private readonly words: Words;
   private count = 0;
   private readonly texts: string[] = [""];
   private readonly numbers = new Map<string, number>();
-  private readonly names = new ByKind(({ serverName }) => this.numberOfName(serverName));
+  /** By the number of a page's kind: the number of its name, and one more. */
+  private nameOfKinds = new Uint32Array(128);
+  private kinds: Legend["kinds"] = [];
 
   constructor(most: number) {
     this.words = new Uint32Array(most * changeWords);
@@ -133,25 +147,33 @@ export class ChangePacker {
     return (this.count + 1) * changeWords > this.words.length;
   }
 
-  /** As many as have room. */
-  addAll(cursor: PlacedFacts & { next(): boolean }): void {
-    while (!this.isFull && cursor.next()) this.addFrom(cursor);
-  }
-
-  /** Nothing is unpacked. */
-  addFrom({ page, server, sandbox, fromNumber, toNumber, stayMs, lapse }: PlacedFacts): void {
+  /**
+   * Nothing is unpacked.
+   *
+   * @param fromNumber counts in `presences`, as `toNumber` does
+   */
+  addPlaced(
+    page: Page,
+    server: number,
+    sandbox: number,
+    fromNumber: number,
+    toNumber: number,
+    stayMs: number | null,
+    lapse: Lapse | null,
+  ): void {
     const at = this.next();
+    // The same in all versions of a page, of which others are looked up in a patch, word by word.
+    const { idWords } = page;
     const serverAt = page.serverAt(server);
     const sandboxAt = sandbox * sandboxWords;
-    const serverText = this.takeId(page, serverAt, page.serverFlags(server), at + field.server);
-    const sandboxText = this.takeId(
-      page,
-      sandboxAt,
-      page.sandboxFlags(sandbox),
-      at + field.sandbox,
-    );
-    const name = this.names.of(page, server);
-    this.writeFacts(at, serverText, sandboxText, name, fromNumber, toNumber, lapse);
+    const isServerText = hasTextId(idWords[serverAt + serverField.flags] ?? 0);
+    const isSandboxText = hasTextId(idWords[sandboxAt + sandboxField.flags] ?? 0);
+    if (isServerText) this.words[at + field.server] = this.numberOf(page.textAt(serverAt) ?? "");
+    else copyId(idWords, serverAt, this.words, at + field.server);
+    if (isSandboxText) this.words[at + field.sandbox] = this.numberOf(page.textAt(sandboxAt) ?? "");
+    else copyId(idWords, sandboxAt, this.words, at + field.sandbox);
+    const name = this.nameOfKind(page, kindIn(idWords[serverAt + serverField.kind] ?? 0));
+    this.writeFacts(at, isServerText, isSandboxText, name, fromNumber, toNumber, lapse);
     this.writeStay(at, stayMs);
   }
 
@@ -206,21 +228,24 @@ export class ChangePacker {
     words[at + field.stay + 1] = wholeMs < 0 ? unknownStay : wholeMs / wordRange;
   }
 
-  /** Whether it is the number of a text. */
-  private takeId(page: Page, from: number, flags: number, to: number): boolean {
-    if (hasTextId(flags)) {
-      this.words[to] = this.numberOf(page.textAt(from) ?? "");
-      return true;
-    }
-    // Those of a page's version are looked for in its patch, one by one.
-    copyId(page.idWords, from, this.words, to);
-    return false;
-  }
-
   private writeId(id: string, at: number): boolean {
     if (packUuid(id, this.words, at)) return false;
     this.words[at] = this.numberOf(id);
     return true;
+  }
+
+  private nameOfKind({ legend: { kinds } }: Page, kind: number): number {
+    if (kinds !== this.kinds) {
+      this.kinds = kinds;
+      if (kinds.length > this.nameOfKinds.length)
+        this.nameOfKinds = new Uint32Array(kinds.length * 2);
+      else this.nameOfKinds.fill(0, 0, kinds.length);
+    }
+    const known = this.nameOfKinds[kind] ?? 0;
+    if (known !== 0) return known - 1;
+    const name = this.numberOfName(kinds[kind]?.serverName ?? null);
+    this.nameOfKinds[kind] = name + 1;
+    return name;
   }
 
   private numberOfName(name: string | null): number {

@@ -62,8 +62,6 @@ interface Settled {
   readonly began: PackedSince;
   /** Where the server was missing before. */
   readonly unseen: PackedSince;
-  /** When stays ended, on the observed clock; null where that was not watched. */
-  readonly endMs: number | null;
 }
 
 /** What is to be known of each step, so that nobody asks the pages for it once more. */
@@ -72,8 +70,6 @@ export class SortedSteps {
   /** Servers that complete listings lacked, and that have the status that they had before. */
   seenAgain = 0;
   private readonly facts: Uint8Array;
-  /** In milliseconds; not a number where one is not known. Null until one is: of a first listing none. */
-  private stays: Float64Array | null = null;
 
   private constructor(count: number) {
     this.facts = new Uint8Array(count);
@@ -91,8 +87,6 @@ export class SortedSteps {
     const settled: Settled = {
       began: packSince(began),
       unseen: packSince({ ...began, sinceWitnessed: false }),
-      // Who was not watching now does not know when the status ended.
-      endMs: began.sinceWitnessed ? began.sinceObservedMs : null,
     };
     for (let first = 0; first < touched.length; first += sortedAtOnce) {
       if (first > 0) yield;
@@ -120,12 +114,6 @@ export class SortedSteps {
     return this.factsOf(step) >>> toShift;
   }
 
-  /** Of a change: for how long the server was watched in what it was before; null where that is not known. */
-  stayMs(step: number): number | null {
-    const stayMs = this.stays?.[step] ?? Number.NaN;
-    return Number.isNaN(stayMs) ? null : stayMs;
-  }
-
   private factsOf(step: number): number {
     return this.facts[step] ?? 0;
   }
@@ -135,7 +123,7 @@ export class SortedSteps {
     touched: Steps,
     first: number,
     { before, after }: Pages,
-    { began, unseen, endMs }: Settled,
+    { began, unseen }: Settled,
   ): void {
     const end = Math.min(touched.length, first + sortedAtOnce);
     for (let step = first; step < end; step++) {
@@ -153,16 +141,8 @@ export class SortedSteps {
       else if (kind !== kinds.none) {
         this.changed++;
         page.settleSince(server, kind === kinds.changed ? began : unseen);
-        if (endMs === null || !pageBefore) continue;
-        const stayMs = pageBefore.watchedMs(serverBefore, endMs);
-        if (stayMs !== null) this.putStay(step, stayMs);
       }
     }
-  }
-
-  private putStay(step: number, stayMs: number): void {
-    this.stays ??= new Float64Array(this.facts.length).fill(Number.NaN);
-    this.stays[step] = stayMs;
   }
 }
 

@@ -12,7 +12,7 @@ interface Assembly {
   readonly records: Exported;
   readonly room: Exported;
   readonly written: Exported;
-  stamp(count: number, stride: number, to: number, full: number): number;
+  stamp(count: number, stride: number, ownerAt: number, to: number, full: number): number;
 }
 
 const beginProgram: () => Assembly = compileAssembly(stamps);
@@ -33,7 +33,7 @@ const ownerWords = 1 + wordsPerId;
 /** So many are stamped at once. */
 export const mostLines = 256;
 /** Of a record that begins with an id. */
-const mostRecordWords = 8;
+const mostRecordWords = 12;
 
 /** Stand for ids in the text of a stamp: as long as a UUID, and nothing that a label or JSON could hold. */
 export const ownMark = "\u0001".repeat(36);
@@ -65,6 +65,7 @@ export class StampPress {
   private owners!: Uint32Array;
   private records!: Uint32Array;
   private recordWords = 0;
+  private ownerAt = 0;
   private lineCount = 0;
   private ownerCount = 0;
   private readonly letters: number;
@@ -142,9 +143,11 @@ export class StampPress {
    * Begins with lines that are to be stamped: at most as many as are stamped at once.
    *
    * @param recordWords of each of their records, which begin with the line's own id
+   * @param ownerAt the word of each record that its owner's id begins with; 0 where owners are added
    */
-  begin(recordWords: number): void {
+  begin(recordWords: number, ownerAt = 0): void {
     this.recordWords = recordWords;
+    this.ownerAt = ownerAt;
     this.lineCount = this.ownerCount = 0;
   }
 
@@ -153,22 +156,11 @@ export class StampPress {
     this.records.set(records);
   }
 
-  /** Of the next line the id alone, from where its words are. */
-  addOwn(words: Uint32Array, at: number): void {
-    copyId(words, at, this.records, this.lineCount * this.recordWords);
-  }
-
   /** Whose the next lines are, at least so many. */
   addOwner(lines: number, words: Uint32Array, at: number): void {
     const to = this.ownerCount++ * ownerWords;
     this.owners[to] = lines;
     copyId(words, at, this.owners, to + 1);
-  }
-
-  /** The next line, too, is of the owner that was added last. One was, since it began. */
-  extendOwner(): void {
-    const at = (this.ownerCount - 1) * ownerWords;
-    this.owners[at] = (this.owners[at] ?? 0) + 1;
   }
 
   /** @param tail none for a line that ends with its stamp */
@@ -233,9 +225,10 @@ export class StampPress {
   }
 
   private stamp(full: number): number {
-    const { assembly, lineCount, recordWords } = this;
+    const { assembly, lineCount } = this;
     if (lineCount === 0) return 0;
-    const done = assembly.stamp(lineCount, recordWords * bytesOfWord, this.outEnd, full);
+    const stride = this.recordWords * bytesOfWord;
+    const done = assembly.stamp(lineCount, stride, this.ownerAt * bytesOfWord, this.outEnd, full);
     this.outEnd = assembly.written.value;
     return done;
   }

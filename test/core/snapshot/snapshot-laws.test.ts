@@ -11,7 +11,7 @@ import { pageDelta } from "../../../src/core/snapshot/page-delta.ts";
 import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import type { Sighting } from "../../../src/core/snapshot/sighting.ts";
 import type { ServerId, Snapshot } from "../../../src/core/snapshot/snapshot.ts";
-import { inWholeMs, spelledOut, unpackAll } from "../support/unpacked.ts";
+import { withoutLapse, spelledOut, unpackAll } from "../support/unpacked.ts";
 import { changesOf } from "../../support/take-in.ts";
 import type { Poll } from "../support/listing-edits.ts";
 import { createMarkedReader } from "../support/marked-intake.ts";
@@ -84,7 +84,7 @@ it.each(sizes)("packed, changes tell the same, and lapses come after them: %s", 
     fc.property(size.worlds, fc.integer({ min: 1, max: 20 }), (world, most) => {
       play(world, ({ sighting, expected }) => {
         const { changes, lapses, ...counted } = unpackAll(sighting.changes, most);
-        expect(changes).toEqual(changesOf(sighting.changes).map(inWholeMs));
+        expect(changes).toEqual(changesOf(sighting.changes).map(withoutLapse));
         expect(sorted(lapses)).toEqual(sorted(expected.lapses));
         expect(counted).toEqual({ lapseCount: lapses.length, isInFewest: true });
       });

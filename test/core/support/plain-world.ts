@@ -129,7 +129,7 @@ function rowOf(
 }
 
 function stayOf(row: ServerRow, { observedMs }: BringOptions): number | null {
-  return row.sinceWitnessed ? observedMs - row.sinceObservedMs : null;
+  return row.sinceWitnessed ? Math.round(observedMs - row.sinceObservedMs) : null;
 }
 
 function changeOf(

@@ -29,9 +29,9 @@ export function unpackAll(changes: Changes, most: number) {
   };
 }
 
-/** A change as it is kept. */
-export function inWholeMs({ stayMs, ...change }: Change) {
-  return { ...change, stayMs: stayMs === null ? null : Math.round(stayMs), lapse: null };
+/** A change as it is packed. */
+export function withoutLapse(change: Change) {
+  return { ...change, lapse: null };
 }
 
 /** What the pages of a snapshot say, in whatever order their legends are: a copied page keeps that of before. */

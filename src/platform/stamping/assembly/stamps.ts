@@ -1,7 +1,7 @@
 const mostLines: usize = 256;
 const bytesOfLine: usize = 8;
 const bytesOfOwner: usize = 20;
-const bytesOfRecord: usize = 32;
+const bytesOfRecord: usize = 48;
 const dash: i8 = 0x2d;
 
 /** Here is written of each line the address of its stamp, and that of its tail or 0. */
@@ -22,27 +22,32 @@ const its: usize = memory.data(48);
 /**
  * Stamps so many lines one behind another, until one ends at `full` or behind it. An id is a UUID of four
  * words of 32 bits, the first digits in the highest bits of the first one; that of a line begins its
- * record. 15 bytes behind what is read and written are read and written too.
+ * record, which may hold the owner's too. 15 bytes behind what is read and written are read and written too.
  *
  * A stamp is its length in bytes; how many places it has for the line's id, for the first eight digits of
  * that, and for its owner's id; its text; these places, counted in bytes from where that begins. A tail is
  * its length and its text.
  *
  * @param stride from one record to the next
+ * @param ownerAt where in a record the owner's id is; 0: the owners are told one after another
  * @returns how many were
  */
-export function stamp(count: usize, stride: usize, to: usize, full: usize): usize {
+export function stamp(count: usize, stride: usize, ownerAt: usize, to: usize, full: usize): usize {
   let owner = owners - bytesOfOwner;
   let left: u32 = 0;
   let index: usize = 0;
   written = to;
   for (; index < count && written < full; index++) {
-    for (; left == 0; left = load<u32>(owner)) {
-      owner += bytesOfOwner;
-      spell(owner + 4, its);
+    const record = records + index * stride;
+    if (ownerAt != 0) spell(record + ownerAt, its);
+    else {
+      for (; left == 0; left = load<u32>(owner)) {
+        owner += bytesOfOwner;
+        spell(owner + 4, its);
+      }
+      left--;
     }
-    left--;
-    spell(records + index * stride, own);
+    spell(record, own);
     stampOne(lines + index * bytesOfLine);
   }
   return index;
