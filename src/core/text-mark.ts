@@ -8,7 +8,7 @@ export type OpenStatuses = "none" | "own_first" | "own_last";
 export interface TextMark {
   /** In bytes. */
   readonly length: number;
-  /** 64 bits over all of the text. */
+  /** 64 bits over all of the text; 0 where that is not known, and only its steady form is. */
   readonly hash: bigint;
   /** The same over its steady form, which lacks what often changes; 0 where that is not known. */
   readonly steadyHash: bigint;

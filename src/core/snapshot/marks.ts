@@ -61,10 +61,11 @@ export function isMarkOf(page: Page, sandbox: number, length: number, textHash: 
   return hashOf(page.word(hashAt), page.word(hashAt + 1)) === textHash;
 }
 
-/** The first word of the hash; null where there is no mark. */
+/** The first word of the text's hash; null where that is not known, or there is no mark. */
 export function markKeyOf(page: Page, sandbox: number): number | null {
-  const at = markAt(page, sandbox);
-  return page.word(at + markField.length) === 0 ? null : page.word(at + markField.hash);
+  const hashAt = markAt(page, sandbox) + markField.hash;
+  const key = page.word(hashAt);
+  return key === 0 && page.word(hashAt + 1) === 0 ? null : key;
 }
 
 /** Where the words of a sandbox's mark begin. */

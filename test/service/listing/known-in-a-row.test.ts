@@ -172,6 +172,32 @@ describe("a listing that came before", () => {
     expect(() => content.takeTexts(1, memory.texts)).toThrow(BodyFault);
   });
 
+  it("is hashed as a whole only once it stays, where all of it came in other statuses", () => {
+    const restated = items.map((text) => text.replaceAll("idle", "occupied"));
+    const lists = [items, restated, restated, restated, items, items.toReversed(), items];
+    const { known, read } = tell(lists.map((list) => bodyOf(list)));
+    expect(known).toEqual(read);
+
+    const memory = createMemory();
+    let { snapshot } = finish(openIntake(emptySnapshot, { goneAfter: 2 }));
+    const othersIn = lists.slice(0, 4).map((list) => {
+      const intake = openIntake({ ...snapshot, body: null }, { goneAfter: 2 });
+      const takeTexts = intake.takeTexts.bind(intake);
+      let others = 0;
+      intake.takeTexts = (count, texts) => {
+        others += memory.texts.others;
+        takeTexts(count, texts);
+      };
+      readChunks([bodyOf(list)], intake, memory);
+      ({ snapshot } = finish(intake));
+      return others;
+    });
+    // Those that are the first ones to be looked at are hashed: others may stay behind them.
+    expect(othersIn).toEqual([0, many, expect.any(Number), 0]);
+    expect(othersIn[2]).toBeGreaterThan(many * 0.9);
+    expect(othersIn[2]).toBeLessThan(many);
+  });
+
   it("is known in other statuses behind sandboxes that moved, and one that came as expected", () => {
     const target = wellKnown();
     const restated = items.map((text) => text.replace("idle", "occupied"));

@@ -23,6 +23,8 @@ const lengthOf: usize = 16;
 const noteOf: usize = 20;
 const openMask: u32 = 0x3_0000;
 const noneOpen: u32 = 0;
+/** In place of a text's hash: one that is likely to be another one again needs none. */
+const unknown: u64 = 0;
 const shorterShift: u32 = 18;
 const mostShorter: usize = 0x3fff;
 const belowShorter: u32 = 0x3_ffff;
@@ -41,6 +43,9 @@ export let knownEnd: usize = 0;
 export let others: i32 = 0;
 /** How many bytes of the first text that was not known must be there to tell; 0 where it is another one. */
 export let wanted: usize = 0;
+
+/** Whether the text at hand may come once more: not all before it were others. */
+let mayStay: bool = false;
 
 /** So much must be there behind where a text seems to end, or a status at its end may not be seen whole. */
 const sight: usize = 64;
@@ -64,6 +69,7 @@ export function countKnown(
   forgetStatuses();
   for (let index: usize = 0; index < count; index++) {
     const mark = marks + index * bytesOfMark;
+    mayStay = index == 0 || others < (index as i32);
     const end = endOfKnown(mark, given + index * 4, at, readable, withForms, to);
     if (end == 0) return index;
     knownEnd = end;
@@ -87,8 +93,8 @@ function endOfKnown(
   const isWhole = at + length <= readable;
   wanted = isWhole ? 0 : length;
   // No object is the beginning of another: where the expected text ends, the item does.
-  const mayBeIt = isWhole && load<u8>(at + length - 1) == closeBrace;
-  const hash = mayBeIt ? xxh64(at, length, seed) : 0;
+  const mayBeIt = isWhole && load<u64>(mark) != unknown && load<u8>(at + length - 1) == closeBrace;
+  const hash = mayBeIt ? xxh64(at, length, seed) : unknown;
   if (mayBeIt && hash == load<u64>(mark)) {
     store<u32>(gives, 0);
     return at + length;
@@ -104,7 +110,8 @@ function endOfKnown(
   }
   const ownLength = textEnd - at;
   if (ownLength - formLength > mostShorter) return 0;
-  store<u64>(mark, mayBeIt && ownLength == length ? hash : xxh64(at, ownLength, seed));
+  if (ownLength == length) store<u64>(mark, mayBeIt ? hash : xxh64(at, length, seed));
+  else store<u64>(mark, mayStay ? xxh64(at, ownLength, seed) : unknown);
   store<u32>(mark, ownLength as u32, lengthOf);
   const shorter = (ownLength - formLength) as u32;
   store<u32>(mark, (note & belowShorter) | (shorter << shorterShift), noteOf);
