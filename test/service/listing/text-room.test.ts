@@ -70,6 +70,14 @@ it.each([
   expect(room.form.toString()).toBe(form);
 });
 
+it("numbers the statuses of a form, each with as many digits", () => {
+  const form = (status: (at: number) => string): string =>
+    `{${Array.from({ length: 1_100 }, (_, at) => `"status":"${status(at)}"`).join()}}`;
+  const { room, start, end } = roomOf(Buffer.from(form(() => "idle")), 20, 20);
+  expect(room.makeForm(start, end)).toBe(true);
+  expect(room.form.toString()).toBe(form((at) => String(at).padStart(4, "0")));
+});
+
 it("makes no form of more statuses than have numbers of four digits", () => {
   const of = (count: number) => Buffer.from(`{${'"status":"idle",'.repeat(count)}}`);
   const most = roomOf(of(10_000));

@@ -16,6 +16,7 @@ const statusNameLength: usize = 8;
 
 /** What stands for a status: its number in the text. None of them is shorter than that. */
 const digitsOfStatus: usize = 4;
+const zeros: u32 = 0x30303030;
 const mostStatuses: i32 = 10_000;
 
 const none: i32 = -1;
@@ -43,8 +44,8 @@ let isEndOpen: bool = false;
 let taken: usize = 0;
 
 /**
- * Writes the steady form of a text to `to`, where there is room for as much and what `endForm` adds. 15
- * bytes behind the text are read too, and as many behind the form are written. The form makes texts alike
+ * Writes the steady form of a text to `to`, where there is room for as much and what `endForm` adds. 31
+ * bytes behind the text are read too, and 15 behind the form are written. The form makes texts alike
  * that differ in times of updates and in statuses alone: each time is as many zeros, and each status that is
  * a known one is its number in the text.
  *
@@ -96,8 +97,8 @@ function make(text: usize, readable: usize, to: usize): bool {
   statusCount = 0;
   // Where the name that is found next ends at the earliest.
   let from = text + statusNameLength;
-  for (let at = text + 1; at < textEnd && textEnd <= readable; at += 16) {
-    for (let found = namesThatMayEnd(at); found != 0; found &= found - 1) {
+  for (let at = text + 1; at < textEnd && textEnd <= readable; at += 32) {
+    for (let found = endsIn32(at); found != 0; found &= found - 1) {
       const last = at + ctz(found);
       if (last >= textEnd) break;
       if (last < from) continue;
@@ -112,8 +113,13 @@ function make(text: usize, readable: usize, to: usize): bool {
   return true;
 }
 
-/** By bit: whether a byte is a quote behind the last letter of one of both names. Of 16 of them. */
-function namesThatMayEnd(at: usize): i32 {
+/** By bit: whether a name may end with a byte. Of 32 of them: most have none. */
+function endsIn32(at: usize): i32 {
+  return endsIn16(at) | (endsIn16(at + 16) << 16);
+}
+
+/** By bit: whether a byte is a quote behind the last letter of one of both names. */
+function endsIn16(at: usize): i32 {
   const before = v128.load(at - 1);
   const isLastLetter = v128.or(
     i8x16.eq(before, i8x16.splat(lastOfStatus)),
@@ -151,8 +157,8 @@ function replaceTime(start: usize, end: usize): usize {
   if (at == end || load<u8>(at) != quote) return 0;
   if (at == start) return start;
   copyUpTo(start);
-  const zeros = v128.splat<u8>(zero);
-  for (let done: usize = 0; done < at - start; done += 16) v128.store(written + done, zeros);
+  const blanks = i32x4.splat(zeros as i32);
+  for (let done: usize = 0; done < at - start; done += 16) v128.store(written + done, blanks);
   written += at - start;
   taken = at;
   return at;
@@ -201,6 +207,12 @@ function copyUpTo(end: usize): void {
 }
 
 function putNumber(number: i32): void {
+  // Most texts have few. To divide takes longer than all else here.
+  if (number < 10) {
+    store<u32>(written, zeros + ((number as u32) << 24));
+    written += digitsOfStatus;
+    return;
+  }
   let rest = number;
   for (let digit: usize = digitsOfStatus; digit > 0; digit--) {
     store<u8>(written + digit - 1, zero + ((rest % 10) as u8));
