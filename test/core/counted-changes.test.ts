@@ -4,6 +4,8 @@ import type { ChangeCounts } from "../../src/core/counted-changes.ts";
 import { presences } from "../../src/core/model.ts";
 import type { Presence } from "../../src/core/model.ts";
 import { createTallies, maxDistinctNames } from "../../src/core/snapshot/tallies.ts";
+import { listedServer } from "./support/samples.ts";
+import { createWatch } from "./support/watch.ts";
 
 function counted(
   ...changes: readonly (readonly [string | null, Presence, Presence, number | null])[]
@@ -86,4 +88,22 @@ it("gives the stays that ended of the names that have any", () => {
   expect(sketch?.sumMs).toBe(150);
   expect([...(sketch?.bins.values() ?? [])]).toEqual([2, 1]);
   expect(ended.get("name-1")?.error.bins.size).toBe(0);
+});
+
+it("what changed is counted, and not who is missing or seen again", () => {
+  const watch = createWatch();
+  const other = listedServer("b", "idle");
+  watch.see(listedServer("a", "idle"), other);
+  const looks = [
+    watch.see(listedServer("a", "error")),
+    watch.see(listedServer("a", "idle"), other),
+  ];
+  expect(looks.map(({ changes }) => [changes.length, changes.lapseCount])).toEqual([
+    [1, 1],
+    [1, 1],
+  ]);
+  const counted = looks.map(({ counts }) =>
+    Array.from(counts.transitions.values(), (numbers) => numbers.reduce((sum, one) => sum + one)),
+  );
+  expect(counted).toEqual([[1], [1]]);
 });

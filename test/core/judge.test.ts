@@ -255,21 +255,6 @@ describe("how long a status lasted", () => {
   });
 });
 
-it("what changed is counted, and not who is missing or seen again", () => {
-  const watch = createWatch();
-  const other = listedServer("b", "idle");
-  watch.see(idle, other);
-  const looks = [watch.see(broken), watch.see(idle, other)];
-  expect(looks.map(({ changes }) => [changes.length, changes.lapseCount])).toEqual([
-    [1, 1],
-    [1, 1],
-  ]);
-  const counted = looks.map(({ counts }) =>
-    Array.from(counts.transitions.values(), (numbers) => numbers.reduce((sum, one) => sum + one)),
-  );
-  expect(counted).toEqual([[1], [1]]);
-});
-
 describe("rules beside one another", () => {
   it("have an incident each for the same server", () => {
     const rules = [serverRule(), serverRule({ name: "slow", for: inPolls(2) }), targetRule()];
