@@ -102,8 +102,8 @@ it("what changed is counted, and not who is missing or seen again", () => {
     [1, 1],
     [1, 1],
   ]);
-  const counted = looks.map(({ counts }) =>
+  const transitions = looks.map(({ counts }) =>
     Array.from(counts.transitions.values(), (numbers) => numbers.reduce((sum, one) => sum + one)),
   );
-  expect(counted).toEqual([[1], [1]]);
+  expect(transitions).toEqual([[1], [1]]);
 });
