@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { pino, stdSerializers } from "pino";
 import type { DestinationStream, Logger } from "pino";
 import pretty from "pino-pretty";
@@ -82,10 +83,12 @@ export function createLogger(
   return log;
 }
 
-const streams = new WeakMap<Logger, Pick<DestinationStream, "write">>();
+export type LogStream = Pick<DestinationStream, "write">;
+
+const streams = new WeakMap<Logger, LogStream>();
 
 /** Where the lines of a logger go as they are; null where not all of them are made here. */
-export function streamOf(log: Logger): Pick<DestinationStream, "write"> | null {
+export function streamOf(log: Logger): LogStream | null {
   return streams.get(log) ?? null;
 }
 
@@ -109,6 +112,13 @@ export function writeLines(log: Logger, lines: Iterator<LogLine>, most = Infinit
   }
   if (stream && text !== "") stream.write(text);
   return count === most;
+}
+
+const linesAtOnce = 250;
+
+/** The same, a few at a time: there may be very many. */
+export async function writePaced(log: Logger, lines: Iterator<LogLine>): Promise<void> {
+  while (writeLines(log, lines, linesAtOnce)) await setImmediate();
 }
 
 /** @param time as JSON */

@@ -1,9 +1,8 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { Writable } from "node:stream";
-import type { DestinationStream } from "pino";
 import { beforeTime, lineOf } from "./logger.ts";
-import type { LogLine } from "./logger.ts";
+import type { LogLine, LogStream } from "./logger.ts";
 import { mostLines, none, ownerMark, ownMark, shortMark } from "./stamping/stamp-press.ts";
 import type { PressSizes, StampPress } from "./stamping/stamp-press.ts";
 
@@ -31,7 +30,7 @@ export interface RecordLayout {
 
 /** Gathers lines and writes them at once: of very many, each one costs next to nothing. */
 export class StampedLines {
-  private readonly stream: Pick<DestinationStream, "write">;
+  private readonly stream: LogStream;
   private readonly press: StampPress;
   private readonly layout: RecordLayout;
   /** One that was written, and is nobody else's any more. */
@@ -43,7 +42,7 @@ export class StampedLines {
   private firstRecord = 0;
   private recordsEnd = 0;
 
-  constructor(stream: Pick<DestinationStream, "write">, press: StampPress, layout: RecordLayout) {
+  constructor(stream: LogStream, press: StampPress, layout: RecordLayout) {
     this.stream = stream;
     this.press = press;
     this.layout = layout;
@@ -70,6 +69,21 @@ export class StampedLines {
       .replace(shortMark + serverId.slice(shortIdLength), ownMark);
     const address = this.press.layOut(text);
     return address === none ? null : { address, timeAt: beforeTime(line.level).length, time: null };
+  }
+
+  /** Stamps that were made before are not to be put any more. */
+  forgetStamps(): void {
+    this.press.clear();
+  }
+
+  /** Whether there may soon be no room for another stamp. */
+  get isCrowded(): boolean {
+    return this.press.isCrowded;
+  }
+
+  /** Whether a long line took memory beyond what it has from the beginning. */
+  get isOutgrown(): boolean {
+    return this.press.isOutgrown;
   }
 
   /** Those that are put from now on happened now. */
