@@ -34,23 +34,8 @@ export function* judgeServers(
   const rules = serverRules(allRules, state.target);
   if (rules.length === 0) return;
   const { listed, unlisted } = yield* serversToJudge(state, sight, rules);
-  yield* eachInSteps(listed.values(), judgedAtOnce, ({ server, previousStatus }) => {
-    const subject: Subject = {
-      kind: "server",
-      sandboxId: server.sandboxId,
-      serverId: server.serverId,
-      serverName: server.serverName,
-    };
-    for (const rule of rules) {
-      ledger.advance(rule, subject, eventOf(rule, server, sight.now), {
-        status: server.status,
-        previousStatus,
-        condition: conditionOfStatus(rule.status),
-        benchmark: server.benchmark,
-        tags: server.tags,
-      });
-    }
-  });
+  const toJudge = listed.values();
+  while (judgeSome(toJudge, ledger, rules, sight.now)) yield;
   yield* judgeUnlisted(ledger, unlisted, sight, rules);
   const { sighting, now } = sight;
   forgetSettled(
@@ -60,6 +45,44 @@ export function* judgeServers(
     rules,
     ({ subject }) => subject.kind === "server" && sighting.isRemoved(subject),
   );
+}
+
+/**
+ * Apart from the steps: what is made for one poll is compiled anew for another.
+ *
+ * @returns whether there may be others
+ */
+function judgeSome(
+  listed: Iterator<Judged>,
+  ledger: IncidentLedger,
+  rules: readonly ServerRule[],
+  now: ClockReading,
+): boolean {
+  for (let left = judgedAtOnce; left > 0; left--) {
+    const next = listed.next();
+    if (next.done) return false;
+    judgeOne(next.value, ledger, rules, now);
+  }
+  return true;
+}
+
+function judgeOne(
+  { server, previousStatus }: Judged,
+  ledger: IncidentLedger,
+  rules: readonly ServerRule[],
+  now: ClockReading,
+): void {
+  const { sandboxId, serverId, serverName } = server;
+  const subject: Subject = { kind: "server", sandboxId, serverId, serverName };
+  for (const rule of rules) {
+    ledger.advance(rule, subject, eventOf(rule, server, now), {
+      status: server.status,
+      previousStatus,
+      condition: conditionOfStatus(rule.status),
+      benchmark: server.benchmark,
+      tags: server.tags,
+    });
+  }
 }
 
 function eventOf(rule: ServerRule, server: ServerRow, now: ClockReading): SubjectEvent {
