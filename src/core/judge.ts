@@ -4,7 +4,7 @@ import type { ChangeCounts } from "./counted-changes.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
-import { atOnce, eachInSteps } from "./in-steps.ts";
+import { atOnce } from "./in-steps.ts";
 import type { InSteps } from "./in-steps.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { Interventions } from "./interventions.ts";
@@ -191,13 +191,16 @@ function* countChanges({ changes, snapshot }: Sighting): InSteps<ChangeCounts> {
   if (changes.length === 0) return noCounts;
   const counts = new CountedChanges(snapshot);
   let left = changes.length;
-  yield* eachInSteps(changes.pieces(), countedAtOnce, (piece) => {
-    // Behind them come lapses.
+  let counted = 0;
+  for (const piece of changes.pieces()) {
+    if (counted++ % countedAtOnce === countedAtOnce - 1) yield;
     const count = Math.min(left, piece.length);
     left -= count;
     counts.addFirst(piece, count);
     changes.leave(piece);
-  });
+    // Behind them come lapses.
+    if (left === 0) break;
+  }
   return counts.finish();
 }
 

@@ -3,8 +3,15 @@ import { randomUUID } from "node:crypto";
 import { Writable } from "node:stream";
 import { beforeTime, lineOf } from "./logger.ts";
 import type { LogLine, LogStream } from "./logger.ts";
-import { mostLines, none, ownerMark, ownMark, shortMark } from "./stamping/stamp-press.ts";
-import type { PressSizes, StampPress } from "./stamping/stamp-press.ts";
+import {
+  mostLines,
+  none,
+  ownerMark,
+  ownMark,
+  shortMark,
+  StampPress,
+} from "./stamping/stamp-press.ts";
+import type { PressSizes } from "./stamping/stamp-press.ts";
 
 /** Lines that are alike but for the time and a server's ids. */
 export interface LineStamp {
@@ -15,7 +22,7 @@ export interface LineStamp {
 }
 
 /** More than a batch mostly has; of memory, what is not used is not taken. */
-export const linesPress: PressSizes = { pieceBytes: 2 ** 21, letterBytes: 2 ** 20 };
+const linesPress: PressSizes = { pieceBytes: 2 ** 21, letterBytes: 2 ** 20 };
 
 const shortIdLength = shortMark.length;
 const sampleIds = { sandboxId: randomUUID(), serverId: randomUUID() };
@@ -31,7 +38,7 @@ export interface RecordLayout {
 /** Gathers lines and writes them at once: of very many, each one costs next to nothing. */
 export class StampedLines {
   private readonly stream: LogStream;
-  private readonly press: StampPress;
+  private readonly press = new StampPress(linesPress);
   private readonly layout: RecordLayout;
   /** One that was written, and is nobody else's any more. */
   private spare: Buffer | null = null;
@@ -42,12 +49,10 @@ export class StampedLines {
   private firstRecord = 0;
   private recordsEnd = 0;
 
-  constructor(stream: LogStream, press: StampPress, layout: RecordLayout) {
+  constructor(stream: LogStream, layout: RecordLayout) {
     this.stream = stream;
-    this.press = press;
     this.layout = layout;
-    press.clear();
-    press.begin(layout.words, layout.sandbox);
+    this.press.begin(layout.words, layout.sandbox);
   }
 
   /**

@@ -9,9 +9,8 @@ import { changeWords, sandboxIdAt } from "../core/snapshot/packed-changes.ts";
 import type { PackedChanges } from "../core/snapshot/packed-changes.ts";
 import { streamOf, writePaced } from "../platform/logger.ts";
 import type { Logger, LogLine, LogStream } from "../platform/logger.ts";
-import { linesPress, StampedLines } from "../platform/stamped-lines.ts";
+import { StampedLines } from "../platform/stamped-lines.ts";
 import type { LineStamp, RecordLayout } from "../platform/stamped-lines.ts";
-import { StampPress } from "../platform/stamping/stamp-press.ts";
 
 const stampedAtOnce = 512;
 const recordLayout: RecordLayout = { sandbox: sandboxIdAt, words: changeWords };
@@ -72,7 +71,7 @@ class ChangeStamps {
   private readonly byName = new Map<string | null, StampsOfName>();
 
   constructor(stream: LogStream) {
-    this.lines = new StampedLines(stream, new StampPress(linesPress), recordLayout);
+    this.lines = new StampedLines(stream, recordLayout);
   }
 
   /** Those of the target that was logged last are kept, unless there would be no room for new ones. */

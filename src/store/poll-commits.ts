@@ -84,8 +84,11 @@ export function createPollCommits({ kysely, pages, commits }: PollCommitsParts):
     },
     async importPolls(targetId, verdicts) {
       const polls = joinPolls(verdicts);
-      if (polls) await commit(targetId, polls, false);
-      for (const { changes } of verdicts) changes.forgetPieces();
+      try {
+        if (polls) await commit(targetId, polls, false);
+      } finally {
+        for (const { changes } of verdicts) changes.forgetPieces();
+      }
     },
     commitIncidents: (targetId, incidents) =>
       commits.add({

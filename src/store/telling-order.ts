@@ -12,21 +12,15 @@ export async function releaseWaiting(db: Kysely<Tables>, seq: number): Promise<v
   );
 }
 
-/**
- * The notification that the one being updated must wait for. Mostly none is pending: then none of its subjects,
- * which may be many, is looked up.
- */
-export const latestBlocker = sql<number | null>`case when exists (
-  select 1 from notifications as blocker
-  where blocker.state = 'pending' and blocker.seq < notifications.seq
-) then (
+/** The notification that the one being updated must wait for. */
+export const latestBlocker = sql<number | null>`(
   select max(earlier.seq)
   from outbox_items as mine
   join outbox_items as theirs on theirs.subject = mine.subject
   join notifications as earlier
     on earlier.seq = theirs.notification_seq and earlier.state = 'pending'
   where mine.notification_seq = notifications.seq and earlier.seq < notifications.seq
-) end`;
+)`;
 
 /**
  * A notification that was settled is pending again: what is told of its subjects waits for it, where

@@ -2,9 +2,8 @@ import { Writable } from "node:stream";
 import { afterEach, expect, it, vi } from "vitest";
 import { unpackUuid } from "../../src/core/snapshot/packed-id.ts";
 import type { LogLine } from "../../src/platform/logger.ts";
-import { linesPress, StampedLines } from "../../src/platform/stamped-lines.ts";
+import { StampedLines } from "../../src/platform/stamped-lines.ts";
 import type { LineStamp, RecordLayout } from "../../src/platform/stamped-lines.ts";
-import { StampPress } from "../../src/platform/stamping/stamp-press.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -27,7 +26,7 @@ const record = Uint32Array.of(
 const layout: RecordLayout = { sandbox: 5, words: record.length };
 
 function linesTo(write: (text: string) => void): StampedLines {
-  return new StampedLines({ write }, new StampPress(linesPress), layout);
+  return new StampedLines({ write }, layout);
 }
 
 const lineOfKind =
@@ -115,7 +114,7 @@ it("what a stream has not done with yet stays as it was written, whatever is wri
       };
     },
   });
-  const lines = new StampedLines(stream, new StampPress(linesPress), layout);
+  const lines = new StampedLines(stream, layout);
   const write = (msg: string): void => {
     lines.put({ level: "info", fields: {}, msg });
     lines.write();
@@ -143,12 +142,18 @@ it("a line tells of when it was put, however many are put before they are writte
   expect(seconds).toEqual([...Array(700).fill("1"), ...Array(700).fill("2"), undefined]);
 });
 
-it("a press that was used for other lines has room for as many again", () => {
-  const press = new StampPress(linesPress);
-  for (let use = 0; use < 8_000; use++) {
-    const lines = new StampedLines({ write: () => {} }, press, layout);
-    expect(lines.layOut(lineOfKind("one"))).not.toBe(null);
-  }
+it("there is room for as many stamps again, once those before are forgotten", () => {
+  const lines = linesTo(() => {});
+  const layOutMany = (): number => {
+    let laidOut = 0;
+    while (!lines.isCrowded && lines.layOut(lineOfKind("one"))) laidOut += 1;
+    return laidOut;
+  };
+  const many = layOutMany();
+  expect(many).toBeGreaterThan(1_000);
+  expect(layOutMany()).toBe(0);
+  lines.forgetStamps();
+  expect(layOutMany()).toBe(many);
 });
 
 it("what is longer than all before is written whole", async () => {
@@ -159,7 +164,7 @@ it("what is longer than all before is written whole", async () => {
       done();
     },
   });
-  const lines = new StampedLines(stream, new StampPress(linesPress), layout);
+  const lines = new StampedLines(stream, layout);
   const message = "x".repeat(600_000);
   for (const msg of ["short", message, "short"]) {
     lines.put({ level: "info", fields: {}, msg });

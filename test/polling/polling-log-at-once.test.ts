@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createPollingLog } from "../../src/polling/polling-log.ts";
+import { watchPieces } from "../core/support/unpacked.ts";
 import { judgeBy, server, watchFleet } from "../support/fleet.ts";
 
 it("changes of two targets at once are each told of its own target, in any number", async () => {
@@ -80,4 +81,30 @@ it("changes of one target after another are each told of its own target, in the 
   const said = lines.map(({ msg }) => String(msg)).filter((line) => line.includes(" -> "));
   expect(said.filter(isSeen).length).toBeGreaterThan(20_000);
   expect(said.filter(isSeen)).toEqual(told.filter(isSeen));
+});
+
+it.each([
+  ["few", 100, 1],
+  ["very many", 4_100, 3],
+])("of changes that are %s, no piece is kept that was told of", async (_, count, pieces) => {
+  const log = createLogger({ level: "info", format: "json" }, { write() {} });
+  const pollingLog = createPollingLog(log);
+  const { watched, poll } = watchFleet({ region: "us", key: "one" }, { judge: judgeBy([]) });
+  for (const status of ["idle", "occupied"] as const) {
+    const verdict = poll({
+      sandboxes: Array.from({ length: count }, (__, at) => ({
+        sandboxId: `box-${at}`,
+        status: "idle" as const,
+        benchmark: null,
+        servers: [server(`server-${at}`, { status })],
+      })),
+      complete: true,
+    });
+    const watch = watchPieces(verdict.changes);
+    await pollingLog.committed(watched, verdict, 1);
+    // Of a first listing not all is told.
+    expect(watch).toEqual(
+      status === "idle" ? { asked: 1, left: 1 } : { asked: pieces, left: pieces },
+    );
+  }
 });

@@ -10,6 +10,7 @@ import {
   targetBlind,
   watchFleet,
 } from "../support/fleet.ts";
+import { watchPieces } from "../core/support/unpacked.ts";
 import { contentOf, contentOfTarget, openPollStore } from "./support/poll-store.ts";
 
 const rules = [
@@ -58,4 +59,20 @@ it("what is imported at once is what would be there had each poll been committed
     }),
     { numRuns: 40 },
   );
+});
+
+it("keeps no piece of changes that was stored, and none at all of what was imported", async () => {
+  const { store, targetId } = await openPollStore();
+  const { verdicts } = verdictsOf([{ a: "idle" }, { a: "error" }, { a: "idle" }]);
+  const [first, ...others] = verdicts;
+  if (!first) throw new Error("nothing was polled");
+  const watch = watchPieces(first.changes);
+  await store.commitPoll(targetId, first);
+  expect(watch).toEqual({ asked: 1, left: 1 });
+
+  const watches = others.map(({ changes }) => watchPieces(changes));
+  const pieces = others.flatMap(({ changes }) => [...changes.pieces()]);
+  await store.importPolls(targetId, others);
+  expect(watches).toEqual(watches.map(() => ({ asked: 2, left: 1 })));
+  expect(pieces.map(({ words }) => words.length)).toEqual([0, 0]);
 });

@@ -22,13 +22,11 @@ export interface Changes extends Iterable<Change> {
   readonly lapseCount: number;
   /** All changes, then all lapses, so many at a time, packed anew. */
   packed(atOnce: number): Iterable<PackedChanges>;
-  /**
-   * The same for all who go over them: they are packed once, unless there are very many.
-   */
+  /** The same for all who go over them: each piece is packed once, unless there are very many. */
   pieces(): Iterable<PackedChanges>;
   /** Whoever asked for a piece does not look at it any more. */
   leave(piece: PackedChanges): void;
-  /** Nobody asks for pieces soon, or looks at one: what they take is given back. */
+  /** Nobody looks at a piece any more: what they take is given back. For who asks later they are packed anew. */
   forgetPieces(): void;
 }
 
@@ -46,7 +44,7 @@ class ChangesOfSteps implements Changes {
   readonly length: number;
   readonly lapseCount: number;
   private readonly parts: SightingParts;
-  private kept: readonly PackedChanges[] | null = null;
+  private kept: KeptPieces | null = null;
 
   constructor(parts: SightingParts) {
     const { sorted, removed, lacked } = parts;
@@ -57,11 +55,17 @@ class ChangesOfSteps implements Changes {
 
   *[Symbol.iterator](): Iterator<Change> {
     let left = this.length;
+    if (left === 0) return;
     for (const piece of this.pieces()) {
-      for (let change = 0; change < piece.length && left > 0; change++, left--) {
-        yield changeIn(piece, change);
+      try {
+        for (let change = 0; change < piece.length && left > 0; change++, left--) {
+          yield changeIn(piece, change);
+        }
+      } finally {
+        this.leave(piece);
       }
-      this.leave(piece);
+      // Behind them come lapses.
+      if (left === 0) return;
     }
   }
 
@@ -75,16 +79,17 @@ class ChangesOfSteps implements Changes {
   }
 
   *pieces(): Iterable<PackedChanges> {
-    if (this.kept) {
-      yield* this.kept;
+    if (!this.areKept) {
+      yield* this.packed(changesPerPiece);
       return;
     }
-    const pieces: PackedChanges[] = [];
-    for (const piece of this.packed(changesPerPiece)) {
-      if (this.areKept) pieces.push(piece);
+    const kept = (this.kept ??= new KeptPieces(this.packed(changesPerPiece)));
+    for (let index = 0; ; index++) {
+      if (kept !== this.kept) throw new RangeError("pieces were forgotten that somebody looks at");
+      const piece = kept.at(index);
+      if (!piece) return;
       yield piece;
     }
-    if (this.areKept) this.kept = pieces;
   }
 
   leave(piece: PackedChanges): void {
@@ -92,12 +97,35 @@ class ChangesOfSteps implements Changes {
   }
 
   forgetPieces(): void {
-    this.kept?.forEach(free);
+    this.kept?.free();
     this.kept = null;
   }
 
   private get areKept(): boolean {
     return this.length + this.lapseCount <= mostKept;
+  }
+}
+
+/** Each is packed when it is asked for first. */
+class KeptPieces {
+  private readonly packing: Iterator<PackedChanges>;
+  private readonly pieces: PackedChanges[] = [];
+
+  constructor(packed: Iterable<PackedChanges>) {
+    this.packing = packed[Symbol.iterator]();
+  }
+
+  /** Undefined behind the last one. Each one before it was asked for. */
+  at(index: number): PackedChanges | undefined {
+    if (index === this.pieces.length) {
+      const next = this.packing.next();
+      if (!next.done) this.pieces.push(next.value);
+    }
+    return this.pieces[index];
+  }
+
+  free(): void {
+    this.pieces.forEach(free);
   }
 }
 

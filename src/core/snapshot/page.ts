@@ -72,7 +72,10 @@ export class Page {
     return this.held.first(this.recordWords);
   }
 
-  /** For reading ids, and which servers are of a sandbox, alone: they are the same in all versions. */
+  /**
+   * For reading ids, whether they are texts, kinds, and which servers are of a sandbox, alone: they are the same in
+   * all versions.
+   */
   get idWords(): Words {
     return this.held.shared;
   }

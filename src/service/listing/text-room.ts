@@ -39,7 +39,7 @@ const beginProgram: () => Assembly = compileAssembly(texts);
 const stretch = 64 * 1024;
 /**
  * Behind a form may stand which of up to 10,000 statuses it is of, a byte each, and how many. Besides, the
- * program reads and writes up to 31 bytes more than it needs.
+ * program reads up to 31 bytes more than it needs, and writes up to 15.
  */
 const mostBehindForm = 16 * 1024;
 /** What a long text needed besides is given back. */

@@ -56,3 +56,42 @@ it("of very many, a piece takes memory until it is left", () => {
   }
   expect(last).toBe(65 * changesPerPiece - 1);
 });
+
+it("that are few are told without going through the lapses behind them, however many", () => {
+  const sandboxes = Array.from({ length: 66 }, (_, box) =>
+    listedSandbox(
+      `${box}`,
+      Array.from({ length: changesPerPiece }, (__, id) => listedServer(`${box}-${id}`, "idle")),
+    ),
+  );
+  const { snapshot } = bring(emptySnapshot, { sandboxes, complete: true });
+  const broken = listedSandbox("0", [listedServer("0-0", "error")]);
+  const { changes } = bring(
+    snapshot,
+    { sandboxes: [broken], complete: true },
+    { goneAfter: 2 },
+  ).sighting;
+  expect([changes.length, changes.lapseCount]).toEqual([1, 66 * changesPerPiece - 1]);
+  let packed = 0;
+  const pack = changes.packed.bind(changes);
+  Object.assign(changes, {
+    *packed(atOnce: number) {
+      for (const piece of pack(atOnce)) {
+        packed++;
+        yield piece;
+      }
+    },
+  });
+  expect(Array.from(changes, ({ serverId }) => serverId)).toEqual(["0-0"]);
+  expect(packed).toBe(1);
+});
+
+it("are not looked at on after they were forgotten", () => {
+  const changes = appearances(changesPerPiece * 2);
+  expect(() => {
+    for (const piece of changes.pieces()) {
+      expect(piece.words.length).toBeGreaterThan(0);
+      changes.forgetPieces();
+    }
+  }).toThrow(RangeError);
+});

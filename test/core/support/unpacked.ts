@@ -34,6 +34,25 @@ export function withoutLapse(change: Change) {
   return { ...change, lapse: null };
 }
 
+/** Counts from now on how many pieces are asked for, and how many of them are left. */
+export function watchPieces(changes: Changes) {
+  const count = { asked: 0, left: 0 };
+  const [pieces, leave] = [changes.pieces.bind(changes), changes.leave.bind(changes)];
+  Object.assign(changes, {
+    *pieces() {
+      for (const piece of pieces()) {
+        count.asked++;
+        yield piece;
+      }
+    },
+    leave(piece: PackedChanges) {
+      count.left++;
+      leave(piece);
+    },
+  });
+  return count;
+}
+
 /** What the pages of a snapshot say, in whatever order their legends are: a copied page keeps that of before. */
 export function spelledOut({ pages }: PackedSnapshot) {
   return pages.map((page) => ({
