@@ -136,11 +136,6 @@ export class Page {
     return this.readId(this.serverAt(server), this.serverFlags(server));
   }
 
-  /** Whether neither the sandbox's id nor the server's is a text. */
-  hasUuids(sandbox: number, server: number): boolean {
-    return !hasTextId(this.sandboxFlags(sandbox) | this.serverFlags(server));
-  }
-
   /** Counts in the legend. */
   kindNumber(server: number): number {
     return kindIn(this.word(this.serverAt(server) + serverField.kind));
