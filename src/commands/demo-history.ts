@@ -124,6 +124,8 @@ function createBatches(store: Store) {
     async add(targetId: number, verdict: Verdict): Promise<void> {
       const verdicts = gathered.get(targetId) ?? [];
       verdicts.push(verdict);
+      // Its changes are read after the next polls.
+      verdict.before.hold();
       gathered.set(targetId, verdicts);
       if (verdicts.length >= pollsAtOnce) await write(targetId);
     },

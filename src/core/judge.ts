@@ -48,6 +48,8 @@ export interface JudgeOptions {
 export interface Verdict {
   readonly at: Instant;
   readonly progress: TargetProgress;
+  /** The changes are read from it, too: whoever reads them later than the poll ends holds it. */
+  readonly before: PackedSnapshot;
   /** The next one; of a failed poll the same as before. */
   readonly snapshot: PackedSnapshot;
   /** What the store must write of it; null when nothing was listed. */
@@ -133,6 +135,7 @@ function* judgeListing(
   return {
     at,
     progress,
+    before: state.snapshot,
     snapshot: sighting.snapshot,
     pages: pageDelta(state.snapshot.pages, sighting.snapshot.pages),
     changes: sighting.changes,
@@ -172,6 +175,7 @@ function judgeFailure(
   return {
     at,
     progress,
+    before: state.snapshot,
     snapshot: state.snapshot,
     pages: null,
     changes: noChanges,

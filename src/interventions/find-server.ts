@@ -69,7 +69,9 @@ async function searchListings(
 ): Promise<readonly { readonly target: Target; readonly row: ServerRow }[]> {
   const found: { target: Target; row: ServerRow }[] = [];
   for (const { target, state } of targets) {
-    for await (const rows of paced(batches(state.snapshot.servers(), rowsAtOnce))) {
+    const { snapshot } = state;
+    using _ = snapshot.hold();
+    for await (const rows of paced(batches(snapshot.servers(), rowsAtOnce))) {
       for (const row of rows) {
         if (row.serverId.startsWith(text) || row.serverName === text) found.push({ target, row });
       }

@@ -69,7 +69,9 @@ export function createFleetDesk({ targets }: FleetDeskDeps): FleetDesk {
       for (const watched of wanted(filter)) {
         const fromLast = after ? compareNames(namesOf(watched), [after[0], after[1]]) : 1;
         if (fromLast < 0) continue;
-        const servers = firstServers(watched.state.snapshot.pages, {
+        const { snapshot } = watched.state;
+        using _ = snapshot.hold();
+        const servers = firstServers(snapshot.pages, {
           after: after && fromLast === 0 ? { sandboxId: after[2], serverId: after[3] } : null,
           // One more tells whether anything follows.
           limit: limit + 1 - shown.length,

@@ -76,9 +76,10 @@ export function createScraper(parts: ScrapeParts): Scraper {
     const unread = await refresh(parts, isWanted);
     // From here on nothing is waited for until all that changes was taken hold of: the aggregates
     // and the series of servers tell of the same moment.
-    const shown = targets
-      .filter(({ withheld }) => !withheld)
-      .map(({ target, state }) => ({ target, pages: state.snapshot.pages }));
+    const families = serverFamilies.filter(({ name }) => perServer && isWanted(name));
+    const shown = families.length === 0 ? [] : targets.filter(({ withheld }) => !withheld);
+    const series = shown.map(({ target, state }) => ({ target, pages: state.snapshot.pages }));
+    const holds = shown.map(({ state }) => state.snapshot.hold());
     const taken = targetFamilies
       .filter(({ name }) => isWanted(name))
       .map((family) => takeFamily(family, syntax));
@@ -88,7 +89,6 @@ export function createScraper(parts: ScrapeParts): Scraper {
     ];
     const collected = (await Promise.all(collecting)).flat();
     const aggregates = collected.filter(({ name }) => isWanted(name));
-    const families = serverFamilies.filter(({ name }) => perServer && isWanted(name));
     return {
       kind: "exposition",
       pieces: inOrder([
@@ -96,7 +96,10 @@ export function createScraper(parts: ScrapeParts): Scraper {
         renderAggregates(aggregates, syntax),
         families.length === 0
           ? []
-          : withPress(presses, (press) => renderServerSeries(shown, families, syntax, press)),
+          : letGo(
+              holds,
+              withPress(presses, (press) => renderServerSeries(series, families, syntax, press)),
+            ),
         [Buffer.from(endings[syntax])],
       ]),
     };
@@ -142,6 +145,15 @@ function* withPress(
   const press = presses.take();
   yield* render(press);
   presses.giveBack(press);
+}
+
+/** What is held until then. Of an exposition that nobody asks for the first piece of, for good. */
+function* letGo<Item>(holds: readonly Disposable[], items: Iterable<Item>): Iterable<Item> {
+  try {
+    yield* items;
+  } finally {
+    for (const hold of holds) hold[Symbol.dispose]();
+  }
 }
 
 function* inOrder(parts: readonly Iterable<Uint8Array>[]): Iterable<Uint8Array> {

@@ -48,13 +48,22 @@ export function storedSources(
       const state = heldByName.get(targetName(target))?.state;
       if (state) {
         const { snapshot, progress } = state;
-        return { lastPollAtMs: progress.lastPollAtMs, servers: serversOf(snapshot) };
+        return { lastPollAtMs: progress.lastPollAtMs, servers: heldServersOf(snapshot) };
       }
       const read = await reports.present(target);
       if (!read) return { lastPollAtMs: null, servers: [] };
       return { lastPollAtMs: read.lastPollAtMs, servers: serversOf(read.snapshot) };
     },
   };
+}
+
+/** Polls may come before all of them were taken, and before the first one is. */
+function heldServersOf(snapshot: PackedSnapshot): Iterable<PresentServer> {
+  const hold = snapshot.hold();
+  return (function* () {
+    using _ = hold;
+    yield* serversOf(snapshot);
+  })();
 }
 
 function* serversOf(snapshot: PackedSnapshot): Iterable<PresentServer> {

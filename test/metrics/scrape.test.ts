@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Status } from "../../src/core/model.ts";
 import { listing, server } from "../support/fleet.ts";
 import { joinPieces, meterFleet, parseExposition, parseOpenMetrics } from "./exposition.ts";
 import type { Family } from "./exposition.ts";
@@ -161,6 +162,29 @@ describe("a poll that ends while a scrape is rendered", () => {
       scrape.kind === "exposition" ? ours(parseExposition(joinPieces(scrape.pieces))) : [];
     expect(during).toEqual(before);
     expect(ours(parseExposition(await render()))).not.toEqual(before);
+  });
+
+  it("is not in it either where it gives all servers other statuses", async () => {
+    const { poll, metrics, render, watched } = meterFleet();
+    const inAll = (status: Status) => ({
+      complete: true,
+      sandboxes: Array.from({ length: 300 }, (_, box) => ({
+        sandboxId: `box-${box}`,
+        status,
+        benchmark: null,
+        servers: [server("a", { status })],
+      })),
+    });
+    poll(inAll("idle"));
+    const before = ours(parseExposition(await render()));
+    const { snapshot } = watched.state;
+    const scrape = await metrics.scrape({ syntax: "text", collect: [] });
+    poll(inAll("error"));
+    const during =
+      scrape.kind === "exposition" ? ours(parseExposition(joinPieces(scrape.pieces))) : [];
+    expect(during).toEqual(before);
+    snapshot.giveUp();
+    expect(() => Array.from(snapshot.servers())).toThrow("hold its snapshot");
   });
 });
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/core/judge.ts";
 import type { PackedChanges } from "../../src/core/snapshot/packed-changes.ts";
 import { createMarkedReader } from "../core/support/marked-intake.ts";
-import { listing } from "../support/fleet.ts";
+import type { Status } from "../../src/core/model.ts";
+import { listing, server } from "../support/fleet.ts";
 import { changesOf } from "../support/take-in.ts";
 import { failed, listed, minute, second, startPolling } from "./support/start-polling.ts";
 import type { Answer } from "./support/start-polling.ts";
@@ -185,6 +186,29 @@ describe("a commit that fails", () => {
     expect(committed[0]?.incidents.outbox.length).toBe(1);
     expect(watched.state.incidents.size).toBe(1);
   });
+});
+
+it("what was before is given up once a poll that gives all other statuses is committed, not sooner", async () => {
+  const inAll = (status: Status): Answer => {
+    const boxes = Array.from({ length: 300 }, (_, box) => `box-${box}`);
+    const servers = [server("a", { status })];
+    const sandboxes = boxes.map((sandboxId) => ({ sandboxId, status, benchmark: null, servers }));
+    return listed({ complete: true, sandboxes });
+  };
+  let answer = inAll("idle");
+  const { turn, watched, store } = startPolling(() => answer);
+  await turn();
+  const first = watched.state.snapshot;
+  const seen = Array.from(first.servers());
+  answer = inAll("error");
+  const { commit } = store;
+  store.commit = () => Promise.reject(new Error("disk full"));
+  await turn();
+  expect(Array.from(first.servers())).toEqual(seen);
+  store.commit = commit;
+  await turn();
+  expect(() => Array.from(first.servers())).toThrow("hold its snapshot");
+  expect(watched.state.snapshot.server("box-7", "a")?.status).toBe("error");
 });
 
 it("a call that throws ends its turn alone", async () => {

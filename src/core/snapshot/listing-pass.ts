@@ -59,7 +59,6 @@ export class ListingPass {
   private taken = 0;
 
   constructor(before: PackedSnapshot, options: PassOptions) {
-    before.settle();
     this.before = before;
     this.turn = options.turn;
     this.placed = new Uint32Array(before.sandboxCount);

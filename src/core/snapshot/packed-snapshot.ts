@@ -36,6 +36,11 @@ export interface PackedSnapshot extends Snapshot {
   readonly index: SandboxIndex;
   /** Gives its pages the room that they share with earlier versions: it is read faster from then on. */
   settle(): void;
+  /**
+   * After the next one took its place: frees what of its pages is in no other one's, unless somebody holds
+   * it. Then that is garbage once nobody has it.
+   */
+  giveUp(): void;
 }
 
 /** Made when it is first needed, and handed on for as long as no sandbox comes, goes or moves. */
@@ -90,6 +95,7 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
     pageStarts[at + 1] = (pageStarts[at] ?? 0) + page.sandboxCount;
   }
 
+  const holders = new Set<object>();
   const ordinalOf = (id: SoughtId): number => {
     index.table ??= atOnce(SandboxTable.of(pages));
     return index.table.find(id, (ordinal) => {
@@ -118,6 +124,15 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
     ...parts,
     settle() {
       for (const { held } of pages) held.settle();
+    },
+    hold() {
+      const holder = {};
+      holders.add(holder);
+      return { [Symbol.dispose]: () => void holders.delete(holder) };
+    },
+    giveUp() {
+      if (holders.size > 0) return;
+      for (const { held } of pages) held.giveUp();
     },
     pageStarts,
     wordCount,

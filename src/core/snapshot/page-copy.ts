@@ -1,20 +1,26 @@
 import type { MarkWords } from "../text-mark.ts";
 import { markAt, putMark } from "./marks.ts";
+import type { PagePatch } from "./page-patch.ts";
 import { sandboxField, sandboxWords, serverField, setStatus } from "./page-records.ts";
 import { Page } from "./page.ts";
 import type { Words } from "./page-room.ts";
-import { PageWords } from "./page-words.ts";
+import type { PageWords } from "./page-words.ts";
 
-/** A page anew, with all where it was: of so many sandboxes statuses differ that a patch would not be less. */
+/**
+ * A page in whose place it is, with all where it was: of so many sandboxes statuses differ that a patch would
+ * not be less.
+ */
 export class PageCopy {
   private readonly page: Page;
+  private readonly copy: PageWords;
   private readonly words: Words;
 
-  /** @param takeWords gives room for so many words */
-  constructor(page: Page, takeWords: (count: number) => Words) {
+  /** @param patch what of it is others so far; it is empty afterwards */
+  constructor(page: Page, patch: PagePatch) {
     this.page = page;
-    this.words = takeWords(page.held.length);
-    this.words.set(page.held.first(page.held.length));
+    this.copy = page.held.copied();
+    this.words = this.copy.room;
+    patch.moveInto(this.words);
   }
 
   setMark(sandbox: number, mark: MarkWords | null): void {
@@ -36,6 +42,6 @@ export class PageCopy {
   /** To be called once. */
   finish(): Page {
     const { id, sandboxCount, legend } = this.page;
-    return new Page(id, sandboxCount, PageWords.in(this.words), legend);
+    return new Page(id, sandboxCount, this.copy, legend);
   }
 }

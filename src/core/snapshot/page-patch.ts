@@ -8,6 +8,7 @@ import {
   sinceFields,
   withStatus,
 } from "./page-records.ts";
+import type { Words } from "./page-room.ts";
 import type { Page } from "./page.ts";
 import { PatchLog } from "./page-words.ts";
 
@@ -27,6 +28,7 @@ export class PagePatch {
   private readonly sandboxes = new PatchLog();
   private readonly servers = new PatchLog();
   private readonly marks = new PatchLog();
+  private readonly parts = [this.sandboxes, this.servers, this.marks];
   private page: Page | null = null;
 
   get isEmpty(): boolean {
@@ -68,12 +70,21 @@ export class PagePatch {
     }
   }
 
+  /** What is noted is written to the page's words. What is noted from here on is of another one. */
+  moveInto(words: Words): void {
+    for (const part of this.parts) {
+      part.writeTo(words);
+      part.clear();
+    }
+    this.page = null;
+  }
+
   /** The page as it is by now. What is noted from here on is of another one. */
   finish(page: Page): Page {
     if (this.isEmpty) return page;
     const { log } = this;
     const begin = log.length;
-    for (const part of [this.sandboxes, this.servers, this.marks]) {
+    for (const part of this.parts) {
       log.addAll(part);
       part.clear();
     }

@@ -69,7 +69,7 @@ export class PageRoom {
     let moved = 0;
     for (const page of pages) {
       const { held } = page;
-      if (!left.has(held.shared.buffer)) continue;
+      if (!left.has(held.room.buffer)) continue;
       held.moveTo(this.take(held.length));
       moved += held.length;
       if (moved < movedAtOnce) continue;
@@ -83,7 +83,7 @@ export class PageRoom {
     const { block } = this.sizes;
     let left = -this.written;
     for (const { held } of pages) {
-      const { buffer, length } = held.shared;
+      const { buffer, length } = held.room;
       left += length;
       if (buffer.byteLength === block * 4) inUse.set(buffer, (inUse.get(buffer) ?? 0) + length);
     }

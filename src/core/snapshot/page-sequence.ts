@@ -1,4 +1,3 @@
-import { PageCopy } from "./page-copy.ts";
 import { PageDraft } from "./page-draft.ts";
 import type { PageRoom } from "./page-room.ts";
 import type { Page } from "./page.ts";
@@ -32,11 +31,6 @@ export class PageSequence {
 
   get draftIsEmpty(): boolean {
     return this.started === null || this.started.sandboxCount === 0;
-  }
-
-  /** To be written to, and then taken over in place of the page. */
-  copyOf(page: Page): PageCopy {
-    return new PageCopy(page, (count) => this.room.take(count));
   }
 
   takeOver(page: Page): void {

@@ -1,7 +1,7 @@
 import type { MarkWords } from "../text-mark.ts";
 import type { PackedSnapshot, SandboxPlace } from "./packed-snapshot.ts";
 import { remark } from "./marks.ts";
-import type { PageCopy } from "./page-copy.ts";
+import { PageCopy } from "./page-copy.ts";
 import { PagePatch } from "./page-patch.ts";
 import type { PageSequence } from "./page-sequence.ts";
 import type { Page } from "./page.ts";
@@ -34,6 +34,7 @@ export class PageWalk {
   constructor(before: PackedSnapshot, sequence: PageSequence) {
     this.before = before;
     this.sequence = sequence;
+    this.arrive();
   }
 
   /** Undefined after the last one. */
@@ -60,7 +61,7 @@ export class PageWalk {
     if (!this.clean) return null;
     if (this.copy) return this.copy;
     if (!this.isBusy && this.patch.hasRoomFor(page, this.sandbox)) return this.patch;
-    if (!this.isLeft) return (this.copy = this.sequence.copyOf(this.patch.finish(page)));
+    if (!this.isLeft) return (this.copy = new PageCopy(page, this.patch));
     this.leaveClean();
     return null;
   }
@@ -78,6 +79,7 @@ export class PageWalk {
     this.isLeft = !this.clean;
     this.restated = 0;
     this.pageIndex++;
+    this.arrive();
     this.sandbox = 0;
     const next = this.page;
     if (!this.clean) this.sequence.endReplaced(next);
@@ -105,7 +107,16 @@ export class PageWalk {
       this.sequence.replace(page);
     }
     this.pageIndex = pageIndex;
+    this.arrive();
     this.sandbox = sandbox;
+  }
+
+  /**
+   * A page whose next version was given up has the room again: page by page, as that takes a while where
+   * many were copied.
+   */
+  private arrive(): void {
+    this.page?.held.settle();
   }
 
   /** The page as it is by now. */

@@ -77,7 +77,7 @@ export class Page {
    * all versions.
    */
   get idWords(): Words {
-    return this.held.shared;
+    return this.held.room;
   }
 
   /** How many words `words` has. Behind them are the marks. */

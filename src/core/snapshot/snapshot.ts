@@ -52,6 +52,11 @@ export interface Snapshot {
   aggregateName(serverName: string | null): string;
   /** The content itself, in the order of the last listing. */
   readonly pages: readonly Page[];
+  /**
+   * Whoever waits for something while he reads it holds it, at once: else some of it is gone when a poll
+   * has given the next one.
+   */
+  hold(): Disposable;
 }
 
 /** A snapshot's servers by status, whatever their names. */

@@ -22,6 +22,12 @@ const deeds = fc.array(
         selector: ([place]) => place,
       }),
     }),
+    fc.record({
+      kind: fc.constant("copy" as const),
+      version: fc.nat(20),
+      place: fc.nat(length - 1),
+      value: word,
+    }),
     fc.record({ kind: fc.constantFrom("settle" as const, "move" as const), version: fc.nat(20) }),
   ),
   { maxLength: 30 },
@@ -41,6 +47,12 @@ function nextVersion(
   return { words: words.patched({ log, begin, end: log.length }), expected: after };
 }
 
+function copyOf({ words, expected }: Version, place: number, value: number): Version {
+  const copy = words.copied();
+  copy.set(place, value);
+  return { words: copy, expected: expected.with(place, value) };
+}
+
 it("whichever version has the room, and wherever that is, each one reads what it always did", () => {
   fc.assert(
     fc.property(deeds, (all) => {
@@ -53,6 +65,7 @@ it("whichever version has the room, and wherever that is, each one reads what it
         const version = versions[deed.version % versions.length];
         if (!version) continue;
         if (deed.kind === "patch") versions.push(nextVersion(version, log, deed.entries));
+        else if (deed.kind === "copy") versions.push(copyOf(version, deed.place, deed.value));
         else if (deed.kind === "settle") version.words.settle();
         else version.words.moveTo(new Uint32Array(length));
         for (const { words, expected } of versions) {
@@ -60,7 +73,7 @@ it("whichever version has the room, and wherever that is, each one reads what it
           expect([...words.first(length - 2)]).toEqual(expected.slice(0, -2));
         }
       }
-      expect(new Set(versions.map(({ words }) => words.shared)).size).toBe(1);
+      expect(new Set(versions.map(({ words }) => words.room)).size).toBe(1);
     }),
   );
 });
@@ -88,4 +101,29 @@ it("a word that a patch has no entry for is not set", () => {
   words.set(3, 8);
   expect(words.at(3)).toBe(8);
   expect(() => words.set(4, 8)).toThrow(RangeError);
+});
+
+it("a version that is copied gives its room to the copy, and gets it back when that is given up", () => {
+  const room = Uint32Array.of(1, 2, 3);
+  const before = PageWords.in(room);
+  const after = before.copied();
+  after.set(1, 7);
+  expect(after.own).toBe(room);
+  before.settle();
+  expect(before.own).toBe(room);
+  expect([...room]).toEqual([1, 2, 3]);
+  expect([...after.first(3)]).toEqual([1, 7, 3]);
+});
+
+it("a version that was given up is not read any more, unless it has the room", () => {
+  const before = PageWords.in(Uint32Array.of(1, 2, 3));
+  before.giveUp();
+  expect(before.at(1)).toBe(2);
+  const after = before.copied();
+  const spare = before.first(3);
+  before.giveUp();
+  expect(spare.buffer.detached).toBe(true);
+  expect(() => before.at(1)).toThrow("hold its snapshot");
+  expect(() => before.first(3)).toThrow("hold its snapshot");
+  expect(after.at(1)).toBe(2);
 });

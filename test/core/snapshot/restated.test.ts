@@ -94,12 +94,17 @@ it("with other statuses in however many sandboxes, pages hold what was listed, a
           }
         }
         const before = statusesOf(snapshot);
+        // Of a listing that is not taken, whether whole or in part, nothing is left.
+        const some = [...sandboxes].slice(0, (poll * 97) % (sandboxCount + 1));
+        read(openIntake(snapshot, { goneAfter: 1 }), new Map(some));
+        expect(statusesOf(snapshot)).toEqual(before);
         const intake = openIntake(snapshot, { goneAfter: 1 });
         read(intake, sandboxes);
         const atMs = poll * 1_000;
         const options = { complete: true, atMs, observedMs: atMs, witnessed: true };
         const sighting = atOnce(intake.finish(options));
         expect(statusesOf(snapshot)).toEqual(before);
+        if (sighting.snapshot !== snapshot) snapshot.giveUp();
         ({ snapshot } = sighting);
         expect(statusesOf(snapshot)).toEqual(listedStatuses(sandboxes));
         const marks = snapshot.pages.flatMap((page) =>
@@ -135,4 +140,26 @@ it("with other statuses everywhere, and in each page a sandbox of another name, 
   const taken = (room.take(1).byteOffset - begin) / 4;
   const [page] = first.pages;
   expect(taken).toBeLessThan(first.wordCount + (page?.held.length ?? 0) * 2);
+});
+
+it("a snapshot that is held reads what it did though it was given up, and one that is not says so", () => {
+  const all = Array.from({ length: sandboxCount }, (_, at) => at);
+  const poll = (before: PackedSnapshot, turn: number) => {
+    const intake = openIntake(before, { goneAfter: 1 });
+    read(intake, new Map(all.map((at) => [at, { name: "a", turn, version: turn }])));
+    const options = { complete: true, atMs: turn, observedMs: turn, witnessed: true };
+    return atOnce(intake.finish(options)).snapshot;
+  };
+  const [first, second] = [poll(emptySnapshot, 0), poll(emptySnapshot, 0)];
+  const expected = statusesOf(first);
+  const hold = first.hold();
+  poll(first, 1);
+  poll(second, 1);
+  first.giveUp();
+  second.giveUp();
+  expect(statusesOf(first)).toEqual(expected);
+  expect(() => statusesOf(second)).toThrow("hold its snapshot");
+  hold[Symbol.dispose]();
+  first.giveUp();
+  expect(() => statusesOf(first)).toThrow("hold its snapshot");
 });

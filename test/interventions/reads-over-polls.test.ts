@@ -1,0 +1,59 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Status } from "../../src/core/model.ts";
+import { findServer } from "../../src/interventions/find-server.ts";
+import { createFleetDesk } from "../../src/interventions/fleet-desk.ts";
+import { storedSources } from "../../src/reports/stored-sources.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/store.ts";
+import { freshStoreFile } from "../support/fresh-store.ts";
+import { research, server, watchFleet } from "../support/fleet.ts";
+
+const sandboxCount = 6_000;
+
+function testStore(): Store {
+  const store = openStore(freshStoreFile());
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** A server in each sandbox. */
+function listed(status: Status) {
+  const sandboxes = Array.from({ length: sandboxCount }, (_, box) => ({
+    sandboxId: `box-${String(box).padStart(5, "0")}`,
+    status,
+    benchmark: null,
+    servers: [server(`server-${String(box).padStart(5, "0")}`, { status })],
+  }));
+  return { complete: true, sandboxes };
+}
+
+describe("what reads the servers of a target, while a poll brings all of them other statuses,", () => {
+  it("lists them as they were when it began", async () => {
+    const { watched, poll } = watchFleet();
+    poll(listed("idle"));
+    const listing = createFleetDesk({ targets: [watched] }).servers({ limit: 1_000 });
+    poll(listed("error"));
+    const { servers } = await listing;
+    expect(servers).toHaveLength(1_000);
+    expect(new Set(servers.map(({ status }) => status))).toEqual(new Set(["idle"]));
+  });
+
+  it("finds one in the status that it had when it began", async () => {
+    const { watched, poll } = watchFleet();
+    poll(listed("idle"));
+    const { incidents, changes } = testStore();
+    const finding = findServer("server-05999", { targets: [watched], incidents, changes });
+    poll(listed("error"));
+    expect((await finding).listed).toMatchObject([{ row: { status: "idle" } }]);
+  });
+
+  it("reports of those that there were when it asked", async () => {
+    const { watched, poll } = watchFleet();
+    poll(listed("idle"));
+    const present = await storedSources(testStore(), [research], [watched]).present(research);
+    poll(listed("error"));
+    const statuses = Array.from(present.servers, ({ status }) => status);
+    expect(statuses).toHaveLength(sandboxCount);
+    expect(new Set(statuses)).toEqual(new Set(["idle"]));
+  });
+});
