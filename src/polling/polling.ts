@@ -97,7 +97,7 @@ export function createPolling(deps: PollingDeps): Polling {
       await observer.committed(watched, verdict, clock.now().monotonicMs - startedMs);
     } finally {
       judged.changes.forgetPieces();
-      if (watched.state.snapshot !== judged.before) judged.before.giveUp();
+      if (watched.state.snapshot !== judged.before) await pace(judged.before.giveUp());
     }
   };
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { atOnce } from "../../src/core/in-steps.ts";
 import type { Status } from "../../src/core/model.ts";
 import { findServer } from "../../src/interventions/find-server.ts";
 import { createFleetDesk } from "../../src/interventions/fleet-desk.ts";
@@ -16,6 +17,19 @@ function testStore(): Store {
   return store;
 }
 
+/** A target that was polled once, and what it is seen as when it is polled next. */
+function polledOnce() {
+  const { watched, poll } = watchFleet();
+  poll(listed("idle"));
+  return {
+    watched,
+    pollAgain: () => {
+      const { before } = poll(listed("error"));
+      atOnce(before.giveUp());
+    },
+  };
+}
+
 /** A server in each sandbox. */
 function listed(status: Status) {
   const sandboxes = Array.from({ length: sandboxCount }, (_, box) => ({
@@ -29,29 +43,26 @@ function listed(status: Status) {
 
 describe("what reads the servers of a target, while a poll brings all of them other statuses,", () => {
   it("lists them as they were when it began", async () => {
-    const { watched, poll } = watchFleet();
-    poll(listed("idle"));
+    const { watched, pollAgain } = polledOnce();
     const listing = createFleetDesk({ targets: [watched] }).servers({ limit: 1_000 });
-    poll(listed("error"));
+    pollAgain();
     const { servers } = await listing;
     expect(servers).toHaveLength(1_000);
     expect(new Set(servers.map(({ status }) => status))).toEqual(new Set(["idle"]));
   });
 
   it("finds one in the status that it had when it began", async () => {
-    const { watched, poll } = watchFleet();
-    poll(listed("idle"));
+    const { watched, pollAgain } = polledOnce();
     const { incidents, changes } = testStore();
     const finding = findServer("server-05999", { targets: [watched], incidents, changes });
-    poll(listed("error"));
+    pollAgain();
     expect((await finding).listed).toMatchObject([{ row: { status: "idle" } }]);
   });
 
   it("reports of those that there were when it asked", async () => {
-    const { watched, poll } = watchFleet();
-    poll(listed("idle"));
+    const { watched, pollAgain } = polledOnce();
     const present = await storedSources(testStore(), [research], [watched]).present(research);
-    poll(listed("error"));
+    pollAgain();
     const statuses = Array.from(present.servers, ({ status }) => status);
     expect(statuses).toHaveLength(sandboxCount);
     expect(new Set(statuses)).toEqual(new Set(["idle"]));

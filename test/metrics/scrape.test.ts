@@ -1,3 +1,4 @@
+import { atOnce } from "../../src/core/in-steps.ts";
 import { describe, expect, it } from "vitest";
 import type { Status } from "../../src/core/model.ts";
 import { listing, server } from "../support/fleet.ts";
@@ -183,7 +184,7 @@ describe("a poll that ends while a scrape is rendered", () => {
     const during =
       scrape.kind === "exposition" ? ours(parseExposition(joinPieces(scrape.pieces))) : [];
     expect(during).toEqual(before);
-    snapshot.giveUp();
+    atOnce(snapshot.giveUp());
     expect(() => Array.from(snapshot.servers())).toThrow("hold its snapshot");
   });
 });

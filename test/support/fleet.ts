@@ -76,7 +76,7 @@ export function listing(servers: Readonly<Record<string, Status>>): Listing {
 
 export interface WatchedFleet {
   readonly watched: WatchedTarget;
-  /** Judges what a poll brought, takes it on, and gives up what was before. */
+  /** Judges what a poll brought, and takes it on. */
   readonly poll: (outcome: Listing | "failed", seconds?: number) => Verdict;
 }
 
@@ -99,7 +99,6 @@ export function watchFleet(
       const polled = toOutcome(state.snapshot, outcome, judge.goneAfter);
       const verdict = judgePoll(state, polled, at, judge);
       watched.accept(verdict);
-      if (verdict.snapshot !== verdict.before) verdict.before.giveUp();
       return verdict;
     },
   };

@@ -1,4 +1,5 @@
 import { atOnce } from "../in-steps.ts";
+import type { InSteps } from "../in-steps.ts";
 import type { BodyMark } from "../listing-intake.ts";
 import { isIdAt, seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";
@@ -40,7 +41,7 @@ export interface PackedSnapshot extends Snapshot {
    * After the next one took its place: frees what of its pages is in no other one's, unless somebody holds
    * it. Then that is garbage once nobody has it.
    */
-  giveUp(): void;
+  giveUp(): InSteps<void>;
 }
 
 /** Made when it is first needed, and handed on for as long as no sandbox comes, goes or moves. */
@@ -56,6 +57,9 @@ export interface SnapshotParts {
   readonly index: SandboxIndex;
   readonly body: BodyMark | null;
 }
+
+/** Pages whose spares are freed in about a millisecond. */
+const givenUpAtOnce = 1_024;
 
 export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
   pages: [],
@@ -130,9 +134,12 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
       holders.add(holder);
       return { [Symbol.dispose]: () => void holders.delete(holder) };
     },
-    giveUp() {
+    *giveUp() {
       if (holders.size > 0) return;
-      for (const { held } of pages) held.giveUp();
+      for (const [at, { held }] of pages.entries()) {
+        held.giveUp();
+        if (at % givenUpAtOnce === givenUpAtOnce - 1) yield;
+      }
     },
     pageStarts,
     wordCount,

@@ -104,7 +104,7 @@ it("with other statuses in however many sandboxes, pages hold what was listed, a
         const options = { complete: true, atMs, observedMs: atMs, witnessed: true };
         const sighting = atOnce(intake.finish(options));
         expect(statusesOf(snapshot)).toEqual(before);
-        if (sighting.snapshot !== snapshot) snapshot.giveUp();
+        if (sighting.snapshot !== snapshot) atOnce(snapshot.giveUp());
         ({ snapshot } = sighting);
         expect(statusesOf(snapshot)).toEqual(listedStatuses(sandboxes));
         const marks = snapshot.pages.flatMap((page) =>
@@ -155,11 +155,11 @@ it("a snapshot that is held reads what it did though it was given up, and one th
   const hold = first.hold();
   poll(first, 1);
   poll(second, 1);
-  first.giveUp();
-  second.giveUp();
+  atOnce(first.giveUp());
+  atOnce(second.giveUp());
   expect(statusesOf(first)).toEqual(expected);
   expect(() => statusesOf(second)).toThrow("hold its snapshot");
   hold[Symbol.dispose]();
-  first.giveUp();
+  atOnce(first.giveUp());
   expect(() => statusesOf(first)).toThrow("hold its snapshot");
 });
