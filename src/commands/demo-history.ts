@@ -114,20 +114,23 @@ function createPastTime(beginMs: number): Clock & { goTo(utcMs: number): void } 
 
 /** Gathers polls until there are enough of a target to be written. */
 function createBatches(store: Store) {
-  const gathered = new Map<number, Verdict[]>();
+  const gathered = new Map<number, { verdict: Verdict; hold: Disposable }[]>();
   const write = async (targetId: number): Promise<void> => {
-    const verdicts = gathered.get(targetId) ?? [];
+    const polls = gathered.get(targetId) ?? [];
     gathered.delete(targetId);
-    await store.importPolls(targetId, verdicts);
+    await store.importPolls(
+      targetId,
+      polls.map(({ verdict }) => verdict),
+    );
+    for (const { hold } of polls) hold[Symbol.dispose]();
   };
   return {
     async add(targetId: number, verdict: Verdict): Promise<void> {
-      const verdicts = gathered.get(targetId) ?? [];
-      verdicts.push(verdict);
+      const polls = gathered.get(targetId) ?? [];
       // Its changes are read after the next polls.
-      verdict.before.hold();
-      gathered.set(targetId, verdicts);
-      if (verdicts.length >= pollsAtOnce) await write(targetId);
+      polls.push({ verdict, hold: verdict.before.hold() });
+      gathered.set(targetId, polls);
+      if (polls.length >= pollsAtOnce) await write(targetId);
     },
     async flush(): Promise<void> {
       for (const targetId of gathered.keys()) await write(targetId);

@@ -147,7 +147,7 @@ function* withPress(
   presses.giveBack(press);
 }
 
-/** What is held until then. Of an exposition that nobody asks for the first piece of, for good. */
+/** What is held ends with the items. */
 function* letGo<Item>(holds: readonly Disposable[], items: Iterable<Item>): Iterable<Item> {
   try {
     yield* items;

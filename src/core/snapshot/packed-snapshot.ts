@@ -3,7 +3,7 @@ import type { InSteps } from "../in-steps.ts";
 import type { BodyMark } from "../listing-intake.ts";
 import { isIdAt, seekId } from "./id-table.ts";
 import type { SoughtId } from "./id-table.ts";
-import type { PageRoom } from "./page-room.ts";
+import { PageRoom } from "./page-room.ts";
 import { sandboxWords } from "./page-records.ts";
 import type { Page } from "./page.ts";
 import type { ServerRow, Snapshot } from "./snapshot.ts";
@@ -38,8 +38,8 @@ export interface PackedSnapshot extends Snapshot {
   /** Gives its pages the room that they share with earlier versions: it is read faster from then on. */
   settle(): void;
   /**
-   * After the next one took its place: frees what of its pages is in no other one's, unless somebody holds
-   * it. Then that is garbage once nobody has it.
+   * After the next one took its place: frees what of its pages is in no later one's, unless somebody holds
+   * a snapshot of the target. Then that is garbage once nobody has it.
    */
   giveUp(): InSteps<void>;
 }
@@ -92,6 +92,7 @@ function isAlike(some: readonly unknown[], others: readonly unknown[]): boolean 
 
 export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
   const { pages, tally, index } = parts;
+  const { holds } = parts.room ?? new PageRoom();
   const pageStarts = new Uint32Array(pages.length + 1);
   let wordCount = 0;
   for (const [at, page] of pages.entries()) {
@@ -99,7 +100,6 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
     pageStarts[at + 1] = (pageStarts[at] ?? 0) + page.sandboxCount;
   }
 
-  const holders = new Set<object>();
   const ordinalOf = (id: SoughtId): number => {
     index.table ??= atOnce(SandboxTable.of(pages));
     return index.table.find(id, (ordinal) => {
@@ -129,13 +129,9 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
     settle() {
       for (const { held } of pages) held.settle();
     },
-    hold() {
-      const holder = {};
-      holders.add(holder);
-      return { [Symbol.dispose]: () => void holders.delete(holder) };
-    },
+    hold: () => holds.begin(),
     *giveUp() {
-      if (holders.size > 0) return;
+      if (!holds.isEmpty) return;
       for (const [at, { held }] of pages.entries()) {
         held.giveUp();
         if (at % givenUpAtOnce === givenUpAtOnce - 1) yield;

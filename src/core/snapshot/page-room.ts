@@ -1,4 +1,5 @@
 import type { InSteps } from "../in-steps.ts";
+import { Holds } from "./holds.ts";
 import type { Page } from "./page.ts";
 
 export type Words = Uint32Array<ArrayBuffer>;
@@ -27,6 +28,7 @@ const movedAtOnce = 64 * 1024;
 
 /** Where a target's pages have their words: beside one another, when there are many. */
 export class PageRoom {
+  readonly holds = new Holds();
   private block: Words | null = null;
   private used = 0;
   private before = 0;

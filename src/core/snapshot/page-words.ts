@@ -147,6 +147,7 @@ export class PageWords {
     const { words, version } = shared;
     if (patch) swapEntries(words, patch);
     else if (held) swap(words, held);
+    else throw isGivenUp();
     version.held = held;
     version.patch = patch;
     version.next = patch && this;

@@ -1,7 +1,7 @@
 import { createPackedSnapshot } from "./packed-snapshot.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { statusIn } from "./page-records.ts";
-import type { PageRoom } from "./page-room.ts";
+import { PageRoom } from "./page-room.ts";
 import type { Page } from "./page.ts";
 import { ServerCounts } from "./server-counts.ts";
 import { createTallies } from "./tallies.ts";
@@ -11,10 +11,7 @@ import { createTallies } from "./tallies.ts";
  *
  * @param room where the pages have their words
  */
-export function restoreSnapshot(
-  pages: readonly Page[],
-  room: PageRoom | null = null,
-): PackedSnapshot {
+export function restoreSnapshot(pages: readonly Page[], room = new PageRoom()): PackedSnapshot {
   const tally = createTallies();
   const counts = new ServerCounts();
   for (const page of pages) {

@@ -53,8 +53,8 @@ export interface Snapshot {
   /** The content itself, in the order of the last listing. */
   readonly pages: readonly Page[];
   /**
-   * Whoever waits for something while he reads it holds it, at once: else some of it is gone when a poll
-   * has given the next one.
+   * Whoever waits for something while he reads it, or its pages, holds it, at once: else some of it is gone
+   * when polls have given later ones. To be kept as long as what is read.
    */
   hold(): Disposable;
 }

@@ -125,5 +125,6 @@ it("a version that was given up is not read any more, unless it has the room", (
   expect(spare.buffer.detached).toBe(true);
   expect(() => before.at(1)).toThrow("hold its snapshot");
   expect(() => before.first(3)).toThrow("hold its snapshot");
+  expect(() => before.settle()).toThrow("hold its snapshot");
   expect(after.at(1)).toBe(2);
 });

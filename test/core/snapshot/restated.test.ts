@@ -74,15 +74,24 @@ const edit = fc.record({
   count: fc.oneof(fc.nat(4), fc.nat(sandboxCount)),
   every: fc.integer({ min: 1, max: 5 }),
 });
-const edits = fc.array(fc.array(edit, { maxLength: 3 }), { minLength: 2, maxLength: 6 });
+const polls = fc.array(
+  fc.record({
+    edited: fc.array(edit, { maxLength: 3 }),
+    /** For so many polls somebody reads the snapshot that was before. */
+    readFor: fc.nat(3),
+  }),
+  { minLength: 2, maxLength: 6 },
+);
 
 it("with other statuses in however many sandboxes, pages hold what was listed, and its marks", () => {
   const first = { name: "a", turn: 0, version: 0 };
   fc.assert(
-    fc.property(edits, (polls) => {
+    fc.property(polls, (played) => {
       const sandboxes = new Map(Array.from({ length: sandboxCount }, (_, at) => [at, first]));
+      const readers: { until: number; snapshot: PackedSnapshot; hold: Disposable }[] = [];
+      const expectations = new Map<PackedSnapshot, ReturnType<typeof statusesOf>>();
       let snapshot = emptySnapshot;
-      for (const [poll, edited] of [[], ...polls].entries()) {
+      for (const [poll, { edited, readFor }] of [{ edited: [], readFor: 0 }, ...played].entries()) {
         for (const { kind, from, count, every } of edited) {
           for (let at = from; at < from + count; at += every) {
             const { name, turn, version } = sandboxes.get(at) ?? first;
@@ -94,6 +103,8 @@ it("with other statuses in however many sandboxes, pages hold what was listed, a
           }
         }
         const before = statusesOf(snapshot);
+        expectations.set(snapshot, before);
+        if (readFor > 0) readers.push({ until: poll + readFor, snapshot, hold: snapshot.hold() });
         // Of a listing that is not taken, whether whole or in part, nothing is left.
         const some = [...sandboxes].slice(0, (poll * 97) % (sandboxCount + 1));
         read(openIntake(snapshot, { goneAfter: 1 }), new Map(some));
@@ -107,6 +118,11 @@ it("with other statuses in however many sandboxes, pages hold what was listed, a
         if (sighting.snapshot !== snapshot) atOnce(snapshot.giveUp());
         ({ snapshot } = sighting);
         expect(statusesOf(snapshot)).toEqual(listedStatuses(sandboxes));
+        for (const reader of readers) {
+          if (reader.until < poll) continue;
+          expect(statusesOf(reader.snapshot)).toEqual(expectations.get(reader.snapshot));
+          if (reader.until === poll) reader.hold[Symbol.dispose]();
+        }
         const marks = snapshot.pages.flatMap((page) =>
           Array.from({ length: page.sandboxCount }, (_, at) => markOf(page, at)),
         );
