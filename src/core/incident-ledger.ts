@@ -1,12 +1,12 @@
 import { createFlapLedger } from "./flap-ledger.ts";
 import type { FlapSight } from "./flap-ledger.ts";
 import type { FlapRecord } from "./flap-record.ts";
-import { advanceIncident } from "./incident-phase.ts";
+import { advanceIncident, goesOnFiring } from "./incident-phase.ts";
 import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phase.ts";
 import type { IncidentStep, IncidentTiming, Transition } from "./incident-phase.ts";
 import { incidentKey, tellIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
-import type { Interventions } from "./interventions.ts";
+import type { Interventions, Silenced } from "./interventions.ts";
 import { ruleFingerprint } from "./matching.ts";
 import type { Presence, Target } from "./model.ts";
 import { noTemplates } from "./notification.ts";
@@ -75,6 +75,8 @@ export type SubjectEvent =
 export interface IncidentLedger {
   /** Passes an event to the incident that a rule has for a subject, or would have. */
   advance(rule: Rule, subject: Subject, event: SubjectEvent, sighting: Sighting): void;
+  /** Whether an incident stays as it is when nothing about its subject is otherwise. */
+  goesOn(rule: Rule, incident: Incident, now: ClockReading): boolean;
   /** Ends an incident whose rule is no more. */
   retire(incident: Incident, condition: string): void;
   /** Forgets when a subject entered a rule's condition. */
@@ -100,6 +102,10 @@ type Templates = Pick<Rule, "summaryTemplate" | "runbookUrlTemplate">;
 
 export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
   const { target, atMs, interventions } = options;
+  // Most polls have nobody ask.
+  let silencedNow: Silenced | null | undefined;
+  const silencedAtPresent = (): Silenced | null =>
+    silencedNow === undefined ? (silencedNow = interventions.silencedAt(atMs)) : silencedNow;
   const written: Incident[] = [];
   const dropped: Incident[] = [];
   const flaps = createFlapLedger(options.flaps);
@@ -153,7 +159,7 @@ export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
     const flapping = sight?.flaps ?? "no";
     switch (event.kind) {
       case "holds": {
-        const silenced = interventions.silenced(facts(), atMs);
+        const silenced = silencedAtPresent()?.(facts()) ?? false;
         const acknowledged = before !== undefined && acknowledgedBy(before) !== null;
         return { kind: "holds", now: event.now, silenced, acknowledged, flaps: flapping };
       }
@@ -204,6 +210,8 @@ export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
       record(resolved, transition.step, words);
       if (before && isSilenced(transition.phase)) mute(before, words);
     },
+    goesOn: ({ remindEveryMs }, { phase }, now) =>
+      silencedAtPresent() === null && goesOnFiring(phase, now, remindEveryMs),
     retire(incident, condition) {
       const transition = advanceIncident(incident.phase, { kind: "rule_removed" }, untimed);
       const after = applyTransition(incident, transition, atMs, incident.receivers);

@@ -155,6 +155,21 @@ function keepFiring(phase: Firing, event: Holds, remindEveryMs: number | null): 
     : { phase: whileHolding(phase, flapping), step: null };
 }
 
+/**
+ * Whether a phase that came of its condition's holding is left as it is by its holding still, where no
+ * silence is in force: it was told, and nothing is due.
+ */
+export function goesOnFiring(
+  phase: IncidentPhase,
+  now: ClockReading,
+  remindEveryMs: number | null,
+): boolean {
+  if (phase.name !== "firing" || phase.flapping) return false;
+  const { clearSinceMs, toldAtMs } = phase;
+  if (clearSinceMs !== null || toldAtMs === null) return false;
+  return remindEveryMs === null || now.ms - toldAtMs < remindEveryMs;
+}
+
 function whileHolding(phase: Firing, flapping: boolean): Firing {
   return phase.clearSinceMs === null && phase.flapping === flapping
     ? phase

@@ -2,13 +2,18 @@ import type { SilenceFacts } from "./silence.ts";
 
 /** What people said about alerts, as far as it decides what is told. */
 export interface Interventions {
-  /** Whether a silence or a maintenance window in force at a moment (UTC milliseconds) is about it. */
-  silenced(facts: SilenceFacts, atMs: number): boolean;
+  /**
+   * Tells what the silences and maintenance windows in force at a moment (UTC milliseconds) are about;
+   * null: none is in force.
+   */
+  silencedAt(atMs: number): Silenced | null;
   /** Who acknowledged an incident; null: nobody. */
   acknowledgedBy(incidentId: string): string | null;
 }
 
+export type Silenced = (facts: SilenceFacts) => boolean;
+
 export const noInterventions: Interventions = {
-  silenced: () => false,
+  silencedAt: () => null,
   acknowledgedBy: () => null,
 };

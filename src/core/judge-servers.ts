@@ -33,10 +33,17 @@ export function* judgeServers(
 ): InSteps<void> {
   const rules = serverRules(allRules, state.target);
   if (rules.length === 0) return;
-  const { listed, unlisted } = yield* serversToJudge(state, sight, rules);
+  const ruleByName = new Map(rules.map((rule) => [rule.name, rule]));
+  /** Whether its server was judged as it is before, and it waits for nothing. */
+  const goesOn = (incident: Incident): boolean => {
+    if (!sight.sighting.isSame) return false;
+    const rule = ruleByName.get(incident.rule);
+    return rule !== undefined && ledger.goesOn(rule, incident, sight.now);
+  };
+  const { listed, unlisted } = yield* serversToJudge(state, sight, rules, goesOn);
   const toJudge = listed.values();
   while (judgeSome(toJudge, ledger, rules, sight.now)) yield;
-  yield* judgeUnlisted(ledger, unlisted, sight, rules);
+  yield* judgeUnlisted(ledger, unlisted, sight, ruleByName);
   const { sighting, now } = sight;
   forgetSettled(
     ledger,
@@ -108,14 +115,15 @@ interface ServerIncident extends Incident {
 }
 
 /**
- * Only what differs can change its incidents: servers that were touched, and servers that have one.
- * Under new rules listings are judged as a whole, up to the first complete one. A server without an
- * incident is of interest only in a status that a rule is about.
+ * Only what differs can change its incidents: servers that were touched, and servers that have one,
+ * unless that goes on as it is. Under new rules listings are judged as a whole, up to the first
+ * complete one. A server without an incident is of interest only in a status that a rule is about.
  */
 function* serversToJudge(
   state: TargetState,
   { sighting }: Sight,
   rules: readonly ServerRule[],
+  goesOn: (incident: Incident) => boolean,
 ): InSteps<ToJudge> {
   const listed = new Map<string, Judged>();
   const unlisted: ServerIncident[] = [];
@@ -129,7 +137,7 @@ function* serversToJudge(
     });
   }
   yield* eachInSteps(state.incidents.values(), judgedAtOnce, (incident) => {
-    if (!isOfServer(incident)) return;
+    if (!isOfServer(incident) || goesOn(incident)) return;
     const server = sighting.listedServer(incident.subject);
     if (server) add(server, null);
     else unlisted.push(incident);
@@ -148,9 +156,8 @@ function* judgeUnlisted(
   ledger: IncidentLedger,
   unlisted: readonly ServerIncident[],
   { sighting, passed }: Sight,
-  rules: readonly ServerRule[],
+  ruleByName: ReadonlyMap<string, ServerRule>,
 ): InSteps<void> {
-  const ruleByName = new Map(rules.map((rule) => [rule.name, rule]));
   yield* eachInSteps(unlisted, judgedAtOnce, (incident) => {
     const { subject } = incident;
     const rule = ruleByName.get(incident.rule);

@@ -1,7 +1,7 @@
 import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Interventions } from "../core/interventions.ts";
 import type { MaintenanceWindow } from "../core/maintenance.ts";
-import { isInForce, silences as isAbout } from "../core/silence.ts";
+import { isInForce, silences } from "../core/silence.ts";
 import type { Silence, SilenceMatch } from "../core/silence.ts";
 import { timeWindow } from "./windows.ts";
 import type { TimedWindow } from "./windows.ts";
@@ -42,36 +42,37 @@ export async function restoreInterventions(
   nowMs: number,
 ): Promise<HeldInterventions> {
   const timed = windows.map(timeWindow);
-  let silences = await store.silences.open(nowMs);
+  let known = await store.silences.open(nowMs);
   const acknowledged = await store.acknowledgements.ofOpenIncidents();
   const authors = new Map(acknowledged.map(({ incidentId, author }) => [incidentId, author]));
+  const inForce = (atMs: number): readonly InForce[] => [
+    ...timed.flatMap((window): InForce[] => {
+      const { match, reason, name } = window;
+      const opening = window.openingAt(atMs);
+      return opening
+        ? [{ match, by: `maintenance window ${name}`, reason, endsAtMs: opening.endsAtMs }]
+        : [];
+    }),
+    ...known
+      .filter((silence) => isInForce(silence, atMs))
+      .map(({ match, author, reason, endsAtMs }) => ({ match, by: author, reason, endsAtMs })),
+  ];
   return {
     windows: timed,
-    silenced(facts, atMs) {
-      return (
-        silences.some((silence) => isInForce(silence, atMs) && isAbout(silence.match, facts)) ||
-        timed.some((window) => isAbout(window.match, facts) && window.openingAt(atMs) !== null)
-      );
+    silencedAt(atMs) {
+      const matches = inForce(atMs).map(({ match }) => match);
+      return matches.length === 0
+        ? null
+        : (facts) => matches.some((match) => silences(match, facts));
     },
     acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
-    inForce: (atMs) => [
-      ...timed.flatMap((window): InForce[] => {
-        const { match, reason, name } = window;
-        const opening = window.openingAt(atMs);
-        return opening
-          ? [{ match, by: `maintenance window ${name}`, reason, endsAtMs: opening.endsAtMs }]
-          : [];
-      }),
-      ...silences
-        .filter((silence) => isInForce(silence, atMs))
-        .map(({ match, author, reason, endsAtMs }) => ({ match, by: author, reason, endsAtMs })),
-    ],
-    openSilences: (atMs) => silences.filter(({ endsAtMs }) => endsAtMs > atMs),
+    inForce,
+    openSilences: (atMs) => known.filter(({ endsAtMs }) => endsAtMs > atMs),
     addSilence(silence, atMs) {
-      silences = [...silences.filter(({ endsAtMs }) => endsAtMs > atMs), silence];
+      known = [...known.filter(({ endsAtMs }) => endsAtMs > atMs), silence];
     },
     endSilence(id, atMs) {
-      silences = silences
+      known = known
         .map((each) => (each.id === id ? { ...each, endsAtMs: atMs } : each))
         .filter(({ endsAtMs }) => endsAtMs > atMs);
     },

@@ -34,9 +34,15 @@ export function rehearsedInterventions(
   }));
   const windows = maintenance.map(timeWindow);
   return {
-    silenced: (facts, atMs) =>
-      inTest.some((silence) => isInForce(silence, atMs) && silences(silence.match, facts)) ||
-      windows.some((window) => silences(window.match, facts) && window.openingAt(atMs) !== null),
+    silencedAt(atMs) {
+      const inForce = [
+        ...inTest.filter((silence) => isInForce(silence, atMs)),
+        ...windows.filter((window) => window.openingAt(atMs) !== null),
+      ];
+      return inForce.length === 0
+        ? null
+        : (facts) => inForce.some(({ match }) => silences(match, facts));
+    },
     acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
     acknowledge(open, atMs) {
       const incidents = [...open];

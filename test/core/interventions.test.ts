@@ -9,7 +9,6 @@ import type { Watch, WatchOptions } from "./support/watch.ts";
 const idle = listedServer("a", "idle");
 const broken = listedServer("a", "error");
 const everything = (): boolean => true;
-const nothing = (): boolean => false;
 
 function told({ incidents }: Verdict): readonly string[] {
   return linesOf(incidents.outbox);
@@ -28,7 +27,7 @@ describe("an incident that starts inside a silence", () => {
     expect(stepsOf(first.incidents)).toEqual(["muted server-error a"]);
     watch.see(broken);
     expect(watch.outbox).toEqual([]);
-    watch.silence(nothing);
+    watch.silence(null);
     const end = watch.see(broken);
     expect(stepsOf(end.incidents)).toEqual(["fired server-error a"]);
     expect(end.incidents.outbox).toMatchObject([
@@ -48,7 +47,7 @@ describe("an incident that starts inside a silence", () => {
     const { incidents } = watch.see(idle);
     expect(stepsOf(incidents)).toEqual(["resolved server-error a (recovered)"]);
     expect(incidents.written).toMatchObject([{ phase: { name: "resolved" }, receivers: [] }]);
-    watch.silence(nothing);
+    watch.silence(null);
     watch.see(idle);
     expect([watch.outbox, watch.state.incidents.size]).toEqual([[], 0]);
   });
@@ -66,7 +65,7 @@ describe("an incident that starts inside a silence", () => {
     watch.see(broken);
     watch.restart();
     expect(told(watch.see(broken))).toEqual([]);
-    watch.silence(nothing);
+    watch.silence(null);
     watch.restart();
     expect(told(watch.see(broken))).toEqual(["oncall incident.firing incident-1"]);
     watch.restart();
@@ -76,7 +75,7 @@ describe("an incident that starts inside a silence", () => {
   it("is not told while its target is blind, though the silence ends meanwhile", () => {
     const watch = silencedWatch();
     watch.see(broken);
-    watch.silence(nothing);
+    watch.silence(null);
     expect([watch.fail(), watch.fail()].flatMap(told)).toEqual([]);
     expect(told(watch.see(broken))).toEqual(["oncall incident.firing incident-1"]);
   });
@@ -89,7 +88,7 @@ describe("an incident that starts inside a silence", () => {
     watch.restart({ rules: [{ ...rule, receivers: ["oncall", "late"] }] });
     watch.see(broken);
     expect(watch.outbox).toEqual([]);
-    watch.silence(nothing);
+    watch.silence(null);
     expect(told(watch.see(broken))).toEqual([
       "oncall incident.firing incident-1",
       "late incident.firing incident-1",
@@ -99,7 +98,7 @@ describe("an incident that starts inside a silence", () => {
   it("fires by its rule's `for`, silenced or not", () => {
     const watch = silencedWatch({ rules: [serverRule({ for: inPolls(3) })] });
     expect(stepsOf(watch.see(broken).incidents)).toEqual(["opened server-error a"]);
-    watch.silence(nothing);
+    watch.silence(null);
     expect(told(watch.see(broken))).toEqual([]);
     expect(told(watch.see(broken))).toEqual(["oncall incident.firing incident-1"]);
   });
@@ -107,7 +106,7 @@ describe("an incident that starts inside a silence", () => {
   it("and clears before it ends is not told while it is kept firing, but is if it comes back", () => {
     const watch = silencedWatch({ rules: [serverRule({ keepFiringForMs: 3 * intervalMs })] });
     watch.see(broken);
-    watch.silence(nothing);
+    watch.silence(null);
     expect(told(watch.see(idle))).toEqual([]);
     expect(told(watch.see(broken))).toEqual(["oncall incident.firing incident-1"]);
   });
@@ -115,7 +114,7 @@ describe("an incident that starts inside a silence", () => {
   it("is of a target as well", () => {
     const watch = silencedWatch({ rules: [targetRule({ for: inPolls(1) })] });
     expect(stepsOf(watch.fail().incidents)).toEqual(["muted target-blind"]);
-    watch.silence(nothing);
+    watch.silence(null);
     expect(told(watch.fail())).toEqual(["oncall incident.firing incident-1"]);
   });
 });
@@ -143,7 +142,7 @@ describe("an incident that was told before a silence began", () => {
       },
     ]);
     expect(told(watch.see(broken))).toEqual([]);
-    watch.silence(nothing);
+    watch.silence(null);
     const again = watch.see(broken).incidents;
     expect(again.outbox).toMatchObject([
       {
@@ -160,7 +159,7 @@ describe("an incident that was told before a silence began", () => {
     watch.silence(everything);
     watch.see(broken);
     expect(told(watch.see(idle))).toEqual([]);
-    watch.silence(nothing);
+    watch.silence(null);
     watch.see(idle);
     expect(linesOf(watch.outbox)).toEqual([
       "oncall incident.firing incident-1",
@@ -177,7 +176,7 @@ describe("an incident that was told before a silence began", () => {
     watch.restart();
     expect(watch.state.incidents.size).toBe(1);
     expect(told(watch.see(broken))).toEqual([]);
-    watch.silence(nothing);
+    watch.silence(null);
     expect(told(watch.see(broken))).toEqual(["oncall incident.firing incident-2"]);
   });
 
@@ -205,7 +204,7 @@ describe("an incident that was told before a silence began", () => {
     watch.see(broken);
     watch.silence(everything);
     expect(told(watch.fail())).toEqual([]);
-    watch.silence(nothing);
+    watch.silence(null);
     expect(told(watch.see(broken))).toEqual([]);
   });
 });

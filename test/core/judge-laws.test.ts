@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
+import { flapKey } from "../../src/core/flap-record.ts";
 import { subjectKey } from "../../src/core/message-drafts.ts";
 import type { ListedSandbox } from "../../src/core/model.ts";
 import type { OutboxItem } from "../../src/core/notification.ts";
@@ -36,9 +37,15 @@ function watchOf({ variants, steady, blind, goneAfter }: Script): Watch {
   return createWatch({ rules: [variants[0], steady, blind], goneAfter, receivers });
 }
 
-function make(watch: Watch, move: Move, { variants, steady, blind }: Script): IncidentOutcome {
+/** @param others listed beside what a move shows */
+function make(
+  watch: Watch,
+  move: Move,
+  { variants, steady, blind }: Script,
+  others: readonly ListedSandbox[] = [],
+): IncidentOutcome {
   watch.wait(move.waitMs);
-  watch.silence(() => move.silenced);
+  watch.silence(move.silenced ? () => true : null);
   if (move.acknowledges) {
     for (const { id } of watch.state.incidents.values()) watch.acknowledge(id, "ada");
   }
@@ -48,7 +55,8 @@ function make(watch: Watch, move: Move, { variants, steady, blind }: Script): In
     case "failure":
       return watch.fail().incidents;
     case "listing": {
-      const listing = { sandboxes: sandboxesOf(move.shown), complete: move.complete };
+      const sandboxes = [...sandboxesOf(move.shown), ...others];
+      const listing = { sandboxes, complete: move.complete };
       return watch.list(listing).incidents;
     }
   }
@@ -166,6 +174,22 @@ it("an incident is told to flap once, and not again before it was told to have s
   );
 });
 
+it("a listing like the last one does what it does beside a server that no rule is about", () => {
+  fc.assert(
+    fc.property(flappingScripts, (script) => {
+      const alone = watchOf(script);
+      const beside = watchOf(script);
+      for (const [index, move] of script.moves.entries()) {
+        const restless = listedServer("z", "occupied", { benchmark: `${index}` });
+        const outcome = make(beside, move, script, [listedSandbox("box-3", [restless])]);
+        expect(byIncident(make(alone, move, script))).toEqual(byIncident(outcome));
+        expect(alone.state.incidents).toEqual(beside.state.incidents);
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
+
 it("while a target is blind no incident of its servers changes in any way", () => {
   fc.assert(
     fc.property(scripts, (script) => {
@@ -206,6 +230,17 @@ it("a restart under the same rules changes nothing that is known", () => {
     { numRuns: 60 },
   );
 });
+
+/** Of one poll: in what order different incidents are gone through is nobody's business. */
+function byIncident({ written, dropped, flaps, steps, outbox }: IncidentOutcome) {
+  return {
+    written: written.toSorted((one, other) => one.id.localeCompare(other.id)),
+    dropped: dropped.toSorted((one, other) => one.id.localeCompare(other.id)),
+    steps: steps.toSorted((one, other) => one.incident.id.localeCompare(other.incident.id)),
+    outbox: outbox.toSorted((one, other) => one.incident.id.localeCompare(other.incident.id)),
+    flaps: flaps.toSorted((one, other) => flapKey(one).localeCompare(flapKey(other))),
+  };
+}
 
 function receiversAt(script: Script, index: number, rule: string): readonly string[] {
   const { variants, steady, blind } = script;

@@ -125,7 +125,7 @@ describe("a receiver that loses a notification", () => {
     let silenced = true;
     const interventions: Interventions = {
       ...noInterventions,
-      silenced: ({ rule }) => silenced && rule === "receiver-failing",
+      silencedAt: () => (silenced ? ({ rule }) => rule === "receiver-failing" : null),
     };
     const { see } = watchReceivers(["a", "b"], { interventions });
     expect(see("b", lost)).toEqual([]);

@@ -136,7 +136,7 @@ describe("across a restart", () => {
   it("the incident that a silence put in another's place is the one that is known", async () => {
     const { store, targetId, rows } = await openPollStore();
     let silenced = false;
-    const interventions = { ...noInterventions, silenced: () => silenced };
+    const interventions = { ...noInterventions, silencedAt: () => (silenced ? () => true : null) };
     const { watched, poll } = watchFleet(research, { judge: { ...judgeBy(), interventions } });
     await store.commitPoll(targetId, poll(listing({ a: "error" })));
     silenced = true;

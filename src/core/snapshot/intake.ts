@@ -197,14 +197,11 @@ function turnOf({ body }: PackedSnapshot, { turn }: IntakeOptions): PassOptions[
   return turn % turns === 0 ? "of_all" : null;
 }
 
-function showsAll(pages: readonly Page[], tally: Tallies, listedCount: number): boolean {
-  const sandboxes = pages.reduce((sum, { sandboxCount }) => sum + sandboxCount, 0);
-  return (
-    sandboxes === listedCount &&
-    tally.names
-      .values()
-      .every(({ servers, listed }) => countByStatus(servers) === countByStatus(listed))
-  );
+/** Whether none of the servers is missing. */
+function showsAll({ names }: Tallies): boolean {
+  return names
+    .values()
+    .every(({ servers, listed }) => countByStatus(servers) === countByStatus(listed));
 }
 
 function sightingOf(
@@ -213,6 +210,10 @@ function sightingOf(
   { sequence, writer, index }: ListingPass,
   { listedCount, room, body }: TakenParts,
 ): Sighting {
+  const sandboxCount = sequence.pages.reduce((sum, page) => sum + page.sandboxCount, 0);
+  const isAllListed = listedCount === sandboxCount;
+  const isWhole = isAllListed && writer.unlisted.size === 0 && showsAll(writer.counts);
+  const isUntouched = parts.touched.length === 0 && writer.removed.length === 0;
   const snapshot = nextSnapshot(before, {
     pages: sequence.pages,
     tally: writer.counts,
@@ -220,13 +221,14 @@ function sightingOf(
     room,
     index,
     // Of what the listing lacked, the same one once more would tell more: that it is gone.
-    body: showsAll(sequence.pages, writer.counts, listedCount) ? body : null,
+    body: isWhole ? body : null,
   });
   const isUnlisted = (id: ServerId): boolean =>
     writer.unlisted.size > 0 && writer.unlisted.has(serverKey(id));
   return {
     snapshot,
     changes: changesIn(parts),
+    isSame: isWhole && isUntouched,
     touched: (statuses) => touchedIn(parts, statuses),
     *listed(statuses) {
       for (const servers of listedServers(snapshot, listedCount, statuses)) {
@@ -234,7 +236,6 @@ function sightingOf(
       }
     },
     listedServer(id) {
-      const isAllListed = listedCount === snapshot.sandboxCount;
       if (isUnlisted(id)) return null;
       if (!isAllListed && snapshot.ordinalOf(seekId(id.sandboxId)) >= listedCount) return null;
       const server = snapshot.server(id.sandboxId, id.serverId);

@@ -11,6 +11,8 @@ import type { SightingParts } from "./steps.ts";
 export interface Sighting {
   readonly snapshot: PackedSnapshot;
   readonly changes: Changes;
+  /** Whether it lists all that is known, as it is known. */
+  readonly isSame: boolean;
   /**
    * Servers in these statuses that were listed otherwise than they were known, in any way: some at a
    * time, now and then none.
@@ -64,6 +66,7 @@ export function sameSighting(snapshot: PackedSnapshot): Sighting {
   return {
     snapshot,
     changes: noChanges,
+    isSame: true,
     touched: () => [],
     listed: (statuses) => listedServers(snapshot, snapshot.sandboxCount, statuses),
     listedServer: ({ sandboxId, serverId }) => snapshot.server(sandboxId, serverId) ?? null,

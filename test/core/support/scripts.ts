@@ -23,6 +23,10 @@ export type Move = Said &
     | { readonly kind: "restart"; readonly variant: 0 | 1 }
   );
 
+interface Again extends Said {
+  readonly kind: "again";
+}
+
 /** How a move begins. */
 interface Said {
   readonly waitMs: number;
@@ -75,6 +79,9 @@ const listing: fc.Arbitrary<Move> = fc.record({
   ...said,
 });
 
+/** What was listed last once more, where anything was. */
+const again: fc.Arbitrary<Again> = fc.record({ kind: fc.constant("again" as const), ...said });
+
 const failure: fc.Arbitrary<Move> = fc.record({
   kind: fc.constant("failure" as const),
   ...said,
@@ -86,6 +93,18 @@ const restart: fc.Arbitrary<Move> = fc.record({
   ...said,
 });
 
+function listAgain(moves: readonly (Move | Again)[]): readonly Move[] {
+  let last: Pick<Extract<Move, { kind: "listing" }>, "shown" | "complete"> = {
+    shown: { a: null, b: null, c: null },
+    complete: true,
+  };
+  return moves.map((move) => {
+    if (move.kind === "listing") last = move;
+    if (move.kind !== "again") return move;
+    return { ...move, kind: "listing", shown: last.shown, complete: last.complete };
+  });
+}
+
 function serverRules(name: string, receivers: readonly string[]): fc.Arbitrary<ServerRule> {
   return fc
     .record({ for: holds, keepFiringForMs: durations })
@@ -93,14 +112,17 @@ function serverRules(name: string, receivers: readonly string[]): fc.Arbitrary<S
 }
 
 export const scripts: fc.Arbitrary<Script> = fc.record({
-  moves: fc.array(
-    fc.oneof(
-      { arbitrary: listing, weight: 6 },
-      { arbitrary: failure, weight: 2 },
-      { arbitrary: restart, weight: 1 },
-    ),
-    { minLength: 4, maxLength: 24, size: "max" },
-  ),
+  moves: fc
+    .array(
+      fc.oneof(
+        { arbitrary: listing, weight: 5 },
+        { arbitrary: again, weight: 4 },
+        { arbitrary: failure, weight: 2 },
+        { arbitrary: restart, weight: 1 },
+      ),
+      { minLength: 4, maxLength: 24, size: "max" },
+    )
+    .map(listAgain),
   goneAfter: fc.integer({ min: 1, max: 3 }),
   variants: fc.tuple(
     serverRules("edited", ["oncall", "quiet", "ghost"]),

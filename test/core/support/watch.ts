@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { copyAccounts } from "../../support/history/copy-bucket.ts";
 import { flapKey } from "../../../src/core/flap-record.ts";
 import type { FlapRecord } from "../../../src/core/flap-record.ts";
@@ -6,11 +8,13 @@ import type { Incident } from "../../../src/core/incident.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import { judgePoll, retireIncidents } from "../../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge.ts";
-import type { FailureReason, ListedServer } from "../../../src/core/model.ts";
+import type { Silenced } from "../../../src/core/interventions.ts";
+import type { BodyMark } from "../../../src/core/listing-intake.ts";
+import type { FailureReason, ListedSandbox, ListedServer } from "../../../src/core/model.ts";
 import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 import type { Rule } from "../../../src/core/rule.ts";
-import type { SilenceFacts } from "../../../src/core/silence.ts";
+import { openIntake } from "../../../src/core/snapshot/intake.ts";
 import { pageOf } from "../../../src/core/snapshot/page.ts";
 import type { Page } from "../../../src/core/snapshot/page.ts";
 import type { PageDelta } from "../../../src/core/snapshot/page-delta.ts";
@@ -20,7 +24,7 @@ import { initialProgress } from "../../../src/core/target-state.ts";
 import type { TargetState } from "../../../src/core/target-state.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
-import { intakeOf } from "../../support/take-in.ts";
+import { takeIn } from "../../support/take-in.ts";
 import { listingOf, serverRule, target } from "./samples.ts";
 import type { Listing } from "../../support/listing.ts";
 
@@ -48,8 +52,8 @@ export interface Watch {
   /** The same, but the listing is partial. */
   seePart(...servers: readonly ListedServer[]): Verdict;
   fail(reason?: FailureReason): Verdict;
-  /** From now on a silence is in force about these, and no other one; about nothing: it ended. */
-  silence(about: (facts: SilenceFacts) => boolean): void;
+  /** From now on a silence is in force about these, and no other one; null: it ended. */
+  silence(about: Silenced | null): void;
   acknowledge(incidentId: string, author: string): void;
   /** Forgets all but what was written, and starts with these rules (or the same ones). */
   restart(more?: WatchOptions): IncidentOutcome;
@@ -58,8 +62,13 @@ export interface Watch {
 export function createWatch(options: WatchOptions = {}): Watch {
   const paper = createPaper();
   const outbox: OutboxItem[] = [];
-  let settings = { rules: [serverRule()], goneAfter: 2, receivers: { oncall: true }, ...options };
-  let isSilenced = (_facts: SilenceFacts): boolean => false;
+  let settings = {
+    rules: [serverRule()],
+    goneAfter: 2,
+    receivers: { oncall: true },
+    ...options,
+  };
+  let isSilenced: Silenced | null = null;
   const acknowledgements = new Map<string, string>();
   let utcMs = startUtcMs;
   let monotonicMs = 5_000;
@@ -69,7 +78,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
     rules: settings.rules,
     goneAfter: settings.goneAfter,
     interventions: {
-      silenced: (facts) => isSilenced(facts),
+      silencedAt: () => isSilenced,
       acknowledgedBy: (id) => acknowledgements.get(id) ?? null,
     },
     tells: (receiver, type) => {
@@ -109,7 +118,11 @@ export function createWatch(options: WatchOptions = {}): Watch {
     return verdict;
   };
   const list = ({ sandboxes, complete }: Listing): Verdict => {
-    const intake = intakeOf(watched.state.snapshot, sandboxes, settings.goneAfter);
+    const intake = openIntake(watched.state.snapshot, { goneAfter: settings.goneAfter });
+    const body = markOf(sandboxes);
+    if (complete && isDeepStrictEqual(intake.knownBody, body)) {
+      intake.sameBody();
+    } else takeIn(intake, sandboxes).cameIn(body);
     return poll({ kind: "listed", intake, complete });
   };
 
@@ -167,6 +180,14 @@ function createPaper() {
     openIncidents: (): Incident[] =>
       structuredClone([...incidents.values()].filter(({ phase }) => phase.name !== "resolved")),
     flaps: (): FlapRecord[] => structuredClone([...records.values()]),
+  };
+}
+
+function markOf(sandboxes: readonly ListedSandbox[]): BodyMark {
+  const text = JSON.stringify(sandboxes);
+  return {
+    length: text.length,
+    hash: createHash("sha256").update(text).digest().readBigUInt64LE(),
   };
 }
 
