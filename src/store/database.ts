@@ -4,7 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Kysely } from "kysely";
 import { isLocked, lockFile } from "./file-lock.ts";
-import { createLargeCommits } from "./large-commits.ts";
+import { createCommitWaits } from "./commit-waits.ts";
+import type { CommitWaitsOptions } from "./commit-waits.ts";
 import { migrations } from "./migrations.ts";
 import { sqliteDialect } from "./sqlite.ts";
 import { asStoreError, corrupt, isSqliteError, StoreError } from "./store-error.ts";
@@ -19,7 +20,7 @@ export interface OpenDatabase {
   readonly close: () => Promise<void>;
 }
 
-export interface OpenOptions {
+export interface OpenOptions extends Pick<CommitWaitsOptions, "sync"> {
   /** Writes without waiting for the disk: a crash of the machine may leave what cannot be used. */
   readonly isTemporary?: boolean;
 }
@@ -56,7 +57,7 @@ const pageBytes = 8_192;
  */
 export function openDatabase(
   path: string,
-  { isTemporary = false }: OpenOptions = {},
+  { isTemporary = false, ...waiting }: OpenOptions = {},
 ): OpenDatabase {
   if (path === inMemory) return openInMemory();
   const file = locate(resolve(path));
@@ -74,15 +75,15 @@ export function openDatabase(
     // costs far less than in a file. Migrations may put whole tables in order: they have files for that.
     database.exec("pragma temp_store = memory");
     if (isTemporary) database.exec("pragma synchronous = off");
-    const largeCommits = createLargeCommits(database, file);
-    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, largeCommits) });
+    const waits = isTemporary ? undefined : createCommitWaits(database, file, waiting);
+    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, waits) });
     const readOnly = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
     const reader = new Kysely<Tables>({ dialect: sqliteDialect(readOnly) });
     return {
       kysely,
       reader,
       async close() {
-        await largeCommits.settled();
+        await waits?.settled();
         await destroy(reader, readOnly);
         await destroy(kysely, database);
         unlock();

@@ -7,7 +7,7 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from "kysely";
-import type { LargeCommits } from "./large-commits.ts";
+import type { CommitWaits } from "./commit-waits.ts";
 
 /** More distinct statements than the store has; a bound all the same. */
 const maxPreparedStatements = 256;
@@ -16,49 +16,57 @@ const maxPreparedStatements = 256;
  * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more
  * than running it.
  */
-export function sqliteDialect(database: DatabaseSync, largeCommits?: LargeCommits): SqliteDialect {
-  const adapted = adaptDatabase(database, largeCommits);
-  return largeCommits
-    ? new LargeCommitsDialect(adapted, largeCommits)
-    : new SqliteDialect({ database: adapted });
+export function sqliteDialect(database: DatabaseSync, waits?: CommitWaits): SqliteDialect {
+  const adapted = adaptDatabase(database, waits);
+  return waits ? new CommitWaitsDialect(adapted, waits) : new SqliteDialect({ database: adapted });
 }
 
-class LargeCommitsDialect extends SqliteDialect {
+class CommitWaitsDialect extends SqliteDialect {
   private readonly database: SqliteDatabase;
-  private readonly largeCommits: LargeCommits;
+  private readonly waits: CommitWaits;
 
-  constructor(database: SqliteDatabase, largeCommits: LargeCommits) {
+  constructor(database: SqliteDatabase, waits: CommitWaits) {
     super({ database });
     this.database = database;
-    this.largeCommits = largeCommits;
+    this.waits = waits;
   }
 
   override createDriver(): Driver {
-    return new LargeCommitsDriver(this.database, this.largeCommits);
+    return new CommitWaitsDriver(this.database, this.waits);
   }
 }
 
-class LargeCommitsDriver extends SqliteDriver {
-  private readonly largeCommits: LargeCommits;
+class CommitWaitsDriver extends SqliteDriver {
+  private readonly waits: CommitWaits;
 
-  constructor(database: SqliteDatabase, largeCommits: LargeCommits) {
+  constructor(database: SqliteDatabase, waits: CommitWaits) {
     super({ database });
-    this.largeCommits = largeCommits;
+    this.waits = waits;
+  }
+
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    this.waits.begins();
+    try {
+      await super.beginTransaction(connection);
+    } catch (error) {
+      this.waits.rolledBack();
+      throw error;
+    }
   }
 
   override async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await this.largeCommits.prepare();
+    this.waits.prepare();
     await super.commitTransaction(connection);
-    this.largeCommits.ended();
+    await this.waits.committed();
   }
 
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await super.rollbackTransaction(connection);
-    this.largeCommits.ended();
+    this.waits.rolledBack();
   }
 }
 
-function adaptDatabase(database: DatabaseSync, largeCommits?: LargeCommits): SqliteDatabase {
+function adaptDatabase(database: DatabaseSync, waits?: CommitWaits): SqliteDatabase {
   const prepared = new Map<string, SqliteStatement>();
   return {
     close: () => database.close(),
@@ -67,7 +75,7 @@ function adaptDatabase(database: DatabaseSync, largeCommits?: LargeCommits): Sql
       if (known) return known;
       if (sql === "rollback") return rollbackOf(database);
       if (prepared.size >= maxPreparedStatements) prepared.clear();
-      const statement = adaptStatement(database.prepare(sql), largeCommits);
+      const statement = adaptStatement(database.prepare(sql), waits);
       prepared.set(sql, statement);
       return statement;
     },
@@ -86,11 +94,11 @@ function rollbackOf(database: DatabaseSync): SqliteStatement {
   return { reader: false, all: () => [], run: rollback, iterate: () => [].values() };
 }
 
-function adaptStatement(statement: StatementSync, largeCommits?: LargeCommits): SqliteStatement {
+function adaptStatement(statement: StatementSync, waits?: CommitWaits): SqliteStatement {
   const toValue = (value: unknown): SQLInputValue => {
     const sqlValue = toSqlValue(value);
     if (typeof sqlValue === "string" || sqlValue instanceof Uint8Array) {
-      largeCommits?.written(sqlValue.length);
+      waits?.written(sqlValue.length);
     }
     return sqlValue;
   };

@@ -8,6 +8,7 @@ import type { Daemon } from "../../../src/daemon.ts";
 import type { Desk } from "../../../src/interventions/desk.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
+import type { OpenOptions } from "../../../src/store/database.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Life } from "../history.ts";
@@ -18,6 +19,9 @@ import type { Trace } from "./trace.ts";
 import { VirtualDispatcher } from "./virtual-network.ts";
 import type { Peer } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
+
+/** What a process wrote outlives it, on the disk or not; and a real disk takes a time of its own. */
+const withoutDisk: OpenOptions = { isTemporary: true };
 
 /** Puts something between the daemon and its store. */
 export type StoreMutation = (store: Store, databases: Iterable<DatabaseSync>) => Store;
@@ -205,7 +209,8 @@ export function createHost(deps: HostDeps): Host {
         process.dispatchers.push(dispatcher);
         return dispatcher;
       },
-      openStore: (_, clock) => deps.mutate(openStore(storePath, clock), process.databases),
+      openStore: (_, clock) =>
+        deps.mutate(openStore(storePath, clock, withoutDisk), process.databases),
     });
     void watchOnce(process, starting);
   };
