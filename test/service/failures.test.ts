@@ -82,6 +82,9 @@ test.for([
 });
 
 const objects = (count: number): string => `[${"{},".repeat(count - 1)}{}]`;
+const lists = (count: number): string =>
+  Array.from({ length: count }, () => '"local_sandboxes":[0]').join();
+
 const tooLarge: [string, string, string][] = [
   [
     "of absurdly many objects in a sandbox",
@@ -98,6 +101,11 @@ const tooLarge: [string, string, string][] = [
     `{${Array.from({ length: 10_001 }, (_, at) => `"f${at}":0`).join()}}`,
     "the body holds more than 10000 fields",
   ],
+  [
+    "that begins anew absurdly often",
+    `{${lists(101)},"total_count":1}`,
+    "the body holds more than 100 lists of sandboxes",
+  ],
 ];
 test.for(tooLarge)("a listing %s is too large", { timeout: 60_000 }, async ([, body, detail]) => {
   const peer = await startPeer((_request, response) => void response.end(body));
@@ -109,6 +117,13 @@ test.for(tooLarge)("a listing %s is too large", { timeout: 60_000 }, async ([, b
     detail,
   });
   expect(ended.map(({ code }) => code)).toEqual(["200"]);
+});
+
+test("a listing that begins anew as often as it may is what the last list says", async () => {
+  const body = `{${lists(100)},"total_count":1}`;
+  const peer = await startPeer((_request, response) => void response.end(body));
+  const { client, call } = createTestClient(peer.baseUrl);
+  expect(await client.listSandboxes(call)).toMatchObject({ kind: "ok" });
 });
 
 test("a listing of absurdly many items is too large", async () => {

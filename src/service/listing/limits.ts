@@ -11,6 +11,8 @@ export const limits = {
   objects: 100_000,
   /** Sandboxes, or whatever else stands in their place: twice what a million servers can be in. */
   items: 2_000_000,
+  /** Of sandboxes, none of them empty: the last one counts, and each gives up what the one before came to. */
+  lists: 100,
   /** Fields of the root object with distinct names. */
   rootFields: 10_000,
 };

@@ -41,19 +41,27 @@ export class ListingContent {
   private items = 0;
   private leftOut = 0;
   private hasBegun = false;
+  private lists = 0;
 
   constructor(intake: ListingIntake, { notes }: Pick<ListingMemory, "notes">) {
     this.intake = intake;
     this.notes = notes;
   }
 
-  /** A list of sandboxes begins. It counts instead of one before. */
-  begin(): void {
+  /**
+   * A list of sandboxes begins. It counts instead of one before.
+   *
+   * @returns whether what that one came to is given up
+   */
+  begin(): boolean {
+    const isAnew = this.items > 0;
     if (this.hasBegun) this.intake.restart();
     this.hasBegun = true;
+    if (isAnew) this.countList();
     this.ofItems.clear();
     this.complete = true;
     this.items = this.leftOut = 0;
+    return isAnew;
   }
 
   /** So many items came with texts that were expected, or say the same but for what their marks leave open. */
@@ -128,6 +136,12 @@ export class ListingContent {
     if (!isCounted) deviations.note("total_count", "mismatch", totalCount);
     const complete = this.complete && this.leftOut === 0 && isCounted;
     return { complete, deviations: deviations.list() };
+  }
+
+  private countList(): void {
+    this.lists++;
+    if (this.lists < limits.lists) return;
+    throw new BodyFault("too_large", `the body holds more than ${limits.lists} lists of sandboxes`);
   }
 
   private countItems(count: number): void {

@@ -163,7 +163,8 @@ export class RootGrammar implements ValueTexts {
 
   private readValue(bytes: Buffer, at: number, isLast: boolean): number {
     if (this.name === "local_sandboxes" && bytes[at] === openBracket) {
-      this.content.begin();
+      // To compare it with what is known begins anew, too: that is enough for a turn.
+      if (this.content.begin()) this.effort = 0;
       this.itemEnd = -1;
       this.content.field(this.name, []);
       this.state = "first_item";

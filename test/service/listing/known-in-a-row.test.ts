@@ -163,6 +163,20 @@ describe("a listing that came before", () => {
     expect(again.sandboxCount).toBeLessThan(1_000);
   });
 
+  it.each([
+    ["anew each time that its list begins anew", "0", 30],
+    ["no more often for lists that are empty", "", 0],
+  ])("has others their turn %s", (_, list, begunAnew) => {
+    const lists = Array.from({ length: 31 }, () => `"local_sandboxes":[${list}],`).join("");
+    const intake = openIntake(emptySnapshot, { goneAfter: 2 });
+    const reader = new ListingReader(intake, createMemory());
+    reader.push(Buffer.from(`{${lists}"total_count":1}`));
+    reader.end();
+    let turns = 0;
+    while (reader.advance() === "busy") turns++;
+    expect(turns).toBe(begunAnew);
+  });
+
   it("is refused where it holds more items than are taken, though all are known", () => {
     const intake = { ...createCollectingIntake(), takeTexts() {} };
     const memory = createMemory();
