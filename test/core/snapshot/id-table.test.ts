@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { IdTable, SoughtId, seekId } from "../../../src/core/snapshot/id-table.ts";
 import { packUuid, unpackUuid } from "../../../src/core/snapshot/packed-id.ts";
 
@@ -55,5 +55,41 @@ describe("a table of ids", () => {
       for (const id of known) table.add(sought.set(id));
       expect(known.map((id) => table.find(sought.set(id)))).toEqual([...known.keys()]);
     }
+  });
+
+  const uuids = Array.from(
+    { length: 1_000 },
+    (_, index) => `0000000${index % 9}-0000-0000-0000-${String(index).padStart(12, "0")}`,
+  );
+
+  it("finds each id at any time while a larger table is filled", () => {
+    const table = new IdTable();
+    const sought = new SoughtId();
+    for (const [added, id] of uuids.entries()) {
+      expect(table.find(sought.set(id))).toBe(-1);
+      table.add(sought);
+      expect(uuids.findLastIndex((each) => table.find(sought.set(each)) >= 0)).toBe(added);
+      expect(uuids.findIndex((each) => table.find(sought.set(each)) < 0)).toBe(
+        added + 1 < uuids.length ? added + 1 : -1,
+      );
+    }
+  });
+
+  it("hashes no more than a few ids anew for each that is added, however many it holds", () => {
+    const multiply = vi.spyOn(Math, "imul");
+    onTestFinished(() => multiply.mockRestore());
+    const work = (added: readonly string[]): number => {
+      const table = new IdTable();
+      const each = added.map((id) => {
+        const sought = seekId(id);
+        multiply.mockClear();
+        table.add(sought);
+        return multiply.mock.calls.length;
+      });
+      return Math.max(...each);
+    };
+    const once = work(uuids.slice(0, 1));
+    expect(once).toBeGreaterThan(0);
+    expect(work(uuids)).toBeLessThanOrEqual(once * 17);
   });
 });
