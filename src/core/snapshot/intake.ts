@@ -67,7 +67,8 @@ class Intake implements SnapshotIntake {
   private begunPass: ListingPass | null = null;
   private body: BodyMark | null = null;
   private isSameBody = false;
-  private readonly twins = new Map<string, Twins>();
+  /** By the page that holds the sandbox, then by its id: one table of all of them grows too slowly. */
+  private readonly twins = new Map<number, Map<string, Twins>>();
 
   constructor(before: PackedSnapshot, options: IntakeOptions) {
     this.before = before;
@@ -150,14 +151,7 @@ class Intake implements SnapshotIntake {
   }
 
   private joinTwin(sandbox: ListedSandbox, pageIndex: number): { readonly servers: number } {
-    const { pass, twins } = this;
-    let known = twins.get(sandbox.sandboxId);
-    if (!known) {
-      const page = pass.pageSoFar(pageIndex);
-      const { servers, ...itself } = listedIn(page, findSandbox(page, seekId(sandbox.sandboxId)));
-      known = { itself, servers: new Map(servers.map((server) => [server.serverId, server])) };
-      twins.set(sandbox.sandboxId, known);
-    }
+    const known = this.twinsOf(sandbox.sandboxId, pageIndex);
     known.itself = worseSandbox<Twins["itself"]>(known.itself, sandbox);
     let servers = 0;
     for (const server of sandbox.servers) {
@@ -168,14 +162,26 @@ class Intake implements SnapshotIntake {
     return { servers };
   }
 
+  private twinsOf(sandboxId: string, pageIndex: number): Twins {
+    const inPage = this.twins.get(pageIndex) ?? new Map<string, Twins>();
+    const known = inPage.get(sandboxId);
+    if (known) return known;
+    const page = this.pass.pageSoFar(pageIndex);
+    const { servers, ...itself } = listedIn(page, findSandbox(page, seekId(sandboxId)));
+    const begun = { itself, servers: new Map(servers.map((server) => [server.serverId, server])) };
+    this.twins.set(pageIndex, inPage.set(sandboxId, begun));
+    return begun;
+  }
+
   /** The same listing once more, knowing now what only its end could tell. */
   private *passAgain(complete: boolean): InSteps<ListingPass> {
     const { pass, twins } = this;
     pass.endListed();
     const again = this.startPass(complete);
-    for (const page of pass.sequence.pages) {
+    for (const [pageIndex, page] of pass.sequence.pages.entries()) {
+      const inPage = twins.get(pageIndex);
       for (let sandbox = 0; sandbox < page.sandboxCount; sandbox++) {
-        const twin = twins.size === 0 ? undefined : twins.get(page.sandboxId(sandbox));
+        const twin = inPage?.get(page.sandboxId(sandbox));
         if (twin) again.listed({ ...twin.itself, servers: [...twin.servers.values()] }, null);
         else again.listed(listedIn(page, sandbox), markOf(page, sandbox));
       }
