@@ -19,6 +19,14 @@ export interface CameTexts {
   readonly statuses: Uint8Array;
 }
 
+/** Of a sandbox that came more than once. */
+export interface TwinCount {
+  /** How many of its servers the listing held already. */
+  readonly servers: number;
+  /** How many different ones it came with, all its times together. */
+  readonly together: number;
+}
+
 /** Takes a listing in while it is read, sandbox by sandbox, in the order of the listing. */
 export interface ListingIntake {
   /** The body that the listing taken last came in; null when this one must be read. */
@@ -49,9 +57,9 @@ export interface ListingIntake {
   /**
    * A sandbox that was read. Without a mark it must be read again next time.
    *
-   * @returns null, or of a sandbox that this listing held already, how many of the servers it held too
+   * @returns null, or what there is to tell of a sandbox that this listing held already
    */
-  listed(sandbox: ListedSandbox, mark: TextMark | null): { readonly servers: number } | null;
+  listed(sandbox: ListedSandbox, mark: TextMark | null): TwinCount | null;
   /** All that was taken so far is void. */
   restart(): void;
   /** Distinct sandboxes taken so far. */

@@ -18,7 +18,7 @@ export function createCountingIntake(): ListingIntake {
     listed({ sandboxId }) {
       const isRepeated = ids.has(sandboxId);
       ids.add(sandboxId);
-      return isRepeated ? { servers: 0 } : null;
+      return isRepeated ? { servers: 0, together: 0 } : null;
     },
     restart: () => ids.clear(),
     get sandboxCount() {

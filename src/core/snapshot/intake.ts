@@ -1,4 +1,4 @@
-import type { BodyMark, CameTexts, ListingIntake } from "../listing-intake.ts";
+import type { BodyMark, CameTexts, ListingIntake, TwinCount } from "../listing-intake.ts";
 import type { ListedSandbox, ListedServer } from "../model.ts";
 import type { TextMark } from "../text-mark.ts";
 import type { InSteps } from "../in-steps.ts";
@@ -106,7 +106,7 @@ class Intake implements SnapshotIntake {
     return this.pass.moved(length, hash);
   }
 
-  listed(sandbox: ListedSandbox, mark: TextMark | null): { readonly servers: number } | null {
+  listed(sandbox: ListedSandbox, mark: TextMark | null): TwinCount | null {
     const twinPage = this.pass.listed(sandbox, mark);
     return twinPage === null ? null : this.joinTwin(sandbox, twinPage);
   }
@@ -150,7 +150,7 @@ class Intake implements SnapshotIntake {
     return new ListingPass(this.before, { goneAfter, complete, turn, room });
   }
 
-  private joinTwin(sandbox: ListedSandbox, pageIndex: number): { readonly servers: number } {
+  private joinTwin(sandbox: ListedSandbox, pageIndex: number): TwinCount {
     const known = this.twinsOf(sandbox.sandboxId, pageIndex);
     known.itself = worseSandbox<Twins["itself"]>(known.itself, sandbox);
     let servers = 0;
@@ -159,7 +159,7 @@ class Intake implements SnapshotIntake {
       if (twin) servers++;
       known.servers.set(server.serverId, twin ? worseServer(twin, server) : server);
     }
-    return { servers };
+    return { servers, together: known.servers.size };
   }
 
   private twinsOf(sandboxId: string, pageIndex: number): Twins {

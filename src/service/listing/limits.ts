@@ -13,6 +13,8 @@ export const limits = {
   items: 2_000_000,
   /** Of sandboxes, none of them empty: the last one counts, and each gives up what the one before came to. */
   lists: 100,
+  /** Of a sandbox that comes more than once, all its times together: it is known and written as one. */
+  twinServers: 10_000,
   /** Fields of the root object with distinct names. */
   rootFields: 10_000,
 };

@@ -105,6 +105,7 @@ export class ListingContent {
     const hashes = text.hashes(isAsListed ? open : "none");
     const twin = this.intake.listed(read.sandbox, this.markOf(hashes, read.complete));
     if (!twin) return;
+    if (twin.together > limits.twinServers) throw tooManyTwinServers();
     ofItems.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
     if (twin.servers > 0) ofItems.note(`${serversField}.id`, "duplicate", undefined, twin.servers);
   }
@@ -165,6 +166,14 @@ export class ListingContent {
       : this.notes.numberOf({ deviations: ofItem.list(), complete: isWhole });
     return note === null ? null : { ...hashes, note };
   }
+}
+
+function tooManyTwinServers(): BodyFault {
+  const most = limits.twinServers;
+  return new BodyFault(
+    "too_large",
+    `a sandbox that comes more than once holds more than ${most} servers`,
+  );
 }
 
 function listLength(value: JsonValue | undefined): number {

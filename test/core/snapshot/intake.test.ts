@@ -296,10 +296,13 @@ describe("a sandbox that comes twice", () => {
     listedSandbox("box", [listedServer("a", "occupied"), listedServer("c", "idle")]),
   ];
 
-  it("is joined: the worse is believed of what both hold, and said how many servers that were", () => {
+  it("is joined: the worse is believed of what both hold, and said how many servers that and all were", () => {
     for (const listed of [twins, twins.toReversed()]) {
       const intake = openIntake(emptySnapshot, { goneAfter: 1 });
-      expect(listed.map((sandbox) => intake.listed(sandbox, null))).toEqual([null, { servers: 1 }]);
+      expect(listed.map((sandbox) => intake.listed(sandbox, null))).toEqual([
+        null,
+        { servers: 1, together: 3 },
+      ]);
       expect(intake.sandboxCount).toBe(1);
       const { snapshot } = atOnce(intake.finish(options));
       const statuses = Array.from(snapshot.servers(), ({ serverId, status }) => serverId + status);

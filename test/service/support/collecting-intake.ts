@@ -96,7 +96,7 @@ export function createCollectingIntake(
         sandbox: { ...believed, servers: [...known.values()] },
         mark: null,
       });
-      return { servers };
+      return { servers, together: known.size };
     },
     restart() {
       calls.restart++;
