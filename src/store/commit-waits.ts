@@ -20,7 +20,7 @@ export interface CommitWaits {
   settled(): Promise<void>;
 }
 
-/** SQLite itself takes the log of a smaller one over, if nobody else did before it became long. */
+/** Of so large a transaction SQLite itself must not take the log over, however long it makes it. */
 const largeBytes = 4 * 1024 * 1024;
 
 /** In pages of the write-ahead log. SQLite's own 1,000 would be due before a thread is. */
