@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "./platform/clock.ts";
 import type { Logger } from "./platform/logger.ts";
 import type { Random } from "./platform/random.ts";
+import type { OpenOptions } from "./store/database.ts";
 import type { Store } from "./store/store.ts";
 import type { LastReload, ReloadAnswer } from "./web/reload-route.ts";
 
@@ -20,5 +21,5 @@ export interface DaemonOverrides {
     readonly last: () => LastReload;
   };
   /** @throws {StoreError} */
-  readonly openStore?: (path: string, clock: Clock) => Store;
+  readonly openStore?: (path: string, clock: Clock, options: OpenOptions) => Store;
 }

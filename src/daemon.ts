@@ -42,6 +42,7 @@ import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { observeDrift } from "./observe-drift.ts";
 import { observePolling } from "./observe-polling.ts";
+import { observeStore } from "./observe-store.ts";
 import { retentionChores } from "./upkeep/retention.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
 import { checkReadiness, findAilment } from "./vitals.ts";
@@ -85,7 +86,7 @@ export async function createDaemon(
   const onUntargeted = (outcome: IncidentOutcome): void => logIncidents(log, null, outcome);
   await using opening = new AsyncDisposableStack();
 
-  const store = (overrides.openStore ?? openStore)(config.store.path, clock);
+  const store = (overrides.openStore ?? openStore)(config.store.path, clock, observeStore(log));
   opening.defer(() => store.close());
 
   const onLateTick = (): void =>
@@ -237,8 +238,7 @@ export async function createDaemon(
   const calls = createDaemonCalls({ config, service, limits, budget, clock, pollIntervalMs });
   opening.defer(() => calls.close());
 
-  const { lookups, conformance } = calls;
-  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...conformance };
+  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...calls.conformance };
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const firstRoundMs = firstRoundOf(config.poll.schedule, clock);
@@ -291,7 +291,11 @@ export async function createDaemon(
         receivers: [...receiverConfigs.keys()],
         waiting: await store.outbox.figures(),
       }),
-    api: { ...serveOperations({ desk, lookups }), events: createEventFeed(desk), allowedHosts },
+    api: {
+      ...serveOperations({ desk, lookups: calls.lookups }),
+      events: createEventFeed(desk),
+      allowedHosts,
+    },
     reload: reloads && { requestReload: () => reloads.request(), allowedHosts },
     clock,
     onPiece: () => void (piecesSent += 1),

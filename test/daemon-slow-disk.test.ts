@@ -46,8 +46,12 @@ it("while the disk takes its time everything is answered, and nobody is told wha
   expect([servers.status, healthy.status]).toEqual([200, 200]);
   expect(sumOf(await world.metrics(), "sandbox_servers", 'status="error"')).toBe(0);
   expect(told(world)).toEqual([]);
+  const incidents = fetch(`${address}/api/v1/incidents`).then((answer) => answer.json());
+  const early = await Promise.race([incidents, fetch(`${address}/-/healthy`)]);
+  expect(early).toBeInstanceOf(Response);
 
   speedUp();
+  expect(await incidents).toMatchObject({ incidents: [{ rule: "server-error" }] });
   await polling;
   expect(sumOf(await world.metrics(), "sandbox_servers", 'status="error"')).toBe(1);
   expect(told(world)).toEqual(["server-error firing"]);

@@ -1,4 +1,12 @@
-import { accessSync, constants, existsSync, mkdirSync, realpathSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -6,8 +14,10 @@ import { Kysely } from "kysely";
 import { isLocked, lockFile } from "./file-lock.ts";
 import { createCommitWaits } from "./commit-waits.ts";
 import type { CommitWaitsOptions } from "./commit-waits.ts";
+import { createLogTakeOvers } from "./log-take-overs.ts";
 import { migrations } from "./migrations.ts";
 import { sqliteDialect } from "./sqlite.ts";
+import type { StatementWaits } from "./sqlite.ts";
 import { asStoreError, corrupt, isSqliteError, StoreError } from "./store-error.ts";
 import type { Tables } from "./tables.ts";
 
@@ -15,12 +25,19 @@ export { StoreError } from "./store-error.ts";
 
 export interface OpenDatabase {
   readonly kysely: Kysely<Tables>;
-  /** Reads what was last committed, without waiting for a transaction that is under way. */
+  /**
+   * Reads without waiting for a transaction that is under way. What it gives the disk has; while that fails
+   * it rejects.
+   */
   readonly reader: Kysely<Tables>;
+  /** The same without waiting for the disk either: for figures, of which nobody makes anything. */
+  readonly glance: Kysely<Tables>;
+  /** @throws what the disk failed with, while it fails */
+  readonly check?: () => void;
   readonly close: () => Promise<void>;
 }
 
-export interface OpenOptions extends Pick<CommitWaitsOptions, "sync"> {
+export interface OpenOptions extends CommitWaitsOptions {
   /** Writes without waiting for the disk: a crash of the machine may leave what cannot be used. */
   readonly isTemporary?: boolean;
 }
@@ -74,25 +91,60 @@ export function openDatabase(
     // What a statement overwrites is kept until it can not fail any more. That is little, and in memory
     // costs far less than in a file. Migrations may put whole tables in order: they have files for that.
     database.exec("pragma temp_store = memory");
-    if (isTemporary) database.exec("pragma synchronous = off");
-    const waits = isTemporary ? undefined : createCommitWaits(database, file, waiting);
-    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, waits) });
-    const readOnly = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
-    const reader = new Kysely<Tables>({ dialect: sqliteDialect(readOnly) });
-    return {
-      kysely,
-      reader,
-      async close() {
-        await waits?.settled();
-        await destroy(reader, readOnly);
-        await destroy(kysely, database);
-        unlock();
-      },
-    };
+    const opened = isTemporary ? openTemporary(database) : openWaiting(database, waiting);
+    return { ...opened, close: () => opened.close().finally(unlock) };
   } catch (error) {
     unlock();
     throw asStoreError(error, file);
   }
+}
+
+function openTemporary(database: DatabaseSync): OpenDatabase {
+  database.exec("pragma synchronous = off");
+  const kysely = openKysely(database);
+  const beside = openBeside(database);
+  const reader = openKysely(beside);
+  return {
+    kysely,
+    reader,
+    glance: reader,
+    async close() {
+      await destroy(reader, beside);
+      await destroy(kysely, database);
+    },
+  };
+}
+
+function openWaiting(database: DatabaseSync, options: CommitWaitsOptions): OpenDatabase {
+  const takeOvers = createLogTakeOvers(database, (work) => kysely.connection().execute(work));
+  const waits = createCommitWaits(database, {
+    ...options,
+    onCommit: (bytes) => takeOvers.count(bytes),
+    empty: () => takeOvers.empty(),
+  });
+  const kysely = openKysely(database, waits);
+  const beside = openBeside(database);
+  const reader = openKysely(beside, { afterStatement: () => waits.onDisk(), rolledBack() {} });
+  return {
+    kysely,
+    reader,
+    glance: openKysely(beside),
+    check: () => waits.check(),
+    async close() {
+      await takeOvers.settled();
+      await destroy(reader, beside);
+      await destroy(kysely, database);
+      waits.close();
+    },
+  };
+}
+
+function openKysely(database: DatabaseSync, waits?: StatementWaits): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: sqliteDialect(database, waits) });
+}
+
+function openBeside(database: DatabaseSync): DatabaseSync {
+  return new DatabaseSync(database.location() ?? "", { readOnly: true, timeout: busyTimeoutMs });
 }
 
 export interface OpenReader {
@@ -122,7 +174,7 @@ export function openReader(path: string): OpenReader | null {
         );
       }
       if (version === migrations.length) {
-        const reader = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+        const reader = openKysely(database);
         const opened = database;
         return { reader, close: () => destroy(reader, opened).finally(() => unlock?.()) };
       }
@@ -142,8 +194,8 @@ export function openReader(path: string): OpenReader | null {
 function openInMemory(): OpenDatabase {
   const database = new DatabaseSync(inMemory, { enableForeignKeyConstraints: true });
   migrate(database);
-  const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
-  return { kysely, reader: kysely, close: () => destroy(kysely, database) };
+  const kysely = openKysely(database);
+  return { kysely, reader: kysely, glance: kysely, close: () => destroy(kysely, database) };
 }
 
 /** Kysely closes a database only if it was ever asked for something. */
@@ -163,9 +215,21 @@ function makeFolder(folder: string): void {
 function locate(file: string): string {
   try {
     makeFolder(dirname(file));
-    return existsSync(file) ? realpathSync(file) : file;
+    if (existsSync(file)) return realpathSync(file);
+    const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+    return isLink ? locate(targetOf(file)) : file;
   } catch (error) {
     throw asStoreError(error, file);
+  }
+}
+
+/** Of a link to what is not there yet. One that leads to itself is an error. */
+function targetOf(link: string): string {
+  try {
+    return realpathSync(link);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    return resolve(realpathSync(dirname(link)), readlinkSync(link));
   }
 }
 

@@ -37,7 +37,7 @@ export interface PendingNotificationRow {
  * The store's side of delivery: everything that `createDeliveryLoop` needs of an outbox, with the
  * meaning described there. `figures` is for the metrics.
  */
-export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
+export function createOutbox(kysely: Kysely<Tables>, glance = kysely) {
   return {
     ...createSettlements(kysely),
 
@@ -134,7 +134,7 @@ export function createOutbox(kysely: Kysely<Tables>, reader = kysely) {
       `.execute(kysely);
     },
 
-    figures: (): Promise<readonly OutboxFigures[]> => selectFigures(reader),
+    figures: (): Promise<readonly OutboxFigures[]> => selectFigures(glance),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import {
+  type CompiledQuery,
   type DatabaseConnection,
   type Driver,
   SqliteDialect,
@@ -7,7 +8,6 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from "kysely";
-import type { CommitWaits } from "./commit-waits.ts";
 
 /** More distinct statements than the store has; a bound all the same. */
 const maxPreparedStatements = 256;
@@ -16,57 +16,58 @@ const maxPreparedStatements = 256;
  * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more
  * than running it.
  */
-export function sqliteDialect(database: DatabaseSync, waits?: CommitWaits): SqliteDialect {
+export function sqliteDialect(database: DatabaseSync, waits?: StatementWaits): SqliteDialect {
   const adapted = adaptDatabase(database, waits);
-  return waits ? new CommitWaitsDialect(adapted, waits) : new SqliteDialect({ database: adapted });
+  return waits ? new WaitingDialect(adapted, waits) : new SqliteDialect({ database: adapted });
 }
 
-class CommitWaitsDialect extends SqliteDialect {
-  private readonly database: SqliteDatabase;
-  private readonly waits: CommitWaits;
+/** What is waited for before somebody is told what a statement did or found. */
+export interface StatementWaits {
+  /** A parameter was written. */
+  written?(bytes: number): void;
+  afterStatement(): Promise<void>;
+  /** After a transaction came to nothing. */
+  rolledBack(): void;
+}
 
-  constructor(database: SqliteDatabase, waits: CommitWaits) {
+class WaitingDialect extends SqliteDialect {
+  private readonly database: SqliteDatabase;
+  private readonly waits: StatementWaits;
+
+  constructor(database: SqliteDatabase, waits: StatementWaits) {
     super({ database });
     this.database = database;
     this.waits = waits;
   }
 
   override createDriver(): Driver {
-    return new CommitWaitsDriver(this.database, this.waits);
+    return new WaitingDriver(this.database, this.waits);
   }
 }
 
-class CommitWaitsDriver extends SqliteDriver {
-  private readonly waits: CommitWaits;
+class WaitingDriver extends SqliteDriver {
+  private readonly waits: StatementWaits;
 
-  constructor(database: SqliteDatabase, waits: CommitWaits) {
+  constructor(database: SqliteDatabase, waits: StatementWaits) {
     super({ database });
     this.waits = waits;
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    this.waits.begins();
-    try {
-      await super.beginTransaction(connection);
-    } catch (error) {
-      this.waits.rolledBack();
-      throw error;
-    }
-  }
-
-  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    this.waits.prepare();
-    await super.commitTransaction(connection);
-    await this.waits.committed();
-  }
-
-  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await super.rollbackTransaction(connection);
-    this.waits.rolledBack();
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const connection = await super.acquireConnection();
+    return {
+      executeQuery: async <Row>(query: CompiledQuery) => {
+        const result = await connection.executeQuery<Row>(query);
+        if (query.sql === "rollback") this.waits.rolledBack();
+        else await this.waits.afterStatement();
+        return result;
+      },
+      streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
+    };
   }
 }
 
-function adaptDatabase(database: DatabaseSync, waits?: CommitWaits): SqliteDatabase {
+function adaptDatabase(database: DatabaseSync, waits?: StatementWaits): SqliteDatabase {
   const prepared = new Map<string, SqliteStatement>();
   return {
     close: () => database.close(),
@@ -94,11 +95,11 @@ function rollbackOf(database: DatabaseSync): SqliteStatement {
   return { reader: false, all: () => [], run: rollback, iterate: () => [].values() };
 }
 
-function adaptStatement(statement: StatementSync, waits?: CommitWaits): SqliteStatement {
+function adaptStatement(statement: StatementSync, waits?: StatementWaits): SqliteStatement {
   const toValue = (value: unknown): SQLInputValue => {
     const sqlValue = toSqlValue(value);
     if (typeof sqlValue === "string" || sqlValue instanceof Uint8Array) {
-      waits?.written(sqlValue.length);
+      waits?.written?.(sqlValue.length);
     }
     return sqlValue;
   };

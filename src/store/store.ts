@@ -5,7 +5,7 @@ import { createStoredAcknowledgements } from "./acknowledgements.ts";
 import { createChangeBundling } from "./bundle-changes.ts";
 import { createChangeHistory } from "./change-history.ts";
 import { openDatabase } from "./database.ts";
-import type { OpenOptions } from "./database.ts";
+import type { OpenDatabase, OpenOptions } from "./database.ts";
 import { createNotifications } from "./dead-letters.ts";
 import type { Notifications } from "./dead-letters.ts";
 import { createOutbox } from "./outbox.ts";
@@ -61,8 +61,8 @@ export interface Store extends PollCommits {
  * @throws {StoreError} when the file cannot be used
  */
 export function openStore(path: string, clock?: Clock, options?: OpenOptions): Store {
-  const { kysely, reader, close } = openDatabase(path, options);
-  return createStore(kysely, close, { reader, clock });
+  const { kysely, close, ...readers } = openDatabase(path, options);
+  return createStore(kysely, close, { ...readers, clock });
 }
 
 export function createStore(
@@ -70,8 +70,12 @@ export function createStore(
   close: () => Promise<void>,
   {
     reader = kysely,
+    glance = reader,
+    check,
     clock,
-  }: { readonly reader?: Kysely<Tables>; readonly clock?: Clock | undefined } = {},
+  }: Partial<Pick<OpenDatabase, "reader" | "glance" | "check">> & {
+    readonly clock?: Clock | undefined;
+  } = {},
 ): Store {
   const pages = createSnapshotPages(kysely);
   const commits = createSharedCommits(kysely, clock);
@@ -79,9 +83,9 @@ export function createStore(
     ...createPollCommits({ kysely, pages, commits }),
     probes: createStoredProbes(kysely, reader, commits),
     targets: createStoredTargets(kysely, pages),
-    outbox: createOutbox(kysely, reader),
+    outbox: createOutbox(kysely, glance),
     notifications: createNotifications(kysely, reader),
-    untargeted: createUntargetedIncidents(kysely, reader),
+    untargeted: createUntargetedIncidents(kysely, glance),
     prune: createPruning(kysely),
     bundleChanges: createChangeBundling(kysely),
     silences: createStoredSilences(kysely, reader),
@@ -94,7 +98,8 @@ export function createStore(
     told: createToldIncidents(reader),
     drift: createStoredDrift(kysely),
     async check() {
-      await sql`select 1`.execute(reader);
+      check?.();
+      await sql`select 1`.execute(glance);
     },
     async close() {
       await commits.end();

@@ -18,11 +18,11 @@ export interface UntargetedIncidents {
 
 export function createUntargetedIncidents(
   kysely: Kysely<Tables>,
-  reader = kysely,
+  glance = kysely,
 ): UntargetedIncidents {
   return {
     async open() {
-      const rows = await reader
+      const rows = await glance
         .selectFrom("incidents")
         .selectAll()
         .where("target_id", "is", null)

@@ -43,6 +43,22 @@ describe("one process at a time", () => {
     await first.close();
   });
 
+  it("an opening by a link to where there was no file before is refused", async () => {
+    const folder = tempFolder();
+    const link = join(tempFolder(), "link.db");
+    symlinkSync(join(folder, "store.db"), link);
+    const first = openStore(link);
+    expect(refusal(link)).toMatch(inUse);
+    expect(refusal(join(folder, "store.db"))).toMatch(inUse);
+    await first.close();
+  });
+
+  it("a link to itself is an error", () => {
+    const link = join(tempFolder(), "link.db");
+    symlinkSync(link, link);
+    expect(refusal(link)).toMatch(/link\.db.*ELOOP|ELOOP.*link\.db/);
+  });
+
   it("an opening from another process is refused; a killed holder holds no more", async () => {
     const path = newStorePath();
     const holder = await hold(path);

@@ -41,5 +41,5 @@ export function openFresh(): OpenDatabase {
   const database = new DatabaseSync(inMemory, { enableForeignKeyConstraints: true });
   database.deserialize(withoutLog);
   const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
-  return { kysely, reader: kysely, close: () => kysely.destroy() };
+  return { kysely, reader: kysely, glance: kysely, close: () => kysely.destroy() };
 }
