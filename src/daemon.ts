@@ -40,6 +40,7 @@ import { createDaemonProbes } from "./daemon-probes.ts";
 import { createNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
+import { createDaemonStatus } from "./daemon-status.ts";
 import { observeDrift } from "./observe-drift.ts";
 import { observePolling } from "./observe-polling.ts";
 import { observeStore } from "./observe-store.ts";
@@ -48,7 +49,6 @@ import { createUpkeep } from "./upkeep/upkeep.ts";
 import { checkReadiness, findAilment } from "./vitals.ts";
 import { createEventFeed } from "./interventions/event-feed.ts";
 import { createWebServer } from "./web/server.ts";
-import { viewStatus } from "./web/status-view.ts";
 
 export interface Daemon {
   readonly targets: readonly WatchedTarget[];
@@ -96,6 +96,7 @@ export async function createDaemon(
   /** Those that can be told of an incident. */
   const toldConfigs = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
   const receiverConfigs = new Map(toldConfigs.map((each) => [each.name, each]));
+  const toldNames = [...receiverConfigs.keys()];
   const { maintenance } = config.alerts;
   const held = await restoreInterventions(store, maintenance, clock.now().utcMs);
   const judge: JudgeOptions = {
@@ -178,7 +179,7 @@ export async function createDaemon(
     return { ...receiverConfig, receiver };
   });
   const judgeReceivers: ReceiverJudgeOptions = {
-    receivers: [...receiverConfigs.keys()],
+    receivers: toldNames,
     interventions: judge.interventions,
     tells: judge.tells,
     newIncidentId,
@@ -224,7 +225,7 @@ export async function createDaemon(
     targets,
     probes,
     rules: config.alerts.rules,
-    receivers: [...receiverConfigs.keys()],
+    receivers: toldNames,
     tells: judge.tells,
     clock,
     newId: overrides.newSilenceId ?? randomUUID,
@@ -238,7 +239,8 @@ export async function createDaemon(
   const calls = createDaemonCalls({ config, service, limits, budget, clock, pollIntervalMs });
   opening.defer(() => calls.close());
 
-  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...calls.conformance };
+  const { lookups, conformance } = calls;
+  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...conformance };
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const firstRoundMs = firstRoundOf(config.poll.schedule, clock);
@@ -279,20 +281,9 @@ export async function createDaemon(
   const web = createWebServer({
     metrics,
     readiness: () => checkReadiness(store, targets),
-    status: async () =>
-      viewStatus({
-        version,
-        nowMs: clock.now().utcMs,
-        targets,
-        probes,
-        untargeted: await store.untargeted.open(),
-        silences: held.inForce(clock.now().utcMs),
-        acknowledgedBy: (incidentId) => held.acknowledgedBy(incidentId),
-        receivers: [...receiverConfigs.keys()],
-        waiting: await store.outbox.figures(),
-      }),
+    status: createDaemonStatus({ store, held, targets, probes, receivers: toldNames, clock }),
     api: {
-      ...serveOperations({ desk, lookups: calls.lookups }),
+      ...serveOperations({ desk, lookups }),
       events: createEventFeed(desk),
       allowedHosts,
     },
