@@ -17,9 +17,10 @@ import type { CommitWaitsOptions } from "./commit-waits.ts";
 import { createLogTakeOvers } from "./log-take-overs.ts";
 import { migrations } from "./migrations.ts";
 import { sqliteDialect } from "./sqlite.ts";
-import type { StatementWaits } from "./sqlite.ts";
+import type { AfterStatement } from "./sqlite.ts";
 import { asStoreError, corrupt, isSqliteError, StoreError } from "./store-error.ts";
 import type { Tables } from "./tables.ts";
+import { openWriteAheadLog } from "./write-ahead-log.ts";
 
 export { StoreError } from "./store-error.ts";
 
@@ -37,7 +38,12 @@ export interface OpenDatabase {
   readonly close: () => Promise<void>;
 }
 
-export interface OpenOptions extends CommitWaitsOptions {
+interface WaitingOptions extends Omit<CommitWaitsOptions, "onCommit"> {
+  /** Brings what was written of an open file to the disk. Left out: the system does. */
+  readonly sync?: (descriptor: number) => Promise<void>;
+}
+
+export interface OpenOptions extends WaitingOptions {
   /** Writes without waiting for the disk: a crash of the machine may leave what cannot be used. */
   readonly isTemporary?: boolean;
 }
@@ -84,15 +90,15 @@ export function openDatabase(
     const database = openSqlite(file);
     try {
       migrate(database);
+      // What a statement overwrites is kept until it can not fail any more. That is little, and in memory
+      // costs far less than in a file. Migrations may put whole tables in order: they have files for that.
+      database.exec("pragma temp_store = memory");
+      const opened = isTemporary ? openTemporary(database) : openWaiting(database, waiting);
+      return { ...opened, close: () => opened.close().finally(unlock) };
     } catch (error) {
       database.close();
       throw error;
     }
-    // What a statement overwrites is kept until it can not fail any more. That is little, and in memory
-    // costs far less than in a file. Migrations may put whole tables in order: they have files for that.
-    database.exec("pragma temp_store = memory");
-    const opened = isTemporary ? openTemporary(database) : openWaiting(database, waiting);
-    return { ...opened, close: () => opened.close().finally(unlock) };
   } catch (error) {
     unlock();
     throw asStoreError(error, file);
@@ -115,32 +121,38 @@ function openTemporary(database: DatabaseSync): OpenDatabase {
   };
 }
 
-function openWaiting(database: DatabaseSync, options: CommitWaitsOptions): OpenDatabase {
+function openWaiting(database: DatabaseSync, { sync, ...options }: WaitingOptions): OpenDatabase {
+  database.exec("pragma synchronous = normal");
+  const page = readNumber(database, "pragma page_size");
+  const log = openWriteAheadLog(database.location() ?? "", page, sync);
   const takeOvers = createLogTakeOvers(database, (work) => kysely.connection().execute(work));
-  const waits = createCommitWaits(database, {
+  const waits = createCommitWaits(log, {
     ...options,
-    onCommit: (bytes) => takeOvers.count(bytes),
-    empty: () => takeOvers.empty(),
+    onCommit: ({ frames }) => takeOvers.consider(frames * page),
   });
-  const kysely = openKysely(database, waits);
+  const kysely = openKysely(database, async () => {
+    if (!database.isTransaction) await waits.settle();
+  });
   const beside = openBeside(database);
-  const reader = openKysely(beside, { afterStatement: () => waits.onDisk(), rolledBack() {} });
+  const reader = openKysely(beside, () => waits.onDisk());
   return {
     kysely,
     reader,
     glance: openKysely(beside),
     check: () => waits.check(),
     async close() {
+      // After whoever writes.
+      await kysely.connection().execute(async () => {});
       await takeOvers.settled();
       await destroy(reader, beside);
       await destroy(kysely, database);
-      waits.close();
+      log.close();
     },
   };
 }
 
-function openKysely(database: DatabaseSync, waits?: StatementWaits): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: sqliteDialect(database, waits) });
+function openKysely(database: DatabaseSync, afterStatement?: AfterStatement): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: sqliteDialect(database, afterStatement) });
 }
 
 function openBeside(database: DatabaseSync): DatabaseSync {

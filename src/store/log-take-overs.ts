@@ -1,30 +1,17 @@
 import { once } from "node:events";
-import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 
 /** Moves what is committed from a database's log into its file, off the main thread. */
 export interface LogTakeOvers {
-  /** A transaction was committed, with parameters of so many bytes. */
-  count(bytes: number): void;
-  /**
-   * All of it at once, and makes the log empty, while nobody writes.
-   *
-   * @throws when somebody reads of the log, or the disk fails
-   */
-  empty(): Promise<void>;
+  /** @param logBytes of what is in the log, since it last began anew */
+  consider(logBytes: number): void;
   /** Once none is under way. */
   settled(): Promise<void>;
 }
 
-export interface LogSizes {
-  /** Of what was written to a log that is taken over: to begin a thread costs as much as taking over 30 MB. */
-  readonly bytes: number;
-  /** After so many transactions it is in any case: pages that they changed are not counted. */
-  readonly transactions: number;
-}
-
-const usualSizes: LogSizes = { bytes: 64 * 1024 * 1024, transactions: 128 };
+/** Of what was added to a log that is taken over: to begin a thread costs as much as taking over 30 MB. */
+const usualBytes = 64 * 1024 * 1024;
 
 /**
  * By itself SQLite takes its log over at a commit, now and then, and waits for the disk, in the way of
@@ -38,39 +25,32 @@ const usualSizes: LogSizes = { bytes: 64 * 1024 * 1024, transactions: 128 };
 export function createLogTakeOvers(
   database: DatabaseSync,
   takeTurn: (work: () => Promise<void>) => Promise<void>,
-  sizes = usualSizes,
+  mostBytes = usualBytes,
 ): LogTakeOvers {
-  const file = database.location() ?? "";
-  let transactions = 0;
-  /** With what one that was killed left in it. */
-  let bytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  let seenBytes = 0;
+  /** While somebody reads of the log it does not begin anew. */
+  let leftBytes = 0;
   let takingOver: Promise<void> | null = null;
 
   const takeOver = async (): Promise<void> => {
-    bytes = 0;
-    transactions = 0;
     try {
-      await using thread = startThread(file);
+      await using thread = startThread(database.location() ?? "");
       await thread.ask("most");
       await takeTurn(() => thread.ask("rest"));
     } catch {
       // What was committed is safe in the log; here all waits for it, but the log must not fill the disk.
       await takeTurn(async () => takeOverHere(database)).catch(() => {});
     }
+    leftBytes = seenBytes;
     takingOver = null;
   };
 
   database.exec("pragma wal_autocheckpoint = 0");
   return {
-    count(more) {
-      bytes += more;
-      transactions += 1;
-      const isDue = bytes >= sizes.bytes || transactions >= sizes.transactions;
-      if (isDue && database.isOpen) takingOver ??= takeOver();
-    },
-    async empty() {
-      await using thread = startThread(file);
-      await thread.ask("all");
+    consider(logBytes) {
+      if (logBytes < seenBytes) leftBytes = 0;
+      seenBytes = logBytes;
+      if (logBytes - leftBytes >= mostBytes && database.isOpen) takingOver ??= takeOver();
     },
     async settled() {
       await takingOver;
@@ -94,6 +74,8 @@ const threadProgram = `
   address.searchParams.set("mode", "rw");
   const database = new DatabaseSync(address);
   database.exec("pragma synchronous = full; pragma wal_autocheckpoint = 0");
+  // What a very large transaction made longer gets shorter again.
+  database.exec("pragma journal_size_limit = 134217728");
   const checkpoint = (mode) => database.prepare("pragma wal_checkpoint(" + mode + ")").get();
   const steps = {
     most: () => checkpoint("passive"),
@@ -102,9 +84,6 @@ const threadProgram = `
       if (log !== checkpointed) return;
       const { application_id: same } = database.prepare("pragma application_id").get();
       database.exec("pragma application_id = " + same);
-    },
-    all() {
-      if (checkpoint("truncate").busy !== 0) throw new Error("the log is being read");
     },
   };
   parentPort.on("message", (step) => {
@@ -115,7 +94,7 @@ const threadProgram = `
 
 interface Thread extends AsyncDisposable {
   /** @throws what ended the thread */
-  ask(step: "most" | "rest" | "all"): Promise<void>;
+  ask(step: "most" | "rest"): Promise<void>;
 }
 
 function startThread(file: string): Thread {

@@ -12,45 +12,44 @@ import {
 /** More distinct statements than the store has; a bound all the same. */
 const maxPreparedStatements = 256;
 
+/** What has to be waited for before somebody is told what a statement did or found. */
+export type AfterStatement = () => Promise<void>;
+
 /**
  * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more
  * than running it.
  */
-export function sqliteDialect(database: DatabaseSync, waits?: StatementWaits): SqliteDialect {
-  const adapted = adaptDatabase(database, waits);
-  return waits ? new WaitingDialect(adapted, waits) : new SqliteDialect({ database: adapted });
-}
-
-/** What is waited for before somebody is told what a statement did or found. */
-export interface StatementWaits {
-  /** A parameter was written. */
-  written?(bytes: number): void;
-  afterStatement(): Promise<void>;
-  /** After a transaction came to nothing. */
-  rolledBack(): void;
+export function sqliteDialect(
+  database: DatabaseSync,
+  afterStatement?: AfterStatement,
+): SqliteDialect {
+  const adapted = adaptDatabase(database);
+  return afterStatement
+    ? new WaitingDialect(adapted, afterStatement)
+    : new SqliteDialect({ database: adapted });
 }
 
 class WaitingDialect extends SqliteDialect {
   private readonly database: SqliteDatabase;
-  private readonly waits: StatementWaits;
+  private readonly afterStatement: AfterStatement;
 
-  constructor(database: SqliteDatabase, waits: StatementWaits) {
+  constructor(database: SqliteDatabase, afterStatement: AfterStatement) {
     super({ database });
     this.database = database;
-    this.waits = waits;
+    this.afterStatement = afterStatement;
   }
 
   override createDriver(): Driver {
-    return new WaitingDriver(this.database, this.waits);
+    return new WaitingDriver(this.database, this.afterStatement);
   }
 }
 
 class WaitingDriver extends SqliteDriver {
-  private readonly waits: StatementWaits;
+  private readonly afterStatement: AfterStatement;
 
-  constructor(database: SqliteDatabase, waits: StatementWaits) {
+  constructor(database: SqliteDatabase, afterStatement: AfterStatement) {
     super({ database });
-    this.waits = waits;
+    this.afterStatement = afterStatement;
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
@@ -58,16 +57,18 @@ class WaitingDriver extends SqliteDriver {
     return {
       executeQuery: async <Row>(query: CompiledQuery) => {
         const result = await connection.executeQuery<Row>(query);
-        if (query.sql === "rollback") this.waits.rolledBack();
-        else await this.waits.afterStatement();
+        // A beginning tells nothing, and Kysely does not roll back one that failed.
+        if (query.sql !== "begin") await this.afterStatement();
         return result;
       },
-      streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
+      streamQuery() {
+        throw new Error("a stream would not wait for the disk");
+      },
     };
   }
 }
 
-function adaptDatabase(database: DatabaseSync, waits?: StatementWaits): SqliteDatabase {
+function adaptDatabase(database: DatabaseSync): SqliteDatabase {
   const prepared = new Map<string, SqliteStatement>();
   return {
     close: () => database.close(),
@@ -76,7 +77,7 @@ function adaptDatabase(database: DatabaseSync, waits?: StatementWaits): SqliteDa
       if (known) return known;
       if (sql === "rollback") return rollbackOf(database);
       if (prepared.size >= maxPreparedStatements) prepared.clear();
-      const statement = adaptStatement(database.prepare(sql), waits);
+      const statement = adaptStatement(database.prepare(sql));
       prepared.set(sql, statement);
       return statement;
     },
@@ -95,18 +96,11 @@ function rollbackOf(database: DatabaseSync): SqliteStatement {
   return { reader: false, all: () => [], run: rollback, iterate: () => [].values() };
 }
 
-function adaptStatement(statement: StatementSync, waits?: StatementWaits): SqliteStatement {
-  const toValue = (value: unknown): SQLInputValue => {
-    const sqlValue = toSqlValue(value);
-    if (typeof sqlValue === "string" || sqlValue instanceof Uint8Array) {
-      waits?.written?.(sqlValue.length);
-    }
-    return sqlValue;
-  };
+function adaptStatement(statement: StatementSync): SqliteStatement {
   return {
     reader: statement.columns().length > 0,
     all: (parameters) => statement.all(...parameters.map(toSqlValue)),
-    run: (parameters) => statement.run(...parameters.map(toValue)),
+    run: (parameters) => statement.run(...parameters.map(toSqlValue)),
     iterate: (parameters) => statement.iterate(...parameters.map(toSqlValue)),
   };
 }
