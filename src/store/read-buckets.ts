@@ -95,6 +95,7 @@ export async function readUnseen(
   for (const coarser of coarserThan(resolution).toReversed()) {
     // A literal: otherwise SQLite does not know that its index of just these rows will do.
     const wholeMs = sql.lit(resolutionMs[coarser]);
+    const finer = resolutions.slice(resolutions.indexOf(resolution), resolutions.indexOf(coarser));
     const rows = await reader
       .selectFrom(bucketTables[coarser])
       .select(columns)
@@ -103,10 +104,22 @@ export async function readUnseen(
       .where("target_id", "in", idsIn(ids))
       .where("start_at_ms", ">=", bucketStart(coarser, startMs))
       .where("start_at_ms", "<", endMs)
+      // After a step backwards of the clock, what one finer bucket has too much can make up for others.
+      .where((where) => where.and(finer.map((each) => holdsNone(coarser, each))))
       .execute();
     for (const row of rows) found.push({ ...row, resolution: coarser });
   }
   return found;
+}
+
+/** Whether none of a finer resolution was written within a bucket. */
+function holdsNone(coarser: Resolution, finer: Resolution) {
+  const bucket = sql.table(bucketTables[coarser]);
+  return sql<boolean>`not exists (
+    select 1 from ${sql.table(bucketTables[finer])} as finer
+    where finer.target_id = ${bucket}.target_id and finer.start_at_ms >= ${bucket}.start_at_ms
+      and finer.start_at_ms < ${bucket}.start_at_ms + ${resolutionMs[coarser]}
+  )`;
 }
 
 export interface ExtentRow {

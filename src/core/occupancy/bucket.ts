@@ -92,6 +92,9 @@ export function addBucketAs(names: Bucket["names"], to: Bucket, from: Bucket): B
 /**
  * The finer buckets of one that passed without being watched: they were not written, but are all
  * alike. Of any other bucket there are none but those that were written.
+ *
+ * Whether any was written is for the caller to tell: where the clock was set back, the times of one
+ * that was not passed as a whole can come to the same.
  */
 export function* finerOfUnseen(bucket: Bucket, from: Resolution, to: Resolution): Iterable<Bucket> {
   const { startMs, unobservedMs, names } = bucket;

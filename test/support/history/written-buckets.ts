@@ -42,9 +42,13 @@ export function createWrittenBuckets(): WrittenBuckets {
       const unseen = resolutions
         .slice(at + 1)
         .toReversed()
-        .flatMap((from) =>
-          ofResolution(from).flatMap((bucket) => [...finerOfUnseen(bucket, from, resolution)]),
-        );
+        .flatMap((from) => {
+          const finer = resolutions.slice(at, resolutions.indexOf(from)).flatMap(ofResolution);
+          const begun = new Set(finer.map(({ startMs }) => bucketStart(from, startMs)));
+          return ofResolution(from)
+            .filter(({ startMs }) => !begun.has(startMs))
+            .flatMap((bucket) => [...finerOfUnseen(bucket, from, resolution)]);
+        });
       const all = new Map(
         [...unseen, ...ofResolution(resolution)].map((bucket) => [bucket.startMs, bucket]),
       );
