@@ -62,22 +62,30 @@ const firstPolls = 80;
 /**
  * Of what a poll leaves, some is paid for by later ones, as its garbage, and the log of the store, which a
  * thread takes over now and then. And `JSON.parse` leaves 45 MB, which V8 collects every second or
- * third time: single calls took either 80 ms or 160.
+ * third time: single calls took either 80 ms or 160. So each sample is of some calls, behind some that do not
+ * count. How fast the machine is changes within a minute, by a half and more: a sample of a poll is held against
+ * floors that were measured right before it.
  */
-const sampling = { warmUps: 8, samples: 5, calls: 5 };
+const rounds = 5;
+const calls = { warmUps: 3, samples: 1, calls: 5 };
+const compiling = { ...calls, warmUps: 8 };
 
 async function measureCase({ what, step, target }: Case, bench: Bench): Promise<Measurement[]> {
-  const { receivesMs, parsesMs } = await measureFloors(bench.receiving, "main", sampling);
-  const receiveMs = percentile(receivesMs, 0.5);
-  const parseMs = percentile(parsesMs, 0.5);
-  const pollsMs = await samplePolls(sampling, step, bench);
+  const parsesMs: number[] = [];
+  const alone: number[] = [];
+  const whole: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const floors = await measureFloors(bench.receiving, "main", calls);
+    const receiveMs = percentile(floors.receivesMs, 0.5);
+    const parseMs = percentile(floors.parsesMs, 0.5);
+    const [pollMs = 0] = await samplePolls(round === 0 ? compiling : calls, step, bench);
+    parsesMs.push(parseMs);
+    alone.push((pollMs - receiveMs) / parseMs);
+    whole.push(pollMs / parseMs);
+  }
   const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parsesMs, unit: "x" };
   return [
-    { ...floor, what, samples: pollsMs.map((pollMs) => (pollMs - receiveMs) / parseMs), target },
-    {
-      ...floor,
-      what: `${what}, receiving included`,
-      samples: pollsMs.map((pollMs) => pollMs / parseMs),
-    },
+    { ...floor, what, samples: alone, target },
+    { ...floor, what: `${what}, receiving included`, samples: whole },
   ];
 }

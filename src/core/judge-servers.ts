@@ -34,9 +34,10 @@ export function* judgeServers(
   const rules = serverRules(allRules, state.target);
   if (rules.length === 0) return;
   const ruleByName = new Map(rules.map((rule) => [rule.name, rule]));
+  const isUntouched = sight.sighting.untouched(state.incidents.size);
   /** Whether its server was judged as it is before, and it waits for nothing. */
-  const goesOn = (incident: Incident): boolean => {
-    if (!sight.sighting.isSame) return false;
+  const goesOn = (incident: ServerIncident): boolean => {
+    if (!isUntouched?.(incident.subject)) return false;
     const rule = ruleByName.get(incident.rule);
     return rule !== undefined && ledger.goesOn(rule, incident, sight.now);
   };
@@ -123,7 +124,7 @@ function* serversToJudge(
   state: TargetState,
   { sighting }: Sight,
   rules: readonly ServerRule[],
-  goesOn: (incident: Incident) => boolean,
+  goesOn: (incident: ServerIncident) => boolean,
 ): InSteps<ToJudge> {
   const listed = new Map<string, Judged>();
   const unlisted: ServerIncident[] = [];

@@ -13,7 +13,7 @@ import type { PackedSnapshot } from "./packed-snapshot.ts";
 import { PageRoom } from "./page-room.ts";
 import { missingIn } from "./page-records.ts";
 import type { Page } from "./page.ts";
-import { listedServers, sameSighting, touchedIn } from "./sighting.ts";
+import { listedServers, sameSighting, touchedIn, untouchedIn } from "./sighting.ts";
 import type { Sighting } from "./sighting.ts";
 import { serverKey } from "./snapshot.ts";
 import type { ServerId } from "./snapshot.ts";
@@ -219,7 +219,6 @@ function sightingOf(
   const sandboxCount = sequence.pages.reduce((sum, page) => sum + page.sandboxCount, 0);
   const isAllListed = listedCount === sandboxCount;
   const isWhole = isAllListed && writer.unlisted.size === 0 && showsAll(writer.counts);
-  const isUntouched = parts.touched.length === 0 && writer.removed.length === 0;
   const snapshot = nextSnapshot(before, {
     pages: sequence.pages,
     tally: writer.counts,
@@ -234,7 +233,7 @@ function sightingOf(
   return {
     snapshot,
     changes: changesIn(parts),
-    isSame: isWhole && isUntouched,
+    untouched: (servers) => (isWhole ? untouchedIn(parts, servers) : null),
     touched: (statuses) => touchedIn(parts, statuses),
     *listed(statuses) {
       for (const servers of listedServers(snapshot, listedCount, statuses)) {

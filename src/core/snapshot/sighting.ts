@@ -4,6 +4,7 @@ import { noChanges } from "./changes.ts";
 import type { Changes } from "./changes.ts";
 import { missingIn, statusIn } from "./page-records.ts";
 import type { PackedSnapshot } from "./packed-snapshot.ts";
+import { serverKey } from "./snapshot.ts";
 import type { ServerId, ServerRow } from "./snapshot.ts";
 import type { SightingParts } from "./steps.ts";
 
@@ -11,8 +12,11 @@ import type { SightingParts } from "./steps.ts";
 export interface Sighting {
   readonly snapshot: PackedSnapshot;
   readonly changes: Changes;
-  /** Whether it lists all that is known, as it is known. */
-  readonly isSame: boolean;
+  /**
+   * Tells of a server that was known before whether it was listed, and just as it was known. Null where that is
+   * not so of most, or would take longer to find out than to look at so many servers.
+   */
+  untouched(servers: number): IsUntouched | null;
   /**
    * Servers in these statuses that were listed otherwise than they were known, in any way: some at a
    * time, now and then none.
@@ -25,6 +29,8 @@ export interface Sighting {
   /** Whether the listing made a server gone. */
   isRemoved(id: ServerId): boolean;
 }
+
+export type IsUntouched = (id: ServerId) => boolean;
 
 export interface Touched {
   readonly server: ServerRow;
@@ -61,12 +67,34 @@ export function* touchedIn(
   yield some;
 }
 
+/** To look at a server takes as long as to remember so many that were touched. */
+const rememberedPerServer = 4;
+
+/**
+ * Where all that the snapshot holds was listed.
+ *
+ * @param servers that are going to be asked about, about so many
+ */
+export function untouchedIn(
+  { after, touched, removed }: SightingParts,
+  servers: number,
+): IsUntouched | null {
+  if (removed.length > 0 || touched.length > servers * rememberedPerServer) return null;
+  const keys = new Set<string>();
+  for (let step = 0; step < touched.length; step++) {
+    const page = after[touched.pageAfter(step)];
+    if (!page) return null;
+    keys.add(serverKey(page.serverRow(touched.serverAfter(step))));
+  }
+  return (id) => !keys.has(serverKey(id));
+}
+
 /** All that the snapshot holds was listed, and nothing is otherwise. */
 export function sameSighting(snapshot: PackedSnapshot): Sighting {
   return {
     snapshot,
     changes: noChanges,
-    isSame: true,
+    untouched: () => () => true,
     touched: () => [],
     listed: (statuses) => listedServers(snapshot, snapshot.sandboxCount, statuses),
     listedServer: ({ sandboxId, serverId }) => snapshot.server(sandboxId, serverId) ?? null,
