@@ -76,11 +76,11 @@ const threadProgram = `
   database.exec("pragma synchronous = full; pragma wal_autocheckpoint = 0");
   // What a very large transaction made longer gets shorter again.
   database.exec("pragma journal_size_limit = 134217728");
-  const checkpoint = (mode) => database.prepare("pragma wal_checkpoint(" + mode + ")").get();
+  const checkpoint = () => database.prepare("pragma wal_checkpoint(passive)").get();
   const steps = {
-    most: () => checkpoint("passive"),
+    most: checkpoint,
     rest() {
-      const { log, checkpointed } = checkpoint("passive");
+      const { log, checkpointed } = checkpoint();
       if (log !== checkpointed) return;
       const { application_id: same } = database.prepare("pragma application_id").get();
       database.exec("pragma application_id = " + same);
