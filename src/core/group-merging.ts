@@ -34,8 +34,9 @@ function mergeAlike(
   scopeOf: (group: Group) => string | null,
 ): readonly Group[] {
   return [...Map.groupBy(groups, scopeOf)].flatMap(([scope, some]) => {
+    if (scope === null || some.length === 1) return some;
     const subjects = new Set(some.flatMap(({ items }) => items.map(subjectKey)));
-    if (scope === null || some.length === 1 || subjects.size <= mergeAbove) return some;
+    if (subjects.size <= mergeAbove) return some;
     return [
       {
         names: some.flatMap(({ names }) => names),

@@ -75,7 +75,7 @@ export function* composeInSteps(
   if (items.length > composedAtOnce) yield;
   const { due, waiting } = splitByDue(groups, nowMs);
   if (items.length > composedAtOnce) yield;
-  const drafts = draftMessages(due.map((group) => group.items));
+  const drafts = yield* draftMessages(due.map((group) => group.items));
   const messages: ComposedMessage[] = [];
   let composed = 0;
   for (const told of drafts) {
@@ -84,7 +84,7 @@ export function* composeInSteps(
       yield;
     }
     composed += told.length;
-    messages.push(composeMessage(told, settings, nowMs, nameOf));
+    messages.push(yield* composeMessage(told, settings, nowMs, nameOf));
   }
   return {
     messages,
@@ -149,6 +149,8 @@ function splitByDue(
   nowMs: number,
 ): { readonly due: readonly Group[]; readonly waiting: readonly Group[] } {
   const due = new Set(groups.filter(({ dueAtMs }) => dueAtMs <= nowMs));
+  // Mostly none waits, and very many items need not be told apart.
+  if (due.size === groups.length) return { due: groups, waiting: [] };
   const subjects = new Set<string>();
   const markSubjects = (group: Group): void =>
     group.items.forEach((item) => subjects.add(subjectKey(item)));
@@ -170,23 +172,31 @@ function splitByDue(
   };
 }
 
-function composeMessage(
+function* composeMessage(
   items: readonly StoredOutboxItem[],
   settings: GroupingSettings,
   nowMs: number,
   nameOf: ReadonlyMap<OutboxItem, string>,
-): ComposedMessage {
+): InSteps<ComposedMessage> {
   const [first] = items;
   if (!first) throw new RangeError("a message tells at least one item");
   const { type } = first;
+  const isLong = items.length > composedAtOnce;
   const latest = [...new Map(items.map((item) => [item.incident.id, item])).values()];
   const incidents = latest.slice(0, settings.maxIncidents).map((item) => item.incident);
+  if (isLong) yield;
+  const identity = JSON.stringify([
+    first.receiver,
+    type,
+    ...items.map((item) => [item.incident.id, item.type, item.seq]),
+  ]);
+  if (isLong) yield;
+  const summary = summarize(latest);
+  if (isLong) yield;
+  const group = groupValues(items, settings.groupBy);
+  if (isLong) yield;
   return {
-    identity: JSON.stringify([
-      first.receiver,
-      type,
-      ...items.map((item) => [item.incident.id, item.type, item.seq]),
-    ]),
+    identity,
     itemSeqs: items.map((item) => item.seq),
     groupNames: [...new Set(items.flatMap((item) => nameOf.get(item) ?? []))],
     notification: {
@@ -194,8 +204,8 @@ function composeMessage(
       type,
       rule: first.rule,
       severity: first.severity,
-      group: groupValues(items, settings.groupBy),
-      summary: summarize(latest),
+      group,
+      summary,
       runbookUrl:
         first.runbookUrlTemplate === null
           ? null

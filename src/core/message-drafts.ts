@@ -1,4 +1,9 @@
+import { eachInSteps } from "./in-steps.ts";
+import type { InSteps } from "./in-steps.ts";
 import type { OutboxItem, StoredOutboxItem } from "./notification.ts";
+
+/** As many items take about a millisecond. */
+const draftedAtOnce = 512;
 
 /** A rule's condition on one subject: what is said of it to a receiver must keep its order. */
 export function subjectKey({ rule, incident }: OutboxItem): string {
@@ -20,17 +25,17 @@ export function subjectKey({ rule, incident }: OutboxItem): string {
  * One message for each type of a group, where the order of what happened to each subject allows it;
  * a subject that fires again after it was resolved needs a message after that of the resolve.
  */
-export function draftMessages(
+export function* draftMessages(
   groups: readonly (readonly StoredOutboxItem[])[],
-): readonly (readonly StoredOutboxItem[])[] {
+): InSteps<readonly (readonly StoredOutboxItem[])[]> {
   const drafts: StoredOutboxItem[][] = [];
   const latestOfKind = new Map<string, number>();
   const latestOfSubject = new Map<string, number>();
   const items = groups
     .flatMap((group, index) => group.map((item) => ({ item, index })))
     .toSorted((a, b) => a.item.seq - b.item.seq);
-  for (const { item, index } of items) {
-    const kind = JSON.stringify([index, item.type]);
+  yield* eachInSteps(items, draftedAtOnce, ({ item, index }) => {
+    const kind = `${index} ${item.type}`;
     const subject = subjectKey(item);
     const notBefore = latestOfSubject.get(subject) ?? 0;
     const latest = latestOfKind.get(kind);
@@ -38,6 +43,6 @@ export function draftMessages(
     (drafts[position] ??= []).push(item);
     latestOfKind.set(kind, position);
     latestOfSubject.set(subject, position);
-  }
+  });
   return drafts;
 }

@@ -13,6 +13,7 @@ import { StampedLines } from "../platform/stamped-lines.ts";
 import type { LineStamp, RecordLayout } from "../platform/stamped-lines.ts";
 
 const stampedAtOnce = 512;
+const laidOutAtOnce = 32;
 const recordLayout: RecordLayout = { sandbox: sandboxIdAt, words: changeWords };
 /** Of fewer changes too few are alike. */
 const fewestStamped = 4_000;
@@ -52,9 +53,9 @@ async function stampChanges(stamps: ChangeStamps, changes: Changes): Promise<voi
     // Behind them come lapses.
     const count = Math.min(left, piece.length);
     left -= count;
-    for (let first = 0; first < count; first += stampedAtOnce) {
-      stamps.write(piece, first, Math.min(count, first + stampedAtOnce));
-      if (first + stampedAtOnce < count || left > 0) await setImmediate();
+    for (let first = 0; first < count;) {
+      await setImmediate();
+      first = stamps.write(piece, first, Math.min(count, first + stampedAtOnce));
     }
     changes.leave(piece);
     if (left === 0) return;
@@ -69,6 +70,8 @@ class ChangeStamps {
   private readonly lines: StampedLines;
   private target: Target = { region: "", key: "" };
   private readonly byName = new Map<string | null, StampsOfName>();
+  /** In the batch that is written. */
+  private laidOut = 0;
 
   constructor(stream: LogStream) {
     this.lines = new StampedLines(stream, recordLayout);
@@ -88,22 +91,30 @@ class ChangeStamps {
     return this.lines.isOutgrown;
   }
 
-  /** Writes the lines of some changes of a piece. */
-  write(piece: PackedChanges, first: number, end: number): void {
+  /**
+   * Writes the lines of some changes of a piece.
+   *
+   * @returns where it ended, which is earlier where many stamps were made: each takes as long as many lines
+   */
+  write(piece: PackedChanges, first: number, end: number): number {
     this.lines.begin();
-    this.put(piece, first, end);
+    const written = this.put(piece, first, end);
     this.lines.write();
+    return written;
   }
 
-  private put(piece: PackedChanges, first: number, end: number): void {
+  private put(piece: PackedChanges, first: number, end: number): number {
     const { lines, target } = this;
     const ofNames: (StampsOfName | null | undefined)[] = [];
+    this.laidOut = 0;
     for (let change = first; change < end; change++) {
+      if (this.laidOut === laidOutAtOnce) return change;
       const ofName = (ofNames[piece.nameNumber(change)] ??= this.ofName(piece.serverName(change)));
       const stamp = ofName && piece.hasUuids(change) ? this.stampOf(ofName, piece, change) : null;
       if (stamp) lines.putStamped(stamp, piece.words, change * changeWords);
       else lines.put(changeLine(target, changeIn(piece, change)));
     }
+    return end;
   }
 
   private stampOf(ofName: StampsOfName, piece: PackedChanges, change: number): LineStamp | null {
@@ -114,6 +125,7 @@ class ChangeStamps {
 
   /** Apart from the others: it is seldom called, and what it closes over would be made each time. */
   private layOut(piece: PackedChanges, change: number): LineStamp | null {
+    this.laidOut++;
     const told = changeIn(piece, change);
     return this.lines.layOut((ids) => changeLine(this.target, { ...told, ...ids }));
   }

@@ -92,9 +92,12 @@ export function createPolling(deps: PollingDeps): Polling {
     const startedMs = clock.now().monotonicMs;
     try {
       const verdict = await commitWithPools(watched, judged);
-      watched.accept(verdict);
+      const tookMs = clock.now().monotonicMs - startedMs;
       if (tellsAnything(verdict)) deps.onOutbox();
-      await observer.committed(watched, verdict, clock.now().monotonicMs - startedMs);
+      // Else all of it would be done at once.
+      await pace(verdict.snapshot.settle());
+      watched.accept(verdict);
+      await observer.committed(watched, verdict, tookMs);
     } finally {
       judged.changes.forgetPieces();
       if (watched.state.snapshot !== judged.before) await pace(judged.before.giveUp());

@@ -1,4 +1,5 @@
 import type { FlapRecord } from "../core/flap-record.ts";
+import { atOnce } from "../core/in-steps.ts";
 import type { Incident } from "../core/incident.ts";
 import { holdIncidents } from "../core/open-incidents.ts";
 import type { Verdict } from "../core/judge.ts";
@@ -90,7 +91,7 @@ export function watchTarget(
     },
     accept(verdict) {
       state.snapshot = verdict.snapshot;
-      state.snapshot.settle();
+      atOnce(state.snapshot.settle());
       held.takeOn(verdict.incidents);
       state.progress = verdict.progress;
       state.accounts = verdict.accounting.accounts;

@@ -151,7 +151,7 @@ describe("the series of servers", () => {
     const text = [Buffer.from(pieces.next().value ?? "").toString()];
     // What changed little is kept as what is different from the version before, and the other way round.
     const after = atOnce(intakeOf(before, manySandboxes("error"), 2).finish(lateOptions)).snapshot;
-    after.settle();
+    atOnce(after.settle());
     for (let step = pieces.next(); !step.done; step = pieces.next()) {
       text.push(Buffer.from(step.value).toString());
     }

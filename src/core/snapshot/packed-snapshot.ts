@@ -1,4 +1,4 @@
-import { atOnce } from "../in-steps.ts";
+import { atOnce, eachInSteps } from "../in-steps.ts";
 import type { InSteps } from "../in-steps.ts";
 import type { BodyMark } from "../listing-intake.ts";
 import { isIdAt, seekId } from "./id-table.ts";
@@ -35,8 +35,11 @@ export interface PackedSnapshot extends Snapshot {
   ordinalOf(id: SoughtId): number;
   placeOf(ordinal: number): SandboxPlace;
   readonly index: SandboxIndex;
-  /** Gives its pages the room that they share with earlier versions: it is read faster from then on. */
-  settle(): void;
+  /**
+   * Gives its pages the room that they share with earlier versions: it is read faster from then on. Between
+   * two steps it reads the same.
+   */
+  settle(): InSteps<void>;
   /**
    * After the next one took its place: frees what of its pages is in no later one's, unless somebody holds
    * a snapshot of the target. Then that is garbage once nobody has it.
@@ -60,6 +63,7 @@ export interface SnapshotParts {
 
 /** Pages whose spares are freed in about a millisecond. */
 const givenUpAtOnce = 1_024;
+const settledAtOnce = 256;
 
 export const emptySnapshot: PackedSnapshot = createPackedSnapshot({
   pages: [],
@@ -126,8 +130,8 @@ export function createPackedSnapshot(parts: SnapshotParts): PackedSnapshot {
 
   return {
     ...parts,
-    settle() {
-      for (const { held } of pages) held.settle();
+    *settle() {
+      yield* eachInSteps(pages, settledAtOnce, ({ held }) => held.settle());
     },
     hold: () => holds.begin(),
     *giveUp() {

@@ -195,7 +195,7 @@ describe("a sandbox whose text is known", () => {
     if (!first) throw new Error("there is a sandbox");
     reader.read(taken, [{ ...first, status: "error" }, ...rest]);
     const { snapshot } = atOnce(taken.finish(options));
-    snapshot.settle();
+    atOnce(snapshot.settle());
     const [page] = snapshot.pages;
     if (!page) throw new Error("there is a page");
     const known = [0, 1, 2].map((at) => markOf(page, at));
