@@ -1,13 +1,15 @@
 import { openDaemon } from "../support/daemon.ts";
-import { measureFloors } from "../support/floors.ts";
+import { startFloors } from "../support/floors.ts";
+import { imageArguments } from "../support/image.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Peer } from "../support/peer-client.ts";
-import { createReceiving } from "../support/receiving.ts";
 import { samplePolls } from "../support/sampling.ts";
 import type { Sampling } from "../support/sampling.ts";
 import type { Measurement, Scenario } from "../support/scenario.ts";
 import { percentile } from "../support/stats.ts";
 
+/** Those of the image, and memory enough to parse the largest listing whole. */
+const nodeArguments = [...imageArguments, "--max-old-space-size=8192"];
 const shares = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1];
 
 /**
@@ -18,7 +20,7 @@ const shares = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1];
 export const growth: Scenario = {
   name: "growth",
   rounds: { full: 1, quick: 1 },
-  nodeArguments: ["--max-old-space-size=8192"],
+  nodeArguments,
   async run({ quick }) {
     const sizes = [1_000, 10_000, 100_000, ...(quick ? [] : [1_000_000])];
     const measurements: Measurement[] = [];
@@ -89,7 +91,7 @@ function samplingOf(servers: number): Sampling {
 }
 
 async function measureFloorsOf({ peer, sampling }: { peer: Peer; sampling: Sampling }) {
-  await using receiving = createReceiving(peer.origin);
+  await using floors = await startFloors(peer.origin, nodeArguments);
   await peer.step("main", { kind: "same" });
-  return await measureFloors(receiving, "main", sampling);
+  return await floors.measure("main", sampling);
 }

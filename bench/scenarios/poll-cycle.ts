@@ -1,9 +1,9 @@
 import { openDaemon } from "../support/daemon.ts";
-import { measureFloors } from "../support/floors.ts";
+import { startFloors } from "../support/floors.ts";
+import type { FloorMeter } from "../support/floors.ts";
+import { imageArguments } from "../support/image.ts";
 import { startPeer } from "../support/peer-client.ts";
 import type { Step } from "../support/peer-messages.ts";
-import { createReceiving } from "../support/receiving.ts";
-import type { Receiving } from "../support/receiving.ts";
 import { samplePolls } from "../support/sampling.ts";
 import type { Polled } from "../support/sampling.ts";
 import type { Measurement, Scenario } from "../support/scenario.ts";
@@ -25,39 +25,37 @@ const cases: readonly Case[] = [
 
 /**
  * What one whole poll cycle of 100,000 servers costs: asked over HTTP, compared, judged, committed to
- * the store and logged, with the default rules and a receiver. The CPU of the process without that
- * of receiving the same bytes and dropping them is held against `JSON.parse` of the same bytes, as
- * text. A daemon runs for weeks: before the first case it polls until its code is compiled, and before
- * those polls of each case that count there are some that do not.
+ * the store and logged, with the default rules and a receiver. The CPU of the process, which runs as the
+ * image has it, without that of receiving the same bytes and dropping them is held against `JSON.parse` of
+ * the same bytes, as text, in a process with the same arguments. A daemon runs for weeks: it polls until the
+ * code of all cases is compiled before any of them counts.
  */
 export const pollCycle: Scenario = {
   name: "poll-cycle",
   rounds: { full: 3, quick: 1 },
+  nodeArguments: imageArguments,
   async run({ quick }) {
     await using peer = await startPeer();
     const servers = quick ? 20_000 : 100_000;
     await peer.fleet("main", servers);
     await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
-    await using receiving = createReceiving(peer.origin);
-    for (let poll = 0; poll < firstPolls; poll += 1) {
-      await opened.daemon.runOnce();
-      await peer.step("main", { kind: "change", share: 0.01 });
-    }
+    await using floors = await startFloors(peer.origin, imageArguments);
+    const bench = { peer, opened, floors };
+    for (const { step } of cases) await samplePolls(compiling, step, bench);
+    await floors.measure("main", compiling);
 
     const measurements: Measurement[] = [];
-    for (const each of cases) {
-      measurements.push(...(await measureCase(each, { peer, opened, receiving })));
-    }
+    for (const each of cases) measurements.push(...(await measureCase(each, bench)));
     return measurements;
   },
 };
 
 interface Bench extends Polled {
-  readonly receiving: Receiving;
+  readonly floors: FloorMeter;
 }
 
-/** V8 goes on compiling for about as many: with fewer, a poll seemed to cost up to a quarter more. */
-const firstPolls = 80;
+/** V8 goes on compiling for about as many of a kind: with fewer, a poll seemed to cost up to a quarter more. */
+const compiling = { warmUps: 40, samples: 0, calls: 0 };
 
 /**
  * Of what a poll leaves, some is paid for by later ones, as its garbage, and the log of the store, which a
@@ -68,17 +66,16 @@ const firstPolls = 80;
  */
 const rounds = 5;
 const calls = { warmUps: 3, samples: 1, calls: 5 };
-const compiling = { ...calls, warmUps: 8 };
 
 async function measureCase({ what, step, target }: Case, bench: Bench): Promise<Measurement[]> {
   const parsesMs: number[] = [];
   const alone: number[] = [];
   const whole: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const floors = await measureFloors(bench.receiving, "main", calls);
+    const floors = await bench.floors.measure("main", calls);
     const receiveMs = percentile(floors.receivesMs, 0.5);
     const parseMs = percentile(floors.parsesMs, 0.5);
-    const [pollMs = 0] = await samplePolls(round === 0 ? compiling : calls, step, bench);
+    const [pollMs = 0] = await samplePolls(calls, step, bench);
     parsesMs.push(parseMs);
     alone.push((pollMs - receiveMs) / parseMs);
     whole.push(pollMs / parseMs);

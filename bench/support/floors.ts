@@ -1,23 +1,34 @@
-import type { Receiving } from "./receiving.ts";
-import { sampleCpu } from "./sampling.ts";
+import { join } from "node:path";
+import { z } from "zod";
+import { startHelper } from "./rpc.ts";
 import type { Sampling } from "./sampling.ts";
 
-export interface Floors {
-  readonly receivesMs: number[];
-  readonly parsesMs: number[];
+const floorsSchema = z.object({
+  receivesMs: z.array(z.number()),
+  parsesMs: z.array(z.number()),
+});
+
+/** What a poll is held against: receiving a listing alone, and parsing it in the obvious way, as text. CPU in ms. */
+export type Floors = z.infer<typeof floorsSchema>;
+
+export interface FloorMeter extends AsyncDisposable {
+  measure(name: string, sampling: Sampling): Promise<Floors>;
 }
 
 /**
- * What a poll is held against: receiving a listing alone, and parsing it in the obvious way, as text. CPU in
- * ms. Apart from each other: what parsing leaves is collected while the next one runs.
+ * In a process of its own: what parsing leaves there is not collected at the cost of a poll, nor do the
+ * daemon's objects make a collection longer.
+ *
+ * @param nodeArguments those of the daemon, for a fair comparison
  */
-export async function measureFloors(
-  receiving: Receiving,
-  name: string,
-  sampling: Sampling,
-): Promise<Floors> {
-  const receivesMs = await sampleCpu(sampling, () => receiving.drop(name));
-  const body = await receiving.keep(name);
-  const parsesMs = await sampleCpu(sampling, () => void JSON.parse(body.toString()));
-  return { receivesMs, parsesMs };
+export async function startFloors(
+  origin: string,
+  nodeArguments: readonly string[],
+): Promise<FloorMeter> {
+  const path = join(import.meta.dirname, "client-process.ts");
+  const helper = await startHelper(path, ["--expose-gc", ...nodeArguments]);
+  return {
+    measure: (name, sampling) => helper.ask("floors", { origin, name, sampling }, floorsSchema),
+    [Symbol.asyncDispose]: () => helper[Symbol.asyncDispose](),
+  };
 }
