@@ -25,7 +25,7 @@ export function packTotal(total: BucketTotal, output: NumberWriter): Uint8Array 
   output.write(mostOccupied === null ? 0 : mostOccupied + 1);
   for (const status of statuses) output.write(sums.ms[status]);
   output.write(sums.unobservedMs);
-  output.writeByte(stays.bins.size === 0 ? 0 : 1);
+  output.writeByte(stays.bins.length === 0 ? 0 : 1);
   writeStays(stays, output);
   return output.take();
 }

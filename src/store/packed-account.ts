@@ -3,7 +3,7 @@ import type { Status } from "../core/model.ts";
 import { byStatus, emptyAccount } from "../core/occupancy/bucket.ts";
 import type { Extent, NameAccount } from "../core/occupancy/bucket.ts";
 import type { ServerSums } from "../core/occupancy/server-sums.ts";
-import { noStays, sortedBins } from "../core/occupancy/stay-sketch.ts";
+import { noStays } from "../core/occupancy/stay-sketch.ts";
 import type { StaySketch } from "../core/occupancy/stay-sketch.ts";
 import type { StaySum } from "../core/occupancy/stay-sum.ts";
 import { noneByStatus } from "../core/snapshot/tallies.ts";
@@ -32,7 +32,12 @@ export function writeAccount(account: NameAccount, bookedMs: number, output: Num
       (servers > 0 ? has.steady : 0),
   );
   const { idle, occupied, error, unknown } = stays;
-  const ended = bitsOf(idle.bins.size, occupied.bins.size, error.bins.size, unknown.bins.size);
+  const ended = bitsOf(
+    idle.bins.length,
+    occupied.bins.length,
+    error.bins.length,
+    unknown.bins.length,
+  );
   output.writeByte(ended + (extentBits(extent) << extentShift));
   if (servers > 0) output.write(servers);
   else if (ms.idle > 0) output.write(ms.idle);
@@ -150,13 +155,14 @@ export function readMostOccupied(bits: number, input: NumberReader): number {
 
 /** Each bin by its distance from the one before, doubled; one more says that it holds several. */
 export function writeStays(sketch: StaySketch, output: NumberWriter): void {
-  const { sumMs, bins } = sketch;
-  if (bins.size === 0) return;
+  const { sumMs, bins, counts } = sketch;
+  if (bins.length === 0) return;
   output.write(sumMs);
-  output.write(bins.size);
+  output.write(bins.length);
   let previous = 0;
-  for (const bin of sortedBins(sketch)) {
-    const count = bins.get(bin) ?? 0;
+  for (let at = 0; at < bins.length; at++) {
+    const bin = bins[at] ?? 0;
+    const count = counts[at] ?? 0;
     output.write((bin - previous) * 2 + (count === 1 ? 0 : 1));
     if (count !== 1) output.write(count);
     previous = bin;
@@ -165,14 +171,16 @@ export function writeStays(sketch: StaySketch, output: NumberWriter): void {
 
 function readStays(input: NumberReader): StaySketch {
   const sumMs = input.read();
-  const bins = new Map<number, number>();
+  const bins: number[] = [];
+  const counts: number[] = [];
   let bin = 0;
   for (let left = input.read(); left > 0; left--) {
     const step = input.read();
     bin += Math.floor(step / 2);
-    bins.set(bin, step % 2 === 0 ? 1 : input.read());
+    bins.push(bin);
+    counts.push(step % 2 === 0 ? 1 : input.read());
   }
-  return { sumMs, bins };
+  return { sumMs, bins, counts };
 }
 
 /** @param sum null: they are passed over */

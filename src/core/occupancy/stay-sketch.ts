@@ -7,8 +7,10 @@ import { Runs } from "../runs.ts";
 export interface StaySketch {
   /** Of all stays together. Milliseconds. */
   readonly sumMs: number;
-  /** Stays by number of bin; only bins that hold any. */
-  readonly bins: ReadonlyMap<number, number>;
+  /** The numbers of the bins that hold any, the lowest first. */
+  readonly bins: readonly number[];
+  /** How many stays each of them holds. */
+  readonly counts: readonly number[];
 }
 
 export const relativeError = 0.02;
@@ -16,7 +18,7 @@ export const relativeError = 0.02;
 const growth = (1 + relativeError) / (1 - relativeError);
 const logOfGrowth = Math.log(growth);
 
-export const noStays: StaySketch = { sumMs: 0, bins: new Map() };
+export const noStays: StaySketch = { sumMs: 0, bins: [], counts: [] };
 
 /** Counts one more stay. Of many, make one sketch and add that: this one copies all before. */
 export function addStay(sketch: StaySketch, stayMs: number): StaySketch {
@@ -42,30 +44,46 @@ export class GrowingSketch {
 
   toSketch(): StaySketch {
     this.runs.end();
-    return { sumMs: this.sumMs, bins: new Map(this.bins) };
+    const bins = [...this.bins.keys()].toSorted((one, other) => one - other);
+    return { sumMs: this.sumMs, bins, counts: bins.map((bin) => this.bins.get(bin) ?? 0) };
   }
 }
 
 export function addStays(some: StaySketch, more: StaySketch): StaySketch {
-  if (more.bins.size === 0) return some;
-  if (some.bins.size === 0) return more;
-  const bins = new Map(some.bins);
-  for (const [bin, count] of more.bins) bins.set(bin, (bins.get(bin) ?? 0) + count);
-  return { sumMs: some.sumMs + more.sumMs, bins };
+  if (more.bins.length === 0) return some;
+  if (some.bins.length === 0) return more;
+  const bins: number[] = [];
+  const counts: number[] = [];
+  let next = 0;
+  for (let at = 0; at < some.bins.length; at++) {
+    const bin = some.bins[at] ?? 0;
+    let count = some.counts[at] ?? 0;
+    for (; next < more.bins.length; next++) {
+      const other = more.bins[next] ?? 0;
+      if (other > bin) break;
+      if (other === bin) count += more.counts[next] ?? 0;
+      else {
+        bins.push(other);
+        counts.push(more.counts[next] ?? 0);
+      }
+    }
+    bins.push(bin);
+    counts.push(count);
+  }
+  for (; next < more.bins.length; next++) {
+    bins.push(more.bins[next] ?? 0);
+    counts.push(more.counts[next] ?? 0);
+  }
+  return { sumMs: some.sumMs + more.sumMs, bins, counts };
 }
 
-export function countStays({ bins }: StaySketch): number {
-  return bins.values().reduce((sum, count) => sum + count, 0);
+export function countStays({ counts }: StaySketch): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 export function meanStayMs(sketch: StaySketch): number | null {
   const count = countStays(sketch);
   return count === 0 ? null : sketch.sumMs / count;
-}
-
-/** The numbers of its bins, the lowest first. Without their counts they are sorted many times as fast. */
-export function sortedBins({ bins }: StaySketch): Int32Array {
-  return Int32Array.from(bins.keys()).toSorted();
 }
 
 /**
@@ -75,8 +93,8 @@ export function sortedBins({ bins }: StaySketch): Int32Array {
 export function stayQuantileMs(sketch: StaySketch, quantile: number): number | null {
   const rank = quantile * (countStays(sketch) - 1);
   let passed = 0;
-  for (const bin of sortedBins(sketch)) {
-    passed += sketch.bins.get(bin) ?? 0;
+  for (const [at, bin] of sketch.bins.entries()) {
+    passed += sketch.counts[at] ?? 0;
     if (passed > rank) return (2 * growth ** bin) / (growth + 1);
   }
   return null;

@@ -10,9 +10,9 @@ export class StaySum {
   private counts = new Float64Array(0);
   private firstBin = 0;
 
-  add({ sumMs, bins }: StaySketch): void {
+  add({ sumMs, bins, counts }: StaySketch): void {
     this.sumMs += sumMs;
-    for (const [bin, count] of bins) this.addBin(bin, count);
+    for (let at = 0; at < bins.length; at++) this.addBin(bins[at] ?? 0, counts[at] ?? 0);
   }
 
   addBin(bin: number, count: number): void {
@@ -25,11 +25,14 @@ export class StaySum {
   }
 
   toSketch(): StaySketch {
-    const bins = new Map<number, number>();
+    const bins: number[] = [];
+    const counts: number[] = [];
     for (const [at, count] of this.counts.entries()) {
-      if (count > 0) bins.set(this.firstBin + at, count);
+      if (count === 0) continue;
+      bins.push(this.firstBin + at);
+      counts.push(count);
     }
-    return { sumMs: this.sumMs, bins };
+    return { sumMs: this.sumMs, bins, counts };
   }
 
   private makeRoom(bin: number): void {

@@ -1,4 +1,5 @@
 import { statuses } from "../../../src/core/model.ts";
+import { countStays } from "../../../src/core/occupancy/stay-sketch.ts";
 import { readFields } from "../../../src/reports/fields.ts";
 import type { ReportField } from "../../../src/reports/fields.ts";
 import { openReport } from "../../../src/reports/open-report.ts";
@@ -53,7 +54,7 @@ export function addUp(rows: readonly ReportRow[]): Readonly<Record<string, numbe
   return {
     ...Object.fromEntries(statuses.map((status) => [status, sum(({ ms }) => ms[status])])),
     unobserved: sum(({ unobservedMs }) => unobservedMs),
-    stays: sum(({ stays }) => stays.bins.values().reduce((total, count) => total + count, 0)),
+    stays: sum(({ stays }) => countStays(stays)),
     stayMs: sum(({ stays }) => stays.sumMs),
     incidents: sum(({ incidents }) => incidents),
     recoveryMs: sum(({ recoveries }) => recoveries.ms),

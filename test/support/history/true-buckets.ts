@@ -58,10 +58,7 @@ export function trueBuckets(truth: Truth, resolution: Resolution): readonly Plai
 export function plainBucket(bucket: Bucket): PlainBucket {
   const { startMs, bookedMs, unobservedMs, extent } = bucket;
   const names = Object.fromEntries(
-    Array.from(bucket.names, ([name, account]) => [
-      nameField(name),
-      { ...account, stays: byStatus((status) => plainStays(account.stays[status])) },
-    ]),
+    Array.from(bucket.names, ([name, account]) => [nameField(name), account]),
   );
   return { startMs, bookedMs, unobservedMs, extent, names };
 }
@@ -86,7 +83,7 @@ function trueBucket(startMs: number, { pieces, ended }: Share): PlainBucket {
           .filter(({ counts }) => counts.idle === 0 && statuses.some((each) => counts[each] > 0))
           .map(({ ms }) => ms),
       ),
-      stays: byStatus((status) => plainStays(sketchOf(ended, name, status))),
+      stays: byStatus((status) => sketchOf(ended, name, status)),
     };
   };
   return {
@@ -115,10 +112,6 @@ function sketchOf(ended: readonly TrueChange[], name: string, status: Status): S
   return ended
     .filter(({ server, from }) => (server.serverName ?? "") === name && from === status)
     .reduce((sketch, { stayMs }) => addStay(sketch, stayMs ?? 0), noStays);
-}
-
-function plainStays({ sumMs, bins }: StaySketch): unknown {
-  return { sumMs, bins: [...bins].toSorted(([one], [other]) => one - other) };
 }
 
 /** A name that is safe as a property. */
