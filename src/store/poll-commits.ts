@@ -43,7 +43,7 @@ export interface PollCommits {
   commitGathered(): void;
 }
 
-const incidentsAtOnce = 20;
+const incidentsAtOnce = 50;
 
 export interface PollCommitsParts {
   readonly kysely: Kysely<Tables>;
