@@ -93,5 +93,7 @@ function samplingOf(servers: number): Sampling {
 async function measureFloorsOf({ peer, sampling }: { peer: Peer; sampling: Sampling }) {
   await using floors = await startFloors(peer.origin, nodeArguments);
   await peer.step("main", { kind: "same" });
+  // Until the client's code is compiled.
+  await floors.measure("main", { warmUps: 4 * sampling.warmUps, samples: 0, calls: 0 });
   return await floors.measure("main", sampling);
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { checkEqual } from "../support/check.ts";
 import { openDaemon } from "../support/daemon.ts";
@@ -55,21 +56,21 @@ export const manyTargets: Scenario = {
     const untilMs = performance.now() + patienceMs;
     while ((await sent()) < sentBefore + targets) {
       if (performance.now() > untilMs) throw new Error("the first polls never ended");
-      await waitMs(100);
+      await setTimeout(100);
     }
     // What the first listings had to tell is no part of a poll in which nothing changes.
     do {
       if (performance.now() > untilMs) throw new Error("the first alerts were never all told");
-      await waitMs(lullMs);
+      await setTimeout(lullMs);
     } while ((await peer.alertDelaysMs()).length > 0);
-    await waitMs(settlingIntervals * intervalMs);
+    await setTimeout(settlingIntervals * intervalMs);
 
     const floorsMs: number[] = [];
     const ratios: number[] = [];
     const rates: number[] = [];
     for (let interval = 0; interval < intervals; interval += 1) {
       const before = { sent: await sent(), cpuMs: cpuMs() };
-      await waitMs(intervalMs);
+      await setTimeout(intervalMs);
       const polls = (await sent()) - before.sent;
       if (polls === 0) throw new Error("no target was polled within an interval");
       const costMs = (cpuMs() - before.cpuMs) / polls;
@@ -100,7 +101,3 @@ export const manyTargets: Scenario = {
     ];
   },
 };
-
-function waitMs(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { tuneMemory } from "../../src/platform/tune-memory.ts";
 import type { Floors } from "./floors.ts";
 import { collectGarbage, measureCpu } from "./meters.ts";
 import { createReceiving } from "./receiving.ts";
@@ -27,6 +28,8 @@ answerParent({
   /** Apart from each other: what parsing leaves is collected while the next one runs. */
   async floors(params): Promise<Floors> {
     const { origin, name, sampling } = floorsOrderSchema.parse(params);
+    // As the daemon does.
+    tuneMemory();
     await using receiving = createReceiving(origin);
     const receivesMs = await sampleCpu(sampling, () => receiving.drop(name));
     const body = await receiving.keep(name);

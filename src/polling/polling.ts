@@ -93,10 +93,10 @@ export function createPolling(deps: PollingDeps): Polling {
     try {
       const verdict = await commitWithPools(watched, judged);
       const tookMs = clock.now().monotonicMs - startedMs;
-      if (tellsAnything(verdict)) deps.onOutbox();
       // Else all of it would be done at once.
-      await pace(verdict.snapshot.settle());
+      if (verdict.snapshot !== judged.before) await pace(verdict.snapshot.settle());
       watched.accept(verdict);
+      if (tellsAnything(verdict)) deps.onOutbox();
       await observer.committed(watched, verdict, tookMs);
     } finally {
       judged.changes.forgetPieces();
