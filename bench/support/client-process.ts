@@ -4,7 +4,7 @@ import type { Floors } from "./floors.ts";
 import { collectGarbage, measureCpu } from "./meters.ts";
 import { createReceiving } from "./receiving.ts";
 import { answerParent } from "./rpc.ts";
-import { sampleCpu } from "./sampling.ts";
+import { sampleCpu, samplingSchema } from "./sampling.ts";
 
 const inFlight = 50;
 
@@ -14,7 +14,7 @@ type Order = z.infer<typeof orderSchema>;
 const floorsOrderSchema = z.object({
   origin: z.string(),
   name: z.string(),
-  sampling: z.object({ warmUps: z.number(), samples: z.number(), calls: z.number() }),
+  sampling: samplingSchema,
 });
 
 /** The HTTP client in a process of its own, and `JSON.parse`: without anything that a daemon does. */

@@ -1,16 +1,19 @@
+import { z } from "zod";
 import { checkServers } from "./check.ts";
 import type { MeasuredDaemon } from "./daemon.ts";
 import { measureCpu } from "./meters.ts";
 import type { Peer } from "./peer-client.ts";
 import type { Step } from "./peer-messages.ts";
 
-export interface Sampling {
+export const samplingSchema = z.object({
   /** Calls before those that count. */
-  readonly warmUps: number;
-  readonly samples: number;
+  warmUps: z.number(),
+  samples: z.number(),
   /** In each sample, which is of their mean. */
-  readonly calls: number;
-}
+  calls: z.number(),
+});
+
+export type Sampling = Readonly<z.infer<typeof samplingSchema>>;
 
 /** CPU of one call, ms. */
 export async function sampleCpu(

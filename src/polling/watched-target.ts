@@ -90,8 +90,8 @@ export function watchTarget(
       lapse();
     },
     accept(verdict) {
-      if (verdict.snapshot !== state.snapshot) atOnce(verdict.snapshot.settle());
       state.snapshot = verdict.snapshot;
+      atOnce(state.snapshot.settle());
       held.takeOn(verdict.incidents);
       state.progress = verdict.progress;
       state.accounts = verdict.accounting.accounts;

@@ -54,25 +54,16 @@ export function addStays(some: StaySketch, more: StaySketch): StaySketch {
   if (some.bins.length === 0) return more;
   const bins: number[] = [];
   const counts: number[] = [];
-  let next = 0;
-  for (let at = 0; at < some.bins.length; at++) {
-    const bin = some.bins[at] ?? 0;
-    let count = some.counts[at] ?? 0;
-    for (; next < more.bins.length; next++) {
-      const other = more.bins[next] ?? 0;
-      if (other > bin) break;
-      if (other === bin) count += more.counts[next] ?? 0;
-      else {
-        bins.push(other);
-        counts.push(more.counts[next] ?? 0);
-      }
-    }
-    bins.push(bin);
+  let [one, other] = [0, 0];
+  // Of a broken store a bin may be no number: with each turn something is passed, whatever it is.
+  while (one < some.bins.length || other < more.bins.length) {
+    const bin = some.bins[one] ?? Infinity;
+    const next = more.bins[other] ?? Infinity;
+    let count = 0;
+    if (!(next < bin)) count += some.counts[one++] ?? 0;
+    if (!(bin < next)) count += more.counts[other++] ?? 0;
+    bins.push(Math.min(bin, next));
     counts.push(count);
-  }
-  for (; next < more.bins.length; next++) {
-    bins.push(more.bins[next] ?? 0);
-    counts.push(more.counts[next] ?? 0);
   }
   return { sumMs: some.sumMs + more.sumMs, bins, counts };
 }

@@ -28,9 +28,10 @@ export class StaySum {
     const bins: number[] = [];
     const counts: number[] = [];
     for (const [at, count] of this.counts.entries()) {
-      if (count === 0) continue;
-      bins.push(this.firstBin + at);
-      counts.push(count);
+      if (count > 0) {
+        bins.push(this.firstBin + at);
+        counts.push(count);
+      }
     }
     return { sumMs: this.sumMs, bins, counts };
   }
