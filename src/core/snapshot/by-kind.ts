@@ -2,15 +2,19 @@ import type { Legend, Page } from "./page.ts";
 import { plainKind } from "./server-kind.ts";
 import type { ServerKind } from "./server-kind.ts";
 
+/** Past this many they are forgotten: there may be as many kinds as servers. */
+const mostKnown = 1_024;
+
 /**
- * What is the same of all servers of a kind, looked up once for each kind of a page: its servers are many, and
- * mostly asked for one after another. Where there is nothing, it is looked up each time.
+ * What is the same of all servers of a kind, looked up once: servers are many, and mostly those of a page are
+ * asked for one after another. Where there is nothing, it is looked up each time.
  */
 export class ByKind<Value> {
   private readonly lookUp: (kind: ServerKind) => Value;
-  private kinds: Legend["kinds"] = [];
-  /** By the number of the page's kind. */
-  private readonly values: (Value | undefined)[] = [];
+  private readonly known = new Map<ServerKind, Value>();
+  /** By the number of the page's kind: the kinds that had it last, and what is theirs. */
+  private readonly kinds: ServerKind[] = [];
+  private readonly values: Value[] = [];
 
   constructor(lookUp: (kind: ServerKind) => Value) {
     this.lookUp = lookUp;
@@ -21,17 +25,24 @@ export class ByKind<Value> {
   }
 
   ofNumber({ kinds }: Legend, number: number): Value {
-    if (kinds !== this.kinds) {
-      this.forget();
-      this.kinds = kinds;
-    }
     // A broken store may hold any number.
     const place = Math.min(number, kinds.length);
-    return this.values[place] ?? (this.values[place] = this.lookUp(kinds[place] ?? plainKind));
+    const kind = kinds[place] ?? plainKind;
+    const value = this.values[place];
+    return this.kinds[place] === kind && value !== undefined ? value : this.put(place, kind);
   }
 
   /** All is looked up anew. */
   forget(): void {
-    this.values.length = 0;
+    this.known.clear();
+    this.kinds.length = this.values.length = 0;
+  }
+
+  private put(place: number, kind: ServerKind): Value {
+    const value = this.known.get(kind) ?? this.lookUp(kind);
+    if (this.known.size === mostKnown) this.known.clear();
+    this.known.set(kind, value);
+    this.kinds[place] = kind;
+    return (this.values[place] = value);
   }
 }
