@@ -61,7 +61,9 @@ export interface Daemon {
   watch(): void;
   /** Serves, polls and delivers from now on. Gives the address to open. */
   start(): Promise<string>;
-  /** Polls every target once and delivers what is due, outside any schedule. */
+  /** Polls every target once, outside any schedule: resolves when all is committed, shown and logged. */
+  pollOnce(): Promise<void>;
+  /** The same, and probes, tidies up and delivers what is due. */
   runOnce(): Promise<void>;
   /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
   stop(): Promise<void>;
@@ -256,7 +258,7 @@ export async function createDaemon(
     rounds: { usualMs: pollIntervalMs, firstMs: firstRoundMs },
     pools,
     clock,
-    onOutbox: () => delivery.wake(),
+    onOutbox: (causedAtMs) => delivery.wake(causedAtMs),
     observer: observePolling(metrics, log),
   });
   const turns = watchTurns((...turn) => polling.poll(...turn), clock, firstRoundMs);
@@ -304,6 +306,10 @@ export async function createDaemon(
     scheduler.start();
     probing.start();
   };
+  const pollOnce = async (): Promise<void> => {
+    const deadlineMs = clock.now().monotonicMs + ticker.intervalMs;
+    await Promise.all(targets.map(({ target }) => polling.poll(target, deadlineMs)));
+  };
   const closing = opening.move();
   return {
     targets,
@@ -316,9 +322,9 @@ export async function createDaemon(
       watch();
       return address;
     },
+    pollOnce,
     async runOnce() {
-      const deadlineMs = clock.now().monotonicMs + ticker.intervalMs;
-      await Promise.all(targets.map(({ target }) => polling.poll(target, deadlineMs)));
+      await pollOnce();
       await probing.runOnce();
       await upkeep.runOnce();
       await drift.runOnce();

@@ -18,8 +18,12 @@ export interface DeliveryReceiver extends Omit<ComposeSettings, "name"> {
 export interface Lane {
   /** From now on the lane wakes by itself when something is due. */
   start(): void;
-  /** New items may be there. */
-  wake(): void;
+  /**
+   * New items may be there.
+   *
+   * @param causedAtMs UTC milliseconds, none of them was caused before; left out: whenever it was
+   */
+  wake(causedAtMs?: number): void;
   readonly isBusy: boolean;
   /** Resolves when nothing is in flight and nothing more is due. */
   idle(): Promise<void>;
@@ -96,6 +100,13 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     }
   };
 
+  /** Before that a group of new items is not due: they need not be read, and there may be very many. */
+  const leastWaitMs = (causedAtMs = -Infinity): number => {
+    const { utcMs } = clock.now();
+    // From the future: the clock was set back.
+    return causedAtMs > utcMs ? 0 : Math.max(0, causedAtMs + settings.groupWaitMs - utcMs);
+  };
+
   const freeSlots = (): number =>
     Math.min(pace.mostInFlight - attempting, mostUnsettled - inFlight.size);
 
@@ -150,8 +161,9 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
       started = true;
       poke();
     },
-    wake() {
-      groupDueAtMs = deliveryClock();
+    wake(causedAtMs) {
+      const dueAtMs = deliveryClock() + leastWaitMs(causedAtMs);
+      groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, dueAtMs);
       poke();
     },
     get isBusy() {

@@ -20,8 +20,12 @@ export interface DeliveryLoopDeps {
 }
 
 export interface DeliveryLoop {
-  /** Looks for new items now. To be called after each commit that wrote some. */
-  wake(): void;
+  /**
+   * Looks for new items once they can be due. To be called after each commit that wrote some.
+   *
+   * @param causedAtMs UTC milliseconds, none of them was caused before; left out: whenever it was
+   */
+  wake(causedAtMs?: number): void;
   /** When what is pending from now on is due and given up, on the clock that decides about it. */
   readonly freshTimes: (receiver: string) => FreshTimes;
   /** Does all that is due now, and resolves when the attempts it led to have ended. */
@@ -55,7 +59,7 @@ export function createDeliveryLoop({
 }: DeliveryLoopDeps): DeliveryLoop {
   const { clock } = deps;
   const deliveryClock = createDeliveryClock(clock);
-  const wake = (): void => lanes.forEach((lane) => lane.wake());
+  const wake = (causedAtMs?: number): void => lanes.forEach((lane) => lane.wake(causedAtMs));
   const onJudged = (outcome: IncidentOutcome): void => {
     onIncidents(outcome);
     if (outcome.outbox.length > 0) wake();

@@ -53,8 +53,8 @@ export interface PollingDeps {
   readonly pools: PoolWatch;
   readonly clock: Clock;
   readonly observer: PollingObserver;
-  /** Called after a commit that gave the outbox something to tell. */
-  readonly onOutbox: () => void;
+  /** Called after a commit that gave the outbox something to tell, with when that was caused. UTC milliseconds. */
+  readonly onOutbox: (causedAtMs: number) => void;
 }
 
 export interface Polling {
@@ -96,7 +96,7 @@ export function createPolling(deps: PollingDeps): Polling {
       // Else all of it would be done at once.
       if (verdict.snapshot !== judged.before) await pace(verdict.snapshot.settle());
       watched.accept(verdict);
-      if (tellsAnything(verdict)) deps.onOutbox();
+      if (tellsAnything(verdict)) deps.onOutbox(verdict.at.utcMs);
       await observer.committed(watched, verdict, tookMs);
     } finally {
       judged.changes.forgetPieces();

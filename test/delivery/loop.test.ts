@@ -1,5 +1,7 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { attemptTimeoutMs } from "../../src/delivery/attempt.ts";
+import type { Outbox } from "../../src/delivery/outbox.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createDelivery, webhook } from "./support/delivery.ts";
 import { outboxItem } from "./support/items.ts";
@@ -80,6 +82,49 @@ describe("delivery", () => {
     await server.received(1);
     await loop.stop({ graceMs: 5_000 });
     expect(await store.states()).toEqual(["delivered"]);
+  });
+
+  it("reads new items once their group can be due, and not before", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    const readsMs: number[] = [];
+    const openItems: Outbox["openItems"] = (...asked) => {
+      readsMs.push(clock.now().utcMs);
+      return store.outbox.openItems(...asked);
+    };
+    const { loop, clock } = createDelivery({ ...store.outbox, openItems }, (c) => [
+      webhook(server, c, { groupWaitMs: 5_000 }),
+    ]);
+    loop.start();
+    await loop.runOnce();
+    const startMs = clock.now().utcMs;
+    clock.advance(1_000);
+    await insertOutboxItems(store.kysely, [{ ...fire("a"), causedAtMs: startMs }]);
+    loop.wake(startMs);
+    // What comes later keeps nothing waiting.
+    loop.wake(startMs + 500);
+    while (clock.armed === 0) await setImmediate();
+    clock.advance(4_000);
+    await server.received(1);
+    expect(told(server)).toEqual(["firing a"]);
+    expect(readsMs).toEqual([startMs, startMs + 5_000]);
+    await loop.stop({ graceMs: 5_000 });
+  });
+
+  it("reads items of a time that is yet to come at once: the clock was set back", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    const { loop, clock } = createDelivery(store.outbox, (c) => [
+      webhook(server, c, { groupWaitMs: 5_000 }),
+    ]);
+    loop.start();
+    await loop.runOnce();
+    const causedAtMs = clock.now().utcMs + 60_000;
+    await insertOutboxItems(store.kysely, [{ ...fire("a"), causedAtMs }]);
+    loop.wake(causedAtMs);
+    await server.received(1);
+    expect(told(server)).toEqual(["firing a"]);
+    await loop.stop({ graceMs: 5_000 });
   });
 
   it("never lets a resolve overtake its fire, though the fire fails and is retried", async () => {
