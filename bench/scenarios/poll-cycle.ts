@@ -12,7 +12,7 @@ import { percentile } from "../support/stats.ts";
 interface Case {
   readonly what: string;
   readonly step: Step;
-  readonly target: number;
+  readonly target?: number;
 }
 
 const cases: readonly Case[] = [
@@ -23,32 +23,65 @@ const cases: readonly Case[] = [
   { what: "every status changed", step: { kind: "change", share: 1 }, target: 1.2 },
 ];
 
+/** Those that put servers into error, or end that. */
+const toldCases: readonly Case[] = [
+  { what: "1 % change status", step: { kind: "change", share: 0.01 } },
+  { what: "every status changed", step: { kind: "change", share: 1 } },
+];
+
 /**
  * What one whole poll cycle of 100,000 servers costs: asked over HTTP, compared, judged, committed to
- * the store and logged, with the default rules and a receiver. The CPU of the process, which runs as the
- * image has it, without that of receiving the same bytes and dropping them is held against `JSON.parse` of
- * the same bytes, as text, in a process with the same arguments. A daemon runs for weeks: it polls until the
- * code of all cases is compiled before any of them counts.
+ * the store, shown and logged, with the default rules and a receiver. What that is to be told is committed
+ * too, and waits for its group. The CPU of the process, which runs as the image has it, without that of
+ * receiving the same bytes and dropping them is held against `JSON.parse` of the same bytes, as text, in a
+ * process with the same arguments. A daemon runs for weeks: it polls until the code of all cases is compiled
+ * before any of them counts.
  */
 export const pollCycle: Scenario = {
   name: "poll-cycle",
   rounds: { full: 3, quick: 1 },
   nodeArguments: imageArguments,
-  async run({ quick }) {
-    await using peer = await startPeer();
-    const servers = quick ? 20_000 : 100_000;
-    await peer.fleet("main", servers);
-    await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
-    await using floors = await startFloors(peer.origin, imageArguments);
-    const bench = { peer, opened, floors };
-    for (const { step } of cases) await samplePolls(compiling, step, bench);
-    await floors.measure("main", compiling);
-
-    const measurements: Measurement[] = [];
-    for (const each of cases) measurements.push(...(await measureCase(each, bench)));
-    return measurements;
-  },
+  run: ({ quick }) =>
+    measureCases(cases, quick ? 20_000 : 100_000, { groupWait: "1h", turn: "poll", beside: "" }),
 };
+
+/** The same until the receiver took all messages: each waits for no other. */
+export const pollAndTell: Scenario = {
+  name: "poll-and-tell",
+  rounds: { full: 3, quick: 1 },
+  nodeArguments: imageArguments,
+  run: ({ quick }) =>
+    measureCases(toldCases, quick ? 20_000 : 100_000, {
+      groupWait: "0s",
+      beside: ", and all told",
+    }),
+};
+
+interface How extends Pick<Polled, "turn"> {
+  readonly groupWait: string;
+  /** Behind what is measured. */
+  readonly beside: string;
+}
+
+async function measureCases(
+  measured: readonly Case[],
+  servers: number,
+  { groupWait, turn, beside }: How,
+): Promise<Measurement[]> {
+  await using peer = await startPeer();
+  await peer.fleet("main", servers);
+  await using opened = await openDaemon({ origin: peer.origin, regions: ["main"], groupWait });
+  await using floors = await startFloors(peer.origin, imageArguments);
+  const bench = { peer, opened, floors, ...(turn && { turn }) };
+  for (const { step } of measured) await samplePolls(compiling, step, bench);
+  await floors.measure("main", compiling);
+
+  const measurements: Measurement[] = [];
+  for (const each of measured) {
+    measurements.push(...(await measureCase({ ...each, what: `${each.what}${beside}` }, bench)));
+  }
+  return measurements;
+}
 
 interface Bench extends Polled {
   readonly floors: FloorMeter;
@@ -82,7 +115,7 @@ async function measureCase({ what, step, target }: Case, bench: Bench): Promise<
   }
   const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parsesMs, unit: "x" };
   return [
-    { ...floor, what, samples: alone, target },
+    { ...floor, what, samples: alone, ...(target !== undefined && { target }) },
     { ...floor, what: `${what}, receiving included`, samples: whole },
   ];
 }

@@ -14,8 +14,10 @@ export interface DaemonSettings {
   readonly keys?: number;
   readonly every?: string;
   readonly perServer?: boolean;
-  /** Whether it polls by its schedule, and not only when `runOnce` is called. */
+  /** Whether it polls by its schedule, and not only when `runOnce` or `pollOnce` is called. */
   readonly scheduled?: boolean;
+  /** Left out: a message waits for no other. */
+  readonly groupWait?: string;
 }
 
 /** The daemon of the measured process, with a store in a folder of its own. */
@@ -49,7 +51,8 @@ export function daemonSettings(
   folder: string,
   listen = "127.0.0.1:0",
 ): object {
-  const { origin, regions, listing, keys = 1, every = "7d", perServer = true } = settings;
+  const { origin, regions, listing, keys = 1, every = "7d" } = settings;
+  const { perServer = true, groupWait = "0s" } = settings;
   return {
     regions: Object.fromEntries(
       regions.map((name) => [name, { base_url: `${origin}/${listing ?? name}` }]),
@@ -69,7 +72,9 @@ export function daemonSettings(
     log: { level: "info", format: "json" },
     metrics: { per_server: perServer },
     alerts: {
-      receivers: [{ name: "oncall", type: "webhook", url: `${origin}/hook`, group_wait: "0s" }],
+      receivers: [
+        { name: "oncall", type: "webhook", url: `${origin}/hook`, group_wait: groupWait },
+      ],
     },
   };
 }

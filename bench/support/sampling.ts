@@ -46,6 +46,8 @@ async function measureMean(calls: number, work: () => unknown): Promise<number> 
 export interface Polled {
   readonly peer: Peer;
   readonly opened: MeasuredDaemon;
+  /** What counts of a turn; left out: all of it, with messages that are due. */
+  readonly turn?: "poll";
 }
 
 /**
@@ -55,12 +57,12 @@ export interface Polled {
 export async function samplePolls(
   sampling: Sampling,
   step: Step,
-  { peer, opened }: Polled,
+  { peer, opened, turn }: Polled,
 ): Promise<number[]> {
   let prepared = await peer.step("main", step);
   const costsMs = await sampleCpu(sampling, async () => {
     if (step.kind !== "same") prepared = await peer.step("main", step);
-    await opened.daemon.runOnce();
+    await (turn === "poll" ? opened.daemon.pollOnce() : opened.daemon.runOnce());
   });
   checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
   return costsMs;

@@ -24,7 +24,8 @@ export function prepareRows<Row extends object>(
   return (db: Kysely<Tables>, rows: readonly Row[]): Promise<QueryResult<unknown>> => {
     let text = known.get(rows.length);
     if (text === undefined) known.set(rows.length, (text = insert(db, rows).compile().sql));
-    const parameters = rows.flatMap((row): unknown[] => Object.values(row));
+    const parameters: unknown[] = [];
+    for (const row of rows) parameters.push(...Object.values(row));
     return db.executeQuery(CompiledQuery.raw(text, parameters));
   };
 }
