@@ -61,9 +61,12 @@ export interface Daemon {
   watch(): void;
   /** Serves, polls and delivers from now on. Gives the address to open. */
   start(): Promise<string>;
-  /** Polls every target once, outside any schedule: resolves when all is committed, shown and logged. */
+  /**
+   * Polls every target once, outside any schedule. Resolves when what was seen is committed, shown and logged;
+   * messages go out later.
+   */
   pollOnce(): Promise<void>;
-  /** The same, and probes, tidies up and delivers what is due. */
+  /** Does that, and all else that is due now: probes, upkeep, deliveries. */
   runOnce(): Promise<void>;
   /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
   stop(): Promise<void>;

@@ -1,4 +1,5 @@
 import { openDaemon } from "../support/daemon.ts";
+import type { DaemonSettings } from "../support/daemon.ts";
 import { startFloors } from "../support/floors.ts";
 import { imageArguments } from "../support/image.ts";
 import { startPeer } from "../support/peer-client.ts";
@@ -33,9 +34,9 @@ export const growth: Scenario = {
 async function measureSize(servers: number): Promise<Measurement[]> {
   await using peer = await startPeer();
   await peer.fleet("main", servers);
-  await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
-  const bench = { peer, opened, sampling: samplingOf(servers) };
-  await opened.daemon.runOnce();
+  await using opened = await openDaemon(settingsOf(peer));
+  const bench = { peer, opened, sampling: samplingOf(servers), turn: "pollOnce" } as const;
+  await opened.daemon.pollOnce();
   const row = (series: string, costsMs: readonly number[], isFloor = false): Measurement => ({
     what: `${series}, ${servers.toLocaleString("en")} servers`,
     unit: "ns a server",
@@ -61,9 +62,9 @@ async function measureSize(servers: number): Promise<Measurement[]> {
 async function measureShares(servers: number): Promise<Measurement[]> {
   await using peer = await startPeer();
   await peer.fleet("main", servers);
-  await using opened = await openDaemon({ origin: peer.origin, regions: ["main"] });
-  const bench = { peer, opened, sampling: samplingOf(servers) };
-  await opened.daemon.runOnce();
+  await using opened = await openDaemon(settingsOf(peer));
+  const bench = { peer, opened, sampling: samplingOf(servers), turn: "pollOnce" } as const;
+  await opened.daemon.pollOnce();
   const measurements: Measurement[] = [];
   const { parsesMs, receivesMs } = await measureFloorsOf(bench);
   const floor = { floor: "JSON.parse", floorUnit: "ms", floorSamples: parsesMs };
@@ -82,6 +83,11 @@ async function measureShares(servers: number): Promise<Measurement[]> {
     );
   }
   return measurements;
+}
+
+/** What is to be told waits for its group: a poll is what is measured, as in `poll-cycle`. */
+function settingsOf({ origin }: Peer): DaemonSettings {
+  return { origin, regions: ["main"], groupWait: "1h" };
 }
 
 /** A sample is of a single call only where each one leaves garbage enough to be collected within it. */

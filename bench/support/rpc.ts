@@ -34,7 +34,8 @@ export interface Helper extends AsyncDisposable {
 }
 
 /**
- * Starts a process of this folder that ends with this one. Its standard output is dropped.
+ * Starts a process of this folder that ends with this one. Its standard output is a pipe, as a daemon in a
+ * container has it, and read here as it comes; what was read is dropped.
  *
  * @param nodeArguments such as `--expose-gc`
  */
@@ -44,8 +45,9 @@ export async function startHelper(
 ): Promise<Helper> {
   const child = fork(path, {
     execArgv: [...nodeArguments],
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
+  child.stdout?.resume();
   await Promise.race([once(child, "message"), failWhenEnded(child, path)]);
   return createHelper(child, path);
 }

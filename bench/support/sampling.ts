@@ -46,12 +46,12 @@ async function measureMean(calls: number, work: () => unknown): Promise<number> 
 export interface Polled {
   readonly peer: Peer;
   readonly opened: MeasuredDaemon;
-  /** What counts of a turn; left out: all of it, with messages that are due. */
-  readonly turn?: "poll";
+  /** Only polls, or also what else is due then: messages and upkeep. */
+  readonly turn: "pollOnce" | "runOnce";
 }
 
 /**
- * CPU of one poll of "main", ms, each after a step. To ask for that, half a millisecond, counts as a part of it.
+ * CPU of one turn of "main", ms, each after a step. To ask for that, half a millisecond, counts as a part of it.
  * What the last one showed is checked.
  */
 export async function samplePolls(
@@ -62,7 +62,7 @@ export async function samplePolls(
   let prepared = await peer.step("main", step);
   const costsMs = await sampleCpu(sampling, async () => {
     if (step.kind !== "same") prepared = await peer.step("main", step);
-    await (turn === "poll" ? opened.daemon.pollOnce() : opened.daemon.runOnce());
+    await opened.daemon[turn]();
   });
   checkServers(await peer.scrape({ url: opened.url }), "main", prepared);
   return costsMs;

@@ -28,7 +28,7 @@ export async function poll(options: PollOptions, terminal: Terminal): Promise<vo
     log: createLogger({ level: "silent", format: "json" }),
   });
   try {
-    await daemon.runOnce();
+    await daemon.pollOnce();
     terminal.out(options.json ? toJson(daemon.targets) : toTables(daemon.targets));
     const blind = daemon.targets.filter((watched) => !isSeen(watched));
     if (blind.length > 0) {

@@ -129,19 +129,22 @@ function groupName(item: OutboxItem, { groupBy }: GroupingSettings): string {
 }
 
 /**
- * A time in the future means that the wall clock was stepped back: waiting for it to come round
- * again could take hours.
+ * Before that a group is not due of which nothing was caused before. A time in the future means that the wall clock
+ * was stepped back: waiting for it to come round again could take hours. All in UTC milliseconds.
  */
+export function earliestDueMs(causedAtMs: number, groupWaitMs: number, nowMs: number): number {
+  return causedAtMs > nowMs ? nowMs : causedAtMs + groupWaitMs;
+}
+
 function dueTime(
   causedAtMs: number,
   toldAtMs: number | undefined,
   { groupWaitMs, groupIntervalMs }: GroupingSettings,
   nowMs: number,
 ): number {
-  if (causedAtMs > nowMs) return nowMs;
-  const afterCause = causedAtMs + groupWaitMs;
-  const told = toldAtMs !== undefined && toldAtMs <= nowMs;
-  return told ? Math.max(afterCause, toldAtMs + groupIntervalMs) : afterCause;
+  const earliestMs = earliestDueMs(causedAtMs, groupWaitMs, nowMs);
+  const isTold = toldAtMs !== undefined && toldAtMs <= nowMs && causedAtMs <= nowMs;
+  return isTold ? Math.max(earliestMs, toldAtMs + groupIntervalMs) : earliestMs;
 }
 
 function splitByDue(

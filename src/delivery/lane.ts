@@ -1,3 +1,4 @@
+import { earliestDueMs } from "../core/grouping.ts";
 import { attempt } from "./attempt.ts";
 import { composeDue } from "./compose.ts";
 import type { ComposeSettings } from "./compose.ts";
@@ -19,9 +20,9 @@ export interface Lane {
   /** From now on the lane wakes by itself when something is due. */
   start(): void;
   /**
-   * New items may be there.
+   * New items may be there. They are read once they can be due.
    *
-   * @param causedAtMs UTC milliseconds, none of them was caused before; left out: whenever it was
+   * @param causedAtMs none of them was caused before. UTC milliseconds; left out: they are read at once
    */
   wake(causedAtMs?: number): void;
   readonly isBusy: boolean;
@@ -41,6 +42,9 @@ export interface Lane {
  */
 const mostUnsettled = 50;
 
+/** A wall clock that falls behind by more from one wake to the next was set back. */
+const mostSlewMs = 1_000;
+
 export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane {
   const { outbox, clock, deliveryClock } = deps;
   const { receiver } = settings;
@@ -59,6 +63,8 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   let bounded = false;
   /** On the delivery clock. */
   let groupDueAtMs: number | null = deliveryClock();
+  /** When a wake came last, by the delivery clock. */
+  let wallClockBehindMs = 0;
   let cancelTimer = (): void => {};
 
   const poke = (): void => {
@@ -100,11 +106,14 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     }
   };
 
-  /** Before that a group of new items is not due: they need not be read, and there may be very many. */
+  /** New items need not be read before they can be due: there may be very many. */
   const leastWaitMs = (causedAtMs = -Infinity): number => {
     const { utcMs } = clock.now();
-    // From the future: the clock was set back.
-    return causedAtMs > utcMs ? 0 : Math.max(0, causedAtMs + settings.groupWaitMs - utcMs);
+    const wasBehindMs = wallClockBehindMs;
+    wallClockBehindMs = deliveryClock() - utcMs;
+    // Set back: what waits may be of a time that is yet to come, and then waits no longer.
+    if (wallClockBehindMs - wasBehindMs > mostSlewMs) return 0;
+    return Math.max(0, earliestDueMs(causedAtMs, settings.groupWaitMs, utcMs) - utcMs);
   };
 
   const freeSlots = (): number =>

@@ -23,7 +23,7 @@ export interface DeliveryLoop {
   /**
    * Looks for new items once they can be due. To be called after each commit that wrote some.
    *
-   * @param causedAtMs UTC milliseconds, none of them was caused before; left out: whenever it was
+   * @param causedAtMs none of them was caused before. UTC milliseconds; left out: they are read at once
    */
   wake(causedAtMs?: number): void;
   /** When what is pending from now on is due and given up, on the clock that decides about it. */

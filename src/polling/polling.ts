@@ -53,7 +53,7 @@ export interface PollingDeps {
   readonly pools: PoolWatch;
   readonly clock: Clock;
   readonly observer: PollingObserver;
-  /** Called after a commit that gave the outbox something to tell, with when that was caused. UTC milliseconds. */
+  /** Called after a commit that gave the outbox something to tell. All of it was caused then. UTC milliseconds. */
   readonly onOutbox: (causedAtMs: number) => void;
 }
 

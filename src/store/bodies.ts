@@ -48,7 +48,7 @@ export function bodyOfItem({ incident, ...item }: OutboxItem): string {
 
 /**
  * The store alone writes bodies. They also lack what the version that stored them did not know of. Field by
- * field: to spread objects over one another takes longer than to parse them.
+ * field: to spread objects over one another takes longer than to parse them, and the type asks for every field.
  */
 export function readItem({
   receiver,

@@ -7,7 +7,7 @@ import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
 import { rowsPerInsert } from "./outbox-items.ts";
 import { createSettlements } from "./settlements.ts";
 import type { Tables } from "./tables.ts";
-import { latestBlocker } from "./telling-order.ts";
+import { latestBlockerOfNewest } from "./telling-order.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";
 
@@ -176,7 +176,9 @@ async function insertNotification(
       where seq in (select value from json_each(${JSON.stringify(told)}))
     `.execute(db);
   }
-  await sql`update notifications set waits_for = ${latestBlocker} where seq = ${seq}`.execute(db);
+  await sql`
+    update notifications set waits_for = ${latestBlockerOfNewest} where seq = ${seq}
+  `.execute(db);
   await writeGroupTimes(db, notification, groupNames);
 }
 

@@ -12,22 +12,25 @@ export async function releaseWaiting(db: Kysely<Tables>, seq: number): Promise<v
   );
 }
 
-/**
- * The notification that the one being updated must wait for. Its subjects, which may be very many, are looked
- * up only where the receiver has an earlier one at all.
- */
-export const latestBlocker = sql<number | null>`case when exists (
-  select 1 from notifications as other
-  where other.receiver = notifications.receiver and other.state = 'pending'
-    and other.seq < notifications.seq
-) then (
+/** The notification that the one being updated must wait for. */
+export const latestBlocker = sql<number | null>`(
   select max(earlier.seq)
   from outbox_items as mine
   join outbox_items as theirs on theirs.subject = mine.subject
   join notifications as earlier
     on earlier.seq = theirs.notification_seq and earlier.state = 'pending'
   where mine.notification_seq = notifications.seq and earlier.seq < notifications.seq
-) end`;
+)`;
+
+/**
+ * The same of the newest one: subjects, which may be very many, are looked up only where its receiver has another
+ * one that is pending. To find that out of an older one may take longer: any number may be pending behind it.
+ */
+export const latestBlockerOfNewest = sql<number | null>`case when exists (
+  select 1 from notifications as other
+  where other.receiver = notifications.receiver and other.state = 'pending'
+    and other.seq < notifications.seq
+) then ${latestBlocker} end`;
 
 /**
  * A notification that was settled is pending again: what is told of its subjects waits for it, where

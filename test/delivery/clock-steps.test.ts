@@ -61,4 +61,27 @@ describe("a step of the wall clock", () => {
     await loop.stop({ graceMs: 5_000 });
     expect(told(server)).toEqual(["firing a"]);
   });
+
+  it("back by less than the group's wait does not have it wait once more", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    const { loop, clock } = createDelivery(store.outbox, (c) => [
+      webhook(server, c, { groupWaitMs: 30_000, groupBy: ["incident"] }),
+    ]);
+    const tell = async (name: string): Promise<void> => {
+      const causedAtMs = clock.now().utcMs;
+      await insertOutboxItems(store.kysely, [{ ...fire(name), causedAtMs }]);
+      loop.wake(causedAtMs);
+    };
+    loop.start();
+    await loop.runOnce();
+    await tell("a");
+    clock.advance(1_000);
+    clock.stepUtc(-20_000);
+    clock.advance(9_000);
+    await tell("b");
+    await server.received(1);
+    expect(told(server)).toEqual(["firing a"]);
+    await loop.stop({ graceMs: 5_000 });
+  });
 });

@@ -33,14 +33,15 @@ describe("a turn", () => {
 
   it("calls on delivery after a commit that has something to tell, and only then", async () => {
     let status: "idle" | "error" = "idle";
-    const { turn, heard } = startPolling(() => listed(listing({ a: status })));
+    const { turn, heard, clock } = startPolling(() => listed(listing({ a: status })));
     await turn();
-    expect(heard()).not.toContain("outbox");
+    expect(heard().join()).not.toContain("outbox");
     status = "error";
+    clock.advance(30 * second);
     await turn();
-    expect(heard().slice(-2)).toEqual(["outbox", "committed true"]);
+    expect(heard().slice(-2)).toEqual([`outbox ${clock.now().utcMs}`, "committed true"]);
     await turn();
-    expect(heard()).not.toContain("outbox");
+    expect(heard().join()).not.toContain("outbox");
   });
 
   it("is followed by a lull once no other call is under way, also where one failed", async () => {
@@ -152,16 +153,16 @@ describe("a refused key", () => {
   });
 
   it("raises an incident as any other failure does", async () => {
-    const { turn, heard, committed } = startPolling(() => failed("auth"));
+    const { turn, heard, committed, clock } = startPolling(() => failed("auth"));
     for (let turns = 0; turns < 3; turns += 1) await turn();
-    expect(heard().slice(-2)).toEqual(["outbox", "committed true"]);
+    expect(heard().slice(-2)).toEqual([`outbox ${clock.now().utcMs}`, "committed true"]);
     expect(committed[2]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
   });
 });
 
 describe("a commit that fails", () => {
   it("leaves everything as it was; the next poll decides the same anew", async () => {
-    const { turn, watched, store, heard, committed } = startPolling(() =>
+    const { turn, watched, store, heard, committed, clock } = startPolling(() =>
       listed(listing({ a: "error" })),
     );
     const refused: Verdict[] = [];
@@ -179,7 +180,7 @@ describe("a commit that fails", () => {
 
     store.commit = () => Promise.resolve();
     await turn();
-    expect(heard().slice(-2)).toEqual(["outbox", "committed true"]);
+    expect(heard().slice(-2)).toEqual([`outbox ${clock.now().utcMs}`, "committed true"]);
     const [kept, lost] = [committed[0], refused[0]].map((each) => changesOf(each?.changes ?? []));
     expect(kept).toHaveLength(1);
     expect(kept).toEqual(lost);

@@ -2,7 +2,7 @@ import type { Legend, Page } from "./page.ts";
 import { plainKind } from "./server-kind.ts";
 import type { ServerKind } from "./server-kind.ts";
 
-/** Past this many they are forgotten: there may be as many kinds as servers. */
+/** Past this many kinds they are forgotten: there may be as many as servers. */
 const mostKnown = 1_024;
 
 /**
@@ -39,9 +39,11 @@ export class ByKind<Value> {
   }
 
   private put(place: number, kind: ServerKind): Value {
-    const value = this.known.get(kind) ?? this.lookUp(kind);
-    if (this.known.size === mostKnown) this.known.clear();
-    this.known.set(kind, value);
+    let value = this.known.get(kind);
+    if (value === undefined) {
+      if (this.known.size >= mostKnown) this.known.clear();
+      this.known.set(kind, (value = this.lookUp(kind)));
+    }
     this.kinds[place] = kind;
     return (this.values[place] = value);
   }

@@ -32,6 +32,29 @@ describe("what servers of a kind have in common", () => {
     expect(found).toEqual(["github", "slack", "github"]);
   });
 
+  it("is looked up once for all pages that have it, by whatever number", () => {
+    const { asked, names } = countingNames();
+    const other = { texts: [""], kinds: kinds.toReversed() };
+    const found = [legend, other, legend].map((each) => names.ofNumber(each, 0));
+    expect(found).toEqual(["github", "github", "github"]);
+    expect(asked).toEqual([kinds[0], kinds[2]]);
+  });
+
+  it("is looked up anew where there were very many kinds since, of which most are kept", () => {
+    const { asked, names } = countingNames();
+    const many = Array.from({ length: 1_025 }, (_, index) =>
+      kindOf({ serverName: `server-${index}`, benchmark: null, tags: [] }),
+    );
+    const ask = (kind: ServerKind | undefined): string =>
+      names.ofNumber({ texts: [""], kinds: kind ? [kind] : [] }, 0);
+    many.slice(0, 1_024).forEach(ask);
+    expect(ask(many[0])).toBe("server-0");
+    expect(asked).toHaveLength(1_024);
+    expect(ask(many[1_024])).toBe("server-1024");
+    expect(ask(many[0])).toBe("server-0");
+    expect(asked).toHaveLength(1_026);
+  });
+
   it("is looked up anew once it was forgotten", () => {
     const { asked, names } = countingNames();
     names.ofNumber(legend, 0);

@@ -70,7 +70,7 @@ export function startPolling(
     rounds: { usualMs: 30 * second, firstMs: firstRoundMs },
     pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
     clock,
-    onOutbox: () => told.push("outbox"),
+    onOutbox: (causedAtMs) => told.push(`outbox ${causedAtMs}`),
     observer: {
       polled: (target, failure, durationMs) =>
         told.push(`polled ${target.region} ${failure?.reason ?? "ok"} ${durationMs}`),
