@@ -10,18 +10,17 @@ import type { Prepared, Step } from "../support/peer-messages.ts";
 import type { Scenario } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const laterSteps: readonly Step[] = [
-  { kind: "change", share: 0.01 },
-  { kind: "same" },
-  { kind: "change", share: 0.01 },
-];
+const changing: Step = { kind: "change", share: 0.01 };
+const laterSteps: readonly Step[] = [changing, { kind: "same" }, changing];
+/** Longer than until upkeep had a turn, which is a minute after the start. */
+const laterMs = { full: 70_000, quick: 1_000 };
 const mebibyte = 2 ** 20;
 
 /**
  * What the daemon takes in memory, as it is published and as the image runs it, for a listing of a
- * million servers, 400 MB: at the peak of its polls, and when it has settled after them. The daemon
- * with one server, settled, is the floor of each server's bytes. It polls by its schedule; that there
- * are just these polls, the peer sees to.
+ * million servers, 400 MB: at the peak of its polls, when it has settled after them, and once more when
+ * it went on for a minute. The daemon with one server, settled, is the floor of each server's bytes. It
+ * polls by its schedule; that there are just these polls, the peer sees to.
  */
 export const millionMemory: Scenario = {
   name: "million-memory",
@@ -48,6 +47,9 @@ export const millionMemory: Scenario = {
       prepared = await pollOf(() => peer.step("main", step));
     }
     const full = await daemon.memory();
+    const endMs = Date.now() + (quick ? laterMs.quick : laterMs.full);
+    while (Date.now() < endMs) prepared = await pollOf(() => peer.step("main", changing));
+    const later = await daemon.memory();
     const shown = await peer.scrape({ url: `http://127.0.0.1:${port}/metrics` });
     checkServers(shown, "main", prepared);
 
@@ -69,6 +71,12 @@ export const millionMemory: Scenario = {
         what: "memory, peak of the polls",
         unit: "MiB",
         samples: [full.peakBytes / mebibyte],
+      },
+      {
+        ...floor,
+        what: "memory, settled after a minute more",
+        unit: "MiB",
+        samples: [later.settledBytes / mebibyte],
       },
       {
         what: "memory of each server",
