@@ -14,6 +14,27 @@ describe("the daemon that does not see everything", () => {
     expect(events(world).slice(12)).not.toContain("server.changed");
   });
 
+  it("takes a status that no rule knows for no recovery, also over a restart", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    await world.poll();
+    world.show(0, "hibernating");
+    await world.poll(2);
+    await world.restart();
+    await world.poll(2);
+    world.show(0, "error");
+    await world.poll(2);
+    expect(told(world)).toEqual(["server-error firing"]);
+
+    world.show(0, "idle");
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(world.alerts[1]?.data.incidents[0]).toMatchObject({
+      id: world.alerts[0]?.data.incidents[0]?.id,
+      resolved_reason: "recovered",
+    });
+  });
+
   it("freezes the servers' incidents while blind, and tells of the blindness itself", async () => {
     const world = await watchWorld();
     world.show(0, "error");

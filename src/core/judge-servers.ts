@@ -39,11 +39,16 @@ export function* judgeServers(
   const goesOn = (incident: ServerIncident): boolean => {
     if (!isUntouched?.(incident.subject)) return false;
     const rule = ruleByName.get(incident.rule);
-    return rule !== undefined && ledger.goesOn(rule, incident, sight.now);
+    if (!rule || !ledger.goesOn(rule, incident, sight.now)) return false;
+    // The time until its reminder stands still while the status is unknown.
+    return (
+      rule.remindEveryMs === null ||
+      sight.sighting.listedServer(incident.subject)?.status === rule.status
+    );
   };
   const { listed, unlisted } = yield* serversToJudge(state, sight, rules, goesOn);
   const toJudge = listed.values();
-  while (judgeSome(toJudge, ledger, rules, sight.now)) yield;
+  while (judgeSome(toJudge, ledger, rules, sight)) yield;
   yield* judgeUnlisted(ledger, unlisted, sight, ruleByName);
   const { sighting, now } = sight;
   forgetSettled(
@@ -64,12 +69,12 @@ function judgeSome(
   listed: Iterator<Judged>,
   ledger: IncidentLedger,
   rules: readonly ServerRule[],
-  now: ClockReading,
+  sight: Sight,
 ): boolean {
   for (let left = judgedAtOnce; left > 0; left--) {
     const next = listed.next();
     if (next.done) return false;
-    judgeOne(next.value, ledger, rules, now);
+    judgeOne(next.value, ledger, rules, sight);
   }
   return true;
 }
@@ -78,12 +83,12 @@ function judgeOne(
   { server, previousStatus }: Judged,
   ledger: IncidentLedger,
   rules: readonly ServerRule[],
-  now: ClockReading,
+  sight: Sight,
 ): void {
   const { sandboxId, serverId, serverName } = server;
   const subject: Subject = { kind: "server", sandboxId, serverId, serverName };
   for (const rule of rules) {
-    ledger.advance(rule, subject, eventOf(rule, server, now), {
+    ledger.advance(rule, subject, eventOf(rule, server, sight), {
       status: server.status,
       previousStatus,
       condition: conditionOfStatus(rule.status),
@@ -93,10 +98,12 @@ function judgeOne(
   }
 }
 
-function eventOf(rule: ServerRule, server: ServerRow, now: ClockReading): SubjectEvent {
+function eventOf(rule: ServerRule, server: ServerRow, { now, passed }: Sight): SubjectEvent {
   if (holdsForServer(rule, server)) return { kind: "holds", now };
   // It shows the status still, but is not what the rule is about any more: it did not recover.
   if (server.status === rule.status) return { kind: "rule_removed" };
+  // A status that the service did not state is no recovery.
+  if (server.status === "unknown") return { kind: "unseen", passed };
   return { kind: "clears", now };
 }
 

@@ -33,6 +33,8 @@ export interface SeenScope {
   readonly inSight: boolean;
   /** For how long the scope was in sight. Milliseconds; it goes on after a restart. */
   readonly clockMs: number;
+  /** What of it passed since a pool, by `poolKey`, was last judged. Milliseconds. */
+  passedMs(pool: string): number;
   /** Pools as they are now that may not be as they were when they were last judged, by `poolKey`. */
   readonly pools: PoolCounts;
   accept(): void;
@@ -72,6 +74,8 @@ function createScope(
   let lastAtMs: number | null = null;
   /** Whether all pools were judged since the scope came into sight. */
   let isJudged = false;
+  /** Readings of the scope's clock when pools were last judged, by `poolKey`. */
+  const judgedAtMs = new Map<string, number>();
 
   const lose = (target: string): void => {
     hidden.add(target);
@@ -89,15 +93,21 @@ function createScope(
       const passedMs = inSight && lastAtMs !== null ? atMs - lastAtMs : 0;
       const nowMs = clockMs + Math.max(0, passedMs);
       const before: PoolCounts = added.get(target) ?? new Map();
-      const changed = counts === null ? new Map() : withDifference(totals, before, counts);
+      const changed: PoolCounts =
+        counts === null ? new Map() : withDifference(totals, before, counts);
+      // What the others showed while one was out of sight was not judged yet.
+      const pools = isJudged ? changed : new Map([...totals, ...changed]);
       return {
         inSight,
         clockMs: nowMs,
-        // What the others showed while one was out of sight was not judged yet.
-        pools: isJudged ? changed : new Map([...totals, ...changed]),
+        pools,
+        // A pool that held no server was judged at every poll of the scope.
+        passedMs: (pool) =>
+          nowMs - (totals.has(pool) ? (judgedAtMs.get(pool) ?? restoredMs) : clockMs),
         // Of others' polls more may have been accepted since: what they changed stands.
         accept() {
           clockMs = Math.max(clockMs, nowMs);
+          if (inSight) for (const key of pools.keys()) judgedAtMs.set(key, clockMs);
           if (counts === null) return lose(target);
           hidden.delete(target);
           const part = added.get(target) ?? new Map<string, PoolCount>();

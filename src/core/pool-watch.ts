@@ -1,7 +1,7 @@
 import { conditionOfIncident } from "./condition.ts";
 import type { Incident } from "./incident.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
-import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
+import type { IncidentLedger, IncidentOutcome, SubjectEvent } from "./incident-ledger.ts";
 import type { Interventions } from "./interventions.ts";
 import { ruleFingerprint } from "./matching.ts";
 import { targetName } from "./model.ts";
@@ -77,6 +77,14 @@ export interface PoolWatchOptions {
   readonly clocks: readonly PoolClock[];
 }
 
+function eventOf(rule: PoolRule, pool: PoolCount, seen: SeenScope): SubjectEvent {
+  const holds = holdsForPool(rule, pool);
+  if (holds === null) {
+    return { kind: "unseen", passed: { ms: seen.passedMs(poolKey(pool.subject)), polls: 0 } };
+  }
+  return { kind: holds ? "holds" : "clears", now: { ms: seen.clockMs, polls: 0 } };
+}
+
 export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOptions): PoolWatch {
   const clocks = new Map(restored.clocks.map(({ rule, scope, ms }) => [scopeKey(rule, scope), ms]));
   const scopesOf = createPoolScopes(
@@ -101,15 +109,11 @@ export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOption
   const judgeScope = (ledger: IncidentLedger, scope: PoolScope, seen: SeenScope): void => {
     const { rule } = scope;
     for (const pool of [...seen.pools.values(), ...emptied(scope, seen.pools)]) {
-      ledger.advance(
-        rule,
-        pool.subject,
-        {
-          kind: holdsForPool(rule, pool) ? "holds" : "clears",
-          now: { ms: seen.clockMs, polls: 0 },
-        },
-        { status: null, previousStatus: null, condition: poolCondition(rule, pool) },
-      );
+      ledger.advance(rule, pool.subject, eventOf(rule, pool, seen), {
+        status: null,
+        previousStatus: null,
+        condition: poolCondition(rule, pool),
+      });
     }
   };
 

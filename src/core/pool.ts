@@ -1,7 +1,7 @@
 import type { PoolSubject } from "./incident.ts";
 import { matchesAny, matchesTarget } from "./matching.ts";
-import type { Target } from "./model.ts";
 import { statuses } from "./model.ts";
+import type { Status, Target } from "./model.ts";
 import type { PoolRule } from "./rule.ts";
 import type { Snapshot } from "./snapshot/snapshot.ts";
 import { noneByStatus } from "./snapshot/tallies.ts";
@@ -62,12 +62,40 @@ function sumOf(some: CountByStatus = noneByStatus(), more: CountByStatus): Count
   return sum;
 }
 
-/** Whether the rule's condition holds. Of servers whose status nobody knows, no ratio is made. */
-export function holdsForPool(rule: PoolRule, { servers }: PoolCount): boolean {
-  const value = measurePool(rule, servers);
-  if (value === null) return false;
-  return rule.side === "above" ? value > rule.limit : value < rule.limit;
+/**
+ * Whether the rule's condition holds. Null: that depends on what the servers are in whose status is
+ * unknown, so nobody can say.
+ */
+export function holdsForPool(rule: PoolRule, { servers }: PoolCount): boolean | null {
+  const isBeyond = (value: number | null): boolean =>
+    value !== null && (rule.side === "above" ? value > rule.limit : value < rule.limit);
+  const [least, most] = boundsOf(rule, servers);
+  const holds = isBeyond(least);
+  return holds === isBeyond(most) ? holds : null;
 }
+
+/** What the measure is at least and at most, whatever the servers are in whose status is unknown. */
+function boundsOf(
+  rule: PoolRule,
+  servers: CountByStatus,
+): readonly [least: number | null, most: number | null] {
+  if (rule.measure === "servers") {
+    const value = measurePool(rule, servers);
+    return [value, value];
+  }
+  const counted = countedBy[rule.measure];
+  const other = counted === "occupied" ? "idle" : "occupied";
+  const ifAllAre = (status: Status): number | null =>
+    measurePool(rule, {
+      ...servers,
+      unknown: 0,
+      [status]: servers[status] + servers.unknown,
+    });
+  return [ifAllAre(other), ifAllAre(counted)];
+}
+
+/** The status of which a measure counts the servers. */
+const countedBy = { occupied_ratio: "occupied", error_ratio: "error", idle: "idle" } as const;
 
 /** The condition in words, as in "servers named github in us over 90% occupied (95%)". */
 export function poolCondition(rule: PoolRule, { servers }: PoolCount): string {

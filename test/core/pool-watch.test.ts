@@ -54,14 +54,14 @@ describe("a pool", () => {
     expect(pools.told()).toEqual(["incident.firing all"]);
   });
 
-  it("makes no ratio of servers whose status nobody knows", () => {
+  it("is measured by the servers whose status is known", () => {
     const pools = watchPools([poolRule()]);
-    pools.see({ github: "uuuo" });
+    pools.see({ github: "uooo" });
+    pools.see({ github: "uiii" });
     expect(pools.summaries()).toEqual([
       "servers named github in us (research) over 50% occupied (100%)",
+      "servers named github in us (research) no longer over 50% occupied (0%)",
     ]);
-    pools.see({ github: "uuuu" });
-    expect(pools.told()).toEqual(["incident.firing github", "incident.resolved github"]);
   });
 
   it.each([
@@ -89,6 +89,78 @@ describe("a pool", () => {
     const pools = watchPools([poolRule({ forMs: 20_000 })]);
     for (const statuses of ["oo", "oo", "ii", "oo", "oo"]) pools.see({ github: statuses });
     expect(pools.told()).toEqual([]);
+  });
+});
+
+describe("while servers of unknown status decide whether a pool is beyond its limit, its incident", () => {
+  it.each([
+    [{ measure: "occupied_ratio", side: "above", limit: 0.5 }, "ouu"],
+    [{ measure: "occupied_ratio", side: "below", limit: 0.5 }, "iuu"],
+    [{ measure: "error_ratio", side: "above", limit: 0.5 }, "euuu"],
+    [{ measure: "idle", side: "below", limit: 2 }, "iuu"],
+    [{ measure: "idle", side: "above", limit: 2 }, "uuu"],
+  ] as const)("does not open by %o", (rule, statuses) => {
+    const pools = watchPools([poolRule(rule)]);
+    pools.see({ github: statuses });
+    expect(pools.told()).toEqual([]);
+  });
+
+  it.each([
+    [{ measure: "error_ratio", side: "above", limit: 0.2 }, "eei", "uui", "iii"],
+    [{ measure: "occupied_ratio", side: "above", limit: 0.5 }, "oo", "uu", "ii"],
+    [{ measure: "idle", side: "below", limit: 1 }, "oo", "uo", "io"],
+  ] as const)("does not resolve by %o", (rule, beyond, unstated, within) => {
+    const pools = watchPools([poolRule(rule)]);
+    for (const statuses of [beyond, unstated, unstated, beyond]) pools.see({ github: statuses });
+    expect(pools.told()).toEqual(["incident.firing github"]);
+    pools.see({ github: within });
+    expect(pools.told()).toEqual(["incident.firing github", "incident.resolved github"]);
+  });
+
+  it("neither ages nor is reminded of", () => {
+    const rules = [
+      poolRule({ name: "slow", forMs: 20_000 }),
+      poolRule({ name: "remind", remindEveryMs: 20_000 }),
+    ];
+    const pools = watchPools(rules);
+    pools.see({ github: "oo" });
+    for (let poll = 0; poll < 5; poll += 1) pools.see({ github: "uu" });
+    pools.see({ github: "oo" });
+    expect(pools.items.map(({ rule, type }) => `${type} ${rule}`)).toEqual([
+      "incident.firing remind",
+    ]);
+    pools.see({ github: "oo" });
+    expect(pools.items.map(({ rule, type }) => `${type} ${rule}`)).toEqual([
+      "incident.firing remind",
+      "incident.firing slow",
+      "incident.reminder remind",
+    ]);
+  });
+
+  it("does not age by polls of another target either", () => {
+    const rule = poolRule({ by: ["server_name"], forMs: 20_000 });
+    const pools = watchPools([rule], [usResearch, usBatch]);
+    pools.see({ slack: "i" }, usBatch);
+    pools.see({ github: "oo" }, usResearch);
+    for (let poll = 0; poll < 5; poll += 1) {
+      pools.see({ slack: "i" }, usBatch);
+      pools.see({ github: "uu" }, usResearch);
+    }
+    pools.see({ github: "oo" }, usResearch);
+    expect(pools.told()).toEqual([]);
+    pools.see({ slack: "i" }, usBatch);
+    pools.see({ github: "oo" }, usResearch);
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+
+  it("goes on after a restart", () => {
+    const pools = watchPools([poolRule()]);
+    pools.see({ github: "oo" });
+    pools.see({ github: "uu" });
+    pools.restart();
+    pools.see({ github: "uu" });
+    pools.see({ github: "oo" });
+    expect(pools.told()).toEqual(["incident.firing github"]);
   });
 });
 

@@ -54,6 +54,15 @@ describe("a rehearsal", () => {
     ]);
   });
 
+  it("takes a status that is not stated for no recovery", () => {
+    const servers = [{ server: "a", timeline: "error*2 unknown*4 error*2 idle" }];
+    const tests = [{ name: "x", servers, expect: [] }];
+    expect(told({ rules: [serverError], tests })).toEqual([
+      "0s server-error firing servers: a",
+      "4m server-error resolved servers: a reason: recovered",
+    ]);
+  });
+
   it("groups and waits as the configured receiver does", () => {
     const config = {
       regions: { us: { base_url: "${NOT_SET}" } },

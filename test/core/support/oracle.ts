@@ -68,6 +68,8 @@ function serverSightings(
   return script.moves.flatMap((move, index): Sighting[] => {
     if (move.kind !== "listing") return [];
     const status = move.shown[id];
+    // Neither a recovery nor time in the condition; but it is listed.
+    if (status === "unknown" && wanted !== "unknown") return [];
     if (status !== null) {
       const seen = status === wanted ? "holds" : "clears";
       const ms = creditMs(script, index, "observed");
