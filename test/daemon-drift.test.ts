@@ -63,14 +63,14 @@ it("says each kind of drift once, counts every sight of it, and keeps that over 
 
 it("tells of a listing without what it must have, of a missing operation and of a redirect", async () => {
   const world = await watchWorld();
-  world.fail({ kind: "reshape", field: "total_count" });
+  world.fail({ kind: "reshape", field: "local_sandboxes" });
   await world.poll();
   world.fail({ kind: "missing" });
   await world.poll(2);
   world.fail({ kind: "redirect", location: "https://other.example.com/T0PSECRET" });
   await world.poll(2);
   expect(drifts(world).map(({ field, problem }) => [field, problem])).toEqual([
-    ["total_count", "missing"],
+    ["local_sandboxes", "missing"],
     ["(answer)", "operation_missing"],
     ["(answer)", "redirected"],
   ]);

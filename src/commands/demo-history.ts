@@ -189,7 +189,7 @@ async function openPolling(
       const intake = turn.openIntake();
       const view = { target, utcMs, servers: options.servers, pins: new Map() };
       listDirectly(options.world.sandboxes(view), intake, complete ? 1 : 0.6);
-      return { kind: "ok", value: { intake, complete } };
+      return { kind: "ok", value: { intake, complete, partial: complete ? null : "made up" } };
     },
     commit,
     onLull() {},

@@ -90,6 +90,8 @@ export interface TakenListing<I extends ListingIntake> {
   readonly intake: I;
   /** False when something may be missing: what such a listing lacks proves nothing. */
   readonly complete: boolean;
+  /** Why it is not complete, such as "total_count is null"; null: it is. Nothing in it is secret. */
+  readonly partial: string | null;
 }
 
 export type CallResult<T> =
@@ -314,8 +316,8 @@ function listingResult<I extends ListingIntake>(
   const { outcome } = reader;
   if (!outcome) throw new TypeError("An answer must be read to its end");
   if (outcome.kind === "refused") return failure(outcome.reason, outcome.detail, { status });
-  const { complete, deviations } = outcome;
-  return { kind: "ok", value: { intake, complete }, status, deviations };
+  const { complete, partial, deviations } = outcome;
+  return { kind: "ok", value: { intake, complete, partial }, status, deviations };
 }
 
 /** No encoding was asked for. */

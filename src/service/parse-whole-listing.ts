@@ -12,8 +12,8 @@ import { readList, readObject, readText } from "./read-value.ts";
 /** A listing with all that is promised of it, which may be secret; what is missing or odd is null. */
 export interface WholeListing {
   readonly sandboxes: readonly Sandbox[];
-  /** How many there are, as the service counts them. */
-  readonly totalCount: number;
+  /** How many there are, as the service counts them; null where it states no whole number. */
+  readonly totalCount: number | null;
 }
 
 export interface Sandbox {
@@ -50,13 +50,15 @@ export function parseWholeListing(
 ): WholeListing | undefined {
   if (!isObject(body)) return undefined;
   promisedListing.compare(body, deviations);
-  const totalCount = body["total_count"];
   if (!isArray(body["local_sandboxes"])) return undefined;
-  if (typeof totalCount !== "number" || !Number.isInteger(totalCount)) return undefined;
   const sandboxes = readList(body["local_sandboxes"], "local_sandboxes", deviations, (item) =>
     isObject(item) ? readWholeSandbox(item, deviations) : null,
   );
-  return { sandboxes: sandboxes ?? [], totalCount };
+  return { sandboxes: sandboxes ?? [], totalCount: readCount(body["total_count"]) };
+}
+
+function readCount(value: JsonValue | undefined): number | null {
+  return typeof value === "number" && Number.isInteger(value) ? value : null;
 }
 
 function readWholeSandbox(item: JsonObject, deviations: Deviations): Sandbox {

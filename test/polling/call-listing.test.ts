@@ -21,7 +21,7 @@ const openEmpty = () => openIntake(emptySnapshot, { goneAfter: 1 });
 
 const ok: CallSuccess = {
   kind: "ok",
-  value: { intake: openEmpty(), complete: true },
+  value: { intake: openEmpty(), complete: true, partial: null },
 };
 
 function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {

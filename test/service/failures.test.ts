@@ -59,12 +59,7 @@ test.for([
   ["of another shape", '{"sandboxes":[]}', "the body is not of the promised shape"],
   ["an array", "[]", "the body is not of the promised shape"],
   ["null", "null", "the body is not of the promised shape"],
-  ["without a count", '{"local_sandboxes":[]}', "the body is not of the promised shape"],
-  [
-    "with a broken count",
-    '{"local_sandboxes":[],"total_count":0.5}',
-    "the body is not of the promised shape",
-  ],
+  ["without a list", '{"total_count":0}', "the body is not of the promised shape"],
   ["no JSON", '{"a": secret-in-the-body}', "the body is not JSON"],
   ["no JSON later on", '{"a": "b" secret}', "the body is not JSON"],
   ["HTML", "<html>", "the body is not JSON"],

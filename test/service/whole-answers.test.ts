@@ -78,7 +78,17 @@ test("a whole listing is taken with every field, with what is odd as null", asyn
   });
 });
 
-test.for([[], { local_sandboxes: {}, total_count: 1 }, { local_sandboxes: [] }] as const)(
+test.for([null, "0", 0.5, undefined, []])(
+  "a whole listing whose total_count is %j has none",
+  async (totalCount) => {
+    expect(await readListing({ local_sandboxes: [], total_count: totalCount })).toMatchObject({
+      kind: "ok",
+      value: { sandboxes: [], totalCount: null },
+    });
+  },
+);
+
+test.for([[], { local_sandboxes: {}, total_count: 1 }, { total_count: 0 }] as const)(
   "a whole listing of another overall shape is an invalid body: %j",
   async (body) => {
     expect(await readListing(body)).toMatchObject({ kind: "failed", reason: "invalid_body" });

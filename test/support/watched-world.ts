@@ -66,6 +66,8 @@ export interface WorldOptions {
   readonly wrapStore?: (store: Store) => Store;
   /** Stands in for the usual opening of the store. */
   readonly openStore?: (path: string) => Store;
+  /** Stands in for the simulated service. */
+  readonly baseUrl?: string;
 }
 
 export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWorld> {
@@ -93,7 +95,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
 
   const peer = await startWebhookPeer();
   const settings = {
-    regions: { us: { base_url: services.get("us") } },
+    regions: { us: { base_url: options.baseUrl ?? services.get("us") } },
     keys: [{ name: "research", api_key: apiKey }],
     poll: {
       every: options.every ?? "5s",

@@ -1,3 +1,4 @@
+import { counted } from "../../core/counted.ts";
 import type { CameTexts, ListingIntake } from "../../core/listing-intake.ts";
 import { markField, markWords, noteIn } from "../../core/text-mark.ts";
 import type { TextMark } from "../../core/text-mark.ts";
@@ -16,11 +17,10 @@ import { readSandbox, sandboxesField, serversField } from "./read-sandbox.ts";
 
 /** What a whole listing came to, beside what its intake took. */
 export interface ListingSummary {
-  /**
-   * False when something may be missing: an item without a usable identity was left out, or
-   * `total_count` tells of another number of sandboxes.
-   */
+  /** False when something may be missing: `partial` says what. */
   readonly complete: boolean;
+  /** Why the listing is partial, such as "total_count is null"; null: it is complete. */
+  readonly partial: string | null;
   readonly deviations: readonly Deviation[];
 }
 
@@ -129,14 +129,21 @@ export class ListingContent {
       deviations.add([{ field: fieldName(name), problem: "unknown_field", count: 1, example }]);
     }
     promisedListing.compare(body, deviations);
-    if (!isArray(body["local_sandboxes"]) || !Number.isInteger(totalCount)) {
-      throw otherShape(deviations.list());
-    }
+    if (!isArray(body["local_sandboxes"])) throw otherShape(deviations.list());
     deviations.add(this.ofItems.list());
-    const isCounted = totalCount === this.intake.sandboxCount + this.leftOut;
-    if (!isCounted) deviations.note("total_count", "mismatch", totalCount);
-    const complete = this.complete && this.leftOut === 0 && isCounted;
-    return { complete, deviations: deviations.list() };
+    const listed = this.intake.sandboxCount + this.leftOut;
+    const miscount = explainCount(totalCount, listed);
+    // One that cannot be read was noted by the comparison above.
+    if (miscount !== null && Number.isInteger(totalCount)) {
+      deviations.note("total_count", "mismatch", totalCount);
+    }
+    const isWhole = this.complete && this.leftOut === 0;
+    const reasons = [
+      ...(isWhole ? [] : ["items that could not be read were left out"]),
+      ...(miscount === null ? [] : [miscount]),
+    ];
+    const partial = reasons.length === 0 ? null : reasons.join("; ");
+    return { complete: partial === null, partial, deviations: deviations.list() };
   }
 
   private countList(): void {
@@ -174,6 +181,18 @@ function tooManyTwinServers(): BodyFault {
     "too_large",
     `a sandbox that comes more than once holds more than ${most} servers`,
   );
+}
+
+/** Why `total_count` does not confirm the number of distinct sandboxes; null where it does. */
+function explainCount(totalCount: JsonValue | undefined, listed: number): string | null {
+  if (totalCount === listed) return null;
+  if (totalCount === undefined) return "total_count is missing";
+  if (typeof totalCount === "number" && Number.isInteger(totalCount)) {
+    return `total_count is ${totalCount}, but ${counted(listed, "distinct sandbox", "distinct sandboxes")} came`;
+  }
+  return totalCount === null
+    ? "total_count is null"
+    : `total_count is not a whole number (${shapeOf(totalCount)})`;
 }
 
 function listLength(value: JsonValue | undefined): number {

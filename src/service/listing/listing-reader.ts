@@ -22,7 +22,7 @@ interface ReaderParts {
 const turnEffort = 32 * 1024;
 
 /** Of a body that was there before: one with anything to remark is not known again. */
-const nothingToNote: ListingSummary = { complete: true, deviations: [] };
+const nothingToNote: ListingSummary = { complete: true, partial: null, deviations: [] };
 
 /**
  * Reads one listing into an intake while its body comes. What is taken of it is what `JSON.parse` would

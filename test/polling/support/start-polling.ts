@@ -27,7 +27,8 @@ function toResult(
 ): CallSuccess | CallFailure {
   if (answer.kind === "failed") return answer;
   const { sandboxes, complete } = answer.listing;
-  return { kind: "ok", value: { intake: take(openIntake(), sandboxes), complete } };
+  const partial = complete ? null : "some sandboxes are missing";
+  return { kind: "ok", value: { intake: take(openIntake(), sandboxes), complete, partial } };
 }
 
 export function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {

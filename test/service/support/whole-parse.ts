@@ -31,15 +31,15 @@ interface SandboxDraft {
 /**
  * Takes of a listing what can be used. Addresses, metadata, authentication data and times are left
  * behind here: they may hold secrets, and nothing needs them. An item without a usable identity is
- * left out and makes the listing incomplete, as does a `total_count` that tells of another number
- * of sandboxes. Items listed twice are joined, the worse one being believed.
+ * left out and makes the listing incomplete, as does a `total_count` that is no whole number or
+ * another one than that of the sandboxes. Items listed twice are joined, the worse one being believed.
  *
  * @returns undefined for what is no listing at all
  */
 export function parseListing(body: JsonValue, deviations: Deviations): Listing | undefined {
   if (!isObject(body)) return undefined;
   const { local_sandboxes: items, total_count: totalCount } = body;
-  if (!isArray(items) || !Number.isInteger(totalCount)) return undefined;
+  if (!isArray(items)) return undefined;
   promisedListing.compare(body, deviations);
 
   const drafts = new Map<string, SandboxDraft>();
@@ -55,7 +55,7 @@ export function parseListing(body: JsonValue, deviations: Deviations): Listing |
     complete = readServers(item, draft.servers, deviations) && complete;
   }
   if (totalCount !== drafts.size + leftOut) {
-    deviations.note("total_count", "mismatch");
+    if (Number.isInteger(totalCount)) deviations.note("total_count", "mismatch");
     complete = false;
   }
   return {
