@@ -11,7 +11,7 @@ const included = ["kysely", "yaml", "zod", "zod-openapi"];
 export default defineConfig({
   platform: "node",
   input: {
-    cli: "src/cli.ts",
+    cli: "src/cli.js",
     "client/index": "src/client/index.ts",
   },
   external: (id) => /^[^./]/.test(id) && !included.some((name) => isOf(id, name)),

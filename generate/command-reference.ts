@@ -6,7 +6,7 @@ const head = `# Commands
 
 <!-- Made of src/commands by \`npm run generate\`: what is changed here is lost. -->
 
-In a checkout \`node src/cli.ts\` is \`sandwatch\`. Exit codes: 0 well, 1 it failed, 2 wrong use or configuration.
+In a checkout \`node src/cli.js\` is \`sandwatch\`. Exit codes: 0 well, 1 it failed, 2 wrong use or configuration.
 `;
 
 /** Every command with all that can be given to it. */

@@ -20,7 +20,7 @@ import { asListenFault } from "./listen-fault.ts";
 import { simulatedKeys } from "./simulate.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
-import { untilStopped } from "./until-stopped.ts";
+import { untilStopped } from "./signals.ts";
 
 export interface DemoOptions {
   readonly seed: number;

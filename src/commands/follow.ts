@@ -5,7 +5,7 @@ import { CommandError } from "./exit-codes.ts";
 import { asCommandError, atDesk, reachRunning } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import type { Terminal } from "./terminal.ts";
-import { untilStopped } from "./until-stopped.ts";
+import { untilStopped } from "./signals.ts";
 
 export interface FollowOptions extends DeskOptions {
   readonly follow?: boolean;

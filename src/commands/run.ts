@@ -15,7 +15,7 @@ import { readConfig } from "./read-config.ts";
 import { createReloads } from "./reloads.ts";
 import type { Reloads } from "./reloads.ts";
 import type { Terminal } from "./terminal.ts";
-import { untilStopped } from "./until-stopped.ts";
+import { untilStopped } from "./signals.ts";
 
 /** A daemon that runs, with what it runs on. */
 interface Running {
@@ -32,32 +32,42 @@ export async function run(options: { readonly config: string }, terminal: Termin
   const logFormat = terminal.isInteractive ? "pretty" : "json";
   const load = (): LoadedConfig => loadConfig(file, process.env, { logFormat });
   const reloads = createReloads(file, load, systemClock);
-  const stopped = untilStopped();
 
   let log = createLogger(config.log);
-  // From before the start until all has stopped: it would end the process.
-  const onHangup = (): void => reloadAtSignal(reloads, log);
-  process.on("SIGHUP", onHangup);
-  let running = await start(config, log, reloads);
+  const stopping = new AbortController();
+  const stopped = untilStopped().then((signal) => {
+    log.info({ event: "daemon.stopping", signal }, "stopping");
+    stopping.abort();
+    return null;
+  });
+  // Until the process ends, because SIGHUP ends a process that does not listen to it.
+  process.on("SIGHUP", () => {
+    if (!stopping.signal.aborted) reloadAtSignal(reloads, log);
+    else log.info({ event: "config.ignored" }, "SIGHUP is ignored: sandwatch is stopping");
+  });
+  let running = await start(config, log, reloads, stopping.signal);
   for (;;) {
-    const event = await Promise.race([stopped, reloads.next()]);
-    if (typeof event === "string") {
-      running.log.info({ event: "daemon.stopping", signal: event }, "stopping");
-      break;
-    }
-    running = await startAnew(running, event, reloads);
+    const next = await Promise.race([stopped, reloads.next()]);
+    if (next === null) break;
+    running = await startAnew(running, next, reloads, stopping.signal);
     ({ log } = running);
   }
   await running.daemon.stop();
-  process.off("SIGHUP", onHangup);
   running.log.info({ event: "daemon.stopped" }, "stopped");
 }
 
-async function start(config: Config, log: Logger, reloads: Reloads): Promise<Running> {
+/** When it is to stop meanwhile, the daemon is built, but neither serves nor polls. */
+async function start(
+  config: Config,
+  log: Logger,
+  reloads: Reloads,
+  stopping: AbortSignal,
+): Promise<Running> {
   for (const note of configNotes(config)) log.warn({ event: "config.note" }, note);
   const { request } = reloads;
   const last = (): Reloads["last"] => reloads.last;
   const daemon = await createDaemon(config, { log, reloads: { request, last } });
+  if (stopping.aborted) return { daemon, config, log };
   try {
     const address = await daemon.start();
     log.info(
@@ -71,16 +81,22 @@ async function start(config: Config, log: Logger, reloads: Reloads): Promise<Run
   }
 }
 
-/** With the next configuration, or where that cannot be started with the one before. */
+/**
+ * With the next configuration, or where that cannot be started with the one before. Once it is to stop,
+ * nothing is started: what is returned has been stopped already.
+ */
 async function startAnew(
-  { daemon, config, log }: Running,
+  before: Running,
   next: Config,
   reloads: Reloads,
+  stopping: AbortSignal,
 ): Promise<Running> {
+  const { daemon, config, log } = before;
   log.info({ event: "daemon.reloading" }, "going on with the configuration as it is now");
   await daemon.stop();
+  if (stopping.aborted) return before;
   try {
-    return await start(next, createLogger(next.log), reloads);
+    return await start(next, createLogger(next.log), reloads, stopping);
   } catch (error) {
     reloads.failed();
     const reason = error instanceof Error ? error.message : String(error);
@@ -88,7 +104,7 @@ async function startAnew(
       { event: "config.refused", reason },
       `the configuration cannot be used, sandwatch goes on with the one before: ${reason}`,
     );
-    return start(config, log, reloads);
+    return stopping.aborted ? before : start(config, log, reloads, stopping);
   }
 }
 

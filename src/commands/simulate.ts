@@ -8,7 +8,7 @@ import { createSimulator } from "../simulator/simulator.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { asListenFault } from "./listen-fault.ts";
 import type { Terminal } from "./terminal.ts";
-import { untilStopped } from "./until-stopped.ts";
+import { untilStopped } from "./signals.ts";
 
 export interface SimulateOptions {
   readonly regions: readonly string[];

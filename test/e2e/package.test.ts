@@ -122,3 +122,15 @@ http: { listen: "127.0.0.1:0" }
   expect(rows).toEqual([expect.objectContaining({ region: "us", key: "research" })]);
   expect(rows[0].occupied_peak).toBeGreaterThan(0);
 });
+
+it("the package, installed so, tells an older Node.js what it needs", async () => {
+  const file = join(await installPackage(), "node_modules/sandwatch/dist/cli.js");
+  const older =
+    'data:text/javascript,Object.defineProperty(process, "version", { value: "v20.20.2" })';
+  const ended = await startProgram(["--import", older, file, "poll"]).ended;
+  expect(ended).toMatchObject({
+    code: 1,
+    out: "",
+    err: expect.stringMatching(/^sandwatch needs Node\.js 24 or later.*\n$/),
+  });
+});

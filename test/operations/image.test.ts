@@ -25,7 +25,7 @@ it("the image has the package's command, for whoever is called into a container"
   const file = bin["sandwatch"] ?? "";
   expect(read("Dockerfile")).toContain(`chmod +x ${file}\n`);
   expect(read("Dockerfile")).toContain(`RUN ln -s /app/${file} /usr/local/bin/sandwatch\n`);
-  expect(read("src/cli.ts")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  expect(read("src/cli.js")).toMatch(/^#!\/usr\/bin\/env node\n/);
 });
 
 it("Node.js gets the same arguments in the image, as a service and in a checkout", () => {
@@ -35,8 +35,8 @@ it("Node.js gets the same arguments in the image, as a service and in a checkout
   expect([node, program]).toEqual(["node", "/app/dist/cli.js"]);
   expect(args.length).toBeGreaterThan(0);
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(read("package.json"));
-  expect(scripts["start"]).toBe(`node ${args.join(" ")} src/cli.ts demo`);
-  expect(scripts["sandwatch"]).toBe(`node ${args.join(" ")} src/cli.ts`);
+  expect(scripts["start"]).toBe(`node ${args.join(" ")} src/cli.js demo`);
+  expect(scripts["sandwatch"]).toBe(`node ${args.join(" ")} src/cli.js`);
   expect(read("config/systemd/sandwatch.service")).toContain(
     `\nEnvironment=NODE_OPTIONS=${args.join(" ")}\n`,
   );

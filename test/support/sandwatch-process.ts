@@ -15,6 +15,8 @@ export interface Ended {
 export interface SandwatchProcess {
   /** Resolves with the first line of standard output that holds the text, past ones included. */
   line(part: string): Promise<string>;
+  /** Resolves once so many lines of standard output hold the text. */
+  lines(part: string, count: number): Promise<void>;
   send(signal: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
 }
@@ -22,7 +24,7 @@ export interface SandwatchProcess {
 /** So that the many short runs need not compile the same code each time. */
 export const compileCache = join(tmpdir(), "sandwatch-compile-cache");
 
-const program = join(import.meta.dirname, "../../src/cli.ts");
+const program = join(import.meta.dirname, "../../src/cli.js");
 
 /** The program as a user runs it: a process of its own. */
 export function startSandwatch(
@@ -46,13 +48,23 @@ export function startProgram(
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
-  const waiting: { readonly part: string; readonly resolve: (line: string) => void }[] = [];
+  const waiting = new Set<() => void>();
   if (child.stdout) {
     createInterface(child.stdout).on("line", (line) => {
       lines.push(line);
-      for (const { part, resolve } of waiting) if (line.includes(part)) resolve(line);
+      for (const look of waiting) look();
     });
   }
+  const untilFound = <T>(find: () => T | undefined): Promise<T> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const found = find();
+        if (found === undefined) return void waiting.add(look);
+        waiting.delete(look);
+        resolve(found);
+      };
+      look();
+    });
   let err = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
   const end = async (): Promise<Ended> => {
@@ -60,12 +72,10 @@ export function startProgram(
     return { code, signal, out: lines.map((line) => `${line}\n`).join(""), err };
   };
   return {
-    line: (part) =>
-      new Promise((resolve) => {
-        const past = lines.find((line) => line.includes(part));
-        if (past === undefined) waiting.push({ part, resolve });
-        else resolve(past);
-      }),
+    line: (part) => untilFound(() => lines.find((line) => line.includes(part))),
+    async lines(part, count) {
+      await untilFound(() => lines.filter((line) => line.includes(part))[count - 1]);
+    },
     send: (signal) => void child.kill(signal),
     ended: end(),
   };
