@@ -199,6 +199,29 @@ describe("the servers of a pool that is told of", () => {
     expect(alone).toEqual([3, 3]);
   });
 
+  it.each([
+    ["a key", { key: "research" }, [6, 1, 1, 1]],
+    ["a server name", { serverName: "github" }, [6, 1, 1, 1]],
+    ["a region", { region: "us" }, Array.from({ length: 9 }, () => 1)],
+  ])("stay apart from servers outside it when it is limited to %s", (_, limits, sizes) => {
+    const inRegion = (region: string): readonly OutboxItem[] =>
+      Array.from({ length: 4 }, (_unused, n) => {
+        const isOther = n === 3;
+        const key = isOther ? "batch" : "research";
+        const serverName = isOther ? "slack" : "github";
+        return outboxItem({ incident: { id: `${region}-${n}`, region, key, serverName } });
+      });
+    const limited = {
+      ...pool,
+      incident: { ...pool.incident, serverName: null, ...limits },
+    };
+    const { messages } = compose([...inRegion("us"), ...inRegion("eu"), limited], {
+      afterMs: 5_000,
+      more: { groupBy: ["incident"] },
+    });
+    expect(messages.map(({ itemSeqs }) => itemSeqs.length)).toEqual(sizes);
+  });
+
   it("stay apart when they are no more than the limit", () => {
     const few = [...servers("us", "github").slice(1), ...servers("eu", "github").slice(1), pool];
     expect(compose(few, byName).messages).toHaveLength(3);

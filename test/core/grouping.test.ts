@@ -124,6 +124,15 @@ describe("a message", () => {
     expect(message?.itemSeqs).toHaveLength(7);
   });
 
+  it("is as old as the oldest of its items, whatever their order", () => {
+    const causesMs = [3_000, 1_000, 2_000].map((ms) => startMs + ms);
+    const items = causesMs.map((causedAtMs, n) =>
+      outboxItem({ causedAtMs, incident: { id: `i${n}` } }),
+    );
+    const { messages } = composeMessages(stored(items), settings, startMs + 9_000);
+    expect(messages.map(({ notification }) => notification.causedAtMs)).toEqual([startMs + 1_000]);
+  });
+
   it("names an incident once, as it stood last, when two reminders fall into one flush", () => {
     const first = outboxItem({ type: "incident.reminder" });
     const second = outboxItem({ type: "incident.reminder", incident: { previousStatus: "idle" } });

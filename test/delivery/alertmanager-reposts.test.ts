@@ -21,6 +21,28 @@ describe("an Alertmanager receiver that was started", () => {
     expect(posted(server).map(ofServers)).toEqual([[["of-a", 5]], [["of-a", 6]], [["of-a", 7]]]);
   });
 
+  it("posts again in the latest words, those of a reminder after those of the firing", async () => {
+    const { store, commitAs } = await openToldStore();
+    const server = await startReceiverServer(status(200));
+    const { receiver, clock, ended } = openAlertmanager(store.told, [server]);
+    const incident = firing("a", { rule: "target-blind", subject: { kind: "target" } });
+    await commitAs({ condition: "down (timeout)" }, incident);
+    receiver.start?.();
+    clock.advance(0);
+    await ended(1);
+    const runbookUrlTemplate = "https://runbooks.example.com/{key}";
+    await commitAs({ condition: "down (network)", runbookUrlTemplate }, incident);
+    clock.advance(minuteMs);
+    await ended(2);
+    expect(posted(server).map(([alert]) => alert?.annotations)).toMatchObject([
+      { summary: "us (research) down (timeout)" },
+      {
+        summary: "us (research) down (network)",
+        runbook_url: "https://runbooks.example.com/research",
+      },
+    ]);
+  });
+
   it("posts what was resolved for 15 minutes, as long over as it is", async () => {
     const { store, commit } = await openToldStore();
     const server = await startReceiverServer(status(200));

@@ -62,6 +62,30 @@ describe("a step of the wall clock", () => {
     expect(told(server)).toEqual(["firing a"]);
   });
 
+  it.each([10 * hourMs, -10 * hourMs])(
+    "by %i ms leaves the wait of a group whose first item comes after it as it is",
+    async (stepMs) => {
+      const server = await startReceiverServer();
+      const store = openTestStore();
+      const { loop, clock } = createDelivery(store.outbox, (c) => [
+        webhook(server, c, { groupWaitMs: 5_000 }),
+      ]);
+      loop.start();
+      await loop.runOnce();
+      clock.stepUtc(stepMs);
+      const causedAtMs = clock.now().utcMs;
+      await insertOutboxItems(store.kysely, [{ ...fire("a"), causedAtMs }]);
+      await loop.runOnce();
+      clock.advance(4_999);
+      await loop.runOnce();
+      expect(told(server)).toEqual([]);
+      clock.advance(1);
+      await server.received(1);
+      await loop.stop({ graceMs: 5_000 });
+      expect(told(server)).toEqual(["firing a"]);
+    },
+  );
+
   it("back by less than the group's wait does not have it wait once more", async () => {
     const server = await startReceiverServer();
     const store = openTestStore();

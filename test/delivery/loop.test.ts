@@ -24,6 +24,23 @@ describe("delivery", () => {
     expect(delivery.logged).toEqual(["notification.delivered oncall"]);
   });
 
+  it("measures the delay of a message, and states its lateness, from the oldest item", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    const { loop, clock, observed } = createDelivery(store.outbox, (c) => [
+      webhook(server, c, { groupBy: ["rule"] }),
+    ]);
+    const minuteMs = 60_000;
+    const laterMs = clock.now().utcMs + 4 * minuteMs;
+    await insertOutboxItems(store.kysely, [fire("a"), { ...fire("b"), causedAtMs: laterMs }]);
+    clock.advance(6 * minuteMs);
+    await loop.runOnce();
+    expect(observed).toEqual(["delivered oncall 360s"]);
+    expect(server.requests.map(({ body }) => JSON.parse(body).data)).toMatchObject([
+      { summary: "Late by 6m: 2 servers in error in us (research)", delayed_seconds: 360 },
+    ]);
+  });
+
   it("waits for the group, by itself once started", async () => {
     const server = await startReceiverServer();
     const store = openTestStore();
@@ -223,6 +240,33 @@ describe("stopping", () => {
     await stopped;
     expect(await store.states()).toEqual(["delivered", "pending"]);
     expect(server.requests).toHaveLength(1);
+    expect(clock.armed).toBe(0);
+  });
+
+  it("begins no attempt of what the store gives only afterwards", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    const asked = Promise.withResolvers<void>();
+    const given = Promise.withResolvers<void>();
+    const outbox: Outbox = {
+      ...store.outbox,
+      async due(...query) {
+        const due = await store.outbox.due(...query);
+        expect(due).toHaveLength(1);
+        asked.resolve();
+        await given.promise;
+        return due;
+      },
+    };
+    const { loop, clock } = createDelivery(outbox, (c) => [webhook(server, c)]);
+    await insertOutboxItems(store.kysely, [fire("a")]);
+    loop.start();
+    await asked.promise;
+    const stopped = loop.stop({ graceMs: 5_000 });
+    given.resolve();
+    await stopped;
+    expect(server.requests).toHaveLength(0);
+    expect(await store.states()).toEqual(["pending"]);
     expect(clock.armed).toBe(0);
   });
 

@@ -122,6 +122,29 @@ describe("a restart", () => {
     },
   );
 
+  it.each([
+    ["five minutes", 24 * hourMs, 5 * minuteMs],
+    ["its whole time where that is shorter", minuteMs, minuteMs],
+  ])("after the time to give up has come tries again for %s", async (_, giveUpAfterMs, leftMs) => {
+    const server = await startReceiverServer(status(503, { "retry-after": "604800" }));
+    const first = openTestStore();
+    const before = createDelivery(first.outbox, (c) => [webhook(server, c, { giveUpAfterMs })]);
+    await insertOutboxItems(first.kysely, [outboxItem()]);
+    await before.loop.runOnce();
+
+    const second = await first.reopen();
+    const clock = createFakeClock(startMs + 48 * hourMs);
+    const receivers = [webhook(server, clock, { giveUpAfterMs })];
+    const after = createDelivery(second.outbox, () => receivers, clock);
+    await after.loop.runOnce();
+    clock.advance(leftMs - 1);
+    await after.loop.runOnce();
+    expect([server.requests.length, await second.states()]).toEqual([2, ["pending"]]);
+    clock.advance(1);
+    await after.loop.runOnce();
+    expect([server.requests.length, await second.states()]).toEqual([3, ["dead"]]);
+  });
+
   it("leaves a notification the time it had, however long nobody tried or far the clock moved", async () => {
     const server = await startReceiverServer(status(503));
     const first = openTestStore();

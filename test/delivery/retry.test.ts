@@ -3,6 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { AttemptFailure, AttemptFailureReason } from "../../src/delivery/receiver.ts";
 import { backoffMs, decide } from "../../src/delivery/retry.ts";
 import { seededRandom } from "../../src/platform/random.ts";
+import { insertOutboxItems } from "../../src/store/outbox.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import type { FakeClock } from "../support/fake-clock.ts";
+import { createDelivery, webhook } from "./support/delivery.ts";
+import { startReceiverServer, status } from "./support/receiver-server.ts";
+import { openTestStore } from "./support/test-store.ts";
+import { fire } from "./support/told.ts";
 
 const nowMs = 1_000_000;
 const giveUpAfterMs = 86_400_000;
@@ -47,6 +54,28 @@ describe("backoff", () => {
   });
 });
 
+describe("a receiver that fails again and again", () => {
+  it.each<[string, Record<string, string>, readonly number[]]>([
+    ["without Retry-After", {}, [0, 1, 3, 7, 15]],
+    ["with a Retry-After shorter than the back-off", { "retry-after": "1" }, [0, 1, 3, 7, 15]],
+    ["with a Retry-After between them", { "retry-after": "3" }, [0, 3, 6, 10, 18]],
+  ])("is tried after 1 s, then 2, 4 and 8 s in the mean %s", async (_, headers, seconds) => {
+    const server = await startReceiverServer(status(503, headers));
+    const store = openTestStore();
+    const receivers = (c: FakeClock) => [webhook(server, c)];
+    const { loop, clock } = createDelivery(store.outbox, receivers, createFakeClock(), () => 0.5);
+    await insertOutboxItems(store.kysely, [fire("a")]);
+    const attemptedAt: number[] = [];
+    for (let second = 0; second <= 20; second += 1) {
+      const { length } = server.requests;
+      await loop.runOnce();
+      if (server.requests.length > length) attemptedAt.push(second);
+      clock.advance(1_000);
+    }
+    expect(attemptedAt).toEqual(seconds);
+  });
+});
+
 describe("the fate of a notification", () => {
   it.each<[AttemptFailureReason, "retry" | "dead"]>([
     ["timeout", "retry"],
@@ -87,6 +116,26 @@ describe("the fate of a notification", () => {
             Math.min(giveUpAtMs, times.nowMs + retryAfterMs),
           );
           expect(Number.isInteger(nextAttemptAtMs)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it("is retried no sooner than the back-off says, however soon the receiver asks for it", () => {
+    fc.assert(
+      fc.property(
+        failuresArbitrary,
+        drawArbitrary,
+        fc.option(fc.integer({ min: 0, max: 10_000 })),
+        (failures, draw, retryAfterMs) => {
+          const random = (): number => draw;
+          const times = { nowMs, giveUpAtMs };
+          const decision = decide(failure("rate_limited", retryAfterMs), failures, times, random);
+          const waitMs = Math.max(backoffMs(failures, random), retryAfterMs ?? 0);
+          expect(decision).toEqual({
+            kind: "retry",
+            nextAttemptAtMs: Math.round(nowMs + waitMs),
+          });
         },
       ),
     );

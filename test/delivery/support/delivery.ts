@@ -8,6 +8,7 @@ import type { DeliveryObserver, Log } from "../../../src/delivery/observer.ts";
 import type { Outbox } from "../../../src/delivery/outbox.ts";
 import { createWebhookReceiver } from "../../../src/delivery/receivers/webhook.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import type { Random } from "../../../src/platform/random.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
@@ -68,6 +69,7 @@ export function createDelivery(
   outbox: Outbox,
   receivers: (clock: FakeClock) => readonly DeliveryReceiver[],
   clock: FakeClock = createFakeClock(),
+  random: Random = seededRandom(7),
 ): Delivery {
   const observed: string[] = [];
   const logged: string[] = [];
@@ -84,7 +86,6 @@ export function createDelivery(
     waiting.filter((waiter) => waiter.line === line).forEach(({ resolve }) => resolve());
   };
   const log = { info: write, warn: write, error: write };
-  const random = seededRandom(7);
   const made = receivers(clock);
   const loop = createDeliveryLoop({
     outbox,

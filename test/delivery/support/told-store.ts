@@ -11,6 +11,11 @@ export interface ToldStore {
   readonly store: Store;
   /** Writes incidents as a poll does, each with an item for each of its receivers. */
   readonly commit: (...incidents: readonly Incident[]) => Promise<void>;
+  /** Does the same with items in other words. */
+  readonly commitAs: (
+    words: Partial<OutboxItem>,
+    ...incidents: readonly Incident[]
+  ) => Promise<void>;
   readonly acknowledge: (incidentId: string, author: string) => Promise<void>;
   /** Forgets every item, as a store does in which they have become too old. */
   readonly forgetItems: () => Promise<void>;
@@ -20,7 +25,7 @@ export async function openToldStore(more: Partial<OutboxItem> = {}): Promise<Tol
   const { kysely } = openTestStore();
   const store = createStore(kysely, () => Promise.resolve());
   const { id: targetId } = await addTarget(store, research);
-  const itemsOf = (incident: Incident): OutboxItem[] =>
+  const itemsOf = (incident: Incident, words: Partial<OutboxItem>): OutboxItem[] =>
     incident.receivers.map((receiver) => ({
       receiver,
       type: incident.resolvedAtMs === null ? "incident.firing" : "incident.resolved",
@@ -30,15 +35,17 @@ export async function openToldStore(more: Partial<OutboxItem> = {}): Promise<Tol
       summaryTemplate: null,
       runbookUrlTemplate: null,
       causedAtMs: startMs,
-      ...more,
+      ...words,
       incident: tellIncident(research, incident, null),
     }));
+  const commitAs: ToldStore["commitAs"] = async (words, ...written) => {
+    const outbox = written.flatMap((incident) => itemsOf(incident, words));
+    await store.commitIncidents(targetId, { written, dropped: [], flaps: [], steps: [], outbox });
+  };
   return {
     store,
-    async commit(...written) {
-      const outbox = written.flatMap(itemsOf);
-      await store.commitIncidents(targetId, { written, dropped: [], flaps: [], steps: [], outbox });
-    },
+    commit: (...written) => commitAs(more, ...written),
+    commitAs,
     async acknowledge(incidentId, author) {
       const row = { incident_id: incidentId, author, note: null, at_ms: startMs };
       await kysely.insertInto("acknowledgements").values(row).execute();
