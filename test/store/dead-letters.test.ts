@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { OutboxItem } from "../../src/core/notification.ts";
 import type { Incident } from "../../src/core/incident.ts";
-import { createSnapshotPages } from "../../src/store/snapshot-pages.ts";
-import { createStoredTargets } from "../../src/store/stored-targets.ts";
 import { addTarget } from "../support/add-target.ts";
-import { writeIncidents } from "../../src/store/poll-commits.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { pruneNotifications } from "../../src/store/prune-notifications.ts";
+import { createStore } from "../../src/store/store.ts";
 import { outboxItem, startMs } from "../delivery/support/items.ts";
 import { firing, resolved } from "../delivery/support/told-store.ts";
 import { research } from "../support/fleet.ts";
@@ -136,27 +134,30 @@ describe("pruning", () => {
     expect((await ids(store)).toSorted()).toEqual(["dead", "pending"]);
   });
 
-  it("spares what was last said of an incident that still fires, until it is over", async () => {
-    const store = openTestStore();
-    const targets = createStoredTargets(store.kysely, createSnapshotPages(store.kysely));
-    const { id } = await addTarget({ targets }, research);
-    const write = (incident: Incident): Promise<void> =>
-      store.kysely
-        .transaction()
-        .execute((trx) => writeIncidents(trx, id, { ...nothing, written: [incident] }));
-    await write(firing("goes on"));
-    for (const name of ["fire", "reminder"]) {
-      const items = [outboxItem({ incident: { id: "goes on" } })];
-      await keep(store, name, { state: "delivered", settledAtMs: 0 }, items);
-    }
-    await pruneNotifications(store.kysely, bounds);
-    expect(await ids(store)).toEqual(["reminder"]);
-    expect(await pruneNotifications(store.kysely, bounds)).toBe(false);
+  it.each(["delivered", "dead", "discarded"] as const)(
+    "spares the last notification of an incident that still fires until it is over (%s)",
+    async (state) => {
+      const store = openTestStore();
+      const whole = createStore(store.kysely, () => Promise.resolve());
+      const { id } = await addTarget(whole, research);
+      const write = (incident: Incident): Promise<void> =>
+        whole.commitIncidents(id, { ...nothing, written: [incident] });
+      const ended = { state: state === "delivered" ? state : "dead", settledAtMs: 0 } as const;
+      await write(firing("goes on"));
+      for (const name of ["fire", "reminder"]) {
+        const seq = await keep(store, name, ended, [outboxItem({ incident: { id: "goes on" } })]);
+        if (state === "discarded") await store.notifications.discard({ seqs: [seq] }, 0);
+      }
+      expect(await store.states()).toEqual([state, state]);
+      await pruneNotifications(store.kysely, bounds);
+      expect(await ids(store)).toEqual(["reminder"]);
+      expect(await pruneNotifications(store.kysely, bounds)).toBe(false);
 
-    await write(resolved("goes on", startMs));
-    await pruneNotifications(store.kysely, bounds);
-    expect(await ids(store)).toEqual([]);
-  });
+      await write(resolved("goes on", startMs));
+      await pruneNotifications(store.kysely, bounds);
+      expect(await ids(store)).toEqual([]);
+    },
+  );
 
   it("takes small steps, also where one notification tells very much", async () => {
     const store = openTestStore();

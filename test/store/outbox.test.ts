@@ -209,6 +209,22 @@ describe("retries", () => {
     expect(again?.attempts).toBe(1);
   });
 
+  it.each(["delivered", "dead"] as const)(
+    "leave a notification alone that is %s",
+    async (state) => {
+      const store = openTestStore();
+      await tell(store, "msg_1", ["a"]);
+      const seq = await seqOf(store, "msg_1");
+      await settle(store.outbox, seq, { state, settledAtMs: startMs });
+      const settled = await store.notifications.find(seq);
+      const attempts = await store.notifications.attempts(seq);
+      await store.outbox.retryLater(seq, startMs + 500, timedOut);
+      expect(await store.notifications.find(seq)).toEqual(settled);
+      expect(await store.notifications.attempts(seq)).toEqual(attempts);
+      expect(await dueIds(store, { nowMs: startMs + dayMs })).toEqual([]);
+    },
+  );
+
   it("bounds the times that an earlier process stored, for one receiver", async () => {
     const store = openTestStore();
     await tell(store, "far", ["a"], { dueMs: startMs + 9 * dayMs });

@@ -1,0 +1,85 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { StoredSilence } from "../../src/store/silences.ts";
+import { openStore } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { startMs } from "../support/fleet.ts";
+import { freshStoreFile } from "../support/fresh-store.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+function silenceOf(id: string, startsAtMs: number): StoredSilence {
+  return {
+    id,
+    match: { region: ["us"] },
+    author: "ann",
+    reason: "maintenance",
+    createdAtMs: startsAtMs,
+    startsAtMs,
+    endsAtMs: startsAtMs + hourMs,
+  };
+}
+
+/** A store that keeps a silence, `s1`, in force from `startMs` for an hour. */
+async function openWithSilence(): Promise<Store["silences"]> {
+  const store = openStore(freshStoreFile(), undefined, { isTemporary: true });
+  onTestFinished(() => store.close());
+  await store.silences.add(silenceOf("s1", startMs));
+  return store.silences;
+}
+
+describe("the end of a silence", () => {
+  it("can be moved to an earlier moment while it is in force", async () => {
+    const silences = await openWithSilence();
+    await silences.end("s1", startMs + 1);
+    expect(await silences.find("s1")).toMatchObject({ endsAtMs: startMs + 1 });
+  });
+
+  it.each([
+    ["at its end", startMs + hourMs],
+    ["later", startMs + 2 * hourMs],
+  ])("is not moved once it has come: %s", async (_, atMs) => {
+    const silences = await openWithSilence();
+    await silences.end("s1", atMs);
+    expect(await silences.find("s1")).toMatchObject({ endsAtMs: startMs + hourMs });
+    expect(await silences.open(atMs)).toEqual([]);
+  });
+
+  it("is that of no other silence", async () => {
+    const silences = await openWithSilence();
+    await silences.end("s2", startMs + 1);
+    expect(await silences.find("s1")).toMatchObject({ endsAtMs: startMs + hourMs });
+  });
+});
+
+describe("a silence that has ended", () => {
+  const endsAtMs = startMs + hourMs;
+
+  it("is listed among the ended ones only", async () => {
+    const silences = await openWithSilence();
+    const ids = async (nowMs: number, ended: boolean): Promise<readonly string[]> => {
+      const page = await silences.page({ ended, nowMs, limit: 9, before: null });
+      return page.map(({ id }) => id);
+    };
+    expect(await ids(endsAtMs - 1, false)).toEqual(["s1"]);
+    expect(await ids(endsAtMs, false)).toEqual([]);
+    expect(await ids(endsAtMs, true)).toEqual(["s1"]);
+  });
+
+  it("is kept for thirty days after its end, and no longer", async () => {
+    const silences = await openWithSilence();
+    await silences.open(endsAtMs + 30 * dayMs);
+    expect(await silences.find("s1")).toMatchObject({ id: "s1" });
+    await silences.open(endsAtMs + 30 * dayMs + 1);
+    expect(await silences.find("s1")).toBeNull();
+  });
+
+  it("is deleted after thirty days when another is added, too", async () => {
+    const silences = await openWithSilence();
+    await silences.add(silenceOf("s2", endsAtMs + 30 * dayMs));
+    expect(await silences.find("s1")).toMatchObject({ id: "s1" });
+    await silences.add(silenceOf("s3", endsAtMs + 30 * dayMs + 1));
+    expect(await silences.find("s1")).toBeNull();
+    expect(await silences.find("s2")).toMatchObject({ id: "s2" });
+  });
+});
