@@ -70,6 +70,54 @@ describe("a silence", () => {
     expect(servers).toEqual([world.serverIds[0]]);
   });
 
+  const common = ["rule", "severity", "region", "key", "server_name"] as const;
+  it.each([
+    ...[...common, "sandbox_id", "server_id", "benchmark", "tag"].map((by) => ["server", by]),
+    ...common.map((by) => ["pool", by]),
+  ])("suppresses incidents of a %s by their %s, and no others", async (on, by) => {
+    const rules = {
+      server: { name: "erring", on, status: "error", severity: "critical" },
+      pool: {
+        name: "erring",
+        on,
+        by: ["region", "key", "server_name"],
+        error_ratio: { above: 0 },
+        severity: "critical",
+      },
+    };
+    const rule = on === "pool" ? rules.pool : rules.server;
+    const world = await watchWorld({ servers: 60, alerts: { rules: [rule] } });
+    await world.poll();
+    const { desk } = world.daemon();
+    const { servers } = await desk.servers({ limit: 60 });
+    const server = servers.find(({ benchmark, tags }) => benchmark !== null && tags.length > 0);
+    const values = { ...rule, rule: rule.name, ...server, tag: server?.tags[0] };
+    const value = Object.entries(values).find(([name]) => name === by)?.[1];
+    const silence = (match: object) =>
+      desk.addSilence({ match, author: "ann", reason, duration: "1d" });
+
+    await silence({ [by]: "another" });
+    world.show(world.serverIds.indexOf(server?.server_id ?? ""), "error");
+    await world.poll();
+    expect(told(world)).toEqual(["erring firing"]);
+    await silence({ [by]: value });
+    await world.poll();
+    expect(told(world)).toEqual(["erring firing", "erring resolved"]);
+    expect(world.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "silenced" });
+  });
+
+  it("that names what only servers have does not suppress incidents of pools", async () => {
+    const rule = { name: "erring", on: "pool", by: [], error_ratio: { above: 0 } };
+    const world = await watchWorld({ alerts: { rules: [rule] } });
+    for (const by of ["sandbox_id", "server_id", "benchmark", "tag", "server_name", "region"]) {
+      const request = { match: { [by]: "*" }, author: "ann", reason, duration: "1d" };
+      await world.daemon().desk.addSilence(request);
+    }
+    world.show(0, "error");
+    await world.poll();
+    expect(told(world)).toEqual(["erring firing"]);
+  });
+
   it("that is to come keeps quiet until then", async () => {
     const world = await watchWorld();
     const startMs = world.clock.now().utcMs + 60_000;

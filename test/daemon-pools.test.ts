@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { told } from "./support/heard.ts";
 import { watchWorld } from "./support/watched-world.ts";
 
@@ -45,6 +45,43 @@ it("neither tells nor resolves anything of a pool while its target cannot be see
   world.fail({ operation: "list_sandboxes", kind: "status", status: 500 });
   await world.poll(6);
   expect(told(world)).toEqual([]);
+});
+
+describe("the time for which a pool must be beyond its limit", () => {
+  it("does not include time in which a poll came too late", async () => {
+    const world = await watchWorld({ servers: 1, alerts: { rules } });
+    world.show(0, "occupied");
+    await world.poll();
+    world.clock.advance(20 * 60_000);
+    await world.poll(2);
+    expect(told(world)).toEqual([]);
+    await world.poll();
+    expect(told(world)).toEqual(["pool-full firing"]);
+  });
+
+  it("does not include time before and after a poll that the store refused", async () => {
+    let isFull = false;
+    const world = await watchWorld({
+      servers: 1,
+      alerts: { rules },
+      wrapStore: (store) => ({
+        ...store,
+        commitPoll: (targetId, verdict) =>
+          isFull
+            ? Promise.reject(new Error("database or disk is full"))
+            : store.commitPoll(targetId, verdict),
+      }),
+    });
+    world.show(0, "occupied");
+    await world.poll();
+    isFull = true;
+    await world.poll();
+    isFull = false;
+    await world.poll(2);
+    expect(told(world)).toEqual([]);
+    await world.poll();
+    expect(told(world)).toEqual(["pool-full firing"]);
+  });
 });
 
 it("logs the steps of a pool's incident", async () => {

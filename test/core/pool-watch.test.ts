@@ -281,6 +281,29 @@ describe("a pool after a restart", () => {
     ]);
   });
 
+  it("ends with the reason rule_removed when no configured target feeds it any more", () => {
+    const pools = watchPools([poolRule()], [usResearch, usBatch, euResearch]);
+    for (const target of [usResearch, usBatch, euResearch]) pools.see({ github: "oo" }, target);
+    expect(pools.told()).toHaveLength(3);
+    pools.restart([poolRule()], [usResearch]);
+    const ended = pools.items.slice(3).map(({ type, incident }) => ({ type, ...incident }));
+    expect(ended).toMatchObject([
+      { type: "incident.resolved", region: "us", key: "batch", resolvedReason: "rule_removed" },
+      { type: "incident.resolved", region: "eu", key: "research", resolvedReason: "rule_removed" },
+    ]);
+    pools.restart([poolRule()], [usResearch]);
+    pools.see({ github: "oo" });
+    expect(pools.items).toHaveLength(5);
+  });
+
+  it("goes on while one of the targets that feed it is configured", () => {
+    const rule = poolRule({ by: ["server_name"] });
+    const pools = watchPools([rule], [usResearch, usBatch]);
+    for (const target of [usResearch, usBatch]) pools.see({ github: "oo" }, target);
+    pools.restart([rule], [usResearch]);
+    expect(pools.told()).toEqual(["incident.firing github"]);
+  });
+
   it("keeps its incident when only receivers, severity or texts of the rule were changed", () => {
     const pools = watchPools([poolRule()]);
     pools.see({ github: "oo" });

@@ -94,6 +94,31 @@ describe("a report", () => {
     expect(row).toMatchObject({ occupiedAverage: 2, occupiedPeak: { count: 2, isExact: false } });
   });
 
+  it("averages over each target's own observed time, however long others were observed", async () => {
+    const history = recordHistory();
+    const from = "2026-11-01T00:00Z";
+    watch(history.add(research), { from, to: "2026-11-01T12:00Z" }, [occupied]);
+    watch(history.add({ region: "eu", key: "research" }), { from, to: "2026-11-01T03:00Z" }, [
+      occupied,
+      { ...occupied, id: "c" },
+    ]);
+    // Never observed: it has no average, so it adds nothing to that of the others.
+    history.add({ region: "ap", key: "research" }).poll(Date.parse(from), { kind: "failed" });
+    const range = { from, to: "2026-11-01T12:00Z" };
+    const averages = async (by: string) =>
+      (await tell(history, { ...range, by })).rows.map(({ group, occupiedAverage }) => [
+        group.region ?? group.server_name ?? group.key,
+        occupiedAverage,
+      ]);
+    expect(await averages("region")).toEqual([
+      ["ap", null],
+      ["eu", 2],
+      ["us", 1],
+    ]);
+    expect(await averages("key")).toEqual([["research", 3]]);
+    expect(await averages("server_name")).toEqual([["git", 3]]);
+  });
+
   it("has a row for each hour and day, also of those of which nothing is known", async () => {
     const history = recordHistory();
     watch(history.add(research), { from: "2026-11-01T12:00Z", to: "2026-11-01T13:00Z" });

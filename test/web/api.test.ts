@@ -233,13 +233,17 @@ describe("the API", () => {
 });
 
 describe("what a page of somebody else's could send to the API", () => {
-  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])(
-    "is refused as %s",
-    async (type) => {
-      const { post } = await serve();
-      expect(await post("/silences", { "content-type": type })).toMatchObject({ status: 415 });
-    },
-  );
+  it.each([
+    "text/plain",
+    "text/plain; x=application/json",
+    "text/plain;application/json",
+    "application/json-patch+json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+  ])("is refused as %s", async (type) => {
+    const { post } = await serve();
+    expect(await post("/silences", { "content-type": type })).toMatchObject({ status: 415 });
+  });
 
   it.each(["https://evil.example.com", "null", "http://127.0.0.1:1", "file://"])(
     "is refused from %s",

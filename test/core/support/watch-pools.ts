@@ -117,11 +117,11 @@ export function watchPools(
     told: () => told.map(({ type, incident }) => `${type} ${incident.serverName ?? "all"}`),
     summaries: () => told.map((item) => summarize([item])),
     items: told,
-    restart(changed: readonly PoolRule[] = rules) {
+    restart(changed: readonly PoolRule[] = rules, configured: readonly Target[] = targets) {
       startedAtMs = atMs;
       pools = createPoolWatch({
         rules: changed,
-        targets,
+        targets: configured,
         openIncidents: [...open.values()],
         clocks: [...clocks.values()],
       });
