@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "./config/config.ts";
 import { configuredTargets } from "./config/configured-targets.ts";
+import { composeAcknowledged } from "./core/acknowledgement.ts";
 import type { IncidentOutcome } from "./core/incident-ledger.ts";
 import type { JudgeOptions } from "./core/judge.ts";
 import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
@@ -134,6 +135,9 @@ export async function createDaemon(
     onRetired: onUntargeted,
   });
 
+  const composed = composeAcknowledged(config.alerts.rules, judge.tells);
+  await store.acknowledgements.notifyPending(composed);
+
   const metrics = createMetrics({
     targets,
     probes,
@@ -183,12 +187,7 @@ export async function createDaemon(
     opening.defer(() => receiver.close());
     return { ...receiverConfig, receiver };
   });
-  const judgeReceivers: ReceiverJudgeOptions = {
-    receivers: toldNames,
-    interventions: judge.interventions,
-    tells: judge.tells,
-    newIncidentId,
-  };
+  const judgeReceivers: ReceiverJudgeOptions = { ...judge, receivers: toldNames };
   const delivery = createDeliveryLoop({
     outbox: store.outbox,
     receivers: receivers.filter(({ type }) => type !== "heartbeat"),
@@ -231,7 +230,7 @@ export async function createDaemon(
     probes,
     rules: config.alerts.rules,
     receivers: toldNames,
-    tells: judge.tells,
+    composeAcknowledged: composed,
     clock,
     newId: overrides.newSilenceId ?? randomUUID,
     log,

@@ -1,4 +1,4 @@
-import { atDesk, show } from "./reach-desk.ts";
+import { runChange, show } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,7 +16,7 @@ export async function ack(
 ): Promise<void> {
   const { author, note } = options;
   const request = { author, ...(note !== undefined && { note }) };
-  const view = await atDesk(options, terminal, (desk) => desk.acknowledge(incident, request));
+  const view = await runChange(options, terminal, (desk) => desk.acknowledge(incident, request));
   show(view, options, terminal, (ackView) => {
     const id = ackView.incident_id;
     return ackView.already

@@ -1,6 +1,7 @@
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
 import { checkConformance } from "../conformance/check-conformance.ts";
 import { conformanceIds } from "../conformance/conformance-desk.ts";
+import type { ConformanceDesk } from "../conformance/conformance-desk.ts";
 import type { ConformanceView, FieldView, OperationView } from "../conformance/views.ts";
 import { counted } from "../core/counted.ts";
 import { readRequest } from "../interventions/requests.ts";
@@ -10,7 +11,7 @@ import { userAgent } from "../platform/version.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { createServiceClient } from "../service/client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { asCommandError, atDesk, show } from "./reach-desk.ts";
+import { asCommandError, checkNobodyRuns, reach, show } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -44,11 +45,14 @@ export async function conformance(options: ConformanceOptions, terminal: Termina
   const ids = { ...(user && { user }), ...(universe && { universe }), ...(client && { client }) };
   const report =
     baseUrl === undefined
-      ? await atDesk(
+      ? await reach<ConformanceDesk, ConformanceView>(
           options,
           terminal,
           (desk) => desk.conformance({ ...ids, ...(region && { region }), ...(key && { key }) }),
-          { needsStore: false },
+          async (config) => {
+            checkNobodyRuns(config);
+            return (await import("../offline.ts")).openService(config);
+          },
         )
       : await checkAddress(baseUrl, options, ids);
   show(report, options, terminal, inWords);

@@ -1,12 +1,12 @@
 import type { DriftView } from "../interventions/drift-desk.ts";
-import { atDesk, show } from "./reach-desk.ts";
+import { runQuery, show } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** How the service's answers differ from its interface. */
 export async function drift(options: DeskOptions, terminal: Terminal): Promise<void> {
-  const view = await atDesk(options, terminal, (desk) => desk.drift({}));
+  const view = await runQuery(options, terminal, (desk) => desk.drift({}));
   show(view, options, terminal, ({ drift: found }) =>
     found.length === 0 ? "All answers were as the interface has them.\n" : toTable(found),
   );

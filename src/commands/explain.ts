@@ -1,5 +1,5 @@
 import type { ExplanationView } from "../interventions/views.ts";
-import { atDesk, show } from "./reach-desk.ts";
+import { runQuery, show } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import { printable, renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -10,7 +10,7 @@ export async function explain(
   options: DeskOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const view = await atDesk(options, terminal, (desk) => desk.explain({ server }));
+  const view = await runQuery(options, terminal, (desk) => desk.explain({ server }));
   show(view, options, terminal, inWords);
 }
 

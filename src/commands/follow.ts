@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
-import type { Desk } from "../interventions/desk.ts";
+import type { StoredQueries } from "../offline.ts";
 import { NobodyListensError } from "./api-call.ts";
 import { CommandError } from "./exit-codes.ts";
-import { asCommandError, atDesk, reachRunning } from "./reach-desk.ts";
+import { asCommandError, reachRunning, runQuery } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
@@ -14,7 +14,7 @@ export interface FollowOptions extends DeskOptions {
 /** A list that goes on. */
 export interface Followed<View> {
   /** What there is already; without a place, and what came after one. */
-  readonly ask: (desk: Desk, after?: string) => Promise<View>;
+  readonly ask: (desk: StoredQueries, after?: string) => Promise<View>;
   readonly print: (view: View) => void;
   /** Whether there may be more that came after the same place. */
   readonly isFull: (view: View) => boolean;
@@ -44,7 +44,7 @@ export async function follow<View extends { readonly after: string }>(
   const { signal } = stopping;
   void stopped.then(() => stopping.abort());
   const atRunning = reachRunning(options, terminal, signal);
-  const first = await atDesk(options, terminal, (desk) => ask(desk));
+  const first = await runQuery(options, terminal, (desk) => ask(desk));
   print(first);
   let { after } = first;
   let mayHaveMore = false;

@@ -1,10 +1,10 @@
-import type { Desk } from "../interventions/desk.ts";
+import type { StoredQueries } from "../offline.ts";
 import { follow } from "./follow.ts";
 import type { FollowOptions, FollowTimes } from "./follow.ts";
 import { jsonLine } from "./json-text.ts";
 import { nextLine } from "./pages.ts";
 import type { PageOptions } from "./pages.ts";
-import { atDesk, show, tellNotes } from "./reach-desk.ts";
+import { runQuery, show, tellNotes } from "./reach-desk.ts";
 import { createGrowingTable, renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -41,7 +41,7 @@ interface ListView {
 }
 
 interface HistoryList<View extends ListView, Item> {
-  readonly ask: (desk: Desk, range: ListRange) => Promise<View>;
+  readonly ask: (desk: StoredQueries, range: ListRange) => Promise<View>;
   readonly itemsOf: (view: View) => readonly Item[];
   readonly header: readonly string[];
   readonly rowOf: (item: Item) => readonly string[];
@@ -63,7 +63,7 @@ export async function showHistory<View extends ListView, Item>(
   const { from, to, limit, before } = options;
   if (options.follow) return followHistory(options, terminal, list);
   const range = { from, to, limit, before };
-  const view = await atDesk(options, terminal, (desk) => list.ask(desk, range));
+  const view = await runQuery(options, terminal, (desk) => list.ask(desk, range));
   show(view, options, terminal, () => {
     const items = list.itemsOf(view);
     if (items.length === 0) return list.nothing;

@@ -2,7 +2,7 @@ import type { NotificationDetailView } from "../interventions/views.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { nextLine } from "./pages.ts";
 import type { PageOptions } from "./pages.ts";
-import { atDesk, show } from "./reach-desk.ts";
+import { runChange, runQuery, show } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import { printable, renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -23,7 +23,7 @@ export async function listNotifications(
     ...(limit && { limit }),
     ...(before && { before }),
   };
-  const view = await atDesk(options, terminal, (desk) => desk.notifications(query));
+  const view = await runQuery(options, terminal, (desk) => desk.notifications(query));
   show(view, options, terminal, ({ notifications, next }) => {
     if (notifications.length === 0) return "There are no such notifications.\n";
     const rows = notifications.map((each) => [
@@ -47,7 +47,7 @@ export async function showNotification(
   options: DeskOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const view = await atDesk(options, terminal, (desk) => desk.notification(seq));
+  const view = await runQuery(options, terminal, (desk) => desk.notification(seq));
   show(view, options, terminal, inWords);
 }
 
@@ -84,7 +84,7 @@ export async function replayNotifications(
   terminal: Terminal,
 ): Promise<void> {
   const which = selection(options);
-  const view = await atDesk(options, terminal, (desk) => desk.replay(which));
+  const view = await runChange(options, terminal, (desk) => desk.replay(which));
   show(view, options, terminal, ({ count }) => `${amountText(count)} sent again\n`);
 }
 
@@ -94,7 +94,7 @@ export async function discardNotifications(
   terminal: Terminal,
 ): Promise<void> {
   const which = selection(options);
-  const view = await atDesk(options, terminal, (desk) => desk.discard(which));
+  const view = await runChange(options, terminal, (desk) => desk.discard(which));
   show(view, options, terminal, ({ count }) => `${amountText(count)} discarded\n`);
 }
 

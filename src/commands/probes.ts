@@ -1,5 +1,5 @@
 import type { ProbesView } from "../interventions/probe-desk.ts";
-import { atDesk, show } from "./reach-desk.ts";
+import { runQuery, show } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -13,7 +13,7 @@ export interface ProbesOptions extends DeskOptions {
 export async function probes(options: ProbesOptions, terminal: Terminal): Promise<void> {
   const { probe, limit } = options;
   const query = { ...(probe && { probe }), ...(limit && { limit }) };
-  const view = await atDesk(options, terminal, (desk) => desk.probes(query));
+  const view = await runQuery(options, terminal, (desk) => desk.probes(query));
   show(view, options, terminal, ({ probes: found }) =>
     found.length === 0 ? "There are no such probes.\n" : toTable(found),
   );

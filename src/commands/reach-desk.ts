@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { RefusedError } from "../core/refusal.ts";
 import type { Desk } from "../interventions/desk.ts";
+import type { Offline, StoredOperations, StoredQueries } from "../offline.ts";
 import { StoreError, StoreInUseError } from "../store/store-error.ts";
+import { isStoreInUse } from "../store/store-in-use.ts";
 import { NobodyListensError } from "./api-call.ts";
 import { checkWatches } from "./check-watches.ts";
 import { createDeskClient } from "./desk-client.ts";
@@ -20,35 +21,60 @@ export interface DeskOptions {
   readonly json?: boolean;
 }
 
-export interface Reach {
-  /** Whether there is nothing to tell without a store: then none is made. */
-  readonly needsStore?: boolean;
+/** How operations are answered where nothing listens at the configured address. */
+type Open<Operations> = (config: Config) => Promise<Offline<Operations>>;
+
+/**
+ * Asks something: over the API of the daemon that runs, or, where nothing listens at the configured
+ * address, of the store, which it does not change.
+ *
+ * @throws {CommandError} when it cannot be answered
+ */
+export function runQuery<Result>(
+  options: DeskOptions,
+  terminal: Terminal,
+  ask: (operations: StoredQueries) => Promise<Result>,
+): Promise<Result> {
+  // Only here a command needs these parts, which take longer to load than most answers to come.
+  return reach(options, terminal, ask, async (config) =>
+    (await import("../offline.ts")).openForQueries(config),
+  );
 }
 
 /**
- * Does something at the desk: over the API of the daemon that runs, or, where nothing listens at the
- * configured address, in this process, on the same store, without polling and serving.
+ * The same for what changes something: in the store it changes what it says and nothing else.
  *
  * @throws {CommandError} when it cannot be done
  */
-export async function atDesk<Result>(
+export function runChange<Result>(
+  options: DeskOptions,
+  terminal: Terminal,
+  act: (operations: StoredOperations) => Promise<Result>,
+): Promise<Result> {
+  return reach(options, terminal, act, async (config) =>
+    (await import("../offline.ts")).openForChanges(config),
+  );
+}
+
+/** @throws {CommandError} when it cannot be done */
+export async function reach<Operations, Result>(
   { config: file, url }: DeskOptions,
   terminal: Terminal,
-  act: (desk: Desk) => Promise<Result>,
-  { needsStore = true }: Reach = {},
+  act: (operations: Operations | Desk) => Promise<Result>,
+  open: Open<Operations>,
 ): Promise<Result> {
   try {
     if (url !== undefined) return await act(createDeskClient(checkAddress(url)));
-    return await actByConfig(readGivenConfig(file, terminal), act, needsStore);
+    return await actByConfig(readGivenConfig(file, terminal), act, open);
   } catch (error) {
     throw asCommandError(error);
   }
 }
 
-async function actByConfig<Result>(
+async function actByConfig<Operations, Result>(
   config: Config,
-  act: (desk: Desk) => Promise<Result>,
-  needsStore: boolean,
+  act: (operations: Operations | Desk) => Promise<Result>,
+  open: Open<Operations>,
 ): Promise<Result> {
   // A port that is chosen at the start is not known to anybody else.
   if (config.http.port !== 0) {
@@ -60,8 +86,12 @@ async function actByConfig<Result>(
       if (!(error instanceof NobodyListensError)) throw error;
     }
   }
-  if (needsStore && !existsSync(config.store.path)) throw noStore(config);
-  return atStore(config, act);
+  const offline = await open(config);
+  try {
+    return await act(offline.operations);
+  } finally {
+    await offline.close();
+  }
 }
 
 /** Does something at the desk of a daemon. */
@@ -112,20 +142,13 @@ export function readGivenConfig(file: string | undefined, terminal: Terminal): C
   throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
 }
 
-/** Only here a command needs a daemon's parts, which take longer to load than most answers to come. */
-async function atStore<Result>(
-  config: Config,
-  act: (desk: Desk) => Promise<Result>,
-): Promise<Result> {
-  const { createDaemon } = await import("../daemon.ts");
-  const { createLogger } = await import("../platform/logger.ts");
-  const log = createLogger({ level: "silent", format: "json" });
-  const daemon = await createDaemon(config, { log });
-  try {
-    return await act(daemon.desk);
-  } finally {
-    await daemon.stop();
-  }
+/** @throws {CommandError} when a daemon runs whose limits would not count a call that is made from here */
+export function checkNobodyRuns({ store }: Config): void {
+  if (!isStoreInUse(store.path)) return;
+  throw new CommandError(
+    `A sandwatch runs on the store ${store.path}, but not at the address that the configuration has: give its address with --url, so that the call is one of those that its limits count.`,
+    exitCodes.failed,
+  );
 }
 
 /** Rather than to make one, in which there is nothing. */

@@ -10,12 +10,11 @@ import { systemClock } from "../platform/clock.ts";
 import { userAgent } from "../platform/version.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { createServiceClient } from "../service/client.ts";
-import { isStoreInUse } from "../store/store-in-use.ts";
 import { createApiCall, NobodyListensError } from "./api-call.ts";
 import { checkWatches } from "./check-watches.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { readConfig } from "./read-config.ts";
-import { addressOf, asCommandError, checkAddress } from "./reach-desk.ts";
+import { addressOf, asCommandError, checkAddress, checkNobodyRuns } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -140,14 +139,6 @@ function reachDaemon(config: Config | null, url: string | undefined): Lookups {
 /** Null where the port is chosen at the start, and not known to anybody else. */
 function configuredAddress(config: Config | null): string | null {
   return config && config.http.port !== 0 ? addressOf(config.http) : null;
-}
-
-function checkNobodyRuns({ store }: Config): void {
-  if (!isStoreInUse(store.path)) return;
-  throw new CommandError(
-    `A sandwatch runs on the store ${store.path}, but not at the address that the configuration has: give its address with --url, so that the look-up is one of the calls that its limits count.`,
-    exitCodes.failed,
-  );
 }
 
 async function askDirectly(

@@ -2,7 +2,7 @@ import { matchText, readMatch } from "../core/written-match.ts";
 import type { WrittenMatch } from "../core/written-match.ts";
 import type { SilenceView } from "../interventions/views.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { atDesk, show } from "./reach-desk.ts";
+import { runChange, runQuery, show } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import { nextLine } from "./pages.ts";
 import type { PageOptions } from "./pages.ts";
@@ -19,7 +19,7 @@ export async function listSilences(
 ): Promise<void> {
   const { ended = false, limit, before } = options;
   const query = { ended, ...(limit && { limit }), ...(before && { before }) };
-  const view = await atDesk(options, terminal, (desk) => desk.silences(query));
+  const view = await runQuery(options, terminal, (desk) => desk.silences(query));
   show(view, options, terminal, ({ silences, next }) =>
     silences.length === 0 ? "There are no silences.\n" : toTable(silences) + nextLine(next),
   );
@@ -54,7 +54,7 @@ export async function addSilence(options: AddSilenceOptions, terminal: Terminal)
     ...(until !== undefined && { ends_at: until }),
     ...(duration !== undefined && { duration }),
   };
-  const view = await atDesk(options, terminal, (desk) => desk.addSilence(request));
+  const view = await runChange(options, terminal, (desk) => desk.addSilence(request));
   show(view, options, terminal, ({ id, state, ends_at: end }) => {
     const start = state === "to_come" ? ` from ${view.starts_at}` : "";
     return `silence ${id}${start} until ${end}\n`;
@@ -66,7 +66,7 @@ export async function expireSilence(
   options: DeskOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const view = await atDesk(options, terminal, (desk) => desk.expireSilence(id));
+  const view = await runChange(options, terminal, (desk) => desk.expireSilence(id));
   show(view, options, terminal, (ended) => `silence ${ended.id} has ended\n`);
 }
 

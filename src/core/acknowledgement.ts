@@ -23,6 +23,21 @@ export interface AcknowledgedContext {
   readonly tells: (receiver: string, type: IncidentMessage) => boolean;
 }
 
+/** Composes the notifications about acknowledgements under the configured rules. */
+export function composeAcknowledged(
+  rules: readonly Rule[],
+  tells: AcknowledgedContext["tells"],
+): (
+  incident: Incident,
+  acknowledgement: Acknowledgement,
+  target: Target | null,
+) => readonly OutboxItem[] {
+  return (incident, acknowledgement, target) => {
+    const rule = rules.find(({ name }) => name === incident.rule);
+    return tellAcknowledgement(incident, acknowledgement, { target, rule, tells });
+  };
+}
+
 /** What those who were told that an incident fires are told when somebody acknowledges it. */
 export function tellAcknowledgement(
   incident: Incident,

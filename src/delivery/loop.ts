@@ -45,7 +45,7 @@ export interface FreshTimes {
 }
 
 /** For a receiver that is not configured; who has it in its configuration later bounds it anew. */
-const usualGiveUpAfterMs = 24 * 60 * 60 * 1_000;
+export const usualGiveUpAfterMs = 24 * 60 * 60 * 1_000;
 
 /**
  * Brings what is in the outbox to the receivers. Each has a lane of its own. The receivers are not

@@ -1,6 +1,5 @@
 import type { ConformanceDesk } from "../conformance/conformance-desk.ts";
-import { tellAcknowledgement } from "../core/acknowledgement.ts";
-import type { AcknowledgedContext, Acknowledgement } from "../core/acknowledgement.ts";
+import type { Acknowledgement } from "../core/acknowledgement.ts";
 import { RefusedError } from "../core/refusal.ts";
 import type { Rule } from "../core/rule.ts";
 import type { WatchedView } from "../core/watched-view.ts";
@@ -8,6 +7,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { firstOf } from "../platform/first-of.ts";
 import { allTime } from "../store/change-history.ts";
+import type { ComposeAcknowledged } from "../store/acknowledgements.ts";
 import type { DeadLetters } from "../store/dead-letters.ts";
 import type { Store } from "../store/store.ts";
 import { createInsightsDesk } from "../reports/insights/insights-desk.ts";
@@ -74,7 +74,8 @@ export interface DeskDeps extends ProbeDeskDeps {
   readonly rules: readonly Rule[];
   /** The configured ones' names. */
   readonly receivers: readonly string[];
-  readonly tells: AcknowledgedContext["tells"];
+  /** Null: the daemon composes them when it starts. */
+  readonly composeAcknowledged: ComposeAcknowledged | null;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly log: Logger;
@@ -165,10 +166,7 @@ export function createDesk(deps: DeskDeps): AlertDesk {
       const { author, note = null } = readRequest(requests.acknowledgeRequest, request);
       const incidentId = await findIncident(incident, store);
       const given = { incidentId, author, note, atMs: clock.now().utcMs };
-      const outcome = await store.acknowledgements.acknowledge(given, (found, target) => {
-        const rule = deps.rules.find(({ name }) => name === found.rule);
-        return tellAcknowledgement(found, given, { target, rule, tells: deps.tells });
-      });
+      const outcome = await store.acknowledgements.acknowledge(given, deps.composeAcknowledged);
       if (outcome.kind === "unknown") throw noSuchIncident(incident);
       if (outcome.kind === "not_firing") throw notFiring(incidentId, outcome.phase);
       if (outcome.kind === "already") return viewAcknowledgement(outcome.acknowledgement, true);

@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Selectable } from "kysely";
 import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
@@ -15,6 +15,13 @@ export type AcknowledgeOutcome =
   | { readonly kind: "not_firing"; readonly phase: "pending" | "resolved" }
   | { readonly kind: "unknown" };
 
+/** The notifications about an acknowledgement of a firing incident. */
+export type ComposeAcknowledged = (
+  incident: Incident,
+  acknowledgement: Acknowledgement,
+  target: Target | null,
+) => readonly OutboxItem[];
+
 /** Each call is one transaction. */
 export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
   return {
@@ -29,13 +36,13 @@ export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
     },
 
     /**
-     * Keeps an acknowledgement, the first one of its incident, together with what is told of it.
+     * Stores an acknowledgement, the first one of its incident, together with its notifications.
      *
-     * @param tell what it gives is told; it is asked only when the incident is firing
+     * @param compose called only when the incident is firing; null: they are left to {@link notifyPending}
      */
     acknowledge(
       acknowledgement: Acknowledgement,
-      tell: (incident: Incident, target: Target | null) => readonly OutboxItem[],
+      compose: ComposeAcknowledged | null,
     ): Promise<AcknowledgeOutcome> {
       const { incidentId, author, note, atMs } = acknowledgement;
       // A poll may end the incident at any time: only within one transaction with the outbox rows is
@@ -56,16 +63,46 @@ export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
         if (earlier) return { kind: "already", acknowledgement: readAcknowledgement(earlier) };
         await trx
           .insertInto("acknowledgements")
-          .values({ incident_id: incidentId, author, note, at_ms: atMs })
+          .values({ incident_id: incidentId, author, note, at_ms: atMs, notified: compose ? 1 : 0 })
           .execute();
         await trx
           .updateTable("incidents")
           .set({ revision: await nextRevision(trx) })
           .where("id", "=", incidentId)
           .execute();
-        const target = await findTarget(trx, row.target_id);
-        await insertOutboxItems(trx, tell(incidentFromRow(row), target));
+        if (compose) {
+          const target = await findTarget(trx, row.target_id);
+          await insertOutboxItems(trx, compose(incidentFromRow(row), acknowledgement, target));
+        }
         return { kind: "acknowledged", acknowledgement };
+      });
+    },
+
+    /** Stores the notifications of acknowledgements that were stored without them. */
+    async notifyPending(compose: ComposeAcknowledged): Promise<void> {
+      await kysely.transaction().execute(async (trx) => {
+        const acknowledgements = await trx
+          .selectFrom("acknowledgements")
+          .selectAll()
+          .where("notified", "=", 0)
+          .execute();
+        for (const each of acknowledgements) {
+          const row = await trx
+            .selectFrom("incidents")
+            .selectAll()
+            .where("id", "=", each.incident_id)
+            .executeTakeFirst();
+          if (row?.phase === "firing") {
+            const target = await findTarget(trx, row.target_id);
+            const items = compose(incidentFromRow(row), readAcknowledgement(each), target);
+            await insertOutboxItems(trx, items);
+          }
+          await trx
+            .updateTable("acknowledgements")
+            .set({ notified: 1 })
+            .where("incident_id", "=", each.incident_id)
+            .execute();
+        }
       });
     },
   };
@@ -81,6 +118,6 @@ async function findTarget(db: Kysely<Tables>, id: number | null): Promise<Target
   return row ?? null;
 }
 
-function readAcknowledgement(row: Tables["acknowledgements"]): Acknowledgement {
+function readAcknowledgement(row: Selectable<Tables["acknowledgements"]>): Acknowledgement {
   return { incidentId: row.incident_id, author: row.author, note: row.note, atMs: row.at_ms };
 }

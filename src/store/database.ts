@@ -11,11 +11,12 @@ import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Kysely } from "kysely";
-import { isLocked, lockFile } from "./file-lock.ts";
+import { lockFile, shareFile } from "./file-lock.ts";
 import { createCommitWaits } from "./commit-waits.ts";
 import type { CommitWaitsOptions } from "./commit-waits.ts";
 import { createLogTakeOvers } from "./log-take-overs.ts";
-import { migrations } from "./migrations.ts";
+import { applicationId, applyMigrations, newestVersion } from "./migrate.ts";
+import { checkSchema, wrongSchema } from "./schema-check.ts";
 import { sqliteDialect } from "./sqlite.ts";
 import type { AfterStatement } from "./sqlite.ts";
 import { asStoreError, corrupt, isSqliteError, StoreError } from "./store-error.ts";
@@ -46,13 +47,12 @@ interface WaitingOptions extends Omit<CommitWaitsOptions, "onCommit"> {
 export interface OpenOptions extends WaitingOptions {
   /** Writes without waiting for the disk: a crash of the machine may leave what cannot be used. */
   readonly isTemporary?: boolean;
+  /** Refuses to create the store, or to migrate one of an earlier version. */
+  readonly mustExist?: boolean;
 }
 
 /** A store that lives as long as the process, for looking once and for trying things out. */
 export const inMemory = ":memory:";
-
-/** "swch": tells a store of sandwatch from any other SQLite file. */
-const applicationId = 0x73776368;
 
 /**
  * How long to wait for another process to let go of the database. SQLite waits in the way of
@@ -80,16 +80,18 @@ const pageBytes = 8_192;
  */
 export function openDatabase(
   path: string,
-  { isTemporary = false, ...waiting }: OpenOptions = {},
+  { isTemporary = false, mustExist = false, ...waiting }: OpenOptions = {},
 ): OpenDatabase {
   if (path === inMemory) return openInMemory();
+  if (mustExist && !existsSync(path)) throw missing(resolve(path));
   const file = locate(resolve(path));
   const unlock = lockFile(file);
   try {
-    inspect(file);
+    inspect(file, mustExist);
     const database = openSqlite(file);
     try {
-      migrate(database);
+      migrate(database, file);
+      checkSchema(database, file);
       // What a statement overwrites is kept until it can not fail any more. That is little, and in memory
       // costs far less than in a file. Migrations may put whole tables in order: they have files for that.
       database.exec("pragma temp_store = memory");
@@ -165,47 +167,36 @@ export interface OpenReader {
 }
 
 /**
- * Opens the store for reading alone: beside the sandwatch that runs on it, or, where none does, held
- * against one that would begin to. It is not checked as a whole: that takes long of a large one.
+ * Opens the store read-only: also while a daemon runs on it. Where none does, none can start meanwhile.
+ * Nothing is created or migrated. The integrity of the whole file is not checked: that takes long of a large one.
  *
- * @returns null when it must be opened for writing first: it is of an earlier version
- * @throws {StoreError} when the file cannot be read
+ * @throws {StoreError} when there is no such store, or it is not of this version
  */
-export function openReader(path: string): OpenReader | null {
+export function openReader(path: string): OpenReader {
   const file = resolve(path);
+  if (!existsSync(file)) throw missing(file);
+  let database: DatabaseSync | undefined;
+  let unlock: (() => void) | null = null;
   try {
-    const unlock = isLocked(realpathSync(file)) ? null : lockFile(realpathSync(file));
-    let database: DatabaseSync | undefined;
-    try {
-      database = openReadOnly(realpathSync(file), unlock !== null);
-      checkOwnership(database, file);
-      const version = readNumber(database, "pragma user_version");
-      if (version < migrations.length && unlock === null) {
-        throw new StoreError(
-          `The store ${file} is in use by an earlier sandwatch. Start that one anew as this version, or run its own.`,
-        );
-      }
-      if (version === migrations.length) {
-        const reader = openKysely(database);
-        const opened = database;
-        return { reader, close: () => destroy(reader, opened).finally(() => unlock?.()) };
-      }
-    } catch (error) {
-      unlock?.();
-      database?.close();
-      throw error;
-    }
-    database.close();
-    unlock?.();
-    return null;
+    const realFile = realpathSync(file);
+    unlock = shareFile(realFile);
+    database = openReadOnly(realFile, unlock !== null);
+    checkOwnership(database, file);
+    checkVersion(database, file);
+    checkSchema(database, file);
   } catch (error) {
+    database?.close();
+    unlock?.();
     throw asStoreError(error, file);
   }
+  const opened = database;
+  const reader = openKysely(opened);
+  return { reader, close: () => destroy(reader, opened).finally(() => unlock?.()) };
 }
 
 function openInMemory(): OpenDatabase {
   const database = new DatabaseSync(inMemory, { enableForeignKeyConstraints: true });
-  migrate(database);
+  migrate(database, inMemory);
   const kysely = openKysely(database);
   return { kysely, reader: kysely, glance: kysely, close: () => destroy(kysely, database) };
 }
@@ -249,18 +240,20 @@ function targetOf(link: string): string {
  * Looks without touching: who opens a database for writing alters one that was left by a crash, and
  * this one may not be ours.
  */
-function inspect(file: string): void {
+function inspect(file: string, mustBeCurrent: boolean): void {
   if (!existsSync(file)) return;
   // SQLite opens what may not be written all the same: then the first poll would find out.
   accessSync(file, constants.R_OK | constants.W_OK);
   try {
     using database = openReadOnly(file);
     check(database, file);
+    if (mustBeCurrent) checkVersion(database, file);
   } catch (error) {
     if (!isSqliteError(error) || error.errcode !== 776 /* SQLITE_READONLY_ROLLBACK */) throw error;
     // Killed while it was made, before it had a write-ahead log: only a writer can undo that.
     using database = openSqlite(file);
     check(database, file);
+    if (mustBeCurrent) checkVersion(database, file);
   }
 }
 
@@ -295,9 +288,9 @@ function checkOwnership(database: DatabaseSync, file: string): void {
       `${file} is a database of another program. Give sandwatch a store.path of its own.`,
     );
   }
-  if (version > migrations.length) {
+  if (version > newestVersion) {
     throw new StoreError(
-      `The store ${file} was written by a newer sandwatch (store version ${version}, this one knows ${migrations.length}). Run that version, or give this one another store.path.`,
+      `The store ${file} was written by a newer sandwatch (store version ${version}, this one knows ${newestVersion}). Run that version, or give this one another store.path.`,
     );
   }
 }
@@ -308,19 +301,35 @@ function checkIntegrity(database: DatabaseSync, file: string): void {
   if (verdict !== "ok") throw new StoreError(corrupt(file));
 }
 
-function migrate(database: DatabaseSync): void {
+/** That it is not of an earlier version, nor empty. */
+function checkVersion(database: DatabaseSync, file: string): void {
+  const version = readNumber(database, "pragma user_version");
+  if (version >= newestVersion) return;
+  throw new StoreError(
+    version === 0
+      ? `The store ${file} is empty: no sandwatch has run on it yet. Start one with \`sandwatch run\`.`
+      : `The store ${file} was written by an earlier sandwatch (store version ${version}, this one has ${newestVersion}). Start the daemon of this version once, with \`sandwatch run\`: it brings the store up to date, and a command does not.`,
+  );
+}
+
+function migrate(database: DatabaseSync, file: string): void {
   database.exec(`pragma page_size = ${pageBytes}`);
   database.exec("pragma journal_mode = wal; pragma synchronous = full;");
   database.exec(`pragma cache_size = -${cacheKib}`);
   const version = readNumber(database, "pragma user_version");
-  for (const [index, migration] of migrations.entries()) {
-    if (index < version) continue;
-    database.exec("begin immediate");
-    migration(database);
-    database.exec(
-      `pragma application_id = ${applicationId}; pragma user_version = ${index + 1}; commit;`,
-    );
+  try {
+    applyMigrations(database, version);
+  } catch (error) {
+    // SQLITE_ERROR: a statement of a migration does not fit the tables that are there.
+    if (isSqliteError(error) && error.errcode === 1) throw wrongSchema(file, error.message, error);
+    throw error;
   }
+}
+
+function missing(file: string): StoreError {
+  return new StoreError(
+    `There is no store ${file}: no sandwatch has run with this configuration here.`,
+  );
 }
 
 function readNumber(database: DatabaseSync, sql: string): number {

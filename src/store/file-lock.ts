@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { asStoreError, isSqliteError, StoreInUseError } from "./store-error.ts";
 
@@ -30,6 +31,28 @@ export function lockFile(file: string): () => void {
   return () => holder.close();
 }
 
+/**
+ * Keeps {@link lockFile} from succeeding, without being in the way of others that read. The returned
+ * function lets go.
+ *
+ * @returns null when a process has the lock
+ * @throws {StoreError} when that cannot be found out
+ */
+export function shareFile(file: string): (() => void) | null {
+  const lock = `${file}.lock`;
+  let holder: DatabaseSync | undefined;
+  try {
+    if (!existsSync(lock) && !isWritable(dirname(lock))) return () => {};
+    holder = new DatabaseSync(lock, { readOnly: existsSync(lock), timeout: 0 });
+    holder.exec("begin; select count(*) from sqlite_schema;");
+  } catch (error) {
+    holder?.close();
+    if (isBusy(error)) return null;
+    throw asStoreError(error, file);
+  }
+  return () => holder.close();
+}
+
 /** Whether a process holds it now. Only looks. */
 export function isLocked(file: string): boolean {
   const lock = `${file}.lock`;
@@ -48,4 +71,13 @@ export function isLocked(file: string): boolean {
 
 function isBusy(error: unknown): boolean {
   return isSqliteError(error) && error.errcode === 5; /* SQLITE_BUSY */
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

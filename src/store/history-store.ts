@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { createChangeHistory } from "./change-history.ts";
-import { openDatabase, openReader } from "./database.ts";
+import { openReader } from "./database.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
 import type { OccupancyHistory } from "./occupancy-history.ts";
 import { createReportReads } from "./report-reads.ts";
@@ -16,13 +16,12 @@ export interface HistoryStore {
 }
 
 /**
- * Opens what a store tells of the past, also while a sandwatch runs on it. One of an earlier version
- * is brought to this one first.
+ * Opens the history of a store read-only, also while a sandwatch runs on it.
  *
- * @throws {StoreError} when the file cannot be read
+ * @throws {StoreError} when there is no such store, or it cannot be read
  */
 export function openHistoryStore(path: string): HistoryStore {
-  const { reader, close } = openReader(path) ?? openDatabase(path);
+  const { reader, close } = openReader(path);
   return { ...readHistory(reader), close };
 }
 

@@ -297,6 +297,7 @@ export const migrations: readonly Migration[] = [
   sql(""),
   // From here on items lack what is null and what has columns of its own, which no earlier version fills in.
   sql(""),
+  sql("alter table acknowledgements add column notified integer not null default 1;"),
 ];
 
 function sql(statements: string): Migration {

@@ -19,6 +19,8 @@ export interface Pruning {
   /** Those that were resolved before and that no notification tells of, with who knew of them. */
   incidents(beforeMs: number): Promise<boolean>;
   /** Those that ended before. */
+  silences(beforeMs: number): Promise<boolean>;
+  /** Those that ended before. */
   buckets(resolution: Resolution, beforeMs: number): Promise<boolean>;
 }
 
@@ -79,6 +81,11 @@ export function createPruning(kysely: Kysely<Tables>): Pruning {
         await trx.deleteFrom("incidents").where("id", "in", ids).execute();
         return rows.length === incidentsAtOnce;
       }),
+
+    async silences(beforeMs) {
+      await kysely.deleteFrom("silences").where("ends_at_ms", "<", beforeMs).execute();
+      return false;
+    },
 
     async buckets(resolution, beforeMs) {
       const table = sql.table(bucketTables[resolution]);

@@ -21,22 +21,11 @@ export interface SilencePageQuery {
   readonly before: ListPlace | null;
 }
 
-/** How long one that has ended is kept, to tell why nothing was told. */
-const keptForMs = 30 * 24 * 60 * 60 * 1_000;
-
 /** Each call is one transaction. */
 export function createStoredSilences(kysely: Kysely<Tables>, reader = kysely) {
-  const forgetOld = async (db: Kysely<Tables>, nowMs: number): Promise<void> => {
-    await db
-      .deleteFrom("silences")
-      .where("ends_at_ms", "<", nowMs - keptForMs)
-      .execute();
-  };
-
   return {
-    /** Those that have not ended by now. Those that ended long ago are forgotten. */
+    /** Those that have not ended by now. */
     async open(nowMs: number): Promise<readonly Silence[]> {
-      await forgetOld(kysely, nowMs);
       const rows = await kysely
         .selectFrom("silences")
         .selectAll()
@@ -46,21 +35,18 @@ export function createStoredSilences(kysely: Kysely<Tables>, reader = kysely) {
     },
 
     async add(silence: StoredSilence): Promise<void> {
-      await kysely.transaction().execute(async (trx) => {
-        await forgetOld(trx, silence.createdAtMs);
-        await trx
-          .insertInto("silences")
-          .values({
-            id: silence.id,
-            match: JSON.stringify(silence.match),
-            author: silence.author,
-            reason: silence.reason,
-            created_at_ms: silence.createdAtMs,
-            starts_at_ms: silence.startsAtMs,
-            ends_at_ms: silence.endsAtMs,
-          })
-          .execute();
-      });
+      await kysely
+        .insertInto("silences")
+        .values({
+          id: silence.id,
+          match: JSON.stringify(silence.match),
+          author: silence.author,
+          reason: silence.reason,
+          created_at_ms: silence.createdAtMs,
+          starts_at_ms: silence.startsAtMs,
+          ends_at_ms: silence.endsAtMs,
+        })
+        .execute();
     },
 
     /** Moves its end to a moment, unless it is over by then. */

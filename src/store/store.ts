@@ -4,7 +4,7 @@ import type { Clock } from "../platform/clock.ts";
 import { createStoredAcknowledgements } from "./acknowledgements.ts";
 import { createChangeBundling } from "./bundle-changes.ts";
 import { createChangeHistory } from "./change-history.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, openReader } from "./database.ts";
 import type { OpenDatabase, OpenOptions } from "./database.ts";
 import { createNotifications } from "./dead-letters.ts";
 import type { Notifications } from "./dead-letters.ts";
@@ -63,6 +63,25 @@ export interface Store extends PollCommits {
 export function openStore(path: string, clock?: Clock, options?: OpenOptions): Store {
   const { kysely, close, ...readers } = openDatabase(path, options);
   return createStore(kysely, close, { ...readers, clock });
+}
+
+/**
+ * Opens what is stored read-only, also while a daemon runs on it: whatever would write rejects.
+ *
+ * @throws {StoreError} when there is no such store, or it cannot be read
+ */
+export function openStoreReadOnly(path: string): Store {
+  const { reader, close } = openReader(path);
+  const store = createStore(reader, close);
+  return {
+    ...store,
+    targets: {
+      ...store.targets,
+      // A daemon may be writing: pages and their edits must be of one moment.
+      snapshotOf: (targetId) =>
+        reader.transaction().execute((trx) => createSnapshotPages(trx).restore(targetId)),
+    },
+  };
 }
 
 export function createStore(

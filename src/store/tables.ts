@@ -259,6 +259,8 @@ export interface AcknowledgementsTable {
   author: string;
   note: string | null;
   at_ms: number;
+  /** 0: a command stored it; its notifications are composed when the daemon starts. */
+  notified: Generated<number>;
 }
 
 /** Attempts to deliver a notification: the first ten and the last ten, those between are dropped. */

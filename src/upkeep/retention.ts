@@ -22,6 +22,7 @@ export interface PrunedStore {
     readonly changes: Prune;
     readonly gaps: Prune;
     readonly incidents: Prune;
+    readonly silences: Prune;
     readonly buckets: (resolution: Resolution, beforeMs: number) => Promise<boolean>;
   };
 }
@@ -33,6 +34,9 @@ const keepDeliveredMs = 30 * dayMs;
 
 /** For as long what was given up waits for somebody to replay or to discard it. */
 const keepDeadMs = 90 * dayMs;
+
+/** How long a silence that has ended is kept, to explain why nothing was notified. */
+const keepSilencesMs = 30 * dayMs;
 
 /** Throws away what was kept for long enough. */
 export function retentionChores(
@@ -57,6 +61,7 @@ export function retentionChores(
     // Without the changes nobody asks for the gaps between them: buckets have their own.
     ...kept("gaps that are kept no longer", keep.changes, prune.gaps),
     ...kept("incidents that are kept no longer", keep.changes, prune.incidents),
+    ...kept("silences that are kept no longer", keepSilencesMs, prune.silences),
     ...resolutions.flatMap((resolution) =>
       kept(
         `buckets of ${resolution} that are kept no longer`,

@@ -4,11 +4,13 @@ import { openStore } from "../../src/store/store.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { runCommand } from "../support/run-command.ts";
 
-it("a store that somebody else uses may be a daemon's at another address", async () => {
+it("a store that is in use by a daemon at another address is read, and not changed", async () => {
   const { config, store } = writeConfig();
   const opened = openStore(store);
   onTestFinished(() => opened.close());
-  const { code, err } = await runCommand(["silence", "list", "--config", config]);
+  const listed = await runCommand(["silence", "list", "--config", config]);
+  expect(listed).toMatchObject({ code: 0, err: "" });
+  const { code, err } = await runCommand(["silence", "expire", "1", "--config", config]);
   expect(code).toBe(1);
   expect(err).toContain("is in use by another sandwatch");
   expect(err).toContain("give that with --url");

@@ -138,6 +138,7 @@ describe("a silence that is expired", () => {
 
     world.clock.advance(31 * dayMs);
     await desk.addSilence(sound);
+    await world.poll();
     expect((await desk.silences({ ended: true })).silences).toHaveLength(1);
   });
 

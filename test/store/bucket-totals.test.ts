@@ -36,6 +36,7 @@ it("hours and days of a store from before there were totals are told of as befor
   }
   old.exec("drop table change_bundles; drop table incident_revisions");
   old.exec("alter table pages rename column legend to texts");
+  old.exec("alter table acknowledgements drop column notified");
   old.exec(`pragma user_version = ${migrations.indexOf(addBucketTotals)}`);
   old.close();
   const { kysely, close } = openDatabase(path);

@@ -98,7 +98,7 @@ describe("incidents", () => {
     for (const status of ["error", "idle", "error"] as const) {
       await world.store.commitPoll(world.targetId, poll(listing({ a: status })));
     }
-    await world.sql(sql`insert into acknowledgements values ('incident-1', 'jo', null, 1)`);
+    await world.sql(sql`insert into acknowledgements values ('incident-1', 'jo', null, 1, 1)`);
     const idsIn = async (table: string, column: string) =>
       (await world.rows(table)).map((row) => row[column]);
     return { ...world, idsIn };

@@ -18,6 +18,7 @@ async function prunedBy(keep: Retention): Promise<readonly unknown[]> {
     changes: note("changes"),
     gaps: note("gaps"),
     incidents: note("incidents"),
+    silences: note("silences"),
     buckets: (resolution: string, beforeMs: number) => note(resolution)(beforeMs),
     notifications({ deliveredBeforeMs, deadBeforeMs }: Record<string, number>) {
       pruned.push(["notifications", daysAgo(deliveredBeforeMs ?? 0), daysAgo(deadBeforeMs ?? 0)]);
@@ -39,6 +40,7 @@ it("everything is kept for as long as the configuration says, or as it is by def
     ["changes", 400],
     ["gaps", 400],
     ["incidents", 400],
+    ["silences", 30],
     ["5m", 30],
     ["1h", 400],
   ]);
@@ -48,6 +50,7 @@ it("what is kept for ever is never looked through", async () => {
   const forever = { changes: null, buckets: { "5m": null, "1h": 2 * dayMs, "1d": null } };
   expect(await prunedBy(forever)).toEqual([
     ["notifications", 30, 90],
+    ["silences", 30],
     ["1h", 2],
   ]);
 });
