@@ -103,7 +103,7 @@ const pollSchema = settings({
   max_body: maxBodySchema
     .prefault("64MiB")
     .describe(
-      "How long an answer may be; a longer one is a failed poll. A listing takes about 400 bytes a server.",
+      "How long an answer may be, once it is decoded; a longer one is a failed poll. A listing takes about 400 bytes a server.",
     ),
   stale_after: count(1, 1_000_000)
     .prefault(3)

@@ -6,7 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import { SignalCutoffs } from "./cutoff.ts";
 import { createDeviations, type Deviation, type Deviations } from "./deviations.ts";
-import type { Head } from "./exchange.ts";
+import { acceptedEncodings } from "./decode-body.ts";
 import { type CallFailure, failure } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
 import { createListingMemory, type ListingMemory } from "./listing/listing-memory.ts";
@@ -165,7 +165,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     operation: Operation,
     call: Call,
     path: string,
-    openReader?: (head: Head) => BodyReader,
+    openReader?: () => BodyReader,
   ) => {
     const { region, apiKey, signal, mayResend, onSent, maxBodyBytes } = call;
     const { transport } = regionOf(call);
@@ -181,6 +181,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       });
     const headers = {
       accept: "application/json",
+      "accept-encoding": acceptedEncodings,
       authorization: `Bearer ${key}`,
       "user-agent": options.userAgent,
     };
@@ -264,12 +265,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   ): Promise<CallResult<TakenListing<I>>> => {
     const memory = await regionOf(call).memory;
     let opened: OpenedListing<I> | undefined;
-    const readListing = (): BodyReader => {
+    const openReader = (): BodyReader => {
       const intake = call.openIntake();
       opened = { intake, reader: new ListingReader(intake, memory) };
       return opened.reader;
     };
-    const openReader = (head: Head) => (isEncoded(head) ? refuseBody() : readListing());
     const answer = await send("list_sandboxes", call, listSandboxesPath, openReader);
     if (answer.kind === "failed") return answer;
     if (answer.status !== 200) return refuse("list_sandboxes", call, listSandboxesPath, answer);
@@ -297,7 +297,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 function readBody<T>(answer: Answer, parse: Parse<T>, deviations: Deviations): CallResult<T> {
   const { status, body } = answer;
   const invalid = (detail: string): CallFailure => failure("invalid_body", detail, { status });
-  if (isEncoded(answer)) return invalid("the body is encoded");
   const parsed = parseJson(body ?? new Uint8Array());
   if (parsed.kind === "not_json") return invalid(parsed.detail);
   if (parsed.kind === "too_large") return failure("too_large", parsed.detail, { status });
@@ -311,21 +310,11 @@ function listingResult<I extends ListingIntake>(
   { status }: Answer,
   opened: OpenedListing<I> | undefined,
 ): CallResult<TakenListing<I>> {
-  if (!opened) return failure("invalid_body", "the body is encoded", { status });
+  if (!opened) throw new TypeError("A listing must have been read");
   const { intake, reader } = opened;
   const { outcome } = reader;
   if (!outcome) throw new TypeError("An answer must be read to its end");
   if (outcome.kind === "refused") return failure(outcome.reason, outcome.detail, { status });
   const { complete, partial, deviations } = outcome;
   return { kind: "ok", value: { intake, complete, partial }, status, deviations };
-}
-
-/** No encoding was asked for. */
-function isEncoded({ header }: Head): boolean {
-  const encoding = header("content-encoding")?.trim().toLowerCase() ?? "identity";
-  return encoding !== "identity" && encoding !== "";
-}
-
-function refuseBody(): BodyReader {
-  return { push() {}, end() {}, advance: () => "done" };
 }

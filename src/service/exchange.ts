@@ -3,19 +3,22 @@ import type { Dispatcher } from "undici";
 import { freeSoon } from "../platform/free-buffer.ts";
 import { type ByteCollector, createByteCollector } from "./byte-collector.ts";
 import type { Cutoff } from "./cutoff.ts";
-import { type BodyReader, type PacedReader, paceReader } from "./pace-reader.ts";
+import { DecodedBody, readEncoding } from "./decode-body.ts";
+import { type BodyFlow, type BodyReader, type PacedReader, paceReader } from "./pace-reader.ts";
 
 /** What came of one request. Only "answered" holds a whole answer. */
 export type Exchange =
   | (Head & {
       readonly kind: "answered";
       /**
-       * Null where a reader was given it, and where the status is not 200 and the body is too long,
-       * hangs or breaks off.
+       * Decoded. Null where a reader was given it, and where the status is not 200 and the body is too
+       * long, hangs, breaks off or cannot be decoded.
        */
       readonly body: Buffer | null;
     })
   | { readonly kind: "too_large"; readonly status: number }
+  /** The detail says why the body cannot be decoded. */
+  | { readonly kind: "undecodable"; readonly status: number; readonly detail: string }
   | { readonly kind: "stopped"; readonly status: number | null }
   | { readonly kind: "broken"; readonly status: number | null; readonly error: unknown };
 
@@ -28,6 +31,7 @@ export interface ExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Of a body as it comes, and of what it is decoded to. */
   readonly maxBodyBytes: number;
   /** Ends the exchange at once, whatever the connection is doing, and closes it. */
   readonly cutoff: Cutoff;
@@ -38,7 +42,7 @@ export interface ExchangeRequest {
   /** Told as the request goes out. */
   readonly onSent?: (() => void) | undefined;
   /** Asked for what takes the body of a 200; without it the body is collected. */
-  readonly openReader?: ((head: Head) => BodyReader) | undefined;
+  readonly openReader?: (() => BodyReader) | undefined;
 }
 
 /** Enough for a 422 with its entries. A longer body of a failure is not worth waiting for. */
@@ -51,6 +55,8 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
     let abort: (() => void) | null = null;
     let head: Head | null = null;
     let intake: PacedReader | null = null;
+    /** Null for a body that is not encoded. */
+    let decoded: DecodedBody | null = null;
     let size = 0;
     /** In its buffer is the head as well. */
     let firstChunk: Buffer | null = null;
@@ -60,6 +66,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       if (settled) return false;
       settled = true;
       request.cutoff.listen(null);
+      decoded?.destroy();
       return true;
     };
     const settle = (outcome: Exchange): void => {
@@ -71,9 +78,41 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       abort?.();
     };
     const stop = (): void => settle({ kind: "stopped", status: head?.status ?? null });
-    const limit = ({ status }: Head, bytes: number): void => {
-      const maxBytes = status === 200 ? request.maxBodyBytes : maxFailureBodyBytes;
-      if (bytes > maxBytes) settle({ kind: "too_large", status });
+    const limitOf = ({ status }: Head): number =>
+      status === 200 ? request.maxBodyBytes : maxFailureBodyBytes;
+    const limit = (at: Head, bytes: number): void => {
+      if (bytes > limitOf(at)) settle({ kind: "too_large", status: at.status });
+    };
+    const take = (chunk: Buffer): void => {
+      if (settled) return;
+      if (intake) intake.push(chunk);
+      else (received ??= createByteCollector()).add(chunk);
+    };
+    const takeEnd = (): void => {
+      if (settled || !head) return;
+      if (intake) intake.end();
+      else settle({ kind: "answered", ...head, body: received?.join() ?? Buffer.alloc(0) });
+    };
+    /** Gives what the body flows from, decoded. */
+    const openFlow = (
+      at: Head,
+      encoding: string | readonly string[] | undefined,
+      source: BodyFlow,
+    ): BodyFlow => {
+      if (encoding === undefined) return source;
+      const { status } = at;
+      const read = readEncoding(encoding);
+      const fail = (detail: string): void => settle({ kind: "undecodable", status, detail });
+      if (read.kind === "unknown") fail(read.detail);
+      else if (read.encodings.length > 0) {
+        decoded = new DecodedBody(read.encodings, limitOf(at), source, {
+          data: take,
+          end: takeEnd,
+          tooLarge: () => settle({ kind: "too_large", status }),
+          broken: () => fail("the body is not what its content-encoding says, or breaks off"),
+        });
+      }
+      return decoded ?? source;
     };
     const readerEnds = {
       isGivenUp: () => settled,
@@ -106,21 +145,23 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           if (status < 200) return;
           head = { status, header: (name) => firstOf(headers[name]) };
           limit(head, Number(head.header("content-length") ?? 0));
+          if (settled) return;
+          const flow = openFlow(head, headers["content-encoding"], controller);
           if (settled || status !== 200 || !request.openReader) return;
-          intake = paceReader(request.openReader(head), controller, readerEnds, request.piecesSent);
+          intake = paceReader(request.openReader(), flow, readerEnds, request.piecesSent);
         },
         onResponseData(_controller, chunk) {
-          if (size === 0) firstChunk = chunk;
+          // What is decoded is copied: then nobody frees it.
+          if (size === 0 && !decoded) firstChunk = chunk;
           size += chunk.length;
           if (head) limit(head, size);
           if (settled) return;
-          if (intake) intake.push(chunk);
-          else (received ??= createByteCollector()).add(chunk);
+          if (decoded) decoded.push(chunk);
+          else take(chunk);
         },
         onResponseEnd() {
-          if (!head) return;
-          if (intake) intake.end();
-          else settle({ kind: "answered", ...head, body: received?.join() ?? Buffer.alloc(0) });
+          if (decoded) decoded.end();
+          else takeEnd();
         },
         onResponseError(_controller, error) {
           settle({ kind: "broken", status: head?.status ?? null, error });

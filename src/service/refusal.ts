@@ -49,7 +49,9 @@ export function createRefusals(): Refusals {
     const { status, header } = answer;
     if (status === 404) {
       const id = promisedOperations[operation].parameter === null ? null : path;
-      return explainNotFound(historyOf(operation).notFound(id, body));
+      // One that did not come, or cannot be decoded, says nothing of who wrote it.
+      const said = answer.body === null ? null : body;
+      return explainNotFound(historyOf(operation).notFound(id, said));
     }
     return redirects.has(status)
       ? explainRedirect(header("location"), baseUrl.replace(/\/+$/, "") + path)

@@ -3,7 +3,7 @@ import { Client, type Dispatcher, Pool } from "undici";
 import type { Clock } from "../platform/clock.ts";
 import { createConnector } from "./connector.ts";
 import { Cutoff, SignalCutoffs } from "./cutoff.ts";
-import { exchange, type Exchange, type ExchangeRequest, type Head } from "./exchange.ts";
+import { exchange, type Exchange, type ExchangeRequest } from "./exchange.ts";
 import { type CallFailure, connectionFailure, failure } from "./failure.ts";
 import type { BodyReader } from "./pace-reader.ts";
 
@@ -35,7 +35,7 @@ export interface TransportRequest {
   /** Of a 200's body, where that is less than the transport's own limit. */
   readonly maxBodyBytes?: number | undefined;
   /** Asked, for each 200, for what takes its body; without it the body is collected. */
-  readonly openReader: ((head: Head) => BodyReader) | undefined;
+  readonly openReader: (() => BodyReader) | undefined;
 }
 
 /** The connections to one deployment of the service. */
@@ -158,6 +158,8 @@ function asFailure(
       return failure("too_large", `the body is longer than ${maxBodyBytes} bytes`, {
         status: sent.status,
       });
+    case "undecodable":
+      return failure("invalid_body", sent.detail, { status: sent.status });
     case "broken":
       return connectionFailure(sent.error, sent.status);
   }

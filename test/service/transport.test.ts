@@ -21,7 +21,7 @@ test("requests one after another share one connection", async () => {
   expect(peer.sockets).toHaveLength(1);
 });
 
-test("a request carries the key, the agent and no wish for an encoding, and has no body", async () => {
+test("a request carries the key, the agent and the encodings that are decoded, and has no body", async () => {
   const seen: unknown[] = [];
   const peer = await startPeer((request, response) => {
     seen.push(request.method, request.headers);
@@ -33,6 +33,7 @@ test("a request carries the key, the agent and no wish for an encoding, and has 
     "GET",
     {
       accept: "application/json",
+      "accept-encoding": "gzip, br, deflate",
       authorization: "Bearer test-key-7f3a",
       connection: "keep-alive",
       host: new URL(peer.baseUrl).host,
