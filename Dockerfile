@@ -2,7 +2,7 @@
 #   --mount type=bind,source="$PWD/sandwatch.yaml",target=/etc/sandwatch/sandwatch.yaml,readonly \
 #   --env RESEARCH_API_KEY --publish 9740:9740 sandwatch
 #
-# In a container `http.listen` must be 0.0.0.0:9740 (or :9740), or nothing outside it gets an answer.
+# In a container `http.listen` must be :9740 (every interface), or nothing outside it gets an answer.
 
 FROM node:24-slim AS build
 WORKDIR /app

@@ -296,6 +296,8 @@ export async function createDaemon(
     onPiece: () => void (piecesSent += 1),
     onSlowScrape: () =>
       log.warn({ event: "http.slow_scrape" }, "a scrape was read too slowly and was cut off"),
+    onFull: (connections) =>
+      log.warn({ event: "http.full", connections }, "a connection was refused: all have requests"),
     onError: (error) => log.error({ event: "http.failed", err: error }, "a request failed"),
   });
   opening.defer(() => web.close());

@@ -46,7 +46,8 @@ export function describeApi(): ReturnType<typeof createDocument> {
         version,
         description: "What sandwatch watches, keeps and tells of. Times are in UTC.",
       },
-      servers: [{ url: "/" }],
+      // Relative to the document, wherever a proxy serves that.
+      servers: [{ url: ".." }],
       paths,
       components: {
         schemas: {

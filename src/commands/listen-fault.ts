@@ -20,5 +20,6 @@ const reasons: ReadonlyMap<string, string> = new Map([
   ["EADDRINUSE", "is in use by another program"],
   ["EACCES", "may not be used by this user"],
   ["EADDRNOTAVAIL", "is not an address of this machine"],
+  ["EAFNOSUPPORT", "is of an address family that this machine does not have"],
   ["ENOTFOUND", "is not a known host"],
 ]);

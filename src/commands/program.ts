@@ -103,7 +103,7 @@ export function createProgram(terminal: Terminal): Command {
     .option("--pace <factor>", "how many times faster statuses move; 0: never", readPace, 1)
     .option("--faults <file>", "YAML or JSON: what is to go wrong, and when")
     .option("--data <file>", "YAML or JSON: what each region holds, instead of what is made up")
-    .option("--host <address>", "where to serve; 0.0.0.0 for every interface", "127.0.0.1")
+    .option("--host <address>", "where to serve; :: for every interface", "127.0.0.1")
     .option("--port <port>", "0 takes a free one", readPort, 9750)
     .action(async (options) => (await import("./simulate.ts")).simulate(options, terminal));
   return program;

@@ -4,6 +4,7 @@ import type { Desk } from "../interventions/desk.ts";
 import type { Offline, StoredOperations, StoredQueries } from "../offline.ts";
 import { StoreError, StoreInUseError } from "../store/store-error.ts";
 import { isStoreInUse } from "../store/store-in-use.ts";
+import { localAddress } from "../platform/listen-address.ts";
 import { NobodyListensError } from "./api-call.ts";
 import { checkWatches } from "./check-watches.ts";
 import { createDeskClient } from "./desk-client.ts";
@@ -79,7 +80,7 @@ async function actByConfig<Operations, Result>(
   // A port that is chosen at the start is not known to anybody else.
   if (config.http.port !== 0) {
     try {
-      const address = addressOf(config.http);
+      const address = localAddress(config.http);
       await checkWatches(config, address);
       return await act(createDeskClient(address));
     } catch (error) {
@@ -121,7 +122,7 @@ export function reachRunning(
 
 /** After each time that nothing answered it may be another one that answers. */
 function atConfigured(config: Config, signal: AbortSignal): AtRunning {
-  const address = addressOf(config.http);
+  const address = localAddress(config.http);
   const desk = createDeskClient(address, signal);
   let isChecked = false;
   return async (act) => {
@@ -157,19 +158,6 @@ export function noStore({ store }: Config): CommandError {
     `There is no store ${store.path}: no sandwatch has run with this configuration here.`,
     exitCodes.failed,
   );
-}
-
-/** What listens on every interface is reached on this machine's own. */
-export function addressOf({
-  host,
-  port,
-}: {
-  readonly host: string;
-  readonly port: number;
-}): string {
-  if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
-  if (host === "::") return `http://[::1]:${port}`;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 export function checkAddress(url: string): string {

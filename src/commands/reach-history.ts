@@ -4,8 +4,9 @@ import { configuredTargets } from "../config/configured-targets.ts";
 import type { ReportSources } from "../reports/sources.ts";
 import { storedSources } from "../reports/stored-sources.ts";
 import { openHistoryStore } from "../store/history-store.ts";
+import { localAddress } from "../platform/listen-address.ts";
 import { checkWatches } from "./check-watches.ts";
-import { addressOf, asCommandError, checkAddress, noStore, readGivenConfig } from "./reach-desk.ts";
+import { asCommandError, checkAddress, noStore, readGivenConfig } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -36,7 +37,7 @@ export async function atHistory(
     if (existsSync(config.store.path)) {
       await readStore(config, byStore);
     } else if (config.http.port !== 0 && byDaemon) {
-      const address = addressOf(config.http);
+      const address = localAddress(config.http);
       await checkWatches(config, address);
       await byDaemon(address);
     } else {

@@ -7,6 +7,7 @@ import { longestPatienceSeconds, lookupQuery } from "../lookups/requests.ts";
 import type { LookupQuery } from "../lookups/requests.ts";
 import * as views from "../lookups/views.ts";
 import { systemClock } from "../platform/clock.ts";
+import { localAddress } from "../platform/listen-address.ts";
 import { userAgent } from "../platform/version.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { createServiceClient } from "../service/client.ts";
@@ -14,7 +15,7 @@ import { createApiCall, NobodyListensError } from "./api-call.ts";
 import { checkWatches } from "./check-watches.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { readConfig } from "./read-config.ts";
-import { addressOf, asCommandError, checkAddress, checkNobodyRuns } from "./reach-desk.ts";
+import { asCommandError, checkAddress, checkNobodyRuns } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -138,7 +139,7 @@ function reachDaemon(config: Config | null, url: string | undefined): Lookups {
 
 /** Null where the port is chosen at the start, and not known to anybody else. */
 function configuredAddress(config: Config | null): string | null {
-  return config && config.http.port !== 0 ? addressOf(config.http) : null;
+  return config && config.http.port !== 0 ? localAddress(config.http) : null;
 }
 
 async function askDirectly(

@@ -1,4 +1,6 @@
 import { isIPv6 } from "node:net";
+import { everyInterface } from "../platform/listen-address.ts";
+import type { ListenAddress } from "../platform/listen-address.ts";
 
 /** An http or https address; undefined for anything else, and for one with a user or password. */
 export function parseWebAddress(text: string): URL | undefined {
@@ -22,11 +24,6 @@ function isLoopback(hostname: string): boolean {
   return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
 export const listenPattern = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/;
 
 /** Reads `127.0.0.1:9740`, `[::1]:9740`, and `:9740` for every interface. Port 0: any free one. */
@@ -36,5 +33,5 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   const [, ipv6, name, digits] = match;
   const port = Number(digits);
   if (port > 65_535 || (ipv6 !== undefined && !isIPv6(ipv6))) return undefined;
-  return { host: ipv6 ?? (name || "0.0.0.0"), port };
+  return { host: ipv6 ?? (name || everyInterface), port };
 }

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { isIPv6 } from "node:net";
 import type { Target } from "../core/model.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { Clock } from "../platform/clock.ts";
+import { hostToListen, localAddress } from "../platform/listen-address.ts";
 import { seededRandom } from "../platform/random.ts";
 import type { RegionContent } from "./content.ts";
 import { createDirectory, type Directory, type KnownIds } from "./directory.ts";
@@ -95,11 +95,11 @@ export function createSimulator(options: SimulatorOptions): Simulator {
 
   return {
     async listen({ host, port }) {
-      server.listen(port, host);
+      server.listen(port, hostToListen(host));
       await once(server, "listening");
       const address = server.address();
       const boundPort = typeof address === "object" && address ? address.port : port;
-      const origin = `http://${isIPv6(host) ? `[${host}]` : host}:${boundPort}`;
+      const origin = localAddress({ host, port: boundPort });
       return new Map(regions.map((region) => [region, `${origin}${prefixOf(region)}`]));
     },
     async close() {

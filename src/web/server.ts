@@ -3,11 +3,13 @@ import type { FastifyInstance } from "fastify";
 import { asError } from "../platform/as-error.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
+import { hostToListen, localAddress } from "../platform/listen-address.ts";
 import { addApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
 import { wrongMethod } from "./api/no-such-operation.ts";
 import { pathOf } from "./api/paths.ts";
 import { sendProblem } from "./api/problem.ts";
+import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
 import { addReloadRoute } from "./reload-route.ts";
 import type { ReloadDeps } from "./reload-route.ts";
 import { addScrapeRoute } from "./scrape-route.ts";
@@ -32,6 +34,10 @@ export interface WebDeps {
   readonly onError: (error: Error) => void;
   /** A scraper read so slowly that it was cut off. */
   readonly onSlowScrape?: () => void;
+  /** A connection was refused: each of those that are allowed has a request that is being answered. */
+  readonly onFull?: (limit: number) => void;
+  /** How many connections may be open; left out: what the limit of descriptors leaves room for. */
+  readonly connectionsAllowed?: number;
   /** A piece of a scrape is going to be sent. */
   readonly onPiece?: () => void;
   readonly clock?: Clock;
@@ -62,6 +68,9 @@ export function createWebServer(deps: WebDeps): WebServer {
       void sendProblem(reply, { status: 400, detail: "This address cannot be read." });
     },
   });
+
+  const limit = deps.connectionsAllowed ?? connectionsAllowed();
+  limitConnections(server.server, limit, () => deps.onFull?.(limit));
 
   server.get("/", async (_, reply) => {
     const page = renderStatusPage(await deps.status());
@@ -115,7 +124,9 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   return {
     async listen({ host, port }) {
-      return server.listen({ host, port });
+      await server.listen({ host: hostToListen(host), port });
+      const bound = server.server.address();
+      return localAddress({ host, port: typeof bound === "object" && bound ? bound.port : port });
     },
     close: () => server.close(),
   };

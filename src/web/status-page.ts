@@ -75,7 +75,7 @@ export function renderStatusPage(view: StatusView): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta http-equiv="refresh" content="10" />
         <title>${title(view)}</title>
-        <link rel="stylesheet" href="/status-page.css" />
+        <link rel="stylesheet" href="status-page.css" />
       </head>
       <body>
         <h1>sandwatch</h1>
@@ -89,8 +89,8 @@ export function renderStatusPage(view: StatusView): string {
         ${receiverTable(view)}
         <p class="foot">
           sandwatch ${view.version}, ${time(view.nowMs)}, reloads every 10 seconds ·
-          <a href="/metrics">metrics</a> · <a href="/-/ready">ready</a> ·
-          <a href="/-/healthy">healthy</a>
+          <a href="metrics">metrics</a> · <a href="-/ready">ready</a> ·
+          <a href="-/healthy">healthy</a>
         </p>
       </body>
     </html> `;

@@ -69,7 +69,7 @@ describe("addresses to listen on", () => {
     ["127.0.0.1:9740", { host: "127.0.0.1", port: 9740 }],
     ["localhost:0", { host: "localhost", port: 0 }],
     ["[::1]:9740", { host: "::1", port: 9740 }],
-    [":9740", { host: "0.0.0.0", port: 9740 }],
+    [":9740", { host: "::", port: 9740 }],
   ])("%s is read", (text, address) => {
     expect(parseListenAddress(text)).toStrictEqual(address);
   });

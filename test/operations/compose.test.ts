@@ -90,7 +90,7 @@ describe("the containers", () => {
 
 describe("the parts of the stack", () => {
   it("find one another", () => {
-    expect(config.http).toMatchObject({ host: "0.0.0.0", port: 9740 });
+    expect(config.http).toMatchObject({ host: "::", port: 9740 });
     expect(readYaml("compose/prometheus.yaml")).toMatchObject({
       rule_files: ["/etc/prometheus/rules/*.rules.yaml"],
       alerting: { alertmanagers: [{ static_configs: [{ targets: ["alertmanager:9093"] }] }] },

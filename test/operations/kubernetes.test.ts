@@ -229,7 +229,7 @@ describe("the manifests", () => {
     const loaded = loadConfig(join(example, "sandwatch.yaml"), environment, { logFormat: "json" });
     expect(loaded).toMatchObject({
       kind: "ok",
-      config: { http: { host: "0.0.0.0", port: 9740 }, store: { path: "data/sandwatch.db" } },
+      config: { http: { host: "::", port: 9740 }, store: { path: "data/sandwatch.db" } },
     });
   });
 });

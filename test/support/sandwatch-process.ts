@@ -42,7 +42,25 @@ export function startProgram(
   environment: Readonly<Record<string, string>> = {},
   outputFd?: number,
 ): SandwatchProcess {
-  const child = spawn(process.execPath, args, {
+  return startProcess(process.execPath, args, environment, outputFd);
+}
+
+/** The program as a user runs it after `ulimit -n`. */
+export function startSandwatchWithFewFiles(
+  openFiles: number,
+  args: readonly string[],
+): SandwatchProcess {
+  const script = `ulimit -n ${openFiles} && exec "$@"`;
+  return startProcess("bash", ["-c", script, "bash", process.execPath, program, ...args]);
+}
+
+function startProcess(
+  file: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  outputFd?: number,
+): SandwatchProcess {
+  const child = spawn(file, args, {
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache, ...environment },
     stdio: ["ignore", outputFd ?? "pipe", "pipe"],
   });

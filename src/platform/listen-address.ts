@@ -1,0 +1,18 @@
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The unspecified address of IPv6 stands for every interface, of IPv4 too. */
+export const everyInterface = "::";
+
+/** Where a program on this machine reaches what listens there. */
+export function localAddress({ host, port }: ListenAddress): string {
+  if (["", "0.0.0.0", everyInterface].includes(host)) return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** The host as `listen` of Node.js takes it: it falls back to IPv4 where there is no IPv6 only when none is named. */
+export function hostToListen(host: string): string {
+  return host === everyInterface ? "" : host;
+}

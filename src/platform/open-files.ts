@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+
+/** What Linux gives a process where nobody asked for more. */
+const usualLimit = 1_024;
+
+/**
+ * How many files and connections this process may have open at once. Node.js has raised it to the hard limit when it
+ * started. Where it cannot be read (only Linux has the file), the usual limit of a process is assumed.
+ */
+export function openFilesLimit(limitsFile = "/proc/self/limits"): number {
+  try {
+    const [, limit] =
+      /^Max open files +(\d+|unlimited)/m.exec(readFileSync(limitsFile, "utf8")) ?? [];
+    if (limit === "unlimited") return Number.POSITIVE_INFINITY;
+    return limit === undefined ? usualLimit : Number(limit);
+  } catch {
+    return usualLimit;
+  }
+}

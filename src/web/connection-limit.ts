@@ -1,0 +1,50 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import { openFilesLimit } from "../platform/open-files.ts";
+
+/** More are of no use to anybody, and each takes memory. */
+const mostConnections = 4_096;
+
+/** How many may be open: the rest of the descriptors is for calls, deliveries and the store. */
+export function connectionsAllowed(openFiles = openFilesLimit()): number {
+  return Math.min(Math.floor(openFiles / 4), mostConnections);
+}
+
+/**
+ * Keeps the connections to a server below a limit. One more closes the connection that has been without a request
+ * for longest. When each has a request that is being answered, it is refused itself.
+ *
+ * @param onFull one was refused; not called again before there was room
+ */
+export function limitConnections(server: Server, limit: number, onFull: () => void): void {
+  /** Those without a request, the longest so first. */
+  const idle = new Set<Socket>();
+  let open = 0;
+  let isFull = false;
+  server.on("connection", (socket: Socket) => {
+    open += 1;
+    socket.once("close", () => {
+      open -= 1;
+      idle.delete(socket);
+      if (open < limit) isFull = false;
+    });
+    if (open > limit) {
+      const [longestIdle] = idle;
+      if (!longestIdle) {
+        if (!isFull) onFull();
+        isFull = true;
+        socket.destroy();
+        return;
+      }
+      idle.delete(longestIdle);
+      longestIdle.destroy();
+    }
+    idle.add(socket);
+  });
+  server.on("request", ({ socket }, response) => {
+    idle.delete(socket);
+    response.once("close", () => {
+      if (!socket.destroyed) idle.add(socket);
+    });
+  });
+}

@@ -1,0 +1,158 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/platform/clock.ts";
+import { openFilesLimit } from "../../src/platform/open-files.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { connectionsAllowed } from "../../src/web/connection-limit.ts";
+import { createWebServer } from "../../src/web/server.ts";
+import { startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
+import { exposing } from "./support/exposing.ts";
+import { emptyStatus } from "./support/status-view.ts";
+
+const healthRequest = "GET /-/healthy HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+
+async function open(address: string, request = ""): Promise<Socket> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  if (request !== "") socket.write(request);
+  return socket;
+}
+
+/** A server of at most two connections; requests for its readiness wait until they are let go. */
+async function serveTwo() {
+  const held = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const full: number[] = [];
+  let waiting = 0;
+  const web = createWebServer({
+    metrics: exposing(() => Promise.resolve([])),
+    async readiness() {
+      waiting += 1;
+      if (waiting === 2) asked.resolve();
+      await held.promise;
+      return { ready: true };
+    },
+    status: () => Promise.resolve(emptyStatus),
+    connectionsAllowed: 2,
+    onFull: (allowed) => full.push(allowed),
+    onError() {},
+  });
+  const address = await web.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => web.close());
+  onTestFinished(() => held.resolve());
+  return { address, full, bothAsked: asked.promise, letGo: () => held.resolve() };
+}
+
+describe("one connection more than allowed", () => {
+  it("closes the one that has been without a request for longest", async () => {
+    const { address, full } = await serveTwo();
+    const first = await open(address, healthRequest);
+    await once(first, "data");
+    const second = await open(address, healthRequest);
+    await once(second, "data");
+    // Used again, it is not the one that was idle for longest.
+    first.write(healthRequest);
+    await once(first, "data");
+    const secondClosed = once(second, "close");
+    const third = await open(address, healthRequest);
+    await once(third, "data");
+    await secondClosed;
+    first.write(healthRequest);
+    await once(first, "data");
+    expect(full).toEqual([]);
+  });
+
+  it("closes one that never had a request, too", async () => {
+    const { address } = await serveTwo();
+    const silent = await open(address);
+    const closed = once(silent, "close");
+    await open(address);
+    const third = await open(address, healthRequest);
+    await once(third, "data");
+    await closed;
+    expect(silent.destroyed).toBe(true);
+  });
+
+  it("is refused itself while each other has a request, which is told once", async () => {
+    const { address, full, bothAsked, letGo } = await serveTwo();
+    const answers = [fetch(`${address}/-/ready`), fetch(`${address}/-/ready`)];
+    await bothAsked;
+    await expect(fetch(`${address}/-/healthy`)).rejects.toThrow("fetch failed");
+    await expect(fetch(`${address}/-/healthy`)).rejects.toThrow("fetch failed");
+    expect(full).toEqual([2]);
+    letGo();
+    for (const answer of answers) expect((await answer).status).toBe(200);
+    expect((await fetch(`${address}/-/healthy`)).status).toBe(200);
+  });
+});
+
+it("a quarter of what the process may open is allowed, and never more than 4096", () => {
+  expect([64, 1_024, 1_048_576, Number.POSITIVE_INFINITY].map(connectionsAllowed)).toEqual([
+    16, 256, 4_096, 4_096,
+  ]);
+});
+
+describe("the limit of open files", () => {
+  it.each([
+    ["Max open files            64                   64                   files     \n", 64],
+    ["Max open files            unlimited            unlimited            files     \n", Infinity],
+    ["something else\n", 1_024],
+  ])("is read from %j", (text, limit) => {
+    const file = join(tempFolder(), "limits");
+    writeFileSync(file, `Limit   Soft Limit   Hard Limit   Units\n${text}`);
+    expect(openFilesLimit(file)).toBe(limit);
+  });
+
+  it("is taken as the usual one where there is no such file", () => {
+    expect(openFilesLimit("/nowhere/limits")).toBe(1_024);
+  });
+});
+
+it("with few descriptors and many idle connections it polls, delivers and answers", async () => {
+  const keys = [{ name: "research", apiKey: "T0PSECRET" }];
+  const world = { seed: 3, clock: systemClock, regions: ["us"], keys, servers: 1, pace: 0 };
+  const simulator = createSimulator({ ...world, rateLimit: null });
+  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => simulator.close());
+  const target = { region: "us", key: "research" };
+  const [server] = simulator.truth(target, systemClock.now().utcMs);
+  simulator.pin(target, server?.serverId ?? "", "idle");
+  const peer = await startWebhookPeer();
+  const folder = tempFolder();
+  const config = join(folder, "sandwatch.yaml");
+  writeFileSync(
+    config,
+    `
+regions: { us: { base_url: "${services.get("us")}" } }
+keys: [{ name: research, api_key: T0PSECRET }]
+poll: { every: 1s }
+store: { path: ${join(folder, "sandwatch.db")} }
+http: { listen: "127.0.0.1:0" }
+alerts:
+  receivers: [{ name: oncall, type: webhook, url: "${peer.url}", secret: "${webhookSecret}", group_wait: 0s }]
+`,
+  );
+  const daemon = startSandwatchWithFewFiles(64, ["run", "--config", config]);
+  const { address }: { address: string } = JSON.parse(await daemon.line("daemon.started"));
+  for (let opened = 0; opened < 300; opened += 1) {
+    await open(address, opened % 2 === 0 ? "" : healthRequest);
+  }
+  simulator.pin(target, server?.serverId ?? "", "error");
+  await peer.received(1);
+  expect(peer.alerts).toMatchObject([{ type: "incident.firing" }]);
+  const metrics = await (await fetch(`${address}/metrics`)).text();
+  expect(metrics).toMatch(/^sandwatch_target_up\{.*\} 1$/m);
+  daemon.send("SIGTERM");
+  const ended = await daemon.ended;
+  expect(ended).toMatchObject({ code: 0, err: "" });
+  expect(ended.out).not.toContain("EMFILE");
+});

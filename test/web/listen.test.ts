@@ -1,0 +1,116 @@
+import { writeFileSync } from "node:fs";
+import { constants, networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { parseListenAddress } from "../../src/config/address.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { createWebServer } from "../../src/web/server.ts";
+import { startProgram } from "../support/sandwatch-process.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { exposing } from "./support/exposing.ts";
+import { emptyStatus } from "./support/status-view.ts";
+
+const program = join(import.meta.dirname, "../../src/cli.js");
+
+const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === "::1"),
+);
+
+/** Serves at what a configuration may say, and gives the address to open. */
+async function serveAt(listen: string): Promise<URL> {
+  const at = parseListenAddress(listen);
+  if (!at) throw new Error(`${listen} cannot be read`);
+  const web = createWebServer({
+    metrics: exposing(() => Promise.resolve([])),
+    readiness: () => Promise.resolve({ ready: true }),
+    status: () => Promise.resolve(emptyStatus),
+    onError() {},
+  });
+  onTestFinished(() => web.close());
+  return new URL(await web.listen(at));
+}
+
+async function isServed(url: string): Promise<boolean> {
+  return fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+async function familiesAt({ port }: URL) {
+  return {
+    ipv4: await isServed(`http://127.0.0.1:${port}/-/healthy`),
+    ipv6: await isServed(`http://[::1]:${port}/-/healthy`),
+  };
+}
+
+describe("the status page is served", () => {
+  it.each([
+    { listen: ":0", ipv4: true, ipv6: hasIpv6, opened: "127.0.0.1" },
+    { listen: "[::]:0", ipv4: true, ipv6: hasIpv6, opened: "127.0.0.1" },
+    { listen: "0.0.0.0:0", ipv4: true, ipv6: false, opened: "127.0.0.1" },
+    { listen: "127.0.0.1:0", ipv4: true, ipv6: false, opened: "127.0.0.1" },
+  ])("at $listen, on the families $ipv4 and $ipv6", async ({ listen, opened, ...families }) => {
+    const address = await serveAt(listen);
+    expect(await familiesAt(address)).toEqual(families);
+    expect(address.hostname).toBe(opened);
+    expect(await isServed(`${address.origin}/-/healthy`)).toBe(true);
+  });
+
+  it.runIf(hasIpv6)("at [::1]:0, on IPv6 alone", async () => {
+    const address = await serveAt("[::1]:0");
+    expect(await familiesAt(address)).toEqual({ ipv4: false, ipv6: true });
+    expect(address.hostname).toBe("[::1]");
+  });
+
+  it("at localhost:0, by that name", async () => {
+    const address = await serveAt("localhost:0");
+    expect(address.hostname).toBe("localhost");
+    expect(await isServed(`${address.origin}/-/healthy`)).toBe(true);
+  });
+
+  it("at every interface on IPv4 alone on a machine without IPv6", async () => {
+    const withoutIpv6 = `process.binding("tcp_wrap").TCP.prototype.bind6 = () => -${constants.errno.EAFNOSUPPORT};`;
+    const folder = tempFolder();
+    const config = join(folder, "sandwatch.yaml");
+    writeFileSync(
+      config,
+      `
+regions: { us: { base_url: "https://us.invalid" } }
+keys: [{ name: research, api_key: T0PSECRET }]
+store: { path: ${join(folder, "sandwatch.db")} }
+http: { listen: ":0" }
+`,
+    );
+    const preload = `data:text/javascript,${encodeURIComponent(withoutIpv6)}`;
+    const daemon = startProgram(["--import", preload, program, "run", "--config", config]);
+    const failed = daemon.ended.then(({ err }) => JSON.stringify({ address: err }));
+    const started = await Promise.race([daemon.line("daemon.started"), failed]);
+    const { address }: { address: string } = JSON.parse(started);
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    expect(await familiesAt(new URL(address))).toEqual({ ipv4: true, ipv6: false });
+    daemon.send("SIGTERM");
+    expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
+  });
+});
+
+it.each(["::", "0.0.0.0", "127.0.0.1"])(
+  "the simulated service at %s gives addresses that can be called",
+  async (host) => {
+    const simulator = createSimulator({
+      seed: 3,
+      clock: systemClock,
+      regions: ["us"],
+      keys: [{ name: "research", apiKey: "T0PSECRET" }],
+      servers: 1,
+    });
+    const addresses = await simulator.listen({ host, port: 0 });
+    onTestFinished(() => simulator.close());
+    const address = new URL(addresses.get("us") ?? "");
+    expect(address.hostname).toBe("127.0.0.1");
+    expect(await isServed(`${address.href}/openapi.json`)).toBe(true);
+    const overIpv6 = `http://[::1]:${address.port}/us/openapi.json`;
+    expect(await isServed(overIpv6)).toBe(host === "::" && hasIpv6);
+  },
+);

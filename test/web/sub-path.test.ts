@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { createServer, request as sendRequest } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { watchWorld } from "../support/watched-world.ts";
+
+const prefix = "/sandwatch";
+
+/** A reverse proxy that serves the upstream below a path, and nothing else. */
+async function startProxy(upstream: string): Promise<string> {
+  const { hostname, port } = new URL(upstream);
+  const proxy = createServer((request, response) => {
+    const { url = "", method, headers } = request;
+    if (!url.startsWith(`${prefix}/`)) return void response.writeHead(404).end("outside");
+    const path = url.slice(prefix.length);
+    const forwarded = sendRequest({ hostname, port, path, method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    return request.pipe(forwarded);
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  const address = proxy.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}${prefix}/`;
+}
+
+it("behind a proxy at a sub-path the page has its style, and each of its links leads somewhere", async () => {
+  const world = await watchWorld();
+  await world.poll();
+  const base = await startProxy(await world.address());
+  const page = await (await fetch(base)).text();
+  const links = Array.from(
+    page.matchAll(/(?:href|src|action)="([^"]*)"/g),
+    ([, link]) => link ?? "",
+  );
+  expect(links).toEqual(expect.arrayContaining(["status-page.css", "metrics", "-/ready"]));
+  for (const link of links) {
+    const target = new URL(link, base);
+    expect(target.href.startsWith(base)).toBe(true);
+    const response = await fetch(target, { redirect: "manual" });
+    expect([link, response.status]).toEqual([link, 200]);
+    await response.arrayBuffer();
+  }
+  const style = await fetch(new URL("status-page.css", base));
+  expect(style.headers.get("content-type")).toContain("text/css");
+});
+
+it("behind a proxy at a sub-path the API's document names the address below it", async () => {
+  const world = await watchWorld();
+  const base = await startProxy(await world.address());
+  const location = new URL("api/openapi.json", base);
+  const document: unknown = await (await fetch(location)).json();
+  const { servers, paths } = z
+    .object({
+      servers: z.array(z.object({ url: z.string() })),
+      paths: z.record(z.string(), z.any()),
+    })
+    .parse(document);
+  const [server] = servers;
+  const root = new URL(server?.url ?? "", location).href.replace(/\/$/, "");
+  expect(Object.keys(paths)).toContain("/api/v1/targets");
+  expect((await fetch(`${root}/api/v1/targets`)).status).toBe(200);
+});
