@@ -146,6 +146,46 @@ describe("the daemon that does not see everything", () => {
     expect(sumOf(after, "sandbox_server_status_duration_seconds_count")).toBe(0);
   });
 
+  it("asks again at the next poll after one refusal of the key, and notifies nobody", async () => {
+    const world = await watchWorld();
+    await world.poll(2);
+    world.fail({ kind: "status", status: 403 });
+    await world.poll();
+    world.fail();
+    await world.poll(5);
+    expect(told(world)).toEqual([]);
+    const text = await world.metrics();
+    expect(text).toContain('sandwatch_target_up{region="us",key="research"} 1');
+    expect(sumOf(text, "sandwatch_polls_total")).toBe(8);
+    expect(sumOf(text, "sandwatch_poll_failures_total", 'reason="auth"')).toBe(1);
+  });
+
+  it("counts of a refused key the requests as polls, but the whole time, and asks at once when restarted", async () => {
+    const rules = [
+      { name: "polls", on: "target", failing: { polls: 3 } },
+      { name: "time", on: "target", failing: "25s" },
+    ];
+    const world = await watchWorld({ alerts: { rules } });
+    await world.poll();
+    world.fail({ kind: "status", status: 401 });
+    // Asked at 5, 10 and 20 s; the time is over at 30 s.
+    await world.poll(3);
+    expect(told(world)).toEqual([]);
+    await world.poll();
+    expect(told(world)).toEqual(["polls firing"]);
+    await world.poll(2);
+    expect(told(world)).toEqual(["polls firing", "time firing"]);
+    const text = await world.metrics();
+    expect(sumOf(text, "sandwatch_polls_total")).toBe(4);
+    expect(sumOf(text, "sandwatch_poll_failures_total", 'reason="auth"')).toBe(3);
+    expect(text).toContain('sandwatch_target_up{region="us",key="research"} 0');
+
+    world.fail();
+    await world.restart();
+    await world.poll();
+    expect(told(world).slice(2).toSorted()).toEqual(["polls resolved", "time resolved"]);
+  });
+
   it("says after a restart again that it is blind, and that the key is refused", async () => {
     const world = await watchWorld();
     world.fail({ kind: "status", status: 403 });

@@ -186,7 +186,7 @@ export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
     event: SubjectEvent,
     before: Incident | undefined,
   ): FlapSight | null => {
-    if (event.kind === "unseen") flaps.pass(rule, subject, event.passed.ms);
+    if (event.kind === "unseen" && before) flaps.pass(rule, subject, event.passed.ms);
     if (event.kind !== "holds" && event.kind !== "clears") return null;
     return flaps.see(rule, subject, { holds: event.kind === "holds", now: event.now, before });
   };

@@ -8,7 +8,7 @@ import { matchesProbe } from "./matching.ts";
 import type { FailureReason, Instant } from "./model.ts";
 import { unmetBy } from "./probe-expectation.ts";
 import type { Expectation, ReadAnswer } from "./probe-expectation.ts";
-import { progressAfterRun } from "./probe-progress.ts";
+import { progressAfterRun, progressAfterUnsent } from "./probe-progress.ts";
 import type { ProbeFailure, ProbeProgress, ProbeResult } from "./probe-progress.ts";
 import type { ProbeRule, Rule } from "./rule.ts";
 import { forgetSettled, retireUnowned } from "./unowned.ts";
@@ -24,8 +24,10 @@ export type ProbeOutcome =
       /** A short phrase for a person, without anything secret. */
       readonly detail: string;
     }
-  /** There was no room for a request, or the service refused the key a short time ago. */
-  | { readonly kind: "not_sent"; readonly reason: FailureReason };
+  /** There was no room for a request. */
+  | { readonly kind: "not_sent"; readonly reason: FailureReason }
+  /** The key was refused a short time ago: no request was sent, so no run failed. */
+  | { readonly kind: "backing_off" };
 
 /** What metrics show of an answer; null: it tells nothing of the kind. */
 export interface Figures {
@@ -59,7 +61,8 @@ export type ProbeJudgeOptions = Omit<JudgeOptions, "goneAfter">;
 export interface ProbeVerdict {
   readonly at: Instant;
   readonly run: ProbeRun;
-  readonly result: ProbeResult;
+  /** Null: nothing was sent, and it stays as it was. */
+  readonly result: ProbeResult | null;
   readonly progress: ProbeProgress;
   readonly incidents: IncidentOutcome;
   /** Whether it fails from now on or works again; failing from the start counts as well. */
@@ -82,24 +85,32 @@ export function judgeProbe(
   const result = resultOf(state.expect, run, at.utcMs);
   const elapsedMs =
     state.lastRunMonotonicMs === null ? 0 : at.monotonicMs - state.lastRunMonotonicMs;
-  const progress = progressAfterRun(state.progress, elapsedMs, result);
+  const progress =
+    result === null
+      ? progressAfterUnsent(state.progress, elapsedMs)
+      : progressAfterRun(state.progress, elapsedMs, result);
   const ledger = openLedger(state, at.utcMs, options);
-  const hidden = targetIsTold && isOfTarget(result.reason);
-  const event = eventOf(result, hidden, {
+  const last = result ?? refusedBefore;
+  const hidden = targetIsTold && isOfTarget(last.reason);
+  const event = eventOf(last, hidden, {
     now: progress.attempted,
-    passed: { ms: elapsedMs, polls: 1 },
+    passed: { ms: elapsedMs, polls: progress.attempted.polls - state.progress.attempted.polls },
   });
   const rules = probeRules(options.rules, state.subject);
   for (const rule of rules) {
     ledger.advance(rule, state.subject, event, {
       status: null,
       previousStatus: null,
-      condition: conditionOfProbe(result),
+      condition: conditionOfProbe(last),
     });
   }
   forgetSettled(ledger, state.flaps, progress.attempted.ms, rules);
-  return { at, run, result, progress, incidents: ledger.outcome, turn: turnOf(state, result) };
+  const turn = result === null ? null : turnOf(state, result);
+  return { at, run, result, progress, incidents: ledger.outcome, turn };
 }
+
+/** What is known of a probe that backs off. */
+const refusedBefore = { reason: "auth", detail: null } as const;
 
 /** Ends the incidents that no rule owns any more: it was removed, changed, or is not about this probe. */
 export function retireProbe(
@@ -116,7 +127,7 @@ function resultOf(
   expect: Expectation,
   { outcome, durationMs }: ProbeRun,
   atMs: number,
-): ProbeResult {
+): ProbeResult | null {
   switch (outcome.kind) {
     case "read": {
       const unmet = unmetBy(expect, outcome);
@@ -128,6 +139,8 @@ function resultOf(
         : { atMs, reason: outcome.reason, detail: outcome.detail, durationMs };
     case "not_sent":
       return { atMs, reason: outcome.reason, detail: "nothing was sent", durationMs };
+    case "backing_off":
+      return null;
   }
 }
 
@@ -145,7 +158,7 @@ function isOfTarget(reason: ProbeFailure | null): boolean {
 }
 
 function eventOf(
-  { reason }: ProbeResult,
+  { reason }: Pick<ProbeResult, "reason">,
   hidden: boolean,
   { now, passed }: Readonly<Record<"now" | "passed", ProbeProgress["attempted"]>>,
 ): SubjectEvent {

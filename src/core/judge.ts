@@ -25,13 +25,16 @@ import { pageDelta } from "./snapshot/page-delta.ts";
 import type { PageDelta } from "./snapshot/page-delta.ts";
 import type { Sighting } from "./snapshot/sighting.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
-import type { TargetProgress, TargetState } from "./target-state.ts";
+import { progressAfterUnsent } from "./target-state.ts";
+import type { Elapsed, TargetProgress, TargetState } from "./target-state.ts";
 import { retireUnowned } from "./unowned.ts";
 
 export type PollOutcome =
   /** The intake was opened on the state's snapshot, and holds a whole listing. */
   | { readonly kind: "listed"; readonly intake: SnapshotIntake; readonly complete: boolean }
-  | { readonly kind: "failed"; readonly reason: FailureReason };
+  | { readonly kind: "failed"; readonly reason: FailureReason }
+  /** The key was refused a short time ago: no request was sent, so no poll failed. */
+  | { readonly kind: "backing_off" };
 
 /** What is decided by rules and settings rather than by the target. */
 export interface JudgeOptions {
@@ -84,9 +87,14 @@ export function* judgeInSteps(
   at: Instant,
   options: JudgeOptions,
 ): InSteps<Verdict> {
-  return outcome.kind === "listed"
-    ? yield* judgeListing(state, outcome, at, options)
-    : judgeFailure(state, outcome.reason, at, options);
+  switch (outcome.kind) {
+    case "listed":
+      return yield* judgeListing(state, outcome, at, options);
+    case "failed":
+      return judgeFailure(state, outcome.reason, at, options);
+    case "backing_off":
+      return judgeUnsent(state, at, options);
+  }
 }
 
 /** Ends the incidents that no rule owns any more: it was removed, changed, or is not about this target. */
@@ -157,8 +165,26 @@ function judgeFailure(
 ): Verdict {
   const elapsed = elapsedSince(state, at);
   const progress = progressAfterFailure(state.progress, elapsed, at, reason);
+  return judgeUnobserved(state, progress, elapsed, at, options);
+}
+
+/** The target stays down: durations go on, and no poll is counted. */
+function judgeUnsent(state: TargetState, at: Instant, options: JudgeOptions): Verdict {
+  const elapsed = elapsedSince(state, at);
+  const progress = progressAfterUnsent(state.progress, elapsed, at);
+  return judgeUnobserved(state, progress, elapsed, at, options);
+}
+
+function judgeUnobserved(
+  state: TargetState,
+  progress: TargetProgress,
+  elapsed: Elapsed,
+  at: Instant,
+  options: JudgeOptions,
+): Verdict {
   const ledger = openLedger(state, at.utcMs, options);
   const now = progress.attempted;
+  const reason = progress.lastFailure ?? undefined;
   const { attempted } = state.progress;
   const passed = { ms: now.ms - attempted.ms, polls: now.polls - attempted.polls };
   for (const rule of targetRules(options.rules, state.target)) {

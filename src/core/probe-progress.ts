@@ -18,7 +18,7 @@ export interface ProbeResult {
 
 /** How far the running of a probe with a key in a region has come. */
 export interface ProbeProgress {
-  /** Runs ended, well or badly, and the time between them: the clock of `on: probe` rules. */
+  /** Runs ended, well or badly, and the time that passed: the clock of `on: probe` rules. */
   readonly attempted: ClockReading;
   readonly failuresInARow: number;
   readonly lastSuccessAtMs: number | null;
@@ -44,6 +44,17 @@ export function progressAfterRun(
     failuresInARow: succeeded ? 0 : failuresInARow + 1,
     lastSuccessAtMs: succeeded ? result.atMs : lastSuccessAtMs,
     last: result,
+  };
+}
+
+/** Nothing was sent as the key is refused, so no run failed: the probe goes on failing while time passes. */
+export function progressAfterUnsent(progress: ProbeProgress, elapsedMs: number): ProbeProgress {
+  const { ms, polls } = progress.attempted;
+  return {
+    ...progress,
+    attempted: { ms: ms + elapsedMs, polls },
+    // The store may not have taken the refusals.
+    failuresInARow: Math.max(1, progress.failuresInARow),
   };
 }
 

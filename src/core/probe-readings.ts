@@ -32,11 +32,13 @@ export const noReadings: ProbeReadings = {
 export function readingsAfterRun(
   before: ProbeReadings,
   { outcome }: ProbeRun,
-  { atMs, reason, durationMs }: ProbeResult,
+  result: ProbeResult | null,
   staleAfter: number,
 ): ProbeReadings {
-  // A key that is refused is not asked at every turn: that it is refused is news enough.
-  const unsent = outcome.kind === "not_sent" && outcome.reason !== "auth";
+  // A key that is refused is not asked at every run: that it is refused is news enough.
+  if (result === null) return before;
+  const { atMs, reason, durationMs } = result;
+  const unsent = outcome.kind === "not_sent";
   const sent = unsent
     ? before
     : { success: reason === null, durationMs: durationMs ?? before.durationMs };

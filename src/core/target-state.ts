@@ -8,7 +8,7 @@ import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
 
 /** How far the watching of a target has come. */
 export interface TargetProgress {
-  /** Polls ended, well or badly, and the time between them: the clock of `on: target` rules. */
+  /** Polls ended, well or badly, and the time that passed: the clock of `on: target` rules. */
   readonly attempted: ClockReading;
   /** Polls accepted, and the time between them: the clock of `on: server` rules. */
   readonly observed: ClockReading;
@@ -115,6 +115,24 @@ export function progressAfterFailure(
     attempted: tick(progress.attempted, elapsed.ms),
     failuresInARow: progress.failuresInARow + 1,
     lastFailure: reason,
+    lastPollAtMs: at.utcMs,
+    lastComplete: false,
+  };
+}
+
+/** Nothing was sent as the key is refused, so no poll failed: the target stays down while time passes. */
+export function progressAfterUnsent(
+  progress: TargetProgress,
+  elapsed: Elapsed,
+  at: Instant,
+): TargetProgress {
+  const { ms, polls } = progress.attempted;
+  return {
+    ...progress,
+    attempted: { ms: ms + elapsed.ms, polls },
+    // The store may not have taken the refusals.
+    failuresInARow: Math.max(1, progress.failuresInARow),
+    lastFailure: "auth",
     lastPollAtMs: at.utcMs,
     lastComplete: false,
   };

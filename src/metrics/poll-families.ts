@@ -41,7 +41,7 @@ export function createPollFamilies(
     },
     {
       name: polls,
-      help: "Polls ended, well or badly, those included for which nothing could be sent.",
+      help: "Polls ended, well or badly, those included for which the key's rate limit left no room.",
       type: "counter",
       take: () =>
         Array.from(

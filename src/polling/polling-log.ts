@@ -10,6 +10,7 @@ import { writeLines, writePaced } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
 import { ChangeLog } from "./change-log.ts";
 import type { PollingObserver } from "./polling.ts";
+import { longestBackOffMs } from "./refusal-watch.ts";
 
 const levelOfStep = {
   opened: "info",
@@ -50,8 +51,8 @@ export function createPollingLog(log: Logger): PollingObserver {
     },
     refused(target, retryMs) {
       log.warn(
-        { event: "target.refused", ...target, retry_seconds: retryMs / 1_000 },
-        `the service refuses the key of ${targetName(target)}: check it; asking again every ${retryMs / 60_000} minutes`,
+        { event: "target.refused", ...target, retry_seconds: Math.round(retryMs / 1_000) },
+        `the service refuses the key of ${targetName(target)}: check it; asking again at the next poll, then less and less often, at least every ${longestBackOffMs / 60_000} minutes`,
       );
     },
     turnFailed(target, error) {

@@ -9,20 +9,21 @@ import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
 import { createPoolCommits } from "./pool-commits.ts";
-import { createRefusalWatch, refusedRetryMs } from "./refusal-watch.ts";
+import { createRefusalWatch } from "./refusal-watch.ts";
 import type { RefusalWatch } from "./refusal-watch.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
 /** Told of what polling does, for metrics and logs. */
 export interface PollingObserver {
   /**
-   * A poll ended, before its verdict is committed. One for which nothing could be sent has failed
-   * like any other, but took no time that says anything: its duration is null.
+   * A poll ended, before its verdict is committed. One for which the key's limit left no room has
+   * failed like any other, but took no time that says anything: its duration is null. One that was not
+   * sent because the key is refused is no poll.
    */
   polled(target: Target, failure: PollFailure | null, durationMs: number | null): void;
   /** A verdict was committed, and `watched` holds it. */
   committed(watched: WatchedTarget, verdict: Verdict, durationMs: number): void | Promise<void>;
-  /** The service refused the key: it is asked again only at the given distance. */
+  /** The service refuses the key from now on: it is asked again after this long, and then more rarely. */
   refused(target: Target, retryMs: number): void;
   /** A turn broke, most likely on the store: nothing of it counts, the next one decides afresh. */
   turnFailed(target: Target, error: unknown): void;
@@ -75,6 +76,11 @@ interface Poller {
   watchedUntilMs: number;
 }
 
+/** The service refused the key a short time ago, and nothing is sent yet. */
+interface BackingOff {
+  readonly kind: "backing_off";
+}
+
 /** Times the time that a turn has, or usually has. */
 const mostLate = 1.1;
 
@@ -106,10 +112,10 @@ export function createPolling(deps: PollingDeps): Polling {
 
   const commitWithPools = createPoolCommits(deps);
 
-  const ask = (poller: Poller, deadlineMs: number): Promise<TurnOutcome> => {
+  const ask = (poller: Poller, deadlineMs: number): Promise<TurnOutcome | BackingOff> => {
     const { refusal, watched, apiKey } = poller;
-    return refusal.isWaiting()
-      ? Promise.resolve({ kind: "not_sent", reason: "auth" })
+    return refusal.isBackingOff()
+      ? Promise.resolve({ kind: "backing_off" })
       : deps.callListing(watched.target, {
           apiKey,
           deadlineMs,
@@ -123,7 +129,7 @@ export function createPolling(deps: PollingDeps): Polling {
         });
   };
 
-  const report = (target: Target, outcome: TurnOutcome, durationMs: number): void => {
+  const report = (target: Target, outcome: TurnOutcome | BackingOff, durationMs: number): void => {
     switch (outcome.kind) {
       case "ok":
         observer.polled(target, null, durationMs);
@@ -134,6 +140,7 @@ export function createPolling(deps: PollingDeps): Polling {
       case "not_sent":
         observer.polled(target, { reason: outcome.reason, detail: "nothing was sent" }, null);
         return;
+      case "backing_off":
       case "stopped":
     }
   };
@@ -142,8 +149,8 @@ export function createPolling(deps: PollingDeps): Polling {
     const { watched, refusal } = poller;
     const startedMs = clock.now().monotonicMs;
     const outcome = await ask(poller, deadlineMs);
-    const isRefused = refusal.note(outcome);
-    if (isRefused) observer.refused(watched.target, refusedRetryMs);
+    const isRefused = refusal.note(outcome, { startedMs, deadlineMs });
+    if (isRefused) observer.refused(watched.target, deadlineMs - startedMs);
     report(watched.target, outcome, clock.now().monotonicMs - startedMs);
     const pollOutcome = toPollOutcome(outcome);
     return pollOutcome && pace(judgeInSteps(watched.state, pollOutcome, clock.now(), judge));
@@ -191,14 +198,16 @@ export function createPolling(deps: PollingDeps): Polling {
   };
 }
 
-/** A turn in which nothing could be sent saw nothing, like a failed poll. */
-function toPollOutcome(outcome: TurnOutcome): PollOutcome | null {
+/** Where the key's limit left no room for a request, nothing was seen, like at a failed poll. */
+function toPollOutcome(outcome: TurnOutcome | BackingOff): PollOutcome | null {
   switch (outcome.kind) {
     case "ok":
       return { kind: "listed", ...outcome.value };
     case "failed":
     case "not_sent":
       return { kind: "failed", reason: outcome.reason };
+    case "backing_off":
+      return outcome;
     case "stopped":
       return null;
   }

@@ -19,8 +19,8 @@ export function createProbingLog(log: Logger): ProbingObserver {
           `runs of probe ${name} are kept again; ${lost} came to nothing`,
         );
       }
-      const { reason, detail } = result;
-      if (turn === "failed") {
+      if (turn === "failed" && result) {
+        const { reason, detail } = result;
         log.warn(
           { event: "probe.failed", ...fields, reason, detail },
           `probe ${name} fails: ${detail ?? reason}`,

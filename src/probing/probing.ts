@@ -66,8 +66,8 @@ export function createProbing(deps: ProbingDeps): Probing {
     { watched, apiKey, refusal }: Prober,
     deadlineMs: number,
   ): Promise<ProbeRun | null> =>
-    refusal.isWaiting()
-      ? { outcome: { kind: "not_sent", reason: "auth" }, durationMs: null }
+    refusal.isBackingOff()
+      ? { outcome: { kind: "backing_off" }, durationMs: null }
       : deps.callOperation(watched.probe, watched.subject, {
           apiKey,
           deadlineMs,
@@ -76,9 +76,10 @@ export function createProbing(deps: ProbingDeps): Probing {
 
   const takeTurn = async (prober: Prober, deadlineMs: number): Promise<void> => {
     const { watched, refusal } = prober;
+    const startedMs = clock.now().monotonicMs;
     const run = await ask(prober, deadlineMs);
     if (!run) return;
-    refusal.note(endOf(run.outcome, watched.probe.expect.status));
+    refusal.note(endOf(run.outcome, watched.probe.expect.status), { startedMs, deadlineMs });
     const isTold = deps.isTold(watched.subject);
     const verdict = judgeProbe(watched.state, run, clock.now(), deps.judge, isTold);
     await deps.commit(watched.id, verdict);

@@ -92,7 +92,7 @@ export function createStoredProbes(
         async write(trx) {
           const row = progressToRow(progress);
           await trx.updateTable("probes").set(row).where("id", "=", id).execute();
-          await writeResult(trx, id, progress.attempted.polls, result);
+          if (result) await writeResult(trx, id, progress.attempted.polls, result);
           await writeIncidents(trx, null, incidents);
           for (const record of incidents.flaps) await writeFlap(trx, id, record);
           return null;

@@ -13,6 +13,7 @@ import {
   probeFailing,
   probeSteps,
   ranProbe,
+  backingOff,
   unsent,
 } from "../support/probes.ts";
 import type { RunOptions } from "../support/probes.ts";
@@ -83,15 +84,15 @@ describe("a run of a probe", () => {
   it("that is refused as expected has succeeded, and one that is not has failed", () => {
     const probe = { ...login, expect: { ...login.expect, status: 404 } };
     const { run } = ranProbe(judgeProbesBy(), { probe });
-    expect(run(failing("http_error", 404)).result.reason).toBeNull();
-    expect(run(failing("http_error", 410)).result.reason).toBe("http_error");
-    expect(run(failing("timeout", null)).result.reason).toBe("timeout");
+    expect(run(failing("http_error", 404)).result?.reason).toBeNull();
+    expect(run(failing("http_error", 410)).result?.reason).toBe("http_error");
+    expect(run(failing("timeout", null)).result?.reason).toBe("timeout");
     expect(run(answered).result).toMatchObject({ reason: "unmet", detail: "HTTP 200, not 404" });
   });
 
   it("that breaks off after the head of a 200 has failed, although 200 is the status expected", () => {
     const { run } = ranProbe();
-    expect(run(failing("network", 200)).result.reason).toBe("network");
+    expect(run(failing("network", 200)).result?.reason).toBe("network");
   });
 
   it("begins to fail, and works again, once each", () => {
@@ -241,7 +242,13 @@ describe("a rule that is no more", () => {
 describe("whatever runs bring, with restarts in between", () => {
   const outcomes = fc.oneof(
     { weight: 3, arbitrary: fc.constant(answered) },
-    fc.constantFrom(failing(), failing("auth", 401), failing("http_error", 404), unsent),
+    fc.constantFrom(
+      failing(),
+      failing("auth", 401),
+      failing("http_error", 404),
+      unsent,
+      backingOff,
+    ),
   );
   const moves = fc.array(
     fc.record({

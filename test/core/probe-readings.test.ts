@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answered, failing, ranProbe, unsent } from "../support/probes.ts";
+import { answered, backingOff, failing, ranProbe, unsent } from "../support/probes.ts";
 import { startMs } from "../support/fleet.ts";
 
 const counted = { ...answered, universes: 5 } as const;
@@ -50,7 +50,7 @@ describe("what is shown of a probe", () => {
   it("goes on to be a failure while the key is refused, though it is seldom asked", () => {
     const { run, watched } = ranProbe();
     run(failing("auth", 403));
-    for (let time = 0; time < 5; time += 1) run({ kind: "not_sent", reason: "auth" });
+    for (let time = 0; time < 5; time += 1) run(backingOff);
     expect(watched.readings).toMatchObject({ success: false, durationMs: 40 });
   });
 

@@ -28,7 +28,7 @@ describe("OpenMetrics", () => {
       "sandbox_server_info",
     ];
     expect(await render({ syntax: "openmetrics", collect })).toMatchInlineSnapshot(`
-      "# HELP sandwatch_polls Polls ended, well or badly, those included for which nothing could be sent.
+      "# HELP sandwatch_polls Polls ended, well or badly, those included for which the key's rate limit left no room.
       # TYPE sandwatch_polls counter
       sandwatch_polls_total{region="us",key="research"} 2
       # HELP sandwatch_poll_duration_seconds How long polls took, with retries and the wait for the key's rate limit.

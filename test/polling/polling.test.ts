@@ -123,40 +123,96 @@ describe("texts that are known", () => {
 });
 
 describe("a refused key", () => {
-  it("is asked about once in five minutes, though every turn counts as failed", async () => {
-    const { clock, turn, watched, heard, requests } = startPolling(() => failed("auth"));
-    for (let turns = 0; turns < 41; turns += 1) {
+  /** Polls about 30 s apart until each of these answers was given, and when requests came. Seconds. */
+  const play = async (refused: readonly boolean[]) => {
+    let asked = 0;
+    const started = startPolling(() =>
+      refused[asked++] ? { ...failed("auth"), status: 403 } : listed(listing({})),
+    );
+    const { clock, turn, requests } = started;
+    const startMs = clock.now().monotonicMs;
+    const askedAt: number[] = [];
+    for (let poll = 0; asked < refused.length; poll += 1) {
+      const before = requests();
+      await turn();
+      if (requests() > before) askedAt.push((clock.now().monotonicMs - startMs) / second);
+      clock.advance(30 * second + 200 * (1 - (poll % 3)));
+    }
+    return { ...started, askedAt: askedAt.map((each) => Math.round(each)) };
+  };
+
+  it("is asked about at the next poll, then at distances that double up to five minutes", async () => {
+    const { askedAt } = await play(Array.from({ length: 8 }, () => true));
+    expect(askedAt).toEqual([0, 30, 90, 210, 450, 750, 1_050, 1_350]);
+  });
+
+  it("that is accepted at the next poll is polled as usual, and nothing was notified", async () => {
+    const { askedAt, committed, watched } = await play([false, false, true, false, false, false]);
+    expect(askedAt).toEqual([0, 30, 60, 90, 120, 150]);
+    expect(committed.flatMap(({ incidents }) => incidents.outbox)).toEqual([]);
+    expect(watched.up).toBe(true);
+  });
+
+  it("that is refused after it was accepted again is asked about at the next poll again", async () => {
+    const { askedAt, heard } = await play([true, true, true, false, true, true]);
+    expect(askedAt).toEqual([0, 30, 90, 210, 240, 270]);
+    expect(heard().filter((line) => line === "refused 0.5")).toHaveLength(2);
+  });
+
+  it("whose answer does not come in between is asked at the next poll, and is refused still", async () => {
+    let answer: Answer = failed("auth");
+    const { clock, turn, requests } = startPolling(() => answer);
+    const poll = async (): Promise<number> => {
+      const before = requests();
+      await turn();
+      clock.advance(30 * second);
+      return requests() - before;
+    };
+    expect([await poll(), await poll(), await poll()]).toEqual([1, 1, 0]);
+    answer = failed("http_error");
+    expect(await poll()).toBe(1);
+    answer = failed("auth");
+    // The third refusal in a row.
+    expect([await poll(), await poll(), await poll(), await poll(), await poll()]).toEqual([
+      1, 0, 0, 0, 1,
+    ]);
+  });
+
+  it("is asked about at each poll where polls are rarer than five minutes", async () => {
+    const { clock, turn, requests } = startPolling(() => failed("auth"));
+    for (let polls = 0; polls < 4; polls += 1) {
+      await turn(undefined, 10 * minute);
+      clock.advance(10 * minute);
+    }
+    expect(requests()).toBe(4);
+  });
+
+  it("keeps its target down while it is not asked, and no poll failed then", async () => {
+    const { clock, turn, watched, heard } = startPolling(() => failed("auth"));
+    for (let polls = 0; polls < 10; polls += 1) {
       await turn();
       clock.advance(30 * second);
     }
-    // At 0, 5, 10, 15 and 20 minutes.
-    expect(requests()).toBe(5);
-    expect(watched.state.progress).toMatchObject({ failuresInARow: 41, lastFailure: "auth" });
-    const told = heard();
-    expect(told.filter((line) => line === "refused 5").length).toBe(1);
-    expect(told.filter((line) => line === "polled us auth 0").length).toBe(5);
-    expect(told.filter((line) => line === "polled us auth null").length).toBe(36);
-  });
-
-  it("that is accepted again is polled at every turn again, and told of when refused anew", async () => {
-    let answer: Answer = failed("auth");
-    const { clock, turn, heard, requests } = startPolling(() => answer);
-    await turn();
-    answer = listed(listing({}));
-    clock.advance(5 * minute);
-    await turn();
-    await turn();
-    expect(requests()).toBe(3);
-    answer = failed("auth");
-    await turn();
-    expect(heard().filter((line) => line === "refused 5").length).toBe(2);
+    expect(watched.up).toBe(false);
+    expect(watched.state.progress).toMatchObject({
+      failuresInARow: 4,
+      lastFailure: "auth",
+      attempted: { polls: 4, ms: 9 * 30 * second },
+    });
+    expect(heard().filter((line) => line.startsWith("polled"))).toEqual(
+      Array.from({ length: 4 }, () => "polled us auth 0"),
+    );
   });
 
   it("raises an incident as any other failure does", async () => {
-    const { turn, heard, committed, clock } = startPolling(() => failed("auth"));
-    for (let turns = 0; turns < 3; turns += 1) await turn();
-    expect(heard().slice(-2)).toEqual([`outbox ${clock.now().utcMs}`, "committed true"]);
-    expect(committed[2]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
+    const { turn, committed, clock, requests } = startPolling(() => failed("auth"));
+    while (committed.every(({ incidents }) => incidents.outbox.length === 0)) {
+      await turn();
+      clock.advance(30 * second);
+    }
+    // Its rule asks for three polls: those that were not sent are none.
+    expect([requests(), committed.length]).toEqual([3, 4]);
+    expect(committed[3]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
   });
 });
 

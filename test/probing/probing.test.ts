@@ -174,21 +174,25 @@ describe("a run", () => {
 describe("a key that is refused", () => {
   const refuse: Answer = (response) => answerJson(response, {}, 403);
 
-  it("is asked again once in five minutes, and each run in between has failed", async () => {
-    const { run, peer, clock, last, world } = await start(refuse);
-    await run();
-    for (let time = 1; time < 5; time += 1) {
-      clock.advance(minute);
+  it("is asked at the next run, then at distances that double, and no run failed in between", async () => {
+    const { run, peer, clock, last, watched, world } = await start(refuse);
+    const askedAt: number[] = [];
+    for (let minutes = 0; minutes <= 12; minutes += 1) {
+      const before = peer.paths.length;
       await run();
-      expect(last()).toMatchObject({ reason: "auth", detail: "nothing was sent" });
+      if (peer.paths.length > before) askedAt.push(minutes);
+      expect(watched.progress.last).toMatchObject({ reason: "auth" });
+      expect(watched.readings.success).toBe(false);
+      clock.advance(minute);
     }
-    expect(peer.paths).toHaveLength(1);
+    expect(askedAt).toEqual([0, 1, 3, 7, 12]);
+    expect(watched.progress).toMatchObject({ failuresInARow: 5, attempted: { polls: 5 } });
     world.answer = user(null);
-    clock.advance(minute);
+    clock.advance(4 * minute);
     await run();
     await run();
     expect(last()?.reason).toBeNull();
-    expect(peer.paths).toHaveLength(3);
+    expect(peer.paths).toHaveLength(7);
   });
 
   it("is asked at every turn when that is what is expected", async () => {

@@ -28,6 +28,8 @@ export interface ServiceRequest {
   readonly atMs: number;
   /** Up to when the answer asks to be left alone. */
   readonly patienceUntilMs: number;
+  /** Whether the answer refuses the key: then fewer polls than usual send a request. */
+  readonly refused: boolean;
 }
 
 export type Message = z.infer<typeof webhookBodySchema>;

@@ -52,6 +52,8 @@ export function failing(
 
 export const unsent: ProbeOutcome = { kind: "not_sent", reason: "rate_limited" };
 
+export const backingOff: ProbeOutcome = { kind: "backing_off" };
+
 export function judgeProbesBy(
   rules: readonly Rule[] = [probeFailing],
   interventions: Interventions = noInterventions,
@@ -96,7 +98,8 @@ export function ranProbe(
     watched,
     run(outcome, { seconds = 60, targetIsTold = false, judge: by = judge } = {}) {
       at = { utcMs: at.utcMs + seconds * 1_000, monotonicMs: at.monotonicMs + seconds * 1_000 };
-      const durationMs = outcome.kind === "not_sent" ? null : 40;
+      const isSent = outcome.kind !== "not_sent" && outcome.kind !== "backing_off";
+      const durationMs = isSent ? 40 : null;
       const verdict = judgeProbe(watched.state, { outcome, durationMs }, at, by, targetIsTold);
       watched.accept(verdict);
       return verdict;

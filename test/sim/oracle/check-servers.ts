@@ -79,6 +79,7 @@ export function checkServer(
 function lookAt({ sighting }: Seen, server: string, rule: ScenarioServerRule | null): Look {
   const status = sighting.shown.get(server);
   if (status === undefined) return sighting.complete ? "lacking" : "missed";
+  if (status === "odd") return "unstated";
   return status === rule?.status ? "holds" : "clears";
 }
 

@@ -45,7 +45,7 @@ export function checkTarget(
     return tries;
   });
   for (const stretch of blindStretches(history, seen)) {
-    const least = countFailed(scenario, history, stretch, "least");
+    const least = countFailed(scenario, history, target, stretch, "least");
     const isDue = "polls" in rule.hold ? least.polls >= rule.hold.polls : least.ms >= rule.hold.ms;
     if (!isDue) continue;
     if (placed.some(({ startMs, endMs }) => startMs <= stretch.toMs && endMs >= stretch.toMs))
@@ -99,7 +99,7 @@ function mayHaveFired(
   );
   if (!failed) return false;
   const stretch = { fromMs: startMs, toMs: after?.fromMs ?? history.endMs };
-  const most = countFailed(scenario, history, stretch, "most");
+  const most = countFailed(scenario, history, target, stretch, "most");
   return "polls" in hold ? most.polls >= hold.polls : most.ms >= hold.ms;
 }
 
@@ -107,6 +107,7 @@ function mayHaveFired(
 function countFailed(
   { intervalMs }: Scenario,
   history: History,
+  target: string,
   { fromMs, toMs }: Stretch,
   bound: "least" | "most",
 ): { readonly polls: number; readonly ms: number } {
@@ -121,11 +122,30 @@ function countFailed(
       ms += lengthMs;
     } else {
       const lost = faultsOf(history, life.number);
-      polls += Math.max(0, Math.floor(lengthMs / intervalMs) - 2 - lost);
+      const usual = Math.floor(lengthMs / intervalMs) - 2;
+      const refused = refusalsWithin(history, target, life.number, polled);
+      // Polls that are not sent, as the key is refused, do not count.
+      polls += Math.max(0, (refused === 0 ? usual : Math.min(usual, refused - 1)) - lost);
       ms += Math.max(0, lengthMs - (3 + 2 * lost) * intervalMs);
     }
   }
   return { polls, ms };
+}
+
+function refusalsWithin(
+  { requests }: History,
+  target: string,
+  life: number,
+  { fromMs, toMs }: Stretch,
+): number {
+  return requests.filter(
+    (request) =>
+      request.refused &&
+      request.life === life &&
+      request.target === target &&
+      request.atMs >= fromMs &&
+      request.atMs <= toMs,
+  ).length;
 }
 
 /** How many polls can have come to nothing for the store's sake. */

@@ -4,8 +4,11 @@ import type { Seen } from "./seen.ts";
 import { noTime, plus, reach } from "./span.ts";
 import type { Span } from "./span.ts";
 
-/** What a sighting of a target says of one server. `missed`: nothing, and it could not have. */
-export type Look = "holds" | "clears" | "lacking" | "missed";
+/**
+ * What a sighting of a target says of one server. `missed`: nothing, and it could not have; `unstated`: it
+ * is there, in whatever status.
+ */
+export type Look = "holds" | "clears" | "lacking" | "missed" | "unstated";
 
 /** For as long as a condition holds, and until it is over for long enough. */
 interface Episode {
@@ -71,6 +74,8 @@ export function advance(course: Course, step: Step): Courses {
     }
     case "missed":
       return [unseen(course, step)];
+    case "unstated":
+      return [unseen({ ...course, lacking: 0 }, step)];
   }
 }
 

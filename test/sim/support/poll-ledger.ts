@@ -1,6 +1,7 @@
 import type { Verdict } from "../../../src/core/judge.ts";
 import { targetName } from "../../../src/core/model.ts";
 import type { Target } from "../../../src/core/model.ts";
+import type { TargetProgress } from "../../../src/core/target-state.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Life, Sighting } from "../history.ts";
 
@@ -11,6 +12,8 @@ export interface OfferedPoll {
   readonly monotonicMs: number;
   /** What its listing showed; null: it failed. */
   readonly sighting: Sighting | null;
+  /** Whether a request was sent: if not, as the key is refused, time passed but no poll is counted. */
+  readonly sent: boolean;
   /** Whether it was kept; null: the process died before it knew. */
   kept: boolean | null;
 }
@@ -33,16 +36,20 @@ export function createPollLedger(
   const faults: string[] = [];
   const names = new Map<number, string>();
 
-  const meet = (id: number, target: Target, polled: number): void => {
+  const countKept = (own: readonly OfferedPoll[]): number =>
+    own.filter(({ sent, kept }) => sent && kept === true).length;
+
+  const meet = (id: number, target: Target, { attempted, lastPollAtMs }: TargetProgress): void => {
+    const polled = attempted.polls;
     const name = targetName(target);
     names.set(id, name);
     const own = polls.get(name) ?? [];
     polls.set(name, own);
-    const told = own.filter(({ kept }) => kept === true).length;
+    const told = countKept(own);
     const open = own.filter(({ kept }) => kept === null);
     // A process has one poll of a target under way: of several that died with theirs each is settled.
-    for (const each of open) each.kept = polled > told;
-    const counted = own.filter(({ kept }) => kept === true).length;
+    for (const each of open) each.kept = each.sent ? polled > told : lastPollAtMs === each.utcMs;
+    const counted = countKept(own);
     if (counted !== polled) faults.push(`${name}: ${polled} polls are kept, not ${counted}`);
   };
 
@@ -51,7 +58,8 @@ export function createPollLedger(
     const sighting = sightings().findLast((each) => each.target === name && each.life === life);
     const { utcMs, monotonicMs } = at;
     const seen = isListed ? (sighting ?? null) : null;
-    return { life, utcMs, monotonicMs, sighting: seen, kept: null };
+    const sent = progress.attempted.polls > countKept(polls.get(name) ?? []);
+    return { life, utcMs, monotonicMs, sighting: seen, sent, kept: null };
   };
 
   return {
@@ -66,12 +74,12 @@ export function createPollLedger(
           ...store.targets,
           async all() {
             const all = await store.targets.all();
-            for (const { id, target, progress } of all) meet(id, target, progress.attempted.polls);
+            for (const { id, target, progress } of all) meet(id, target, progress);
             return all;
           },
           async addAll(targets) {
             const added = await store.targets.addAll(targets);
-            for (const { id, target } of added) meet(id, target, 0);
+            for (const { id, target, progress } of added) meet(id, target, progress);
             return added;
           },
         },

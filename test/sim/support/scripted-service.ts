@@ -197,6 +197,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       life: request.sender,
       atMs: time.nowMs,
       patienceUntilMs: time.nowMs + patienceMs(reaction),
+      refused: reaction.kind === "answers" && reaction.status === 401,
     });
     trace.mark(`${target.name} was asked for: ${trouble ?? "all is well"}`);
     return reaction;
@@ -233,7 +234,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
   };
 }
 
-/** A refused key is asked about once in five minutes. */
+/** A refused key is asked about at least once in five minutes. */
 const refusedMs = 5 * 60_000;
 
 function patienceMs(reaction: Reaction): number {
