@@ -44,7 +44,8 @@ export async function examine(ask: Ask, ids: Ids): Promise<readonly OperationVie
   };
 
   await look({ operation: "list_sandboxes" });
-  const universe = ids.universe ?? firstUniverse(await look({ operation: "list_universes" }));
+  const universes = await look({ operation: "list_universes" });
+  const universe = ids.universe ?? firstUniverse(universes);
   await lookFor("get_user", ids.user, "give the id of a user with --user");
   await lookFor(
     "get_universe_data",
@@ -59,7 +60,7 @@ type Judged = Omit<OperationView, "operation">;
 
 function judge(operation: Operation, result: Awaited<ReturnType<Ask>>): Judged {
   if (result.kind === "not_sent") return { outcome: "failed", detail: result.detail, fields: [] };
-  if (result.kind === "failed") return judgeFailure(result);
+  if (result.kind === "failed") return judgeFailure(operation, result);
   const { status, value } = result;
   const { answer, parameter } = promisedOperations[operation];
   if (status === 200) {
@@ -71,14 +72,22 @@ function judge(operation: Operation, result: Awaited<ReturnType<Ask>>): Judged {
   }
   const fields = viewFields(validationSchema, value);
   return parameter === null
-    ? { outcome: "outside", detail: `HTTP ${status} for an operation without input`, fields }
+    ? { outcome: "failed", detail: `HTTP ${status}, though the operation takes no input`, fields }
     : { outcome: "answered", detail: `HTTP ${status}: the id is not valid`, fields };
 }
 
-function judgeFailure({ reason, status, detail, problem }: CallFailure): Judged {
+function judgeFailure(
+  operation: Operation,
+  { reason, status, detail, problem }: CallFailure,
+): Judged {
   const isOutside = problem !== undefined || (reason === "invalid_body" && status === 200);
-  const outcome = isOutside ? "outside" : status === 404 ? "not_seen" : "failed";
-  return { outcome, detail, fields: [] };
+  if (isOutside) return { outcome: "outside", detail, fields: [] };
+  const takesId = promisedOperations[operation].parameter !== null;
+  // Of its input the interface lets an operation say this, and shows no body of it.
+  if (status === 400 && takesId) {
+    return { outcome: "not_seen", detail: `${detail}: the id is not valid`, fields: [] };
+  }
+  return { outcome: status === 404 ? "not_seen" : "failed", detail, fields: [] };
 }
 
 function firstUniverse(answer: JsonValue | undefined): string | undefined {

@@ -116,8 +116,68 @@ it("says of the validation error, too, how it goes with the interface", async ()
     outcome: "answered",
     detail: "HTTP 422: the id is not valid",
   });
-  const odd = await check({ faults: [reshape("detail[].loc[]", 3)] }, invalid);
-  expect(odd.outside).toEqual(["get_user detail[].loc[]: wrong type 2 times (whole number)"]);
+  for (const belongs of [reshape("detail[].loc[]", 3), reshape("detail")]) {
+    const { report, outside } = await check({ faults: [belongs] }, invalid);
+    expect(outside).toEqual([]);
+    expect(report).toMatchObject({ outside: 0, failed: 0 });
+  }
+  const odd = await check({ faults: [reshape("detail[].loc[]", 0.5)] }, invalid);
+  expect(odd.outside).toEqual(["get_user detail[].loc[]: wrong type 2 times (number)"]);
+});
+
+test.for([
+  [400, "get_user", "not_seen", "HTTP 400: the id is not valid"],
+  [400, "list_universes", "failed", "HTTP 400"],
+  [422, "list_universes", "failed", "HTTP 422, though the operation takes no input"],
+  [401, "get_user", "failed", "HTTP 401"],
+  [403, "get_user", "failed", "HTTP 403"],
+  [429, "get_user", "failed", "HTTP 429"],
+  [500, "get_user", "failed", "HTTP 500"],
+] as const)(
+  "a %i of %s is not outside the interface",
+  async ([status, operation, outcome, detail]) => {
+    const { report } = await check({ faults: [{ kind: "status", status, operation }] });
+    expect(report.operations.find((each) => each.operation === operation)).toMatchObject({
+      outcome,
+      detail,
+    });
+    expect(report.failed).toBe(outcome === "failed" ? 1 : 0);
+  },
+);
+
+const everyOperation = [
+  "list_sandboxes",
+  "get_user",
+  "list_universes",
+  "get_universe_data",
+  "get_white_label",
+];
+const someIds = [{}, { user: "user-1" }, { universe: "universe-us-1" }, { client: "client-1" }];
+for (const ids of [...someIds, { ...someIds[1], ...someIds[2] }, Object.assign({}, ...someIds)]) {
+  it(`asks each operation that it can ask with ${JSON.stringify(ids)}, and lists the others as not seen`, async () => {
+    const { report, codes } = await check({}, ids);
+    expect(report.operations.map(({ operation }) => operation)).toEqual(everyOperation);
+    const unseen = report.operations.flatMap(({ operation, outcome, detail }) =>
+      outcome === "not_seen" && detail.includes(" with --") ? [operation] : [],
+    );
+    const asked = codes.map((code) => code.split(" ")[0]);
+    expect([...asked, ...unseen].toSorted()).toEqual(everyOperation.toSorted());
+  });
+}
+
+it("asks for the data of a given universe also where universes cannot be listed", async () => {
+  const { report, codes } = await check(
+    { faults: [{ kind: "status", status: 503, operation: "list_universes" }] },
+    { universe: "universe-us-1" },
+  );
+  expect(codes).toContain("list_universes 503");
+  expect(report.operations.map(({ outcome }) => outcome)).toEqual([
+    "answered",
+    "not_seen",
+    "failed",
+    "answered",
+    "not_seen",
+  ]);
 });
 
 it("says what it could not ask or see, and fails where there was no answer", async () => {
