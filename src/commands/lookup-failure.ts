@@ -45,6 +45,12 @@ function otherStatus(failed: FailedView): string {
     const more = failed.validation.length === 0 ? ", and does not say why" : "";
     return printable(`The service in ${region} finds fault with ${what} (HTTP 422)${more}.`);
   }
+  if (status === 400) {
+    const what = id === null ? "the request" : `the id ${quoted(id)}`;
+    return printable(
+      `The service in ${region} says that the parameters are not correct (HTTP 400). Check ${what}.`,
+    );
+  }
   if (status === 404) {
     return problem === "operation_missing" || id === null
       ? `There is no such operation in ${region} (HTTP 404), whatever it is asked for. Check the region's base_url.`

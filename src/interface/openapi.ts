@@ -60,6 +60,7 @@ function describeOperation(
     }),
     responses: {
       "200": { description: "Success", content: answerContent },
+      "400": { description: "The parameters were not correct" },
       "401": { description: "No credential" },
       "403": { description: "The credential is not valid" },
       ...(parameter !== null && {

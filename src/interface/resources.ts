@@ -99,7 +99,9 @@ export const whiteLabelSchema = z
 
 export const validationEntrySchema = z
   .object({
-    loc: z.array(z.string()).meta({ description: "Location of the faulty input" }),
+    loc: z.array(z.union([z.string(), z.int()])).meta({
+      description: "Location of the faulty input. Public examples have positions in lists in it.",
+    }),
     msg: z.string().meta({ description: "Message" }),
     type: z.string().meta({ description: "Error type" }),
     input: z.unknown().optional().meta({ description: "The input that was rejected" }),
@@ -108,5 +110,9 @@ export const validationEntrySchema = z
   .meta({ id: "ValidationError" });
 
 export const validationSchema = z
-  .object({ detail: z.array(validationEntrySchema) })
+  .object({
+    detail: z.array(validationEntrySchema).optional().meta({
+      description: "What is wrong. The service's public material lets it be absent.",
+    }),
+  })
   .meta({ id: "HTTPValidationError" });

@@ -30,7 +30,9 @@ export function compareValidation(body: JsonValue, deviations: Deviations): void
   readList(body["detail"], "detail", deviations, (entry) => {
     if (!isObject(entry)) return null;
     promisedEntry.compare(entry, deviations);
-    readList(entry["loc"], "detail[].loc", deviations, (part) => readText(part));
+    readList(entry["loc"], "detail[].loc", deviations, (part) =>
+      Number.isInteger(part) ? part : readText(part),
+    );
     return entry;
   });
 }

@@ -33,7 +33,7 @@ export const universesSchema = promised.universesSchema.extend({ universes: list
 
 export const universeSchema = promised.universeSchema.extend({ personas: list, task_nums: list });
 
-export const validationSchema = promised.validationSchema.extend({ detail: list });
+export const validationSchema = promised.validationSchema.extend({ detail: list.optional() });
 
 export const validationEntrySchema = promised.validationEntrySchema.extend({ loc: list });
 

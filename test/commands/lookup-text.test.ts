@@ -261,6 +261,11 @@ describe("a failure in words", () => {
       { reason: "too_large", status: 200, detail: "long" },
       "The most that is read is poll.max_body",
     ],
+    [{ status: 400 }, 'says that the parameters are not correct (HTTP 400). Check the id "x1".'],
+    [
+      { status: 400, id: null, operation: "universes" },
+      "says that the parameters are not correct (HTTP 400). Check the request.",
+    ],
     [{ status: 422 }, 'finds fault with the id "x1" (HTTP 422), and does not say why.'],
     [{ status: 422, id: null, operation: "universes" }, "finds fault with the request (HTTP 422)"],
   ])("says what it means and what to do: %j", (changes, says) => {

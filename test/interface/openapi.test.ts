@@ -12,7 +12,7 @@ import { asSchema, faultsOf, resolve } from "./support/json-schema.ts";
 
 const document = JSON.parse(JSON.stringify(describeInterface([])));
 
-/** The tables of the interface document: `?` a field that may be missing, `null` one that may be. */
+/** The tables of the interface document, but for what the public material adds: `?` a field that may be missing, `null` one that may be. */
 const tables = {
   ListLocalSandboxesResponse: {
     local_sandboxes: "array of LocalSandboxInfo",
@@ -52,9 +52,9 @@ const tables = {
     "data?": "object or null",
     "message?": "string or null",
   },
-  HTTPValidationError: { detail: "array of ValidationError" },
+  HTTPValidationError: { "detail?": "array of ValidationError" },
   ValidationError: {
-    loc: "array of string",
+    loc: "array of string or integer",
     msg: "string",
     type: "string",
     "input?": "any",
@@ -120,11 +120,17 @@ test("there are the five operations, each under its path, with its parameter and
       Object.keys(responses).join(" "),
     ];
   });
-  const withId = "200 401 403 404 422 429 5XX";
+  const withId = "200 400 401 403 404 422 429 5XX";
   expect(found).toEqual([
-    ["list_sandboxes", "/local-sandbox", "", "ListLocalSandboxesResponse", "200 401 403 429 5XX"],
+    [
+      "list_sandboxes",
+      "/local-sandbox",
+      "",
+      "ListLocalSandboxesResponse",
+      "200 400 401 403 429 5XX",
+    ],
     ["get_user", "/user/{userId}", "userId", "User", withId],
-    ["list_universes", "/universes", "", "ListUniversesResponse", "200 401 403 429 5XX"],
+    ["list_universes", "/universes", "", "ListUniversesResponse", "200 400 401 403 429 5XX"],
     ["get_universe_data", "/universes/{universe_id}/initial_data", "universe_id", "any", withId],
     [
       "get_white_label",
