@@ -1,36 +1,57 @@
 import type { z } from "zod";
-import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
-import type { StoredChange } from "../../src/store/change-history.ts";
 import type { webhookBodySchema } from "../support/webhook-body.ts";
 import type { ScenarioRule } from "./scenario.ts";
-import type { OfferedPoll } from "./support/poll-ledger.ts";
+import type { ExchangeRecord } from "./support/virtual-network.ts";
 
 /** Times are milliseconds since the world began unless they are called UTC. */
 
-/** A listing that came whole to a process that ran. */
+/** What the service sent in reply to a request. */
+export interface SentAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** A request that came to the service. */
+export interface ServiceRequest {
+  /** The key and the region that it was made with, whatever it asked for. */
+  readonly target: string;
+  readonly key: string;
+  readonly path: string;
+  readonly life: number;
+  /** When it came to the service. */
+  readonly atMs: number;
+  /** Null: nothing was sent in reply. */
+  readonly answer: SentAnswer | null;
+  /** When it was sent, and what came of it for the process that sent it. */
+  readonly exchange: ExchangeRecord;
+}
+
+/** A listing that came whole to a process that ran, as the oracle reads it. */
 export interface Sighting {
   readonly target: string;
   readonly life: number;
   readonly moment: number;
   readonly atMs: number;
   readonly utcMs: number;
-  /** Whether it said of itself that nothing is missing. */
+  /** Whether nothing is missing from it. */
   readonly complete: boolean;
   /** By sandbox and server id, what it said of each server. */
-  readonly shown: ReadonlyMap<string, string>;
-  /** Which of the target's requests it answered. */
+  readonly shown: ReadonlyMap<string, ShownServer>;
+  /** Which of all requests it answered. */
   readonly request: number;
 }
 
-export interface ServiceRequest {
-  readonly target: string;
-  readonly life: number;
-  readonly atMs: number;
-  /** Up to when the answer asks to be left alone. */
-  readonly patienceUntilMs: number;
-  /** Whether the answer refuses the key: then fewer polls than usual send a request. */
-  readonly refused: boolean;
+export interface ShownServer {
+  readonly status: Status;
+  readonly name: string;
 }
+
+/** `unknown`: the service did not state one of the others. */
+export const statuses = ["idle", "occupied", "error", "unknown"] as const;
+export type Status = (typeof statuses)[number];
+export type Presence = Status | "absent";
 
 export type Message = z.infer<typeof webhookBodySchema>;
 
@@ -50,6 +71,10 @@ export interface Attempt {
   refused: { readonly moment: number; readonly utcMs: number } | null;
 }
 
+export type LifeEnd =
+  | { readonly how: "killed" | "stopped" }
+  | { readonly how: "could not start" | "stopped badly"; readonly error: string };
+
 /** One process, from its start to its end. */
 export interface Life {
   readonly number: number;
@@ -61,6 +86,8 @@ export interface Life {
   watchMs: number | null;
   /** When it was told to stop or was killed, whichever came first; null: it still runs. */
   lastPollMs: number | null;
+  /** Null: it still runs. */
+  ended: LifeEnd | null;
   endMoment: number | null;
   endMs: number | null;
 }
@@ -98,16 +125,72 @@ export interface Acknowledged extends Asked {
   readonly incidentId: string;
 }
 
-/** What the store has of a target at the end. */
-export interface KeptHistory {
-  readonly buckets: ReadonlyMap<Resolution, readonly Bucket[]>;
-  /** With the lapses. */
-  readonly changes: readonly StoredChange[];
+/** A poll that was written to the store of a target. */
+export interface KeptPoll {
+  readonly target: string;
+  readonly life: number;
+  readonly moment: number;
+  readonly atMs: number;
+  readonly utcMs: number;
 }
 
-/** All that the oracle goes by. */
-export interface History {
-  readonly sightings: readonly Sighting[];
+/** By name. In UTC: five minutes, an hour, a day. */
+export const resolutionMs = { "5m": 300_000, "1h": 3_600_000, "1d": 86_400_000 } as const;
+export type Resolution = keyof typeof resolutionMs;
+export const resolutions = ["5m", "1h", "1d"] as const;
+
+export type ByStatus<T> = Readonly<Record<Status, T>>;
+
+export interface Extent {
+  readonly least: ByStatus<number>;
+  readonly most: ByStatus<number>;
+}
+
+/** What is kept of the stays that ended. Milliseconds. */
+export interface KeptStays {
+  readonly count: number;
+  readonly sumMs: number;
+  /** At each of `quantiles`. */
+  readonly quantilesMs: readonly number[];
+}
+
+export const quantiles = [0, 0.25, 0.5, 0.75, 0.95, 1] as const;
+
+export interface KeptAccount {
+  readonly ms: ByStatus<number>;
+  readonly unobservedMs: number;
+  readonly extent: Extent | null;
+  readonly exhaustedMs: number;
+  readonly stays: ByStatus<KeptStays>;
+}
+
+export interface KeptBucket {
+  readonly startMs: number;
+  readonly bookedMs: number;
+  readonly unobservedMs: number;
+  readonly extent: Extent | null;
+  readonly names: ReadonlyMap<string, KeptAccount>;
+}
+
+export interface KeptChange {
+  readonly atMs: number;
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly from: Presence;
+  readonly to: Presence;
+  readonly stayMs: number | null;
+  readonly lapse: "missing" | "seen" | null;
+}
+
+/** What the store has of a target at the end. */
+export interface KeptHistory {
+  readonly buckets: ReadonlyMap<Resolution, readonly KeptBucket[]>;
+  /** With the lapses. */
+  readonly changes: readonly KeptChange[];
+}
+
+/** All that is recorded of a run. */
+export interface Recorded {
   readonly requests: readonly ServiceRequest[];
   readonly attempts: readonly Attempt[];
   readonly lives: readonly Life[];
@@ -126,8 +209,13 @@ export interface History {
   readonly refused: readonly string[];
   /** What is left in the store at the end. */
   readonly left: readonly string[];
-  /** What was offered to the store of each target, and what it has. */
-  readonly polls: ReadonlyMap<string, readonly OfferedPoll[]>;
+  /** The polls that were written, in order. */
+  readonly keptPolls: readonly KeptPoll[];
   readonly kept: ReadonlyMap<string, KeptHistory>;
   readonly endMs: number;
+}
+
+/** All that the oracle goes by: with what it made of the answers. */
+export interface History extends Recorded {
+  readonly sightings: readonly Sighting[];
 }

@@ -50,6 +50,8 @@ export interface Scenario {
   readonly seed: number;
   readonly intervalMs: number;
   readonly timeoutMs: number;
+  /** What the service allows each key. */
+  readonly rateLimit: { readonly requests: number; readonly perMs: number };
   readonly goneAfter: number;
   readonly targets: readonly ScenarioTarget[];
   readonly rules: readonly ScenarioRule[];
@@ -92,6 +94,12 @@ export function drawScenario(seed: number): Scenario {
     seed,
     intervalMs,
     timeoutMs: 10 * second,
+    rateLimit: dice.fork("limit").pick([
+      { requests: 2, perMs: second },
+      { requests: 2, perMs: second },
+      { requests: 1, perMs: 5 * second },
+      { requests: 4, perMs: 15 * second },
+    ]),
     goneAfter: dice.between(1, 3),
     targets: drawTargets(dice.fork("targets")),
     rules,
@@ -220,10 +228,13 @@ export const apiKeyOf = (key: string): string => `simulated-${key}`;
 /** Short enough, also with a stepped wall clock, of the day after which a notification is given up. */
 export const longestOutageMs = 4 * hour;
 
+/** What of a scenario can be configured otherwise than it is. */
+export type Configured = Pick<Scenario, "rules" | "receivers" | "rateLimit" | "intervalMs">;
+
 /** The scenario as a configuration file has it, with rules of its own or later ones. */
 export function settingsOf(
   scenario: Scenario,
-  { rules, receivers }: Pick<Scenario, "rules" | "receivers">,
+  { rules, receivers, rateLimit, intervalMs }: Configured,
   secret: string,
 ): unknown {
   const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
@@ -238,9 +249,10 @@ export function settingsOf(
       api_key: apiKeyOf(name),
     })),
     poll: {
-      every: ms(scenario.intervalMs),
+      every: ms(intervalMs),
       timeout: ms(scenario.timeoutMs),
       gone_after: scenario.goneAfter,
+      rate_limit: { requests: rateLimit.requests, per: ms(rateLimit.perMs) },
     },
     store: { path: "replaced by the host's" },
     metrics: { per_server: false },

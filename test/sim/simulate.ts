@@ -1,16 +1,12 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { resolutions } from "../../src/core/occupancy/bucket.ts";
-import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
-import { allTime } from "../../src/store/change-history.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { collect, collectSome } from "../support/collect.ts";
 import { testConfig } from "../support/test-config.ts";
-import type { Attempt, History, KeptHistory, WallClock } from "./history.ts";
+import type { Attempt, Recorded, WallClock } from "./history.ts";
 import { drawScenario, longestWaitMs, settingsOf } from "./scenario.ts";
-import type { Scenario, ScenarioRule, ScenarioTarget } from "./scenario.ts";
+import type { Scenario, ScenarioRule } from "./scenario.ts";
 import { beginChaos } from "./support/chaos.ts";
 import { createDice } from "./support/dice.ts";
 import { createFuse } from "./support/fuse.ts";
@@ -18,7 +14,8 @@ import { createHost } from "./support/host.ts";
 import type { Configured, StoreMutation } from "./support/host.ts";
 import type { Mutation } from "./support/mutants.ts";
 import { beginPeople } from "./support/people.ts";
-import { createPollLedger } from "./support/poll-ledger.ts";
+import { createKeptPolls } from "./support/kept-polls.ts";
+import { readKept } from "./support/read-kept.ts";
 import { createScriptedReceiver, signingSecret } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
 import { createStoreTroubles } from "./support/store-troubles.ts";
@@ -29,7 +26,7 @@ import type { WorldTime } from "./support/world-time.ts";
 
 export interface Run {
   readonly scenario: Scenario;
-  readonly history: History;
+  readonly history: Recorded;
   readonly story: readonly StoryLine[];
   /** The same for every run of the same seed. */
   readonly hash: string;
@@ -71,23 +68,15 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   const peers = new Map([...service.peers, ...receivers].map((peer) => [peer.origin, peer]));
   const store = createStoreTroubles(time, dice.fork("disk"), () => host.lives.length);
   const restarts = dice.fork("restarts");
+  const { configured: mutate = (settings) => settings } = mutation;
   const configured = (rules: readonly ScenarioRule[]): Configured => ({
     rules,
-    config: testConfig(
-      settingsOf(
-        scenario,
-        {
-          rules: rules.map(mutation.rule ?? ((rule) => rule)),
-          receivers: scenario.receivers.map(mutation.receiver ?? ((receiver) => receiver)),
-        },
-        signingSecret,
-      ),
-    ),
+    config: testConfig(settingsOf(scenario, mutate({ ...scenario, rules }), signingSecret)),
   });
-  const ledger = createPollLedger(
-    () => host.lives,
-    () => service.sightings,
-  );
+  const keptPolls = createKeptPolls(() => {
+    const { moment, nowMs: atMs, utcMs } = time;
+    return { moment, atMs, utcMs };
+  });
   const first = configured(scenario.rules);
   const later = configured(scenario.later?.rules ?? scenario.rules);
   using host = createHost({
@@ -95,7 +84,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     time,
     trace,
     peers,
-    mutate: (own, databases) => ledger.watch((mutation.store ?? unchanged)(own, databases)),
+    mutate: mutation.store ?? unchanged,
     dice: dice.fork("daemon"),
     configure: () => (scenario.later && time.nowMs >= scenario.later.fromMs ? later : first),
     onPassing: () => {
@@ -104,7 +93,10 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       return true;
     },
     onStatement: (database, sql) => store.befall(database, sql),
-    onCommit: () => commits.add(time.moment),
+    onCommit(database, life) {
+      commits.add(time.moment);
+      keptPolls.committed(database, life);
+    },
     onStart: () => fuse.trigger("start"),
     restartMs: () =>
       restarts.chance(0.7)
@@ -136,8 +128,6 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
   const end = openStore(host.storePath);
   const left = await readLeft(end, waitingUtcMs);
-  // Settles what the last process did not live to know.
-  await ledger.watch(end).targets.all();
   const kept = await readKept(end, scenario.targets);
   await end.close();
   return {
@@ -151,12 +141,11 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       commits,
       ...people,
       dueMs: time.dueMs,
-      left: [...left, ...ledger.faults],
-      polls: ledger.polls,
+      left: [...left, ...keptPolls.faults],
+      keptPolls: keptPolls.polls,
       kept,
       endMs: scenario.endMs,
       lives: host.lives,
-      sightings: service.sightings,
       requests: service.requests,
       storeFaults: store.faults,
       stalls: store.stalls,
@@ -170,29 +159,6 @@ async function passUntil(time: WorldTime, untilMs: number): Promise<void> {
 }
 
 const unchanged: StoreMutation = (store) => store;
-
-async function readKept(
-  store: Store,
-  targets: readonly ScenarioTarget[],
-): Promise<ReadonlyMap<string, KeptHistory>> {
-  const kept = new Map<string, KeptHistory>();
-  for (const { name, region, key } of targets) {
-    const query = { ...allTime, region: [region], key: [key] };
-    const buckets = new Map<Resolution, readonly Bucket[]>();
-    for (const resolution of resolutions) {
-      const found = await collectSome(store.occupancy.buckets({ ...query, resolution }));
-      buckets.set(
-        resolution,
-        found.map(({ bucket }) => bucket),
-      );
-    }
-    const changes = await collect(
-      store.changes.between({ ...query, direction: "asc", lapses: true }),
-    );
-    kept.set(name, { buckets, changes });
-  }
-  return kept;
-}
 
 async function readLeft(store: Store, waitingUtcMs: number): Promise<readonly string[]> {
   const figures = await store.outbox.figures();

@@ -1,15 +1,11 @@
-import { statuses } from "../../../src/core/model.ts";
-import type { Status } from "../../../src/core/model.ts";
-import { resolutions } from "../../../src/core/occupancy/bucket.ts";
-import type { PollRecord } from "../../support/history/poll-record.ts";
-import type { ScriptServer } from "../../support/history/script.ts";
-import { plainBucket, trueBuckets } from "../../support/history/true-buckets.ts";
-import type { PlainBucket } from "../../support/history/true-buckets.ts";
-import { truthOf } from "../../support/history/truth.ts";
-import type { Truth } from "../../support/history/truth.ts";
-import type { History, KeptHistory } from "../history.ts";
+import { quantiles, resolutions, statuses } from "../history.ts";
+import type { History, KeptAccount, KeptBucket, KeptHistory, Resolution } from "../history.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
-import type { OfferedPoll } from "../support/poll-ledger.ts";
+import { sum, trueBuckets } from "./buckets.ts";
+import type { TrueAccount, TrueBucket } from "./buckets.ts";
+import { pollRecordsOf } from "./poll-records.ts";
+import { truthOf } from "./truth.ts";
+import type { PollRecord, Truth } from "./truth.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
@@ -17,78 +13,52 @@ import type { Violation } from "./violation.ts";
 export function checkHistory(
   scenario: Scenario,
   history: History,
-  target: ScenarioTarget,
+  { name }: ScenarioTarget,
 ): readonly Violation[] {
-  const { name } = target;
   const kept = history.kept.get(name);
   if (!kept) return [violation(`${name}: nothing is kept`, name)];
-  const servers = serversOf(target);
-  const records = recordsOf(history.polls.get(name) ?? [], servers);
-  const truth = truthOf(records, [...servers.values()], scenario.goneAfter);
+  const records = pollRecordsOf(history, name);
+  const servers = new Set(records.flatMap(({ shown }) => [...shown.keys()]));
+  const truth = truthOf(records, [...servers], scenario.goneAfter);
   return [
     ...differences(`${name}: changes`, changeLines(kept), trueChangeLines(truth), name),
-    ...(isSteppedBack(records)
-      ? []
-      : resolutions.flatMap((resolution) =>
-          differences(
-            `${name}: buckets of ${resolution}`,
-            bucketLines((kept.buckets.get(resolution) ?? []).map(plainBucket)),
-            bucketLines(trueBuckets(truth, resolution)),
-            name,
-          ),
-        )),
-    ...resolutions.flatMap((resolution) => {
-      const buckets = (kept.buckets.get(resolution) ?? []).map(plainBucket);
-      const [booked, passed] = [bookedMs(buckets), bookedMs(trueBuckets(truth, resolution))];
-      const text = `${name}: ${booked} ms are booked in ${resolution}, ${passed} ms passed`;
-      return booked === passed ? [] : [violation(text, name)];
-    }),
+    ...resolutions.flatMap((resolution) =>
+      checkBuckets(name, {
+        resolution,
+        isSteppedBack: isSteppedBack(records),
+        found: kept.buckets.get(resolution) ?? [],
+        expected: trueBuckets(truth, resolution),
+      }),
+    ),
   ];
 }
 
-function serversOf({ sandboxes }: ScenarioTarget): ReadonlyMap<string, ScriptServer> {
-  const all = Array.from(sandboxes).flatMap(([sandboxId, ids]) =>
-    ids.map((serverId): [string, ScriptServer] => [
-      `${sandboxId} ${serverId}`,
-      { sandboxId, serverId, serverName: `tool-${serverId}`, stays: [] },
-    ]),
+function checkBuckets(
+  name: string,
+  {
+    resolution,
+    isSteppedBack: isUncertain,
+    found,
+    expected,
+  }: {
+    readonly resolution: Resolution;
+    readonly isSteppedBack: boolean;
+    readonly found: readonly KeptBucket[];
+    readonly expected: readonly TrueBucket[];
+  },
+): readonly Violation[] {
+  const [booked, passed] = [found, expected].map((each) =>
+    sum(each.map(({ bookedMs }) => bookedMs)),
   );
-  return new Map(all);
-}
-
-function recordsOf(
-  polls: readonly OfferedPoll[],
-  servers: ReadonlyMap<string, ScriptServer>,
-): readonly PollRecord[] {
-  const records: PollRecord[] = [];
-  let last: OfferedPoll | null = null;
-  let isBroken = true;
-  for (const poll of polls) {
-    if (poll.life !== last?.life) isBroken = true;
-    if (poll.kept !== true) {
-      isBroken = true;
-      continue;
-    }
-    const { utcMs, monotonicMs, sighting } = poll;
-    const inUtcMs = last === null ? 0 : Math.max(0, utcMs - last.utcMs);
-    const shown = Array.from(sighting?.shown ?? []).flatMap(
-      ([id, status]): readonly [ScriptServer, Status][] => {
-        const server = servers.get(id);
-        return server ? [[server, statuses.find((each) => each === status) ?? "unknown"]] : [];
-      },
-    );
-    records.push({
-      utcMs,
-      elapsedMs: isBroken || last === null ? inUtcMs : monotonicMs - last.monotonicMs,
-      unbroken: !isBroken,
-      accepted: sighting !== null,
-      complete: sighting?.complete ?? false,
-      shown: new Map(shown),
-    });
-    isBroken = false;
-    last = poll;
-  }
-  return records;
+  const text = `${name}: ${booked} ms are booked in ${resolution}, ${passed} ms passed`;
+  const total = booked === passed ? [] : [violation(text, name)];
+  if (isUncertain) return total;
+  const [lines, trueLines] = [found.flatMap(bucketLines), expected.flatMap(trueBucketLines)];
+  return [
+    ...total,
+    ...differences(`${name}: buckets of ${resolution}`, lines, trueLines, name),
+    ...checkQuantiles(`${name}: buckets of ${resolution}`, found, expected, name),
+  ];
 }
 
 /** Time that the calendar has twice is booked where it is open. */
@@ -98,41 +68,87 @@ function isSteppedBack(records: readonly PollRecord[]): boolean {
   );
 }
 
-function bookedMs(buckets: readonly PlainBucket[]): number {
-  return buckets.reduce((sum, bucket) => sum + bucket.bookedMs, 0);
+function bucketLines(bucket: KeptBucket): readonly string[] {
+  const staysOf = ({ stays }: KeptAccount): unknown =>
+    statuses.map((status) => [stays[status].count, stays[status].sumMs]);
+  return linesOf(bucket, staysOf);
 }
 
-function bucketLines(buckets: readonly PlainBucket[]): readonly string[] {
-  return buckets.flatMap(({ startMs, bookedMs: ms, unobservedMs, extent, names }) =>
-    ms === 0 && Object.keys(names).length === 0
-      ? []
-      : [
-          JSON.stringify([startMs, ms, unobservedMs, extent]),
-          ...Object.entries(names).map(([name, account]) =>
-            JSON.stringify([startMs, name, account]),
-          ),
-        ],
-  );
+function trueBucketLines(bucket: TrueBucket): readonly string[] {
+  const staysOf = ({ stays }: TrueAccount): unknown =>
+    statuses.map((status) => [stays[status].length, sum(stays[status])]);
+  return linesOf(bucket, staysOf);
+}
+
+function linesOf<Account extends Omit<KeptAccount, "stays">>(
+  bucket: Omit<KeptBucket, "names"> & { readonly names: ReadonlyMap<string, Account> },
+  staysOf: (account: Account) => unknown,
+): readonly string[] {
+  const { startMs, bookedMs, unobservedMs, extent, names } = bucket;
+  if (bookedMs === 0 && names.size === 0) return [];
+  const extentLine = (each: KeptBucket["extent"]): unknown =>
+    each && statuses.map((status) => [each.least[status], each.most[status]]);
+  return [
+    JSON.stringify([startMs, bookedMs, unobservedMs, extentLine(extent)]),
+    ...Array.from(names, ([name, account]) => {
+      const ms = statuses.map((status) => account.ms[status]);
+      const { unobservedMs: unseenMs, exhaustedMs } = account;
+      const parts = [ms, unseenMs, extentLine(account.extent), exhaustedMs, staysOf(account)];
+      return JSON.stringify([startMs, name, ...parts]);
+    }),
+  ];
+}
+
+/** Quantiles of stays are known to within so much of them. */
+const relativeError = 0.02;
+
+function checkQuantiles(
+  what: string,
+  found: readonly KeptBucket[],
+  expected: readonly TrueBucket[],
+  about: string,
+): readonly Violation[] {
+  const trueAt = new Map(expected.map((bucket) => [bucket.startMs, bucket]));
+  for (const { startMs, names } of found) {
+    for (const [name, { stays }] of names) {
+      const account = trueAt.get(startMs)?.names.get(name);
+      for (const status of statuses) {
+        const lengths = account?.stays[status] ?? [];
+        if (lengths.length === 0) continue;
+        for (const [at, quantile] of quantiles.entries()) {
+          const rank = quantile * (lengths.length - 1);
+          const few = Math.max(1, lengths[Math.floor(rank)] ?? 0);
+          const many = Math.max(1, lengths[Math.ceil(rank)] ?? 0);
+          const value = stays[status].quantilesMs[at] ?? Number.NaN;
+          if (value >= few * (1 - relativeError) - 1 && value <= many * (1 + relativeError) + 1)
+            continue;
+          const text = `${what} have ${value} ms for the ${quantile} quantile of ${status} stays of ${name}`;
+          return [violation(`${text}, which is ${few} to ${many} ms`, about)];
+        }
+      }
+    }
+  }
+  return [];
 }
 
 function changeLines({ changes }: KeptHistory): readonly string[] {
   return changes.map(({ atMs, sandboxId, serverId, from, to, stayMs, lapse }) =>
-    JSON.stringify([atMs, sandboxId, serverId, from, to, stayMs, lapse]),
+    JSON.stringify([atMs, `${sandboxId} ${serverId}`, from, to, stayMs, lapse]),
   );
 }
 
 function trueChangeLines({ changes, lapses }: Truth): readonly string[] {
   return [
-    ...changes.map(({ atMs, server: { sandboxId, serverId }, from, to, stayMs }) =>
-      JSON.stringify([atMs, sandboxId, serverId, from, to, stayMs, null]),
+    ...changes.map(({ atMs, server, from, to, stayMs }) =>
+      JSON.stringify([atMs, server, from, to, stayMs, null]),
     ),
-    ...lapses.map(({ atMs, server: { sandboxId, serverId }, status, kind }) =>
-      JSON.stringify([atMs, sandboxId, serverId, status, status, null, kind]),
+    ...lapses.map(({ atMs, server, status, kind }) =>
+      JSON.stringify([atMs, server, status, status, null, kind]),
     ),
   ];
 }
 
-const fewToTell = 3;
+const mostToTell = 3;
 
 function differences(
   what: string,
@@ -143,8 +159,8 @@ function differences(
   const missing = without(expected, found);
   const invented = without(found, expected);
   return [
-    ...missing.slice(0, fewToTell).map((line) => violation(`${what} lack ${line}`, about)),
-    ...invented.slice(0, fewToTell).map((line) => violation(`${what} invent ${line}`, about)),
+    ...missing.slice(0, mostToTell).map((line) => violation(`${what} lack ${line}`, about)),
+    ...invented.slice(0, mostToTell).map((line) => violation(`${what} invent ${line}`, about)),
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { History } from "../history.ts";
+import type { History, SentAnswer } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
@@ -18,15 +18,23 @@ export function checkPolling(
     const endMs = lastPollMs ?? history.endMs;
     let patienceMs = watchMs;
     let lastMs = watchMs;
-    for (const { atMs, patienceUntilMs } of [...requests, { atMs: endMs, patienceUntilMs: 0 }]) {
+    for (const { atMs, answer } of [...requests, { atMs: endMs, answer: null }]) {
       const latestMs = Math.max(lastMs, patienceMs) + 2.5 * intervalMs + timeoutMs;
       if (atMs > latestMs) {
         const text = `process ${number} did not ask for ${target} from ${lastMs} to ${atMs} ms`;
         return [violation(text, target)];
       }
       lastMs = atMs;
-      patienceMs = Math.max(patienceMs, patienceUntilMs);
+      patienceMs = Math.max(patienceMs, atMs + waitMsAfter(answer));
     }
     return [];
   });
+}
+
+/** A refused key is asked about once in five minutes. */
+const refusedMs = 5 * 60_000;
+
+function waitMsAfter(answer: SentAnswer | null): number {
+  if (answer?.status === 401) return refusedMs;
+  return Number(answer?.headers["retry-after"] ?? 0) * 1_000;
 }

@@ -77,9 +77,8 @@ export function checkServer(
 }
 
 function lookAt({ sighting }: Seen, server: string, rule: ScenarioServerRule | null): Look {
-  const status = sighting.shown.get(server);
+  const status = sighting.shown.get(server)?.status;
   if (status === undefined) return sighting.complete ? "lacking" : "missed";
-  if (status === "odd") return "unstated";
   return status === rule?.status ? "holds" : "clears";
 }
 

@@ -1,5 +1,6 @@
 import type { History, WallClock } from "../history.ts";
 import type { Scenario, ScenarioRule } from "../scenario.ts";
+import { isRefusal } from "./read-answer.ts";
 import { isAt, polledWithin } from "./seen.ts";
 import type { Seen } from "./seen.ts";
 import type { ToldIncident } from "./told.ts";
@@ -140,7 +141,7 @@ function refusalsWithin(
 ): number {
   return requests.filter(
     (request) =>
-      request.refused &&
+      isRefusal(request) &&
       request.life === life &&
       request.target === target &&
       request.atMs >= fromMs &&

@@ -1,28 +1,34 @@
-import type { History } from "../history.ts";
+import type { Recorded } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { checkDeliveries } from "./check-deliveries.ts";
+import { checkLives } from "./check-lives.ts";
 import { checkPolling } from "./check-polling.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkGroups } from "./check-groups.ts";
 import { checkReceivers, receiverRule } from "./check-receivers.ts";
+import { checkRequests } from "./check-requests.ts";
 import { checkServer } from "./check-servers.ts";
 import { checkTarget } from "./check-targets.ts";
+import { sightingsOf } from "./sightings.ts";
 import { seenOf } from "./seen.ts";
 import { toldIncidents } from "./told.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
 /**
- * Which promises a run broke. Judges by what the service showed and the receivers were told alone:
- * nothing that it knows comes from the product.
+ * Which promises a run broke. Judges by what the service answered and the receivers got: what an answer
+ * means, and how time is accounted for, it decides by itself.
  */
-export function judgeRun(scenario: Scenario, history: History): readonly Violation[] {
+export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Violation[] {
+  const history = { ...recorded, sightings: sightingsOf(recorded) };
   const told = toldIncidents(history);
   const known = new Set([...scenario.rules.map(({ name }) => name), receiverRule]);
   return [
     ...history.refused.map((what) => violation(what)),
     ...history.left.map((what) => violation(`left at the end: ${what}`)),
     ...told.filter(({ rule }) => !known.has(rule)).map(({ id }) => violation(`${id}: no rule`, id)),
+    ...checkLives(history),
+    ...checkRequests(scenario, history),
     ...checkDeliveries(scenario, history, told),
     ...checkGroups(scenario, history),
     ...checkReceivers(scenario, history, told),

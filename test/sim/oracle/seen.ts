@@ -17,8 +17,8 @@ export interface Seen {
 export function seenOf(history: History, target: string, intervalMs: number): readonly Seen[] {
   const sightings = history.sightings.filter((each) => each.target === target);
   const answered = new Set(sightings.map(({ request }) => request));
-  const failed = history.requests.flatMap(({ target: asked }, index) =>
-    asked === target && !answered.has(index) ? [index] : [],
+  const failed = history.requests.flatMap(({ target: asked, path }, index) =>
+    asked === target && path === "/local-sandbox" && !answered.has(index) ? [index] : [],
   );
   const seen: Seen[] = [];
   let lostIn: number | null = null;

@@ -11,7 +11,7 @@ import { createLogger } from "../../../src/platform/logger.ts";
 import type { OpenOptions } from "../../../src/store/database.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { Life } from "../history.ts";
+import type { Life, LifeEnd } from "../history.ts";
 import type { ScenarioRule } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
 import { hookStatements } from "./statement-hook.ts";
@@ -43,7 +43,7 @@ export interface HostDeps {
   /** True: the process dies here. */
   readonly onPassing: () => boolean;
   /** The store took something. */
-  readonly onCommit: () => void;
+  readonly onCommit: (database: DatabaseSync, life: number) => void;
   /** Before a statement is run; may throw what SQLite throws. */
   readonly onStatement: (database: DatabaseSync, sql: string) => void;
   readonly onStart: () => void;
@@ -83,7 +83,11 @@ export function createHost(deps: HostDeps): Host {
   let retired = false;
   const ownerOf = new WeakMap<DatabaseSync, Process>();
 
+  /** While the record is made: what is read for it is not the process's doing. */
+  let reading = false;
+
   const ownerOfDatabase = (database: DatabaseSync): Process | null => {
+    if (reading) return null;
     const known = ownerOf.get(database);
     if (known || !current) return known ?? null;
     ownerOf.set(database, current);
@@ -108,14 +112,19 @@ export function createHost(deps: HostDeps): Host {
     after(database, sql) {
       const process = ownerOfDatabase(database);
       if (!process || sql === "rollback") return;
-      if (sql === "commit") deps.onCommit();
+      if (sql === "commit") {
+        reading = true;
+        deps.onCommit(database, process.life.number);
+        reading = false;
+      }
       pass(process, `after ${sql}`);
       if (!process.alive) throw new Error("the process was killed");
     },
   });
 
-  const end = (process: Process, how: string): void => {
+  const end = (process: Process, ended: LifeEnd, how: string): void => {
     const { life } = process;
+    life.ended = ended;
     process.alive = false;
     if (current === process) current = null;
     life.endMoment = time.moment;
@@ -125,6 +134,12 @@ export function createHost(deps: HostDeps): Host {
     if (!retired) time.setTimer(deps.restartMs(), start);
   };
 
+  const endBadly = (
+    process: Process,
+    how: "could not start" | "stopped badly",
+    error: unknown,
+  ): void => end(process, { how, error: String(error) }, `${how}: ${String(error)}`);
+
   /** Leaves the files just as they are: nothing is rolled back, flushed or tidied up. */
   const kill = (process: Process, what: string): void => {
     const next = join(deps.folder, String(process.life.number + 1), "sandwatch.db");
@@ -133,7 +148,7 @@ export function createHost(deps: HostDeps): Host {
       if (existsSync(storePath + ending)) copyFileSync(storePath + ending, next + ending);
     }
     storePath = next;
-    end(process, `is killed: ${what}`);
+    end(process, { how: "killed" }, `is killed: ${what}`);
     bury(process);
   };
 
@@ -176,6 +191,7 @@ export function createHost(deps: HostDeps): Host {
       startMoment,
       watchMs: null,
       lastPollMs: null,
+      ended: null,
       endMoment: null,
       endMs: null,
     };
@@ -223,7 +239,7 @@ export function createHost(deps: HostDeps): Host {
       process.life.watchMs = time.nowMs;
       daemon.watch();
     } catch (error) {
-      if (process.alive) end(process, `could not start: ${String(error)}`);
+      if (process.alive) endBadly(process, "could not start", error);
     }
   };
 
@@ -232,9 +248,9 @@ export function createHost(deps: HostDeps): Host {
     trace.tell(`process ${process.life.number} is asked to stop`);
     try {
       await daemon.stop();
-      if (process.alive) end(process, "stopped");
+      if (process.alive) end(process, { how: "stopped" }, "stopped");
     } catch (error) {
-      if (process.alive) end(process, `stopped badly: ${String(error)}`);
+      if (process.alive) endBadly(process, "stopped badly", error);
     }
   };
 

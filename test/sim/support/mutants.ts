@@ -1,14 +1,21 @@
 import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
-import type { ScenarioReceiver, ScenarioRule } from "../scenario.ts";
+import type { Configured, ScenarioReceiver, ScenarioRule } from "../scenario.ts";
 import type { StoreMutation } from "./host.ts";
 
 /** What is wrong with a daemon: its store, or how it understands its configuration. */
 export interface Mutation {
   readonly store?: StoreMutation;
-  readonly rule?: (rule: ScenarioRule) => ScenarioRule;
-  readonly receiver?: (receiver: ScenarioReceiver) => ScenarioReceiver;
+  readonly configured?: (settings: Configured) => Configured;
 }
+
+const ofRules = (change: (rule: ScenarioRule) => ScenarioRule): Mutation => ({
+  configured: (settings) => ({ ...settings, rules: settings.rules.map(change) }),
+});
+
+const ofReceivers = (change: (receiver: ScenarioReceiver) => ScenarioReceiver): Mutation => ({
+  configured: (settings) => ({ ...settings, receivers: settings.receivers.map(change) }),
+});
 
 const nothing: IncidentOutcome = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
 
@@ -89,9 +96,9 @@ const forgetsAcknowledgementsAtRestart: Mutation = ofStore((store) => ({
   acknowledgements: { ...store.acknowledgements, ofOpenIncidents: async () => [] },
 }));
 
-const tellsEachTimeOfWhatFlaps: Mutation = {
-  rule: (rule) => (rule.on === "server" ? { ...rule, flap: null } : rule),
-};
+const tellsEachTimeOfWhatFlaps = ofRules((rule) =>
+  rule.on === "server" ? { ...rule, flap: null } : rule,
+);
 
 /** Ends at a start what no rule owns, and tells nobody. */
 const endsInSilence: Mutation = ofStore((store) => ({
@@ -100,12 +107,16 @@ const endsInSilence: Mutation = ofStore((store) => ({
     store.commitIncidents(targetId, { ...incidents, outbox: [] }),
 }));
 
-const waitsForNoInterval: Mutation = {
-  receiver: (receiver) => ({ ...receiver, groupIntervalMs: 0 }),
+const waitsForNoInterval = ofReceivers((receiver) => ({ ...receiver, groupIntervalMs: 0 }));
+
+const mergesTooSoon = ofReceivers((receiver) => ({ ...receiver, mergeAbove: 1 }));
+
+const pollsTwiceAsOften: Mutation = {
+  configured: (settings) => ({ ...settings, intervalMs: settings.intervalMs / 2 }),
 };
 
-const mergesTooSoon: Mutation = {
-  receiver: (receiver) => ({ ...receiver, mergeAbove: 1 }),
+const sendsTooMany: Mutation = {
+  configured: (settings) => ({ ...settings, rateLimit: { requests: 100, perMs: 1_000 } }),
 };
 
 /** Gives up without a word to the other receivers. */
@@ -175,6 +186,8 @@ export const negativeControls: readonly NegativeControl[] = [
   { name: "waits for no interval", mutation: waitsForNoInterval, from: 27 },
   { name: "merges groups too soon", mutation: mergesTooSoon, from: 27 },
   { name: "keeps quiet about what it gave up", mutation: keepsQuietAboutDeadLetters, from: 6 },
+  { name: "polls twice as often", mutation: pollsTwiceAsOften, from: 27 },
+  { name: "sends more than the limit of its key", mutation: sendsTooMany, from: 27 },
   { name: "replays nothing", mutation: replaysNothing, from: 2 },
   { name: "forgets what was booked last", mutation: forgetsOpenBucketsAtRestart, from: 27 },
   { name: "books nothing while it is blind", mutation: booksNothingWhileBlind, from: 27 },

@@ -1,6 +1,6 @@
 import { apiKeyOf, serviceOrigin } from "../scenario.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
-import type { ServiceRequest, Sighting } from "../history.ts";
+import type { ServiceRequest } from "../history.ts";
 import type { Dice } from "./dice.ts";
 import type { Trace } from "./trace.ts";
 import type { Peer, Reaction, VirtualRequest } from "./virtual-network.ts";
@@ -26,7 +26,6 @@ export type ServiceTrouble = (typeof serviceTroubles)[number];
 /** A service whose servers change by a script of their own. */
 export interface ScriptedService {
   readonly peers: readonly Peer[];
-  readonly sightings: readonly Sighting[];
   readonly requests: readonly ServiceRequest[];
   /** Lets the servers begin to change. */
   begin(): void;
@@ -51,7 +50,6 @@ const choices = ["error", "error", "error", "error", "idle", "idle", "occupied",
 export function createScriptedService(deps: ScriptedServiceDeps): ScriptedService {
   const { scenario, time, dice, trace } = deps;
   const { intervalMs, targets } = scenario;
-  const sightings: Sighting[] = [];
   const requests: ServiceRequest[] = [];
   const troubles = new Map<string, { readonly trouble: ServiceTrouble; readonly chance: number }>();
   /** By target, sandbox and server. */
@@ -95,7 +93,6 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
   };
 
   const listing = (target: ScenarioTarget, inPart: boolean) => {
-    const shown = new Map<string, string>();
     const boxes = [...target.sandboxes];
     const hidden = inPart ? dice.between(0, boxes.length - 1) : -1;
     const listed = boxes.flatMap(([box, servers], at) => {
@@ -103,14 +100,12 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       const items = servers.flatMap((id) => {
         const status = statuses.get(nameOf(target, box, id)) ?? absent;
         if (status === absent) return [];
-        shown.set(`${box} ${id}`, status);
         const told = status === "odd" ? dice.pick([null, "resting"]) : status;
         return [{ id, server_name: `tool-${id}`, status: told, benchmark: null, tags: [] }];
       });
       return [{ local_sandbox_id: box, created_at: "2026-11-20T09:30:00Z", servers: items }];
     });
-    const text = JSON.stringify({ local_sandboxes: listed, total_count: boxes.length });
-    return { text, shown, complete: !inPart };
+    return JSON.stringify({ local_sandboxes: listed, total_count: boxes.length });
   };
 
   const answer = (
@@ -126,30 +121,17 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     ...more,
   });
 
-  const list = (target: ScenarioTarget, life: number, inPart: boolean, slow: boolean): Reaction => {
-    const { text, shown, complete } = listing(target, inPart);
-    const request = requests.length;
+  const list = (target: ScenarioTarget, inPart: boolean, slow: boolean): Reaction => {
     const onWhole = (): void => {
       if (changed.delete(target.name)) deps.onNews();
-      const { nowMs, utcMs, moment } = time;
       trace.mark(`${target.name} was seen`);
-      sightings.push({
-        target: target.name,
-        life,
-        moment,
-        atMs: nowMs,
-        utcMs,
-        complete,
-        shown,
-        request,
-      });
     };
     // Slow can be too slow.
     const afterMs = slow ? dice.between(2_000, 12_000) : dice.between(5, 400);
-    return answer(200, text, { afterMs, onWhole });
+    return answer(200, listing(target, inPart), { afterMs, onWhole });
   };
 
-  const spoil = (target: ScenarioTarget, life: number, trouble: ServiceTrouble): Reaction => {
+  const spoil = (target: ScenarioTarget, trouble: ServiceTrouble): Reaction => {
     const afterMs = dice.between(1, 800);
     switch (trouble) {
       case "refuses":
@@ -157,7 +139,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       case "breaks":
         return { kind: "breaks", afterMs, code: "ECONNRESET" };
       case "breaks_in_the_body":
-        return answer(200, listing(target, false).text, { breaksAfter: 1 });
+        return answer(200, listing(target, false), { breaksAfter: 1 });
       case "hangs":
         return { kind: "hangs" };
       case "fails":
@@ -173,9 +155,9 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       case "forgets_a_field":
         return answer(200, JSON.stringify({ total_count: 0 }));
       case "lists_in_part":
-        return list(target, life, true, false);
+        return list(target, true, false);
       case "is_slow":
-        return list(target, life, false, true);
+        return list(target, false, true);
     }
   };
 
@@ -188,23 +170,21 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     if (!target || request.path !== "/local-sandbox") return answer(401, "");
     const present = troubles.get(region);
     const trouble = present && dice.chance(present.chance) ? present.trouble : null;
-    const reaction =
-      trouble === null
-        ? list(target, request.sender, false, false)
-        : spoil(target, request.sender, trouble);
+    const reaction = trouble === null ? list(target, false, false) : spoil(target, trouble);
     requests.push({
       target: target.name,
+      key: target.key,
+      path: request.path,
       life: request.sender,
       atMs: time.nowMs,
-      patienceUntilMs: time.nowMs + patienceMs(reaction),
-      refused: reaction.kind === "answers" && reaction.status === 401,
+      answer: sentAnswer(reaction),
+      exchange: request.exchange,
     });
     trace.mark(`${target.name} was asked for: ${trouble ?? "all is well"}`);
     return reaction;
   };
 
   return {
-    sightings,
     requests,
     peers: [...new Set(targets.map(({ region }) => region))].map((region) => ({
       origin: serviceOrigin(region),
@@ -234,13 +214,10 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
   };
 }
 
-/** A refused key is asked about at least once in five minutes. */
-const refusedMs = 5 * 60_000;
-
-function patienceMs(reaction: Reaction): number {
-  if (reaction.kind !== "answers") return 0;
-  if (reaction.status === 401) return refusedMs;
-  return Number(reaction.headers?.["retry-after"] ?? 0) * 1_000;
+function sentAnswer(reaction: Reaction): ServiceRequest["answer"] {
+  if (reaction.kind !== "answers") return null;
+  const { status, headers = {}, chunks } = reaction;
+  return { status, headers, body: Buffer.concat(chunks.map((chunk) => Buffer.from(chunk))) };
 }
 
 function pieces(text: string, dice: Dice): readonly string[] {

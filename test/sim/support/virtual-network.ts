@@ -2,9 +2,26 @@ import { Buffer } from "node:buffer";
 import { Dispatcher } from "undici";
 import type { WorldTime } from "./world-time.ts";
 
+/** How an exchange ended for the process that began it. */
+export interface ExchangeEnd {
+  /** `abandoned`: the process gave it up, for example at its timeout. */
+  readonly how: "whole" | "broken" | "abandoned";
+  readonly moment: number;
+  readonly atMs: number;
+  readonly utcMs: number;
+}
+
+/** A request and its answer, as the network has them. */
+export interface ExchangeRecord {
+  readonly sentMs: number;
+  /** Null: it has not ended, or the process ended first. */
+  end: ExchangeEnd | null;
+}
+
 export interface VirtualRequest {
   /** The number of the process that sent it. */
   readonly sender: number;
+  readonly exchange: ExchangeRecord;
   readonly origin: string;
   readonly method: string;
   readonly path: string;
@@ -22,7 +39,7 @@ export type Reaction =
       readonly afterMs: number;
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
-      readonly chunks: readonly string[];
+      readonly chunks: readonly (string | Uint8Array)[];
       /** How long each further chunk takes. */
       readonly chunkMs: number;
       /** After how many chunks the connection breaks; left out: it does not. */
@@ -63,7 +80,8 @@ export class VirtualDispatcher extends Dispatcher {
 
   override dispatch(request: Dispatcher.DispatchOptions, handler: Handler): boolean {
     const { isAlive, onPassing } = this.#options;
-    const virtual = readRequest(request, this.#options.sender);
+    const { sender, time } = this.#options;
+    const virtual = readRequest(request, sender, { sentMs: time.nowMs, end: null });
     onPassing(`request ${virtual.method} ${virtual.origin}${virtual.path}`);
     if (!isAlive()) return true;
     const exchange = new Exchange(virtual, handler, this.#options, () => {
@@ -133,7 +151,7 @@ class Exchange implements Dispatcher.DispatchController {
     if (this.#ended) return;
     this.aborted = true;
     this.reason = reason;
-    this.#end();
+    this.#end("abandoned");
     queueMicrotask(() => this.#handler.onResponseError?.(this, reason));
   }
 
@@ -175,7 +193,7 @@ class Exchange implements Dispatcher.DispatchController {
     if (index === answer.breaksAfter) return this.#break("UND_ERR_SOCKET");
     const chunk = answer.chunks[index];
     if (chunk === undefined) {
-      this.#end();
+      this.#end("whole");
       answer.onWhole?.();
       this.#handler.onResponseEnd?.(this, {});
       return;
@@ -186,7 +204,7 @@ class Exchange implements Dispatcher.DispatchController {
 
   #break(code: string): void {
     if (this.#ended) return;
-    this.#end();
+    this.#end("broken");
     this.#handler.onResponseError?.(this, networkError(code));
   }
 
@@ -198,17 +216,24 @@ class Exchange implements Dispatcher.DispatchController {
     });
   }
 
-  #end(): void {
+  #end(how: ExchangeEnd["how"]): void {
     this.#ended = true;
+    const { moment, nowMs: atMs, utcMs } = this.#options.time;
+    if (this.#options.isAlive()) this.#request.exchange.end = { how, moment, atMs, utcMs };
     this.#cancel();
     this.#onEnd();
   }
 }
 
-function readRequest(request: Dispatcher.DispatchOptions, sender: number): VirtualRequest {
+function readRequest(
+  request: Dispatcher.DispatchOptions,
+  sender: number,
+  exchange: ExchangeRecord,
+): VirtualRequest {
   const { origin, method, path, headers, body } = request;
   return {
     sender,
+    exchange,
     origin: String(origin),
     method,
     path,

@@ -1,0 +1,117 @@
+import type { History, Life, ServiceRequest } from "../history.ts";
+import type { Scenario } from "../scenario.ts";
+import { stalledMs } from "./check-lives.ts";
+import { violation } from "./violation.ts";
+import type { Violation } from "./violation.ts";
+
+/** That the service is asked no more often than it should be, and left alone when it asks for that. */
+export function checkRequests(scenario: Scenario, history: History): readonly Violation[] {
+  return history.lives.flatMap((life) => {
+    const own = history.requests
+      .filter((request) => request.life === life.number)
+      .toSorted((one, other) => one.exchange.sentMs - other.exchange.sentMs);
+    return [
+      ...checkRetries(scenario, life, own),
+      ...by(own, ({ key }) => key).flatMap((some) => checkLimit(scenario, some)),
+      ...by(own, ({ target }) => target).flatMap(checkPatience),
+      ...by(own, ({ target, path }) => `${target} ${path}`).flatMap((some) => [
+        ...checkOverlaps(some),
+        ...(some[0]?.path === "/local-sandbox" ? checkTurns(scenario, history, life, some) : []),
+      ]),
+    ];
+  });
+}
+
+/** In no period are more requests sent with a key than its limit has. */
+function checkLimit(
+  { rateLimit: { requests, perMs } }: Scenario,
+  own: readonly ServiceRequest[],
+): readonly Violation[] {
+  for (const [at, { key, life, exchange }] of own.entries()) {
+    const first = own[at - requests];
+    if (!first || exchange.sentMs - first.exchange.sentMs >= perMs) continue;
+    const text = `process ${life} sent more than ${requests} requests with ${key} from ${first.exchange.sentMs} to ${exchange.sentMs} ms`;
+    return [violation(text, key)];
+  }
+  return [];
+}
+
+/** Nothing is asked for with a key in a region before the time that `Retry-After` named. */
+function checkPatience(own: readonly ServiceRequest[]): readonly Violation[] {
+  for (const { target, answer, exchange } of own) {
+    const { end } = exchange;
+    const waitMs = Number(answer?.headers["retry-after"] ?? 0) * 1_000;
+    if (waitMs === 0 || end?.how !== "whole") continue;
+    const early = own.find(
+      (other) => other.exchange.sentMs >= end.atMs && other.exchange.sentMs < end.atMs + waitMs,
+    );
+    if (!early) continue;
+    const text = `${target} was asked for at ${early.exchange.sentMs} ms, though the answer at ${end.atMs} ms asked for ${waitMs} ms of patience`;
+    return [violation(text, target)];
+  }
+  return [];
+}
+
+function checkOverlaps(own: readonly ServiceRequest[]): readonly Violation[] {
+  for (const [at, { target, exchange }] of own.entries()) {
+    const before = own[at - 1];
+    if (!before || (before.exchange.end?.atMs ?? Infinity) <= exchange.sentMs) continue;
+    const text = `${target} was asked for at ${exchange.sentMs} ms, though a request was under way`;
+    return [violation(text, target)];
+  }
+  return [];
+}
+
+/** What may be asked for once more in the same turn. */
+function isRetryable({ answer, exchange: { end } }: ServiceRequest): boolean {
+  if (end?.how !== "whole" || answer === null) return true;
+  return answer.status === 429 || answer.status >= 500;
+}
+
+/**
+ * A turn comes once in each interval, at its own place in it, so that no more turns begin in a time than
+ * it has intervals; the first turn of a process is beside them. Where nothing is retryable, a request begins a turn.
+ */
+function checkTurns(
+  { intervalMs }: Scenario,
+  history: History,
+  { startMs }: Life,
+  own: readonly ServiceRequest[],
+): readonly Violation[] {
+  const turns: number[] = [];
+  for (const [at, { exchange }] of own.entries()) {
+    const before = own[at - 1];
+    if (!before || !isRetryable(before)) turns.push(exchange.sentMs);
+  }
+  for (const [from, fromMs] of turns.entries()) {
+    for (const [to, toMs] of turns.entries()) {
+      if (to <= from) continue;
+      const more = to - from - (from === 0 ? 1 : 0);
+      const slackMs = intervalMs / 2 + stalledMs(history, startMs, toMs);
+      if (more * intervalMs <= toMs - fromMs + slackMs) continue;
+      const { target } = own[0] ?? {};
+      const text = `${target} had ${to - from + 1} turns from ${fromMs} to ${toMs} ms`;
+      return [violation(text, target ?? "")];
+    }
+  }
+  return [];
+}
+
+/** Requests that begin no turn are retries, which are at most a tenth of all requests. */
+function checkRetries(
+  { intervalMs, targets }: Scenario,
+  { number, watchMs, lastPollMs }: Life,
+  own: readonly ServiceRequest[],
+): readonly Violation[] {
+  if (watchMs === null) return [];
+  const lastMs = Math.min(own.at(-1)?.exchange.sentMs ?? watchMs, lastPollMs ?? Infinity);
+  const turns = targets.length * (Math.floor((lastMs - watchMs) / intervalMs) + 2);
+  const polls = own.filter(({ path }) => path === "/local-sandbox").length;
+  if (polls - turns <= own.length / 10) return [];
+  const text = `process ${number} sent ${polls} requests for listings, with at most ${turns} turns`;
+  return [violation(text, `process ${number} `)];
+}
+
+function by<T>(all: readonly T[], keyOf: (each: T) => string): readonly (readonly T[])[] {
+  return [...Map.groupBy(all, keyOf).values()];
+}

@@ -1,0 +1,130 @@
+import type { Presence, ShownServer, Status } from "../history.ts";
+
+/** A poll that was kept, and what it saw. */
+export interface PollRecord {
+  readonly utcMs: number;
+  /** Since the one before that was kept: on the wall clock where nothing else knows. */
+  readonly elapsedMs: number;
+  /** Whether one process watched all through, from the poll before that was kept. */
+  readonly unbroken: boolean;
+  readonly accepted: boolean;
+  readonly complete: boolean;
+  /** What it listed, by sandbox and server id. */
+  readonly shown: ReadonlyMap<string, ShownServer>;
+}
+
+/** A server in a stretch; null: nobody saw what it was in. */
+export interface TrueServer {
+  readonly server: string;
+  readonly name: string;
+  readonly status: Status | null;
+}
+
+/** A stretch from one kept poll to the next one. */
+export interface TrueStretch {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly observed: boolean;
+  /** The servers that were known throughout. */
+  readonly servers: readonly TrueServer[];
+}
+
+export interface TrueChange {
+  readonly atMs: number;
+  readonly server: string;
+  /** Under which name what ended is accounted for. */
+  readonly name: string;
+  readonly from: Presence;
+  readonly to: Presence;
+  readonly stayMs: number | null;
+}
+
+/** A server was missing from a listing, or came back just as it was. */
+export interface TrueLapse {
+  readonly atMs: number;
+  readonly server: string;
+  readonly kind: "missing" | "seen";
+  readonly status: Status;
+}
+
+export interface Truth {
+  readonly stretches: readonly TrueStretch[];
+  readonly changes: readonly TrueChange[];
+  readonly lapses: readonly TrueLapse[];
+}
+
+/**
+ * What can be known of a target from its polls, found the slow way: each question is answered from
+ * all polls so far, and nothing is carried from one to the next.
+ */
+export function truthOf(
+  records: readonly PollRecord[],
+  servers: readonly string[],
+  goneAfter: number,
+): Truth {
+  const lastShown = (server: string, poll: number): number =>
+    records.findLastIndex(({ shown }, at) => at <= poll && shown.has(server));
+  /** How many complete listings in a row lacked it; null: it is not known, or not any more. */
+  const missing = (server: string, poll: number): number | null => {
+    const shown = lastShown(server, poll);
+    if (shown < 0) return null;
+    const lacking = records.slice(shown + 1, poll + 1).filter(({ complete }) => complete).length;
+    return lacking >= goneAfter ? null : lacking;
+  };
+  const shownLast = (server: string, poll: number): ShownServer | undefined =>
+    records[lastShown(server, poll)]?.shown.get(server);
+  const presence = (server: string, poll: number): Presence =>
+    missing(server, poll) === null ? "absent" : (shownLast(server, poll)?.status ?? "absent");
+  const isObserved = (poll: number): boolean =>
+    records[poll]?.unbroken === true &&
+    records[poll].complete &&
+    records[poll - 1]?.complete === true;
+
+  const isChange = (server: string, poll: number): boolean =>
+    presence(server, poll) !== presence(server, poll - 1);
+  const beganInSight = (server: string, poll: number): boolean =>
+    isObserved(poll) && (missing(server, poll - 1) ?? 0) === 0;
+  const stayUntil = (server: string, poll: number): number | null => {
+    let began = poll - 1;
+    while (began >= 0 && !isChange(server, began)) began--;
+    const endedInSight = isObserved(poll) && missing(server, poll - 1) === 0;
+    if (began < 0 || !endedInSight || !beganInSight(server, began)) return null;
+    return records.slice(began + 1, poll + 1).reduce((ms, each, at) => {
+      const inSight = each.unbroken && each.accepted && records[began + at]?.accepted === true;
+      return ms + (inSight ? each.elapsedMs : 0);
+    }, 0);
+  };
+  const nameOf = (server: string, poll: number): string => shownLast(server, poll)?.name ?? "";
+
+  const stretches: TrueStretch[] = [];
+  const changes: TrueChange[] = [];
+  const lapses: TrueLapse[] = [];
+  for (const [poll, { utcMs, elapsedMs }] of records.entries()) {
+    const known = servers.filter((server) => missing(server, poll - 1) !== null);
+    stretches.push({
+      fromMs: utcMs - elapsedMs,
+      toMs: utcMs,
+      observed: isObserved(poll),
+      servers: known.map((server) => {
+        const status = presence(server, poll - 1);
+        const isSeen = isObserved(poll) && missing(server, poll - 1) === 0;
+        const name = nameOf(server, poll - 1);
+        return { server, name, status: isSeen && status !== "absent" ? status : null };
+      }),
+    });
+    for (const server of servers) {
+      const [from, to] = [presence(server, poll - 1), presence(server, poll)];
+      if (from !== to) {
+        const stayMs = from === "absent" ? null : stayUntil(server, poll);
+        const name = nameOf(server, from === "absent" ? poll : poll - 1);
+        changes.push({ atMs: utcMs, server, name, from, to, stayMs });
+      } else if (to !== "absent") {
+        const [before, now] = [missing(server, poll - 1) ?? 0, missing(server, poll) ?? 0];
+        if (before === 0 && now > 0)
+          lapses.push({ atMs: utcMs, server, kind: "missing", status: to });
+        if (before > 0 && now === 0) lapses.push({ atMs: utcMs, server, kind: "seen", status: to });
+      }
+    }
+  }
+  return { stretches, changes, lapses };
+}
