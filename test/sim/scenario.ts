@@ -212,6 +212,19 @@ function drawRules(
       flap: null,
     });
   }
+  const unknown = dice.fork("unknown");
+  if (unknown.chance(0.3)) {
+    rules.push({
+      name: "server-unknown",
+      keepFiringMs: unknown.pick([0, 2 * intervalMs]),
+      remindEveryMs: null,
+      receivers: some(unknown, receivers).map((receiver) => receiver.name),
+      on: "server",
+      status: "unknown",
+      hold: unknown.pick<Hold>([{ ms: 0 }, { polls: 2 }]),
+      flap: null,
+    });
+  }
   return rules;
 }
 

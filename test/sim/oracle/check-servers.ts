@@ -79,7 +79,8 @@ export function checkServer(
 function lookAt({ sighting }: Seen, server: string, rule: ScenarioServerRule | null): Look {
   const status = sighting.shown.get(server)?.status;
   if (status === undefined) return sighting.complete ? "lacking" : "missed";
-  return status === rule?.status ? "holds" : "clears";
+  if (status === rule?.status) return "holds";
+  return status === "unknown" ? "unstated" : "clears";
 }
 
 /** The rule as a process had it; null: it had none of that name. */

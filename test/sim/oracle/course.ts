@@ -5,10 +5,10 @@ import { noTime, plus, reach } from "./span.ts";
 import type { Span } from "./span.ts";
 
 /**
- * What a sighting of a target says of one server. `missed`: nothing, and it could not have; `unstated`: it
- * is there, in whatever status.
+ * What a sighting of a target says of one server. `unstated`: its status is unknown, which is no recovery;
+ * `missed`: nothing, and it could not have.
  */
-export type Look = "holds" | "clears" | "lacking" | "missed" | "unstated";
+export type Look = "holds" | "clears" | "unstated" | "lacking" | "missed";
 
 /** For as long as a condition holds, and until it is over for long enough. */
 interface Episode {
@@ -72,10 +72,10 @@ export function advance(course: Course, step: Step): Courses {
       const gone = { ...course, lacking, entries: [] };
       return over(gone, step, "gone");
     }
-    case "missed":
-      return [unseen(course, step)];
     case "unstated":
       return [unseen({ ...course, lacking: 0 }, step)];
+    case "missed":
+      return [unseen(course, step)];
   }
 }
 
