@@ -14,10 +14,15 @@ export function brokenIn(run: Run): string {
 const seedsTried = 40;
 
 /** What the oracle finds in the first world in which it finds something; nothing if in none. */
-export async function catchControl({ mutation, from }: NegativeControl): Promise<string> {
+export async function catchControl({
+  mutation,
+  from,
+  caughtAs = /./,
+}: NegativeControl): Promise<string> {
   for (let seed = from; seed < from + seedsTried; seed += 1) {
-    const broken = brokenIn(await simulate(seed, mutation));
-    if (broken !== "") return broken;
+    const run = await simulate(seed, mutation);
+    const violations = judgeRun(run.scenario, run.history);
+    if (violations.some(({ text }) => caughtAs.test(text))) return account(run, violations);
   }
   return "";
 }

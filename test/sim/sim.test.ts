@@ -32,7 +32,13 @@ describe("the whole daemon, where everything goes wrong that can", () => {
 });
 
 /** Caught in the first world or two; `npm run test:sim -- --controls` tries all of them. */
-const quick = new Set(["acknowledges before it sends", "commits only the first poll of a group"]);
+const quick = new Set([
+  "acknowledges before it sends",
+  "commits only the first poll of a group",
+  "polls twice as often",
+  "takes an unknown status for a recovery",
+  "cannot start again",
+]);
 
 describe("the oracle", () => {
   it.each(negativeControls.filter(({ name }) => quick.has(name)))(

@@ -21,6 +21,7 @@ import { createScriptedService } from "./support/scripted-service.ts";
 import { createStoreTroubles } from "./support/store-troubles.ts";
 import { createTrace } from "./support/trace.ts";
 import type { StoryLine } from "./support/trace.ts";
+import type { Peer } from "./support/virtual-network.ts";
 import { comeToRest, createWorldTime } from "./support/world-time.ts";
 import type { WorldTime } from "./support/world-time.ts";
 
@@ -65,7 +66,8 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       onTaken: () => fuse.trigger("taken"),
     }),
   );
-  const peers = new Map([...service.peers, ...receivers].map((peer) => [peer.origin, peer]));
+  const servicePeers = service.peers.map((peer) => misreading(peer, mutation));
+  const peers = new Map([...servicePeers, ...receivers].map((peer) => [peer.origin, peer]));
   const store = createStoreTroubles(time, dice.fork("disk"), () => host.lives.length);
   const restarts = dice.fork("restarts");
   const { configured: mutate = (settings) => settings } = mutation;
@@ -85,6 +87,8 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     trace,
     peers,
     mutate: mutation.store ?? unchanged,
+    between: mutation.between ?? null,
+    stopsLateMs: mutation.stopsLateMs ?? 0,
     dice: dice.fork("daemon"),
     configure: () => (scenario.later && time.nowMs >= scenario.later.fromMs ? later : first),
     onPassing: () => {
@@ -126,10 +130,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
 
   // A group that began to wait just before the end waits still.
   const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
-  const end = openStore(host.storePath);
-  const left = await readLeft(end, waitingUtcMs);
-  const kept = await readKept(end, scenario.targets);
-  await end.close();
+  const { left, kept } = await readEnd(host.storePath, scenario, waitingUtcMs);
   return {
     scenario,
     story: trace.story,
@@ -158,7 +159,35 @@ async function passUntil(time: WorldTime, untilMs: number): Promise<void> {
   while (time.jump(untilMs));
 }
 
+function misreading(peer: Peer, { answer }: Mutation): Peer {
+  if (!answer) return peer;
+  return {
+    origin: peer.origin,
+    receive(request) {
+      const reaction = peer.receive(request);
+      return reaction.kind === "answers" ? answer(reaction) : reaction;
+    },
+  };
+}
+
 const unchanged: StoreMutation = (store) => store;
+
+/** What the last process left. */
+async function readEnd(
+  path: string,
+  { targets }: Scenario,
+  waitingUtcMs: number,
+): Promise<Pick<Recorded, "left" | "kept">> {
+  try {
+    const store = openStore(path);
+    const left = await readLeft(store, waitingUtcMs);
+    const kept = await readKept(store, targets);
+    await store.close();
+    return { left, kept };
+  } catch (error) {
+    return { left: [`a store that cannot be read: ${String(error)}`], kept: new Map() };
+  }
+}
 
 async function readLeft(store: Store, waitingUtcMs: number): Promise<readonly string[]> {
   const figures = await store.outbox.figures();

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { Writable } from "node:stream";
 import type { Config } from "../../../src/config/config.ts";
 import { createDaemon } from "../../../src/daemon.ts";
@@ -40,6 +40,10 @@ export interface HostDeps {
   readonly trace: Trace;
   readonly peers: ReadonlyMap<string, Peer>;
   readonly mutate: StoreMutation;
+  /** SQL that runs on the store before another process starts. */
+  readonly between: string | null;
+  /** How much longer a process takes to stop than it does. */
+  readonly stopsLateMs: number;
   /** True: the process dies here. */
   readonly onPassing: () => boolean;
   /** The store took something. */
@@ -181,6 +185,14 @@ export function createHost(deps: HostDeps): Host {
     return createLogger({ level: "warn", format: "json" }, destination);
   };
 
+  const runBetween = (sql: string): void => {
+    reading = true;
+    const database = new DatabaseSync(storePath);
+    database.exec(sql);
+    database.close();
+    reading = false;
+  };
+
   const start = (): void => {
     const { nowMs: startMs, moment: startMoment } = time;
     const { config, rules } = deps.configure();
@@ -205,6 +217,7 @@ export function createHost(deps: HostDeps): Host {
     lives.push(life);
     current = process;
     trace.tell(`process ${life.number} starts`);
+    if (deps.between !== null && lives.length > 1) runBetween(deps.between);
     deps.onStart();
     const starting = createDaemon(config, {
       clock: clockOf(process),
@@ -248,6 +261,9 @@ export function createHost(deps: HostDeps): Host {
     trace.tell(`process ${process.life.number} is asked to stop`);
     try {
       await daemon.stop();
+      if (deps.stopsLateMs > 0) {
+        await new Promise<void>((resolve) => void time.setTimer(deps.stopsLateMs, resolve));
+      }
       if (process.alive) end(process, { how: "stopped" }, "stopped");
     } catch (error) {
       if (process.alive) endBadly(process, "stopped badly", error);

@@ -2,11 +2,20 @@ import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import type { Configured, ScenarioReceiver, ScenarioRule } from "../scenario.ts";
 import type { StoreMutation } from "./host.ts";
+import type { Reaction } from "./virtual-network.ts";
 
-/** What is wrong with a daemon: its store, or how it understands its configuration. */
+type Answer = Extract<Reaction, { kind: "answers" }>;
+
+/** What is wrong with a daemon, at one of its boundaries. */
 export interface Mutation {
   readonly store?: StoreMutation;
   readonly configured?: (settings: Configured) => Configured;
+  /** What it makes of an answer of the service. */
+  readonly answer?: (answer: Answer) => Answer;
+  /** SQL that runs on the store between two processes. */
+  readonly between?: string;
+  /** How much longer it takes to stop. Milliseconds. */
+  readonly stopsLateMs?: number;
 }
 
 const ofRules = (change: (rule: ScenarioRule) => ScenarioRule): Mutation => ({
@@ -86,15 +95,28 @@ const showsBeforeItCommits: Mutation = ofStore((store) => ({
   },
 }));
 
-const forgetsSilencesAtRestart: Mutation = ofStore((store) => ({
-  ...store,
-  silences: { ...store.silences, open: async () => [] },
-}));
+const forgetsSilencesAtRestart: Mutation = { between: "delete from silences" };
 
-const forgetsAcknowledgementsAtRestart: Mutation = ofStore((store) => ({
-  ...store,
-  acknowledgements: { ...store.acknowledgements, ofOpenIncidents: async () => [] },
-}));
+const forgetsAcknowledgementsAtRestart: Mutation = { between: "delete from acknowledgements" };
+
+const cannotStartAgain: Mutation = { between: "pragma user_version = 1000000" };
+
+const stopsTooLate: Mutation = { stopsLateMs: 20_000 };
+
+const ignoresRetryAfter: Mutation = {
+  answer: (answer) => ({ ...answer, headers: {} }),
+};
+
+const rewrites = (from: RegExp, to: string): Mutation => ({
+  answer: (answer) => ({
+    ...answer,
+    chunks: [Buffer.concat(answer.chunks.map((chunk) => Buffer.from(chunk)))].map((body) =>
+      body.toString("utf8").replaceAll(from, to),
+    ),
+  }),
+});
+
+const takesUnknownForRecovery = rewrites(/"status":(?:null|"resting")/g, `"status":"idle"`);
 
 const tellsEachTimeOfWhatFlaps = ofRules((rule) =>
   rule.on === "server" ? { ...rule, flap: null } : rule,
@@ -164,6 +186,8 @@ export interface NegativeControl {
   /** What the daemon does. */
   readonly name: string;
   readonly mutation: Mutation;
+  /** What the oracle must say of it; anything where this is absent. */
+  readonly caughtAs?: RegExp;
   /** The first of so many short worlds is one in which it shows. */
   readonly from: number;
 }
@@ -186,8 +210,32 @@ export const negativeControls: readonly NegativeControl[] = [
   { name: "waits for no interval", mutation: waitsForNoInterval, from: 27 },
   { name: "merges groups too soon", mutation: mergesTooSoon, from: 27 },
   { name: "keeps quiet about what it gave up", mutation: keepsQuietAboutDeadLetters, from: 6 },
-  { name: "polls twice as often", mutation: pollsTwiceAsOften, from: 27 },
-  { name: "sends more than the limit of its key", mutation: sendsTooMany, from: 27 },
+  {
+    name: "polls twice as often",
+    mutation: pollsTwiceAsOften,
+    from: 27,
+    caughtAs: /had \d+ turns from/,
+  },
+  {
+    name: "sends more than the limit of its key",
+    mutation: sendsTooMany,
+    from: 35,
+    caughtAs: /sent more than \d+ requests/,
+  },
+  {
+    name: "ignores Retry-After",
+    mutation: ignoresRetryAfter,
+    from: 2,
+    caughtAs: /asked for \d+.* of patience/,
+  },
+  {
+    name: "takes an unknown status for a recovery",
+    mutation: takesUnknownForRecovery,
+    from: 27,
+    caughtAs: /told to be over/,
+  },
+  { name: "cannot start again", mutation: cannotStartAgain, from: 27, caughtAs: /could not start/ },
+  { name: "takes too long to stop", mutation: stopsTooLate, from: 1, caughtAs: /did not stop in/ },
   { name: "replays nothing", mutation: replaysNothing, from: 2 },
   { name: "forgets what was booked last", mutation: forgetsOpenBucketsAtRestart, from: 27 },
   { name: "books nothing while it is blind", mutation: booksNothingWhileBlind, from: 27 },
