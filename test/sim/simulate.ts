@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { loadBodyHash } from "../../src/service/listing/body-hash.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -35,8 +36,20 @@ export interface Run {
 
 const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
 
+let warm: Promise<void> | undefined;
+
+/** What the product does once and keeps must not make the first world differ from the same one later. */
+async function warmUp(): Promise<void> {
+  await loadBodyHash();
+  using folder = worldFolder();
+  const path = join(folder.path, "warm.db");
+  await openStore(path).close();
+  await openStore(path).close();
+}
+
 /** Runs the daemon through one world, which its seed determines to the last detail. */
 export async function simulate(seed: number, mutation: Mutation = {}): Promise<Run> {
+  await (warm ??= warmUp());
   const scenario = drawScenario(seed);
   const dice = createDice(seed, "world");
   const time = createWorldTime(startUtcMs);
