@@ -1,5 +1,6 @@
-import type { History, SentAnswer } from "../history.ts";
+import type { History, ServiceRequest } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
+import { isRefusal } from "./read-answer.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
@@ -16,25 +17,35 @@ export function checkPolling(
       (request) => request.life === number && request.target === target,
     );
     const endMs = lastPollMs ?? history.endMs;
-    let patienceMs = watchMs;
-    let lastMs = watchMs;
-    for (const { atMs, answer } of [...requests, { atMs: endMs, answer: null }]) {
-      const latestMs = Math.max(lastMs, patienceMs) + 2.5 * intervalMs + timeoutMs;
+    let waitUntilMs = watchMs;
+    let refusals = 0;
+    for (const request of [...requests, null]) {
+      const atMs = request?.atMs ?? endMs;
+      const latestMs = waitUntilMs + 2.5 * intervalMs + timeoutMs;
       if (atMs > latestMs) {
-        const text = `process ${number} did not ask for ${target} from ${lastMs} to ${atMs} ms`;
+        const text = `process ${number} did not ask for ${target} from ${waitUntilMs} to ${atMs} ms`;
         return [violation(text, target)];
       }
-      lastMs = atMs;
-      patienceMs = Math.max(patienceMs, atMs + waitMsAfter(answer));
+      if (!request) break;
+      refusals = isRefusal(request) ? refusals + 1 : 0;
+      const waitMs = Math.max(retryAfterMs(request), backOffMs(refusals, intervalMs));
+      waitUntilMs = Math.max(waitUntilMs, atMs + waitMs);
     }
     return [];
   });
 }
 
-/** A refused key is asked about once in five minutes. */
-const refusedMs = 5 * 60_000;
+const longestBackOffMs = 5 * 60_000;
 
-function waitMsAfter(answer: SentAnswer | null): number {
-  if (answer?.status === 401) return refusedMs;
+/**
+ * How long a key is left alone after so many refusals in a row: it is tried at the next poll, and after
+ * each further refusal at twice the distance.
+ */
+export function backOffMs(refusals: number, intervalMs: number): number {
+  if (refusals < 2) return 0;
+  return Math.max(0, Math.min(longestBackOffMs, intervalMs * 2 ** (refusals - 1)) - intervalMs);
+}
+
+export function retryAfterMs({ answer }: ServiceRequest): number {
   return Number(answer?.headers["retry-after"] ?? 0) * 1_000;
 }

@@ -1,6 +1,8 @@
 import type { History, Life, ServiceRequest } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { stalledMs } from "./check-lives.ts";
+import { backOffMs, retryAfterMs } from "./check-polling.ts";
+import { isRefusal } from "./read-answer.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
@@ -16,7 +18,9 @@ export function checkRequests(scenario: Scenario, history: History): readonly Vi
       ...by(own, ({ target }) => target).flatMap(checkPatience),
       ...by(own, ({ target, path }) => `${target} ${path}`).flatMap((some) => [
         ...checkOverlaps(some),
-        ...(some[0]?.path === "/local-sandbox" ? checkTurns(scenario, history, life, some) : []),
+        ...(some[0]?.path === "/local-sandbox"
+          ? [...checkTurns(scenario, history, life, some), ...checkRefusals(scenario, some)]
+          : []),
       ]),
     ];
   });
@@ -38,9 +42,10 @@ function checkLimit(
 
 /** Nothing is asked for with a key in a region before the time that `Retry-After` named. */
 function checkPatience(own: readonly ServiceRequest[]): readonly Violation[] {
-  for (const { target, answer, exchange } of own) {
+  for (const request of own) {
+    const { target, exchange } = request;
     const { end } = exchange;
-    const waitMs = Number(answer?.headers["retry-after"] ?? 0) * 1_000;
+    const waitMs = retryAfterMs(request);
     if (waitMs === 0 || end?.how !== "whole") continue;
     const early = own.find(
       (other) => other.exchange.sentMs >= end.atMs && other.exchange.sentMs < end.atMs + waitMs,
@@ -96,6 +101,28 @@ function checkTurns(
   }
   return [];
 }
+
+/** A key that is refused again and again is asked about at ever longer distances. */
+function checkRefusals(
+  { intervalMs }: Scenario,
+  own: readonly ServiceRequest[],
+): readonly Violation[] {
+  let refusals = 0;
+  for (const [at, request] of own.entries()) {
+    const { target, exchange } = request;
+    refusals = isRefusal(request) ? refusals + 1 : 0;
+    const next = own[at + 1];
+    if (refusals === 0 || !next) continue;
+    const distanceMs = next.exchange.sentMs - exchange.sentMs;
+    if (distanceMs >= backOffMs(refusals, intervalMs) + intervalMs / 2 - slackMs) continue;
+    const text = `${target} was asked for ${distanceMs} ms after it had refused the key ${refusals} times in a row`;
+    return [violation(text, target)];
+  }
+  return [];
+}
+
+/** How much later than its turn a request can be sent, as others wait for the limit too. */
+const slackMs = 15_000;
 
 /** Requests that begin no turn are retries, which are at most a tenth of all requests. */
 function checkRetries(

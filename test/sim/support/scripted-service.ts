@@ -149,7 +149,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       case "limits":
         return answer(429, "", { headers: { "retry-after": String(dice.between(1, 120)) } });
       case "rejects_the_key":
-        return answer(401, "");
+        return answer(dice.pick([401, 401, 403]), "");
       case "talks_nonsense":
         return answer(200, "<html>maintenance</html>");
       case "forgets_a_field":
