@@ -64,6 +64,11 @@ describe("a group that was told of", () => {
     expect(compose([before], { afterMs: -3_595_000, toldAtMs }).messages).toHaveLength(1);
   });
 
+  it("waits for no interval of its own where its cause is still to come by the wall clock", () => {
+    const future = outboxItem({ causedAtMs: startMs + 3_600_000 });
+    expect(compose([future], { afterMs: 10_000, toldAtMs }).messages).toHaveLength(1);
+  });
+
   it("is the group, whatever type of message it was told by", () => {
     const resolved = outboxItem({ type: "incident.resolved", causedAtMs: startMs + 10_000 });
     expect(compose([resolved], { afterMs: 20_000, toldAtMs }).messages).toEqual([]);
@@ -220,6 +225,13 @@ describe("the servers of a pool that is told of", () => {
       more: { groupBy: ["incident"] },
     });
     expect(messages.map(({ itemSeqs }) => itemSeqs.length)).toEqual(sizes);
+  });
+
+  it("stay apart by rule and severity", () => {
+    const stuck = both.map((item) => ({ ...item, rule: "stuck" }));
+    const slow = both.map((item) => ({ ...item, severity: "info" as const }));
+    const { messages } = compose([...both, ...stuck, ...slow, pool], byName);
+    expect(messages.map(({ itemSeqs }) => itemSeqs.length)).toEqual([6, 6, 6, 1]);
   });
 
   it("stay apart when they are no more than the limit", () => {

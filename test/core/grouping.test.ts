@@ -60,15 +60,6 @@ describe("waiting for a group", () => {
     const item = outboxItem({ causedAtMs: startMs + 86_400_000 });
     expect(compose([item]).messages).toHaveLength(1);
   });
-
-  it("never tells a resolve before its fire, though a changed severity parts their groups", () => {
-    const { messages } = compose([
-      outboxItem({ severity: "warning", type: "incident.resolved", incident: { id: "older" } }),
-      outboxItem({ causedAtMs: startMs + 3_000 }),
-      outboxItem({ causedAtMs: startMs + 4_000, severity: "warning", type: "incident.resolved" }),
-    ]);
-    expect(messages.map((message) => message.itemSeqs)).toEqual([[1], [2], [3]]);
-  });
 });
 
 describe("a message", () => {

@@ -86,6 +86,16 @@ describe("a step of the wall clock", () => {
     },
   );
 
+  it("back makes no delay of a message that is less than nothing", async () => {
+    const server = await startReceiverServer();
+    const store = openTestStore();
+    const { loop, clock, observed } = createDelivery(store.outbox, (c) => [webhook(server, c)]);
+    await insertOutboxItems(store.kysely, [fire("a")]);
+    clock.stepUtc(-hourMs);
+    await loop.runOnce();
+    expect(observed).toEqual(["delivered oncall 0s"]);
+  });
+
   it("back by less than the group's wait does not have it wait once more", async () => {
     const server = await startReceiverServer();
     const store = openTestStore();

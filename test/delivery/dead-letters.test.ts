@@ -49,7 +49,13 @@ describe("giving up", () => {
     await loop.runOnce();
     expect(logged).toEqual(["notification.dead oncall"]);
     clock.advance(minuteMs);
-    expect(logged).toEqual(["notification.dead oncall", "notification.more_dead oncall"]);
+    const inTwoMinutes = ["notification.dead oncall", "notification.more_dead oncall"];
+    expect(logged).toEqual(inTwoMinutes);
+    await insertOutboxItems(store.kysely, [fire("in the second minute")]);
+    await loop.runOnce();
+    expect(logged).toEqual(inTwoMinutes);
+    clock.advance(minuteMs);
+    expect(logged.splice(2)).toEqual(["notification.more_dead oncall"]);
     clock.advance(minuteMs);
     await insertOutboxItems(store.kysely, [fire("later"), fire("last")]);
     await loop.runOnce();

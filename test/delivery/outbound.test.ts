@@ -143,15 +143,16 @@ describe("a receiver's host", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("that cannot be resolved is a network failure that does not name it", async () => {
-    const lookup: LookupFunction = (hostname, _, callback) => {
-      const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), {
-        code: "ENOTFOUND",
-      });
-      callback(error, "");
+  it.each([
+    ["that cannot be resolved is a network failure", "ENOTFOUND", "network"],
+    ["that takes too long to be reached is a time-out", "ETIMEDOUT", "timeout"],
+    ["that takes too long to be connected to is a time-out", "UND_ERR_CONNECT_TIMEOUT", "timeout"],
+  ])("%s, which does not name it", async (_, code, reason) => {
+    const lookup: LookupFunction = (hostname, _options, callback) => {
+      callback(Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code }), "");
     };
     const result = await open({ lookup }).post("http://T0PSECRET.example.com/");
-    expect(result).toMatchObject({ reason: "network", detail: "ENOTFOUND" });
+    expect(result).toEqual({ kind: "failed", reason, detail: code, retryAfterMs: null });
   });
 
   it("that resolves to nothing is a network failure", async () => {

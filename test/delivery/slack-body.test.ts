@@ -63,6 +63,16 @@ describe("a Slack message", () => {
     expect(shownBy(message)[1]).toBe(summary);
   });
 
+  it("says when its cause was seen, and not when it was composed", () => {
+    const message = messageOf({ causedAtMs: startMs - 60_000, createdAtMs: startMs });
+    expect(shownBy(message).at(-1)).toBe(`seen ${since(startMs - 60_000)} | sandwatch`);
+  });
+
+  it("shows the values it was grouped by, but for the id of an incident", () => {
+    const message = messageOf({ group: { server_name: "git", incident: "incident-1" } });
+    expect(shownBy(message)[2]).toBe("*severity*: critical | *server name*: git");
+  });
+
   it("tells of every kind of subject, and who acknowledged it", () => {
     const incidents = [...everySubject, toldIncident({ acknowledgedBy: "<ada>" })];
     const list = shownBy(messageOf({ incidents }))[3]?.split("\n") ?? [];

@@ -204,6 +204,22 @@ describe("a refused key", () => {
     );
   });
 
+  it("stays refused over a call without an answer, and no longer than until another answer", async () => {
+    let answer: Answer = failed("auth");
+    const { clock, turn, heard } = startPolling(() => answer);
+    const pollAnswered = async (next: Answer): Promise<readonly string[]> => {
+      answer = next;
+      clock.advance(5 * minute);
+      await turn();
+      return heard().filter((line) => line.startsWith("refused"));
+    };
+    expect(await pollAnswered(failed("auth"))).toHaveLength(1);
+    expect(await pollAnswered(failed("network"))).toEqual([]);
+    expect(await pollAnswered(failed("auth"))).toEqual([]);
+    expect(await pollAnswered({ ...failed("server_error"), status: 503 })).toEqual([]);
+    expect(await pollAnswered(failed("auth"))).toHaveLength(1);
+  });
+
   it("raises an incident as any other failure does", async () => {
     const { turn, committed, clock, requests } = startPolling(() => failed("auth"));
     while (committed.every(({ incidents }) => incidents.outbox.length === 0)) {
