@@ -69,6 +69,15 @@ describe("a message in Alertmanager's form", () => {
     });
   });
 
+  it("is firing while one of its incidents is", () => {
+    const { status, alerts } = messageOf({ incidents: [resolvedIncident(), toldIncident()] });
+    expect([status, ...alerts.map((alert) => alert.status)]).toEqual([
+      "firing",
+      "resolved",
+      "firing",
+    ]);
+  });
+
   it("gives what lasts the same fingerprint, and other subjects others", () => {
     const prints = [
       toldIncident(),

@@ -155,6 +155,33 @@ describe("an Alertmanager receiver that was started", () => {
     expect(new Set(ids).size).toBe(1_200);
   });
 
+  it.each([
+    ["posts the rest to an instance that rejects some of it", 400, [500, 500, 200]],
+    ["posts no more to an instance that takes nothing at all", 503, [500]],
+  ])("%s", async (_, code, sizes) => {
+    const { store, commit } = await openToldStore();
+    const server = await startReceiverServer(status(200));
+    server.answerWith((response, request, index) =>
+      status(index === 0 ? code : 200)(response, request, index),
+    );
+    const { receiver } = openAlertmanager(store.told, [server]);
+    await commit(...Array.from({ length: 1_200 }, (_unused, index) => firing(`i${index}`)));
+    const result = await receiver.send({ ...telling(), truncated: 1_200 }, never);
+    expect(result).toMatchObject({ kind: "failed", detail: `HTTP ${code}` });
+    expect(posted(server).map((alerts) => alerts.length)).toEqual(sizes);
+  });
+
+  it("takes nothing to post for no sign that an instance is back", async () => {
+    const { store, commit } = await openToldStore();
+    const away = await startReceiverServer(status(503));
+    const { receiver, logged } = openAlertmanager(store.told, [away]);
+    await commit(firing("a"));
+    await receiver.send(telling("a"), never);
+    await receiver.send(telling("unknown"), never);
+    expect(away.requests).toHaveLength(1);
+    expect(logged).toEqual(["alertmanager.failed 1"]);
+  });
+
   it("logs once that the store failed, and goes on when it is back", async () => {
     const { store, commit } = await openToldStore();
     await commit(firing("a"));

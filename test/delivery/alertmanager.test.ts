@@ -57,6 +57,20 @@ describe("an alert", () => {
     ]);
   });
 
+  it.each(["", "/", "/below", "/below//"])(
+    "is posted below the configured address: %j",
+    async (path) => {
+      const { store, commit } = await openToldStore();
+      const server = await startReceiverServer(status(200));
+      const urls = [new Secret(`${server.origin}${path}`)];
+      const { receiver } = openAlertmanager(store.told, [server], { urls });
+      await commit(firing("a"));
+      await receiver.send(telling("a"), never);
+      const below = path.replace(/\/+$/, "");
+      expect(server.requests.map((each) => each.path)).toEqual([`${below}/api/v2/alerts`]);
+    },
+  );
+
   it("ends when its incident was resolved, with the same labels", async () => {
     const { store, commit } = await openToldStore();
     const server = await startReceiverServer(status(200));

@@ -85,6 +85,12 @@ describe("a heartbeat", () => {
     clock.advance(everyMs);
     await server.received(1);
     expect(news).toEqual(["heartbeat.withheld", "heartbeat.resumed"]);
+    // The time-out of a ping is taken back when it has ended.
+    while (clock.armed > 1) await setImmediate();
+    ail(() => Promise.resolve("the last polls of all targets failed"));
+    clock.advance(everyMs);
+    await told(3);
+    expect(news.slice(2)).toEqual(["heartbeat.withheld"]);
   });
 
   it("that is not taken is counted each time and logged once, and the next is sent when due", async () => {

@@ -119,6 +119,47 @@ describe("a report", () => {
     expect(await averages("server_name")).toEqual([["git", 3]]);
   });
 
+  it("averages servers over the time between the first and the last poll of their target", async () => {
+    const history = recordHistory();
+    watch(history.add(research), { from: "2026-11-01T06:00Z", to: "2026-11-01T12:00Z" });
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-02T00:00Z" };
+    const { rows } = await tell(history, { ...range, by: "server" });
+    expect(rows.map(({ group, occupiedAverage }) => [group.server, occupiedAverage])).toEqual([
+      ["a", 1],
+      ["b", 0],
+    ]);
+    expect(rows.map(sharesOf)).toMatchObject([
+      { occupied: expect.closeTo(1 / 3), unobserved: expect.closeTo(2 / 3) },
+      { idle: expect.closeTo(1 / 3), unobserved: expect.closeTo(2 / 3) },
+    ]);
+  });
+
+  it("counts incidents of a server name without a row of its own as those of other names", async () => {
+    const history = recordHistory();
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" };
+    watch(history.add(research), range, [occupied, { ...idle, name: "other" }]);
+    const batch = { region: "us", key: "batch" };
+    watch(history.add(batch), range, [occupied]);
+    const firedAtMs = Date.parse("2026-11-01T01:00Z");
+    for (const [target, serverName] of [
+      [research, "rare"],
+      [research, "git"],
+      [batch, "rare"],
+    ] as const) {
+      const server = { target, sandboxId: "", serverId: serverName, serverName };
+      history.spans.push({ ...server, startedAtMs: firedAtMs, firedAtMs, recoveredAtMs: null });
+    }
+    const { rows } = await tell(history, { ...range, by: "key,server_name" });
+    expect(
+      rows.map(({ group: { key, server_name: name }, incidents }) => [key, name, incidents]),
+    ).toEqual([
+      ["batch", "git", 0],
+      ["batch", "rare", 1],
+      ["research", "git", 1],
+      ["research", "other", 1],
+    ]);
+  });
+
   it("has a row for each hour and day, also of those of which nothing is known", async () => {
     const history = recordHistory();
     watch(history.add(research), { from: "2026-11-01T12:00Z", to: "2026-11-01T13:00Z" });
@@ -165,6 +206,12 @@ describe("a report", () => {
     const after = await tell(history, { ...asked, from: "2026-11-02T00:00Z" });
     expect(after.rows).toEqual([]);
     expect(after.report.notes).toEqual(["No target fits: nothing was watched."]);
+    const before = await tell(history, {
+      from: "2026-10-30T00:00Z",
+      to: "2026-11-01T00:00Z",
+      by: "region",
+    });
+    expect(before.rows).toEqual([]);
   });
 
   it("says of a target without servers neither that they were idle nor unobserved", async () => {
