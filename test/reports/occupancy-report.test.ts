@@ -3,26 +3,10 @@ import { meanStayMs } from "../../src/core/occupancy/stay-sketch.ts";
 import { serverMsOfRow, sharesOf } from "../../src/reports/row.ts";
 import type { ReportRow } from "../../src/reports/row.ts";
 import { recordHistory } from "../support/recorded-history.ts";
-import type { RecordedTarget, SeenServer } from "../support/recorded-history.ts";
+import { idle, occupied, research, watch } from "./support/polls-alike.ts";
 import { tell } from "./support/tell.ts";
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const research = { region: "us", key: "research" };
-
-const occupied: SeenServer = { id: "a", name: "git", status: "occupied" };
-const idle: SeenServer = { id: "b", name: "git", status: "idle" };
-
-/** Polls every five minutes, each of which shows the same. */
-function watch(
-  target: RecordedTarget,
-  { from, to }: { from: string; to: string },
-  servers: readonly SeenServer[] = [occupied, idle],
-): void {
-  for (let atMs = Date.parse(from); atMs <= Date.parse(to); atMs += 5 * minuteMs) {
-    target.poll(atMs, { kind: "all", servers });
-  }
-}
+const hourMs = 3_600_000;
 
 function hoursOf(row: ReportRow): number {
   return serverMsOfRow(row) / hourMs;
@@ -92,72 +76,6 @@ describe("a report", () => {
     watch(history.add({ region: "eu", key: "research" }), range);
     const [row] = (await tell(history, { ...range, by: "key" })).rows;
     expect(row).toMatchObject({ occupiedAverage: 2, occupiedPeak: { count: 2, isExact: false } });
-  });
-
-  it("averages over each target's own observed time, however long others were observed", async () => {
-    const history = recordHistory();
-    const from = "2026-11-01T00:00Z";
-    watch(history.add(research), { from, to: "2026-11-01T12:00Z" }, [occupied]);
-    watch(history.add({ region: "eu", key: "research" }), { from, to: "2026-11-01T03:00Z" }, [
-      occupied,
-      { ...occupied, id: "c" },
-    ]);
-    // Never observed: it has no average, so it adds nothing to that of the others.
-    history.add({ region: "ap", key: "research" }).poll(Date.parse(from), { kind: "failed" });
-    const range = { from, to: "2026-11-01T12:00Z" };
-    const averages = async (by: string) =>
-      (await tell(history, { ...range, by })).rows.map(({ group, occupiedAverage }) => [
-        group.region ?? group.server_name ?? group.key,
-        occupiedAverage,
-      ]);
-    expect(await averages("region")).toEqual([
-      ["ap", null],
-      ["eu", 2],
-      ["us", 1],
-    ]);
-    expect(await averages("key")).toEqual([["research", 3]]);
-    expect(await averages("server_name")).toEqual([["git", 3]]);
-  });
-
-  it("averages servers over the time between the first and the last poll of their target", async () => {
-    const history = recordHistory();
-    watch(history.add(research), { from: "2026-11-01T06:00Z", to: "2026-11-01T12:00Z" });
-    const range = { from: "2026-11-01T00:00Z", to: "2026-11-02T00:00Z" };
-    const { rows } = await tell(history, { ...range, by: "server" });
-    expect(rows.map(({ group, occupiedAverage }) => [group.server, occupiedAverage])).toEqual([
-      ["a", 1],
-      ["b", 0],
-    ]);
-    expect(rows.map(sharesOf)).toMatchObject([
-      { occupied: expect.closeTo(1 / 3), unobserved: expect.closeTo(2 / 3) },
-      { idle: expect.closeTo(1 / 3), unobserved: expect.closeTo(2 / 3) },
-    ]);
-  });
-
-  it("counts incidents of a server name without a row of its own as those of other names", async () => {
-    const history = recordHistory();
-    const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" };
-    watch(history.add(research), range, [occupied, { ...idle, name: "other" }]);
-    const batch = { region: "us", key: "batch" };
-    watch(history.add(batch), range, [occupied]);
-    const firedAtMs = Date.parse("2026-11-01T01:00Z");
-    for (const [target, serverName] of [
-      [research, "rare"],
-      [research, "git"],
-      [batch, "rare"],
-    ] as const) {
-      const server = { target, sandboxId: "", serverId: serverName, serverName };
-      history.spans.push({ ...server, startedAtMs: firedAtMs, firedAtMs, recoveredAtMs: null });
-    }
-    const { rows } = await tell(history, { ...range, by: "key,server_name" });
-    expect(
-      rows.map(({ group: { key, server_name: name }, incidents }) => [key, name, incidents]),
-    ).toEqual([
-      ["batch", "git", 0],
-      ["batch", "rare", 1],
-      ["research", "git", 1],
-      ["research", "other", 1],
-    ]);
   });
 
   it("has a row for each hour and day, also of those of which nothing is known", async () => {

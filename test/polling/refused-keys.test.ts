@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { listing } from "../support/fleet.ts";
+import { failed, listed, minute, second, startPolling } from "./support/start-polling.ts";
+import type { Answer } from "./support/start-polling.ts";
+
+describe("a refused key", () => {
+  /** Polls about 30 s apart until each of these answers was given, and when requests came. Seconds. */
+  const play = async (refused: readonly boolean[]) => {
+    let asked = 0;
+    const started = startPolling(() =>
+      refused[asked++] ? { ...failed("auth"), status: 403 } : listed(listing({})),
+    );
+    const { clock, turn, requests } = started;
+    const startMs = clock.now().monotonicMs;
+    const askedAt: number[] = [];
+    for (let poll = 0; asked < refused.length; poll += 1) {
+      const before = requests();
+      await turn();
+      if (requests() > before) askedAt.push((clock.now().monotonicMs - startMs) / second);
+      clock.advance(30 * second + 200 * (1 - (poll % 3)));
+    }
+    return { ...started, askedAt: askedAt.map((each) => Math.round(each)) };
+  };
+
+  it("is asked about at the next poll, then at distances that double up to five minutes", async () => {
+    const { askedAt } = await play(Array.from({ length: 8 }, () => true));
+    expect(askedAt).toEqual([0, 30, 90, 210, 450, 750, 1_050, 1_350]);
+  });
+
+  it("that is accepted at the next poll is polled as usual, and nothing was notified", async () => {
+    const { askedAt, committed, watched } = await play([false, false, true, false, false, false]);
+    expect(askedAt).toEqual([0, 30, 60, 90, 120, 150]);
+    expect(committed.flatMap(({ incidents }) => incidents.outbox)).toEqual([]);
+    expect(watched.up).toBe(true);
+  });
+
+  it("that is refused after it was accepted again is asked about at the next poll again", async () => {
+    const { askedAt, heard } = await play([true, true, true, false, true, true]);
+    expect(askedAt).toEqual([0, 30, 90, 210, 240, 270]);
+    expect(heard().filter((line) => line === "refused 0.5")).toHaveLength(2);
+  });
+
+  it("whose answer does not come in between is asked at the next poll, and is refused still", async () => {
+    let answer: Answer = failed("auth");
+    const { clock, turn, requests } = startPolling(() => answer);
+    const poll = async (): Promise<number> => {
+      const before = requests();
+      await turn();
+      clock.advance(30 * second);
+      return requests() - before;
+    };
+    expect([await poll(), await poll(), await poll()]).toEqual([1, 1, 0]);
+    answer = failed("http_error");
+    expect(await poll()).toBe(1);
+    answer = failed("auth");
+    // The third refusal in a row.
+    expect([await poll(), await poll(), await poll(), await poll(), await poll()]).toEqual([
+      1, 0, 0, 0, 1,
+    ]);
+  });
+
+  it("is asked about at each poll where polls are rarer than five minutes", async () => {
+    const { clock, turn, requests } = startPolling(() => failed("auth"));
+    for (let polls = 0; polls < 4; polls += 1) {
+      await turn(undefined, 10 * minute);
+      clock.advance(10 * minute);
+    }
+    expect(requests()).toBe(4);
+  });
+
+  it("keeps its target down while it is not asked, and no poll failed then", async () => {
+    const { clock, turn, watched, heard } = startPolling(() => failed("auth"));
+    for (let polls = 0; polls < 10; polls += 1) {
+      await turn();
+      clock.advance(30 * second);
+    }
+    expect(watched.up).toBe(false);
+    expect(watched.state.progress).toMatchObject({
+      failuresInARow: 4,
+      lastFailure: "auth",
+      attempted: { polls: 4, ms: 9 * 30 * second },
+    });
+    expect(heard().filter((line) => line.startsWith("polled"))).toEqual(
+      Array.from({ length: 4 }, () => "polled us auth 0"),
+    );
+  });
+
+  it("stays refused over a call without an answer, and no longer than until another answer", async () => {
+    let answer: Answer = failed("auth");
+    const { clock, turn, heard } = startPolling(() => answer);
+    const pollAnswered = async (next: Answer): Promise<readonly string[]> => {
+      answer = next;
+      clock.advance(5 * minute);
+      await turn();
+      return heard().filter((line) => line.startsWith("refused"));
+    };
+    expect(await pollAnswered(failed("auth"))).toHaveLength(1);
+    expect(await pollAnswered(failed("network"))).toEqual([]);
+    expect(await pollAnswered(failed("auth"))).toEqual([]);
+    expect(await pollAnswered({ ...failed("server_error"), status: 503 })).toEqual([]);
+    expect(await pollAnswered(failed("auth"))).toHaveLength(1);
+  });
+
+  it("raises an incident as any other failure does", async () => {
+    const { turn, committed, clock, requests } = startPolling(() => failed("auth"));
+    while (committed.every(({ incidents }) => incidents.outbox.length === 0)) {
+      await turn();
+      clock.advance(30 * second);
+    }
+    // Its rule asks for three polls: those that were not sent are none.
+    expect([requests(), committed.length]).toEqual([3, 4]);
+    expect(committed[3]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
+  });
+});

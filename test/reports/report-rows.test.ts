@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { sharesOf } from "../../src/reports/row.ts";
+import { recordHistory } from "../support/recorded-history.ts";
+import { idle, occupied, research, watch } from "./support/polls-alike.ts";
+import { tell } from "./support/tell.ts";
+
+describe("a row of a report", () => {
+  it("averages over each target's own observed time, however long others were observed", async () => {
+    const history = recordHistory();
+    const from = "2026-11-01T00:00Z";
+    watch(history.add(research), { from, to: "2026-11-01T12:00Z" }, [occupied]);
+    watch(history.add({ region: "eu", key: "research" }), { from, to: "2026-11-01T03:00Z" }, [
+      occupied,
+      { ...occupied, id: "c" },
+    ]);
+    // Never observed: it has no average, so it adds nothing to that of the others.
+    history.add({ region: "ap", key: "research" }).poll(Date.parse(from), { kind: "failed" });
+    const range = { from, to: "2026-11-01T12:00Z" };
+    const averages = async (by: string) =>
+      (await tell(history, { ...range, by })).rows.map(({ group, occupiedAverage }) => [
+        group.region ?? group.server_name ?? group.key,
+        occupiedAverage,
+      ]);
+    expect(await averages("region")).toEqual([
+      ["ap", null],
+      ["eu", 2],
+      ["us", 1],
+    ]);
+    expect(await averages("key")).toEqual([["research", 3]]);
+    expect(await averages("server_name")).toEqual([["git", 3]]);
+  });
+
+  it("averages servers over the time between the first and the last poll of their target", async () => {
+    const history = recordHistory();
+    watch(history.add(research), { from: "2026-11-01T06:00Z", to: "2026-11-01T12:00Z" });
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-02T00:00Z" };
+    const { rows } = await tell(history, { ...range, by: "server" });
+    expect(rows.map(({ group, occupiedAverage }) => [group.server, occupiedAverage])).toEqual([
+      ["a", 1],
+      ["b", 0],
+    ]);
+    expect(rows.map(sharesOf)).toMatchObject([
+      { occupied: expect.closeTo(1 / 3), unobserved: expect.closeTo(2 / 3) },
+      { idle: expect.closeTo(1 / 3), unobserved: expect.closeTo(2 / 3) },
+    ]);
+  });
+
+  it("counts incidents of a server name without a row of its own as those of other names", async () => {
+    const history = recordHistory();
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" };
+    watch(history.add(research), range, [occupied, { ...idle, name: "other" }]);
+    const batch = { region: "us", key: "batch" };
+    watch(history.add(batch), range, [occupied]);
+    const firedAtMs = Date.parse("2026-11-01T01:00Z");
+    for (const [target, serverName] of [
+      [research, "rare"],
+      [research, "git"],
+      [batch, "rare"],
+    ] as const) {
+      const server = { target, sandboxId: "", serverId: serverName, serverName };
+      history.spans.push({ ...server, startedAtMs: firedAtMs, firedAtMs, recoveredAtMs: null });
+    }
+    const { rows } = await tell(history, { ...range, by: "key,server_name" });
+    expect(
+      rows.map(({ group: { key, server_name: name }, incidents }) => [key, name, incidents]),
+    ).toEqual([
+      ["batch", "git", 0],
+      ["batch", "rare", 1],
+      ["research", "git", 1],
+      ["research", "other", 1],
+    ]);
+  });
+});
