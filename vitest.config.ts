@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { patienceMs } from "./test/support/patience.ts";
 
 export default defineConfig({
   test: {
@@ -10,6 +11,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     // One less than the cores there are would be one alone where there are two.
     maxWorkers: "100%",
-    testTimeout: 20_000,
+    testTimeout: patienceMs,
+    hookTimeout: patienceMs,
   },
 });

@@ -1,8 +1,10 @@
 import { defineConfig } from "vitest/config";
+import { patienceMs } from "./test/support/patience.ts";
 
 export default defineConfig({
   test: {
     include: ["test/crash/every-statement.test.ts"],
-    testTimeout: 300_000,
+    // They start hundreds of processes one after the other.
+    testTimeout: 10 * patienceMs,
   },
 });

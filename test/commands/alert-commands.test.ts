@@ -67,7 +67,7 @@ async function alerted() {
 }
 
 describe("the commands for what people do about alerts", () => {
-  it("ask the daemon that runs, and the store when none does", { timeout: 120_000 }, async () => {
+  it("ask the daemon that runs, and the store when none does", async () => {
     const { config, url, serverId, stop } = await alerted();
     const byConfig = ["--config", config];
     const listed = await runCommand(["incidents", "--state", "firing", "--json", ...byConfig]);

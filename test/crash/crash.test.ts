@@ -14,4 +14,4 @@ it("a daemon that is killed now and again has one incident an episode and one id
   const killings = await killVictims(signal, some);
   expect(brokenPromises(killings)).toEqual([]);
   expect(killings.killedAtStatements).toBeGreaterThan(1);
-}, 110_000);
+});

@@ -101,7 +101,7 @@ const tooLarge: [string, string, string][] = [
     "the body holds more than 100 lists of sandboxes",
   ],
 ];
-test.for(tooLarge)("a listing %s is too large", { timeout: 60_000 }, async ([, body, detail]) => {
+test.for(tooLarge)("a listing %s is too large", async ([, body, detail]) => {
   const peer = await startPeer((_request, response) => void response.end(body));
   const { client, call, ended } = createTestClient(peer.baseUrl, { maxBodyBytes: body.length });
   expect(await client.listSandboxes(call)).toMatchObject({

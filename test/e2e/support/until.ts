@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
+import { patienceMs } from "../../support/patience.ts";
 
-const deadlineMs = 60_000;
 const betweenMs = 100;
 
-/** Asks again and again until there is an answer, and fails after a minute with the last error. */
+/** Asks again and again until there is an answer, and fails with the last error when it has been patient for long. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
-  const endMs = performance.now() + deadlineMs;
+  const endMs = performance.now() + patienceMs;
   for (;;) {
     let problem: unknown = "no answer";
     try {
