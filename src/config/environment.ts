@@ -1,6 +1,9 @@
+import { resolve } from "node:path";
+import { counted } from "../core/counted.ts";
 import type { Origin } from "./evidence.ts";
 import { pathKey, type Finding, type Path } from "./faults.ts";
-import type { ReadText } from "./read-text.ts";
+import { readText } from "./read-text.ts";
+import { showableFile } from "./showable-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -25,15 +28,19 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /**
  * Puts environment variables and the contents of secret files where the configuration refers to
  * them. It happens after the YAML was parsed, so no value can be taken for YAML.
+ *
+ * @param folder where relative paths of secret files begin
  */
 export function resolveReferences(
   value: unknown,
   environment: Environment,
-  readText: ReadText,
+  folder: string,
 ): Resolved {
   const origins = new Map<string, Origin>();
   const findings: Finding[] = [];
   const unresolved = new Set<string>();
+  /** Variables that are not set, with every setting that refers to them. */
+  const missing = new Map<string, Path[]>();
 
   const fail = (path: Path, found: string, allowed: string): undefined => {
     findings.push({ path, found, allowed });
@@ -54,23 +61,23 @@ export function resolveReferences(
       failed = true;
       const allowed = "${NAME} for an environment variable, $${ for the characters themselves";
       if (!known) fail(path, "${ without the name of a variable", allowed);
-      else
-        fail(path, `\${${name}}, which is not set or empty`, "an environment variable that is set");
+      else missing.set(name, [...(missing.get(name) ?? []), path]);
       return "";
     });
     if (names.length > 0) origins.set(pathKey(path), { kind: "variables", names });
     return failed ? undefined : result;
   };
 
-  const readSecret = (name: unknown, path: Path): string | undefined => {
+  const readSecret = (name: unknown, written: unknown, path: Path): string | undefined => {
     if (name === undefined) return undefined;
     const allowed = "the path of a text file that holds the secret alone";
     if (typeof name !== "string" || name === "") return fail(path, "no path", allowed);
-    const read = readText(name, longestSecret);
+    const read = readText(resolve(folder, name), longestSecret);
+    const shown = showableFile(name, written, folder);
     if (read.kind === "failed")
-      return fail(path, `a file that cannot be used: ${read.why}`, allowed);
+      return fail(path, `a file that cannot be used${shown}: ${read.why}`, allowed);
     const secret = read.text.replace(/[\r\n]+$/, "");
-    return secret === "" ? fail(path, "an empty file", allowed) : secret;
+    return secret === "" ? fail(path, `an empty file${shown}`, allowed) : secret;
   };
 
   const walkMapping = (mapping: object, path: Path, above: ReadonlySet<object>): unknown => {
@@ -87,7 +94,8 @@ export function resolveReferences(
         fail([...path, fileSetting], `${name} beside it`, "one of the two");
         continue;
       }
-      const secret = readSecret(file, [...path, fileSetting]);
+      const written = Object.entries(mapping).find(([each]) => each === fileSetting)?.[1];
+      const secret = readSecret(file, written, [...path, fileSetting]);
       if (secret === undefined) unresolved.add(pathKey([...path, name]));
       origins.set(pathKey([...path, name]), { kind: "file" });
       resolved.set(name, secret);
@@ -105,5 +113,17 @@ export function resolveReferences(
     return child.map((item, index) => walk(item, [...path, index], within));
   };
 
-  return { value: walk(value, [], new Set()), origins, findings, unresolved };
+  const resolved = walk(value, [], new Set());
+  for (const [name, paths] of missing) {
+    const [first = []] = paths;
+    const others = paths.length - 1;
+    const elsewhere = others === 0 ? "" : ` (here and in ${counted(others, "other place")})`;
+    fail(
+      first,
+      `\${${name}}, which is not set or empty${elsewhere}`,
+      "an environment variable that is set",
+    );
+    for (const path of paths) unresolved.add(pathKey(path));
+  }
+  return { value: resolved, origins, findings, unresolved };
 }

@@ -67,7 +67,7 @@ export function toFaults(
   findings: readonly Finding[],
   locate: (path: Path) => Position | null,
 ): readonly Fault[] {
-  return inFileOrder(
+  const faults = inFileOrder(
     findings.map((finding) => ({
       path: pathText(finding.path),
       found: finding.found,
@@ -76,6 +76,12 @@ export function toFaults(
       position: finding.position ?? locate(finding.path),
     })),
   );
+  const known = new Set<string>();
+  return faults.filter(({ path, found, allowed, position }) => {
+    // An alias has the place of what it stands for, and with that each fault of it.
+    const key = JSON.stringify([position ?? path, found, allowed]);
+    return !known.has(key) && known.add(key);
+  });
 }
 
 /** Sorts by place; faults without one come first, otherwise the order stays. */

@@ -21,10 +21,17 @@ export function scalar<T>(
     .transform((value, context): T => {
       const result = isScalar(value) ? read(value) : undefined;
       if (result !== undefined) return result;
-      context.addIssue({ code: "custom", message: allowed, params: { known } });
+      const isRightAsText = readsAsText(value, read);
+      context.addIssue({ code: "custom", message: allowed, params: { known, isRightAsText } });
       return z.NEVER;
     })
     .meta({ errorMessage: allowed });
+}
+
+/** Whether a value that YAML reads as something else would be right in quotes. */
+export function readsAsText(value: unknown, read: (value: string) => unknown): boolean {
+  const isWritten = typeof value === "number" || typeof value === "boolean" || value === null;
+  return isWritten && read(String(value)) !== undefined;
 }
 
 function isScalar(value: unknown): value is Scalar {

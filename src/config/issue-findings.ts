@@ -30,7 +30,15 @@ function foundBy(issue: z.core.$ZodIssue, evidence: Evidence, path: Path): strin
   // The only format is that of a region's name, and the path ends in it.
   if (issue.code === "invalid_format") return "a name that is not allowed";
   if (issue.code === "invalid_type") return describeKind(valueAt(evidence.value, path));
-  return describe(evidence, path);
+  const found = describe(evidence, path);
+  const isRightAsText = issue.code === "custom" && issue.params?.["isRightAsText"] === true;
+  return isRightAsText ? `${found}${howToQuote(valueAt(evidence.value, path))}` : found;
+}
+
+function howToQuote(value: unknown): string {
+  return value === null
+    ? " (an empty value, or null without quotes)"
+    : `, which YAML reads as a ${typeof value}: quote it`;
 }
 
 function namesKnownTo(issue: z.core.$ZodIssue): readonly unknown[] {

@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import type { Config, LogConfig } from "./config.ts";
 import { crossChecks } from "./cross-checks.ts";
 import { resolveReferences, type Environment } from "./environment.ts";
@@ -45,9 +45,7 @@ export function loadConfig(
   if (!yaml.value) return faulty(yaml.findings, yaml.locate);
   const { content } = yaml.value;
   const readable = options.withoutSecrets === true ? inventSecrets(content) : content;
-  const resolved = resolveReferences(readable, environment, (secretFile, mostBytes) =>
-    readText(resolve(dirname(file), secretFile), mostBytes),
-  );
+  const resolved = resolveReferences(readable, environment, dirname(file));
   const checked = check(resolved);
   const findings = [
     ...yaml.findings,

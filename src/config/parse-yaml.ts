@@ -12,6 +12,16 @@ export interface ParsedYaml {
 
 const mostSyntaxFaults = 10;
 const yaml12 = "YAML 1.2";
+const quotesNeeded = `${yaml12} (\${NAME} needs quotes between { } or [ ])`;
+const quoted = /"[^"]*"|'[^']*'/g;
+const unquotedReference = /(?<!\$)[[{].*\$\{/;
+
+/** What comes after them is read as if they were not there. */
+const harmless: ReadonlySet<string> = new Set([
+  "DUPLICATE_KEY",
+  "TAG_RESOLVE_FAILED",
+  "BAD_DIRECTIVE",
+]);
 
 /** Parses YAML 1.2 with its core schema; aliases are resolved, a few hundred at most. */
 export function parseYaml(text: string): ParsedYaml {
@@ -32,9 +42,14 @@ export function parseYaml(text: string): ParsedYaml {
   const findings: Finding[] = [];
   for (const error of [...document.errors, ...document.warnings]) {
     const place = position(error.pos[0]);
-    // One fault of syntax brings others after it, usually in the same line.
+    // One fault of syntax brings others after it: in the same line, and up to the end of the file.
     const sameLine = findings.some((finding) => finding.position?.line === place.line);
-    if (!sameLine) findings.push(syntaxFinding(...describeError(error), place));
+    if (sameLine) continue;
+    const [found, allowed] = describeError(error);
+    const isRepeated =
+      !harmless.has(error.code) && findings.some((finding) => finding.found.startsWith(found));
+    if (isRepeated) continue;
+    findings.push(syntaxFinding(found + alsoIn(text, place.line, allowed), allowed, place));
     if (findings.length === mostSyntaxFaults) break;
   }
   for (const offset of aliasesWithoutAnchor(document)) {
@@ -44,7 +59,6 @@ export function parseYaml(text: string): ParsedYaml {
     const allowed = `${yaml12}, which has none: an alias (*) can stand for a whole mapping`;
     findings.push(syntaxFinding("a merge key (<<)", allowed, position(offset)));
   }
-  const harmless = new Set(["DUPLICATE_KEY", "TAG_RESOLVE_FAILED", "BAD_DIRECTIVE"]);
   const locate = (path: Path): Position | null => {
     const offset = offsetOf(document, path);
     return offset === undefined ? null : position(offset);
@@ -84,13 +98,22 @@ function describeError(error: YAMLError): [found: string, allowed: string] {
     case "UNEXPECTED_TOKEN":
     case "BAD_ALIAS":
     case "BAD_COLLECTION_TYPE":
-      return [
-        "something that does not belong here",
-        `${yaml12} (\${NAME} needs quotes between { } or [ ])`,
-      ];
+      return ["something that does not belong here", quotesNeeded];
     default:
       return [`a fault of syntax: ${error.message}`, yaml12];
   }
+}
+
+/** The other lines where a reference lacks its quotes, for the fault that this causes. */
+function alsoIn(text: string, faulty: number, allowed: string): string {
+  const others = text
+    .split("\n")
+    .flatMap((line, index) =>
+      unquotedReference.test(line.replaceAll(quoted, "")) ? [index + 1] : [],
+    )
+    .filter((line) => line !== faulty);
+  if (allowed !== quotesNeeded || others.length === 0) return "";
+  return `; \${ without quotes is also in ${others.length === 1 ? "line" : "lines"} ${others.join(", ")}`;
 }
 
 /** Takes them out of the document: as settings they would be unknown ones, whose name is not shown. */

@@ -2,10 +2,8 @@ import { readFileSync, statSync } from "node:fs";
 
 export type TextRead =
   | { readonly kind: "read"; readonly text: string }
-  /** `why` never names the file: what was given as its name may be the secret itself. */
+  /** `why` does not name the file: what was given as its name may be the secret itself. */
   | { readonly kind: "failed"; readonly why: string };
-
-export type ReadText = (file: string, mostBytes: number) => TextRead;
 
 const reasons = new Map([
   ["ENOENT", "it does not exist"],

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { severities } from "../core/rule.ts";
 import type { Match, Severity } from "../core/rule.ts";
 import { placeholders, placeholdersIn } from "../core/template.ts";
-import { duration, name, namesOf, oneOf, scalar, settings } from "./fields.ts";
+import { duration, name, namesOf, oneOf, readsAsText, scalar, settings } from "./fields.ts";
 import { textLike } from "./written.ts";
 
 const patternsAllowed = "a name or a list of names, * standing for any characters (numbers quoted)";
@@ -21,7 +21,9 @@ export const patternsSchema = z
     if (patterns.length > 0 && patterns.every(isPattern)) return patterns;
     const wrong = Array.isArray(value) ? patterns.findIndex((pattern) => !isPattern(pattern)) : -1;
     const path = wrong === -1 ? [] : [wrong];
-    context.addIssue({ code: "custom", message: patternsAllowed, path });
+    const found = wrong === -1 ? value : patterns[wrong];
+    const isRightAsText = readsAsText(found, (text) => text);
+    context.addIssue({ code: "custom", message: patternsAllowed, path, params: { isRightAsText } });
     return z.NEVER;
   })
   .meta({ ...listOrOne({ type: "string", minLength: 1 }), errorMessage: patternsAllowed });

@@ -101,9 +101,13 @@ export const faultySettings: readonly Faulty[] = [
   [
     "a key that is a number",
     key({ api_key: 12345678 }),
-    `keys[0].api_key: found a value that is not shown; allowed: ${apiKey}`,
+    `keys[0].api_key: found a value that is not shown, which YAML reads as a number: quote it; allowed: ${apiKey}`,
   ],
-  ["a name that is a number", key({ name: 7 }), `keys[0].name: found 7; allowed: ${name}`],
+  [
+    "a name that is a number",
+    key({ name: 7 }),
+    `keys[0].name: found 7, which YAML reads as a number: quote it; allowed: ${name}`,
+  ],
   [
     "an unknown region",
     key({ regions: ["us", "eux"] }),

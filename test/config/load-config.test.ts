@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -119,18 +119,22 @@ describe("secret files", () => {
   });
 
   it.each<[string, Record<string, string | Uint8Array>, string]>([
-    ["missing", {}, "a file that cannot be used: it does not exist"],
-    ["empty", { key: "\n" }, "an empty file"],
+    ["missing", {}, "a file that cannot be used, looked for in FOLDER: it does not exist"],
+    ["empty", { key: "\n" }, "an empty file, FOLDER/key"],
     [
       "too large",
       { key: "x".repeat(65_537) },
-      "a file that cannot be used: it is larger than 65536 bytes",
+      "a file that cannot be used, FOLDER/key: it is larger than 65536 bytes",
     ],
-    ["not text", { key: Uint8Array.of(0xff) }, "a file that cannot be used: it is not UTF-8 text"],
-  ])("that are %s are one fault", (_title, files, found) => {
-    const loaded = loadConfig(writeFiles({ "sandwatch.yaml": keyFile, ...files }), {});
-    expect(faultLines(loaded)).toEqual([
-      `2:26 keys[0].api_key_file: found ${found}; allowed: the path of a text file that holds the secret alone`,
+    [
+      "not text",
+      { key: Uint8Array.of(0xff) },
+      "a file that cannot be used, FOLDER/key: it is not UTF-8 text",
+    ],
+  ])("that are %s are one fault, with the path", (_title, files, found) => {
+    const file = writeFiles({ "sandwatch.yaml": keyFile, ...files });
+    expect(faultLines(loadConfig(file, {}))).toEqual([
+      `2:26 keys[0].api_key_file: found ${found.replace("FOLDER", dirname(file))}; allowed: the path of a text file that holds the secret alone`,
     ]);
   });
 
@@ -150,7 +154,7 @@ describe("secret files", () => {
 
   it("are no devices, which might never end", () => {
     expect(faultLines(load(`${region}keys: [{ name: a, api_key_file: /dev/zero }]`))).toEqual([
-      expect.stringContaining("found a file that cannot be used: it is a device;"),
+      expect.stringContaining("found a file that cannot be used, /dev/zero: it is a device;"),
     ]);
   });
 });

@@ -130,7 +130,11 @@ describe("a wrong probe is told by path, what was found and what is allowed", ()
       [{ ...user, operation: "universes" }],
       'probes[0].id: found "user-1"; allowed: nothing: universes takes no id',
     ],
-    ["a number as id", [{ ...user, id: 12 }], `probes[0].id: found 12; allowed: ${id}`],
+    [
+      "a number as id",
+      [{ ...user, id: 12 }],
+      `probes[0].id: found 12, which YAML reads as a number: quote it; allowed: ${id}`,
+    ],
     ["an id that is no path", [{ ...user, id: ".." }], `probes[0].id: found ".."; allowed: ${id}`],
     ["an empty id", [{ ...user, id: "" }], `probes[0].id: found empty text; allowed: ${id}`],
     [

@@ -21,8 +21,7 @@ export const exampleEnvironment = {
 /** The example with every setting, its variables replaced. */
 export function wholeExample(): unknown {
   const text = readFileSync(join(configFolder, "sandwatch.example.yaml"), "utf8");
-  const none = () => ({ kind: "failed", why: "there is none" }) as const;
-  return resolveReferences(parse(text), exampleEnvironment, none).value;
+  return resolveReferences(parse(text), exampleEnvironment, configFolder).value;
 }
 
 export type Place = readonly (string | number)[];
