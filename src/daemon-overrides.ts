@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "./platform/clock.ts";
 import type { Logger } from "./platform/logger.ts";
 import type { Random } from "./platform/random.ts";
+import type { WakeAt } from "./polling/ticker.ts";
 import type { OpenOptions } from "./store/database.ts";
 import type { Store } from "./store/store.ts";
 import type { LastReload, ReloadAnswer } from "./web/reload-route.ts";
@@ -9,6 +10,8 @@ import type { LastReload, ReloadAnswer } from "./web/reload-route.ts";
 /** What the world gives, handed in: with these replaced, one seed replays the whole daemon. */
 export interface DaemonOverrides {
   readonly clock?: Clock;
+  /** Stands in for node-cron, which knows no clock but the machine's. */
+  readonly wakeAt?: WakeAt;
   readonly random?: Random;
   readonly newIncidentId?: () => string;
   readonly newSilenceId?: () => string;

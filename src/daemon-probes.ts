@@ -11,6 +11,7 @@ import type { Random } from "./platform/random.ts";
 import type { KeyLimits } from "./polling/key-limits.ts";
 import { createPersistentCall } from "./polling/persistent-call.ts";
 import { intervalOf } from "./polling/ticker.ts";
+import type { TickerDeps } from "./polling/ticker.ts";
 import { createCallOperation } from "./probing/call-operation.ts";
 import type { ProbedService } from "./probing/call-operation.ts";
 import { admitOneByOne } from "./probing/one-by-one.ts";
@@ -48,7 +49,7 @@ export interface ProbeSurroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly onLateTick: () => void;
+  readonly ticking: TickerDeps;
   readonly onOutbox: () => void;
 }
 
@@ -67,7 +68,7 @@ function observeProbing(metrics: Metrics, log: Logger): ProbingObserver {
 /** All that runs the probes. */
 export function createDaemonProbes(
   parts: DaemonProbesParts,
-  { clock, random, log, onLateTick, onOutbox }: ProbeSurroundings,
+  { clock, random, log, ticking, onOutbox }: ProbeSurroundings,
 ): DaemonProbes {
   const { config, probes, store } = parts;
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
@@ -95,7 +96,7 @@ export function createDaemonProbes(
     probes,
     clock,
     run: (...turn) => probing.run(...turn),
-    onLateTick,
+    ticking,
   });
   return {
     start: () => schedules.start(),

@@ -26,7 +26,7 @@ import { revision, userAgent, version } from "./platform/version.ts";
 import { createCallListing } from "./polling/call-listing.ts";
 import { createKeyLimits } from "./polling/key-limits.ts";
 import { createPolling } from "./polling/polling.ts";
-import { logIncidents } from "./polling/polling-log.ts";
+import { logIncidents, logLateTick } from "./polling/polling-log.ts";
 import { restorePools } from "./polling/restore-pools.ts";
 import { restoreTargets } from "./polling/restore-targets.ts";
 import { createScheduler } from "./polling/scheduler.ts";
@@ -95,9 +95,8 @@ export async function createDaemon(
   const store = (overrides.openStore ?? openStore)(config.store.path, clock, observeStore(log));
   opening.defer(() => store.close());
 
-  const onLateTick = (): void =>
-    log.warn({ event: "clock.late" }, "a schedule fell silent; watching goes on without it");
-  const ticker = createTicker(config.poll.schedule, { clock, onLateTick });
+  const ticking = { clock, wakeAt: overrides.wakeAt, onLateTick: logLateTick(log) };
+  const ticker = createTicker(config.poll.schedule, ticking);
 
   /** Those that can be told of an incident. */
   const toldConfigs = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
@@ -277,7 +276,7 @@ export async function createDaemon(
 
   const probing = createDaemonProbes(
     { config, probes, targets, store, service, limits, judge, metrics },
-    { clock, random, log, onLateTick, onOutbox: () => delivery.wake() },
+    { clock, random, log, ticking, onOutbox: () => delivery.wake() },
   );
   opening.defer(() => probing.stop());
 

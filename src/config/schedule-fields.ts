@@ -1,39 +1,85 @@
-import { validateDetailed } from "node-cron";
 import { z } from "zod";
 import type { Schedule } from "../core/schedule.ts";
-import { duration } from "./fields.ts";
+import { readCronFields } from "../platform/cron-fields.ts";
+import { parseCronTimes } from "../platform/cron-times.ts";
+import { isTimeZone } from "../platform/zone-offset.ts";
+import { duration, scalar } from "./fields.ts";
 import { notBoth, textLike } from "./written.ts";
 
 const cronAllowed =
   "a cron expression, best of six fields with seconds first, such as */30 * * * * *";
 
-/** Five or six fields or a nickname; what they hold is not looked at. */
-const cronLike = textLike(/^\s*(?:@\S+|\S+(?:\s+\S+){4,5})\s*$/);
+/** Whatever comes at all came in the years before it. */
+const anyMomentMs = Date.UTC(2024, 11, 31);
 
-const scheduleSchema = z
-  .unknown()
-  .transform((value, context): Schedule => {
-    const verdict = typeof value === "string" ? validateDetailed(value) : undefined;
-    if (typeof value === "string" && verdict?.valid) return { kind: "cron", expression: value };
-    const field = verdict?.errors.find((error) => error.field !== "expression")?.field;
-    const wrong = field === undefined ? "" : ` (wrong here: ${field})`;
-    context.addIssue({ code: "custom", message: cronAllowed + wrong });
-    return z.NEVER;
-  })
-  .meta({ ...cronLike, errorMessage: cronAllowed });
+/**
+ * The one check of cron expressions, wherever one is written.
+ *
+ * @param allowed what is asked for
+ * @param isNicknamed whether `@daily` and its like are taken
+ */
+export function cronExpression(allowed: string, isNicknamed: boolean) {
+  const nickname = isNicknamed ? String.raw`@\S+|` : "";
+  return z
+    .unknown()
+    .transform((value, context): string => {
+      const fault = typeof value === "string" ? cronFault(value, isNicknamed) : "";
+      if (typeof value === "string" && fault === null) return value;
+      context.addIssue({ code: "custom", message: allowed + (fault ?? "") });
+      return z.NEVER;
+    })
+    .meta({
+      // What the fields hold is not looked at.
+      ...textLike(new RegExp(String.raw`^\s*(?:${nickname}\S+(?:\s+\S+){4,5})\s*$`)),
+      errorMessage: allowed,
+    });
+}
 
-const everySchema = duration("1s", "7d").transform((ms): Schedule => ({ kind: "every", ms }));
+/** What is to be added to the message; null: the expression is right. */
+function cronFault(expression: string, isNicknamed: boolean): string | null {
+  if (!isNicknamed && expression.includes("@")) return "";
+  const read = readCronFields(expression);
+  if (read.kind === "wrong") return read.field === null ? "" : ` (wrong here: ${read.field})`;
+  // In UTC: what never comes there comes nowhere.
+  const latest = parseCronTimes(expression, "UTC")?.latest(anyMomentMs) ?? null;
+  return latest === null ? "; there is no such day" : null;
+}
+
+const timeZones = ["UTC", ...Intl.supportedValuesOf("timeZone")];
+
+export function timeZone(): ReturnType<typeof scalar<string>> {
+  return scalar(
+    "the name of a time zone, such as Europe/Berlin or UTC",
+    (value) => (typeof value === "string" && isTimeZone(value) ? value : undefined),
+    timeZones,
+  ).meta(textLike(/^[A-Za-z][\w+/-]*$/));
+}
 
 /** When something is done again and again: `oneSchedule` of the two. */
 export const scheduleSettings = (what: string, usual: string) => ({
-  schedule: scheduleSchema.optional().meta({
-    description: `${what}, in the machine's time zone. Each target has a moment of its own after it, so that not all begin together.`,
-    leftOut: `as \`every\` says; left out too: \`${usual}\``,
-  }),
-  every: everySchema.optional().meta({
-    description: `${what}, instead of \`schedule\`: once in so long.`,
-    leftOut: "as `schedule` says",
-  }),
+  schedule: cronExpression(cronAllowed, true)
+    .optional()
+    .meta({
+      description: `${what}, in the time zone \`poll.time_zone\`. Each target has a moment of its own after it, so that not all begin together.`,
+      leftOut: `as \`every\` says; left out too: \`${usual}\``,
+    }),
+  every: duration("1s", "7d")
+    .optional()
+    .meta({
+      description: `${what}, instead of \`schedule\`: once in so long.`,
+      leftOut: "as `schedule` says",
+    }),
 });
 
 export const oneSchedule = notBoth("schedule", "every");
+
+/** What `scheduleSettings` were given. */
+export interface WrittenSchedule {
+  readonly schedule?: string | undefined;
+  readonly every?: number | undefined;
+}
+
+export function toSchedule({ schedule, every }: WrittenSchedule, zone: string): Schedule | null {
+  if (every !== undefined) return { kind: "every", ms: every };
+  return schedule === undefined ? null : { kind: "cron", expression: schedule, timeZone: zone };
+}

@@ -162,7 +162,7 @@ export const probeSchema = settings({
       id: id ?? null,
       regions: probe.regions,
       keys: probe.keys,
-      schedule: every ?? schedule ?? ({ kind: "every", ms: 60_000 } as const),
+      written: { schedule, every },
       expect,
     };
   });

@@ -1,10 +1,9 @@
 import { z } from "zod";
-import type { Schedule } from "../core/schedule.ts";
 import { listenPattern, parseBaseUrl, parseListenAddress } from "./address.ts";
 
 import { count, duration, flag, name, nameAllowed, namePattern, namesOf } from "./fields.ts";
 import { oneOf, scalar, settings, text } from "./fields.ts";
-import { oneSchedule, scheduleSettings } from "./schedule-fields.ts";
+import { oneSchedule, scheduleSettings, timeZone, toSchedule } from "./schedule-fields.ts";
 import { historySchema } from "./schema-history.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
 import { outboundSchema } from "./schema-outbound.ts";
@@ -72,7 +71,7 @@ const keySchema = settings(
   ["api_key_file"],
 );
 
-const everyHalfMinute = { kind: "cron", expression: "*/30 * * * * *" } satisfies Schedule;
+const everyHalfMinute = "*/30 * * * * *";
 
 const maxBodyAllowed = "a size such as 64MiB, 10MB or 512KiB, from 1KiB to 1GiB";
 
@@ -87,7 +86,12 @@ const maxBodySchema = scalar(maxBodyAllowed, (value) => {
 });
 
 const pollSchema = settings({
-  ...scheduleSettings("When every target is polled", everyHalfMinute.expression),
+  ...scheduleSettings("When every target is polled", everyHalfMinute),
+  time_zone: timeZone()
+    .prefault("UTC")
+    .describe(
+      "The time zone in which cron expressions of polls and probes run, whatever the zone of the machine is.",
+    ),
   timeout: duration("100ms", "1h")
     .prefault("10s")
     .describe("How long one request may take, to its last byte. Probes and look-ups have it too."),
@@ -116,7 +120,12 @@ const pollSchema = settings({
 })
   .meta({ allOf: [oneSchedule] })
   .transform((poll) => ({
-    schedule: poll.every ?? poll.schedule ?? everyHalfMinute,
+    timeZone: poll.time_zone,
+    schedule: toSchedule(poll, poll.time_zone) ?? {
+      kind: "cron" as const,
+      expression: everyHalfMinute,
+      timeZone: poll.time_zone,
+    },
     timeoutMs: poll.timeout,
     rateLimit: poll.rate_limit,
     maxBodyBytes: poll.max_body,

@@ -2,10 +2,12 @@ import type { Rule } from "../core/rule.ts";
 import { Secret } from "../platform/secret.ts";
 import type { Config, LogConfig } from "./config.ts";
 import { configuredTargets } from "./configured-targets.ts";
+import { toSchedule } from "./schedule-fields.ts";
 import type { Settings } from "./schema.ts";
 
 /** Fills in the defaults that look at other settings: every region, every receiver, the rules. */
 export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Config {
+  const { timeZone, ...poll } = settings.poll;
   const everyRegion = [...settings.regions.keys()];
   const { receivers, rules, outbound } = settings.alerts;
   const everyReceiver = receivers
@@ -19,14 +21,15 @@ export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Co
   return {
     regions: settings.regions,
     keys,
-    probes: settings.probes.map(({ regions: inRegions, keys: withKeys, ...probe }) => ({
+    probes: settings.probes.map(({ regions: inRegions, keys: withKeys, written, ...probe }) => ({
       ...probe,
+      schedule: toSchedule(written, timeZone) ?? { kind: "every", ms: 60_000 },
       targets: configuredTargets({ keys }).filter(
         ({ region, key }) =>
           (inRegions?.includes(region) ?? true) && (withKeys?.includes(key) ?? true),
       ),
     })),
-    poll: settings.poll,
+    poll,
     store: settings.store,
     history: settings.history,
     http: settings.http,

@@ -1,6 +1,6 @@
-/** When rounds of polls begin: at a cron expression's moments, or once in so many milliseconds. */
+/** When rounds of polls begin: at a cron expression's moments in a time zone, or once every `ms` milliseconds. */
 export type Schedule =
-  | { readonly kind: "cron"; readonly expression: string }
+  | { readonly kind: "cron"; readonly expression: string; readonly timeZone: string }
   | { readonly kind: "every"; readonly ms: number };
 
 /** Where in an interval a name's turn is: from 0 (included) to 1 (excluded), always the same. */

@@ -150,3 +150,8 @@ function subjectText({ subject, status }: Incident): string {
       return subject.receiver;
   }
 }
+
+export function logLateTick(log: Pick<Logger, "warn">): () => void {
+  return () =>
+    log.warn({ event: "clock.late" }, "a schedule fell silent; watching goes on without it");
+}

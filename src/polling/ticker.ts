@@ -1,19 +1,26 @@
-import { createTask, schedule as scheduleCron } from "node-cron";
-import type { ScheduledTask } from "node-cron";
+import { schedule as scheduleCron } from "node-cron";
 import type { Schedule } from "../core/schedule.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
+import { parseCronTimes } from "../platform/cron-times.ts";
+import type { CronTimes } from "../platform/cron-times.ts";
 
 /** Starts the rounds in which every target has its turn once. */
 export interface Ticker {
-  /** The usual length of a round: a schedule's next one. Milliseconds. */
+  /** The usual length of a round. Milliseconds. */
   readonly intervalMs: number;
   /** Calls back at the start of each round with the time until the next one in milliseconds. */
   start(onRound: (lengthMs: number) => void): void;
   stop(): void;
 }
 
+/** Calls back once, when the wall clock has reached a moment. The returned function cancels. */
+export type WakeAt = (utcMs: number, onDue: () => void) => () => void;
+
 export interface TickerDeps {
   readonly clock: Clock;
+  /** Default: node-cron. */
+  readonly wakeAt?: WakeAt | undefined;
   /** A round had to be started without node-cron: the wall clock was set back, or it was held up. */
   readonly onLateTick: () => void;
 }
@@ -21,7 +28,7 @@ export interface TickerDeps {
 export function createTicker(schedule: Schedule, deps: TickerDeps): Ticker {
   return schedule.kind === "every"
     ? createEveryTicker(schedule.ms, deps.clock)
-    : createCronTicker(schedule.expression, deps);
+    : createCronTicker(timesOf(schedule), deps);
 }
 
 function createEveryTicker(lengthMs: number, clock: Clock): Ticker {
@@ -45,76 +52,118 @@ function createEveryTicker(lengthMs: number, clock: Clock): Ticker {
   };
 }
 
-/** How late node-cron may be before its silence is taken for a wall clock that was set back. */
+/**
+ * A node-cron task for one moment, in UTC. node-cron is not asked for the next moments of a schedule:
+ *
+ * - It rounds the time by `Date.setMilliseconds`, which is local. In the hour that the machine's own
+ *   zone repeats it takes the second pass for the first, whatever zone it is given, and is silent and
+ *   busy until the hour is over. A plain timer waits for what lies there.
+ * - Once the wall clock was set forward, it goes through each moment that was missed, however many.
+ */
+const wakeByNodeCron: WakeAt = (utcMs, onDue) => {
+  if (isRepeatedHere(utcMs)) return systemClock.setTimer(utcMs - Date.now(), onDue);
+  const at = new Date(utcMs);
+  const time = [at.getUTCSeconds(), at.getUTCMinutes(), at.getUTCHours()];
+  const expression = [...time, at.getUTCDate(), at.getUTCMonth() + 1, "*"].join(" ");
+  const task = scheduleCron(expression, onDue, { timezone: "UTC", suppressMissedWarning: true });
+  task.on("execution:missed", onDue);
+  return () => void task.destroy();
+};
+
+/** Whether the machine's own clock showed the same before, and was set back since. */
+function isRepeatedHere(utcMs: number): boolean {
+  return new Date(utcMs).setMilliseconds(0) !== Math.floor(utcMs / 1_000) * 1_000;
+}
+
+/** How late a round may be before the wall clock is taken to have been set. */
 const graceMs = 1_000;
 
+/** How often is looked whether the wall clock was set forward, past the next round. */
+const lookEveryMs = 60_000;
+
 /**
- * One node-cron task whatever the number of targets. node-cron waits for wall-clock moments, so
- * after a step backwards it is silent until the clock has caught up; a watch on the monotonic clock
- * notices, starts the round that is due and sets the task up again.
+ * One node-cron task whatever the number of targets, for one round at a time: `CronTimes` says when
+ * that is. It waits for a moment of the wall clock, so after a step of that clock it comes late; a
+ * timer on the monotonic clock notices, and starts the round that is due.
  */
-function createCronTicker(expression: string, { clock, onLateTick }: TickerDeps): Ticker {
-  let task: ScheduledTask | undefined;
+function createCronTicker(
+  times: CronTimes,
+  { clock, onLateTick, wakeAt = wakeByNodeCron }: TickerDeps,
+): Ticker {
+  let cancelWake = (): void => {};
   let cancelWatch = (): void => {};
   let stopped = false;
 
   return {
-    intervalMs: intervalOf({ kind: "cron", expression }),
+    intervalMs: times.gaps.shortestMs,
     start(onRound) {
-      const schedule = (): void => {
-        task = scheduleCron(expression, round, { suppressMissedWarning: true });
-      };
-      const watch = (lengthMs: number): void => {
-        cancelWatch();
-        cancelWatch = clock.setTimer(lengthMs + graceMs, () => {
-          void task?.destroy();
-          schedule();
+      /** @returns the time until the next round. Milliseconds */
+      const awaitNext = (): number => {
+        const now = clock.now();
+        const nextUtcMs = times.next(now.utcMs) ?? Infinity;
+        const aheadMs = nextUtcMs - now.utcMs;
+        const wait = (): void => {
+          cancelWake();
+          cancelWake = wakeAt(nextUtcMs, () => {
+            // node-cron calls back some promises after its timer: stop can come in between.
+            if (stopped) return;
+            if (clock.now().utcMs < nextUtcMs) wait();
+            else round();
+          });
+        };
+        const watch = (): void => {
+          const { utcMs, monotonicMs } = clock.now();
+          const lateInMs = now.monotonicMs + aheadMs + graceMs - monotonicMs;
+          if (lateInMs > 0 && utcMs < nextUtcMs + graceMs) {
+            cancelWatch = clock.setTimer(Math.min(lateInMs, lookEveryMs), watch);
+            return;
+          }
           onLateTick();
           round();
-        });
+        };
+        cancelWatch();
+        if (nextUtcMs < Infinity) wait();
+        watch();
+        return aheadMs;
       };
       const round = (): void => {
-        // node-cron calls back some promises after its timer: stop can come in between.
-        if (stopped) return;
-        const lengthMs = task ? msToNextRun(task, clock) : graceMs;
-        watch(lengthMs);
-        onRound(lengthMs);
+        // Whoever is told that a round is late may stop this one.
+        if (!stopped) onRound(awaitNext());
       };
-      schedule();
-      watch(task ? msToNextRun(task, clock) : graceMs);
+      awaitNext();
     },
     stop() {
       stopped = true;
       cancelWatch();
-      void task?.destroy();
+      cancelWake();
     },
   };
 }
 
-/** A timer can fire a moment early: then the run that is ahead is still the present one. */
-const earlyMs = 100;
-
-function msToNextRun(task: ScheduledTask, clock: Clock): number {
-  const nowMs = clock.now().utcMs;
-  const ahead = task.getNextRuns(2).map((run) => run.getTime() - nowMs);
-  return ahead.find((ms) => ms > earlyMs) ?? graceMs;
+function timesOf({ expression, timeZone }: Extract<Schedule, { kind: "cron" }>): CronTimes {
+  const times = parseCronTimes(expression, timeZone);
+  if (!times)
+    throw new TypeError(`not a cron expression and a time zone: ${expression}, ${timeZone}`);
+  return times;
 }
 
 /** How long until the next round of a schedule can begin: at least its usual length. Milliseconds. */
 export function firstRoundOf(schedule: Schedule, clock: Clock): number {
-  const intervalMs = intervalOf(schedule);
-  if (schedule.kind === "every") return intervalMs;
-  const task = createTask(schedule.expression, () => {});
-  const [next] = task.getNextRuns(1);
-  void task.destroy();
-  return Math.max(intervalMs, next ? next.getTime() - clock.now().utcMs : 0);
+  if (schedule.kind === "every") return schedule.ms;
+  const times = timesOf(schedule);
+  const nowMs = clock.now().utcMs;
+  return Math.max(times.gaps.shortestMs, (times.next(nowMs) ?? nowMs) - nowMs);
 }
 
-/** How far apart the rounds of a schedule are: of a cron expression its next two. Milliseconds. */
+/**
+ * How far apart the rounds of a schedule usually are: of a cron expression the shortest distance, as
+ * `*\/30 * 9-17 * * *` is meant to come every 30 seconds. Milliseconds.
+ */
 export function intervalOf(schedule: Schedule): number {
-  if (schedule.kind === "every") return schedule.ms;
-  const task = createTask(schedule.expression, () => {});
-  const [next, following] = task.getNextRuns(2);
-  void task.destroy();
-  return next && following ? following.getTime() - next.getTime() : graceMs;
+  return schedule.kind === "every" ? schedule.ms : timesOf(schedule).gaps.shortestMs;
+}
+
+/** How long a schedule usually pauses at most: of a cron expression over night, say. Milliseconds. */
+export function longestIntervalOf(schedule: Schedule): number {
+  return schedule.kind === "every" ? schedule.ms : timesOf(schedule).gaps.longestMs;
 }

@@ -3,6 +3,7 @@ import { subjectName } from "../core/probe.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createScheduler } from "../polling/scheduler.ts";
 import { createTicker, firstRoundOf } from "../polling/ticker.ts";
+import type { TickerDeps } from "../polling/ticker.ts";
 import { watchTurns } from "../polling/turn-watch.ts";
 import type { WatchedProbe } from "./watched-probe.ts";
 
@@ -11,8 +12,7 @@ export interface ProbeSchedulesDeps {
   readonly clock: Clock;
   /** Never rejects. */
   readonly run: (subject: ProbeSubject, deadlineMs: number) => Promise<void>;
-  /** A schedule fell silent, and goes on without node-cron. */
-  readonly onLateTick: () => void;
+  readonly ticking: TickerDeps;
 }
 
 /** Gives every probe its runs, those of one schedule in the same rounds. */
@@ -25,7 +25,7 @@ export interface ProbeSchedules {
 }
 
 export function createProbeSchedules(deps: ProbeSchedulesDeps): ProbeSchedules {
-  const { clock, run, onLateTick } = deps;
+  const { clock, run, ticking } = deps;
   const bySchedule = Map.groupBy(deps.probes, ({ probe }) => JSON.stringify(probe.schedule));
   const rounds = [...bySchedule.values()].flatMap((probes) => {
     const schedule = probes[0]?.probe.schedule;
@@ -34,7 +34,7 @@ export function createProbeSchedules(deps: ProbeSchedulesDeps): ProbeSchedules {
     const scheduler = createScheduler({
       targets: probes.map(({ subject }) => subject),
       nameOf: subjectName,
-      ticker: createTicker(schedule, { clock, onLateTick }),
+      ticker: createTicker(schedule, ticking),
       clock,
       poll: turns.takeTurn,
     });

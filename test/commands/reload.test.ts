@@ -147,6 +147,18 @@ describe("reading the configuration again", () => {
     expect(begun).toHaveLength(2);
   });
 
+  it("refuses a cron expression with a range beyond all limits, with its place, and goes on", async () => {
+    const site = await startSite();
+    site.edit("every: 1s", 'schedule: "0-99999999 * * * * *"');
+    const refused = await site.reload();
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('4:9 poll.schedule: found "0-99999999 * * * * *"');
+    await site.shows("sandwatch_config_last_reload_successful 0");
+    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
+    site.daemon.send("SIGTERM");
+    expect(await site.daemon.ended).toMatchObject({ code: 0 });
+  });
+
   it("waits for the start to end, when it is asked for during that", async () => {
     const folder = tempFolder();
     const config = join(folder, "sandwatch.yaml");

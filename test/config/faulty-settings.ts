@@ -161,7 +161,7 @@ export const faultySettings: readonly Faulty[] = [
   [
     "a misspelt setting",
     poll({ timout: "10s" }),
-    'poll.timout: found an unknown setting; allowed: schedule, every, timeout, rate_limit, max_body, stale_after, gone_after; did you mean "timeout"?',
+    'poll.timout: found an unknown setting; allowed: schedule, every, time_zone, timeout, rate_limit, max_body, stale_after, gone_after; did you mean "timeout"?',
   ],
   [
     "a limit of nothing",

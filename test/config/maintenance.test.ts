@@ -51,7 +51,7 @@ describe("a maintenance window in the configuration", () => {
     [
       "that never opens",
       { start: "0 2 31 2 *" },
-      `${at}.start: found "0 2 31 2 *"; allowed: ${start}; at this time it would never open`,
+      `${at}.start: found "0 2 31 2 *"; allowed: ${start}; there is no such day`,
     ],
     ["with an empty start", { start: "" }, `${at}.start: found empty text; allowed: ${start}`],
     [

@@ -15,7 +15,7 @@ describe("defaults", () => {
     const config = configOf(parseConfig(smallest));
     expect(config).toMatchObject({
       poll: {
-        schedule: { kind: "cron", expression: "*/30 * * * * *" },
+        schedule: { kind: "cron", expression: "*/30 * * * * *", timeZone: "UTC" },
         timeoutMs: 10_000,
         rateLimit: { requests: 2, perMs: 1_000 },
         maxBodyBytes: 67_108_864,

@@ -54,7 +54,7 @@ describe("a probe", () => {
     );
     expect(schedules.map(({ schedule }) => schedule)).toEqual([
       { kind: "every", ms: 5_000 },
-      { kind: "cron", expression: "*/5 * * * * *" },
+      { kind: "cron", expression: "*/5 * * * * *", timeZone: "UTC" },
     ]);
   });
 

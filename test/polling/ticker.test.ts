@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
 import type { Ticker } from "../../src/polling/ticker.ts";
@@ -109,13 +109,13 @@ describe("cron", () => {
   });
 
   /** Times are seconds since the start on the monotonic clock. */
-  const start = (expression: string) => {
+  const start = (expression: string, timeZone = "UTC") => {
     const startedMs = performance.now();
     const rounds: { at: number; left: number }[] = [];
     const late: number[] = [];
     const elapsed = (): number => (performance.now() - startedMs) / second;
     const ticker: Ticker = createTicker(
-      { kind: "cron", expression },
+      { kind: "cron", expression, timeZone },
       { clock: systemClock, onLateTick: () => late.push(elapsed()) },
     );
     ticker.start((leftMs) => {
@@ -192,6 +192,38 @@ describe("cron", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it.each([
+    ["America/New_York", "2026-11-01T05:59:35Z"],
+    ["America/New_York", "2026-03-08T06:59:35Z"],
+    ["Australia/Lord_Howe", "2026-04-04T14:59:35Z"],
+  ])("goes on where clocks are changed, whatever the machine's zone: %s", async (zone, from) => {
+    const saved = process.env["TZ"];
+    onTestFinished(() => {
+      if (saved === undefined) delete process.env["TZ"];
+      else process.env["TZ"] = saved;
+    });
+    for (const machineZone of [zone, "UTC"]) {
+      process.env["TZ"] = machineZone;
+      vi.setSystemTime(Date.parse(from));
+      const { ticker, late, at } = start("*/30 * * * * *", zone);
+      await vi.advanceTimersByTimeAsync(3 * minute);
+      expect(at()).toEqual(Array.from({ length: 6 }, (_, index) => 25 + index * 30));
+      expect(late).toEqual([]);
+      ticker.stop();
+    }
+  });
+
+  it("notices within a minute that the wall clock was set forward, past a round far ahead", async () => {
+    const { ticker, late, at } = start("0 10,20 * * *");
+    await vi.advanceTimersByTimeAsync(10 * minute);
+    vi.setSystemTime(Date.now() + hour);
+    await vi.advanceTimersByTimeAsync(61 * second);
+    expect(at()).toHaveLength(1);
+    expect(late).toHaveLength(1);
+    ticker.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("takes a small step of the wall clock in its stride", async () => {
     const { ticker, late, at } = start("*/10 * * * * *");
     await vi.advanceTimersByTimeAsync(15 * second);
@@ -224,7 +256,7 @@ describe("cron", () => {
   it("leaves no timer when stopped within a round or while it tells that it is late", async () => {
     let rounds = 0;
     const late = createTicker(
-      { kind: "cron", expression: "*/10 * * * * *" },
+      { kind: "cron", expression: "*/10 * * * * *", timeZone: "UTC" },
       { clock: systemClock, onLateTick: () => late.stop() },
     );
     late.start(() => void (rounds += 1));
@@ -233,7 +265,7 @@ describe("cron", () => {
     expect([rounds, vi.getTimerCount()]).toEqual([0, 0]);
 
     const inRound = createTicker(
-      { kind: "cron", expression: "*/10 * * * * *" },
+      { kind: "cron", expression: "*/10 * * * * *", timeZone: "UTC" },
       { clock: systemClock, onLateTick: unexpected },
     );
     inRound.start(() => inRound.stop());

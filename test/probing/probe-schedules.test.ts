@@ -29,7 +29,7 @@ function start(run: (name: string) => Promise<void> = () => Promise.resolve()) {
       ran.push({ name, atMs, deadlineMs: deadlineMs - startedMs });
       return run(name);
     },
-    onLateTick() {},
+    ticking: { clock, onLateTick() {} },
   });
   const pass = async (seconds: number): Promise<void> => {
     for (let time = 0; time < seconds; time += 1) {

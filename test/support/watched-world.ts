@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { createDaemon } from "../../src/daemon.ts";
 import type { Daemon } from "../../src/daemon.ts";
+import type { DaemonOverrides } from "../../src/daemon-overrides.ts";
 import type { Target } from "../../src/core/model.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { seededRandom } from "../../src/platform/random.ts";
@@ -53,6 +54,12 @@ export interface WatchedWorld {
 }
 
 export interface WorldOptions {
+  /** When the world begins. UTC milliseconds. */
+  readonly startsAtMs?: number;
+  /** Settings of polls; `every` and a limit are there unless these say otherwise. */
+  readonly poll?: object;
+  /** Beside what the world replaces itself. */
+  readonly overrides?: Pick<DaemonOverrides, "createDispatcher">;
   /** How often is polled at least: what passes beyond that is not watched. */
   readonly every?: string;
   readonly servers?: number;
@@ -71,7 +78,7 @@ export interface WorldOptions {
 }
 
 export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWorld> {
-  const clock = createFakeClock();
+  const clock = createFakeClock(options.startsAtMs);
   const target: Target = { region: "us", key: "research" };
   const simulator = createSimulator({
     seed: 3,
@@ -98,7 +105,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     regions: { us: { base_url: options.baseUrl ?? services.get("us") } },
     keys: [{ name: "research", api_key: apiKey }],
     poll: {
-      every: options.every ?? "5s",
+      ...(options.poll ?? { every: options.every ?? "5s" }),
       ...(options.probes && { rate_limit: { requests: 1_000, per: "1s" } }),
     },
     ...(options.probes && { probes: options.probes }),
@@ -124,7 +131,9 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
   const lines: LogLine[] = [];
   const open = (): Promise<Daemon> =>
     createDaemon(config, {
+      ...options.overrides,
       clock,
+      wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
       random: seededRandom(5),
       log: createLogger({ level: "info", format: "json" }, collect(lines)),
       openStore(path) {

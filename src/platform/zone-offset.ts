@@ -1,0 +1,71 @@
+/** How far the clock of a time zone is ahead of UTC. Milliseconds. */
+export type ZoneOffset = (utcMs: number) => number;
+
+/** Also older names for zones, which `Intl.supportedValuesOf` does not list. */
+export function isTimeZone(name: string): boolean {
+  // An offset such as +01:00 is taken too, but would be wrong for half of the year.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** @throws {RangeError} when there is no such time zone */
+export function zoneOffset(timeZone: string): ZoneOffset {
+  if (timeZone === "UTC") return () => 0;
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    calendar: "iso8601",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  return (utcMs) => {
+    const secondMs = Math.floor(utcMs / 1_000) * 1_000;
+    const shown: Record<string, number> = {};
+    for (const { type, value } of format.formatToParts(secondMs)) shown[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
+    return Date.UTC(year, month - 1, day, hour, minute, second) - secondMs;
+  };
+}
+
+const stepMs = 24 * 60 * 60 * 1_000;
+
+/** The first moment after one and up to another at which clocks are changed; null: none. */
+export function firstChange(offset: ZoneOffset, afterMs: number, untilMs: number): number | null {
+  const before = offset(afterMs);
+  for (let lowMs = afterMs; lowMs < untilMs; lowMs += stepMs) {
+    const highMs = Math.min(lowMs + stepMs, untilMs);
+    if (offset(highMs) !== before) return changeBetween(offset, lowMs, highMs);
+  }
+  return null;
+}
+
+/** The last moment after one and up to another at which clocks were changed; null: none. */
+export function lastChange(offset: ZoneOffset, afterMs: number, untilMs: number): number | null {
+  const behind = offset(untilMs);
+  for (let highMs = untilMs; highMs > afterMs; highMs -= stepMs) {
+    const lowMs = Math.max(highMs - stepMs, afterMs);
+    if (offset(lowMs) !== behind) return changeBetween(offset, lowMs, highMs);
+  }
+  return null;
+}
+
+/** Clocks are changed at whole seconds, and nowhere twice in a day. */
+function changeBetween(offset: ZoneOffset, lowMs: number, highMs: number): number {
+  const before = offset(lowMs);
+  let low = Math.floor(lowMs / 1_000);
+  let high = Math.floor(highMs / 1_000);
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offset(middle * 1_000) === before) low = middle;
+    else high = middle;
+  }
+  return high * 1_000;
+}
