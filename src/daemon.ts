@@ -150,6 +150,7 @@ export async function createDaemon(
     readOutbox: () => store.outbox.figures(),
     readUntargeted: () => store.untargeted.open(),
     readReload: () => reloads?.last() ?? firstRead,
+    readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),
     onUnread: (err) =>
       log.error({ event: "http.incomplete", err }, "a scrape lacks what is stored"),
   });

@@ -5,8 +5,9 @@ import type { ReportSources } from "../reports/sources.ts";
 import { storedSources } from "../reports/stored-sources.ts";
 import { openHistoryStore } from "../store/history-store.ts";
 import { localAddress } from "../platform/listen-address.ts";
+import { unreadableNotes } from "../store/row-reading.ts";
 import { checkWatches } from "./check-watches.ts";
-import { asCommandError, checkAddress, noStore, readGivenConfig } from "./reach-desk.ts";
+import { asCommandError, checkAddress, noStore, readGivenConfig, tellNotes } from "./reach-desk.ts";
 import type { DeskOptions } from "./reach-desk.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -35,7 +36,7 @@ export async function atHistory(
     }
     const config = readGivenConfig(file, terminal);
     if (existsSync(config.store.path)) {
-      await readStore(config, byStore);
+      await readStore(config, byStore, terminal);
     } else if (config.http.port !== 0 && byDaemon) {
       const address = localAddress(config.http);
       await checkWatches(config, address);
@@ -48,10 +49,15 @@ export async function atHistory(
   }
 }
 
-async function readStore(config: Config, read: HistoryWays["byStore"]): Promise<void> {
+async function readStore(
+  config: Config,
+  read: HistoryWays["byStore"],
+  terminal: Terminal,
+): Promise<void> {
   const store = openHistoryStore(config.store.path);
   try {
     await read(storedSources(store, configuredTargets(config), []));
+    tellNotes(unreadableNotes(store.unreadable), terminal);
   } finally {
     await store.close();
   }

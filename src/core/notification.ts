@@ -15,7 +15,8 @@ export type NotificationType = IncidentMessage | "test";
 export const subjectKinds = ["server", "target", "pool", "probe", "receiver"] as const;
 export type SubjectKind = (typeof subjectKinds)[number];
 
-export type ResolvedReason = "recovered" | "gone" | "silenced" | "rule_removed";
+export const resolvedReasons = ["recovered", "gone", "silenced", "rule_removed"] as const;
+export type ResolvedReason = (typeof resolvedReasons)[number];
 
 /** One incident as it stood when it was told. Times are UTC milliseconds since 1970. */
 export interface ToldIncident {

@@ -1,8 +1,9 @@
 import type { ClockReading } from "./incident-phase.ts";
-import type { FailureReason } from "./model.ts";
+import { failureReasons } from "./model.ts";
 
 /** Why a run of a probe failed; `unmet`: the answer came, and is not as expected. */
-export type ProbeFailure = FailureReason | "unmet";
+export const probeFailures = [...failureReasons, "unmet"] as const;
+export type ProbeFailure = (typeof probeFailures)[number];
 
 /** What came of one run. */
 export interface ProbeResult {

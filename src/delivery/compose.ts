@@ -29,6 +29,8 @@ export interface ComposeDeps {
   readonly now: () => ComposeMoment;
   /** What is stored can be sent while the rest is still being composed. */
   readonly onStored: () => Promise<void>;
+  /** Open items that cannot be read. */
+  readonly onUnreadable: (itemSeqs: readonly number[]) => Promise<void>;
 }
 
 /**
@@ -37,11 +39,13 @@ export interface ComposeDeps {
  * @returns when the next group is due, in milliseconds of the delivery clock; null: none waits
  */
 export async function composeDue(
-  { outbox, now, onStored }: ComposeDeps,
+  { outbox, now, onStored, onUnreadable }: ComposeDeps,
   receiver: ComposeSettings,
 ): Promise<number | null> {
   for (;;) {
-    const items = await outbox.openItems(receiver.name, maxItems);
+    const unreadable: number[] = [];
+    const items = await outbox.openItems(receiver.name, maxItems, (seq) => unreadable.push(seq));
+    if (unreadable.length > 0) await onUnreadable(unreadable);
     // Only now: what comes while they are read would else be from the future, and not wait at all.
     const { utcMs: nowMs, deliveryMs } = now();
     // What waits for a group's interval must not keep those behind it out of sight.

@@ -3,7 +3,7 @@ import { attempt } from "./attempt.ts";
 import { composeDue } from "./compose.ts";
 import type { ComposeSettings } from "./compose.ts";
 import type { DeliveryDeps } from "./delivery-deps.ts";
-import type { PendingNotification } from "./outbox.ts";
+import type { DueNotification, PendingNotification } from "./outbox.ts";
 import { createPace } from "./pace.ts";
 import { createPersistently } from "./persistently.ts";
 import { createRecorder } from "./recorder.ts";
@@ -55,7 +55,7 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   const recorder = createRecorder(receiver.name, deps);
   const pace = createPace(receiver, deliveryClock);
   /** Until it is kept how the attempt ended. */
-  const inFlight = new Map<number, Promise<void>>();
+  const inFlight = new Map<number, Promise<unknown>>();
   let attempting = 0;
   let turns: Promise<void> | null = null;
   let anotherTurn = false;
@@ -100,7 +100,8 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     // If the store fails: all over again, from now.
     let dueAtMs: number | null = deliveryClock();
     try {
-      dueAtMs = await composeDue({ outbox, now, onStored: beginDue }, grouping);
+      const onUnreadable = (itemSeqs: readonly number[]) => recorder.loseItems(itemSeqs);
+      dueAtMs = await composeDue({ outbox, now, onStored: beginDue, onUnreadable }, grouping);
     } finally {
       if (dueAtMs !== null) groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, dueAtMs);
     }
@@ -131,12 +132,15 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     bounded = true;
   };
 
-  const begin = (pending: PendingNotification): void => {
-    const ended = deliver(pending).finally(() => {
-      inFlight.delete(pending.seq);
+  const begin = ({ notification, ...due }: DueNotification): void => {
+    const ending = notification
+      ? deliver({ ...due, notification })
+      : persistently(() => recorder.lose(due.seq), poke);
+    const ended = ending.finally(() => {
+      inFlight.delete(due.seq);
       poke();
     });
-    inFlight.set(pending.seq, ended);
+    inFlight.set(due.seq, ended);
   };
 
   const deliver = async (pending: PendingNotification): Promise<void> => {
@@ -162,7 +166,7 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), poke);
   };
 
-  const underWay = (): Promise<void> | null =>
+  const underWay = (): Promise<unknown> | null =>
     turns ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null);
 
   return {

@@ -1,7 +1,7 @@
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { ReceiverState } from "../core/judge-receivers.ts";
 import type { Notification, StoredOutboxItem } from "../core/notification.ts";
-import type { AttemptFailureReason, DeliveryFailureReason } from "./receiver.ts";
+import type { DeliveryFailureReason } from "./receiver.ts";
 
 /** A notification that was composed and is about to be stored. Times as in `PendingNotification`. */
 export interface NewNotification {
@@ -23,6 +23,11 @@ export interface PendingNotification {
   readonly giveUpAtMs: number;
 }
 
+/** A pending notification as it was read; null where it cannot be read. */
+export interface DueNotification extends Omit<PendingNotification, "notification"> {
+  readonly notification: Notification | null;
+}
+
 /** What a notification came to. */
 export type Settlement =
   | { readonly state: "delivered"; readonly settledAtMs: number }
@@ -37,7 +42,7 @@ export interface EndedAttempt {
   /** UTC milliseconds. */
   readonly atMs: number;
   /** Null: the receiver took the notification. */
-  readonly failure: { readonly reason: AttemptFailureReason; readonly detail: string } | null;
+  readonly failure: { readonly reason: DeliveryFailureReason; readonly detail: string } | null;
 }
 
 /** Bounds for the times of pending notifications, in milliseconds of the delivery clock. */
@@ -53,8 +58,23 @@ export interface TimeBounds {
  * broken.
  */
 export interface Outbox {
-  /** Items of the receiver that no notification tells yet, oldest first. */
-  openItems(receiver: string, limit: number): Promise<readonly StoredOutboxItem[]>;
+  /**
+   * Items of the receiver that no notification tells yet, oldest first.
+   *
+   * @param onUnreadable called with each that cannot be read
+   */
+  openItems(
+    receiver: string,
+    limit: number,
+    onUnreadable: (seq: number) => void,
+  ): Promise<readonly StoredOutboxItem[]>;
+  /** Dead-letters items that cannot be read. What that means for the receiver is judged as in `settle`. */
+  settleUnreadable(
+    receiver: string,
+    itemSeqs: readonly number[],
+    settlement: Settlement,
+    judge: (state: ReceiverState) => IncidentOutcome,
+  ): Promise<IncidentOutcome>;
   /** When groups of the receiver were told of at or after a moment, by name. UTC milliseconds. */
   groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>>;
   /** Stores notifications in the order of telling and marks their items as told by them. */
@@ -68,7 +88,7 @@ export interface Outbox {
     nowMs: number,
     limit: number,
     inFlight: readonly number[],
-  ): Promise<readonly PendingNotification[]>;
+  ): Promise<readonly DueNotification[]>;
   /** When the next attempt of those that need not wait for another is due; null: there is none. */
   nextAttemptAtMs(receiver: string, inFlight: readonly number[]): Promise<number | null>;
   /**

@@ -11,11 +11,15 @@ export const deliveryFailureReasons = [
   "redirect",
   "denied",
   "expired",
+  "unreadable",
 ] as const;
 export type DeliveryFailureReason = (typeof deliveryFailureReasons)[number];
 
-/** `expired` is never one attempt's failure: it is the end of all of them. */
-export type AttemptFailureReason = Exclude<DeliveryFailureReason, "expired">;
+/**
+ * `expired` is never one attempt's failure: it is the end of all of them. `unreadable` is that of a
+ * stored notification, which is never attempted.
+ */
+export type AttemptFailureReason = Exclude<DeliveryFailureReason, "expired" | "unreadable">;
 
 export interface AttemptFailure {
   readonly kind: "failed";

@@ -23,9 +23,16 @@ export interface Recorder {
   store(pending: PendingNotification, outcome: Outcome): Promise<IncidentOutcome | null>;
   /** Only for an outcome that was stored. */
   tell(pending: PendingNotification, outcome: Outcome, judged: IncidentOutcome | null): void;
+  /** Dead-letters a notification that cannot be read. */
+  lose(seq: number): Promise<void>;
+  /** Dead-letters items that cannot be read. */
+  loseItems(itemSeqs: readonly number[]): Promise<void>;
   /** Says what was held back of the log. */
   close(): void;
 }
+
+const unreadable = "unreadable";
+const unreadableText = "its row in the store cannot be read";
 
 export function createRecorder(
   receiver: string,
@@ -65,6 +72,19 @@ export function createRecorder(
     }
   };
 
+  const judging =
+    (event: ReceiverEvent, atMs: number) =>
+    (state: ReceiverState): IncidentOutcome =>
+      judgeReceiver(state, event, atMs, judge);
+
+  const tellLost = (fields: Readonly<Record<string, number>>): void => {
+    observe.dead(receiver, unreadable);
+    deadLog.add(
+      { receiver, reason: unreadable, detail: unreadableText, ...fields },
+      unreadableText,
+    );
+  };
+
   return {
     decide(pending, result) {
       const atMs = clock.now().utcMs;
@@ -75,13 +95,14 @@ export function createRecorder(
     },
     async store({ seq }, outcome) {
       const { atMs } = outcome;
-      const judging =
-        (event: ReceiverEvent) =>
-        (state: ReceiverState): IncidentOutcome =>
-          judgeReceiver(state, event, atMs, judge);
       if (outcome.kind === "delivered") {
         const settlement = { state: "delivered", settledAtMs: atMs } as const;
-        return outbox.settle(seq, settlement, { atMs, failure: null }, judging({ kind: "took" }));
+        return outbox.settle(
+          seq,
+          settlement,
+          { atMs, failure: null },
+          judging({ kind: "took" }, atMs),
+        );
       }
       const { decision, failure } = outcome;
       const attempt = { atMs, failure };
@@ -91,12 +112,30 @@ export function createRecorder(
       }
       const { reason } = decision;
       const settlement = { state: "dead", reason, settledAtMs: atMs } as const;
-      return outbox.settle(seq, settlement, attempt, judging({ kind: "lost", reason }));
+      return outbox.settle(seq, settlement, attempt, judging({ kind: "lost", reason }, atMs));
     },
     tell(pending, outcome, judged) {
       if (outcome.kind === "delivered") tellDelivered(pending, outcome.atMs);
       else tellFailed(pending, outcome.failure, outcome.decision);
       if (judged) onJudged(judged);
+    },
+    async lose(seq) {
+      const atMs = clock.now().utcMs;
+      const settlement = { state: "dead", reason: unreadable, settledAtMs: atMs } as const;
+      const attempt = { atMs, failure: { reason: unreadable, detail: unreadableText } } as const;
+      const event = { kind: "lost", reason: unreadable } as const;
+      const judged = await outbox.settle(seq, settlement, attempt, judging(event, atMs));
+      if (!judged) return;
+      tellLost({ notification_seq: seq });
+      onJudged(judged);
+    },
+    async loseItems(itemSeqs) {
+      const atMs = clock.now().utcMs;
+      const settlement = { state: "dead", reason: unreadable, settledAtMs: atMs } as const;
+      const judgeLost = judging({ kind: "lost", reason: unreadable }, atMs);
+      const judged = await outbox.settleUnreadable(receiver, itemSeqs, settlement, judgeLost);
+      for (const item of itemSeqs) tellLost({ outbox_item: item });
+      onJudged(judged);
     },
     close: () => deadLog.close(),
   };

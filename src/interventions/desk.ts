@@ -9,6 +9,7 @@ import { firstOf } from "../platform/first-of.ts";
 import { allTime } from "../store/change-history.ts";
 import type { ComposeAcknowledged } from "../store/acknowledgements.ts";
 import type { DeadLetters } from "../store/dead-letters.ts";
+import { unreadableNotes } from "../store/row-reading.ts";
 import type { Store } from "../store/store.ts";
 import { createInsightsDesk } from "../reports/insights/insights-desk.ts";
 import type { InsightsDesk } from "../reports/insights/insights-desk.ts";
@@ -193,7 +194,10 @@ export function createDesk(deps: DeskDeps): AlertDesk {
       return {
         notifications: shown.map(viewNotification),
         next: next?.toString() ?? null,
-        notes: found.length === 0 && receiver !== undefined ? names.ofReceiver(receiver) : [],
+        notes: [
+          ...(found.length === 0 && receiver !== undefined ? names.ofReceiver(receiver) : []),
+          ...unreadableNotes(store.unreadable, ["notifications"]),
+        ],
       };
     },
 
@@ -204,6 +208,12 @@ export function createDesk(deps: DeskDeps): AlertDesk {
         throw new RefusedError(
           "not_found",
           `There is no notification ${seq}, or not any more. List them for their numbers.`,
+        );
+      }
+      if (record === "unreadable") {
+        throw new RefusedError(
+          "conflict",
+          `Notification ${seq} cannot be read: its row in the store is damaged. Discard it by its number once it is dead.`,
         );
       }
       const attempts = await deps.notifications.attempts(seq);

@@ -4,7 +4,9 @@ import { rangeOf as reportRangeOf } from "../reports/report-desk.ts";
 import type { TimeContext, TimeRange } from "../reports/time-range.ts";
 import type { Zone } from "../reports/zone.ts";
 import { allTime } from "../store/change-history.ts";
+import { unreadableNotes } from "../store/row-reading.ts";
 import type { Store } from "../store/store.ts";
+import type { Tables } from "../store/tables.ts";
 import { changesQuery, incidentsQuery } from "./history-requests.ts";
 import type { ChangesQuery, IncidentsQuery } from "./history-requests.ts";
 import { viewChange } from "./history-views.ts";
@@ -23,12 +25,14 @@ export interface HistoryDesk {
 }
 
 export interface HistoryDeskDeps {
-  readonly store: Pick<Store, "changes" | "incidents">;
+  readonly store: Pick<Store, "changes" | "incidents" | "unreadable">;
   readonly names: Pick<NameNotes, "ofMatch">;
   readonly clock: Clock;
 }
 
 export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): HistoryDesk {
+  const unreadable = (tables: readonly (keyof Tables)[]): readonly string[] =>
+    unreadableNotes(store.unreadable, tables);
   const timeContext = (zone: Zone): TimeContext => ({ nowMs: clock.now().utcMs, zone });
   return {
     async changes(query) {
@@ -38,7 +42,7 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
       if (after !== undefined) {
         const later = await store.changes.after(after, filter, limit);
         const changes = later.changes.map(viewChange);
-        return { changes, next: null, after: later.cursor, notes: [] };
+        return { changes, next: null, after: later.cursor, notes: unreadable(changeTables) };
       }
       const newest = await store.changes.newest();
       const range = { ...rangeOf({ from, to }, timeContext(tz)), keptUpTo: newest };
@@ -51,7 +55,10 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
         changes: shown.map(viewChange),
         next: found.length > limit ? (shown.at(-1)?.cursor ?? null) : null,
         after: newest,
-        notes: found.length === 0 ? names.ofMatch({ region: asked.region, key: asked.key }) : [],
+        notes: [
+          ...(found.length === 0 ? names.ofMatch({ region: asked.region, key: asked.key }) : []),
+          ...unreadable(changeTables),
+        ],
       };
     },
 
@@ -62,7 +69,7 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
       if (after !== undefined) {
         const later = await store.incidents.after(after, selection, limit);
         const incidents = later.incidents.map(viewIncident);
-        return { incidents, next: null, after: later.cursor, notes: [] };
+        return { incidents, next: null, after: later.cursor, notes: unreadable(["incidents"]) };
       }
       const newest = await store.incidents.newest();
       const range = rangeOf({ from, to }, timeContext(tz));
@@ -73,11 +80,16 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
         incidents: found.slice(0, limit).map(viewIncident),
         next: nextPlace(found, limit, ({ incident: { id, startedAtMs: atMs } }) => ({ atMs, id })),
         after: newest,
-        notes: found.length === 0 ? names.ofMatch({ rule, region, key }) : [],
+        notes: [
+          ...(found.length === 0 ? names.ofMatch({ rule, region, key }) : []),
+          ...unreadable(["incidents"]),
+        ],
       };
     },
   };
 }
+
+const changeTables = ["changes", "change_bundles"] as const;
 
 /** Where the next page begins, when more was found than fits one. */
 export function nextPlace<Row>(

@@ -49,7 +49,7 @@ export function createDeliveryMetrics(
 
   const failures = new Counter({
     name: "sandwatch_notification_failures_total",
-    help: "Attempts at a notification that failed, by reason; expired ones ran out of time.",
+    help: "Attempts at a notification that failed, by reason; expired ones ran out of time, unreadable ones could not be read from the store.",
     labelNames: ["receiver", "reason"],
     registers,
   });
@@ -96,7 +96,7 @@ export function createDeliveryMetrics(
       delay.observe({ receiver }, delaySeconds);
     },
     dead(receiver, reason) {
-      if (reason === "expired") failures.inc({ receiver, reason });
+      if (reason === "expired" || reason === "unreadable") failures.inc({ receiver, reason });
     },
     showOutbox(views) {
       for (const gauge of [pending, dead, oldest]) gauge.reset();

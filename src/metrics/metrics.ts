@@ -1,4 +1,4 @@
-import { Registry } from "prom-client";
+import { Gauge, Registry } from "prom-client";
 import type { Incident } from "../core/incident.ts";
 import { receiverRule } from "../core/judge-receivers.ts";
 import type { ProbeView } from "../core/probe-view.ts";
@@ -37,8 +37,22 @@ export interface MetricsOptions {
   /** The open incidents that belong to no target. */
   readonly readUntargeted: () => Promise<readonly Incident[]>;
   readonly readReload: () => ReloadView;
+  /** How many rows of the store could not be read since the start, by table. */
+  readonly readUnreadable: () => readonly (readonly [table: string, rows: number])[];
   /** One of these reads failed: the families that show it are left out of a scrape. */
   readonly onUnread: (error: Error) => void;
+}
+
+function createUnreadableMetric(registry: Registry, read: MetricsOptions["readUnreadable"]): void {
+  new Gauge({
+    name: "sandwatch_store_unreadable_rows",
+    help: "Rows of the store that could not be read since the start, by table; absent when there are none.",
+    labelNames: ["table"],
+    registers: [registry],
+    collect() {
+      for (const [table, rows] of read()) this.set({ table }, rows);
+    },
+  });
 }
 
 export interface Metrics {
@@ -65,6 +79,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const incidents = createIncidentMetrics(registry, targets, [...options.rules, receiverRule]);
   createBuildMetric(registry, options.build);
   createReloadMetrics(registry, options.readReload);
+  createUnreadableMetric(registry, options.readUnreadable);
   createProbeMetrics(registry, options.probes ?? []);
 
   const scrape = createScraper({

@@ -4,8 +4,9 @@ import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { OutboxItem } from "../core/notification.ts";
 import { nextRevision } from "./incident-place.ts";
-import { incidentFromRow } from "./incident-rows.ts";
+import { readIncidents } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";
+import { createRowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
 /** What came of an attempt to acknowledge an incident. */
@@ -23,7 +24,7 @@ export type ComposeAcknowledged = (
 ) => readonly OutboxItem[];
 
 /** Each call is one transaction. */
-export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
+export function createStoredAcknowledgements(kysely: Kysely<Tables>, reading = createRowReading()) {
   return {
     async ofOpenIncidents(): Promise<readonly Acknowledgement[]> {
       const rows = await kysely
@@ -53,7 +54,8 @@ export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
           .selectAll()
           .where("id", "=", incidentId)
           .executeTakeFirst();
-        if (!row) return { kind: "unknown" };
+        const [incident] = readIncidents(reading, row ? [row] : []);
+        if (!row || !incident) return { kind: "unknown" };
         if (row.phase !== "firing") return { kind: "not_firing", phase: row.phase };
         const earlier = await trx
           .selectFrom("acknowledgements")
@@ -72,7 +74,7 @@ export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
           .execute();
         if (compose) {
           const target = await findTarget(trx, row.target_id);
-          await insertOutboxItems(trx, compose(incidentFromRow(row), acknowledgement, target));
+          await insertOutboxItems(trx, compose(incident, acknowledgement, target));
         }
         return { kind: "acknowledged", acknowledgement };
       });
@@ -92,9 +94,10 @@ export function createStoredAcknowledgements(kysely: Kysely<Tables>) {
             .selectAll()
             .where("id", "=", each.incident_id)
             .executeTakeFirst();
-          if (row?.phase === "firing") {
+          const [incident] = readIncidents(reading, row ? [row] : []);
+          if (row && incident?.phase.name === "firing") {
             const target = await findTarget(trx, row.target_id);
-            const items = compose(incidentFromRow(row), readAcknowledgement(each), target);
+            const items = compose(incident, readAcknowledgement(each), target);
             await insertOutboxItems(trx, items);
           }
           await trx

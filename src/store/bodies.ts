@@ -1,5 +1,7 @@
-import { nothingTold } from "../core/notification.ts";
+import { incidentMessages, nothingTold, subjectKinds } from "../core/notification.ts";
 import type { noTemplates, Notification, OutboxItem, ToldIncident } from "../core/notification.ts";
+import { severities } from "../core/rule.ts";
+import { oneOf, textIn } from "./row-reading.ts";
 import type { OutboxItemsTable } from "./tables.ts";
 
 type ItemRow = Pick<
@@ -49,6 +51,8 @@ export function bodyOfItem({ incident, ...item }: OutboxItem): string {
 /**
  * The store alone writes bodies. They also lack what the version that stored them did not know of. Field by
  * field: to spread objects over one another takes longer than to parse them, and the type asks for every field.
+ *
+ * @throws when the row cannot be read
  */
 export function readItem({
   receiver,
@@ -61,16 +65,16 @@ export function readItem({
   const incident: Written<ToldIncident, typeof nothingTold> = item.incident;
   return {
     receiver,
-    type,
-    rule: item.rule,
-    severity: item.severity,
-    condition: item.condition,
+    type: oneOf(incidentMessages, type),
+    rule: textIn(item.rule),
+    severity: oneOf(severities, item.severity),
+    condition: textIn(item.condition),
     summaryTemplate: item.summaryTemplate ?? null,
     runbookUrlTemplate: item.runbookUrlTemplate ?? null,
     incident: {
       id,
       state: incident.state,
-      subject: incident.subject,
+      subject: oneOf(subjectKinds, incident.subject),
       region: incident.region ?? null,
       key: incident.key ?? null,
       sandboxId: incident.sandboxId ?? null,
@@ -90,10 +94,15 @@ export function readItem({
   };
 }
 
+/** @throws when the body cannot be read */
 export function readNotification(body: string): Notification {
   const notification: Notification = JSON.parse(body);
+  const { id, receiver, summary, rule } = notification;
+  for (const text of [id, receiver, summary, rule]) textIn(text);
   return {
     ...notification,
+    type: oneOf([...incidentMessages, "test"], notification.type),
+    severity: oneOf(severities, notification.severity),
     runbookUrl: notification.runbookUrl ?? null,
     incidents: notification.incidents.map((incident) => ({ ...nothingTold, ...incident })),
   };

@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { createRowReading, textIn } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -52,7 +53,7 @@ export interface NameReader {
 }
 
 /** Reads names by number, each once. */
-export function createNameReader(reader: Kysely<Tables>): NameReader {
+export function createNameReader(reader: Kysely<Tables>, reading = createRowReading()): NameReader {
   const names = new Map<number, string>();
   let lastId = 0;
   return {
@@ -64,7 +65,8 @@ export function createNameReader(reader: Kysely<Tables>): NameReader {
         .orderBy("id")
         .execute();
       for (const { id, name } of rows) {
-        names.set(id, String(JSON.parse(name)));
+        const read = reading.read("bucket_names", id, () => ({ name: textIn(JSON.parse(name)) }));
+        if (read) names.set(id, read.name);
         lastId = id;
       }
     },

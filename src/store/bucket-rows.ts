@@ -12,6 +12,7 @@ import type { BucketNames } from "./bucket-names.ts";
 import { packTotal, totalTables } from "./bucket-totals.ts";
 import { NumberReader, NumberWriter } from "./packed-numbers.ts";
 import { prepare } from "./prepared.ts";
+import type { RowReading } from "./row-reading.ts";
 import type { BucketsTable, Tables } from "./tables.ts";
 import type { OpenBucketColumns, OpenBucketTimes } from "./target-rows.ts";
 
@@ -155,13 +156,16 @@ function unknownNames(buckets: Iterable<Bucket>, names: BucketNames): ReadonlySe
 /** The buckets that were open, by target. */
 export async function readOpenBuckets(
   kysely: Kysely<Tables>,
+  reading: RowReading,
 ): Promise<ReadonlyMap<number, Accounts>> {
-  const names = createNameReader(kysely);
+  const names = createNameReader(kysely, reading);
   const rows = await kysely.selectFrom("open_buckets").selectAll().execute();
   await names.refresh();
   const all = new Map<number, Accounts>();
   for (const row of rows) {
-    const bucket = bucketFromRow(row, names.nameOf);
+    const id = `${row.resolution} of target ${row.target_id}`;
+    const bucket = reading.read("open_buckets", id, () => bucketFromRow(row, names.nameOf));
+    if (!bucket) continue;
     const accounts = all.get(row.target_id) ?? noAccounts;
     all.set(row.target_id, { ...accounts, [row.resolution]: bucket });
   }

@@ -6,6 +6,7 @@ import { isMeant } from "./change-filter.ts";
 import { changePlaceText, readChangePlace } from "./change-place.ts";
 import type { ChangePlace } from "./change-place.ts";
 import { changesFromRow } from "./change-rows.ts";
+import { createRowReading } from "./row-reading.ts";
 import { createChangeRowReader } from "./read-change-rows.ts";
 import type { ChangeSelection, RowQuery } from "./select-change-rows.ts";
 import type { Tables } from "./tables.ts";
@@ -55,8 +56,8 @@ export const allTime = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_
 const changesAtOnce = 2_048;
 
 /** What changed, read beside whatever is being written, a little at a time. */
-export function createChangeHistory(reader: Kysely<Tables>) {
-  const readRows = createChangeRowReader(reader);
+export function createChangeHistory(reader: Kysely<Tables>, reading = createRowReading()) {
+  const readRows = createChangeRowReader(reader, reading);
 
   /** Changes that are meant, those after a place. */
   async function* unpack(
@@ -67,7 +68,8 @@ export function createChangeHistory(reader: Kysely<Tables>) {
     const step = query.order === "time backwards" ? -1 : 1;
     let unpacked = 0;
     for await (const { row, atMs, targetId, target, ...packed } of readRows({ ...query, begin })) {
-      const changes = changesFromRow(packed);
+      const changes = reading.read("changes", row, () => changesFromRow(packed));
+      if (!changes) continue;
       const isBegun = begin !== null && begin.row === row;
       const start = step < 0 ? changes.length - 1 : 0;
       for (

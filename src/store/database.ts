@@ -16,6 +16,7 @@ import { createCommitWaits } from "./commit-waits.ts";
 import type { CommitWaitsOptions } from "./commit-waits.ts";
 import { createLogTakeOvers } from "./log-take-overs.ts";
 import { applicationId, applyMigrations, newestVersion } from "./migrate.ts";
+import type { UnreadableRow } from "./row-reading.ts";
 import { checkSchema, wrongSchema } from "./schema-check.ts";
 import { sqliteDialect } from "./sqlite.ts";
 import type { AfterStatement } from "./sqlite.ts";
@@ -49,6 +50,8 @@ export interface OpenOptions extends WaitingOptions {
   readonly isTemporary?: boolean;
   /** Refuses to create the store, or to migrate one of an earlier version. */
   readonly mustExist?: boolean;
+  /** Called with each row that cannot be read, once. */
+  readonly onUnreadableRow?: (row: UnreadableRow) => void;
 }
 
 /** A store that lives as long as the process, for looking once and for trying things out. */

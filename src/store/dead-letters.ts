@@ -3,6 +3,7 @@ import type { NotificationType } from "../core/notification.ts";
 import type { Severity } from "../core/rule.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { readNotification } from "./bodies.ts";
+import { createRowReading, fillPage } from "./row-reading.ts";
 import type { NotificationsTable, Tables } from "./tables.ts";
 import { holdBackLater, latestBlocker } from "./telling-order.ts";
 
@@ -55,7 +56,7 @@ export interface Notifications {
   /** Newest first. */
   list(query: NotificationQuery): Promise<readonly NotificationRecord[]>;
   /** Null: there is none, or not any more. */
-  find(seq: number): Promise<NotificationRecord | null>;
+  find(seq: number): Promise<NotificationRecord | "unreadable" | null>;
   /** Oldest first; of very many those between the first ten and the last ten are not kept. */
   attempts(seq: number): Promise<readonly AttemptRecord[]>;
   /**
@@ -81,7 +82,14 @@ const atOnce = 100;
 /** SQLite uses a partial index only where the statement itself holds the value. */
 const dead = sql.lit<"dead">("dead");
 
-export function createNotifications(kysely: Kysely<Tables>, reader = kysely): Notifications {
+export function createNotifications(
+  kysely: Kysely<Tables>,
+  reader = kysely,
+  reading = createRowReading(),
+): Notifications {
+  const read = (row: Selectable<NotificationsTable>): NotificationRecord | null =>
+    reading.read("notifications", row.seq, () => recordFromRow(row));
+
   /** Each transaction takes the earliest that are left, so that what was told first is first again. */
   const change = async (
     which: DeadLetters,
@@ -110,9 +118,15 @@ export function createNotifications(kysely: Kysely<Tables>, reader = kysely): No
       let query = reader.selectFrom("notifications").selectAll();
       if (states !== undefined) query = query.where("state", "in", states);
       if (receiver !== undefined) query = query.where("receiver", "=", receiver);
-      if (before !== undefined) query = query.where("seq", "<", before);
-      const rows = await query.orderBy("seq", "desc").limit(limit).execute();
-      return rows.map(recordFromRow);
+      return fillPage(
+        limit,
+        (last: Selectable<NotificationsTable> | null, most) => {
+          const bound = last?.seq ?? before;
+          const some = bound === undefined ? query : query.where("seq", "<", bound);
+          return some.orderBy("seq", "desc").limit(most).execute();
+        },
+        read,
+      );
     },
     async find(seq) {
       const row = await reader
@@ -120,7 +134,8 @@ export function createNotifications(kysely: Kysely<Tables>, reader = kysely): No
         .selectAll()
         .where("seq", "=", seq)
         .executeTakeFirst();
-      return row ? recordFromRow(row) : null;
+      if (!row) return null;
+      return read(row) ?? "unreadable";
     },
     attempts: (seq) =>
       reader

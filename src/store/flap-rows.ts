@@ -46,6 +46,10 @@ async function writeFlap(
     .execute();
 }
 
+export function flapId(row: Selectable<FlapRecordsTable>): string {
+  return [row.target_id, row.rule, row.sandbox_id, row.server_id].join(" ");
+}
+
 export function flapFromRow(row: Selectable<FlapRecordsTable>): FlapRecord {
   return {
     rule: row.rule,
@@ -60,8 +64,9 @@ export function flapFromRow(row: Selectable<FlapRecordsTable>): FlapRecord {
   };
 }
 
-/** Reads a JSON array of numbers. */
+/** @throws when it is no JSON array of numbers */
 export function readNumbers(json: string): readonly number[] {
   const value: unknown = JSON.parse(json);
-  return Array.isArray(value) ? value.filter((each) => typeof each === "number") : [];
+  if (Array.isArray(value) && value.every((each) => typeof each === "number")) return value;
+  throw new TypeError("a stored list of numbers is none");
 }

@@ -5,6 +5,8 @@ import { createOccupancyHistory } from "./occupancy-history.ts";
 import type { OccupancyHistory } from "./occupancy-history.ts";
 import { createReportReads } from "./report-reads.ts";
 import type { ReportReads } from "./report-reads.ts";
+import { createRowReading } from "./row-reading.ts";
+import type { RowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
 /** What a store tells of the past. */
@@ -12,6 +14,7 @@ export interface HistoryStore {
   readonly occupancy: OccupancyHistory;
   readonly changes: ReturnType<typeof createChangeHistory>;
   readonly reports: ReportReads;
+  readonly unreadable: RowReading["unreadable"];
   close(): Promise<void>;
 }
 
@@ -22,13 +25,14 @@ export interface HistoryStore {
  */
 export function openHistoryStore(path: string): HistoryStore {
   const { reader, close } = openReader(path);
-  return { ...readHistory(reader), close };
+  return { ...readHistory(reader, createRowReading()), close };
 }
 
-function readHistory(reader: Kysely<Tables>): Omit<HistoryStore, "close"> {
+function readHistory(reader: Kysely<Tables>, reading: RowReading): Omit<HistoryStore, "close"> {
   return {
-    occupancy: createOccupancyHistory(reader),
-    changes: createChangeHistory(reader),
-    reports: createReportReads(reader),
+    occupancy: createOccupancyHistory(reader, reading),
+    changes: createChangeHistory(reader, reading),
+    unreadable: reading.unreadable,
+    reports: createReportReads(reader, reading),
   };
 }

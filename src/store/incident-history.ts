@@ -7,6 +7,7 @@ import type { Severity } from "../core/rule.ts";
 import { beforeAll, incidentPlaceText, newestPlace, readIncidentPlace } from "./incident-place.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
+import { createRowReading, fillPage } from "./row-reading.ts";
 import type { ListPlace } from "./silences.ts";
 import type { IncidentsTable, Tables } from "./tables.ts";
 
@@ -58,7 +59,9 @@ export interface KnownServer {
 }
 
 /** What incidents there are and were, read beside whatever is being written. */
-export function createIncidentHistory(reader: Kysely<Tables>) {
+export function createIncidentHistory(reader: Kysely<Tables>, reading = createRowReading()) {
+  const readAll = (rows: readonly JoinedRow[]): readonly StoredIncident[] =>
+    reading.all("incidents", rows, ({ id }) => id, readIncident);
   const selectIncidents = () => selectJoinedIncidents(reader);
 
   return {
@@ -68,25 +71,32 @@ export function createIncidentHistory(reader: Kysely<Tables>) {
       before,
       ...selection
     }: IncidentPageQuery): Promise<readonly StoredIncident[]> {
-      let select = selectIncidents().where(isSelected(selection));
-      if (before) {
-        const { atMs, id } = before;
-        select = select.where((where) =>
-          where.or([
-            where("incidents.started_at_ms", "<", atMs),
-            where.and([
-              where("incidents.started_at_ms", "=", atMs),
-              where("incidents.id", "<", id),
+      const select = (place: ListPlace | null, most: number) => {
+        let some = selectIncidents().where(isSelected(selection));
+        if (place) {
+          const { atMs, id } = place;
+          some = some.where((where) =>
+            where.or([
+              where("incidents.started_at_ms", "<", atMs),
+              where.and([
+                where("incidents.started_at_ms", "=", atMs),
+                where("incidents.id", "<", id),
+              ]),
             ]),
-          ]),
-        );
-      }
-      const rows = await select
-        .orderBy("incidents.started_at_ms", "desc")
-        .orderBy("incidents.id", "desc")
-        .limit(limit)
-        .execute();
-      return rows.map(readIncident);
+          );
+        }
+        return some
+          .orderBy("incidents.started_at_ms", "desc")
+          .orderBy("incidents.id", "desc")
+          .limit(most)
+          .execute();
+      };
+      return fillPage(
+        limit,
+        (last: JoinedRow | null, most) =>
+          select(last ? { atMs: last.started_at_ms, id: last.id } : before, most),
+        (row) => reading.read("incidents", row.id, () => readIncident(row)),
+      );
     },
 
     /** The place of what was written last: nothing was written after it yet. */
@@ -115,7 +125,7 @@ export function createIncidentHistory(reader: Kysely<Tables>) {
         .limit(limit)
         .execute();
       const last = rows.length === limit ? rows.at(-1) : undefined;
-      return { incidents: rows.map(readIncident), cursor: incidentPlaceText(last ?? newest) };
+      return { incidents: readAll(rows), cursor: incidentPlaceText(last ?? newest) };
     },
 
     /** Those whose id begins like this, at most a few: enough to tell that it is not unique. */
@@ -126,7 +136,7 @@ export function createIncidentHistory(reader: Kysely<Tables>) {
         .orderBy("incidents.id")
         .limit(limit)
         .execute();
-      return rows.map(readIncident);
+      return readAll(rows);
     },
 
     /** Of a server, latest begun first. */
@@ -136,7 +146,7 @@ export function createIncidentHistory(reader: Kysely<Tables>) {
         .orderBy("incidents.started_at_ms", "desc")
         .limit(limit)
         .execute();
-      return rows.map(readIncident);
+      return readAll(rows);
     },
 
     /** Servers whose id begins like this. */

@@ -2,8 +2,15 @@ import type { Insertable, Selectable } from "kysely";
 import { placeOf } from "../core/incident.ts";
 import type { Incident, Subject } from "../core/incident.ts";
 import type { IncidentPhase } from "../core/incident-phase.ts";
+import { presences } from "../core/model.ts";
+import { resolvedReasons, subjectKinds } from "../core/notification.ts";
+import { severities } from "../core/rule.ts";
+import { oneOf } from "./row-reading.ts";
+import type { RowReading } from "./row-reading.ts";
 import { readNames } from "./target-rows.ts";
 import type { IncidentsTable } from "./tables.ts";
+
+const phases = ["pending", "firing", "resolved"] as const;
 
 type IncidentRow = Omit<Selectable<IncidentsTable>, "seq" | "revision">;
 
@@ -47,34 +54,44 @@ export function incidentToRow(
   };
 }
 
+/** @throws when the row cannot be read */
 export function incidentFromRow(row: IncidentRow): Incident {
   return {
     id: row.id,
     rule: row.rule,
     ruleFingerprint: row.rule_fingerprint,
-    severity: row.severity,
+    severity: oneOf(severities, row.severity),
     receivers: readNames(row.receivers),
     subject: subjectFromRow(row),
     phase: phaseFromRow(row),
-    status: row.status,
-    previousStatus: row.previous_status,
+    status: row.status && oneOf(presences, row.status),
+    previousStatus: row.previous_status && oneOf(presences, row.previous_status),
     startedAtMs: row.started_at_ms,
     firedAtMs: row.fired_at_ms,
     resolvedAtMs: row.resolved_at_ms,
   };
 }
 
+/** Those that can be read. */
+export function readIncidents(
+  reading: RowReading,
+  rows: readonly IncidentRow[],
+): readonly Incident[] {
+  return reading.all("incidents", rows, ({ id }) => id, incidentFromRow);
+}
+
 function subjectFromRow(row: IncidentRow): Subject {
-  if (row.subject === "pool") {
+  const kind = oneOf(subjectKinds, row.subject);
+  if (kind === "pool") {
     const { region, key, server_name: serverName } = row;
     return { kind: "pool", region, key, serverName };
   }
-  if (row.subject === "probe") {
+  if (kind === "probe") {
     const { region, key, probe } = row;
     return { kind: "probe", probe: probe ?? "", region: region ?? "", key: key ?? "" };
   }
-  if (row.subject === "receiver") return { kind: "receiver", receiver: row.receiver ?? "" };
-  if (row.subject === "target" || row.sandbox_id === null || row.server_id === null) {
+  if (kind === "receiver") return { kind: "receiver", receiver: row.receiver ?? "" };
+  if (kind === "target" || row.sandbox_id === null || row.server_id === null) {
     return { kind: "target" };
   }
   return {
@@ -87,7 +104,7 @@ function subjectFromRow(row: IncidentRow): Subject {
 
 function phaseFromRow(row: IncidentRow): IncidentPhase {
   const heldSince = { ms: row.held_since_ms, polls: row.held_since_polls };
-  switch (row.phase) {
+  switch (oneOf(phases, row.phase)) {
     case "pending":
       return { name: "pending", heldSince };
     case "firing":
@@ -99,6 +116,9 @@ function phaseFromRow(row: IncidentRow): IncidentPhase {
         flapping: row.flapping === 1,
       };
     case "resolved":
-      return { name: "resolved", reason: row.resolved_reason ?? "recovered" };
+      return {
+        name: "resolved",
+        reason: oneOf(resolvedReasons, row.resolved_reason ?? "recovered"),
+      };
   }
 }

@@ -1,12 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type { Target } from "../core/model.ts";
-import { bucketStart, resolutionMs, resolutions } from "../core/occupancy/bucket.ts";
+import { bucketStart, emptyBucket, resolutionMs, resolutions } from "../core/occupancy/bucket.ts";
 import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
 import { totalOfBucket } from "../core/occupancy/server-sums.ts";
 import type { BucketTotal } from "../core/occupancy/server-sums.ts";
 import { createNameReader } from "./bucket-names.ts";
-import { bucketFromRow, totalFromRow } from "./bucket-rows.ts";
+import { bucketFromRow, bucketTables, totalFromRow } from "./bucket-rows.ts";
+import { totalTables } from "./bucket-totals.ts";
 import { readGaps } from "./gaps.ts";
 import type { Gap, GapQuery } from "./gaps.ts";
 import {
@@ -22,6 +23,8 @@ import {
 } from "./read-buckets.ts";
 import type { BucketRow, BucketWindow, Found } from "./read-buckets.ts";
 import { readTotals } from "./read-totals.ts";
+import { createRowReading } from "./row-reading.ts";
+import type { RowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
 export interface TargetBucket {
@@ -84,9 +87,17 @@ interface FoundOfTargets<Booked> {
   readonly targets: ReadonlyMap<number, Target>;
 }
 
-export function createOccupancyHistory(reader: Kysely<Tables>): OccupancyHistory {
-  const names = createNameReader(reader);
+export function createOccupancyHistory(
+  reader: Kysely<Tables>,
+  rowReading = createRowReading(),
+): OccupancyHistory {
+  const names = createNameReader(reader, rowReading);
   const unpack = (row: BucketRow): Bucket => bucketFromRow(row, names.nameOf);
+
+  /** Of what is put together with others: the time of one that cannot be read is unobserved. */
+  const unpackIfReadable = (row: BucketRow): Bucket =>
+    rowReading.read("open_buckets", idOf(row.target_id, row.start_at_ms), () => unpack(row)) ??
+    emptyBucket(row.start_at_ms);
 
   const readRows = async <Booked>(
     resolution: Resolution,
@@ -138,8 +149,8 @@ export function createOccupancyHistory(reader: Kysely<Tables>): OccupancyHistory
       const closed = await reading.closed(resolution, window);
       await names.refresh();
       const found = inOrder([
-        ...unseen.flatMap((row) => partsOf(row, resolution, window, unpack)).map(made),
-        ...openParts(open, resolution, window, unpack).map(made),
+        ...unseen.flatMap((row) => partsOf(row, resolution, window, unpackIfReadable)).map(made),
+        ...openParts(open, resolution, window, unpackIfReadable).map(made),
         ...closed,
       ]);
       yield { found, targets };
@@ -150,13 +161,16 @@ export function createOccupancyHistory(reader: Kysely<Tables>): OccupancyHistory
   return {
     async *buckets(query) {
       for await (const some of find(query, byNames)) {
-        yield oneByOne(some, (target, bucket) => ({ target, bucket }));
+        const table = bucketTables[query.resolution];
+        yield oneByOne(some, rowReading, table, (target, bucket) => ({ target, bucket }));
       }
     },
 
     async *totals(query) {
       for await (const some of find(query, asTotals)) {
-        yield oneByOne(some, (target, total) => ({ target, total }));
+        const { resolution } = query;
+        const table = resolution === "5m" ? bucketTables[resolution] : totalTables[resolution];
+        yield oneByOne(some, rowReading, table, (target, total) => ({ target, total }));
       }
     },
 
@@ -179,12 +193,20 @@ export function createOccupancyHistory(reader: Kysely<Tables>): OccupancyHistory
 }
 
 /** Each when its turn comes: unpacked, it takes many times as much. */
-function* oneByOne<Booked, Told>(
+function* oneByOne<Booked extends object, Told>(
   { found, targets }: FoundOfTargets<Booked>,
+  rowReading: RowReading,
+  table: keyof Tables,
   tell: (target: Target, booked: Booked) => Told,
 ): Iterable<Told> {
   for (const each of found) {
     const target = targets.get(each.targetId);
-    if (target) yield tell(target, each.get());
+    if (!target) continue;
+    const booked = rowReading.read(table, idOf(each.targetId, each.startMs), () => each.get());
+    if (booked) yield tell(target, booked);
   }
+}
+
+function idOf(targetId: number, startMs: number): string {
+  return `of target ${targetId} from ${new Date(startMs).toISOString()}`;
 }

@@ -5,6 +5,7 @@ import { batches, paced } from "../platform/paced.ts";
 import { readItem, readNotification } from "./bodies.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
 import { rowsPerInsert } from "./outbox-items.ts";
+import { createRowReading } from "./row-reading.ts";
 import { createSettlements } from "./settlements.ts";
 import type { Tables } from "./tables.ts";
 import { latestBlockerOfNewest } from "./telling-order.ts";
@@ -28,7 +29,8 @@ export interface NewNotificationRow {
 
 export interface PendingNotificationRow {
   readonly seq: number;
-  readonly notification: Notification;
+  /** Null: it cannot be read. */
+  readonly notification: Notification | null;
   readonly attempts: number;
   readonly giveUpAtMs: number;
 }
@@ -37,12 +39,21 @@ export interface PendingNotificationRow {
  * The store's side of delivery: everything that `createDeliveryLoop` needs of an outbox, with the
  * meaning described there. `figures` is for the metrics.
  */
-export function createOutbox(kysely: Kysely<Tables>, glance = kysely) {
+export function createOutbox(
+  kysely: Kysely<Tables>,
+  glance = kysely,
+  reading = createRowReading(),
+) {
   return {
-    ...createSettlements(kysely),
+    ...createSettlements(kysely, reading),
 
-    async openItems(receiver: string, limit: number): Promise<readonly StoredOutboxItem[]> {
+    async openItems(
+      receiver: string,
+      limit: number,
+      onUnreadable: (seq: number) => void = () => {},
+    ): Promise<readonly StoredOutboxItem[]> {
       const items: StoredOutboxItem[] = [];
+      let lastSeq = 0;
       for (;;) {
         const most = Math.min(itemsAtOnce, limit - items.length);
         const rows = await kysely
@@ -50,11 +61,16 @@ export function createOutbox(kysely: Kysely<Tables>, glance = kysely) {
           .select(["seq", "receiver", "incident_id", "type", "caused_at_ms", "body"])
           .where("receiver", "=", receiver)
           .where("notification_seq", "is", null)
-          .where("seq", ">", items.at(-1)?.seq ?? 0)
+          .where("seq", ">", lastSeq)
           .orderBy("seq")
           .limit(most)
           .execute();
-        for (const row of rows) items.push({ ...readItem(row), seq: row.seq });
+        for (const row of rows) {
+          const item = reading.read("outbox_items", row.seq, () => readItem(row));
+          if (item) items.push({ ...item, seq: row.seq });
+          else onUnreadable(row.seq);
+          lastSeq = row.seq;
+        }
         if (rows.length < most || items.length >= limit) return items;
         await setImmediate();
       }
@@ -92,7 +108,7 @@ export function createOutbox(kysely: Kysely<Tables>, glance = kysely) {
         .execute();
       return rows.map((row) => ({
         seq: row.seq,
-        notification: readNotification(row.body),
+        notification: reading.read("notifications", row.seq, () => readNotification(row.body)),
         attempts: row.attempts,
         giveUpAtMs: row.give_up_at_ms,
       }));

@@ -14,7 +14,7 @@ import {
   selectLoose,
 } from "./select-change-rows.ts";
 import type { Bundle, RowOrder, RowPlace, RowQuery } from "./select-change-rows.ts";
-import { StoreError } from "./store-error.ts";
+import { createRowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
 /** A row of changes, of which some may be meant. */
@@ -47,10 +47,10 @@ const orders: Readonly<Record<RowOrder, Order>> = {
 const unpackedAtOnce = 4_096;
 
 /**
- * Rows of changes, in bundles and loose ones, read beside whatever is being written. Throws a
- * StoreError at a bundle that is damaged.
+ * Rows of changes, in bundles and loose ones, read beside whatever is being written. A bundle that
+ * cannot be read is left out.
  */
-export function createChangeRowReader(reader: Kysely<Tables>) {
+export function createChangeRowReader(reader: Kysely<Tables>, reading = createRowReading()) {
   /** Loose rows. Those that came into bundles meanwhile may be missing. */
   async function* readLoose(
     query: RowQuery,
@@ -85,11 +85,12 @@ export function createChangeRowReader(reader: Kysely<Tables>) {
       .where("last_row", "=", lastRow)
       .executeTakeFirst();
     if (!stored) return [];
-    const bundle = await openBundle(stored.body).catch((cause: unknown) => {
+    const bundle = await openBundle(stored.body).catch(() => null);
+    if (!bundle) {
       const [first, last] = [firstMs, lastMs].map((ms) => new Date(ms).toISOString());
-      const message = `The changes from ${first} to ${last} are damaged in the store. Put back a copy of it, or ask for another time.`;
-      throw new StoreError(message, { cause });
-    });
+      reading.report("change_bundles", `${lastRow} from ${first} to ${last}`);
+      return [];
+    }
     const mayBeIn = mayHoldIn(query.selection);
     if (!mayBeIn(bundle.words, bundle.texts)) return [];
     const { compare } = orders[query.order];

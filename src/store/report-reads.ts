@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type { Target } from "../core/model.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
+import { createRowReading } from "./row-reading.ts";
 import { createSnapshotPages } from "./snapshot-pages.ts";
 import type { Tables } from "./tables.ts";
 
@@ -40,7 +41,10 @@ export interface ReportReads {
 /** So many are looked through before something else has its turn. */
 const incidentsAtOnce = 1_000;
 
-export function createReportReads(reader: Kysely<Tables>): ReportReads {
+export function createReportReads(
+  reader: Kysely<Tables>,
+  reading = createRowReading(),
+): ReportReads {
   return {
     async targets() {
       const rows = await reader
@@ -108,7 +112,7 @@ export function createReportReads(reader: Kysely<Tables>): ReportReads {
           .where("key", "=", key)
           .executeTakeFirst();
         if (!row) return null;
-        const snapshot = await createSnapshotPages(trx).restore(row.id);
+        const snapshot = await createSnapshotPages(trx, reading).restore(row.id);
         return { lastPollAtMs: row.last_poll_at_ms, snapshot };
       }),
   };

@@ -3,6 +3,7 @@ import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { ReceiverState } from "../core/judge-receivers.ts";
 import { writeIncidents } from "./poll-commits.ts";
 import { readReceiver } from "./untargeted-incidents.ts";
+import { createRowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 import { releaseWaiting } from "./telling-order.ts";
 
@@ -22,7 +23,7 @@ export interface SettlementRow {
 }
 
 /** How attempts end, with the meaning that the delivery loop's outbox describes. */
-export function createSettlements(kysely: Kysely<Tables>) {
+export function createSettlements(kysely: Kysely<Tables>, reading = createRowReading()) {
   return {
     // The incident must be written in the same transaction as what it is about: a crash between the
     // two would leave a receiver that lost something unreported, or report it twice.
@@ -49,7 +50,21 @@ export function createSettlements(kysely: Kysely<Tables>) {
         if (!settled) return null;
         await writeAttempt(trx, seq, attempt, settled.attempts);
         await releaseWaiting(trx, seq);
-        const outcome = judge(await readReceiver(trx, settled.receiver));
+        const outcome = judge(await readReceiver(trx, settled.receiver, reading));
+        await writeIncidents(trx, null, outcome);
+        return outcome;
+      }),
+
+    /** Dead-letters items that cannot be read, each as a notification that cannot be read either. */
+    settleUnreadable: (
+      receiver: string,
+      itemSeqs: readonly number[],
+      settlement: SettlementRow,
+      judge: (state: ReceiverState) => IncidentOutcome,
+    ): Promise<IncidentOutcome> =>
+      kysely.transaction().execute(async (trx) => {
+        for (const itemSeq of itemSeqs) await writeUnreadable(trx, receiver, itemSeq, settlement);
+        const outcome = judge(await readReceiver(trx, receiver, reading));
         await writeIncidents(trx, null, outcome);
         return outcome;
       }),
@@ -70,6 +85,44 @@ export function createSettlements(kysely: Kysely<Tables>) {
         if (retried) await writeAttempt(trx, seq, attempt, retried.attempts);
       }),
   };
+}
+
+async function writeUnreadable(
+  db: Kysely<Tables>,
+  receiver: string,
+  itemSeq: number,
+  { state, reason, settledAtMs }: SettlementRow,
+): Promise<void> {
+  const item = await db
+    .selectFrom("outbox_items")
+    .select("caused_at_ms")
+    .where("seq", "=", itemSeq)
+    .where("notification_seq", "is", null)
+    .executeTakeFirst();
+  if (!item) return;
+  const { seq } = await db
+    .insertInto("notifications")
+    .values({
+      id: `msg_unreadable_${itemSeq}`,
+      receiver,
+      state,
+      created_at_ms: settledAtMs,
+      caused_at_ms: item.caused_at_ms,
+      attempts: 0,
+      next_attempt_at_ms: settledAtMs,
+      give_up_at_ms: settledAtMs,
+      waits_for: null,
+      last_reason: reason ?? null,
+      settled_at_ms: settledAtMs,
+      body: "",
+    })
+    .returning("seq")
+    .executeTakeFirstOrThrow();
+  await db
+    .updateTable("outbox_items")
+    .set({ notification_seq: seq })
+    .where("seq", "=", itemSeq)
+    .execute();
 }
 
 const keptFirst = 10;

@@ -1,5 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
-import type { Silence } from "../core/silence.ts";
+import type { Silence, SilenceMatch } from "../core/silence.ts";
+import { createRowReading, fillPage } from "./row-reading.ts";
 import type { SilencesTable, Tables } from "./tables.ts";
 
 export interface StoredSilence extends Silence {
@@ -22,7 +23,14 @@ export interface SilencePageQuery {
 }
 
 /** Each call is one transaction. */
-export function createStoredSilences(kysely: Kysely<Tables>, reader = kysely) {
+export function createStoredSilences(
+  kysely: Kysely<Tables>,
+  reader = kysely,
+  reading = createRowReading(),
+) {
+  const read = (row: Selectable<SilencesTable>): StoredSilence | null =>
+    reading.read("silences", row.id, () => readSilence(row));
+
   return {
     /** Those that have not ended by now. */
     async open(nowMs: number): Promise<readonly Silence[]> {
@@ -31,7 +39,8 @@ export function createStoredSilences(kysely: Kysely<Tables>, reader = kysely) {
         .selectAll()
         .where("ends_at_ms", ">", nowMs)
         .execute();
-      return rows.map(readSilence);
+      // One that cannot be read silences nothing: it is better to be notified once too often.
+      return rows.flatMap((row) => read(row) ?? []);
     },
 
     async add(silence: StoredSilence): Promise<void> {
@@ -65,41 +74,51 @@ export function createStoredSilences(kysely: Kysely<Tables>, reader = kysely) {
         .selectAll()
         .where("id", "=", id)
         .executeTakeFirst();
-      return row ? readSilence(row) : null;
+      return row ? read(row) : null;
     },
 
     /** Latest created first. */
     async page(query: SilencePageQuery): Promise<readonly StoredSilence[]> {
-      let select = reader.selectFrom("silences").selectAll();
-      if (!query.ended) select = select.where("ends_at_ms", ">", query.nowMs);
-      if (query.before) {
-        const { atMs, id } = query.before;
-        select = select.where((where) =>
-          where.or([
-            where("created_at_ms", "<", atMs),
-            where.and([where("created_at_ms", "=", atMs), where("id", "<", id)]),
-          ]),
-        );
-      }
-      const rows = await select
-        .orderBy("created_at_ms", "desc")
-        .orderBy("id", "desc")
-        .limit(query.limit)
-        .execute();
-      return rows.map(readSilence);
+      const selectAfter = (place: ListPlace | null, most: number) => {
+        let select = reader.selectFrom("silences").selectAll();
+        if (!query.ended) select = select.where("ends_at_ms", ">", query.nowMs);
+        if (place) {
+          const { atMs, id } = place;
+          select = select.where((where) =>
+            where.or([
+              where("created_at_ms", "<", atMs),
+              where.and([where("created_at_ms", "=", atMs), where("id", "<", id)]),
+            ]),
+          );
+        }
+        return select.orderBy("created_at_ms", "desc").orderBy("id", "desc").limit(most).execute();
+      };
+      return fillPage(
+        query.limit,
+        (last: Selectable<SilencesTable> | null, most) =>
+          selectAfter(last ? { atMs: last.created_at_ms, id: last.id } : query.before, most),
+        read,
+      );
     },
   };
 }
 
-/** Matches are written by this file alone. */
+/** @throws when the row cannot be read */
 function readSilence(row: Selectable<SilencesTable>): StoredSilence {
   return {
     id: row.id,
-    match: JSON.parse(row.match),
+    match: readMatch(row.match),
     author: row.author,
     reason: row.reason,
     createdAtMs: row.created_at_ms,
     startsAtMs: row.starts_at_ms,
     endsAtMs: row.ends_at_ms,
   };
+}
+
+/** Matches are written by this file alone. */
+function readMatch(json: string): SilenceMatch {
+  const match: SilenceMatch | null = JSON.parse(json);
+  if (match !== null && typeof match === "object") return match;
+  throw new TypeError("a stored match is none");
 }

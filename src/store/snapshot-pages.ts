@@ -9,13 +9,14 @@ import { batches, paced } from "../platform/paced.ts";
 import { addEdit, applyEdits, EditWords, readEdits } from "./page-edits.ts";
 import { createPageReader, pageToRow } from "./page-rows.ts";
 import { prepareRows } from "./prepared.ts";
-import { asContentError } from "./store-error.ts";
+import { createRowReading } from "./row-reading.ts";
+import { asStoreError, isSqliteError } from "./store-error.ts";
 import type { PagesTable, Tables } from "./tables.ts";
 import { bytesOf } from "./word-bytes.ts";
 
 /** The stored pages of the targets' snapshots. */
 export interface SnapshotPages {
-  /** @throws {StoreError} when it cannot be read */
+  /** Empty where the pages cannot be read. */
   restore(targetId: number): Promise<PackedSnapshot>;
   /**
    * Within the transaction of the poll.
@@ -57,8 +58,13 @@ const upsertPages = prepareRows((db, rows: readonly Insertable<PagesTable>[]) =>
     ),
 );
 
-export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
+export function createSnapshotPages(
+  kysely: Kysely<Tables>,
+  reading = createRowReading(),
+): SnapshotPages {
   const edited = new Map<number, Edited>();
+  /** Targets of which the stored pages cannot be read: the next ones take the place of all of them. */
+  const unreadable = new Set<number>();
 
   const writeWhole = async (
     trx: Kysely<Tables>,
@@ -125,11 +131,23 @@ export function createSnapshotPages(kysely: Kysely<Tables>): SnapshotPages {
       try {
         return await restore(targetId);
       } catch (error) {
-        throw asContentError(error, await fileOf(kysely));
+        if (isSqliteError(error)) throw asStoreError(error, await fileOf(kysely));
+        reading.report("pages", `of target ${targetId}`);
+        unreadable.add(targetId);
+        return restoreSnapshot([]);
       }
     },
 
     async write(trx, targetId, { replaced, removed, all }) {
+      if (unreadable.has(targetId)) {
+        await trx.deleteFrom("page_edits").where("target_id", "=", targetId).execute();
+        await trx.deleteFrom("pages").where("target_id", "=", targetId).execute();
+        await writeWhole(trx, targetId, all, 0);
+        return () => {
+          unreadable.delete(targetId);
+          edited.delete(targetId);
+        };
+      }
       if (replaced.length === 0 && removed.length === 0) return null;
       const known = edited.get(targetId) ?? notEdited;
       const edits = new EditWords();

@@ -41,15 +41,6 @@ export function asStoreError(error: unknown, file: string): unknown {
   });
 }
 
-/** An error met while reading what the store holds. */
-export function asContentError(error: unknown, file: string): unknown {
-  if (error instanceof StoreError || isSqliteError(error) || !(error instanceof Error)) {
-    return asStoreError(error, file);
-  }
-  const message = `The store ${file} is damaged: ${error.message}. Put back a copy, or move it away to start afresh.`;
-  return new StoreError(message, { cause: error });
-}
-
 export function corrupt(file: string): string {
   return `The store ${file} is damaged or is no SQLite database. It was left as it is: put back a copy, or move it away to start afresh.`;
 }

@@ -18,6 +18,8 @@ import type { UntargetedIncidents } from "./untargeted-incidents.ts";
 import { createIncidentHistory } from "./incident-history.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
 import type { OccupancyHistory } from "./occupancy-history.ts";
+import { createRowReading } from "./row-reading.ts";
+import type { RowReading } from "./row-reading.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import { createStoredProbes } from "./stored-probes.ts";
 import type { StoredProbes } from "./stored-probes.ts";
@@ -51,6 +53,8 @@ export interface Store extends PollCommits {
   readonly tellings: ReturnType<typeof createTellingHistory>;
   readonly told: ReturnType<typeof createToldIncidents>;
   readonly drift: ReturnType<typeof createStoredDrift>;
+  /** The rows that could not be read until now. */
+  readonly unreadable: RowReading["unreadable"];
   /** Rejects when the database does not answer. */
   check(): Promise<void>;
   close(): Promise<void>;
@@ -62,7 +66,8 @@ export interface Store extends PollCommits {
  */
 export function openStore(path: string, clock?: Clock, options?: OpenOptions): Store {
   const { kysely, close, ...readers } = openDatabase(path, options);
-  return createStore(kysely, close, { ...readers, clock });
+  const reading = createRowReading(options?.onUnreadableRow);
+  return createStore(kysely, close, { ...readers, clock, reading });
 }
 
 /**
@@ -72,14 +77,15 @@ export function openStore(path: string, clock?: Clock, options?: OpenOptions): S
  */
 export function openStoreReadOnly(path: string): Store {
   const { reader, close } = openReader(path);
-  const store = createStore(reader, close);
+  const reading = createRowReading();
+  const store = createStore(reader, close, { reading });
   return {
     ...store,
     targets: {
       ...store.targets,
       // A daemon may be writing: pages and their edits must be of one moment.
       snapshotOf: (targetId) =>
-        reader.transaction().execute((trx) => createSnapshotPages(trx).restore(targetId)),
+        reader.transaction().execute((trx) => createSnapshotPages(trx, reading).restore(targetId)),
     },
   };
 }
@@ -92,30 +98,33 @@ export function createStore(
     glance = reader,
     check,
     clock,
+    reading = createRowReading(),
   }: Partial<Pick<OpenDatabase, "reader" | "glance" | "check">> & {
     readonly clock?: Clock | undefined;
+    readonly reading?: RowReading;
   } = {},
 ): Store {
-  const pages = createSnapshotPages(kysely);
+  const pages = createSnapshotPages(kysely, reading);
   const commits = createSharedCommits(kysely, clock);
   return {
     ...createPollCommits({ kysely, pages, commits }),
-    probes: createStoredProbes(kysely, reader, commits),
-    targets: createStoredTargets(kysely, pages),
-    outbox: createOutbox(kysely, glance),
-    notifications: createNotifications(kysely, reader),
-    untargeted: createUntargetedIncidents(kysely, glance),
+    probes: createStoredProbes(kysely, reader, commits, reading),
+    targets: createStoredTargets(kysely, pages, reading),
+    outbox: createOutbox(kysely, glance, reading),
+    notifications: createNotifications(kysely, reader, reading),
+    untargeted: createUntargetedIncidents(kysely, glance, reading),
     prune: createPruning(kysely),
     bundleChanges: createChangeBundling(kysely),
-    silences: createStoredSilences(kysely, reader),
-    acknowledgements: createStoredAcknowledgements(kysely),
-    incidents: createIncidentHistory(reader),
-    changes: createChangeHistory(reader),
-    occupancy: createOccupancyHistory(reader),
-    reports: createReportReads(reader),
+    silences: createStoredSilences(kysely, reader, reading),
+    acknowledgements: createStoredAcknowledgements(kysely, reading),
+    incidents: createIncidentHistory(reader, reading),
+    changes: createChangeHistory(reader, reading),
+    occupancy: createOccupancyHistory(reader, reading),
+    reports: createReportReads(reader, reading),
     tellings: createTellingHistory(reader),
-    told: createToldIncidents(reader),
-    drift: createStoredDrift(kysely),
+    told: createToldIncidents(reader, reading),
+    drift: createStoredDrift(kysely, reading),
+    unreadable: reading.unreadable,
     async check() {
       check?.();
       await sql`select 1`.execute(glance);

@@ -1,17 +1,19 @@
 import type { Kysely, Selectable } from "kysely";
-import { kindOf } from "../core/deviation.ts";
+import { deviationProblems, kindOf } from "../core/deviation.ts";
 import type { DriftRecord } from "../core/drift-ledger.ts";
+import { operations } from "../core/model.ts";
 import { batches } from "../platform/paced.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
 import type { DriftTable, Tables } from "./tables.ts";
 
 const rowsAtOnce = 50;
 
 /** What is kept of how answers differ from the interface. Each call is one transaction. */
-export function createStoredDrift(kysely: Kysely<Tables>) {
+export function createStoredDrift(kysely: Kysely<Tables>, reading = createRowReading()) {
   return {
     async all(): Promise<readonly DriftRecord[]> {
       const rows = await kysely.selectFrom("drift").selectAll().execute();
-      return rows.map(readRecord);
+      return reading.all("drift", rows, driftId, readRecord);
     },
 
     /** Keeps each as it is now, and nothing that was last seen before a moment. */
@@ -52,12 +54,17 @@ function toRow(record: DriftRecord): DriftTable {
   };
 }
 
+function driftId({ operation, region, field, problem }: Selectable<DriftTable>): string {
+  return [operation, region, field, problem].join(" ");
+}
+
+/** @throws when the row cannot be read */
 function readRecord(row: Selectable<DriftTable>): DriftRecord {
   return {
-    operation: row.operation,
+    operation: oneOf(operations, row.operation),
     region: row.region,
     field: row.field,
-    problem: row.problem,
+    problem: oneOf(deviationProblems, row.problem),
     example: row.example,
     count: row.count,
     firstSeenAtMs: row.first_seen_at_ms,

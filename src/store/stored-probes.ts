@@ -3,10 +3,11 @@ import type { FlapRecord } from "../core/flap-record.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { ProbeSubject } from "../core/incident.ts";
 import type { ProbeVerdict } from "../core/judge-probe.ts";
-import { initialProbeProgress } from "../core/probe-progress.ts";
+import { initialProbeProgress, probeFailures } from "../core/probe-progress.ts";
 import type { ProbeProgress, ProbeResult } from "../core/probe-progress.ts";
 import { readNumbers } from "./flap-rows.ts";
 import { incidentRows, writeIncidents } from "./poll-commits.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { ProbeFlapRecordsTable, ProbeResultsTable, ProbesTable, Tables } from "./tables.ts";
 
@@ -39,6 +40,7 @@ export function createStoredProbes(
   kysely: Kysely<Tables>,
   reader: Kysely<Tables>,
   commits: SharedCommits,
+  reading = createRowReading(),
 ): StoredProbes {
   return {
     async all() {
@@ -58,11 +60,19 @@ export function createStoredProbes(
       return probes.map(({ at_ms: atMs, reason, detail, duration_ms: durationMs, ...row }) => {
         const subject = subjectOf(row);
         const records = flapsByProbe.get(row.id) ?? [];
+        const last =
+          atMs === null
+            ? null
+            : reading.read("probe_results", `${row.id} ${row.attempted_runs}`, () =>
+                checkResult({ atMs, reason, detail, durationMs }),
+              );
         return {
           id: row.id,
           subject,
-          progress: progressOf(row, atMs === null ? null : { atMs, reason, detail, durationMs }),
-          flaps: records.map((record) => flapOf(subject, record)),
+          progress: progressOf(row, last),
+          flaps: reading.all("probe_flap_records", records, flapId, (each) =>
+            flapOf(subject, each),
+          ),
         };
       });
     },
@@ -117,7 +127,7 @@ export function createStoredProbes(
         .orderBy("run", "desc")
         .limit(limit)
         .execute();
-      return rows.map(resultOf);
+      return reading.all("probe_results", rows, (row) => `${id} ${row.run}`, resultOf);
     },
   };
 }
@@ -190,12 +200,21 @@ function subjectOf({ probe, region, key }: Selectable<ProbesTable>): ProbeSubjec
 }
 
 function resultOf(row: Selectable<ProbeResultsTable>): ProbeResult {
-  return {
+  return checkResult({
     atMs: row.at_ms,
     reason: row.reason,
     detail: row.detail,
     durationMs: row.duration_ms,
-  };
+  });
+}
+
+/** @throws when its reason is not known */
+function checkResult(result: ProbeResult): ProbeResult {
+  return { ...result, reason: result.reason && oneOf(probeFailures, result.reason) };
+}
+
+function flapId(row: Selectable<ProbeFlapRecordsTable>): string {
+  return `${row.probe_id} ${row.rule}`;
 }
 
 function flapOf(subject: ProbeSubject, row: Selectable<ProbeFlapRecordsTable>): FlapRecord {

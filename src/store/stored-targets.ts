@@ -9,8 +9,9 @@ import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { initialProgress, nothingKnown } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
 import { noneOpen, readOpenBuckets } from "./bucket-rows.ts";
-import { flapFromRow } from "./flap-rows.ts";
-import { incidentFromRow } from "./incident-rows.ts";
+import { flapFromRow, flapId } from "./flap-rows.ts";
+import { readIncidents } from "./incident-rows.ts";
+import { createRowReading } from "./row-reading.ts";
 import type { SnapshotPages } from "./snapshot-pages.ts";
 import { progressFromRow, progressToRow } from "./target-rows.ts";
 import type { Tables } from "./tables.ts";
@@ -35,7 +36,11 @@ export interface StoredTargets {
   poolClocks(): Promise<readonly PoolClock[]>;
 }
 
-export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages): StoredTargets {
+export function createStoredTargets(
+  kysely: Kysely<Tables>,
+  pages: SnapshotPages,
+  reading = createRowReading(),
+): StoredTargets {
   return {
     async all() {
       const targets = await kysely.selectFrom("targets").selectAll().orderBy("id").execute();
@@ -45,15 +50,15 @@ export function createStoredTargets(kysely: Kysely<Tables>, pages: SnapshotPages
         .where("phase", "<>", "resolved")
         .execute();
       const flaps = await kysely.selectFrom("flap_records").selectAll().execute();
-      const accounts = await readOpenBuckets(kysely);
+      const accounts = await readOpenBuckets(kysely, reading);
       const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
       const byTarget = Map.groupBy(incidents, (row) => row.target_id);
       return targets.map((row) => ({
         id: row.id,
         target: { region: row.region, key: row.key },
         progress: progressFromRow(row),
-        openIncidents: (byTarget.get(row.id) ?? []).map(incidentFromRow),
-        flaps: (flapsByTarget.get(row.id) ?? []).map(flapFromRow),
+        openIncidents: readIncidents(reading, byTarget.get(row.id) ?? []),
+        flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
         accounts: accounts.get(row.id) ?? noAccounts,
       }));
     },

@@ -1,5 +1,6 @@
 import type { Insertable, Selectable } from "kysely";
 import type { TargetProgress } from "../core/target-state.ts";
+import { textIn } from "./row-reading.ts";
 import type { TargetsTable } from "./tables.ts";
 
 /** What every poll writes of the target's row. */
@@ -41,8 +42,9 @@ export function progressFromRow(row: Selectable<TargetsTable>): TargetProgress {
   };
 }
 
-/** Reads a JSON array of strings. */
+/** @throws when it is no JSON array of strings */
 export function readNames(json: string): readonly string[] {
   const value: unknown = JSON.parse(json);
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+  if (Array.isArray(value)) return value.map(textIn);
+  throw new TypeError("a stored list is none");
 }

@@ -3,8 +3,9 @@ import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { OutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
-import { incidentFromRow } from "./incident-rows.ts";
+import { readIncidents } from "./incident-rows.ts";
 import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
+import { createRowReading, textIn } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
 export interface ToldIncidentRow {
@@ -13,19 +14,26 @@ export interface ToldIncidentRow {
   readonly acknowledgedBy: string | null;
 }
 
+interface WordsRow {
+  readonly seq: number;
+  readonly incident_id: string;
+  readonly body: string;
+}
+
 type Words = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
 
 /** So many are read at once: there may be a hundred thousand, and polls come in between. */
 const incidentsAtOnce = 500;
 
 /** What was told of incidents, with the meaning that delivery declares. */
-export function createToldIncidents(reader: Kysely<Tables>) {
+export function createToldIncidents(reader: Kysely<Tables>, reading = createRowReading()) {
   const selectSome = (receiver: string, ids: readonly string[]) =>
     selectJoinedIncidents(reader)
       .where(sql<boolean>`incidents.id in (select value from json_each(${JSON.stringify(ids)}))`)
       .where("incidents.phase", "<>", "pending")
       .where(
-        sql<boolean>`exists (select 1 from json_each(incidents.receivers) where value = ${receiver})`,
+        sql<boolean>`case when json_valid(incidents.receivers) then
+          exists (select 1 from json_each(incidents.receivers) where value = ${receiver}) end`,
       )
       .execute();
 
@@ -42,7 +50,8 @@ export function createToldIncidents(reader: Kysely<Tables>) {
       const told: ToldIncidentRow[] = [];
       for await (const some of paced(batches(ids, incidentsAtOnce))) {
         for (const row of await selectSome(receiver, some)) {
-          const incident = incidentFromRow(row);
+          const [incident] = readIncidents(reading, [row]);
+          if (!incident) continue;
           told.push({ target: targetOf(row), incident, acknowledgedBy: row.ack_author });
         }
       }
@@ -53,15 +62,20 @@ export function createToldIncidents(reader: Kysely<Tables>) {
       receiver: string,
       incidentIds: readonly string[],
     ): Promise<ReadonlyMap<string, Words>> {
-      const { rows } = await sql<{ readonly incident_id: string; readonly body: string }>`
-        select incident_id, body from outbox_items where seq in (
+      const { rows } = await sql<WordsRow>`
+        select seq, incident_id, body from outbox_items where seq in (
           select max(seq) from outbox_items
           where receiver = ${receiver}
             and incident_id in (select value from json_each(${JSON.stringify(incidentIds)}))
           group by incident_id
         )
       `.execute(reader);
-      return new Map(rows.map((row) => [row.incident_id, readWords(row.body)]));
+      return new Map(
+        rows.flatMap(({ seq, incident_id: id, body }) => {
+          const words = reading.read("outbox_items", seq, () => readWords(body));
+          return words ? [[id, words]] : [];
+        }),
+      );
     },
 
     /** What each receiver waits for: when its oldest notification was made, its oldest item caused. */
@@ -135,7 +149,7 @@ export interface WaitingRow {
 function readWords(body: string): Words {
   const item: Words & Partial<OutboxItem> = JSON.parse(body);
   return {
-    condition: item.condition,
+    condition: textIn(item.condition),
     summaryTemplate: item.summaryTemplate ?? null,
     runbookUrlTemplate: item.runbookUrlTemplate ?? null,
   };

@@ -2,7 +2,9 @@ import type { Kysely } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Incident } from "../core/incident.ts";
 import type { ReceiverState } from "../core/judge-receivers.ts";
-import { incidentFromRow } from "./incident-rows.ts";
+import { readIncidents } from "./incident-rows.ts";
+import { createRowReading } from "./row-reading.ts";
+import type { RowReading } from "./row-reading.ts";
 import { writeIncidents } from "./poll-commits.ts";
 import type { Tables } from "./tables.ts";
 
@@ -19,6 +21,7 @@ export interface UntargetedIncidents {
 export function createUntargetedIncidents(
   kysely: Kysely<Tables>,
   glance = kysely,
+  reading = createRowReading(),
 ): UntargetedIncidents {
   return {
     async open() {
@@ -28,14 +31,14 @@ export function createUntargetedIncidents(
         .where("target_id", "is", null)
         .where("phase", "<>", "resolved")
         .execute();
-      return rows.map(incidentFromRow);
+      return readIncidents(reading, rows);
     },
     judgeReceivers: (judge) =>
       kysely.transaction().execute(async (trx) => {
         const outcomes: IncidentOutcome[] = [];
         for (const { receiver } of await selectFailing(trx)) {
           if (receiver === null) continue;
-          const outcome = judge(await readReceiver(trx, receiver));
+          const outcome = judge(await readReceiver(trx, receiver, reading));
           await writeIncidents(trx, null, outcome);
           outcomes.push(outcome);
         }
@@ -45,7 +48,11 @@ export function createUntargetedIncidents(
 }
 
 /** What is known of a receiver, within the transaction that changes it. */
-export async function readReceiver(db: Kysely<Tables>, receiver: string): Promise<ReceiverState> {
+export async function readReceiver(
+  db: Kysely<Tables>,
+  receiver: string,
+  reading: RowReading,
+): Promise<ReceiverState> {
   const never: ReceiverState = { receiver, incident: null, lastStartedAtMs: null };
   const latest = await db
     .selectFrom("incidents")
@@ -61,7 +68,7 @@ export async function readReceiver(db: Kysely<Tables>, receiver: string): Promis
     .selectAll()
     .where("receiver", "=", receiver)
     .where("phase", "<>", "resolved")
-    .executeTakeFirst();
+    .execute();
   const last = await db
     .selectFrom("incidents")
     .select("started_at_ms")
@@ -72,7 +79,7 @@ export async function readReceiver(db: Kysely<Tables>, receiver: string): Promis
     .executeTakeFirst();
   return {
     receiver,
-    incident: open ? incidentFromRow(open) : null,
+    incident: readIncidents(reading, open)[0] ?? null,
     lastStartedAtMs: last?.started_at_ms ?? null,
   };
 }

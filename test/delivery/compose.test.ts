@@ -23,7 +23,8 @@ it("tells what comes after very much that waits for its group's next message", a
     );
   const compose = (nowMs: number): Promise<number | null> => {
     const now = () => ({ utcMs: nowMs, deliveryMs: nowMs });
-    return composeDue({ outbox, now, onStored: () => Promise.resolve() }, settings);
+    const nothing = () => Promise.resolve();
+    return composeDue({ outbox, now, onStored: nothing, onUnreadable: nothing }, settings);
   };
 
   await insert("large", 0, 1);

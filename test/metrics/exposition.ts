@@ -30,6 +30,7 @@ export function meterFleet(
     readOutbox: () => Promise.resolve([]),
     readUntargeted: () => Promise.resolve([]),
     readReload: () => ({ successful: true, successAtMs: startMs }),
+    readUnreadable: () => [],
     onUnread: (error) => {
       throw error;
     },
@@ -62,6 +63,7 @@ export async function eventfulFamilies(
   probe.run({ ...answered, universes: 5, lastUsedAtMs: 5_000 });
   const { metrics, poll, render } = meterFleet({
     probes: [probe.watched],
+    readUnreadable: () => [["pages", 1]],
     readOutbox: () =>
       Promise.resolve([{ receiver: "oncall", pending: 2, dead: 1, oldestCausedAtMs: 5_000 }]),
     ...options,

@@ -42,6 +42,7 @@ const promised: Readonly<Record<string, readonly [type: string, ...labels: strin
   sandwatch_config_last_reload_successful: ["gauge"],
   sandwatch_config_last_reload_success_timestamp_seconds: ["gauge"],
   sandwatch_store_commit_failures_total: ["counter"],
+  sandwatch_store_unreadable_rows: ["gauge", "table"],
   sandwatch_store_commit_duration_seconds: ["histogram"],
   sandwatch_build_info: ["gauge", "node_version", "revision", "version"],
 };

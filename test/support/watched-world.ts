@@ -8,6 +8,7 @@ import type { Target } from "../../src/core/model.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
+import type { OpenOptions } from "../../src/store/database.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
@@ -72,7 +73,7 @@ export interface WorldOptions {
   /** Puts something between the daemon and its store. */
   readonly wrapStore?: (store: Store) => Store;
   /** Stands in for the usual opening of the store. */
-  readonly openStore?: (path: string) => Store;
+  readonly openStore?: (path: string, observers: OpenOptions) => Store;
   /** Stands in for the simulated service. */
   readonly baseUrl?: string;
 }
@@ -136,8 +137,8 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
       wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
       random: seededRandom(5),
       log: createLogger({ level: "info", format: "json" }, collect(lines)),
-      openStore(path) {
-        const store = (options.openStore ?? openTemporary)(path);
+      openStore(path, _, observers) {
+        const store = (options.openStore ?? openTemporary)(path, observers);
         return options.wrapStore?.(store) ?? store;
       },
     });
@@ -185,8 +186,8 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
 }
 
 /** No test crashes the machine, so none need wait for its disk. */
-function openTemporary(path: string): Store {
-  return openStore(path, undefined, { isTemporary: true });
+function openTemporary(path: string, observers: OpenOptions): Store {
+  return openStore(path, undefined, { ...observers, isTemporary: true });
 }
 
 function collect(lines: LogLine[]): Writable {

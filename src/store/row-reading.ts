@@ -1,0 +1,119 @@
+import { isSqliteError } from "./store-error.ts";
+import type { Tables } from "./tables.ts";
+
+/** A row whose content cannot be read: which one, and nothing of its content. */
+export interface UnreadableRow {
+  readonly table: keyof Tables;
+  /** What the row is known by in its table. */
+  readonly id: string;
+}
+
+/**
+ * Reads rows one by one. A row that cannot be read is reported once and left where it is; it does not
+ * keep the others from being read.
+ */
+export interface RowReading {
+  /** @returns null when the row cannot be read */
+  read<Value extends object>(
+    table: keyof Tables,
+    id: string | number,
+    read: () => Value,
+  ): Value | null;
+  /** Those of the rows that can be read. */
+  all<Row, Value extends object>(
+    table: keyof Tables,
+    rows: readonly Row[],
+    idOf: (row: Row) => string | number,
+    read: (row: Row) => Value,
+  ): readonly Value[];
+  /** That a row cannot be read; once for each. */
+  report(table: keyof Tables, id: string): void;
+  /** Those found until now, by table. */
+  readonly unreadable: ReadonlyMap<keyof Tables, ReadonlySet<string>>;
+}
+
+/** More ids of a table are not remembered: the database is damaged as a whole then. */
+const mostRemembered = 1_000;
+
+export function createRowReading(
+  onUnreadable: (row: UnreadableRow) => void = () => {},
+): RowReading {
+  const unreadable = new Map<keyof Tables, Set<string>>();
+
+  const report = (table: keyof Tables, id: string): void => {
+    const known = unreadable.get(table) ?? new Set();
+    unreadable.set(table, known);
+    if (known.has(id) || known.size >= mostRemembered) return;
+    known.add(id);
+    onUnreadable({ table, id });
+  };
+
+  const read: RowReading["read"] = (table, id, readRow) => {
+    try {
+      return readRow();
+    } catch (error) {
+      // That the database fails says nothing about the row.
+      if (isSqliteError(error)) throw error;
+      report(table, String(id));
+      return null;
+    }
+  };
+
+  return {
+    read,
+    report,
+    all: (table, rows, idOf, readRow) =>
+      rows.flatMap((row) => read(table, idOf(row), () => readRow(row)) ?? []),
+    unreadable,
+  };
+}
+
+/**
+ * Fills a page: what takes the place of rows that cannot be read is looked for behind them.
+ *
+ * @param select up to so many rows after one, from the beginning after null
+ */
+export async function fillPage<Row, Value>(
+  limit: number,
+  select: (after: Row | null, limit: number) => Promise<readonly Row[]>,
+  read: (row: Row) => Value | null,
+): Promise<readonly Value[]> {
+  const page: Value[] = [];
+  let after: Row | null = null;
+  for (;;) {
+    const wanted = limit - page.length;
+    const rows: readonly Row[] = await select(after, wanted);
+    page.push(...rows.flatMap((row) => read(row) ?? []));
+    after = rows.at(-1) ?? null;
+    if (rows.length < wanted || page.length >= limit) return page;
+  }
+}
+
+/** @throws {RangeError} when the text is none of them */
+export function oneOf<Word extends string>(words: readonly Word[], text: string): Word {
+  const word = words.find((each) => each === text);
+  if (word === undefined) throw new RangeError("a stored word is not known");
+  return word;
+}
+
+/** @throws {TypeError} when it is no text */
+export function textIn(value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new TypeError("a stored text is missing");
+}
+
+/** What to say beside an answer in which rows of some tables may be missing. */
+export function unreadableNotes(
+  unreadable: RowReading["unreadable"],
+  tables: readonly (keyof Tables)[] = [...unreadable.keys()],
+): readonly string[] {
+  return tables.flatMap((table) => {
+    const ids = [...(unreadable.get(table) ?? [])];
+    if (ids.length === 0) return [];
+    const named = ids.slice(0, mostNamed).join(", ") + (ids.length > mostNamed ? ", ..." : "");
+    const rows = ids.length === 1 ? "1 row is" : `${ids.length} rows are`;
+    return [`${rows} missing: the store cannot read them (${table}: ${named})`];
+  });
+}
+
+const mostNamed = 10;
