@@ -27,6 +27,15 @@ describe("a forecast", () => {
     );
   });
 
+  it("looks as far ahead as back, and no further", () => {
+    const [length, rise] = [8, 0.01];
+    const weeks = Array.from({ length }, (_, week) => watched(0.1 + rise * week));
+    const passing = (ahead: number): number => 0.1 + rise * (length - 0.5 + ahead);
+    expect(forecast(weeks, passing(length - 0.1))).toMatchObject({ kind: "passes" });
+    const tooFar = { kind: "none", reason: "too_far" };
+    expect(forecast(weeks, passing(length + 0.1))).toEqual(tooFar);
+  });
+
   it("is not moved by one odd week", () => {
     const shares = [0.3, 0.33, 0.36, 0.02, 0.42, 0.45, 0.48, 0.51];
     const told = forecast(shares.map(watched), 0.6);

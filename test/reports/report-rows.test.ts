@@ -70,4 +70,37 @@ describe("a row of a report", () => {
       ["research", "other", 1],
     ]);
   });
+
+  it("has an exact peak where only one target had occupied servers, also of two that are as high", async () => {
+    const history = recordHistory();
+    const [us, eu] = [history.add(research), history.add({ region: "eu", key: "research" })];
+    const first = { from: "2026-11-01T00:00Z", to: "2026-11-01T02:00Z" };
+    for (const target of [us, eu]) watch(target, first, [occupied]);
+    const peak = async (range: { from: string; to: string }) =>
+      (await tell(history, { ...range, by: "key" })).rows[0]?.occupiedPeak;
+    expect(await peak(first)).toEqual({ count: 2, isExact: false });
+
+    const between = { from: "2026-11-01T02:05Z", to: "2026-11-01T03:00Z" };
+    const last = { from: "2026-11-01T03:05Z", to: "2026-11-01T05:00Z" };
+    const atRest = { ...occupied, status: "idle" } as const;
+    for (const target of [us, eu]) watch(target, between, [atRest]);
+    watch(us, last, [occupied, { ...occupied, id: "c" }]);
+    watch(eu, last, [atRest]);
+    expect(await peak({ ...last, from: "2026-11-01T04:00Z" })).toEqual({ count: 2, isExact: true });
+    expect(await peak({ ...first, to: last.to })).toEqual({ count: 2, isExact: true });
+  });
+
+  it("does not count a server as occupied while a listing lacks it", async () => {
+    const history = recordHistory();
+    const target = history.add(research);
+    const other = { ...occupied, id: "c" };
+    const polls = [[occupied], [other], [{ ...occupied, status: "idle" as const }, other]];
+    const startMs = Date.parse("2026-11-01T00:00Z");
+    for (const [index, servers] of polls.entries()) {
+      target.poll(startMs + index * 300_000, { kind: "all", servers });
+    }
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T00:10Z", by: "sandbox" };
+    const { rows } = await tell(history, range);
+    expect(rows.map(({ occupiedPeak }) => occupiedPeak)).toEqual([{ count: 1, isExact: true }]);
+  });
 });

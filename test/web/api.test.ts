@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiDesk } from "../../src/api/operation.ts";
 import { serveOperations } from "../../src/api/serve-operations.ts";
-import { RefusedError } from "../../src/core/refusal.ts";
+import { BusyError, RefusedError } from "../../src/core/refusal.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { exposing } from "./support/exposing.ts";
 import { noEvents } from "./support/no-events.ts";
@@ -14,6 +14,7 @@ interface Answer {
   readonly type: string | undefined;
   readonly etag?: string | undefined;
   readonly allow?: string | undefined;
+  readonly retryAfter?: string | undefined;
   readonly cacheControl?: string | undefined;
   readonly body: unknown;
 }
@@ -79,6 +80,7 @@ async function serve(
               type: got["content-type"],
               etag: got.etag,
               allow: got.allow,
+              retryAfter: got["retry-after"],
               cacheControl: got["cache-control"],
               body: content && JSON.parse(content),
             }),
@@ -146,6 +148,16 @@ describe("the API", () => {
       expect(errors).toEqual([]);
     },
   );
+
+  it.each([
+    [0, "1"],
+    [1, "1"],
+    [1_000, "1"],
+    [1_001, "2"],
+  ])("answers what may be asked again after %i ms with Retry-After: %s", async (ms, retryAfter) => {
+    const { send } = await serve(() => Promise.reject(new BusyError("Later.", ms)));
+    expect(await send("/silences")).toMatchObject({ status: 429, retryAfter });
+  });
 
   it("answers what broke without details, and reports it", async () => {
     const { send, errors } = await serve(() => Promise.reject(new Error("T0PSECRET at /data")));
