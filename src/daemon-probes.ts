@@ -1,7 +1,7 @@
 import type { Config } from "./config/config.ts";
 import type { ProbeVitals } from "./core/ailment.ts";
-import { isToldBlind } from "./core/incident.ts";
 import type { ProbeJudgeOptions } from "./core/judge-probe.ts";
+import { isNotifiedAsDown } from "./core/matching.ts";
 import { targetName } from "./core/model.ts";
 import type { WatchedView } from "./core/watched-view.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -87,7 +87,7 @@ export function createDaemonProbes(
     commit: (id, verdict) => store.probes.commitRun(id, verdict),
     judge: parts.judge,
     isTold: (target) =>
-      isToldBlind(targets.get(targetName(target))?.state.incidents.values() ?? []),
+      isNotifiedAsDown(targets.get(targetName(target))?.state.incidents.values() ?? []),
     clock,
     observer: observeProbing(parts.metrics, log),
     onOutbox,

@@ -14,6 +14,21 @@ describe("the daemon that does not see everything", () => {
     expect(events(world).slice(12)).not.toContain("server.changed");
   });
 
+  it("notifies, without rules of its own, of a target that is partial in ten polls, once over a restart", async () => {
+    const world = await watchWorld({ servers: 12 });
+    await world.poll();
+    world.fail({ kind: "partial", share: 1 });
+    await world.poll(6);
+    await world.restart();
+    await world.poll(3);
+    expect(told(world)).toEqual([]);
+    await world.poll(3);
+    expect(told(world)).toEqual(["target-partial firing"]);
+    world.fail();
+    await world.poll();
+    expect(told(world)).toEqual(["target-partial firing", "target-partial resolved"]);
+  });
+
   it("takes a status that no rule knows for no recovery, also over a restart", async () => {
     const world = await watchWorld();
     world.show(0, "error");

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { statuses } from "../core/model.ts";
+import { targetTroubles } from "../core/rule.ts";
 import type { FlapLimit, Hold } from "../core/rule.ts";
 import { count, duration, oneOf, settings } from "./fields.ts";
 import { commonOf, commonSettings, probeMatchSchema, ruleName } from "./rule-fields.ts";
@@ -55,25 +56,31 @@ const serverRuleSchema = settings({
 
 const targetRuleSchema = settings({
   name: ruleName(),
-  on: z.literal("target").describe("Holds while a key cannot see a region."),
+  on: z.literal("target").describe("Holds while a key does not see all of a region."),
   severity: severity("warning"),
   failing: holdSchema.optional().meta({
-    description: "For how long polls must have failed, whatever for. This or `auth`.",
-    leftOut: "only beside `auth`",
+    description: "For how long polls must have failed, whatever for. This, `auth` or `partial`.",
+    leftOut: "only beside another of the three",
   }),
   auth: holdSchema.optional().meta({
     description: "For how long the service must have refused the key (401, 403).",
-    leftOut: "only beside `failing`",
+    leftOut: "only beside another of the three",
+  }),
+  partial: holdSchema.optional().meta({
+    description: "For how long listings must have been partial.",
+    leftOut: "only beside another of the three",
   }),
   match: targetMatchSchema.prefault({}).describe("Which targets; all that are given must fit."),
   ...commonSettings,
 })
-  .meta({ allOf: [oneOfSettings(["failing", "auth"])] })
-  .transform(({ failing, auth, ...rule }, context) => {
-    const trouble = auth === undefined ? ("failing" as const) : ("auth" as const);
-    const hold = auth ?? failing;
-    if (hold === undefined || (auth !== undefined && failing !== undefined)) {
-      const message = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
+  .meta({ allOf: [oneOfSettings(targetTroubles)] })
+  .transform(({ failing, auth, partial, ...rule }, context) => {
+    const holds = { failing, auth, partial };
+    const [trouble, ...others] = targetTroubles.filter((each) => holds[each] !== undefined);
+    const hold = trouble && holds[trouble];
+    if (trouble === undefined || hold === undefined || others.length > 0) {
+      const message =
+        "one of failing (any failure), auth (a refused key) and partial (partial listings), such as { polls: 3 }";
       context.addIssue({ code: "custom", message, path: ["failing"] });
       return z.NEVER;
     }

@@ -206,7 +206,7 @@ export const settingsSchema = settings({
   alerts: settings({
     rules: z.array(ruleSchema, "a list of rules").optional().meta({
       description: "What is told; an empty list: nothing.",
-      leftOut: "`server-error` and `target-blind`, to every receiver",
+      leftOut: "`server-error`, `target-blind` and `target-partial`, to every receiver",
     }),
     receivers: z
       .array(receiverSchema, "a list of receivers")

@@ -47,7 +47,7 @@ export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Co
 }
 
 /** Of the rules that there are where the configuration has none. */
-export const defaultRuleNames = ["server-error", "target-blind"] as const;
+export const defaultRuleNames = ["server-error", "target-blind", "target-partial"] as const;
 
 function defaultRules(receivers: readonly string[]): Rule[] {
   const common = {
@@ -74,6 +74,14 @@ function defaultRules(receivers: readonly string[]): Rule[] {
       on: "target",
       trouble: "failing",
       for: { kind: "polls", polls: 3 },
+      severity: "warning",
+    },
+    {
+      ...common,
+      name: defaultRuleNames[2],
+      on: "target",
+      trouble: "partial",
+      for: { kind: "polls", polls: 10 },
       severity: "warning",
     },
   ];

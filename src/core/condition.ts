@@ -1,13 +1,14 @@
 import type { Incident } from "./incident.ts";
+import { troubleOf } from "./matching.ts";
 import type { FailureReason, Presence } from "./model.ts";
 import type { ProbeResult } from "./probe-progress.ts";
 import type { TargetRule } from "./rule.ts";
 
 /** An incident's condition in words, as in "2 servers in error". */
-export function conditionOfIncident({ subject, status }: Incident): string {
+export function conditionOfIncident({ subject, status, ruleFingerprint }: Incident): string {
   switch (subject.kind) {
     case "target":
-      return "cannot be seen";
+      return conditionOfTarget({ trouble: troubleOf(ruleFingerprint) });
     case "server":
       return conditionOfStatus(status ?? "unknown");
     case "pool":
@@ -24,8 +25,12 @@ export function conditionOfStatus(status: Presence): string {
 }
 
 /** @param reason why its last poll failed; left out once it can be seen again */
-export function conditionOfTarget({ trouble }: TargetRule, reason?: FailureReason): string {
+export function conditionOfTarget(
+  { trouble }: Pick<TargetRule, "trouble">,
+  reason?: FailureReason,
+): string {
   if (trouble === "auth") return "refused by the service";
+  if (trouble === "partial") return "partially listed";
   return reason === undefined ? "cannot be seen" : `cannot be seen (${reason})`;
 }
 

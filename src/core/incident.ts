@@ -74,14 +74,6 @@ export function byIncidentKey(incidents: Iterable<Incident>): Map<string, Incide
   return new Map(Array.from(incidents, (incident) => [keyOfIncident(incident), incident]));
 }
 
-/** Whether somebody was told, and not that it is over, that a target of these incidents cannot be seen. */
-export function isToldBlind(incidents: Iterable<Incident>): boolean {
-  return Iterator.from(incidents).some(
-    ({ subject, phase, receivers }) =>
-      subject.kind === "target" && phase.name === "firing" && receivers.length > 0,
-  );
-}
-
 /**
  * The incident as a notification tells it at this moment.
  *

@@ -131,10 +131,11 @@ function* judgeListing(
   };
   yield* judgeServers(ledger, state, { sighting, now: progress.observed, passed }, options.rules);
   for (const rule of targetRules(options.rules, state.target)) {
+    const holds = rule.trouble === "partial" && !complete;
     ledger.advance(
       rule,
       { kind: "target" },
-      { kind: "clears", now: progress.attempted },
+      { kind: holds ? "holds" : "clears", now: progress.attempted },
       { status: null, previousStatus: null, condition: conditionOfTarget(rule) },
     );
   }
@@ -188,8 +189,8 @@ function judgeUnobserved(
   const { attempted } = state.progress;
   const passed = { ms: now.ms - attempted.ms, polls: now.polls - attempted.polls };
   for (const rule of targetRules(options.rules, state.target)) {
-    // Any other failure hides whether the key is still refused.
-    const hidden = rule.trouble === "auth" && reason !== "auth";
+    // Any other failure hides whether the key is still refused, and each whether a listing is partial.
+    const hidden = rule.trouble === "partial" || (rule.trouble === "auth" && reason !== "auth");
     ledger.advance(
       rule,
       { kind: "target" },

@@ -1,6 +1,7 @@
-import type { ProbeSubject } from "./incident.ts";
+import type { Incident, ProbeSubject } from "./incident.ts";
 import type { Target } from "./model.ts";
-import type { Match, Rule, ServerRule } from "./rule.ts";
+import { targetTroubles } from "./rule.ts";
+import type { Match, Rule, ServerRule, TargetTrouble } from "./rule.ts";
 import type { ServerRow } from "./snapshot/snapshot.ts";
 
 /** Whether a text fits any of the patterns; `*` stands for any run of characters, also none. */
@@ -54,6 +55,24 @@ export function ruleFingerprint(rule: Rule): string {
     case "receiver":
       return JSON.stringify([name, on]);
   }
+}
+
+/** What a rule on targets looks at, as its fingerprint has it: the rule itself may be gone. */
+export function troubleOf(fingerprint: string): TargetTrouble {
+  const parts: unknown = JSON.parse(fingerprint);
+  const kind: unknown = Array.isArray(parts) ? parts[1] : null;
+  return targetTroubles.find((trouble) => kind === `target:${trouble}`) ?? "failing";
+}
+
+/** Whether somebody was notified, and not that it is over, that the polls of these incidents' target fail. */
+export function isNotifiedAsDown(incidents: Iterable<Incident>): boolean {
+  return Iterator.from(incidents).some(
+    ({ subject, phase, receivers, ruleFingerprint }) =>
+      subject.kind === "target" &&
+      phase.name === "firing" &&
+      receivers.length > 0 &&
+      troubleOf(ruleFingerprint) !== "partial",
+  );
 }
 
 function matchesPattern(pattern: string, text: string): boolean {

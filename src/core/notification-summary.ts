@@ -124,6 +124,7 @@ const ends: readonly (readonly [beginning: string, end: string])[] = [
   ["cannot be seen", "can be seen again"],
   ["takes no notifications", "takes notifications again"],
   ["refused by the service", "no longer refused by the service"],
+  ["partially listed", "completely listed again"],
 ];
 
 function predicateOf(condition: string, told: Step): string {

@@ -50,10 +50,14 @@ export interface ServerRule extends RuleBase {
   readonly flap: FlapLimit | null;
 }
 
-/** Holds for a target while its polls fail; with `auth` only while the service refuses the key. */
+/** What can be wrong with a target: polls fail, the service refuses the key, or listings are partial. */
+export const targetTroubles = ["failing", "auth", "partial"] as const;
+export type TargetTrouble = (typeof targetTroubles)[number];
+
+/** Holds for a target while it has the trouble. */
 export interface TargetRule extends RuleBase {
   readonly on: "target";
-  readonly trouble: "failing" | "auth";
+  readonly trouble: TargetTrouble;
   readonly for: Hold;
 }
 

@@ -81,7 +81,8 @@ describe("a heartbeat", () => {
   it("pings once a minute by GET, and is told by no rule", () => {
     const config = configOf(parseConfig(withReceivers(oncall, heartbeat)));
     expect(config.alerts.receivers[1]).toMatchObject({ everyMs: 60_000, method: "GET" });
-    expect(config.alerts.rules.map(({ receivers }) => receivers)).toEqual([["oncall"], ["oncall"]]);
+    const told = new Set(config.alerts.rules.flatMap(({ receivers }) => receivers));
+    expect([...told]).toEqual(["oncall"]);
     expect(configNotes(config)).toEqual([]);
   });
 

@@ -25,7 +25,8 @@ const hold = "a duration such as 30s or 1h30m, or { polls: 3 }";
 const template =
   "text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}";
 const runbook = `an https or http address, its host without placeholders; ${template}`;
-const trouble = "either failing (any failure) or auth (a refused key), such as { polls: 3 }";
+const trouble =
+  "one of failing (any failure), auth (a refused key) and partial (partial listings), such as { polls: 3 }";
 const subjects = "server, target, pool or probe";
 const poolRule = { name: "a", on: "pool" };
 const measure =
@@ -116,7 +117,7 @@ export const faultyAlerts: readonly Faulty[] = [
   [
     "a target rule with a server's condition",
     rule({ ...targetRule, status: "error" }),
-    "alerts.rules[0].status: found an unknown setting; allowed: name, on, severity, failing, auth, match, summary, runbook_url, keep_firing_for, remind_every, receivers",
+    "alerts.rules[0].status: found an unknown setting; allowed: name, on, severity, failing, auth, partial, match, summary, runbook_url, keep_firing_for, remind_every, receivers",
   ],
   [
     "a target rule about servers",

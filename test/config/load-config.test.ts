@@ -20,6 +20,7 @@ describe("the example", () => {
     expect(config.alerts.rules.map((rule) => rule.name)).toEqual([
       "server-error",
       "target-blind",
+      "target-partial",
       "pool-full",
       "probe-failing",
     ]);

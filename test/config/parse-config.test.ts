@@ -79,6 +79,14 @@ describe("defaults", () => {
         for: { kind: "polls", polls: 3 },
         severity: "warning",
       },
+      {
+        ...common,
+        name: "target-partial",
+        on: "target",
+        trouble: "partial",
+        for: { kind: "polls", polls: 10 },
+        severity: "warning",
+      },
     ]);
   });
 
@@ -201,6 +209,10 @@ describe("rules", () => {
     expect(parseRule({ name: "a", on: "target", auth: { polls: 1 } })).toMatchObject({
       trouble: "auth",
       for: { kind: "polls", polls: 1 },
+    });
+    expect(parseRule({ name: "a", on: "target", partial: { polls: 10 } })).toMatchObject({
+      trouble: "partial",
+      for: { kind: "polls", polls: 10 },
     });
     expect(parseRule({ name: "a", on: "server", status: "error", for: 0 })).toMatchObject({
       for: { kind: "duration", ms: 0 },

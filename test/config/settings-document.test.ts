@@ -23,6 +23,7 @@ const needed = {
       { name: "a", on: "server", status: "error", for: hold, flap: { changes: 1, within: "1h" } },
       { name: "b", on: "target", failing: hold },
       { name: "c", on: "target", auth: hold },
+      { name: "p", on: "target", partial: hold },
       ...["occupied_ratio", "error_ratio", "idle", "servers"].flatMap((measure) => [
         { name: `${measure}-above`, on: "pool", [measure]: { above: 0 } },
         { name: `${measure}-below`, on: "pool", [measure]: { below: 1 } },

@@ -97,7 +97,7 @@ describe("a name that nothing has", () => {
     };
     const { id, notes } = await desk.addSilence({ ...sound, match });
     expect(notes).toEqual([
-      'no rule is called "server-eror", there are: server-error, target-blind, receiver-failing; did you mean "server-error"?',
+      'no rule is called "server-eror", there are: server-error, target-blind, target-partial, receiver-failing; did you mean "server-error"?',
       'no severity is called "urgent", there are: critical, warning, info',
       'no region is called "e*", there are: us',
       'no key is called "reserch", there are: research; did you mean "research"?',
