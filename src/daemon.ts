@@ -212,7 +212,7 @@ export async function createDaemon(
   const upkeep = createUpkeep({
     chores: [
       review,
-      ...retentionChores(store, config.history, clock),
+      ...retentionChores(store, config.history, clock, toldNames),
       { what: "old changes that are to take less room", step: () => store.bundleChanges() },
     ],
     clock,

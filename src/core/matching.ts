@@ -67,11 +67,11 @@ export function troubleOf(fingerprint: string): TargetTrouble {
 /** Whether somebody was notified, and not that it is over, that the polls of these incidents' target fail. */
 export function isNotifiedAsDown(incidents: Iterable<Incident>): boolean {
   return Iterator.from(incidents).some(
-    ({ subject, phase, receivers, ruleFingerprint }) =>
+    ({ subject, phase, receivers, ruleFingerprint: fingerprint }) =>
       subject.kind === "target" &&
       phase.name === "firing" &&
       receivers.length > 0 &&
-      troubleOf(ruleFingerprint) !== "partial",
+      troubleOf(fingerprint) !== "partial",
   );
 }
 

@@ -13,6 +13,8 @@ import { timeBounds } from "./retry.ts";
 /** A receiver and how it wants its messages. */
 export interface DeliveryReceiver extends Omit<ComposeSettings, "name"> {
   readonly receiver: Receiver;
+  /** Whether it is to be notified when an incident is over. Default: true. */
+  readonly sendResolved?: boolean;
 }
 
 /** The delivery to one receiver. Lanes share nothing but the store: none waits for another. */
@@ -129,6 +131,8 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
 
   const boundTimes = async (): Promise<void> => {
     await outbox.boundTimes(receiver.name, timeBounds(deliveryClock(), settings.giveUpAfterMs));
+    // They may be from when the receiver was not configured, and nobody could know what it wants.
+    if (settings.sendResolved === false) await outbox.discardResolves(receiver.name);
     bounded = true;
   };
 

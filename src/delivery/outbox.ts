@@ -109,4 +109,6 @@ export interface Outbox {
    * much later: the time in which nobody tried does not count.
    */
   boundTimes(receiver: string, bounds: TimeBounds): Promise<void>;
+  /** Removes items that say that something is over and are in no notification yet. */
+  discardResolves(receiver: string): Promise<void>;
 }

@@ -108,7 +108,8 @@ export function createDeliveryMetrics(
         const { receiver } = view;
         pending.set({ receiver }, view.pending);
         dead.set({ receiver }, view.dead);
-        if (view.oldestCausedAtMs !== null) {
+        // Nothing is late for a receiver that is not configured.
+        if (view.oldestCausedAtMs !== null && receivers.includes(receiver)) {
           oldest.set({ receiver }, view.oldestCausedAtMs / 1_000);
         }
       }

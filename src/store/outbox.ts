@@ -150,6 +150,15 @@ export function createOutbox(
       `.execute(kysely);
     },
 
+    async discardResolves(receiver: string): Promise<void> {
+      await kysely
+        .deleteFrom("outbox_items")
+        .where("receiver", "=", receiver)
+        .where("type", "=", "incident.resolved")
+        .where("notification_seq", "is", null)
+        .execute();
+    },
+
     figures: (): Promise<readonly OutboxFigures[]> => selectFigures(glance),
   };
 }

@@ -2,7 +2,7 @@ import { sql, type Kysely } from "kysely";
 import { resolutionMs } from "../core/occupancy/bucket.ts";
 import type { Resolution } from "../core/occupancy/bucket.ts";
 import { bucketTables } from "./bucket-rows.ts";
-import { pruneNotifications } from "./prune-notifications.ts";
+import { pruneNotifications, pruneOwedItems } from "./prune-notifications.ts";
 import type { PruneBounds } from "./prune-notifications.ts";
 import type { Tables } from "./tables.ts";
 
@@ -12,6 +12,8 @@ import type { Tables } from "./tables.ts";
  */
 export interface Pruning {
   notifications(bounds: PruneBounds): Promise<boolean>;
+  /** What waits for receivers other than these. */
+  owedItems(beforeMs: number, configured: readonly string[]): Promise<boolean>;
   /** Those in a bundle go when all of it is from before. */
   changes(beforeMs: number): Promise<boolean>;
   /** Those that ended before. */
@@ -34,6 +36,8 @@ const changeRowsAtOnce = 200;
 export function createPruning(kysely: Kysely<Tables>): Pruning {
   return {
     notifications: (bounds) => pruneNotifications(kysely, bounds),
+
+    owedItems: (beforeMs, configured) => pruneOwedItems(kysely, beforeMs, configured),
 
     async changes(beforeMs) {
       const { numAffectedRows: bundles } = await sql`

@@ -44,6 +44,28 @@ export async function pruneNotifications(
 }
 
 /**
+ * Removes some of what waits for receivers that are not configured and was caused before a moment (UTC
+ * milliseconds).
+ *
+ * @returns whether there may be more
+ */
+export async function pruneOwedItems(
+  kysely: Kysely<Tables>,
+  beforeMs: number,
+  configured: readonly string[],
+): Promise<boolean> {
+  const removed = await sql`
+    delete from outbox_items where seq in (
+      select seq from outbox_items
+      where notification_seq is null and caused_at_ms < ${beforeMs}
+        and receiver not in (select value from json_each(${JSON.stringify(configured)}))
+      limit ${itemsAtOnce}
+    )
+  `.execute(kysely);
+  return Number(removed.numAffectedRows ?? 0) === itemsAtOnce;
+}
+
+/**
  * What was last said of an incident that is open is still of use: receivers that are told of states
  * say it again and again.
  */

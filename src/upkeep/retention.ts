@@ -19,6 +19,7 @@ export interface PrunedStore {
       readonly deliveredBeforeMs: number;
       readonly deadBeforeMs: number;
     }) => Promise<boolean>;
+    readonly owedItems: (beforeMs: number, configured: readonly string[]) => Promise<boolean>;
     readonly changes: Prune;
     readonly gaps: Prune;
     readonly incidents: Prune;
@@ -35,14 +36,22 @@ const keepDeliveredMs = 30 * dayMs;
 /** For as long what was given up waits for somebody to replay or to discard it. */
 const keepDeadMs = 90 * dayMs;
 
+/** How long the end of an incident waits for a receiver that is not configured. */
+const keepOwedItemsMs = 90 * dayMs;
+
 /** How long a silence that has ended is kept, to explain why nothing was notified. */
 const keepSilencesMs = 30 * dayMs;
 
-/** Throws away what was kept for long enough. */
+/**
+ * Throws away what was kept for long enough.
+ *
+ * @param receivers the configured ones
+ */
 export function retentionChores(
   { prune }: PrunedStore,
   keep: Retention,
   clock: Pick<Clock, "now">,
+  receivers: readonly string[],
 ): readonly Chore[] {
   const nowMs = (): number => clock.now().utcMs;
   const kept = (what: string, forMs: number | null, step: Prune): readonly Chore[] =>
@@ -57,6 +66,9 @@ export function retentionChores(
           deadBeforeMs: nowMs() - keepDeadMs,
         }),
     },
+    ...kept("what waits for receivers no longer", keepOwedItemsMs, (beforeMs) =>
+      prune.owedItems(beforeMs, receivers),
+    ),
     ...kept("changes that are kept no longer", keep.changes, prune.changes),
     // Without the changes nobody asks for the gaps between them: buckets have their own.
     ...kept("gaps that are kept no longer", keep.changes, prune.gaps),

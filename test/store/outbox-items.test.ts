@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createPruning } from "../../src/store/prune-history.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { outboxItem } from "../delivery/support/items.ts";
 import { openTestStore } from "../delivery/support/test-store.ts";
@@ -35,6 +36,18 @@ describe("items", () => {
     const item = outboxItem(fields);
     await insertOutboxItems(kysely, [item]);
     expect(await outbox.openItems("oncall", 1)).toEqual([{ ...item, seq: 1 }]);
+  });
+
+  it("are removed after long enough where they wait for receivers that are not configured", async () => {
+    const { kysely, outbox } = openTestStore();
+    const prune = createPruning(kysely);
+    const waiting = (receiver: string, causedAtMs: number) =>
+      outboxItem({ receiver, causedAtMs, incident: { id: `${receiver}-${causedAtMs}` } });
+    const items = [waiting("gone", 1), waiting("gone", 5), waiting("oncall", 1)];
+    await insertOutboxItems(kysely, items);
+    expect(await prune.owedItems(5, ["oncall"])).toBe(false);
+    expect((await outbox.openItems("gone", 9)).map(({ causedAtMs }) => causedAtMs)).toEqual([5]);
+    expect(await outbox.openItems("oncall", 9)).toHaveLength(1);
   });
 
   it("are stored without what is null or in columns of its own", async () => {

@@ -15,6 +15,10 @@ async function prunedBy(keep: Retention): Promise<readonly unknown[]> {
     return Promise.resolve(false);
   };
   const prune = {
+    owedItems(beforeMs: number, configured: readonly string[]) {
+      pruned.push(["owed", daysAgo(beforeMs), ...configured]);
+      return Promise.resolve(false);
+    },
     changes: note("changes"),
     gaps: note("gaps"),
     incidents: note("incidents"),
@@ -26,7 +30,7 @@ async function prunedBy(keep: Retention): Promise<readonly unknown[]> {
     },
   };
   const clock = { now: () => ({ utcMs: nowMs, monotonicMs: 0 }) };
-  for (const chore of retentionChores({ prune }, keep, clock)) await chore.step();
+  for (const chore of retentionChores({ prune }, keep, clock, ["oncall"])) await chore.step();
   return pruned;
 }
 
@@ -37,6 +41,7 @@ it("everything is kept for as long as the configuration says, or as it is by def
   });
   expect(await prunedBy(history)).toEqual([
     ["notifications", 30, 90],
+    ["owed", 90, "oncall"],
     ["changes", 400],
     ["gaps", 400],
     ["incidents", 400],
@@ -50,6 +55,7 @@ it("what is kept for ever is never looked through", async () => {
   const forever = { changes: null, buckets: { "5m": null, "1h": 2 * dayMs, "1d": null } };
   expect(await prunedBy(forever)).toEqual([
     ["notifications", 30, 90],
+    ["owed", 90, "oncall"],
     ["silences", 30],
     ["1h", 2],
   ]);

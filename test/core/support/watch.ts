@@ -11,6 +11,7 @@ import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge
 import type { Silenced } from "../../../src/core/interventions.ts";
 import type { BodyMark } from "../../../src/core/listing-intake.ts";
 import type { FailureReason, ListedSandbox, ListedServer } from "../../../src/core/model.ts";
+import { wants } from "../../../src/core/wants.ts";
 import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 import type { Rule } from "../../../src/core/rule.ts";
@@ -82,8 +83,9 @@ export function createWatch(options: WatchOptions = {}): Watch {
       acknowledgedBy: (id) => acknowledgements.get(id) ?? null,
     },
     tells: (receiver, type) => {
-      const wantsResolved = new Map(Object.entries(settings.receivers)).get(receiver);
-      return wantsResolved !== undefined && (type !== "incident.resolved" || wantsResolved);
+      const sendResolved = new Map(Object.entries(settings.receivers)).get(receiver);
+      const wishes = { sendResolved: sendResolved === true, sendAcknowledged: false };
+      return wants(sendResolved === undefined ? undefined : wishes, type);
     },
     newIncidentId: () => `incident-${(incidentsOpened += 1)}`,
   });
