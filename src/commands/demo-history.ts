@@ -1,3 +1,4 @@
+import { nothingUnkept } from "../service/unkept.ts";
 import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
@@ -189,7 +190,10 @@ async function openPolling(
       const intake = turn.openIntake();
       const view = { target, utcMs, servers: options.servers, pins: new Map() };
       listDirectly(options.world.sandboxes(view), intake, complete ? 1 : 0.6);
-      return { kind: "ok", value: { intake, complete, partial: complete ? null : "made up" } };
+      return {
+        kind: "ok",
+        value: { intake, complete, partial: complete ? null : "made up", unkept: nothingUnkept },
+      };
     },
     commit,
     onLull() {},
@@ -204,6 +208,7 @@ async function openPolling(
 /** What cannot be written is no history. */
 const silent: PollingObserver = {
   polled() {},
+  listed() {},
   committed() {},
   refused() {},
   turnFailed(_, error) {

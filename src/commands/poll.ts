@@ -7,6 +7,7 @@ import { createLogger } from "../platform/logger.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { inMemory } from "../store/database.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { explainPoll } from "./poll-failure.ts";
 import { readConfig } from "./read-config.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -29,13 +30,14 @@ export async function poll(options: PollOptions, terminal: Terminal): Promise<vo
   });
   try {
     await daemon.pollOnce();
-    terminal.out(options.json ? toJson(daemon.targets) : toTables(daemon.targets));
+    terminal.out(options.json ? toJson(daemon.targets) : toText(daemon.targets));
     const blind = daemon.targets.filter((watched) => !isSeen(watched));
     if (blind.length > 0) {
       throw new CommandError(
         blind
           .map(
-            ({ target, state }) => `${targetName(target)}: ${explain(state.progress.lastFailure)}`,
+            ({ target, state, detail }) =>
+              `${targetName(target)}: ${explainPoll(state.progress.lastFailure, detail)}`,
           )
           .join("\n"),
         exitCodes.failed,
@@ -52,6 +54,19 @@ function lookOnly(config: Config): Config {
     store: { path: inMemory },
     alerts: { ...config.alerts, rules: [], receivers: [], maintenance: [] },
   };
+}
+
+function toText(targets: readonly WatchedTarget[]): string {
+  const partial = targets.flatMap((watched) => {
+    const why = whyPartial(watched);
+    return why === null ? [] : [`${targetName(watched.target)}: the listing is partial: ${why}\n`];
+  });
+  return [toTables(targets), partial.join("")].filter((part) => part !== "").join("\n");
+}
+
+/** Null: the last poll failed, or its listing is complete. */
+function whyPartial(watched: WatchedTarget): string | null {
+  return isSeen(watched) ? (watched.detail?.text ?? null) : null;
 }
 
 function toTables(targets: readonly WatchedTarget[]): string {
@@ -95,7 +110,10 @@ function toJsonTarget(watched: WatchedTarget): object {
     ...target,
     up: isSeen(watched),
     failure: state.progress.lastFailure,
+    failure_detail: isSeen(watched) ? null : (watched.detail?.text ?? null),
+    failure_status: watched.detail?.status ?? null,
     complete: state.progress.lastComplete,
+    partial: whyPartial(watched),
     sandboxes: Object.fromEntries(eachStatus(state.snapshot.sandboxTally)),
     servers: Array.from(state.snapshot.servers(), (server) => ({
       sandbox_id: server.sandboxId,
@@ -110,27 +128,4 @@ function toJsonTarget(watched: WatchedTarget): object {
 
 function isSeen({ polled, state }: WatchedTarget): boolean {
   return polled && state.progress.failuresInARow === 0;
-}
-
-function explain(reason: string | null): string {
-  switch (reason) {
-    case "timeout":
-      return "no whole answer in time (poll.timeout)";
-    case "network":
-      return "the service cannot be reached; check the region's base_url and the network";
-    case "auth":
-      return "the service refuses the key; check its api_key";
-    case "rate_limited":
-      return "the service asks for patience, or poll.rate_limit left no room";
-    case "server_error":
-      return "the service failed (5xx)";
-    case "http_error":
-      return "an answer that is neither a listing nor a known error; check the region's base_url";
-    case "invalid_body":
-      return "the answer is no listing; check the region's base_url";
-    case "too_large":
-      return "the listing is larger than poll.max_body, or holds more objects than can be read";
-    default:
-      return "not seen";
-  }
 }

@@ -18,6 +18,8 @@ export const deviationProblems = [
   "wrong_format",
   "too_long",
   "too_many",
+  /** A NUL character, or half a surrogate pair in an id: no store keeps such a text as it is. */
+  "invalid_character",
   "duplicate",
   "mismatch",
   ...operationProblems,

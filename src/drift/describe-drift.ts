@@ -30,6 +30,8 @@ export function problemText({ field, problem, example }: Omit<Deviation, "count"
       return `${field} is longer than what is kept${found}`;
     case "too_many":
       return `${field} has more items than are kept`;
+    case "invalid_character":
+      return `${field} holds a character that cannot be kept${found}`;
     case "duplicate":
       return `${field} comes more than once`;
     case "mismatch":

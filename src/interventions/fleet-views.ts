@@ -23,6 +23,12 @@ export const targetView = z.object({
   last_success_at: nullableTime,
   last_failure_at: nullableTime.describe("Null: the last poll did not fail"),
   last_failure_reason: z.enum(failureReasons).nullable(),
+  last_failure_detail: nullableText.describe(
+    "Why the last poll failed, such as HTTP 503; null: it did not fail, or was before the start",
+  ),
+  partial: nullableText.describe(
+    "Why the last listing was partial; null: it was complete, or there was none since the start",
+  ),
   failures_in_a_row: count,
   blind_since: nullableTime.describe("When it was last seen; null: it is seen, or never was"),
   servers: z
@@ -61,7 +67,14 @@ export const serversView = z.object({
 });
 export type ServersView = z.output<typeof serversView>;
 
-export function viewTarget({ target, state, polled, up, withheld }: WatchedView): TargetView {
+export function viewTarget({
+  target,
+  state,
+  polled,
+  up,
+  withheld,
+  detail,
+}: WatchedView): TargetView {
   const { lastPollAtMs, lastSuccessAtMs, lastFailure, failuresInARow } = state.progress;
   const incidents = { pending: 0, firing: 0 };
   for (const { phase } of state.incidents.values()) {
@@ -75,6 +88,8 @@ export function viewTarget({ target, state, polled, up, withheld }: WatchedView)
     last_success_at: timeText(lastSuccessAtMs),
     last_failure_at: failuresInARow > 0 ? timeText(lastPollAtMs) : null,
     last_failure_reason: lastFailure,
+    last_failure_detail: failuresInARow > 0 ? (detail?.text ?? null) : null,
+    partial: failuresInARow > 0 ? null : (detail?.text ?? null),
     failures_in_a_row: failuresInARow,
     blind_since: up ? null : timeText(lastSuccessAtMs),
     servers: countServers(state.snapshot),

@@ -53,6 +53,9 @@ const saidInMessages = [
   "detail",
   "receiver",
   "notification_id",
+  "place",
+  "problem",
+  "found",
   "attempts",
 ].join(",");
 

@@ -9,6 +9,7 @@ import { subjectName } from "../core/probe.ts";
 import { writeLines, writePaced } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
 import { ChangeLog } from "./change-log.ts";
+import { createListingLog } from "./listing-log.ts";
 import type { PollingObserver } from "./polling.ts";
 import { longestBackOffMs } from "./refusal-watch.ts";
 
@@ -32,6 +33,7 @@ export function createPollingLog(log: Logger): PollingObserver {
     polled(target, failure) {
       if (failure) lastDetail.set(targetName(target), failure.detail);
     },
+    listed: createListingLog(log),
     async committed({ target }, verdict) {
       const name = targetName(target);
       const lost = lostTurns.get(name);

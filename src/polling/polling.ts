@@ -3,10 +3,13 @@ import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
 import { targetName } from "../core/model.ts";
 import type { FailureReason, Target } from "../core/model.ts";
 import { openIntake } from "../core/snapshot/intake.ts";
+import type { SnapshotIntake } from "../core/snapshot/intake.ts";
 import type { PoolWatch } from "../core/pool-watch.ts";
+import type { PollDetail } from "../core/watched-view.ts";
 import { pace } from "../platform/paced.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
+import type { TakenListing } from "../service/client.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
 import { createPoolCommits } from "./pool-commits.ts";
 import { createRefusalWatch } from "./refusal-watch.ts";
@@ -21,6 +24,8 @@ export interface PollingObserver {
    * sent because the key is refused is no poll.
    */
   polled(target: Target, failure: PollFailure | null, durationMs: number | null): void;
+  /** After `polled`, what is to be said of an accepted listing: why it is partial, what cannot be kept. */
+  listed(target: Target, listing: Pick<TakenListing<SnapshotIntake>, "partial" | "unkept">): void;
   /** A verdict was committed, and `watched` holds it. */
   committed(watched: WatchedTarget, verdict: Verdict, durationMs: number): void | Promise<void>;
   /** The service refuses the key from now on: it is asked again after this long, and then more rarely. */
@@ -81,6 +86,13 @@ interface BackingOff {
   readonly kind: "backing_off";
 }
 
+interface Decided {
+  readonly verdict: Verdict;
+  readonly detail: PollDetail | null;
+}
+
+const nothingSent = "nothing was sent";
+
 /** Times the time that a turn has, or usually has. */
 const mostLate = 1.1;
 
@@ -94,14 +106,17 @@ export function createPolling(deps: PollingDeps): Polling {
     ]),
   );
 
-  const commit = async ({ watched }: Poller, judged: Verdict): Promise<void> => {
+  const commit = async (
+    { watched }: Poller,
+    { verdict: judged, detail }: Decided,
+  ): Promise<void> => {
     const startedMs = clock.now().monotonicMs;
     try {
       const verdict = await commitWithPools(watched, judged);
       const tookMs = clock.now().monotonicMs - startedMs;
       // Else all of it would be done at once.
       if (verdict.snapshot !== judged.before) await pace(verdict.snapshot.settle());
-      watched.accept(verdict);
+      watched.accept(verdict, detail);
       if (tellsAnything(verdict)) deps.onOutbox(verdict.at.utcMs);
       await observer.committed(watched, verdict, tookMs);
     } finally {
@@ -133,19 +148,20 @@ export function createPolling(deps: PollingDeps): Polling {
     switch (outcome.kind) {
       case "ok":
         observer.polled(target, null, durationMs);
+        observer.listed(target, outcome.value);
         return;
       case "failed":
         observer.polled(target, outcome, durationMs);
         return;
       case "not_sent":
-        observer.polled(target, { reason: outcome.reason, detail: "nothing was sent" }, null);
+        observer.polled(target, { reason: outcome.reason, detail: nothingSent }, null);
         return;
       case "backing_off":
       case "stopped":
     }
   };
 
-  const decide = async (poller: Poller, deadlineMs: number): Promise<Verdict | null> => {
+  const decide = async (poller: Poller, deadlineMs: number): Promise<Decided | null> => {
     const { watched, refusal } = poller;
     const startedMs = clock.now().monotonicMs;
     const outcome = await ask(poller, deadlineMs);
@@ -153,7 +169,9 @@ export function createPolling(deps: PollingDeps): Polling {
     if (isRefused) observer.refused(watched.target, deadlineMs - startedMs);
     report(watched.target, outcome, clock.now().monotonicMs - startedMs);
     const pollOutcome = toPollOutcome(outcome);
-    return pollOutcome && pace(judgeInSteps(watched.state, pollOutcome, clock.now(), judge));
+    if (!pollOutcome) return null;
+    const verdict = await pace(judgeInSteps(watched.state, pollOutcome, clock.now(), judge));
+    return { verdict, detail: toDetail(outcome) };
   };
 
   let undecided = 0;
@@ -168,8 +186,8 @@ export function createPolling(deps: PollingDeps): Polling {
       // Only after this very verdict, too, was given to be committed.
       if (undecided === 0) setImmediate(noteLull);
     });
-    const verdict = await deciding;
-    if (verdict) await commit(poller, verdict);
+    const decided = await deciding;
+    if (decided) await commit(poller, decided);
   };
 
   return {
@@ -208,6 +226,23 @@ function toPollOutcome(outcome: TurnOutcome | BackingOff): PollOutcome | null {
       return { kind: "failed", reason: outcome.reason };
     case "backing_off":
       return outcome;
+    case "stopped":
+      return null;
+  }
+}
+
+/** What there is to say of a poll beyond what is kept of it. */
+function toDetail(outcome: TurnOutcome | BackingOff): PollDetail | null {
+  switch (outcome.kind) {
+    case "ok": {
+      const { partial } = outcome.value;
+      return partial === null ? null : { text: partial, status: null, problem: null };
+    }
+    case "failed":
+      return { text: outcome.detail, status: outcome.status, problem: outcome.problem ?? null };
+    case "not_sent":
+      return { text: nothingSent, status: null, problem: null };
+    case "backing_off":
     case "stopped":
       return null;
   }

@@ -7,7 +7,7 @@ import type { Target } from "../core/model.ts";
 import type { Accounts } from "../core/occupancy/accounts.ts";
 import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import type { TargetProgress, TargetState } from "../core/target-state.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import type { PollDetail, WatchedView } from "../core/watched-view.ts";
 
 /** What the store gives of a target when sandwatch starts. */
 export interface RestoredTarget {
@@ -25,7 +25,7 @@ export interface WatchedTarget extends WatchedView {
   /** Turns in a row whose verdict was not kept. */
   readonly lostTurns: number;
   /** Takes the state on, after the verdict was committed. */
-  accept(verdict: Verdict): void;
+  accept(verdict: Verdict, detail?: PollDetail | null): void;
   /** Turns stayed out: what passed since the last verdict was not watched. */
   lapse(): void;
   /** A turn broke: its verdict was not kept, so what passed since the last one was not watched. */
@@ -48,6 +48,7 @@ export function watchTarget(
   const held = holdIncidents(openIncidents, restoredFlaps);
   let polled = false;
   let lostTurns = 0;
+  let lastDetail: PollDetail | null = null;
   let restoredTooOld =
     options.nowUtcMs - (progress.lastSuccessAtMs ?? options.nowUtcMs) > options.restoredForMs;
   const state: { -readonly [Field in keyof TargetState]: TargetState[Field] } = {
@@ -73,6 +74,9 @@ export function watchTarget(
     get polled() {
       return polled;
     },
+    get detail() {
+      return lastDetail;
+    },
     get lostTurns() {
       return lostTurns;
     },
@@ -89,7 +93,8 @@ export function watchTarget(
       lostTurns += 1;
       lapse();
     },
-    accept(verdict) {
+    accept(verdict, detail = null) {
+      lastDetail = detail;
       state.snapshot = verdict.snapshot;
       atOnce(state.snapshot.settle());
       held.takeOn(verdict.incidents);

@@ -26,6 +26,7 @@ import type { BodyReader } from "./pace-reader.ts";
 import { parseWholeListing, type WholeListing } from "./parse-whole-listing.ts";
 import { createRefusals, type Refusals } from "./refusal.ts";
 import { type Answer, createTransport, type Transport } from "./transport.ts";
+import type { UnkeptItems } from "./unkept.ts";
 
 export interface ServiceClientOptions {
   /** A base address may hold a path, such as `https://host/us`. */
@@ -92,6 +93,8 @@ export interface TakenListing<I extends ListingIntake> {
   readonly complete: boolean;
   /** Why it is not complete, such as "total_count is null"; null: it is. Nothing in it is secret. */
   readonly partial: string | null;
+  /** What it shows and cannot be kept, such as an item with an id that is too long. */
+  readonly unkept: UnkeptItems;
 }
 
 export type CallResult<T> =
@@ -315,6 +318,6 @@ function listingResult<I extends ListingIntake>(
   const { outcome } = reader;
   if (!outcome) throw new TypeError("An answer must be read to its end");
   if (outcome.kind === "refused") return failure(outcome.reason, outcome.detail, { status });
-  const { complete, partial, deviations } = outcome;
-  return { kind: "ok", value: { intake, complete, partial }, status, deviations };
+  const { complete, partial, unkept, deviations } = outcome;
+  return { kind: "ok", value: { intake, complete, partial, unkept }, status, deviations };
 }

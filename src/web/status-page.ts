@@ -24,6 +24,8 @@ export interface TargetView {
   readonly sight: "seen" | "blind" | "not polled yet";
   /** Why it is blind. */
   readonly reason: string | null;
+  /** Why the last listing is partial; null: it is complete, or there is none. */
+  readonly partial: string | null;
   readonly lastSuccessAtMs: number | null;
   /** Null: too old to be shown as the present. */
   readonly servers: CountByStatus | null;
@@ -138,7 +140,8 @@ const toneOfSight: Readonly<Record<TargetView["sight"], string>> = {
   "not polled yet": "quiet",
 };
 
-function sightText({ sight, reason }: TargetView): string {
+function sightText({ sight, reason, partial }: TargetView): string {
+  if (sight === "seen" && partial !== null) return `seen, partial: ${partial}`;
   return sight === "blind" && reason !== null ? `blind: ${reason}` : sight;
 }
 

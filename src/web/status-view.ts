@@ -6,7 +6,7 @@ import { countServers } from "../core/snapshot/snapshot.ts";
 import { matchText } from "../core/written-match.ts";
 import { severities } from "../core/rule.ts";
 import type { SilenceMatch } from "../core/silence.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import type { PollDetail, WatchedView } from "../core/watched-view.ts";
 import { viewProbes } from "./probe-table.ts";
 import type { IncidentView, ReceiverView, StatusView, TargetView } from "./status-page.ts";
 
@@ -68,15 +68,24 @@ function urgencyOf({ state, muted, severity }: IncidentView): number {
   return told * severities.length - severities.findIndex((each) => each === severity);
 }
 
-function viewTarget({ target, state, polled, up, withheld }: WatchedView): TargetView {
+function viewTarget({ target, state, polled, up, withheld, detail }: WatchedView): TargetView {
   const { lastFailure, lastSuccessAtMs } = state.progress;
   return {
     ...target,
     sight: !polled ? "not polled yet" : up ? "seen" : "blind",
-    reason: lastFailure ?? (up ? null : "not kept, see the log"),
+    reason: up
+      ? null
+      : lastFailure === null
+        ? "not kept, see the log"
+        : reasonOf(lastFailure, detail),
+    partial: polled && up ? (detail?.text ?? null) : null,
     lastSuccessAtMs,
     servers: withheld || lastSuccessAtMs === null ? null : countServers(state.snapshot),
   };
+}
+
+function reasonOf(reason: string, detail: PollDetail | null): string {
+  return detail === null ? reason : `${reason}, ${detail.text}`;
 }
 
 function viewIncident(

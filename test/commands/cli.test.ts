@@ -173,7 +173,9 @@ describe("sandwatch poll", () => {
     simulator.setFaults([{ kind: "status", status: 403 }]);
     const ended = await runCommand(["poll", "--config", config], environment);
     expect(ended.code).toBe(1);
-    expect(ended.err).toBe("us/research: the service refuses the key; check its api_key\n");
+    expect(ended.err).toBe(
+      "us/research: HTTP 403. The service refuses the key: check its api_key, and that it is valid in this region.\n",
+    );
   });
 });
 

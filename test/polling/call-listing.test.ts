@@ -13,6 +13,7 @@ import type { TurnOutcome } from "../../src/polling/call-listing.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import type { CallFailure, CallSuccess } from "../../src/polling/listing-caller.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { nothingUnkept } from "../../src/service/unkept.ts";
 
 const target: Target = { region: "us", key: "research" };
 const apiKey = new Secret("T0PSECRET");
@@ -21,7 +22,7 @@ const openEmpty = () => openIntake(emptySnapshot, { goneAfter: 1 });
 
 const ok: CallSuccess = {
   kind: "ok",
-  value: { intake: openEmpty(), complete: true, partial: null },
+  value: { intake: openEmpty(), complete: true, partial: null, unkept: nothingUnkept },
 };
 
 function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {

@@ -3,6 +3,7 @@ import { listedSandbox, listedServer, listing, read, sandbox, server } from "./w
 
 const sandboxes = "local_sandboxes[]";
 const servers = "local_sandboxes[].servers[]";
+const notKept = "invalid_character";
 
 test("a listing as promised is taken whole, without what may be secret, and without deviations", () => {
   expect(read(listing([sandbox]))).toEqual({
@@ -59,12 +60,15 @@ test.for([
   [{ mcp_server_url: {} }, {}, [`${servers}.mcp_server_url`, "wrong_type", 1]],
   [{ shape: "new" }, {}, [`${servers}.shape`, "unknown_field", 1]],
   [{ id: 'a "quoted"\nid é' }, { serverId: 'a "quoted"\nid é' }, null],
-  [{ id: "x\ud800y" }, { serverId: "x\ufffdy" }, null],
+  [{ server_name: "x\ud800y" }, { serverName: "x\ufffdy" }, null],
+  [{ server_name: "a\0b" }, { serverName: null }, [`${servers}.server_name`, notKept, 1]],
+  [{ benchmark: "\0" }, { benchmark: null }, [`${servers}.benchmark`, notKept, 1]],
+  [{ tags: ["a\0", "b"] }, { tags: ["b"] }, [`${servers}.tags[]`, notKept, 1]],
 ] as const)("a server with %j is taken as %j", ([odd, taken, deviation]) => {
   expect(read(listing([{ ...sandbox, servers: [{ ...server, ...odd }] }]))).toEqual({
     listing: {
       sandboxes: [{ ...listedSandbox, servers: [{ ...listedServer, ...taken }] }],
-      complete: true,
+      complete: !["too_long", "too_many", notKept].includes(deviation?.[1] ?? ""),
     },
     deviations: deviation ? [deviation] : [],
   });
@@ -79,6 +83,8 @@ test.for([
   [{ id: 7 }, [`${servers}.id`, "wrong_type", 1]],
   [{ id: "" }, [`${servers}.id`, "empty", 1]],
   [{ id: "i".repeat(513) }, [`${servers}.id`, "too_long", 1]],
+  [{ id: "x\0y" }, [`${servers}.id`, notKept, 1]],
+  [{ id: "x\ud800y" }, [`${servers}.id`, notKept, 1]],
 ] as const)("a server %j is left out, and the listing is incomplete", ([odd, deviation]) => {
   expect(read(listing([{ ...sandbox, servers: [odd, server] }]))).toEqual({
     listing: { sandboxes: [listedSandbox], complete: false },
@@ -95,6 +101,7 @@ test.for([
     { ...sandbox, local_sandbox_id: "i".repeat(513) },
     [`${sandboxes}.local_sandbox_id`, "too_long", 1],
   ],
+  [{ ...sandbox, local_sandbox_id: "\0" }, [`${sandboxes}.local_sandbox_id`, notKept, 1]],
   [{ ...sandbox, local_sandbox_id: "s2", servers: null }, [`${sandboxes}.servers`, "null", 1]],
   [{ ...sandbox, local_sandbox_id: "s2", servers: {} }, [`${sandboxes}.servers`, "wrong_type", 1]],
 ] as const)("a sandbox %j is left out, and the listing is incomplete", ([odd, deviation]) => {

@@ -14,6 +14,7 @@ const seen: TargetView = {
   key: "research",
   sight: "seen",
   reason: null,
+  partial: null,
   lastSuccessAtMs: Date.UTC(2026, 10, 20, 9, 29, 30),
   servers: { idle: 7, occupied: 5, error: 0, unknown: 0 },
 };

@@ -4,8 +4,6 @@ import type { Deviation } from "../deviations.ts";
 /** What reading one sandbox found to remark, so that it need not be read again to be counted again. */
 export interface SandboxNote {
   readonly deviations: readonly Deviation[];
-  /** False when a server had to be left out. */
-  readonly complete: boolean;
 }
 
 /**
@@ -22,24 +20,23 @@ export interface DeviationNotes {
 const maxNotes = 1000;
 const maxDeviations = 64;
 
-const nothing: SandboxNote = { deviations: [], complete: true };
+const nothing: SandboxNote = { deviations: [] };
 
 export function createDeviationNotes(): DeviationNotes {
   const notes: SandboxNote[] = [nothing];
   const numbers = new Map<string, number>();
   return {
-    numberOf({ deviations, complete }) {
-      if (deviations.length === 0 && complete) return 0;
+    numberOf({ deviations }) {
+      if (deviations.length === 0) return 0;
       if (deviations.length > maxDeviations) return null;
-      const text = JSON.stringify(deviations.map((each) => [...kindOf(each), each.count]));
-      const key = `${complete}${text}`;
+      const key = JSON.stringify(deviations.map((each) => [...kindOf(each), each.count]));
       const known = numbers.get(key);
       if (known !== undefined) return known;
       if (notes.length > maxNotes) return null;
       const number = notes.length;
       numbers.set(key, number);
       // A field name that was cut off may hold on to the text it was cut off from: a clone does not.
-      notes.push({ deviations: structuredClone(deviations), complete });
+      notes.push({ deviations: structuredClone(deviations) });
       return number;
     },
     get(number) {

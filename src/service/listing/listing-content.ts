@@ -4,10 +4,11 @@ import { markField, markWords, noteIn } from "../../core/text-mark.ts";
 import type { TextMark } from "../../core/text-mark.ts";
 import { createDeviations, type Deviation } from "../deviations.ts";
 import { isArray, isObject, type JsonValue } from "../json.ts";
-import { noteItem } from "../read-value.ts";
 import { resource } from "../resource.ts";
 import { listingSchema } from "../schema.ts";
 import { BodyFault, otherShape } from "./body-fault.ts";
+import { summarizeUnkept } from "../unkept.ts";
+import type { Unkept, UnkeptItems } from "../unkept.ts";
 import { limits } from "./limits.ts";
 import { fieldName, shapeOf } from "../value-shape.ts";
 import type { ItemText, TextHashes } from "./item-text.ts";
@@ -21,8 +22,12 @@ export interface ListingSummary {
   readonly complete: boolean;
   /** Why the listing is partial, such as "total_count is null"; null: it is complete. */
   readonly partial: string | null;
+  readonly unkept: UnkeptItems;
   readonly deviations: readonly Deviation[];
 }
+
+/** So many are told one by one; all are counted. */
+const mostUnkept = 20;
 
 export const promisedListing = resource(listingSchema, "");
 const promisedFields: ReadonlySet<string> = new Set(Object.keys(listingSchema.shape));
@@ -37,7 +42,9 @@ export class ListingContent {
   private readonly root = new Map<string, JsonValue>();
   /** Shapes by name: the values of fields that are not promised may be long. */
   private readonly unknownFields = new Map<string, string>();
-  private complete = true;
+  /** The first ones of so many. */
+  private readonly unkept: Unkept[] = [];
+  private unkeptCount = 0;
   private items = 0;
   private leftOut = 0;
   private hasBegun = false;
@@ -59,7 +66,7 @@ export class ListingContent {
     this.hasBegun = true;
     if (isAnew) this.countList();
     this.ofItems.clear();
-    this.complete = true;
+    this.unkept.length = this.unkeptCount = 0;
     this.items = this.leftOut = 0;
     return isAnew;
   }
@@ -86,22 +93,17 @@ export class ListingContent {
   item(value: JsonValue, text: ItemText): void {
     const { ofItem, ofItems } = this;
     this.countItems(1);
-    if (!isObject(value)) {
-      noteItem(value, sandboxesField, ofItems);
-      this.leftOut++;
-      return;
-    }
     if (!ofItem.isEmpty) ofItem.clear();
-    const open = text.complete(value);
-    const read = readSandbox(value, ofItem);
+    const open = isObject(value) ? text.complete(value) : "none";
+    const read = readSandbox(value, `local_sandboxes[${this.items - 1}]`, ofItem, this.onUnkept);
     if (!ofItem.isEmpty) ofItems.add(ofItem.list());
     if (!read) {
       this.leftOut++;
       return;
     }
-    this.complete &&= read.complete;
     // Where one was left out, or was there twice, what was taken are not the text's servers in their order.
-    const isAsListed = listLength(value["servers"]) === read.sandbox.servers.length;
+    const isAsListed =
+      listLength(isObject(value) ? value["servers"] : undefined) === read.sandbox.servers.length;
     const hashes = text.hashes(isAsListed ? open : "none");
     const twin = this.intake.listed(read.sandbox, this.markOf(hashes, read.complete));
     if (!twin) return;
@@ -137,13 +139,10 @@ export class ListingContent {
     if (miscount !== null && Number.isInteger(totalCount)) {
       deviations.note("total_count", "mismatch", totalCount);
     }
-    const isWhole = this.complete && this.leftOut === 0;
-    const reasons = [
-      ...(isWhole ? [] : ["items that could not be read were left out"]),
-      ...(miscount === null ? [] : [miscount]),
-    ];
+    const unkept = { count: this.unkeptCount, first: [...this.unkept] };
+    const reasons = [miscount, summarizeUnkept(unkept)].filter((each) => each !== null);
     const partial = reasons.length === 0 ? null : reasons.join("; ");
-    return { complete: partial === null, partial, deviations: deviations.list() };
+    return { complete: partial === null, partial, unkept, deviations: deviations.list() };
   }
 
   private countList(): void {
@@ -162,15 +161,18 @@ export class ListingContent {
     if (note === 0) return;
     const remarks = this.notes.get(note);
     this.ofItems.add(remarks.deviations);
-    this.complete &&= remarks.complete;
   }
 
+  private readonly onUnkept = (unkept: Unkept): void => {
+    this.unkeptCount++;
+    if (this.unkept.length < mostUnkept) this.unkept.push(unkept);
+  };
+
+  /** One of which not all could be kept is read again each time, so that its place is known. */
   private markOf(hashes: TextHashes, isWhole: boolean): TextMark | null {
+    if (!isWhole) return null;
     const { ofItem } = this;
-    const isPlain = isWhole && ofItem.isEmpty;
-    const note = isPlain
-      ? 0
-      : this.notes.numberOf({ deviations: ofItem.list(), complete: isWhole });
+    const note = ofItem.isEmpty ? 0 : this.notes.numberOf({ deviations: ofItem.list() });
     return note === null ? null : { ...hashes, note };
   }
 }

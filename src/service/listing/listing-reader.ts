@@ -1,6 +1,7 @@
 import type { Buffer } from "node:buffer";
 import type { ListingIntake } from "../../core/listing-intake.ts";
 import type { BodyReader } from "../pace-reader.ts";
+import { nothingUnkept } from "../unkept.ts";
 import { BodyFault, endedTooEarly, type Refusal } from "./body-fault.ts";
 import { BodyWatch } from "./body-watch.ts";
 import { ChunkWindow } from "./chunk-window.ts";
@@ -22,7 +23,12 @@ interface ReaderParts {
 const turnEffort = 32 * 1024;
 
 /** Of a body that was there before: one with anything to remark is not known again. */
-const nothingToNote: ListingSummary = { complete: true, partial: null, deviations: [] };
+const nothingToNote: ListingSummary = {
+  complete: true,
+  partial: null,
+  unkept: nothingUnkept,
+  deviations: [],
+};
 
 /**
  * Reads one listing into an intake while its body comes. What is taken of it is what `JSON.parse` would

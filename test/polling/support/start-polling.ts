@@ -10,6 +10,7 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 import { judgeBy, research, watchFleet } from "../../support/fleet.ts";
 import type { Listing } from "../../support/listing.ts";
 import { takeIn } from "../../support/take-in.ts";
+import { nothingUnkept } from "../../../src/service/unkept.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -28,7 +29,8 @@ function toResult(
   if (answer.kind === "failed") return answer;
   const { sandboxes, complete } = answer.listing;
   const partial = complete ? null : "some sandboxes are missing";
-  return { kind: "ok", value: { intake: take(openIntake(), sandboxes), complete, partial } };
+  const intake = take(openIntake(), sandboxes);
+  return { kind: "ok", value: { intake, complete, partial, unkept: nothingUnkept } };
 }
 
 export function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
@@ -75,6 +77,7 @@ export function startPolling(
     observer: {
       polled: (target, failure, durationMs) =>
         told.push(`polled ${target.region} ${failure?.reason ?? "ok"} ${durationMs}`),
+      listed() {},
       committed(shown, verdict) {
         told.push(`committed ${shown.state.progress === verdict.progress}`);
       },

@@ -52,7 +52,7 @@ export function parseListing(body: JsonValue, deviations: Deviations): Listing |
       continue;
     }
     drafts.set(draft.itself.sandboxId, draft);
-    complete = readServers(item, draft.servers, deviations) && complete;
+    complete = readServers(item, draft.servers, deviations) && keepsTexts(item) && complete;
   }
   if (totalCount !== drafts.size + leftOut) {
     if (Number.isInteger(totalCount)) deviations.note("total_count", "mismatch");
@@ -77,10 +77,18 @@ function readSandbox(
     return null;
   }
   promisedSandbox.compare(item, deviations);
-  const sandboxId = readId(item["local_sandbox_id"]);
+  const sandboxId = readId(
+    item["local_sandbox_id"],
+    `${sandboxesField}.local_sandbox_id`,
+    deviations,
+  );
   if (sandboxId === null || !isArray(item["servers"])) return null;
   const status = readStatus(item["status"]);
-  const itself = { sandboxId, status, benchmark: readText(item["benchmark"], maxNameLength) };
+  const itself = {
+    sandboxId,
+    status,
+    benchmark: readName(item, "benchmark", sandboxesField, deviations),
+  };
   const twin = earlier.get(sandboxId);
   if (!twin) return { itself, servers: new Map<string, ListedServer>() };
   deviations.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
@@ -120,13 +128,13 @@ function readServer(item: JsonValue, deviations: Deviations): ListedServer | nul
     return null;
   }
   promisedServer.compare(item, deviations);
-  const serverId = readId(item["id"]);
+  const serverId = readId(item["id"], `${serversField}.id`, deviations);
   if (serverId === null) return null;
   return {
     serverId,
-    serverName: readText(item["server_name"], maxNameLength),
+    serverName: readName(item, "server_name", serversField, deviations),
     status: readStatus(item["status"]),
-    benchmark: readText(item["benchmark"], maxNameLength),
+    benchmark: readName(item, "benchmark", serversField, deviations),
     tags: readTags(item, deviations),
   };
 }
@@ -138,17 +146,55 @@ function readTags(server: JsonObject, deviations: Deviations): readonly string[]
   if (!isArray(items) || items.length === 0) return noTags;
   const tags: string[] = [];
   for (const item of items) {
-    const tag = readText(item, maxNameLength);
-    if (tag !== null && tags.length < maxTags) tags.push(tag);
-    else if (tag !== null) deviations.note(tagsField, "too_many");
-    else if (typeof item === "string") deviations.note(tagField, "too_long");
-    else noteItem(item, tagField, deviations);
+    const problem = typeof item === "string" ? textProblem(item) : null;
+    if (typeof item !== "string") noteItem(item, tagField, deviations);
+    else if (problem !== null) deviations.note(tagField, problem);
+    else if (tags.length < maxTags) tags.push(item.toWellFormed());
+    else deviations.note(tagsField, "too_many");
   }
   return tags;
 }
 
-function readId(value: JsonValue | undefined): string | null {
-  return value === "" ? null : readText(value, maxIdLength);
+function readId(
+  value: JsonValue | undefined,
+  field: string,
+  deviations: Deviations,
+): string | null {
+  if (typeof value !== "string" || value === "" || value.length > maxIdLength) return null;
+  if (!value.includes("\0") && value.isWellFormed()) return value;
+  deviations.note(field, "invalid_character");
+  return null;
+}
+
+function readName(
+  item: JsonObject,
+  name: string,
+  field: string,
+  deviations: Deviations,
+): string | null {
+  const value = item[name];
+  const problem = typeof value === "string" ? textProblem(value) : null;
+  if (problem === "invalid_character") deviations.note(`${field}.${name}`, problem);
+  return problem === null ? readText(value) : null;
+}
+
+function textProblem(text: string): "too_long" | "invalid_character" | null {
+  if (text.length > maxNameLength) return "too_long";
+  return text.includes("\0") ? "invalid_character" : null;
+}
+
+/** Whether no text of an item, or of its servers that are kept, had to be dropped. */
+function keepsTexts(item: JsonValue): boolean {
+  if (!isObject(item)) return true;
+  const tags = item["tags"];
+  const texts = [item["server_name"], item["benchmark"], ...(isArray(tags) ? tags : [])];
+  const kept = texts.filter((text) => typeof text === "string");
+  const servers = item["servers"];
+  return (
+    kept.every((text) => textProblem(text) === null) &&
+    (!isArray(tags) || tags.filter((tag) => typeof tag === "string").length <= maxTags) &&
+    (!isArray(servers) || servers.every(keepsTexts))
+  );
 }
 
 function readStatus(value: JsonValue | undefined): Status {
