@@ -184,7 +184,7 @@ describe("sandwatch check-config", () => {
     const { config } = await prepare();
     const ended = await runCommand(["check-config", "--config", config], environment);
     expect(ended).toMatchObject({ code: 0, err: "" });
-    expect(ended.out).toContain("1 region, 1 key, 1 target, 2 rules, 0 receivers");
+    expect(ended.out).toContain("1 region, 1 key, 1 target, 3 rules, 0 receivers");
   });
 });
 
