@@ -1,8 +1,8 @@
 import type { Config } from "./config/config.ts";
-import type { ProbeVitals } from "./core/ailment.ts";
 import type { ProbeJudgeOptions } from "./core/judge-probe.ts";
 import { isNotifiedAsDown } from "./core/matching.ts";
 import { targetName } from "./core/model.ts";
+import { subjectName } from "./core/probe.ts";
 import type { WatchedView } from "./core/watched-view.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Clock } from "./platform/clock.ts";
@@ -21,13 +21,13 @@ import type { ProbingObserver } from "./probing/probing.ts";
 import { createProbingLog } from "./probing/probing-log.ts";
 import type { WatchedProbe } from "./probing/watched-probe.ts";
 import type { Store } from "./store/store.ts";
+import type { Watchdog } from "./watchdog.ts";
 
 export interface DaemonProbes {
   /** Runs the probes from now on. */
   start(): void;
   /** Runs each once, outside its schedule. */
   runOnce(): Promise<void>;
-  vitals(): readonly ProbeVitals[];
   /** Ends the calls under way; resolves when no run is under way any more. */
   stop(): Promise<void>;
 }
@@ -42,6 +42,7 @@ export interface DaemonProbesParts {
   readonly limits: KeyLimits;
   readonly judge: ProbeJudgeOptions;
   readonly metrics: Metrics;
+  readonly watchdog: Watchdog;
 }
 
 /** What is around the probes. */
@@ -70,7 +71,7 @@ export function createDaemonProbes(
   parts: DaemonProbesParts,
   { clock, random, log, ticking, onOutbox }: ProbeSurroundings,
 ): DaemonProbes {
-  const { config, probes, store } = parts;
+  const { config, probes, store, watchdog } = parts;
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const targets = new Map(parts.targets.map((each) => [targetName(each.target), each]));
   const limits = admitOneByOne(parts.limits, clock);
@@ -95,7 +96,7 @@ export function createDaemonProbes(
   const schedules = createProbeSchedules({
     probes,
     clock,
-    run: (...turn) => probing.run(...turn),
+    run: watchdog.watched("probes", subjectName, (...turn) => probing.run(...turn)),
     ticking,
   });
   return {
@@ -108,8 +109,6 @@ export function createDaemonProbes(
         ),
       );
     },
-    vitals: () =>
-      probes.map((probe) => ({ lostRuns: probe.lostRuns, overdue: schedules.isOverdue(probe) })),
     stop() {
       probing.abort();
       return schedules.stop();

@@ -5,7 +5,7 @@ import { composeAcknowledged } from "./core/acknowledgement.ts";
 import type { IncidentOutcome } from "./core/incident-ledger.ts";
 import type { JudgeOptions } from "./core/judge.ts";
 import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
-import { operations } from "./core/model.ts";
+import { operations, targetName } from "./core/model.ts";
 import { createRetryBudget, retryShare } from "./core/retry.ts";
 import { wants } from "./core/wants.ts";
 import { serveOperations } from "./api/serve-operations.ts";
@@ -31,7 +31,6 @@ import { restorePools } from "./polling/restore-pools.ts";
 import { restoreTargets } from "./polling/restore-targets.ts";
 import { createScheduler } from "./polling/scheduler.ts";
 import { createTicker, firstRoundOf } from "./polling/ticker.ts";
-import { watchTurns } from "./polling/turn-watch.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
 import { restoreProbes } from "./probing/restore-probes.ts";
 import { createServiceClient } from "./service/client.ts";
@@ -45,9 +44,11 @@ import { createDaemonStatus } from "./daemon-status.ts";
 import { observeDrift } from "./observe-drift.ts";
 import { observePolling } from "./observe-polling.ts";
 import { observeStore } from "./observe-store.ts";
+import { observeWeb } from "./observe-web.ts";
 import { retentionChores } from "./upkeep/retention.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
 import { checkReadiness, findAilment } from "./vitals.ts";
+import { watchLoops } from "./watch-loops.ts";
 import { createEventFeed } from "./interventions/event-feed.ts";
 import { createWebServer } from "./web/server.ts";
 
@@ -95,6 +96,7 @@ export async function createDaemon(
   const store = (overrides.openStore ?? openStore)(config.store.path, clock, observeStore(log));
   opening.defer(() => store.close());
 
+  const watchdog = opening.adopt(watchLoops(config, { clock, log }), (each) => each.stop());
   const ticking = { clock, wakeAt: overrides.wakeAt, onLateTick: logLateTick(log) };
   const ticker = createTicker(config.poll.schedule, ticking);
 
@@ -151,6 +153,7 @@ export async function createDaemon(
     readUntargeted: () => store.untargeted.open(),
     readReload: () => reloads?.last() ?? firstRead,
     readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),
+    readLoops: () => watchdog.loops(),
     onUnread: (err) =>
       log.error({ event: "http.incomplete", err }, "a scrape lacks what is stored"),
   });
@@ -179,8 +182,7 @@ export async function createDaemon(
       createDispatcher,
       networks: config.alerts.outbound,
       toldAlerts: store.told,
-      ailment: () =>
-        findAilment({ config, store, targets, turns, probes: probing.vitals(), clock }),
+      ailment: () => findAilment({ config, store, targets, probes, watchdog, clock }),
       log,
       observe: metrics.delivery,
     });
@@ -197,6 +199,7 @@ export async function createDaemon(
     observe: metrics.delivery,
     judge: judgeReceivers,
     onIncidents: onUntargeted,
+    onTurn: (receiver) => watchdog.turn("deliveries", receiver),
   });
   opening.defer(() => delivery.stop({ graceMs: deliveryGraceMs }));
 
@@ -217,6 +220,7 @@ export async function createDaemon(
     ],
     clock,
     log,
+    onTurn: () => watchdog.turn("upkeep", "upkeep"),
   });
   opening.defer(() => upkeep.stop());
 
@@ -243,8 +247,7 @@ export async function createDaemon(
   const calls = createDaemonCalls({ config, service, limits, budget, clock, pollIntervalMs });
   opening.defer(() => calls.close());
 
-  const { lookups, conformance } = calls;
-  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...conformance };
+  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...calls.conformance };
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const firstRoundMs = firstRoundOf(config.poll.schedule, clock);
@@ -263,12 +266,11 @@ export async function createDaemon(
     onOutbox: (causedAtMs) => delivery.wake(causedAtMs),
     observer: observePolling(metrics, log),
   });
-  const turns = watchTurns((...turn) => polling.poll(...turn), clock, firstRoundMs);
   const scheduler = createScheduler({
     targets: targets.map(({ target }) => target),
     ticker,
     clock,
-    poll: turns.takeTurn,
+    poll: watchdog.watched("polls", targetName, (...turn) => polling.poll(...turn)),
   });
   opening.defer(() => {
     polling.abort();
@@ -276,7 +278,7 @@ export async function createDaemon(
   });
 
   const probing = createDaemonProbes(
-    { config, probes, targets, store, service, limits, judge, metrics },
+    { config, probes, targets, store, service, limits, judge, metrics, watchdog },
     { clock, random, log, ticking, onOutbox: () => delivery.wake() },
   );
   opening.defer(() => probing.stop());
@@ -284,21 +286,18 @@ export async function createDaemon(
   const { allowedHosts } = config.http;
   const web = createWebServer({
     metrics,
-    readiness: () => checkReadiness(store, targets),
+    readiness: () => checkReadiness(store, targets, watchdog),
+    death: () => watchdog.death(),
     status: createDaemonStatus({ store, held, targets, probes, receivers: toldNames, clock }),
     api: {
-      ...serveOperations({ desk, lookups }),
+      ...serveOperations({ desk, lookups: calls.lookups }),
       events: createEventFeed(desk),
       allowedHosts,
     },
     reload: reloads && { requestReload: () => reloads.request(), allowedHosts },
     clock,
     onPiece: () => void (piecesSent += 1),
-    onSlowScrape: () =>
-      log.warn({ event: "http.slow_scrape" }, "a scrape was read too slowly and was cut off"),
-    onFull: (connections) =>
-      log.warn({ event: "http.full", connections }, "a connection was refused: all have requests"),
-    onError: (error) => log.error({ event: "http.failed", err: error }, "a request failed"),
+    ...observeWeb(log),
   });
   opening.defer(() => web.close());
 
@@ -309,6 +308,7 @@ export async function createDaemon(
     upkeep.start();
     scheduler.start();
     probing.start();
+    watchdog.start();
   };
   const pollOnce = async (): Promise<void> => {
     const deadlineMs = clock.now().monotonicMs + ticker.intervalMs;

@@ -3,16 +3,16 @@ import { ailmentOf } from "./core/ailment.ts";
 import type { ProbeVitals } from "./core/ailment.ts";
 import { counted } from "./core/counted.ts";
 import type { Clock } from "./platform/clock.ts";
-import type { TurnWatch } from "./polling/turn-watch.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
 import type { Store } from "./store/store.ts";
+import type { Watchdog } from "./watchdog.ts";
 import type { Readiness } from "./web/server.ts";
 
 export interface VitalsDeps {
   readonly config: Config;
   readonly store: Store;
   readonly targets: readonly WatchedTarget[];
-  readonly turns: TurnWatch;
+  readonly watchdog: Watchdog;
   readonly probes: readonly ProbeVitals[];
   readonly clock: Clock;
 }
@@ -22,15 +22,15 @@ export interface VitalsDeps {
  * the store does not answer.
  */
 export async function findAilment(deps: VitalsDeps): Promise<string | null> {
-  const { config, store, targets, turns, clock } = deps;
+  const { config, store, targets, watchdog, clock } = deps;
+  const silence = watchdog.silence();
+  if (silence !== null) return silence;
   const waiting = new Map((await store.told.waiting()).map((each) => [each.receiver, each]));
   const nowMs = clock.now().utcMs;
   const since = (atMs: number | null | undefined): number | null =>
     atMs === null || atMs === undefined ? null : nowMs - atMs;
   return ailmentOf({
-    targets: targets.map(({ polled, lostTurns, target }) => {
-      return { polled, lostTurns, overdue: turns.isOverdue(target) };
-    }),
+    targets,
     probes: deps.probes,
     receivers: config.alerts.receivers
       .filter(({ type }) => type !== "heartbeat")
@@ -46,7 +46,10 @@ export async function findAilment(deps: VitalsDeps): Promise<string | null> {
 export async function checkReadiness(
   store: Store,
   targets: readonly WatchedTarget[],
+  watchdog: Watchdog,
 ): Promise<Readiness> {
+  const silence = watchdog.silence();
+  if (silence !== null) return { ready: false, reason: silence };
   try {
     await store.check();
   } catch {

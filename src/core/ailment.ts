@@ -11,15 +11,11 @@ export interface TargetVitals {
   readonly polled: boolean;
   /** Turns in a row that the store did not take. */
   readonly lostTurns: number;
-  /** Whether several of its turns should have come meanwhile, and did not. */
-  readonly overdue: boolean;
 }
 
 export interface ProbeVitals {
   /** Runs in a row that the store did not take. */
   readonly lostRuns: number;
-  /** Whether several of its runs should have come meanwhile, and did not. */
-  readonly overdue: boolean;
 }
 
 export interface ReceiverVitals {
@@ -41,10 +37,9 @@ export function ailmentOf({ targets, probes, receivers }: Vitals): string | null
   if (lost > 0) return `the store did not take the last poll of ${count(lost)}`;
   const unpolled = targets.filter(({ polled }) => !polled).length;
   if (unpolled > 0) return `the first poll of ${count(unpolled)} has not ended`;
-  const overdue = targets.filter((target) => target.overdue).length;
-  if (overdue > 0) return `${count(overdue)} are not polled any more`;
-  const idle = probes.filter((probe) => probe.overdue || probe.lostRuns > 0).length;
-  if (idle > 0) return `${idle} of ${probes.length} probes are not run any more, or not kept`;
+  const unkept = probes.filter(({ lostRuns }) => lostRuns > 0).length;
+  if (unkept > 0)
+    return `the store did not take the last run of ${unkept} of ${probes.length} probes`;
   return receivers.length > 0 && receivers.every(isStuck)
     ? "no receiver takes notifications"
     : null;

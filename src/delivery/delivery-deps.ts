@@ -18,4 +18,6 @@ export interface DeliveryDeps {
   readonly judge: ReceiverJudgeOptions;
   /** What was judged of a receiver was committed, and there may be more to tell. */
   readonly onJudged: (outcome: IncidentOutcome) => void;
+  /** A receiver's worker woke and looked at the outbox. */
+  readonly onTurn?: (receiver: string) => void;
 }

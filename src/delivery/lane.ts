@@ -44,6 +44,9 @@ export interface Lane {
  */
 const mostUnsettled = 50;
 
+/** A lane looks at the outbox at least that often, so that one that hangs can be told from an idle one. */
+export const lookEveryMs = 30_000;
+
 /** A wall clock that falls behind by more from one wake to the next was set back. */
 const mostSlewMs = 1_000;
 
@@ -78,6 +81,7 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     while (anotherTurn && !stopped.signal.aborted) {
       anotherTurn = false;
       await persistently(takeTurn);
+      deps.onTurn?.(receiver.name);
     }
     // No await between the check above and this line, or a poke in between would be lost.
     turns = null;
@@ -159,14 +163,14 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   };
 
   const armTimer = async (): Promise<void> => {
-    const dueAtMs = [groupDueAtMs];
+    const dueAtMs = [groupDueAtMs, deliveryClock() + lookEveryMs];
     // With no slot free, the end of an attempt is what wakes the lane.
     if (freeSlots() > 0) {
       const attemptAtMs = await outbox.nextAttemptAtMs(receiver.name, [...inFlight.keys()]);
       dueAtMs.push(attemptAtMs === null ? null : Math.max(attemptAtMs, pace.restsUntilMs));
     }
     const nextAtMs = Math.min(...dueAtMs.map((atMs) => atMs ?? Infinity));
-    if (nextAtMs === Infinity || stopped.signal.aborted) return;
+    if (stopped.signal.aborted) return;
     cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), poke);
   };
 

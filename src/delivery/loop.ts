@@ -17,6 +17,8 @@ export interface DeliveryLoopDeps {
   readonly judge: ReceiverJudgeOptions;
   /** What becomes of incidents of receivers, after it was committed. */
   readonly onIncidents?: (outcome: IncidentOutcome) => void;
+  /** A receiver's worker woke and looked at the outbox. */
+  readonly onTurn?: (receiver: string) => void;
 }
 
 export interface DeliveryLoop {

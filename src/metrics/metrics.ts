@@ -6,6 +6,8 @@ import type { Rule } from "../core/rule.ts";
 import { createDeliveryMetrics, outboxFamilies } from "./delivery-metrics.ts";
 import type { DeliveryMetrics, OutboxView } from "./delivery-metrics.ts";
 import { createIncidentMetrics, incidentsFamily } from "./incident-metrics.ts";
+import { createLoopMetrics } from "./loop-metrics.ts";
+import type { LoopReading } from "./loop-metrics.ts";
 import { createProbeMetrics } from "./probe-metrics.ts";
 import { createBuildMetric, processMetrics } from "./process-metrics.ts";
 import { createReloadMetrics } from "./reload-metrics.ts";
@@ -39,6 +41,8 @@ export interface MetricsOptions {
   readonly readReload: () => ReloadView;
   /** How many rows of the store could not be read since the start, by table. */
   readonly readUnreadable: () => readonly (readonly [table: string, rows: number])[];
+  /** Default: there are none. */
+  readonly readLoops?: () => readonly LoopReading[];
   /** One of these reads failed: the families that show it are left out of a scrape. */
   readonly onUnread: (error: Error) => void;
 }
@@ -81,6 +85,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   createReloadMetrics(registry, options.readReload);
   createUnreadableMetric(registry, options.readUnreadable);
   createProbeMetrics(registry, options.probes ?? []);
+  createLoopMetrics(registry, options.readLoops ?? (() => []));
 
   const scrape = createScraper({
     registry,

@@ -23,6 +23,8 @@ export interface UpkeepDeps {
   readonly chores: readonly Chore[];
   readonly clock: Clock;
   readonly log: UpkeepLog;
+  /** A turn or a step of it began or ended. */
+  readonly onTurn?: () => void;
 }
 
 /** What is done beside polling and delivering. */
@@ -37,12 +39,12 @@ export interface Upkeep {
   stop(): Promise<void>;
 }
 
-const everyMs = 60_000;
+export const upkeepEveryMs = 60_000;
 
 /** Not every turn has to get through. */
 const stepsPerTurn = 20;
 
-export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
+export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDeps): Upkeep {
   const stopped = new AbortController();
   let turn: Promise<void> | null = null;
   let cancelTimer = (): void => {};
@@ -53,7 +55,9 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
 
   const runChore = async (chore: Chore): Promise<void> => {
     for (let step = 0; step < stepsPerTurn && !stopped.signal.aborted; step++) {
-      if (!(await chore.step())) return;
+      const hasMore = await chore.step();
+      onTurn();
+      if (!hasMore) return;
       await setImmediate();
     }
   };
@@ -65,7 +69,7 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
   ): Promise<void> => {
     const nowMs = clock.now().monotonicMs;
     if (nowMs < dueAtMs) return;
-    dueAtMs = nowMs + everyMs;
+    dueAtMs = nowMs + upkeepEveryMs;
     for (const chore of due) {
       try {
         await runChore(chore);
@@ -84,13 +88,15 @@ export function createUpkeep({ chores, clock, log }: UpkeepDeps): Upkeep {
       const message = `${chore.what}: the store failed; it is tried again every minute, and this is not said again until it succeeds`;
       log.error(fields, message);
     });
+    onTurn();
     turn = null;
     arm();
   };
 
   const arm = (): void => {
     if (stopped.signal.aborted) return;
-    cancelTimer = clock.setTimer(everyMs, () => {
+    cancelTimer = clock.setTimer(upkeepEveryMs, () => {
+      onTurn();
       turn = takeTurn(chores);
     });
   };

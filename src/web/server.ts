@@ -25,6 +25,8 @@ export type Readiness =
 export interface WebDeps {
   readonly metrics: ScrapeSource;
   readonly readiness: () => Promise<Readiness>;
+  /** Why sandwatch should be restarted; null: it need not be. Default: it need not be. */
+  readonly death?: () => string | null;
   readonly status: () => Promise<StatusView>;
   /** Left out: there is no API. */
   readonly api?: ApiDeps;
@@ -89,7 +91,12 @@ export function createWebServer(deps: WebDeps): WebServer {
   if (deps.api) addApi(server, { ...deps.api, clock, onError });
   if (deps.reload) addReloadRoute(server, deps.reload);
 
-  server.get("/-/healthy", (_, reply) => reply.type("text/plain").send("ok\n"));
+  server.get("/-/healthy", (_, reply) => {
+    const death = deps.death?.() ?? null;
+    return death === null
+      ? reply.type("text/plain").send("ok\n")
+      : reply.code(503).type("text/plain").send(`not healthy: ${death}\n`);
+  });
 
   server.get("/-/ready", async (_, reply) => {
     const readiness = await deps.readiness();

@@ -31,6 +31,7 @@ export function meterFleet(
     readUntargeted: () => Promise.resolve([]),
     readReload: () => ({ successful: true, successAtMs: startMs }),
     readUnreadable: () => [],
+    readLoops: () => [{ loop: "polls", lastTurnAtMs: startMs, intervalMs: 30_000 }],
     onUnread: (error) => {
       throw error;
     },

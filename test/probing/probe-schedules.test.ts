@@ -38,7 +38,7 @@ function start(run: (name: string) => Promise<void> = () => Promise.resolve()) {
     }
   };
   const runsOf = (name: string) => ran.filter((each) => each.name === `${name}/us/research`);
-  return { clock, probes, schedules, pass, ran, runsOf };
+  return { clock, schedules, pass, ran, runsOf };
 }
 
 describe("the schedules of probes", () => {
@@ -60,17 +60,16 @@ describe("the schedules of probes", () => {
 
   it("never let two runs of one overlap, and others do not wait for it", async () => {
     const held = Promise.withResolvers<void>();
-    const { schedules, pass, runsOf, probes } = start((name) =>
+    const { schedules, pass, runsOf } = start((name) =>
       name.startsWith("fast") ? held.promise : Promise.resolve(),
     );
     schedules.start();
     await pass(45);
     expect(runsOf("fast")).toHaveLength(1);
     expect(runsOf("other").length).toBeGreaterThan(3);
-    expect(probes.map((probe) => schedules.isOverdue(probe))).toEqual([true, false, false]);
     held.resolve();
     await pass(15);
-    expect(probes.map((probe) => schedules.isOverdue(probe))).toEqual([false, false, false]);
+    expect(runsOf("fast").length).toBeGreaterThan(1);
     await schedules.stop();
   });
 

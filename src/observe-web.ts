@@ -1,0 +1,13 @@
+import type { Logger } from "./platform/logger.ts";
+import type { WebDeps } from "./web/server.ts";
+
+/** What is logged of requests. */
+export function observeWeb(log: Logger): Pick<WebDeps, "onSlowScrape" | "onFull" | "onError"> {
+  return {
+    onSlowScrape: () =>
+      log.warn({ event: "http.slow_scrape" }, "a scrape was read too slowly and was cut off"),
+    onFull: (connections) =>
+      log.warn({ event: "http.full", connections }, "a connection was refused: all have requests"),
+    onError: (error) => log.error({ event: "http.failed", err: error }, "a request failed"),
+  };
+}
