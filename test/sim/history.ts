@@ -189,6 +189,24 @@ export interface KeptHistory {
   readonly changes: readonly KeptChange[];
 }
 
+/** What a process answered when it was asked how it does. */
+export interface Scrape {
+  readonly life: number;
+  readonly moment: number;
+  readonly atMs: number;
+  /** The status of `/-/ready`; null: it gave none. */
+  readonly ready: number | null;
+  /** Null: it gave none. */
+  readonly metrics: string | null;
+}
+
+/** A heartbeat that came. */
+export interface Ping {
+  readonly life: number;
+  readonly sentMs: number;
+  readonly atMs: number;
+}
+
 /** All that is recorded of a run. */
 export interface Recorded {
   readonly requests: readonly ServiceRequest[];
@@ -212,6 +230,8 @@ export interface Recorded {
   /** The polls that were written, in order. */
   readonly keptPolls: readonly KeptPoll[];
   readonly kept: ReadonlyMap<string, KeptHistory>;
+  readonly scrapes: readonly Scrape[];
+  readonly pings: readonly Ping[];
   readonly endMs: number;
 }
 

@@ -58,6 +58,8 @@ export interface Scenario {
   /** What a process that starts after some time is configured with instead; null: the same. */
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
+  /** Null: nobody waits for pings. */
+  readonly heartbeat: { readonly everyMs: number } | null;
   /** From here on nothing goes wrong any more. */
   readonly calmMs: number;
   readonly endMs: number;
@@ -105,6 +107,7 @@ export function drawScenario(seed: number): Scenario {
     rules,
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
+    heartbeat: dice.fork("heartbeat").pick([null, { everyMs: minute }, { everyMs: 5 * minute }]),
     calmMs,
     endMs: calmMs + calmForMs + 6 * intervalMs,
   };
@@ -242,12 +245,15 @@ export const apiKeyOf = (key: string): string => `simulated-${key}`;
 export const longestOutageMs = 4 * hour;
 
 /** What of a scenario can be configured otherwise than it is. */
-export type Configured = Pick<Scenario, "rules" | "receivers" | "rateLimit" | "intervalMs">;
+export type Configured = Pick<
+  Scenario,
+  "rules" | "receivers" | "rateLimit" | "intervalMs" | "heartbeat"
+>;
 
 /** The scenario as a configuration file has it, with rules of its own or later ones. */
 export function settingsOf(
   scenario: Scenario,
-  { rules, receivers, rateLimit, intervalMs }: Configured,
+  { rules, receivers, rateLimit, intervalMs, heartbeat }: Configured,
   secret: string,
 ): unknown {
   const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
@@ -283,21 +289,28 @@ export function settingsOf(
         ...(rule.remindEveryMs === null ? {} : { remind_every: ms(rule.remindEveryMs) }),
         receivers: rule.receivers,
       })),
-      receivers: receivers.map((receiver) => ({
-        name: receiver.name,
-        type: "webhook",
-        url: receiverOrigin(receiver.name),
-        secret,
-        group_wait: ms(receiver.groupWaitMs),
-        group_interval: ms(receiver.groupIntervalMs),
-        group_by: receiver.groupBy,
-        merge_above: receiver.mergeAbove,
-        give_up_after: ms(receiver.giveUpAfterMs),
-        send_resolved: receiver.sendResolved,
-        send_acknowledged: receiver.sendAcknowledged,
-      })),
+      receivers: [
+        ...(heartbeat === null ? [] : [heartbeatSetting(heartbeat)]),
+        ...receivers.map((receiver) => ({
+          name: receiver.name,
+          type: "webhook",
+          url: receiverOrigin(receiver.name),
+          secret,
+          group_wait: ms(receiver.groupWaitMs),
+          group_interval: ms(receiver.groupIntervalMs),
+          group_by: receiver.groupBy,
+          merge_above: receiver.mergeAbove,
+          give_up_after: ms(receiver.giveUpAfterMs),
+          send_resolved: receiver.sendResolved,
+          send_acknowledged: receiver.sendAcknowledged,
+        })),
+      ],
     },
   };
+
+  function heartbeatSetting({ everyMs }: { readonly everyMs: number }): unknown {
+    return { name: "pulse", type: "heartbeat", url: receiverOrigin("pulse"), every: ms(everyMs) };
+  }
 
   function holdSetting(hold: Hold): unknown {
     return "ms" in hold ? ms(hold.ms) : hold;

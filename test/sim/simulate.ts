@@ -5,8 +5,8 @@ import { loadBodyHash } from "../../src/service/listing/body-hash.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
-import type { Attempt, Recorded, WallClock } from "./history.ts";
-import { drawScenario, longestWaitMs, settingsOf } from "./scenario.ts";
+import type { Attempt, Ping, Recorded, Scrape, WallClock } from "./history.ts";
+import { drawScenario, longestWaitMs, receiverOrigin, settingsOf } from "./scenario.ts";
 import type { Scenario, ScenarioRule } from "./scenario.ts";
 import { beginChaos } from "./support/chaos.ts";
 import { createDice } from "./support/dice.ts";
@@ -80,7 +80,15 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     }),
   );
   const servicePeers = service.peers.map((peer) => misreading(peer, mutation));
-  const peers = new Map([...servicePeers, ...receivers].map((peer) => [peer.origin, peer]));
+  const pings: Ping[] = [];
+  const pulse: Peer = {
+    origin: receiverOrigin("pulse"),
+    receive({ sender: life, exchange }) {
+      pings.push({ life, sentMs: exchange.sentMs, atMs: time.nowMs });
+      return { kind: "answers", afterMs: 5, status: 200, chunks: ["ok"], chunkMs: 0 };
+    },
+  };
+  const peers = new Map([...servicePeers, ...receivers, pulse].map((peer) => [peer.origin, peer]));
   const store = createStoreTroubles(time, dice.fork("disk"), () => host.lives.length);
   const restarts = dice.fork("restarts");
   const { configured: mutate = (settings) => settings } = mutation;
@@ -136,6 +144,16 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     onWallClock: () => wallClocks.push({ fromMs: time.nowMs, offsetMs: time.utcMs - time.nowMs }),
   });
   const people = beginPeople({ scenario, time, trace, host, attempts, dice: dice.fork("people") });
+  const scrapes: Scrape[] = [];
+  const { scraped = (scrape) => scrape } = mutation;
+  const scraping = dice.fork("scrapes");
+  const scrapeLater = (): void => {
+    time.setTimer((1 + scraping.random() * 7) * scenario.intervalMs, () => {
+      host.scrape((scrape) => scrapes.push(scraped(scrape)));
+      scrapeLater();
+    });
+  };
+  scrapeLater();
   await passUntil(time, scenario.endMs);
   host.retire();
   host.stop();
@@ -157,6 +175,8 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       dueMs: time.dueMs,
       left: [...left, ...keptPolls.faults],
       keptPolls: keptPolls.polls,
+      scrapes,
+      pings,
       kept,
       endMs: scenario.endMs,
       lives: host.lives,

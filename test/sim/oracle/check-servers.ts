@@ -2,6 +2,7 @@ import type { History } from "../history.ts";
 import type { Scenario, ScenarioServerRule } from "../scenario.ts";
 import { advance, noCourse, retire } from "./course.ts";
 import type { Course, Look } from "./course.ts";
+import type { Standing } from "./check-scrapes.ts";
 import { expect } from "./expected.ts";
 import { silencedAt } from "./people.ts";
 import type { Seen } from "./seen.ts";
@@ -27,6 +28,7 @@ export function checkServer(
   { target, server, seen }: ServerSubject,
   rule: ScenarioServerRule,
   told: readonly ToldIncident[],
+  onStanding: (standing: Standing) => void,
 ): readonly Violation[] {
   const expected = expect(scenario, history, { rule, seen, told });
   const stand = (courses: readonly Course[], atMs: number): readonly Violation[] => {
@@ -66,6 +68,18 @@ export function checkServer(
       ...(certain ? [] : [course]),
     ]);
     courses = distinct(after);
+    const firing = courses.map(({ episode }) =>
+      episode === null || episode.phase === "pending" ? 0 : 1,
+    );
+    onStanding({
+      rule: rule.name,
+      target,
+      server,
+      life: sighting.life,
+      moment: sighting.moment,
+      least: Math.min(...firing),
+      most: Math.max(...firing),
+    });
     const found = stand(courses, fromMs);
     if (found.length > 0) return found;
   }

@@ -1,4 +1,4 @@
-import type { Recorded } from "../history.ts";
+import type { History, Recorded } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { checkDeliveries } from "./check-deliveries.ts";
 import { checkLives } from "./check-lives.ts";
@@ -7,10 +7,14 @@ import { checkHistory } from "./check-history.ts";
 import { checkGroups } from "./check-groups.ts";
 import { checkReceivers, receiverRule } from "./check-receivers.ts";
 import { checkRequests } from "./check-requests.ts";
+import { checkHeartbeats } from "./check-heartbeats.ts";
+import { checkScrapes } from "./check-scrapes.ts";
+import type { Standing } from "./check-scrapes.ts";
 import { checkServer } from "./check-servers.ts";
 import { checkTarget } from "./check-targets.ts";
 import { sightingsOf } from "./sightings.ts";
 import { seenOf } from "./seen.ts";
+import type { ToldIncident } from "./told.ts";
 import { toldIncidents } from "./told.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
@@ -22,6 +26,8 @@ import type { Violation } from "./violation.ts";
 export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Violation[] {
   const history = { ...recorded, sightings: sightingsOf(recorded) };
   const told = toldIncidents(history);
+  const standings: Standing[] = [];
+  const ofServers = judgeTargets(scenario, history, told, (standing) => standings.push(standing));
   const known = new Set([...scenario.rules.map(({ name }) => name), receiverRule]);
   return [
     ...history.refused.map((what) => violation(what)),
@@ -33,23 +39,39 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ...checkGroups(scenario, history),
     ...checkReceivers(scenario, history, told),
     ...scenario.targets.flatMap((each) => checkHistory(scenario, history, each)),
-    ...scenario.targets.flatMap(({ name: target, sandboxes }) => {
-      const seen = seenOf(history, target, scenario.intervalMs);
-      const servers = Array.from(sandboxes).flatMap(([box, ids]) =>
-        ids.map((id) => `${box} ${id}`),
-      );
-      return [
-        ...checkPolling(scenario, history, target),
-        ...scenario.rules.flatMap((rule) => {
-          const own = told.filter((each) => each.rule === rule.name && each.target === target);
-          return rule.on === "target"
-            ? checkTarget(scenario, history, { target, seen }, rule, own)
-            : servers.flatMap((server) => {
-                const about = own.filter((each) => each.server === server);
-                return checkServer(scenario, history, { target, server, seen }, rule, about);
-              });
-        }),
-      ];
-    }),
+    ...ofServers,
+    ...checkScrapes(scenario, history, standings),
+    ...checkHeartbeats(scenario, history),
   ];
+}
+
+function judgeTargets(
+  scenario: Scenario,
+  history: History,
+  told: readonly ToldIncident[],
+  onStanding: (standing: Standing) => void,
+): readonly Violation[] {
+  return scenario.targets.flatMap(({ name: target, sandboxes }) => {
+    const seen = seenOf(history, target, scenario.intervalMs);
+    const servers = Array.from(sandboxes).flatMap(([box, ids]) => ids.map((id) => `${box} ${id}`));
+    return [
+      ...checkPolling(scenario, history, target),
+      ...scenario.rules.flatMap((rule) => {
+        const own = told.filter((each) => each.rule === rule.name && each.target === target);
+        return rule.on === "target"
+          ? checkTarget(scenario, history, { target, seen }, rule, own)
+          : servers.flatMap((server) => {
+              const about = own.filter((each) => each.server === server);
+              return checkServer(
+                scenario,
+                history,
+                { target, server, seen },
+                rule,
+                about,
+                onStanding,
+              );
+            });
+      }),
+    ];
+  });
 }

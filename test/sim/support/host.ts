@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Server } from "node:http";
 import { Writable } from "node:stream";
 import type { Config } from "../../../src/config/config.ts";
 import { createDaemon } from "../../../src/daemon.ts";
@@ -11,11 +12,12 @@ import { createLogger } from "../../../src/platform/logger.ts";
 import type { OpenOptions } from "../../../src/store/database.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { Life, LifeEnd } from "../history.ts";
+import type { Life, LifeEnd, Scrape } from "../history.ts";
 import type { ScenarioRule } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
 import { hookStatements } from "./statement-hook.ts";
 import type { Trace } from "./trace.ts";
+import { openVirtualDoor } from "./virtual-door.ts";
 import { VirtualDispatcher } from "./virtual-network.ts";
 import type { Peer } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
@@ -63,6 +65,8 @@ export interface Host extends Disposable {
   stop(): void;
   /** Of the process that runs, if it has come so far. */
   readonly desk: Desk | null;
+  /** Asks the process that runs how it does. */
+  scrape(onScrape: (scrape: Scrape) => void): void;
   /** From now on a process that ended is not started again. */
   retire(): void;
   /** The store as the last process left it, or has it. */
@@ -72,6 +76,7 @@ export interface Host extends Disposable {
 interface Process {
   readonly life: Life;
   readonly databases: Set<DatabaseSync>;
+  server: Server | null;
   readonly dispatchers: VirtualDispatcher[];
   alive: boolean;
   daemon: Daemon | null;
@@ -124,6 +129,10 @@ export function createHost(deps: HostDeps): Host {
       pass(process, `after ${sql}`);
       if (!process.alive) throw new Error("the process was killed");
     },
+  });
+
+  const door = openVirtualDoor((server) => {
+    if (current) current.server = server;
   });
 
   const end = (process: Process, ended: LifeEnd, how: string): void => {
@@ -210,6 +219,7 @@ export function createHost(deps: HostDeps): Host {
     const process: Process = {
       life,
       databases: new Set(),
+      server: null,
       dispatchers: [],
       alive: true,
       daemon: null,
@@ -247,6 +257,8 @@ export function createHost(deps: HostDeps): Host {
   const watchOnce = async (process: Process, starting: Promise<Daemon>): Promise<void> => {
     try {
       const daemon = await starting;
+      if (!process.alive) return;
+      await daemon.serve();
       if (!process.alive) return;
       process.daemon = daemon;
       process.life.watchMs = time.nowMs;
@@ -286,9 +298,28 @@ export function createHost(deps: HostDeps): Host {
     get desk() {
       return current?.daemon?.desk ?? null;
     },
+    scrape(onScrape) {
+      const process = current;
+      if (!process?.server || process.life.lastPollMs !== null) return;
+      const { life, server } = process;
+      const { moment, nowMs: atMs } = time;
+      door.get(server, "/-/ready", (ready) => {
+        door.get(server, "/metrics", (metrics) => {
+          if (!process.alive || time.moment !== moment) return;
+          onScrape({
+            life: life.number,
+            moment,
+            atMs,
+            ready: ready?.status ?? null,
+            metrics: metrics?.status === 200 ? metrics.body : null,
+          });
+        });
+      });
+    },
     retire: () => void (retired = true),
     [Symbol.dispose]() {
       hook[Symbol.dispose]();
+      door[Symbol.dispose]();
       if (current) {
         current.alive = false;
         bury(current);

@@ -1,6 +1,7 @@
 import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import type { Configured, ScenarioReceiver, ScenarioRule } from "../scenario.ts";
+import type { Scrape } from "../history.ts";
 import type { StoreMutation } from "./host.ts";
 import type { Reaction } from "./virtual-network.ts";
 
@@ -12,6 +13,8 @@ export interface Mutation {
   readonly configured?: (settings: Configured) => Configured;
   /** What it makes of an answer of the service. */
   readonly answer?: (answer: Answer) => Answer;
+  /** What it makes of how it does. */
+  readonly scraped?: (scrape: Scrape) => Scrape;
   /** SQL that runs on the store between two processes. */
   readonly between?: string;
   /** How much longer it takes to stop. Milliseconds. */
@@ -107,6 +110,27 @@ const ignoresRetryAfter: Mutation = {
   answer: (answer) => ({ ...answer, headers: {} }),
 };
 
+const shows = (from: RegExp, to: string): Mutation => ({
+  scraped: (scrape) => ({ ...scrape, metrics: scrape.metrics?.replaceAll(from, to) ?? null }),
+});
+
+const showsAllAsUp = shows(/^(sandwatch_target_up\{.*\}) 0$/gm, "$1 1");
+
+const showsErrorsAsIdle = shows(/^(sandbox_servers\{.*status=")error(")/gm, "$1idle$2");
+
+const showsNoIncident = shows(/^(sandwatch_incidents\{.*\}) \d+$/gm, "$1 0");
+
+const showsNoDeadLetter = shows(/^(sandwatch_notifications_dead\{.*\}) \d+$/gm, "$1 0");
+
+const isAlwaysReady: Mutation = { scraped: (scrape) => ({ ...scrape, ready: 200 }) };
+
+const sendsFewHeartbeats: Mutation = {
+  configured: (settings) => ({
+    ...settings,
+    heartbeat: settings.heartbeat && { everyMs: 3_600_000 },
+  }),
+};
+
 const rewrites = (from: RegExp, to: string): Mutation => ({
   answer: (answer) => ({
     ...answer,
@@ -194,6 +218,17 @@ export interface NegativeControl {
 
 /** All that the oracle must catch. */
 export const negativeControls: readonly NegativeControl[] = [
+  { name: "shows every target as up", mutation: showsAllAsUp, from: 1, caughtAs: /shown as up/ },
+  {
+    name: "shows errors as idle",
+    mutation: showsErrorsAsIdle,
+    from: 27,
+    caughtAs: /servers error/,
+  },
+  { name: "shows no incident", mutation: showsNoIncident, from: 27, caughtAs: /firing incidents/ },
+  { name: "shows no dead letter", mutation: showsNoDeadLetter, from: 6, caughtAs: /dead notif/ },
+  { name: "is always ready", mutation: isAlwaysReady, from: 1, caughtAs: /ready, though/ },
+  { name: "sends few heartbeats", mutation: sendsFewHeartbeats, from: 1, caughtAs: /no heartbeat/ },
   { name: "acknowledges before it sends", mutation: acknowledgesBeforeSending, from: 27 },
   { name: "keeps no order", mutation: keepsNoOrder, from: 27 },
   { name: "commits only the first poll of a group", mutation: commitsTheFirstOfAGroup, from: 27 },

@@ -19,14 +19,14 @@ export function hookStatements(hook: StatementHook): Disposable {
     return database;
   };
 
-  replace(undo, DatabaseSync.prototype, "prepare", (original: DatabaseSync["prepare"]) => {
+  replaceMethod(undo, DatabaseSync.prototype, "prepare", (original: DatabaseSync["prepare"]) => {
     return function (this: DatabaseSync, sql: string) {
       const statement = Reflect.apply(original, this, [sql]);
       databaseOf.set(statement, this);
       return statement;
     };
   });
-  replace(undo, DatabaseSync.prototype, "exec", (original: DatabaseSync["exec"]) => {
+  replaceMethod(undo, DatabaseSync.prototype, "exec", (original: DatabaseSync["exec"]) => {
     return function (this: DatabaseSync, sql: string) {
       hook.before(this, sql);
       Reflect.apply(original, this, [sql]);
@@ -34,7 +34,7 @@ export function hookStatements(hook: StatementHook): Disposable {
     };
   });
   for (const method of ["run", "all", "get"] as const) {
-    replace(
+    replaceMethod(
       undo,
       StatementSync.prototype,
       method,
@@ -52,7 +52,8 @@ export function hookStatements(hook: StatementHook): Disposable {
   return undo;
 }
 
-function replace<Owner extends object, Name extends keyof Owner & string>(
+/** Replaces a method until the stack is disposed of. */
+export function replaceMethod<Owner extends object, Name extends keyof Owner & string>(
   undo: DisposableStack,
   owner: Owner,
   name: Name,
