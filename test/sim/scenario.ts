@@ -45,6 +45,25 @@ export interface ScenarioTarget {
   readonly sandboxes: ReadonlyMap<string, readonly string[]>;
 }
 
+/** Opens every so many hours by the clocks of a zone, at a minute. */
+export interface MaintenanceWindow {
+  readonly name: string;
+  readonly start: { readonly minute: number; readonly everyHours: number };
+  readonly timeZone: string;
+  readonly durationMs: number;
+  readonly rules: readonly string[];
+}
+
+/** What the service does that is unusual. */
+export interface ServiceTraits {
+  /** It encodes bodies as it is asked to. */
+  readonly encodes: boolean;
+  /** Servers get other names now and then. */
+  readonly renames: boolean;
+  /** One server goes from sandbox to sandbox. */
+  readonly moves: boolean;
+}
+
 /** What is the same from a run's beginning to its end. Milliseconds. */
 export interface Scenario {
   readonly seed: number;
@@ -58,6 +77,8 @@ export interface Scenario {
   /** What a process that starts after some time is configured with instead; null: the same. */
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
+  readonly maintenance: readonly MaintenanceWindow[];
+  readonly service: ServiceTraits;
   /** Null: nobody waits for pings. */
   readonly heartbeat: { readonly everyMs: number } | null;
   /** From here on nothing goes wrong any more. */
@@ -103,20 +124,43 @@ export function drawScenario(seed: number): Scenario {
       { requests: 4, perMs: 15 * second },
     ]),
     goneAfter: dice.between(1, 3),
-    targets: drawTargets(dice.fork("targets")),
+    targets: drawTargets(dice.fork("targets"), dice.fork("moves").chance(0.3)),
     rules,
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
+    maintenance: drawMaintenance(dice.fork("maintenance"), rules),
+    service: {
+      encodes: dice.fork("encodes").chance(0.3),
+      renames: dice.fork("renames").chance(0.3),
+      moves: dice.fork("moves").chance(0.3),
+    },
     heartbeat: dice.fork("heartbeat").pick([null, { everyMs: minute }, { everyMs: 5 * minute }]),
     calmMs,
     endMs: calmMs + calmForMs + 6 * intervalMs,
   };
 }
 
+function drawMaintenance(dice: Dice, rules: readonly ScenarioRule[]): readonly MaintenanceWindow[] {
+  if (dice.chance(0.7)) return [];
+  const names = rules.filter(({ on }) => on === "server").map(({ name }) => name);
+  return [
+    {
+      name: "deploy",
+      start: { minute: dice.between(0, 59), everyHours: dice.pick([1, 3, 6]) },
+      timeZone: dice.pick(["UTC", "Asia/Kolkata", "America/New_York"]),
+      durationMs: dice.pick([5, 20, 45]) * minute,
+      rules: dice.chance(0.5) ? names : names.slice(0, 1),
+    },
+  ];
+}
+
 /** A key whose turns come close upon those of `research`, so that polls are committed together. */
 const alikeInTurns = "agents-287263";
 
-function drawTargets(dice: Dice): readonly ScenarioTarget[] {
+/** The server that goes from sandbox to sandbox. */
+export const roamer = "roamer";
+
+function drawTargets(dice: Dice, moves: boolean): readonly ScenarioTarget[] {
   const regions = dice.pick([["us"], ["us"], ["us", "eu"]]);
   const keys = dice.pick([["research"], ["research"], ["research", alikeInTurns]]);
   return regions.flatMap((region) =>
@@ -125,6 +169,9 @@ function drawTargets(dice: Dice): readonly ScenarioTarget[] {
       for (let box = dice.between(1, 2); box > 0; box--) {
         const servers = Array.from({ length: dice.between(1, 3) }, (_, at) => `${box}-${at}`);
         sandboxes.set(`box-${box}`, servers);
+      }
+      if (moves) {
+        for (const [box, servers] of sandboxes) sandboxes.set(box, [...servers, roamer]);
       }
       return { name: `${region}/${key}`, region, key, sandboxes };
     }),
@@ -247,13 +294,13 @@ export const longestOutageMs = 4 * hour;
 /** What of a scenario can be configured otherwise than it is. */
 export type Configured = Pick<
   Scenario,
-  "rules" | "receivers" | "rateLimit" | "intervalMs" | "heartbeat"
+  "rules" | "receivers" | "rateLimit" | "intervalMs" | "heartbeat" | "maintenance"
 >;
 
 /** The scenario as a configuration file has it, with rules of its own or later ones. */
 export function settingsOf(
   scenario: Scenario,
-  { rules, receivers, rateLimit, intervalMs, heartbeat }: Configured,
+  { rules, receivers, rateLimit, intervalMs, heartbeat, maintenance }: Configured,
   secret: string,
 ): unknown {
   const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
@@ -276,6 +323,7 @@ export function settingsOf(
     store: { path: "replaced by the host's" },
     metrics: { per_server: false },
     alerts: {
+      maintenance: maintenance.flatMap(windowSetting),
       rules: rules.map((rule) => ({
         name: rule.name,
         on: rule.on,
@@ -307,6 +355,16 @@ export function settingsOf(
       ],
     },
   };
+
+  /** Of rules that there are. */
+  function windowSetting(window: MaintenanceWindow): readonly unknown[] {
+    const own = window.rules.filter((name) => rules.some((rule) => rule.name === name));
+    if (own.length === 0) return [];
+    const { name, start, durationMs, timeZone } = window;
+    const cron = `${start.minute} */${start.everyHours} * * *`;
+    const duration = ms(durationMs);
+    return [{ name, start: cron, duration, time_zone: timeZone, match: { rule: own } }];
+  }
 
   function heartbeatSetting({ everyMs }: { readonly everyMs: number }): unknown {
     return { name: "pulse", type: "heartbeat", url: receiverOrigin("pulse"), every: ms(everyMs) };

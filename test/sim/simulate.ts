@@ -10,6 +10,7 @@ import { drawScenario, longestWaitMs, receiverOrigin, settingsOf } from "./scena
 import type { Scenario, ScenarioRule } from "./scenario.ts";
 import { beginChaos } from "./support/chaos.ts";
 import { createDice } from "./support/dice.ts";
+import { watchDecoders } from "./support/decoders.ts";
 import { createFuse } from "./support/fuse.ts";
 import { createHost } from "./support/host.ts";
 import type { Configured, StoreMutation } from "./support/host.ts";
@@ -60,6 +61,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   const commits = new Set<number>();
   const wallClocks: WallClock[] = [{ fromMs: 0, offsetMs: startUtcMs }];
   using folder = worldFolder();
+  using _decoders = watchDecoders();
 
   const service = createScriptedService({
     scenario,

@@ -114,7 +114,7 @@ function checkQuantiles(
       const account = trueAt.get(startMs)?.names.get(name);
       for (const status of statuses) {
         const lengths = account?.stays[status] ?? [];
-        if (lengths.length === 0) continue;
+        if (lengths.length === 0 || lengths.length !== stays[status].count) continue;
         for (const [at, quantile] of quantiles.entries()) {
           const rank = quantile * (lengths.length - 1);
           const few = Math.max(1, lengths[Math.floor(rank)] ?? 0);

@@ -18,6 +18,7 @@ export function checkRequests(scenario: Scenario, history: History): readonly Vi
       ...by(own, ({ target }) => target).flatMap(checkPatience),
       ...by(own, ({ target, path }) => `${target} ${path}`).flatMap((some) => [
         ...checkOverlaps(some),
+        ...checkAbandoned(scenario, life, some),
         ...(some[0]?.path === "/local-sandbox"
           ? [...checkTurns(scenario, history, life, some), ...checkRefusals(scenario, some)]
           : []),
@@ -65,6 +66,26 @@ function checkOverlaps(own: readonly ServiceRequest[]): readonly Violation[] {
     return [violation(text, target)];
   }
   return [];
+}
+
+/** An answer is waited for until the time-out; a request that repeats another only until the next turn. */
+function checkAbandoned(
+  { timeoutMs }: Scenario,
+  { lastPollMs }: Life,
+  own: readonly ServiceRequest[],
+): readonly Violation[] {
+  return own.flatMap(({ target, exchange: { sentMs, end } }, at) => {
+    if (
+      end?.how !== "abandoned" ||
+      end.atMs >= Math.min(sentMs + timeoutMs, lastPollMs ?? Infinity)
+    ) {
+      return [];
+    }
+    const before = own[at - 1];
+    if (before && isRetryable(before)) return [];
+    const text = `the answer for ${target} was given up at ${end.atMs} ms, asked for at ${sentMs} ms`;
+    return [violation(text, target)];
+  });
 }
 
 /** What may be asked for once more in the same turn. */

@@ -54,7 +54,7 @@ export function checkServer(
     if (next !== present) courses = courses.flatMap((course) => retire(course, expected));
     present = next;
     const look = lookAt(each, server, next);
-    const silenced = silencedAt(history, { rule: rule.name, target, server }, each);
+    const silenced = silencedAt(scenario, history, { rule: rule.name, target, server }, each);
     const after = courses.flatMap((course) => [
       ...advance(course, {
         at,
@@ -71,15 +71,16 @@ export function checkServer(
     const firing = courses.map(({ episode }) =>
       episode === null || episode.phase === "pending" ? 0 : 1,
     );
-    onStanding({
-      rule: rule.name,
-      target,
-      server,
-      life: sighting.life,
-      moment: sighting.moment,
-      least: Math.min(...firing),
-      most: Math.max(...firing),
-    });
+    if (firing.length > 0)
+      onStanding({
+        rule: rule.name,
+        target,
+        server,
+        life: sighting.life,
+        moment: sighting.moment,
+        least: Math.min(...firing),
+        most: Math.max(...firing),
+      });
     const found = stand(courses, fromMs);
     if (found.length > 0) return found;
   }

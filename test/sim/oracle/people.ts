@@ -1,5 +1,7 @@
 import type { AddedSilence, History } from "../history.ts";
+import type { MaintenanceWindow, Scenario } from "../scenario.ts";
 import type { Seen } from "./seen.ts";
+import { isOpen } from "./windows.ts";
 
 /** What a silence can be about. */
 export interface SilenceSubject {
@@ -10,11 +12,16 @@ export interface SilenceSubject {
 
 /** Whether a silence kept a sighting from being told: both where both can be. */
 export function silencedAt(
+  scenario: Scenario,
   history: History,
   subject: SilenceSubject,
   seen: Seen,
 ): readonly boolean[] {
-  let isPossible = false;
+  const open = scenario.maintenance
+    .filter(({ rules }) => rules.includes(subject.rule))
+    .map((window) => openAt(window, seen));
+  if (open.some(([isSure]) => isSure)) return [true];
+  let isPossible = open.some(([, mayBe]) => mayBe);
   for (const silence of history.silences) {
     if (!isAbout(silence, subject)) continue;
     const inForce = inForceAt(history, silence, seen);
@@ -22,6 +29,13 @@ export function silencedAt(
     if (inForce === "perhaps") isPossible = true;
   }
   return isPossible ? [false, true] : [false];
+}
+
+/** Whether a window certainly was open, and whether it can have been. */
+function openAt(window: MaintenanceWindow, { sighting, fromMs, toMs }: Seen): readonly boolean[] {
+  const first = isOpen(window, sighting.utcMs);
+  const last = isOpen(window, sighting.utcMs + toMs - fromMs);
+  return [first && last, first || last];
 }
 
 function isAbout({ match }: AddedSilence, { rule, target, server }: SilenceSubject): boolean {

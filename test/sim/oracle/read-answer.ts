@@ -16,7 +16,7 @@ export type ReadAnswer =
 const failed: ReadAnswer = { kind: "failed" };
 
 /** The longest id that is kept; a longer one cannot be watched. */
-const longestId = 256;
+const longestId = 512;
 
 /** Reads what was sent to a poll by the interface of the service alone. */
 export function readAnswer({ status, headers, body }: SentAnswer): ReadAnswer {

@@ -32,7 +32,7 @@ export interface TrueStretch {
 export interface TrueChange {
   readonly atMs: number;
   readonly server: string;
-  /** Under which name what ended is accounted for. */
+  /** Under which name what ended is accounted for: the one that it was last listed with by then. */
   readonly name: string;
   readonly from: Presence;
   readonly to: Presence;
@@ -116,7 +116,7 @@ export function truthOf(
       const [from, to] = [presence(server, poll - 1), presence(server, poll)];
       if (from !== to) {
         const stayMs = from === "absent" ? null : stayUntil(server, poll);
-        const name = nameOf(server, from === "absent" ? poll : poll - 1);
+        const name = nameOf(server, poll);
         changes.push({ atMs: utcMs, server, name, from, to, stayMs });
       } else if (to !== "absent") {
         const [before, now] = [missing(server, poll - 1) ?? 0, missing(server, poll) ?? 0];

@@ -140,6 +140,28 @@ const rewrites = (from: RegExp, to: string): Mutation => ({
   }),
 });
 
+const knowsNoMaintenance: Mutation = {
+  configured: (settings) => ({ ...settings, maintenance: [] }),
+};
+
+const decodesNothing: Mutation = {
+  answer: (answer) =>
+    answer.headers?.["content-encoding"] === undefined
+      ? answer
+      : { ...answer, headers: { ...answer.headers, "content-encoding": "none-known" } },
+};
+
+/** Whatever the listing says of how many there are. */
+const countsByItself: Mutation = {
+  answer(answer) {
+    const body = Buffer.concat(answer.chunks.map((chunk) => Buffer.from(chunk))).toString("utf8");
+    const listed = body.match(/"local_sandbox_id"/g)?.length ?? 0;
+    return { ...answer, chunks: [body.replace(/"total_count":[^}]*/, `"total_count":${listed}`)] };
+  },
+};
+
+const ignoresNewNames = rewrites(/"server_name":"tool-[^"]*"/g, `"server_name":"tool-1"`);
+
 const takesUnknownForRecovery = rewrites(/"status":(?:null|"resting")/g, `"status":"idle"`);
 
 const tellsEachTimeOfWhatFlaps = ofRules((rule) =>
@@ -218,6 +240,21 @@ export interface NegativeControl {
 
 /** All that the oracle must catch. */
 export const negativeControls: readonly NegativeControl[] = [
+  {
+    name: "knows no maintenance windows",
+    mutation: knowsNoMaintenance,
+    from: 1,
+    caughtAs:
+      /not then for that|something else was not told|told to be over|told too early|told for nothing/,
+  },
+  { name: "decodes nothing", mutation: decodesNothing, from: 4, caughtAs: /was given up/ },
+  {
+    name: "takes a listing in part for a complete one",
+    mutation: countsByItself,
+    from: 1,
+    caughtAs: /changes invent .*"absent"/,
+  },
+  { name: "ignores new names", mutation: ignoresNewNames, from: 1, caughtAs: /buckets of/ },
   { name: "shows every target as up", mutation: showsAllAsUp, from: 1, caughtAs: /shown as up/ },
   {
     name: "shows errors as idle",

@@ -1,4 +1,5 @@
-import { apiKeyOf, serviceOrigin } from "../scenario.ts";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { apiKeyOf, roamer, serviceOrigin } from "../scenario.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import type { ServiceRequest } from "../history.ts";
 import type { Dice } from "./dice.ts";
@@ -19,6 +20,8 @@ export const serviceTroubles = [
   "talks_nonsense",
   "forgets_a_field",
   "lists_in_part",
+  "counts_oddly",
+  "lists_oddly",
   "is_slow",
 ] as const;
 export type ServiceTrouble = (typeof serviceTroubles)[number];
@@ -47,6 +50,24 @@ export interface ScriptedServiceDeps {
 const absent = "absent";
 const choices = ["error", "error", "error", "error", "idle", "idle", "occupied", "odd", absent];
 
+type Oddity = "in_part" | "count" | "item";
+
+/** In place of a count that can be read. */
+const oddCounts: readonly [string, ...string[]] = [
+  "}",
+  ',"total_count":null}',
+  ',"total_count":"2"}',
+  ',"total_count":1.5}',
+  ',"total_count":1e400}',
+];
+
+/** What cannot be kept: an id that is too long, no id, or nothing of the kind. */
+const oddItems: readonly [unknown, ...unknown[]] = [
+  { local_sandbox_id: "x".repeat(2_000), created_at: "2026-11-20T09:30:00Z", servers: [] },
+  { created_at: "2026-11-20T09:30:00Z", servers: [] },
+  null,
+];
+
 export function createScriptedService(deps: ScriptedServiceDeps): ScriptedService {
   const { scenario, time, dice, trace } = deps;
   const { intervalMs, targets } = scenario;
@@ -55,6 +76,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
   /** By target, sandbox and server. */
   const statuses = new Map<string, string>();
   const changed = new Set<string>();
+  const encoding = dice.fork("encoding");
   let isCalm = false;
 
   const nameOf = ({ name }: ScenarioTarget, box: string, server: string): string =>
@@ -66,6 +88,28 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     statuses.set(name, status);
     if (before === "error" || status === "error") changed.add(target);
     trace.tell(`${name} is ${status}`);
+  };
+
+  const names = new Map<string, string>();
+  const renaming = dice.fork("renaming");
+  const rename = (name: string): void => {
+    if (!scenario.service.renames || !renaming.chance(0.15)) return;
+    names.set(name, `tool-${renaming.between(1, 3)}`);
+    trace.tell(`${name} is called ${names.get(name)}`);
+  };
+
+  /** One server of a target goes from sandbox to sandbox, or changes where it is. */
+  const roam = (target: ScenarioTarget, own: Dice): void => {
+    time.setTimer((0.5 + own.random() * 8) * intervalMs, () => {
+      if (isCalm) return;
+      const boxes = [...target.sandboxes.keys()];
+      const to = boxes[own.between(0, boxes.length - 1)];
+      const status = own.pick(["error", "error", "idle", "occupied"]);
+      for (const box of boxes) {
+        change(nameOf(target, box, roamer), target.name, box === to ? status : absent);
+      }
+      roam(target, own);
+    });
   };
 
   const live = (name: string, target: string, own: Dice): void => {
@@ -80,6 +124,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     time.setTimer(stayMs, () => {
       if (isCalm) return;
       change(name, target, own.pick(["idle", ...choices]));
+      rename(name);
       live(name, target, own);
     });
   };
@@ -92,7 +137,8 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     }
   };
 
-  const listing = (target: ScenarioTarget, inPart: boolean) => {
+  const listing = (target: ScenarioTarget, oddity: Oddity | null = null) => {
+    const inPart = oddity === "in_part";
     const boxes = [...target.sandboxes];
     const hidden = inPart ? dice.between(0, boxes.length - 1) : -1;
     const listed = boxes.flatMap(([box, servers], at) => {
@@ -101,11 +147,16 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
         const status = statuses.get(nameOf(target, box, id)) ?? absent;
         if (status === absent) return [];
         const told = status === "odd" ? dice.pick([null, "resting"]) : status;
-        return [{ id, server_name: `tool-${id}`, status: told, benchmark: null, tags: [] }];
+        const name = names.get(nameOf(target, box, id)) ?? `tool-${id}`;
+        return [{ id, server_name: name, status: told, benchmark: null, tags: [] }];
       });
       return [{ local_sandbox_id: box, created_at: "2026-11-20T09:30:00Z", servers: items }];
     });
-    return JSON.stringify({ local_sandboxes: listed, total_count: boxes.length });
+    const items: unknown[] = listed;
+    if (oddity === "item") items.splice(dice.between(0, items.length), 0, dice.pick(oddItems));
+    const text = JSON.stringify({ local_sandboxes: items, total_count: boxes.length });
+    if (oddity !== "count") return text;
+    return text.replace(/,"total_count":\d+\}$/, dice.pick(oddCounts));
   };
 
   const answer = (
@@ -116,19 +167,19 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     kind: "answers",
     afterMs: dice.between(5, 400),
     status,
-    chunks: pieces(text, dice),
+    chunks: pieces(Buffer.from(text), dice),
     chunkMs: dice.between(0, 60),
     ...more,
   });
 
-  const list = (target: ScenarioTarget, inPart: boolean, slow: boolean): Reaction => {
+  const list = (target: ScenarioTarget, oddity: Oddity | null, slow: boolean): Reaction => {
     const onWhole = (): void => {
       if (changed.delete(target.name)) deps.onNews();
       trace.mark(`${target.name} was seen`);
     };
     // Slow can be too slow.
     const afterMs = slow ? dice.between(2_000, 12_000) : dice.between(5, 400);
-    return answer(200, listing(target, inPart), { afterMs, onWhole });
+    return answer(200, listing(target, oddity), { afterMs, onWhole });
   };
 
   const spoil = (target: ScenarioTarget, trouble: ServiceTrouble): Reaction => {
@@ -139,7 +190,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       case "breaks":
         return { kind: "breaks", afterMs, code: "ECONNRESET" };
       case "breaks_in_the_body":
-        return answer(200, listing(target, false), { breaksAfter: 1 });
+        return answer(200, listing(target), { breaksAfter: 1 });
       case "hangs":
         return { kind: "hangs" };
       case "fails":
@@ -155,9 +206,13 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       case "forgets_a_field":
         return answer(200, JSON.stringify({ total_count: 0 }));
       case "lists_in_part":
-        return list(target, true, false);
+        return list(target, "in_part", false);
+      case "counts_oddly":
+        return list(target, "count", false);
+      case "lists_oddly":
+        return list(target, "item", false);
       case "is_slow":
-        return list(target, false, true);
+        return list(target, null, true);
     }
   };
 
@@ -170,7 +225,8 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     if (!target || request.path !== "/local-sandbox") return answer(401, "");
     const present = troubles.get(region);
     const trouble = present && dice.chance(present.chance) ? present.trouble : null;
-    const reaction = trouble === null ? list(target, false, false) : spoil(target, trouble);
+    const plain = trouble === null ? list(target, null, false) : spoil(target, trouble);
+    const reaction = scenario.service.encodes ? encode(plain, request, encoding) : plain;
     requests.push({
       target: target.name,
       key: target.key,
@@ -191,7 +247,11 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       receive: (request) => receive(region, request),
     })),
     begin() {
+      for (const target of scenario.service.moves ? targets : []) {
+        roam(target, dice.fork(`roam ${target.name}`));
+      }
       eachServer((name, target) => {
+        if (name.endsWith(roamer)) return;
         statuses.set(name, dice.pick(["idle", "idle", "occupied", "error", absent]));
         trace.tell(`${name} is ${statuses.get(name)}`);
         live(name, target.name, dice.fork(name));
@@ -208,7 +268,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       isCalm = true;
       for (const region of troubles.keys()) this.heal(region);
       eachServer((name, { name: target }) => {
-        if (dice.chance(0.8)) change(name, target, "occupied");
+        if (!name.endsWith(roamer) && dice.chance(0.8)) change(name, target, "occupied");
       });
     },
   };
@@ -220,8 +280,21 @@ function sentAnswer(reaction: Reaction): ServiceRequest["answer"] {
   return { status, headers, body: Buffer.concat(chunks.map((chunk) => Buffer.from(chunk))) };
 }
 
-function pieces(text: string, dice: Dice): readonly string[] {
-  if (text === "") return [];
-  const cut = dice.between(1, text.length);
-  return [text.slice(0, cut), text.slice(cut)].filter((piece) => piece !== "");
+function pieces(body: Uint8Array, dice: Dice): readonly Uint8Array[] {
+  if (body.length === 0) return [];
+  const cut = dice.between(1, body.length);
+  return [body.subarray(0, cut), body.subarray(cut)].filter((piece) => piece.length > 0);
+}
+
+const encoders = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync } as const;
+
+/** The same answer, encoded as a client takes it. */
+function encode(reaction: Reaction, request: VirtualRequest, dice: Dice): Reaction {
+  if (reaction.kind !== "answers" || reaction.chunks.length === 0) return reaction;
+  const encoding = dice.pick(["gzip", "br", "deflate"] as const);
+  const accepted = request.headers["accept-encoding"] ?? "";
+  if (!accepted.split(/, */).includes(encoding) || dice.chance(0.2)) return reaction;
+  const body = Buffer.concat(reaction.chunks.map((chunk) => Buffer.from(chunk)));
+  const headers = { ...reaction.headers, "content-encoding": encoding };
+  return { ...reaction, headers, chunks: pieces(encoders[encoding](body), dice) };
 }

@@ -1,3 +1,5 @@
+import { isDecoding } from "./decoders.ts";
+
 interface Timer {
   readonly dueMs: number;
   readonly order: number;
@@ -81,5 +83,5 @@ export function createWorldTime(startUtcMs: number): WorldTime {
 export async function comeToRest(): Promise<void> {
   do {
     await new Promise<void>((resolve) => void setImmediate(resolve));
-  } while (process.getActiveResourcesInfo().includes("Immediate"));
+  } while (isDecoding() || process.getActiveResourcesInfo().includes("Immediate"));
 }
