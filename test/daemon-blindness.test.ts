@@ -11,7 +11,7 @@ describe("the daemon that does not see everything", () => {
     await world.poll(4);
 
     expect(told(world)).toEqual(["server-error firing"]);
-    expect(events(world).slice(12)).not.toContain("server.changed");
+    expect(events(world).filter((event) => event === "server.changed")).toEqual([]);
   });
 
   it("notifies, without rules of its own, of a target that is partial in ten polls, once over a restart", async () => {
@@ -68,6 +68,7 @@ describe("the daemon that does not see everything", () => {
       "target-blind resolved",
     ]);
     expect(events(world).filter((event) => event?.startsWith("target."))).toEqual([
+      "target.first_listing",
       "target.lost",
       "target.returned",
     ]);

@@ -50,11 +50,7 @@ it.for([
     answer.body = body;
     await world.poll(4);
     expect(errorAlerts(world)).toEqual([["a-1", "firing"]]);
-    expect(changes(world)).toEqual([
-      "a-1: absent -> idle",
-      "b-1: absent -> idle",
-      "a-1: idle -> error",
-    ]);
+    expect(changes(world)).toEqual(["a-1: idle -> error"]);
     const metrics = await world.metrics();
     expect(metrics).toContain('sandwatch_target_up{region="us",key="research"} 1\n');
     expect(metrics).toContain(

@@ -47,11 +47,10 @@ describe("the daemon between the service and a receiver", () => {
 
     const lines = world.log.filter(({ event }) => event?.startsWith("server."));
     expect(lines.map(({ from, to }) => [from, to])).toEqual([
-      ["absent", "idle"],
       ["idle", "error"],
       ["error", "occupied"],
     ]);
-    expect(lines[1]).toMatchObject({
+    expect(lines[0]).toMatchObject({
       event: "server.changed",
       region: "us",
       key: "research",

@@ -1,6 +1,7 @@
 import type { IncidentPhase } from "./incident-phase.ts";
 import type { Presence, Target } from "./model.ts";
 import type { ToldIncident } from "./notification.ts";
+import { isBlank } from "./readable.ts";
 import type { Severity } from "./rule.ts";
 
 /** What an incident is about: a server of a target, the target itself, a pool, a probe, or a receiver. */
@@ -124,7 +125,7 @@ export function serverText(server: {
   readonly serverName: string | null;
 }): string {
   const shortId = server.serverId.slice(0, 8);
-  return printable(server.serverName === null ? shortId : `${server.serverName} (${shortId})`);
+  return printable(isBlank(server.serverName) ? shortId : `${server.serverName} (${shortId})`);
 }
 
 /** A pool for a person: "pool us/research/github", with `*` where its rule pools all. */

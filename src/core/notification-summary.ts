@@ -1,7 +1,7 @@
 import { counted } from "./counted.ts";
 import type { OutboxItem, ToldIncident } from "./notification.ts";
-import { longestName, readable } from "./readable.ts";
-import { fillTemplate, placeholdersIn } from "./template.ts";
+import { isBlank, longestName, readable } from "./readable.ts";
+import { fillTemplate, placeholdersIn, valueOfIncident } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */
 const longestSummary = 500;
@@ -15,12 +15,11 @@ export function summarize(items: readonly OutboxItem[]): string {
   const [first] = items;
   if (!first) return "";
   const template = first.summaryTemplate;
-  return template === null
+  const filled = template === null ? null : fillTemplate(template, items);
+  // A summary that says nothing would leave nobody any the wiser.
+  return template === null || filled === null || isBlank(filled)
     ? usualSummary(first, items)
-    : readable(
-        `${prefixOf(first, items, template)}${fillTemplate(template, items)}`,
-        longestSummary,
-      );
+    : readable(`${prefixOf(first, items, template)}${filled}`, longestSummary);
 }
 
 function usualSummary(first: OutboxItem, items: readonly OutboxItem[]): string {
@@ -87,8 +86,10 @@ const prefixOfStep = { firing: "", still: "still ", resolved: "no longer " } as 
 function aboutServers(items: readonly OutboxItem[], told: Step): string {
   const condition = commonCondition(items);
   const line = `${counted(items.length, "server")} ${prefixOfStep[told]}${condition} in ${place(items)}`;
-  const name = items.length === 1 ? items[0]?.incident.serverName : null;
-  return name ? `${line}: ${readable(name, longestName)}` : line;
+  const [only] = items;
+  if (items.length !== 1 || !only) return line;
+  const name = readable(valueOfIncident("server_name", only.incident), longestName);
+  return isBlank(name) ? line : `${line}: ${name}`;
 }
 
 function aboutTargets(items: readonly OutboxItem[], told: Step): string {
@@ -102,7 +103,8 @@ function aboutPools(items: readonly OutboxItem[], told: Step): string {
   const predicate = `${prefixOfStep[told]}${commonCondition(items)}`;
   const where = place(items);
   const name = items.length === 1 ? items[0]?.incident.serverName : null;
-  const servers = name ? `servers named ${readable(name, longestName)}` : "servers";
+  const servers =
+    name && !isBlank(name) ? `servers named ${readable(name, longestName)}` : "servers";
   const pool = items.length === 1 ? servers : counted(items.length, "pool");
   return `${pool}${where === "" ? "" : ` in ${where}`} ${predicate}`;
 }

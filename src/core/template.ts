@@ -1,5 +1,5 @@
 import type { OutboxItem, ToldIncident } from "./notification.ts";
-import { longestName, readable } from "./readable.ts";
+import { isBlank, longestName, readable } from "./readable.ts";
 
 /** Placeholders for what incidents say, each for itself. */
 export const incidentPlaceholders = [
@@ -97,7 +97,7 @@ function valueOf(name: Exclude<Placeholder, "count">, item: OutboxItem): string 
   }
 }
 
-/** Empty where the incident says nothing of the kind. */
+/** Empty where the incident says nothing of the kind. A server without a name is known by its id. */
 export function valueOfIncident(name: IncidentPlaceholder, incident: ToldIncident): string {
   switch (name) {
     case "region":
@@ -109,7 +109,7 @@ export function valueOfIncident(name: IncidentPlaceholder, incident: ToldInciden
     case "server_id":
       return incident.serverId ?? "";
     case "server_name":
-      return incident.serverName ?? "";
+      return isBlank(incident.serverName) ? (incident.serverId ?? "") : (incident.serverName ?? "");
     case "probe":
       return incident.probe ?? "";
     case "status":

@@ -63,8 +63,9 @@ function inOrder({ incident: a }: StoredIncident, { incident: b }: StoredInciden
   return a.startedAtMs - b.startedAtMs || orNever(a.firedAtMs) - orNever(b.firedAtMs);
 }
 
-function changed({ atMs, target, from, to }: StoredChange): Happening {
-  const place = `${target.region}/${target.key}`;
+function changed({ atMs, target, sandboxId, from, to }: StoredChange): Happening {
+  // Of a server that moves between sandboxes two changes come at once.
+  const place = `sandbox ${sandboxId} of ${target.region}/${target.key}`;
   return { atMs, event: "server.changed", text: `${from} -> ${to} in ${place}` };
 }
 

@@ -8,7 +8,7 @@ export type { Logger } from "pino";
 
 /** A line in the making. The fields' names need no escaping. */
 export interface LogLine {
-  readonly level: "info" | "warn";
+  readonly level: "debug" | "info" | "warn";
   readonly fields: Readonly<Record<string, string | number | null>>;
   readonly msg: string;
 }

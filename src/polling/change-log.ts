@@ -1,11 +1,14 @@
 import { setImmediate } from "node:timers/promises";
+import { conditionOfStatus } from "../core/condition.ts";
+import { counted } from "../core/counted.ts";
 import { serverText } from "../core/incident.ts";
 import type { Verdict } from "../core/judge.ts";
-import { presences, targetName } from "../core/model.ts";
+import { presences, statuses, targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { changeIn } from "../core/snapshot/changes.ts";
 import type { Change, Changes } from "../core/snapshot/changes.ts";
 import { changeWords, sandboxIdAt } from "../core/snapshot/packed-changes.ts";
+import { countServers } from "../core/snapshot/snapshot.ts";
 import type { PackedChanges } from "../core/snapshot/packed-changes.ts";
 import { streamOf, writePaced } from "../platform/logger.ts";
 import type { Logger, LogLine, LogStream } from "../platform/logger.ts";
@@ -19,7 +22,6 @@ const recordLayout: RecordLayout = { sandbox: sandboxIdAt, words: changeWords };
 const fewestStamped = 4_000;
 /** With more the names tell servers apart, and no two lines are alike. */
 const mostNames = 500;
-const maxLinesOfFirstListing = 1_000;
 
 /** Writes one line for each change. */
 export class ChangeLog {
@@ -35,7 +37,7 @@ export class ChangeLog {
     const { changes } = verdict;
     const stream = streamOf(this.log);
     if (!stream || changes.length < fewestStamped || isFirstListing(verdict)) {
-      await writePaced(this.log, changeLines(target, verdict));
+      await writePaced(this.log, changeLines(target, verdict, this.log.isLevelEnabled("debug")));
       return;
     }
     const stamps = this.idle ?? new ChangeStamps(stream);
@@ -137,26 +139,27 @@ class ChangeStamps {
   }
 }
 
-/**
- * What a first listing shows did not change under watch, and past a number of lines the rest of it is
- * counted in one.
- */
-function* changeLines(target: Target, verdict: Verdict): Iterator<LogLine> {
-  const { changes } = verdict;
-  let lines = 0;
-  for (const change of changes) {
-    if (lines === maxLinesOfFirstListing && isFirstListing(verdict)) {
-      const { region, key } = target;
-      yield {
-        level: "info",
-        fields: { event: "target.first_listing", region, key, servers: changes.length },
-        msg: `${targetName(target)} lists ${changes.length} servers; the others are not logged one by one`,
-      };
-      return;
-    }
-    lines++;
-    yield changeLine(target, change);
+/** What a first listing shows did not change while it was watched: it is counted, and named for debugging only. */
+function* changeLines(target: Target, verdict: Verdict, isDebugging: boolean): Iterator<LogLine> {
+  const isFirst = isFirstListing(verdict);
+  if (isFirst) yield firstListingLine(target, verdict);
+  if (isFirst && !isDebugging) return;
+  for (const change of verdict.changes) {
+    const line = changeLine(target, change);
+    yield isFirst ? { ...line, level: "debug" } : line;
   }
+}
+
+function firstListingLine(target: Target, { snapshot, changes }: Verdict): LogLine {
+  const { region, key } = target;
+  const counts = countServers(snapshot);
+  const present = statuses.filter((status) => counts[status] > 0);
+  const inWords = present.map((status) => `${counts[status]} ${conditionOfStatus(status)}`);
+  return {
+    level: "info",
+    fields: { event: "target.first_listing", region, key, servers: changes.length, ...counts },
+    msg: `${targetName(target)} lists ${counted(changes.length, "server")}: ${inWords.join(", ")}`,
+  };
 }
 
 function isFirstListing({ progress }: Verdict): boolean {

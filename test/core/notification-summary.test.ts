@@ -93,6 +93,27 @@ describe("of targets whose key is refused", () => {
   });
 });
 
+describe("of a server without a name", () => {
+  const nameless = (serverName: string | null, summaryTemplate: string | null) =>
+    outboxItem({ summaryTemplate, incident: { serverId: "4f2a91c0-1", serverName } });
+
+  it.each([null, "", " ", "\u0007\u200b"])("%j says the server's id", (name) => {
+    expect(summarize([nameless(name, "{server_name}")])).toBe("4f2a91c0-1");
+    expect(summarize([nameless(name, null)])).toBe(
+      "1 server in error in us (research): 4f2a91c0-1",
+    );
+  });
+
+  it.each([" ", "{probe}", "{probe} {probe}"])(
+    "is the usual one where %j would be blank",
+    (text) => {
+      expect(summarize([nameless("github", text)])).toBe(
+        "1 server in error in us (research): github",
+      );
+    },
+  );
+});
+
 describe("of what people did", () => {
   it("says that a silence ended the alert, not the condition", () => {
     const incident = { resolvedReason: "silenced" } as const;

@@ -30,10 +30,10 @@ const outage: CallFailure = {
   detail: "no whole answer within 10 s",
 };
 
-function start(judge = judgeBy([serverError, targetBlind])) {
+function start(judge = judgeBy([serverError, targetBlind]), level: "debug" | "info" = "info") {
   const lines: Line[] = [];
   const log = createLogger(
-    { level: "info", format: "json" },
+    { level, format: "json" },
     { write: (text) => void lines.push(...readLines(text)) },
   );
   const pollingLog = createPollingLog(log);
@@ -59,16 +59,30 @@ function start(judge = judgeBy([serverError, targetBlind])) {
 }
 
 describe("changes", () => {
-  it("of a first listing are told one by one up to a thousand, all later ones in any number", async () => {
+  it("of a first listing are one line with counts, all later ones a line each in any number", async () => {
     const { pollMany, lines } = start(judgeBy([]));
     const all = (status: "idle" | "occupied") =>
       listing(Object.fromEntries(Array.from({ length: 1_005 }, (_, id) => [`s${id}`, status])));
-    expect(await pollMany(all("idle"))).toEqual({
-      "server.changed": 1_000,
-      "target.first_listing": 1,
+    expect(await pollMany(all("idle"))).toEqual({ "target.first_listing": 1 });
+    expect(lines.at(-1)).toMatchObject({
+      level: "info",
+      region: "us",
+      key: "research",
+      servers: 1_005,
+      idle: 1_005,
+      msg: "us/research lists 1005 servers: 1005 idle",
     });
-    expect(lines.at(-1)).toMatchObject({ region: "us", key: "research", servers: 1_005 });
     expect(await pollMany(all("occupied"))).toEqual({ "server.changed": 1_005 });
+  });
+
+  it("of a first listing are a line each for debugging", async () => {
+    const { poll } = start(judgeBy([]), "debug");
+    const lines = await poll(listing({ a: "idle", b: "error" }));
+    expect(lines.map(({ level, event, msg }) => [level, event, msg])).toEqual([
+      ["info", "target.first_listing", "us/research lists 2 servers: 1 idle, 1 in error"],
+      ["debug", "server.changed", "us/research github (a): absent -> idle"],
+      ["debug", "server.changed", "us/research github (b): absent -> error"],
+    ]);
   });
 
   it("are one line each, with everything that tells which server it is", async () => {
@@ -146,6 +160,7 @@ describe("changes", () => {
 
   it("are also a server's first sight and its end", async () => {
     const { poll } = start(judgeBy([]));
+    await poll(listing({}));
     expect(await poll(listing({ a: "idle" }))).toMatchObject([{ from: "absent", to: "idle" }]);
     expect(await poll(listing({}))).toEqual([]);
     expect(await poll(listing({}))).toMatchObject([{ from: "idle", to: "absent", server_id: "a" }]);
@@ -162,6 +177,7 @@ it("names from the service reach a terminal without their control characters", a
   const { poll } = start(judgeBy([]));
   const odd = server("a", { serverName: "two\nlines \u001b[31m" });
   const box = { sandboxId: "box", status: "idle", benchmark: null, servers: [odd] } as const;
+  await poll(listing({}));
   const [line] = await poll({ sandboxes: [box], complete: true });
   expect(line?.["msg"]).toBe("us/research two?lines ?[31m (a): absent -> idle");
   expect(line?.["server_name"]).toBe("two\nlines \u001b[31m");
@@ -175,7 +191,7 @@ describe("incidents", () => {
     const steps: Line[][] = [];
     for (const status of ["idle", "error", "error", "error", "idle"] as const) {
       const lines = await poll(listing({ a: status }));
-      steps.push(lines.filter(({ event }) => event !== "server.changed"));
+      steps.push(lines.filter(({ event }) => String(event).startsWith("incident.")));
     }
     const told = {
       region: "us",

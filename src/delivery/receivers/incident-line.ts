@@ -1,5 +1,5 @@
 import type { ToldIncident } from "../../core/notification.ts";
-import { longestName, readable } from "../../core/readable.ts";
+import { isBlank, longestName, readable } from "../../core/readable.ts";
 
 /**
  * What an incident is about and what was seen, in plain words without its times: "github (4f2a91c0)
@@ -32,7 +32,9 @@ function subject(incident: ToldIncident): string {
 
 function server({ serverName, serverId }: ToldIncident): string {
   const shortId = readable(serverId?.slice(0, 8) ?? "", 8);
-  return serverName === null ? shortId : `${readable(serverName, longestName)} (${shortId})`;
+  return serverName === null || isBlank(serverName)
+    ? shortId
+    : `${readable(serverName, longestName)} (${shortId})`;
 }
 
 function place({ region, key }: ToldIncident): string {
