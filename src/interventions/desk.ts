@@ -25,6 +25,7 @@ import type { HeldInterventions } from "./interventions.ts";
 import { createHistoryDesk, nextPlace } from "./history-desk.ts";
 import type { HistoryDesk } from "./history-desk.ts";
 import { createNameNotes } from "./name-notes.ts";
+import { notesOfServers } from "./server-notes.ts";
 import type { NotificationLetters } from "./notification-letters.ts";
 import { findIncident, noSuchIncident, wholeId } from "./find-by-id.ts";
 import { createProbeDesk } from "./probe-desk.ts";
@@ -145,7 +146,8 @@ export function createDesk(deps: DeskDeps): AlertDesk {
         { event: "silence.added", silence: view },
         `${silence.author} added a silence until ${view.ends_at}: ${silence.reason}`,
       );
-      return { ...view, notes: names.ofMatch(silence.match) };
+      const notes = await notesOfServers(silence.match, deps.targets);
+      return { ...view, notes: [...names.ofMatch(silence.match), ...notes] };
     },
 
     async expireSilence(text) {

@@ -86,7 +86,9 @@ describe("a name that nothing has", () => {
   };
 
   it("is noted in the answer to a silence, which is added all the same", async () => {
-    const { desk } = (await watchWorld({ alerts })).daemon();
+    const world = await watchWorld({ alerts });
+    await world.poll();
+    const { desk } = world.daemon();
     const match = {
       rule: ["server-eror", "target-*", "receiver-failing"],
       severity: "urgent",
@@ -102,9 +104,29 @@ describe("a name that nothing has", () => {
       'no region is called "e*", there are: us',
       'no key is called "reserch", there are: research; did you mean "research"?',
       'no probe is called "login", there are: none',
+      'no known server has the server_name "not-listed-yet"; only * is a wildcard, for any characters',
     ]);
     expect((await desk.silences({})).silences).toMatchObject([{ kind: "maintenance" }, { id }]);
     expect((await desk.addSilence(sound)).notes).toEqual([]);
+  });
+
+  it("is noted of every field that no known server has, also where it is a pattern of another kind", async () => {
+    const world = await watchWorld({ alerts });
+    await world.poll();
+    const { desk } = world.daemon();
+    const odd = { server_name: ".*", server_id: "x?", sandbox_id: "y", benchmark: "z", tag: "t" };
+    const { notes } = await desk.addSilence({ ...sound, match: odd });
+    expect(notes.toSorted()).toEqual(
+      Object.entries(odd)
+        .map(
+          ([field, pattern]) =>
+            `no known server has the ${field} "${pattern}"; only * is a wildcard, for any characters`,
+        )
+        .toSorted(),
+    );
+    const [id = ""] = world.serverIds;
+    const known = { server_name: ["*"], server_id: [id, `${id.slice(0, 8)}*`] };
+    expect((await desk.addSilence({ ...sound, match: known })).notes).toEqual([]);
   });
 
   it("is noted where nothing was found by it", async () => {
