@@ -6,11 +6,11 @@ import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 import type { Attempt, Ping, Recorded, Scrape, WallClock } from "./history.ts";
-import { drawScenario, longestWaitMs, receiverOrigin, settingsOf } from "./scenario.ts";
+import { drawScenario, longestWaitMs, receiverOrigin } from "./scenario.ts";
+import { settingsOf } from "./settings.ts";
 import type { Scenario, ScenarioRule } from "./scenario.ts";
 import { beginChaos } from "./support/chaos.ts";
 import { createDice } from "./support/dice.ts";
-import { watchDecoders } from "./support/decoders.ts";
 import { createFuse } from "./support/fuse.ts";
 import { createHost } from "./support/host.ts";
 import type { Configured, StoreMutation } from "./support/host.ts";
@@ -61,7 +61,6 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   const commits = new Set<number>();
   const wallClocks: WallClock[] = [{ fromMs: 0, offsetMs: startUtcMs }];
   using folder = worldFolder();
-  using _decoders = watchDecoders();
 
   const service = createScriptedService({
     scenario,

@@ -11,10 +11,10 @@ export function readSamples(text: string): readonly Sample[] {
     const match = /^([a-z_:][\w:]*)(?:\{(.*)\})? (\S+)$/i.exec(line);
     if (!match) return [];
     const [, name = "", labels = "", value] = match;
-    const pairs = Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, label = "", text = ""]) => [
-      label,
-      text,
-    ]);
+    const pairs = Array.from(
+      labels.matchAll(/(\w+)="([^"]*)"/g),
+      ([, label = "", labelValue = ""]) => [label, labelValue],
+    );
     return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
   });
 }

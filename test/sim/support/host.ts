@@ -14,6 +14,7 @@ import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Life, LifeEnd, Scrape } from "../history.ts";
 import type { ScenarioRule } from "../scenario.ts";
+import { watchDecoders } from "./decoders.ts";
 import type { Dice } from "./dice.ts";
 import { hookStatements } from "./statement-hook.ts";
 import type { Trace } from "./trace.ts";
@@ -131,6 +132,7 @@ export function createHost(deps: HostDeps): Host {
     },
   });
 
+  const decoders = watchDecoders();
   const door = openVirtualDoor((server) => {
     if (current) current.server = server;
   });
@@ -320,6 +322,7 @@ export function createHost(deps: HostDeps): Host {
     [Symbol.dispose]() {
       hook[Symbol.dispose]();
       door[Symbol.dispose]();
+      decoders[Symbol.dispose]();
       if (current) {
         current.alive = false;
         bury(current);

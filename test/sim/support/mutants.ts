@@ -1,6 +1,7 @@
 import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
-import type { Configured, ScenarioReceiver, ScenarioRule } from "../scenario.ts";
+import type { ScenarioReceiver, ScenarioRule } from "../scenario.ts";
+import type { Configured } from "../settings.ts";
 import type { Scrape } from "../history.ts";
 import type { StoreMutation } from "./host.ts";
 import type { Reaction } from "./virtual-network.ts";

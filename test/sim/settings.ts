@@ -1,0 +1,88 @@
+import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
+import type { Hold, MaintenanceWindow, Scenario } from "./scenario.ts";
+
+const second = 1_000;
+
+/** What of a scenario can be configured otherwise than it is. */
+export type Configured = Pick<
+  Scenario,
+  "rules" | "receivers" | "rateLimit" | "intervalMs" | "heartbeat" | "maintenance"
+>;
+
+/** The scenario as a configuration file has it, with rules of its own or later ones. */
+export function settingsOf(
+  scenario: Scenario,
+  { rules, receivers, rateLimit, intervalMs, heartbeat, maintenance }: Configured,
+  secret: string,
+): unknown {
+  const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
+  const ms = (value: number): string => `${value / second}s`;
+  const regions = unique(scenario.targets.map(({ region }) => region));
+  return {
+    regions: Object.fromEntries(
+      regions.map((region) => [region, { base_url: serviceOrigin(region) }]),
+    ),
+    keys: unique(scenario.targets.map(({ key }) => key)).map((name) => ({
+      name,
+      api_key: apiKeyOf(name),
+    })),
+    poll: {
+      every: ms(intervalMs),
+      timeout: ms(scenario.timeoutMs),
+      gone_after: scenario.goneAfter,
+      rate_limit: { requests: rateLimit.requests, per: ms(rateLimit.perMs) },
+    },
+    store: { path: "replaced by the host's" },
+    metrics: { per_server: false },
+    alerts: {
+      maintenance: maintenance.flatMap(windowSetting),
+      rules: rules.map((rule) => ({
+        name: rule.name,
+        on: rule.on,
+        ...(rule.on === "server"
+          ? { status: rule.status, for: holdSetting(rule.hold) }
+          : { failing: holdSetting(rule.hold) }),
+        keep_firing_for: ms(rule.keepFiringMs),
+        ...(rule.on === "server" && rule.flap !== null
+          ? { flap: { changes: rule.flap.changes, within: ms(rule.flap.withinMs) } }
+          : {}),
+        ...(rule.remindEveryMs === null ? {} : { remind_every: ms(rule.remindEveryMs) }),
+        receivers: rule.receivers,
+      })),
+      receivers: [
+        ...(heartbeat === null ? [] : [heartbeatSetting(heartbeat)]),
+        ...receivers.map((receiver) => ({
+          name: receiver.name,
+          type: "webhook",
+          url: receiverOrigin(receiver.name),
+          secret,
+          group_wait: ms(receiver.groupWaitMs),
+          group_interval: ms(receiver.groupIntervalMs),
+          group_by: receiver.groupBy,
+          merge_above: receiver.mergeAbove,
+          give_up_after: ms(receiver.giveUpAfterMs),
+          send_resolved: receiver.sendResolved,
+          send_acknowledged: receiver.sendAcknowledged,
+        })),
+      ],
+    },
+  };
+
+  /** Of rules that there are. */
+  function windowSetting(window: MaintenanceWindow): readonly unknown[] {
+    const own = window.rules.filter((name) => rules.some((rule) => rule.name === name));
+    if (own.length === 0) return [];
+    const { name, start, durationMs, timeZone } = window;
+    const cron = `${start.minute} */${start.everyHours} * * *`;
+    const duration = ms(durationMs);
+    return [{ name, start: cron, duration, time_zone: timeZone, match: { rule: own } }];
+  }
+
+  function heartbeatSetting({ everyMs }: { readonly everyMs: number }): unknown {
+    return { name: "pulse", type: "heartbeat", url: receiverOrigin("pulse"), every: ms(everyMs) };
+  }
+
+  function holdSetting(hold: Hold): unknown {
+    return "ms" in hold ? ms(hold.ms) : hold;
+  }
+}
