@@ -1,15 +1,21 @@
 import { createGunzip } from "node:zlib";
 import { replaceMethod } from "./statement-hook.ts";
 
-let underWay = 0;
+/** Decoders with bytes that have not come out; one that is destroyed calls nobody back. */
+const underWay = new Set<Destroyable>();
+
+interface Destroyable {
+  readonly destroyed: boolean;
+}
 
 /** Whether bytes are being decoded: that happens on threads of its own, whatever time it is. */
 export function isDecoding(): boolean {
-  return underWay > 0;
+  for (const decoder of underWay) if (decoder.destroyed) underWay.delete(decoder);
+  return underWay.size > 0;
 }
 
 type Callback = (...results: readonly unknown[]) => void;
-type Step = (...parameters: readonly unknown[]) => unknown;
+type Step = (this: Destroyable, ...parameters: readonly unknown[]) => unknown;
 
 /** Has what is being decoded counted, until disposed of. */
 export function watchDecoders(): Disposable {
@@ -17,19 +23,19 @@ export function watchDecoders(): Disposable {
   const base = prototypeWith(createGunzip(), "_transform");
   for (const name of ["_transform", "_flush"] as const) {
     replaceMethod(undo, base, name, (original: Step): Step => {
-      return function (this: unknown, ...parameters: readonly unknown[]) {
+      return function (this: Destroyable, ...parameters: readonly unknown[]) {
         const done = parameters.at(-1);
         if (!isCallback(done)) throw new TypeError("a decoder that calls nobody back");
-        underWay += 1;
+        underWay.add(this);
         const ended: Callback = (...results) => {
-          underWay -= 1;
+          underWay.delete(this);
           done(...results);
         };
         return Reflect.apply(original, this, [...parameters.slice(0, -1), ended]);
       };
     });
   }
-  undo.defer(() => void (underWay = 0));
+  undo.defer(() => underWay.clear());
   return undo;
 }
 

@@ -304,7 +304,7 @@ export const negativeControls: readonly NegativeControl[] = [
   {
     name: "takes an unknown status for a recovery",
     mutation: takesUnknownForRecovery,
-    from: 27,
+    from: 28,
     caughtAs: /told to be over/,
   },
   { name: "cannot start again", mutation: cannotStartAgain, from: 27, caughtAs: /could not start/ },
