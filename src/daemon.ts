@@ -11,7 +11,6 @@ import { wants } from "./core/wants.ts";
 import { serveOperations } from "./api/serve-operations.ts";
 import { createDeliveryLoop } from "./delivery/loop.ts";
 import { deliveryFailureReasons } from "./delivery/receiver.ts";
-import { createReceiver } from "./delivery/receivers/create-receiver.ts";
 import { createDriftWatch } from "./drift/drift-watch.ts";
 import { createReview } from "./delivery/review-receivers.ts";
 import { createDesk } from "./interventions/desk.ts";
@@ -40,7 +39,9 @@ import { createDaemonProbes } from "./daemon-probes.ts";
 import { createNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
+import { openReceivers } from "./daemon-receivers.ts";
 import { createDaemonStatus } from "./daemon-status.ts";
+import { stopDaemon } from "./daemon-stop.ts";
 import { observeDrift } from "./observe-drift.ts";
 import { observePolling } from "./observe-polling.ts";
 import { observeStore } from "./observe-store.ts";
@@ -70,7 +71,12 @@ export interface Daemon {
   pollOnce(): Promise<void>;
   /** Does that, and all else that is due now: probes, upkeep, deliveries. */
   runOnce(): Promise<void>;
-  /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
+  /** Rejects when the store takes no commits at present: then a stop may lose what is under way. */
+  checkStore(): Promise<void>;
+  /**
+   * Ends polling, lets commits finish, gives deliveries five seconds, closes everything. Rejects when the
+   * disk did not take what was committed last.
+   */
   stop(): Promise<void>;
 }
 
@@ -175,19 +181,14 @@ export async function createDaemon(
   });
   opening.defer(() => service.close());
 
-  const receivers = config.alerts.receivers.map((receiverConfig) => {
-    const receiver = createReceiver(receiverConfig, {
-      clock,
-      userAgent,
-      createDispatcher,
-      networks: config.alerts.outbound,
-      toldAlerts: store.told,
-      ailment: () => findAilment({ config, store, targets, probes, watchdog, clock }),
-      log,
-      observe: metrics.delivery,
-    });
-    opening.defer(() => receiver.close());
-    return { ...receiverConfig, receiver };
+  const receivers = openReceivers(config.alerts, opening, {
+    clock,
+    userAgent,
+    createDispatcher,
+    toldAlerts: store.told,
+    ailment: () => findAilment({ config, store, targets, probes, watchdog, clock }),
+    log,
+    observe: metrics.delivery,
   });
   const judgeReceivers: ReceiverJudgeOptions = { ...judge, receivers: toldNames };
   const delivery = createDeliveryLoop({
@@ -334,6 +335,7 @@ export async function createDaemon(
       await drift.runOnce();
       await delivery.runOnce();
     },
-    stop: () => closing.disposeAsync(),
+    stop: () => stopDaemon(closing, store, clock),
+    checkStore: () => store.tryCommit(),
   };
 }

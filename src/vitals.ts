@@ -4,6 +4,7 @@ import type { ProbeVitals } from "./core/ailment.ts";
 import { counted } from "./core/counted.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
+import { StoreError } from "./store/store-error.ts";
 import type { Store } from "./store/store.ts";
 import type { Watchdog } from "./watchdog.ts";
 import type { Readiness } from "./web/server.ts";
@@ -25,6 +26,7 @@ export async function findAilment(deps: VitalsDeps): Promise<string | null> {
   const { config, store, targets, watchdog, clock } = deps;
   const silence = watchdog.silence();
   if (silence !== null) return silence;
+  await store.check();
   const waiting = new Map((await store.told.waiting()).map((each) => [each.receiver, each]));
   const nowMs = clock.now().utcMs;
   const since = (atMs: number | null | undefined): number | null =>
@@ -52,8 +54,9 @@ export async function checkReadiness(
   if (silence !== null) return { ready: false, reason: silence };
   try {
     await store.check();
-  } catch {
-    return { ready: false, reason: "the store does not answer" };
+  } catch (error) {
+    const reason = error instanceof StoreError ? error.message : "the store does not answer";
+    return { ready: false, reason };
   }
   const waiting = targets.filter(({ polled }) => !polled).length;
   if (waiting > 0) {

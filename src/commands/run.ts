@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
@@ -9,6 +11,8 @@ import { createLogger } from "../platform/logger.ts";
 import type { Logger } from "../platform/logger.ts";
 import { tuneMemory } from "../platform/tune-memory.ts";
 import { version } from "../platform/version.ts";
+import { StoreError } from "../store/store-error.ts";
+import { openStore } from "../store/store.ts";
 import { configNotes } from "./config-notes.ts";
 import { asListenFault } from "./listen-fault.ts";
 import { readConfig } from "./read-config.ts";
@@ -91,9 +95,20 @@ async function startAnew(
   reloads: Reloads,
   stopping: AbortSignal,
 ): Promise<Running> {
-  const { daemon, config, log } = before;
+  const { daemon, log } = before;
+  const fault = await storeFault(before, next);
+  if (fault !== null) {
+    reloads.failed();
+    log.error(
+      { event: "config.refused", reason: fault },
+      `the configuration is not reloaded, sandwatch goes on as it is: ${fault}`,
+    );
+    return before;
+  }
   log.info({ event: "daemon.reloading" }, "going on with the configuration as it is now");
-  await daemon.stop();
+  await daemon.stop().catch((err: unknown) => {
+    log.error({ event: "daemon.stop_failed", err }, "the daemon before did not stop as it should");
+  });
   if (stopping.aborted) return before;
   try {
     return await start(next, createLogger(next.log), reloads, stopping);
@@ -104,7 +119,56 @@ async function startAnew(
       { event: "config.refused", reason },
       `the configuration cannot be used, sandwatch goes on with the one before: ${reason}`,
     );
-    return stopping.aborted ? before : start(config, log, reloads, stopping);
+    return stopping.aborted ? before : startAgain(before, reloads, stopping);
+  }
+}
+
+const storeAnswersWithinMs = 5_000;
+
+/**
+ * Why a daemon with the next configuration could not use its store; null: it can, as far as can be told
+ * while this one runs.
+ */
+async function storeFault({ daemon, config }: Running, next: Config): Promise<string | null> {
+  const noAnswer = new AbortController();
+  const late = setTimeout(storeAnswersWithinMs, "late", { signal: noAnswer.signal });
+  try {
+    const answer = await Promise.race([daemon.checkStore(), late.catch(() => null)]);
+    if (answer === "late") return "the store does not answer";
+    // This one has its own store open: that cannot be opened twice.
+    if (resolve(next.store.path) !== resolve(config.store.path)) {
+      await openStore(next.store.path).close();
+    }
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    noAnswer.abort();
+  }
+}
+
+const startAgainMs = 1_000;
+
+/** With the configuration before: where its store cannot be opened, until it can or it is to stop. */
+async function startAgain(
+  { config, log }: Running,
+  reloads: Reloads,
+  stopping: AbortSignal,
+): Promise<Running> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await start(config, log, reloads, stopping);
+    } catch (error) {
+      if (!(error instanceof StoreError) || stopping.aborted) throw error;
+      if (isFirst) {
+        log.error(
+          { event: "store.not_opened", reason: error.message },
+          `the store cannot be opened, which is tried again every second: ${error.message}`,
+        );
+      }
+      await setTimeout(startAgainMs, null, { signal: stopping }).catch(() => null);
+      if (stopping.aborted) throw error;
+    }
   }
 }
 

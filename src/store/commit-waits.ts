@@ -1,14 +1,22 @@
 import { setTimeout } from "node:timers/promises";
+import { StoreError } from "./store-error.ts";
 import type { LogView, WriteAheadLog } from "./write-ahead-log.ts";
 
 /** Keeps the event loop free while the disk takes what is committed to a database file. */
 export interface CommitWaits {
-  /** After a statement of the writer, which is held meanwhile. Resolves once what it committed is on the disk. */
-  settle(): Promise<void>;
+  /**
+   * After a statement of the writer, which is held meanwhile. Resolves once what it committed is on the
+   * disk, with whether it committed anything.
+   */
+  settle(): Promise<boolean>;
   /** Resolves once what was committed until now is on the disk. Rejects while that fails. */
   onDisk(): Promise<void>;
   /** @throws what the disk failed with, while it fails */
   check(): void;
+  /** From now on nothing waits for a disk that does not take what was committed: it rejects. */
+  giveUp(): void;
+  /** Why what was committed last may not be on the disk; null: it is. */
+  readonly lost: StoreError | null;
 }
 
 export interface CommitWaitsOptions {
@@ -33,6 +41,11 @@ export function createCommitWaits(
   { patienceMs = 1_000, onDiskFailure, onCommit }: CommitWaitsOptions = {},
 ): CommitWaits {
   let onDisk = log.look().change;
+  let isGivenUp = false;
+  /** While something waits for the disk: ends that. */
+  let endWait: ((error: StoreError) => void) | null = null;
+  /** What was committed last was given up. */
+  let lost: StoreError | null = null;
   /** Rejected until what the disk refused is on it after all. */
   let syncing: Promise<void> | null = null;
   let failure: { readonly error: unknown } | null = null;
@@ -49,6 +62,7 @@ export function createCommitWaits(
         return;
       } catch (error) {
         fail(error);
+        if (isGivenUp) throw error;
         await setTimeout(patienceMs);
       }
     }
@@ -68,16 +82,33 @@ export function createCommitWaits(
   return {
     async settle() {
       const view = log.look();
-      if (view.change === onDisk) return;
-      await bringToDisk();
+      if (view.change === onDisk) return false;
+      if (lost) throw lost;
+      const waiting = Promise.withResolvers<void>();
+      endWait = waiting.reject;
+      bringToDisk().then(waiting.resolve, waiting.reject);
+      await waiting.promise.finally(() => (endWait = null));
       onDisk = view.change;
       onCommit?.(view);
+      return true;
     },
     async onDisk() {
       await syncing;
     },
     check() {
       if (failure) throw failure.error;
+    },
+    get lost() {
+      return lost;
+    },
+    giveUp() {
+      isGivenUp = true;
+      if (!endWait) return;
+      lost = new StoreError(
+        "The disk did not take what was committed last, and sandwatch stops without waiting for it any longer. See to the disk. What was not stored was notified to nobody.",
+        { cause: failure?.error },
+      );
+      endWait(lost);
     },
   };
 }

@@ -21,6 +21,7 @@ import { checkSchema, wrongSchema } from "./schema-check.ts";
 import { sqliteDialect } from "./sqlite.ts";
 import type { AfterStatement } from "./sqlite.ts";
 import { asStoreError, corrupt, isSqliteError, StoreError } from "./store-error.ts";
+import { watchStoreFiles } from "./store-files.ts";
 import type { Tables } from "./tables.ts";
 import { openWriteAheadLog } from "./write-ahead-log.ts";
 
@@ -35,12 +36,16 @@ export interface OpenDatabase {
   readonly reader: Kysely<Tables>;
   /** The same without waiting for the disk either: for figures, of which nobody makes anything. */
   readonly glance: Kysely<Tables>;
-  /** @throws what the disk failed with, while it fails */
+  /** @throws what the disk failed with, while it fails, or that the files were replaced */
   readonly check?: () => void;
+  /** From now on nothing waits for a disk that does not take what was committed. */
+  readonly giveUp?: () => void;
   readonly close: () => Promise<void>;
 }
 
 interface WaitingOptions extends Omit<CommitWaitsOptions, "onCommit"> {
+  /** Called once when a file of the store was deleted or replaced while it is open. */
+  readonly onReplaced?: (error: StoreError) => void;
   /** Brings what was written of an open file to the disk. Left out: the system does. */
   readonly sync?: (descriptor: number) => Promise<void>;
 }
@@ -126,28 +131,43 @@ function openTemporary(database: DatabaseSync): OpenDatabase {
   };
 }
 
-function openWaiting(database: DatabaseSync, { sync, ...options }: WaitingOptions): OpenDatabase {
+function openWaiting(
+  database: DatabaseSync,
+  { sync, onReplaced, ...options }: WaitingOptions,
+): OpenDatabase {
   database.exec("pragma synchronous = normal");
   const page = readNumber(database, "pragma page_size");
-  const log = openWriteAheadLog(database.location() ?? "", page, sync);
+  const file = database.location() ?? "";
+  const log = openWriteAheadLog(file, page, sync);
+  const files = watchStoreFiles(file, onReplaced);
   const takeOvers = createLogTakeOvers(database, (work) => kysely.connection().execute(work));
   const waits = createCommitWaits(log, {
     ...options,
     onCommit: ({ frames }) => takeOvers.consider(frames * page),
   });
-  const kysely = openKysely(database, async () => {
-    if (!database.isTransaction) await waits.settle();
-  });
+  const settle = async (): Promise<void> => {
+    if (database.isTransaction) return;
+    // What is in a file that nobody finds any more is not stored, whatever the disk says.
+    if (await waits.settle()) files.check();
+  };
+  // What would not be stored is not begun: what it writes would be told by whoever reads it here.
+  const kysely = openKysely(database, settle, () => files.checkLast());
   const beside = openBeside(database);
   const reader = openKysely(beside, () => waits.onDisk());
   return {
     kysely,
     reader,
     glance: openKysely(beside),
-    check: () => waits.check(),
+    check() {
+      files.check();
+      waits.check();
+    },
+    giveUp: () => waits.giveUp(),
     async close() {
       // After whoever writes.
       await kysely.connection().execute(async () => {});
+      // To close it would wait for the disk. As after a kill, the next start finds what is whole.
+      if (waits.lost) throw waits.lost;
       await takeOvers.settled();
       await destroy(reader, beside);
       await destroy(kysely, database);
@@ -156,8 +176,13 @@ function openWaiting(database: DatabaseSync, { sync, ...options }: WaitingOption
   };
 }
 
-function openKysely(database: DatabaseSync, afterStatement?: AfterStatement): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: sqliteDialect(database, afterStatement) });
+function openKysely(
+  database: DatabaseSync,
+  afterStatement?: AfterStatement,
+  beforeTransaction?: () => void,
+): Kysely<Tables> {
+  const dialect = sqliteDialect(database, afterStatement, beforeTransaction);
+  return new Kysely<Tables>({ dialect });
 }
 
 function openBeside(database: DatabaseSync): DatabaseSync {

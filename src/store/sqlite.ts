@@ -22,40 +22,54 @@ export type AfterStatement = () => Promise<void>;
 export function sqliteDialect(
   database: DatabaseSync,
   afterStatement?: AfterStatement,
+  beforeTransaction?: () => void,
 ): SqliteDialect {
   const adapted = adaptDatabase(database);
   return afterStatement
-    ? new WaitingDialect(adapted, afterStatement)
+    ? new WaitingDialect(adapted, afterStatement, beforeTransaction)
     : new SqliteDialect({ database: adapted });
 }
 
 class WaitingDialect extends SqliteDialect {
   private readonly database: SqliteDatabase;
   private readonly afterStatement: AfterStatement;
+  private readonly beforeTransaction: (() => void) | undefined;
 
-  constructor(database: SqliteDatabase, afterStatement: AfterStatement) {
+  constructor(
+    database: SqliteDatabase,
+    afterStatement: AfterStatement,
+    beforeTransaction: (() => void) | undefined,
+  ) {
     super({ database });
     this.database = database;
     this.afterStatement = afterStatement;
+    this.beforeTransaction = beforeTransaction;
   }
 
   override createDriver(): Driver {
-    return new WaitingDriver(this.database, this.afterStatement);
+    return new WaitingDriver(this.database, this.afterStatement, this.beforeTransaction);
   }
 }
 
 class WaitingDriver extends SqliteDriver {
   private readonly afterStatement: AfterStatement;
+  private readonly beforeTransaction: (() => void) | undefined;
 
-  constructor(database: SqliteDatabase, afterStatement: AfterStatement) {
+  constructor(
+    database: SqliteDatabase,
+    afterStatement: AfterStatement,
+    beforeTransaction: (() => void) | undefined,
+  ) {
     super({ database });
     this.afterStatement = afterStatement;
+    this.beforeTransaction = beforeTransaction;
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
     const connection = await super.acquireConnection();
     return {
       executeQuery: async <Row>(query: CompiledQuery) => {
+        if (query.sql === "begin") this.beforeTransaction?.();
         const result = await connection.executeQuery<Row>(query);
         // A beginning tells nothing, and Kysely does not roll back one that failed.
         if (query.sql !== "begin") await this.afterStatement();

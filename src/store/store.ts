@@ -55,8 +55,12 @@ export interface Store extends PollCommits {
   readonly drift: ReturnType<typeof createStoredDrift>;
   /** The rows that could not be read until now. */
   readonly unreadable: RowReading["unreadable"];
-  /** Rejects when the database does not answer. */
+  /** Rejects when the database does not answer, its disk fails, or its files were replaced. */
   check(): Promise<void>;
+  /** Rejects when it takes no commit. Nothing is changed by it. */
+  tryCommit(): Promise<void>;
+  /** From now on nothing waits for a disk that does not take what was committed, which rejects. */
+  giveUp(): void;
   close(): Promise<void>;
 }
 
@@ -97,9 +101,10 @@ export function createStore(
     reader = kysely,
     glance = reader,
     check,
+    giveUp,
     clock,
     reading = createRowReading(),
-  }: Partial<Pick<OpenDatabase, "reader" | "glance" | "check">> & {
+  }: Partial<Pick<OpenDatabase, "reader" | "glance" | "check" | "giveUp">> & {
     readonly clock?: Clock | undefined;
     readonly reading?: RowReading;
   } = {},
@@ -129,6 +134,13 @@ export function createStore(
       check?.();
       await sql`select 1`.execute(glance);
     },
+    async tryCommit() {
+      check?.();
+      await kysely.transaction().execute(async (trx) => {
+        await sql`update incident_revisions set newest = newest`.execute(trx);
+      });
+    },
+    giveUp: () => giveUp?.(),
     async close() {
       await commits.end();
       await close();

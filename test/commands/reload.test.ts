@@ -1,7 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { once } from "node:events";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -88,6 +88,34 @@ alerts:
 const second = "{ name: second, on: server, status: error, severity: warning }";
 
 describe("reading the configuration again", () => {
+  it("is refused while the store takes nothing, and what runs goes on", async () => {
+    const site = await startSite();
+    await site.peer.attempted(1);
+    rmSync(join(dirname(site.config), "sandwatch.db"));
+    site.edit("status: error }]", `status: error }, ${second}]`);
+    await site.reload();
+    const refused = await site.daemon.line("config.refused");
+    expect(refused).toContain("was deleted or replaced while sandwatch runs");
+    await site.shows("sandwatch_config_last_reload_successful 0");
+    site.daemon.send("SIGTERM");
+    expect(await site.daemon.ended).toMatchObject({ code: 0 });
+  });
+
+  it("is refused where its store cannot be opened, and what runs goes on without a pause", async () => {
+    const site = await startSite();
+    await site.peer.attempted(1);
+    const other = join(dirname(site.config), "other.db");
+    writeFileSync(other, "no database, but something dear to somebody");
+    site.edit("sandwatch.db", "other.db");
+    await site.reload();
+    expect(await site.daemon.line("config.refused")).toContain(`${other} is damaged`);
+    await site.shows("sandwatch_config_last_reload_successful 0");
+    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
+    site.daemon.send("SIGTERM");
+    const { code, out } = await site.daemon.ended;
+    expect([code, out.match(/"daemon.started"/g)]).toEqual([0, [expect.any(String)]]);
+  });
+
   it("takes it on, and goes on with the incidents of rules that are as they were", async () => {
     const site = await startSite();
     await site.peer.attempted(1);

@@ -196,7 +196,14 @@ describe("a store of the version before pools, silences and flapping", () => {
   });
 
   it("keeps what is resolved, and what was to be told is told with what is known now", async () => {
-    const item = { receiver: "oncall", type: "incident.firing", incident: { id: "firing" } };
+    const item = {
+      receiver: "oncall",
+      type: "incident.firing",
+      rule: "server-error",
+      severity: "critical",
+      condition: "in error",
+      incident: { id: "firing", state: "firing", subject: "server", startedAtMs: 10 },
+    };
     const path = makeStore(["firing", ...server, "firing", null, 2_000.5, 20]);
     {
       using database = new DatabaseSync(path);
