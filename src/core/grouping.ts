@@ -245,6 +245,9 @@ function groupValue({ rule, incident }: OutboxItem, field: GroupField): string {
       return rule;
     case "incident":
       return incident.id;
+    // Not the id where there is none: servers without a name are one group.
+    case "server_name":
+      return incident.serverName ?? "";
     default:
       return valueOfIncident(field, incident);
   }

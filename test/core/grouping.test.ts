@@ -164,7 +164,10 @@ describe("the summary", () => {
 
   it.each<[string, readonly OutboxItem[]]>([
     ["1 server in error in us (research): github", [firing]],
-    ["1 server in error in us (research)", [outboxItem({ incident: { serverName: null } })]],
+    [
+      "1 server in error in us (research): server-1",
+      [outboxItem({ incident: { serverName: null } })],
+    ],
     ["1 server occupied in us (research): github", [outboxItem({ condition: "occupied" })]],
     ["2 servers in error in us (research)", [firing, other]],
     ["2 servers in error in 2 regions (research)", [firing, inEurope]],

@@ -71,13 +71,13 @@ describe("who is told", () => {
     ]);
   });
 
-  it("of a resolve is no receiver that is gone by then", () => {
+  it("of a resolve is a receiver that is gone by then too, for when it returns", () => {
     const watch = createWatch();
     watch.see(broken);
     watch.restart({ receivers: {} });
     const { incidents } = watch.see(idle);
     expect(stepsOf(incidents)).toEqual(["resolved server-error a (recovered)"]);
-    expect(incidents.outbox).toEqual([]);
+    expect(linesOf(incidents.outbox)).toEqual(["oncall incident.resolved incident-1"]);
   });
 
   it("of a fire are those the rule names then, not those it named when it opened", () => {
