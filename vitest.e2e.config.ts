@@ -3,7 +3,9 @@ import { patienceMs } from "./test/support/patience.ts";
 
 export default defineConfig({
   test: {
-    include: ["test/e2e/**/*.test.ts"],
+    // The repositories' tests run with `npm test`, too, but on SQLite alone.
+    include: ["test/e2e/**/*.test.ts", "test/store/repositories/**/*.test.ts"],
+    globalSetup: ["test/store/support/postgres-server.ts"],
     // Several of them wait for several things in a row, each with that patience.
     testTimeout: 3 * patienceMs,
     hookTimeout: patienceMs,

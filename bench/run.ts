@@ -1,27 +1,26 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { cpus, totalmem } from "node:os";
+import { writeFileSync } from "node:fs";
+import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { z } from "zod";
-import { scenarios } from "./scenarios/scenarios.ts";
-import { drawPlots } from "./support/plots.ts";
-import { joinRounds } from "./support/result.ts";
-import type { Result } from "./support/result.ts";
-import { startHelper } from "./support/rpc.ts";
-import { measurementSchema } from "./support/scenario.ts";
-import type { Measurement, Scenario } from "./support/scenario.ts";
-import { formatTable } from "./support/table.ts";
+import { history } from "./scenarios/history.ts";
+import { manyTargets } from "./scenarios/many-targets.ts";
+import { oneTarget } from "./scenarios/one-target.ts";
+import { tenTargets } from "./scenarios/ten-targets.ts";
+import { formatTable, toRow } from "./support/row.ts";
+import type { Row } from "./support/row.ts";
+import type { Scenario } from "./support/scenario.ts";
 
 /**
- * `node bench/run.ts [scenario ...] [--quick]` measures what the daemon promises to cost, each figure
- * beside a floor of the same run. Only what broke or gave a wrong result makes it fail: a target that
- * was missed is said, not punished, as machines differ. `--quick` measures less, to see that all of
- * it works: its figures are printed and not kept.
+ * `node bench/run.ts [SCENARIO ...] [--quick]` states what the daemon costs beside its budget. Only what broke or gave a
+ * wrong result makes it fail, not a budget that was missed, as machines differ. A full run of all scenarios is kept in
+ * `results.json`.
  */
+const scenarios: readonly Scenario[] = [oneTarget, tenTargets, manyTargets, history];
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false } },
 });
+const { quick } = values;
 const unknown = positionals.filter((name) => scenarios.every((each) => each.name !== name));
 if (unknown.length > 0) {
   const known = scenarios.map(({ name }) => name).join(", ");
@@ -29,71 +28,34 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const { quick } = values;
-const results: Result[] = [];
+const isWanted = ({ name }: Scenario): boolean =>
+  positionals.length === 0 || positionals.includes(name);
+const machine = {
+  cpu: cpus()[0]?.model ?? "unknown",
+  cores: cpus().length,
+  memoryBytes: totalmem(),
+  node: process.version,
+};
+const loads = [loadavg()[0]];
+const rows: Row[] = [];
 const failed: string[] = [];
-for (const scenario of scenarios) {
-  if (positionals.length > 0 && !positionals.includes(scenario.name)) continue;
+for (const scenario of scenarios.filter(isWanted)) {
+  process.stderr.write(`${scenario.name} ...\n`);
   try {
-    results.push(...joinRounds(scenario.name, await runRounds(scenario)));
+    const measured = await scenario.run({ quick });
+    rows.push(...measured.map((each) => toRow(scenario.name, each)));
   } catch (error) {
     failed.push(scenario.name);
-    process.stderr.write(
-      `${scenario.name}: ${error instanceof Error ? error.stack : String(error)}\n`,
-    );
+    const shown = error instanceof Error ? error.stack : String(error);
+    process.stderr.write(`${scenario.name}: ${shown}\n`);
   }
+  loads.push(loadavg()[0]);
 }
-process.stdout.write(formatTable(results));
+process.stdout.write(formatTable(rows));
 if (failed.length > 0) process.stdout.write(`\nfailed: ${failed.join(", ")}\n`);
-if (!quick) writeResults();
-process.exitCode = failed.length > 0 ? 1 : 0;
-
-async function runRounds(scenario: Scenario): Promise<readonly (readonly Measurement[])[]> {
-  const rounds = quick ? scenario.rounds.quick : scenario.rounds.full;
-  const measured: (readonly Measurement[])[] = [];
-  for (let round = 1; round <= rounds; round += 1) {
-    process.stderr.write(`${scenario.name}, round ${round} of ${rounds}\n`);
-    const path = join(import.meta.dirname, "support/scenario-process.ts");
-    await using helper = await startHelper(path, [
-      "--expose-gc",
-      ...(scenario.nodeArguments ?? []),
-    ]);
-    const order = { name: scenario.name, quick };
-    measured.push(await helper.ask("run", order, z.array(measurementSchema)));
-  }
-  return measured;
-}
-
-/** A run of some scenarios keeps what is known of the others. */
-function writeResults(): void {
+if (!quick && positionals.length === 0 && failed.length === 0) {
+  const results = { date: new Date().toISOString(), machine, loads, rows };
   const file = join(import.meta.dirname, "results.json");
-  const date = new Date().toISOString();
-  const machine = {
-    cpu: cpus()[0]?.model ?? "unknown",
-    cores: cpus().length,
-    memoryBytes: totalmem(),
-  };
-  const ran = new Set(results.map(({ scenario }) => scenario));
-  const kept = readKept(file).filter(({ scenario }) => !ran.has(scenario));
-  const rows = results.map((result) => ({ ...result, date, node: process.version }));
-  const order = new Map(scenarios.map(({ name }, index) => [name, index]));
-  const all = [...kept, ...rows].toSorted(
-    (a, b) => (order.get(a.scenario) ?? 0) - (order.get(b.scenario) ?? 0),
-  );
-  writeFileSync(
-    file,
-    `${JSON.stringify({ date, node: process.version, machine, results: all }, null, 2)}\n`,
-  );
-  for (const { file: plot, svg } of drawPlots(results)) {
-    writeFileSync(join(import.meta.dirname, plot), svg);
-  }
+  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
 }
-
-function readKept(file: string) {
-  const keptSchema = z.object({ results: z.array(z.looseObject({ scenario: z.string() })) });
-  try {
-    return keptSchema.parse(JSON.parse(readFileSync(file, "utf8"))).results;
-  } catch {
-    return [];
-  }
-}
+process.exitCode = failed.length > 0 ? 1 : 0;

@@ -1,4 +1,3 @@
-import { assemblyModule } from "./assembly.ts";
 import { commandReference } from "./command-reference.ts";
 import { configDocument } from "./config-document.ts";
 import { configSchema } from "./config-schema.ts";
@@ -18,6 +17,4 @@ export const generatedFiles: ReadonlyMap<string, MakeText> = new Map<string, Mak
   ["config/sandwatch.schema.json", configSchema],
   ["docs/commands.md", commandReference],
   ["docs/configuration.md", configDocument],
-  ["src/platform/stamping/stamps-wasm.ts", () => assemblyModule("src/platform/stamping", "stamps")],
-  ["src/service/listing/texts-wasm.ts", () => assemblyModule("src/service/listing", "texts")],
 ]);

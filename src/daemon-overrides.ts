@@ -3,7 +3,7 @@ import type { Clock } from "./platform/clock.ts";
 import type { Logger } from "./platform/logger.ts";
 import type { Random } from "./platform/random.ts";
 import type { WakeAt } from "./polling/ticker.ts";
-import type { OpenOptions } from "./store/database.ts";
+import type { OpenOptions } from "./store/sqlite/database.ts";
 import type { Store } from "./store/store.ts";
 import type { LastReload, ReloadAnswer } from "./web/reload-route.ts";
 

@@ -41,10 +41,9 @@ import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { openReceivers } from "./daemon-receivers.ts";
 import { createDaemonStatus } from "./daemon-status.ts";
-import { stopDaemon } from "./daemon-stop.ts";
 import { observeDrift } from "./observe-drift.ts";
-import { observePolling } from "./observe-polling.ts";
 import { observeStore } from "./observe-store.ts";
+import { observePolling } from "./observe-polling.ts";
 import { observeWeb } from "./observe-web.ts";
 import { retentionChores } from "./upkeep/retention.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
@@ -73,10 +72,7 @@ export interface Daemon {
   runOnce(): Promise<void>;
   /** Rejects when the store takes no commits at present: then a stop may lose what is under way. */
   checkStore(): Promise<void>;
-  /**
-   * Ends polling, lets commits finish, gives deliveries five seconds, closes everything. Rejects when the
-   * disk did not take what was committed last.
-   */
+  /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
   stop(): Promise<void>;
 }
 
@@ -167,7 +163,6 @@ export async function createDaemon(
   const drift = await createDriftWatch({ store: store.drift, clock, log });
   opening.defer(() => drift.stop());
 
-  let piecesSent = 0;
   const service = createServiceClient({
     regions: config.regions,
     timeoutMs: config.poll.timeoutMs,
@@ -175,7 +170,6 @@ export async function createDaemon(
     userAgent,
     clock,
     createDispatcher,
-    piecesSent: () => piecesSent,
     onRequest: (request) => metrics.service.requested(request),
     onDrift: observeDrift(metrics, drift),
   });
@@ -214,11 +208,7 @@ export async function createDaemon(
     },
   });
   const upkeep = createUpkeep({
-    chores: [
-      review,
-      ...retentionChores(store, config.history, clock, toldNames),
-      { what: "old changes that are to take less room", step: () => store.bundleChanges() },
-    ],
+    chores: [review, ...retentionChores(store, config.history, clock, toldNames)],
     clock,
     log,
     onTurn: () => watchdog.turn("upkeep", "upkeep"),
@@ -297,7 +287,6 @@ export async function createDaemon(
     },
     reload: reloads && { requestReload: () => reloads.request(), allowedHosts },
     clock,
-    onPiece: () => void (piecesSent += 1),
     ...observeWeb(log),
   });
   opening.defer(() => web.close());
@@ -335,7 +324,7 @@ export async function createDaemon(
       await drift.runOnce();
       await delivery.runOnce();
     },
-    stop: () => stopDaemon(closing, store, clock),
+    stop: () => closing.disposeAsync(),
     checkStore: () => store.tryCommit(),
   };
 }

@@ -1,16 +1,9 @@
 import type { Logger } from "./platform/logger.ts";
-import type { OpenOptions } from "./store/database.ts";
+import type { OpenOptions } from "./store/sqlite/database.ts";
 
-/** Logs what befalls the store that no commit of its own tells. */
-export function observeStore(
-  log: Logger,
-): Pick<OpenOptions, "onDiskFailure" | "onReplaced" | "onUnreadableRow"> {
+/** Logs what happens in the store that no commit reports. */
+export function observeStore(log: Logger): Pick<OpenOptions, "onReplaced" | "onUnreadableRow"> {
   return {
-    onDiskFailure: (err) =>
-      log.error(
-        { event: "store.disk_failed", err },
-        "the disk refused what was committed: it does not count before the disk has it",
-      ),
     onReplaced: ({ message }) => log.error({ event: "store.replaced" }, message),
     onUnreadableRow: ({ table, id }) =>
       log.error(

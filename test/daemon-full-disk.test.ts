@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { expect, it } from "vitest";
-import { openDatabase } from "../src/store/database.ts";
-import type { OpenDatabase } from "../src/store/database.ts";
+import { openDatabase } from "../src/store/sqlite/database.ts";
+import type { OpenDatabase } from "../src/store/sqlite/database.ts";
 import { createStore } from "../src/store/store.ts";
 import { events, sumOf, told } from "./support/heard.ts";
 import { watchWorld } from "./support/watched-world.ts";

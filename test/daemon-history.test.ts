@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { statuses } from "../src/core/model.ts";
 import type { Presence, Status } from "../src/core/model.ts";
-import { resolutions } from "../src/core/occupancy/bucket.ts";
-import { countStays } from "../src/core/occupancy/stay-sketch.ts";
+import { resolutions } from "../src/fleet/buckets.ts";
+import { countDwells } from "../src/fleet/dwell.ts";
 import type { Fault } from "../src/simulator/faults.ts";
 import type { Store } from "../src/store/store.ts";
 import { collect, collectSome } from "./support/collect.ts";
@@ -73,8 +73,8 @@ it("over any number of restarts, what is kept is what the service showed, and wh
     for (const resolution of resolutions) {
       const found = await collectSome(store.occupancy.buckets({ ...always, resolution }));
       const held = found.map(({ bucket }) => plainBucket(bucket));
-      const booked = held.filter(({ bookedMs }) => bookedMs > 0);
-      expect(booked).toEqual(trueBuckets(service.truth(), resolution));
+      const recorded = held.filter(({ recordedMs }) => recordedMs > 0);
+      expect(recorded).toEqual(trueBuckets(service.truth(), resolution));
     }
     const kept = await totalsIn(store);
     const differing = [...new Set([...counted.keys(), ...kept.keys()])].filter(
@@ -162,27 +162,33 @@ async function totalsIn(store: Store): Promise<Totals> {
   const add = (series: string, value: number): void => {
     totals.set(series, (totals.get(series) ?? 0) + value);
   };
+  const addDwells = (labels: string, count: number, ms: number): void => {
+    add(`sandbox_server_status_duration_seconds_count{${labels}}`, count);
+    add(`sandbox_server_status_duration_seconds_sum{${labels}}`, ms / 1_000);
+  };
   for (const { target, bucket } of await collectSome(
     store.occupancy.buckets({ ...always, resolution: "1h" }),
   )) {
     const ofTarget = `region="${target.region}",key="${target.key}"`;
     add(`sandbox_unobserved_seconds_total{${ofTarget}}`, bucket.unobservedMs / 1_000);
-    for (const [name, { ms, stays }] of bucket.names) {
+    for (const [name, { ms, dwells }] of bucket.names) {
+      addDwells(`${ofTarget},status="occupied"`, countDwells(dwells), dwells.sumMs);
       for (const status of statuses) {
-        const ofStatus = `${ofTarget},status="${status}"`;
         const ofName = `${ofTarget},server_name="${name}",status="${status}"`;
         add(`sandbox_server_status_seconds_total{${ofName}}`, ms[status] / 1_000);
-        add(`sandbox_server_status_duration_seconds_count{${ofStatus}}`, countStays(stays[status]));
-        add(`sandbox_server_status_duration_seconds_sum{${ofStatus}}`, stays[status].sumMs / 1_000);
       }
     }
   }
-  for (const { target, serverName, from, to } of await collect(
+  for (const { target, serverName, from, to, dwellMs } of await collect(
     store.changes.between({ ...always, direction: "asc" }),
   )) {
     const ofTarget = `region="${target.region}",key="${target.key}"`;
     const labels = `${ofTarget},server_name="${serverName ?? ""}",from="${from}",to="${to}"`;
     add(`sandbox_server_transitions_total{${labels}}`, 1);
+    // Of those in occupied the occupancy tells.
+    if (dwellMs !== null && from !== "occupied") {
+      addDwells(`${ofTarget},status="${from}"`, 1, dwellMs);
+    }
   }
   return totals;
 }

@@ -1,27 +1,12 @@
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
-import { openDatabase } from "../src/store/database.ts";
-import type { OpenDatabase } from "../src/store/database.ts";
+import { openDatabase } from "../src/store/sqlite/database.ts";
+import type { OpenDatabase } from "../src/store/sqlite/database.ts";
 import { createStore, openStore } from "../src/store/store.ts";
 import { sumOf, told } from "./support/heard.ts";
 import { watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld } from "./support/watched-world.ts";
-
-/** A disk that refuses what SQLite has written, from a moment on, as one that turned read-only. */
-async function watchOnFailingDisk() {
-  let fails = false;
-  const asked = Promise.withResolvers<void>();
-  const sync = async (): Promise<void> => {
-    if (!fails) return;
-    asked.resolve();
-    throw new Error("EROFS: read-only file system, fdatasync");
-  };
-  const world = await watchWorld({
-    openStore: (path, observers) => openStore(path, undefined, { ...observers, sync }),
-  });
-  return { world, asked: asked.promise, fail: () => void (fails = true) };
-}
 
 /** A store whose every write SQLite refuses from a moment on (SQLITE_READONLY). */
 async function watchOnReadOnlyDisk() {
@@ -45,42 +30,6 @@ async function stop(world: WatchedWorld): Promise<void> {
   world.clock.advance(10_000);
   await stopping;
 }
-
-describe("a stop while the disk refuses what was committed", () => {
-  it.each([
-    ["a poll is being committed", (world: WatchedWorld) => world.daemon().pollOnce()],
-    ["everything is done", (world: WatchedWorld) => world.daemon().runOnce()],
-    [
-      "a command writes",
-      (world: WatchedWorld) =>
-        world.daemon().desk.addSilence({
-          match: { rule: "x" },
-          author: "ann",
-          reason: "r",
-          duration: "1h",
-        }),
-    ],
-  ])("ends, and says what is the matter: %s", async (_, begin) => {
-    const { world, asked, fail } = await watchOnFailingDisk();
-    await world.poll();
-    fail();
-    world.show(0, "error");
-    world.clock.advance(5_000);
-    const begun = Promise.allSettled([begin(world)]);
-    await asked;
-    await expect(stop(world)).rejects.toThrow("The disk did not take what was committed last");
-    await begun;
-    expect(told(world)).toEqual([]);
-  });
-
-  it("does not give up what the disk takes in time", async () => {
-    const { world } = await watchOnFailingDisk();
-    world.show(0, "error");
-    await world.poll();
-    await expect(stop(world)).resolves.toBeUndefined();
-    expect(told(world)).toEqual(["server-error firing"]);
-  });
-});
 
 describe("a stop while SQLite may write nothing", () => {
   it("ends, with a delivery that cannot be marked and a poll that cannot be stored", async () => {

@@ -37,7 +37,7 @@ describe("the daemon between the service and a receiver", () => {
     expect(world.peer.refused).toEqual([]);
   });
 
-  it("logs one line for every change and every step of an incident", async () => {
+  it("logs one line for the first listing, for every later change and for every step of an incident", async () => {
     const world = await watchWorld({ servers: 1 });
     await world.poll();
     world.show(0, "error");
@@ -45,6 +45,9 @@ describe("the daemon between the service and a receiver", () => {
     world.show(0, "occupied");
     await world.poll();
 
+    const [first, ...others] = world.log.filter(({ event }) => event === "target.first_listing");
+    expect(first).toMatchObject({ region: "us", key: "research", servers: 1, idle: 1, error: 0 });
+    expect(others).toEqual([]);
     const lines = world.log.filter(({ event }) => event?.startsWith("server."));
     expect(lines.map(({ from, to }) => [from, to])).toEqual([
       ["idle", "error"],

@@ -1,103 +1,84 @@
-import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { z } from "zod";
-import { checkEqual } from "../support/check.ts";
-import { openDaemon } from "../support/daemon.ts";
-import { cpuMs } from "../support/meters.ts";
-import { startPeer } from "../support/peer-client.ts";
-import { startHelper } from "../support/rpc.ts";
+import { buildProgram, startDaemon } from "../support/daemon.ts";
+import { startFloors } from "../support/floors.ts";
 import type { Scenario } from "../support/scenario.ts";
+import { checkEqual, total } from "../support/scrape.ts";
+import { startService } from "../support/service.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
 const servers = 130;
-const intervals = 4;
-/** What the first listings leave to be done, such as bundling their changes, goes on beside the polls for a while. */
-const settlingIntervals = 5;
-/** No alert for so long: all were told. */
-const lullMs = 3_000;
-/** Of the client alone, each time that it is measured. */
-const requests = 3_000;
+const listing = "main";
+/** No message for so long: all were sent. */
+const quietMs = 3_000;
 const patienceMs = 10 * 60_000;
 
 /**
- * Ten thousand targets, 100 keys in each of 100 regions, each with a listing of 50 KB in which nothing
- * changes, on their schedule. All CPU of the daemon's process over whole intervals, schedule and
- * commits included, is shared out to the polls that ended in them, and held against what the HTTP client
- * alone took right after each, in another process: a request of the same listing, 50 at a time.
+ * Ten thousand targets, 100 keys in each of 100 regions, each with a listing of 50 KB in which nothing changes, on
+ * their schedule. All CPU of the daemon's process over whole intervals, schedule and commits included, is shared out
+ * to the polls in them, and held against the HTTP client alone: a request of the same listing, 50 at a time.
  */
 export const manyTargets: Scenario = {
   name: "many-targets",
-  rounds: { full: 1, quick: 1 },
   async run({ quick }) {
     const regions = Array.from({ length: quick ? 10 : 100 }, (_, index) => `region-${index}`);
     const targets = regions.length * 100;
     const intervalMs = quick ? 5_000 : 30_000;
-    await using peer = await startPeer();
-    const { bytes } = await peer.fleet("main", servers);
-    await using client = await startHelper(
-      join(import.meta.dirname, "../support/client-process.ts"),
-      ["--expose-gc"],
-    );
-    const measureFloor = (): Promise<number> =>
-      client.ask("receive", { origin: peer.origin, name: "main", requests }, z.number());
+    using folder = tempFolder();
+    const program = await buildProgram(folder.path);
+    await using service = await startService();
+    await using floors = startFloors(service);
+    service.list(listing, servers);
+    const receiveMs = (): Promise<number> => floors.receiveMs(listing, 3_000, 50);
     // Until its code is compiled.
-    for (let turn = 0; turn < 2; turn += 1) await measureFloor();
+    for (let turn = 0; turn < 2; turn += 1) await receiveMs();
 
-    const sent = async (): Promise<number> => (await peer.sent())["main"] ?? 0;
-    const sentBefore = await sent();
-    await using opened = await openDaemon({
-      origin: peer.origin,
+    await using daemon = await startDaemon(program, folder.path, {
+      origin: service.origin,
       regions,
-      listing: "main",
+      listing,
       keys: 100,
       every: `${intervalMs}ms`,
       perServer: false,
-      scheduled: true,
+      groupWait: "0s",
     });
     const untilMs = performance.now() + patienceMs;
-    while ((await sent()) < sentBefore + targets) {
-      if (performance.now() > untilMs) throw new Error("the first polls never ended");
-      await setTimeout(100);
-    }
-    // What the first listings had to tell is no part of a poll in which nothing changes.
-    do {
-      if (performance.now() > untilMs) throw new Error("the first alerts were never all told");
-      await setTimeout(lullMs);
-    } while ((await peer.alertDelaysMs()).length > 0);
-    await setTimeout(settlingIntervals * intervalMs);
+    while (service.sent(listing) < targets) await daemon.whileRunning(pause(100, untilMs));
+    // What the first listings had to say is no part of a poll in which nothing changes.
+    do await daemon.whileRunning(pause(quietMs, untilMs));
+    while (service.takeAlertDelaysMs().length > 0);
+    await setTimeout(intervalMs);
 
     const floorsMs: number[] = [];
     const ratios: number[] = [];
     const rates: number[] = [];
-    for (let interval = 0; interval < intervals; interval += 1) {
-      const before = { sent: await sent(), cpuMs: cpuMs() };
+    for (let interval = 0; interval < 4; interval += 1) {
+      const sentBefore = service.sent(listing);
+      const { cpuMs: beforeMs } = await daemon.read();
       await setTimeout(intervalMs);
-      const polls = (await sent()) - before.sent;
-      if (polls === 0) throw new Error("no target was polled within an interval");
-      const costMs = (cpuMs() - before.cpuMs) / polls;
-      const floorMs = await measureFloor();
+      const polls = service.sent(listing) - sentBefore;
+      const costMs = ((await daemon.read()).cpuMs - beforeMs) / polls;
+      const floorMs = await receiveMs();
       floorsMs.push(floorMs);
       ratios.push(costMs / floorMs);
       rates.push(polls / targets);
     }
-    const families = ["sandwatch_target_up", "sandbox_servers"];
-    const query = families.map((name) => `collect[]=${name}`).join("&");
-    const shown = await peer.scrape({ url: `${opened.url}?${query}` });
-    checkEqual("targets up", shown.targetsUp, targets);
-    const counts = Object.values(shown.servers).flatMap((region) => Object.values(region));
-    const listed = counts.reduce((sum, count) => sum + count, 0);
-    checkEqual("servers", listed, targets * servers);
-
+    checkEqual("targets up", await total(daemon.metricsUrl, "sandwatch_target_up"), targets);
+    const shown = await total(daemon.metricsUrl, "sandbox_servers");
+    checkEqual("servers shown", shown, targets * servers);
     return [
       {
-        what: `CPU of a poll, ${targets.toLocaleString("en")} targets of ${Math.round(bytes / 1_000)} KB`,
+        what: `CPU of a poll, ${targets.toLocaleString("en")} targets of ${servers} servers`,
         unit: "x",
-        floor: "HTTP client",
-        floorUnit: "ms",
-        floorSamples: floorsMs,
+        floor: { what: "HTTP client alone", unit: "ms", samples: floorsMs },
         samples: ratios,
-        target: 2,
+        budget: 2,
       },
-      { what: "polls of a target in an interval", unit: "polls", samples: rates },
+      { what: "polls of a target in an interval", unit: "", samples: rates },
     ];
   },
 };
+
+async function pause(ms: number, untilMs: number): Promise<void> {
+  if (performance.now() > untilMs) throw new Error("the first polls took too long");
+  await setTimeout(ms);
+}

@@ -1,58 +1,111 @@
+import { execFile, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseConfig } from "../../src/config/load-config.ts";
-import { createDaemon } from "../../src/daemon.ts";
-import type { Daemon } from "../../src/daemon.ts";
-import { tuneMemory } from "../../src/platform/tune-memory.ts";
-import { tempFolder } from "./temp-folder.ts";
+import { promisify } from "node:util";
+import { z } from "zod";
+import { freePort } from "./free-port.ts";
+
+const root = join(import.meta.dirname, "../..");
+const meterModule = join(import.meta.dirname, "daemon-meter.js");
+
+const readingSchema = z.object({
+  /** User and system, of all threads, since the process began. */
+  cpuMs: z.number(),
+  residentBytes: z.number(),
+  peakBytes: z.number(),
+  /** How late a timer of 1 ms fires, while it was watched. */
+  delay: z.object({ p99Ms: z.number(), maxMs: z.number() }),
+});
+
+/** What a daemon's process took. */
+export type Reading = z.infer<typeof readingSchema>;
+
+/** A daemon in a process of its own, built and run as it is published. */
+export interface DaemonProcess extends AsyncDisposable {
+  readonly metricsUrl: string;
+  read(order?: "read" | "watch" | "unwatch"): Promise<Reading>;
+  /** Waits for what only happens while it runs. */
+  whileRunning<T>(work: Promise<T>): Promise<T>;
+}
 
 export interface DaemonSettings {
-  /** Where the peer serves. */
+  /** Where the service is. */
   readonly origin: string;
   readonly regions: readonly string[];
-  /** What every region lists. Left out: each lists what the peer serves under its own name. */
+  /** What every region lists. Default: each lists what the service has under its own name. */
   readonly listing?: string;
   readonly keys?: number;
   readonly every?: string;
   readonly perServer?: boolean;
-  /** Whether it polls by its schedule, and not only when `runOnce` or `pollOnce` is called. */
-  readonly scheduled?: boolean;
-  /** Left out: a message waits for no other. */
   readonly groupWait?: string;
 }
 
-/** The daemon of the measured process, with a store in a folder of its own. */
-export interface MeasuredDaemon extends AsyncDisposable {
-  readonly daemon: Daemon;
-  /** Of its metrics. */
-  readonly url: string;
+/**
+ * Builds the program as it is published: run from its sources, it would also take what stripping their types does.
+ *
+ * @returns the file to run
+ */
+export async function buildProgram(folder: string): Promise<string> {
+  const rolldown = join(root, "node_modules/.bin/rolldown");
+  await promisify(execFile)(rolldown, ["-c", "--dir", join(folder, "dist")], { cwd: root });
+  for (const name of ["node_modules", "package.json"]) {
+    symlinkSync(join(root, name), join(folder, name));
+  }
+  return join(folder, "dist/cli.js");
 }
 
-/** Serves from now on, and polls if so wished. */
-export async function openDaemon(settings: DaemonSettings): Promise<MeasuredDaemon> {
-  const folder = tempFolder();
-  const parsed = parseConfig(daemonSettings(settings, folder.path));
-  if (parsed.kind === "faulty") throw new Error(JSON.stringify(parsed.faults));
-  tuneMemory();
-  const daemon = await createDaemon(parsed.config);
-  const address = await (settings.scheduled ? daemon.start() : daemon.serve());
+/** With the default settings, but no limit that a poll would wait for. Its store is in the folder. */
+export async function startDaemon(
+  program: string,
+  folder: string,
+  settings: DaemonSettings,
+): Promise<DaemonProcess> {
+  const port = await freePort();
+  const file = join(folder, "sandwatch.yaml");
+  // YAML takes JSON as it is.
+  writeFileSync(file, JSON.stringify(configOf(settings, folder, port)));
+  const child = spawn(
+    process.execPath,
+    ["--import", meterModule, program, "run", "--config", file],
+    {
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    },
+  );
+  // As in a container: a pipe that is read.
+  child.stdout?.resume();
+  const failing = failAtEnd(child);
+  failing.catch(() => {});
+  const whileRunning = <T>(work: Promise<T>): Promise<T> => Promise.race([work, failing]);
   return {
-    daemon,
-    url: `${address}/metrics`,
+    metricsUrl: `http://127.0.0.1:${port}/metrics`,
+    async read(order = "read") {
+      child.send(order);
+      const [answer] = await whileRunning(once(child, "message"));
+      return readingSchema.parse(answer);
+    },
+    whileRunning,
     async [Symbol.asyncDispose]() {
-      await daemon.stop();
-      folder[Symbol.dispose]();
+      if (hasEnded(child)) return;
+      child.kill("SIGTERM");
+      await once(child, "exit");
     },
   };
 }
 
-/** A configuration as its file would be: the defaults, but no limit that a poll would wait for. */
-export function daemonSettings(
-  settings: DaemonSettings,
-  folder: string,
-  listen = "127.0.0.1:0",
-): object {
-  const { origin, regions, listing, keys = 1, every = "7d" } = settings;
-  const { perServer = true, groupWait = "0s" } = settings;
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function failAtEnd(child: ChildProcess): Promise<never> {
+  const [code, signal] = await once(child, "exit");
+  throw new Error(`the daemon ended with ${String(signal ?? code)}`);
+}
+
+function configOf(settings: DaemonSettings, folder: string, port: number): object {
+  const { origin, regions, listing, keys = 1, every = "1s" } = settings;
+  const { perServer = true, groupWait = "1h" } = settings;
   return {
     regions: Object.fromEntries(
       regions.map((name) => [name, { base_url: `${origin}/${listing ?? name}` }]),
@@ -68,7 +121,7 @@ export function daemonSettings(
       max_body: "1GiB",
     },
     store: { path: join(folder, "sandwatch.db") },
-    http: { listen },
+    http: { listen: `127.0.0.1:${port}` },
     log: { level: "info", format: "json" },
     metrics: { per_server: perServer },
     alerts: {

@@ -1,34 +1,28 @@
-import { join } from "node:path";
 import { z } from "zod";
-import { startHelper } from "./rpc.ts";
-import type { Sampling } from "./sampling.ts";
+import { startHelper } from "./helper.ts";
+import type { Service } from "./service.ts";
 
-const floorsSchema = z.object({
-  receivesMs: z.array(z.number()),
-  parsesMs: z.array(z.number()),
-});
-
-/** What a poll is held against: receiving a listing alone, and parsing it in the obvious way, as text. CPU in ms. */
-export type Floors = z.infer<typeof floorsSchema>;
-
-export interface FloorMeter extends AsyncDisposable {
-  measure(name: string, sampling: Sampling): Promise<Floors>;
+/** What figures are held against: measured in turn with them, as the machine's speed changes within minutes. */
+export interface Floors extends AsyncDisposable {
+  /** CPU of a request by the HTTP client alone. Milliseconds. */
+  receiveMs(name: string, requests: number, atOnce?: number): Promise<number>;
+  /** CPU of `JSON.parse` of the same bytes. Milliseconds. */
+  parseMs(name: string, calls: number): Promise<number>;
+  /** Watches how late the event loop of an idle process gets. */
+  watch(): Promise<void>;
+  /** @returns the 99th percentile, in milliseconds */
+  unwatch(): Promise<number>;
 }
 
-/**
- * In a process of its own: what parsing leaves there is not collected at the cost of a poll, nor do the
- * daemon's objects make a collection longer.
- *
- * @param nodeArguments those of the daemon, for a fair comparison
- */
-export async function startFloors(
-  origin: string,
-  nodeArguments: readonly string[],
-): Promise<FloorMeter> {
-  const path = join(import.meta.dirname, "client-process.ts");
-  const helper = await startHelper(path, ["--expose-gc", ...nodeArguments]);
+export function startFloors({ origin }: Pick<Service, "origin">): Floors {
+  const helper = startHelper("floors-process.ts");
   return {
-    measure: (name, sampling) => helper.ask("floors", { origin, name, sampling }, floorsSchema),
+    receiveMs: (name, requests, atOnce = 1) =>
+      helper.ask("receive", { origin, name, requests, atOnce }, z.number()),
+    parseMs: (name, requests) =>
+      helper.ask("parse", { origin, name, requests, atOnce: 1 }, z.number()),
+    watch: () => helper.ask("watch", null, z.undefined()),
+    unwatch: () => helper.ask("unwatch", null, z.number()),
     [Symbol.asyncDispose]: () => helper[Symbol.asyncDispose](),
   };
 }

@@ -4,20 +4,23 @@ export interface Summary {
   readonly max: number;
 }
 
-/** Null where there is nothing to sum up. */
-export function summarize(samples: readonly number[]): Summary | null {
-  const sorted = samples.toSorted((a, b) => a - b);
-  const [min] = sorted;
-  const max = sorted.at(-1);
-  if (min === undefined || max === undefined) return null;
-  return { median: percentile(samples, 0.5), min, max };
+/** @throws {Error} when there is nothing to summarize */
+export function summarize(samples: readonly number[]): Summary {
+  if (samples.length === 0) throw new Error("nothing was measured");
+  return { median: median(samples), min: Math.min(...samples), max: Math.max(...samples) };
 }
 
-/** By the nearest rank; the median of an even number of samples lies between its middle two. */
+export function median(samples: readonly number[]): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return (
+    ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2
+  );
+}
+
+/** By the nearest rank. */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   const rank = Math.max(1, Math.ceil(share * sorted.length));
-  const value = sorted[rank - 1] ?? Number.NaN;
-  const isBetween = share === 0.5 && sorted.length % 2 === 0;
-  return isBetween ? (value + (sorted[rank] ?? value)) / 2 : value;
+  return sorted[rank - 1] ?? Number.NaN;
 }

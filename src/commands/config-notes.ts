@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { formatDuration } from "../core/duration.ts";
-import { resolutions } from "../core/occupancy/bucket.ts";
+import { resolutions } from "../fleet/buckets.ts";
 import { createNameNotes } from "../interventions/name-notes.ts";
 import { intervalOf } from "../polling/ticker.ts";
 

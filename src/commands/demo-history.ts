@@ -115,21 +115,16 @@ function createPastTime(beginMs: number): Clock & { goTo(utcMs: number): void } 
 
 /** Gathers polls until there are enough of a target to be written. */
 function createBatches(store: Store) {
-  const gathered = new Map<number, { verdict: Verdict; hold: Disposable }[]>();
+  const gathered = new Map<number, Verdict[]>();
   const write = async (targetId: number): Promise<void> => {
     const polls = gathered.get(targetId) ?? [];
     gathered.delete(targetId);
-    await store.importPolls(
-      targetId,
-      polls.map(({ verdict }) => verdict),
-    );
-    for (const { hold } of polls) hold[Symbol.dispose]();
+    await store.importPolls(targetId, polls);
   };
   return {
     async add(targetId: number, verdict: Verdict): Promise<void> {
       const polls = gathered.get(targetId) ?? [];
-      // Its changes are read after the next polls.
-      polls.push({ verdict, hold: verdict.before.hold() });
+      polls.push(verdict);
       gathered.set(targetId, polls);
       if (polls.length >= pollsAtOnce) await write(targetId);
     },
@@ -180,20 +175,18 @@ async function openPolling(
       const apiKey = apiKeys.get(each.target.key);
       return apiKey ? [{ watched: each, apiKey }] : [];
     }),
-    async callListing(target, turn): Promise<TurnOutcome> {
+    async callListing(target): Promise<TurnOutcome> {
       const { utcMs } = clock.now();
       const trouble = troubles.get(targetName(target))?.(utcMs) ?? null;
       if (trouble !== null && trouble !== "partial") {
         return { kind: "failed", reason: trouble, status: null, retryAfterMs: null, detail: "" };
       }
       const complete = trouble === null;
-      const intake = turn.openIntake();
       const view = { target, utcMs, servers: options.servers, pins: new Map() };
-      listDirectly(options.world.sandboxes(view), intake, complete ? 1 : 0.6);
-      return {
-        kind: "ok",
-        value: { intake, complete, partial: complete ? null : "made up", unkept: nothingUnkept },
-      };
+      const sandboxes = listDirectly(options.world.sandboxes(view), complete ? 1 : 0.6);
+      const listing = { sandboxes, texts: sandboxes.map(() => null), complete };
+      const partial = complete ? null : "simulated";
+      return { kind: "ok", value: { listing, partial, unkept: nothingUnkept } };
     },
     commit,
     onLull() {},

@@ -1,11 +1,11 @@
 import type { Config } from "../config/config.ts";
 import { statuses, targetName } from "../core/model.ts";
-import { countServers } from "../core/snapshot/snapshot.ts";
-import { eachStatus } from "../core/snapshot/tallies.ts";
+import { eachServer } from "../fleet/snapshot.ts";
+import { countByStatus } from "../fleet/tallies.ts";
 import { createDaemon } from "../daemon.ts";
 import { createLogger } from "../platform/logger.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
-import { inMemory } from "../store/database.ts";
+import { inMemory } from "../store/sqlite/database.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { explainPoll } from "./poll-failure.ts";
 import { readConfig } from "./read-config.ts";
@@ -73,22 +73,22 @@ function toTables(targets: readonly WatchedTarget[]): string {
   const summary = targets.map((watched) => {
     const { target, state } = watched;
     const seen = isSeen(watched);
-    const servers = countServers(state.snapshot);
+    const { servers } = state.snapshot.tallies;
     const counts = statuses.map((status) => (seen ? String(servers[status]) : "-"));
     const note = seen
       ? state.progress.lastComplete
         ? "ok"
         : "partial"
       : (state.progress.lastFailure ?? "");
-    return [target.region, target.key, note, String(state.snapshot.serverCount), ...counts];
+    return [target.region, target.key, note, String(countByStatus(servers)), ...counts];
   });
   const servers = targets.flatMap(({ target, state }) =>
-    Array.from(state.snapshot.servers(), (server) => [
+    Array.from(eachServer(state.snapshot), ({ sandbox, server }) => [
       target.region,
       target.key,
-      server.sandboxId,
-      server.serverId,
-      server.serverName ?? "",
+      sandbox.id,
+      server.id,
+      server.name ?? "",
       server.status,
     ]),
   );
@@ -114,11 +114,11 @@ function toJsonTarget(watched: WatchedTarget): object {
     failure_status: watched.detail?.status ?? null,
     complete: state.progress.lastComplete,
     partial: whyPartial(watched),
-    sandboxes: Object.fromEntries(eachStatus(state.snapshot.sandboxTally)),
-    servers: Array.from(state.snapshot.servers(), (server) => ({
-      sandbox_id: server.sandboxId,
-      server_id: server.serverId,
-      server_name: server.serverName,
+    sandboxes: state.snapshot.tallies.sandboxes,
+    servers: Array.from(eachServer(state.snapshot), ({ sandbox, server }) => ({
+      sandbox_id: sandbox.id,
+      server_id: server.id,
+      server_name: server.name,
       status: server.status,
       benchmark: server.benchmark,
       tags: server.tags,

@@ -3,7 +3,7 @@ import { RefusedError } from "../core/refusal.ts";
 import type { Desk } from "../interventions/desk.ts";
 import type { Offline, StoredOperations, StoredQueries } from "../offline.ts";
 import { StoreError, StoreInUseError } from "../store/store-error.ts";
-import { isStoreInUse } from "../store/store-in-use.ts";
+import { isStoreInUse } from "../store/sqlite/store-in-use.ts";
 import { localAddress } from "../platform/listen-address.ts";
 import { NobodyListensError } from "./api-call.ts";
 import { checkWatches } from "./check-watches.ts";

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import { resolutions } from "../core/occupancy/bucket.ts";
+import { resolutions } from "../fleet/buckets.ts";
 import { forDesk } from "./desk-options.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,4 +1,4 @@
-import type { Resolution } from "../core/occupancy/bucket.ts";
+import type { Resolution } from "../fleet/buckets.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";

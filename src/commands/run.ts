@@ -9,7 +9,6 @@ import type { Daemon } from "../daemon.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLogger } from "../platform/logger.ts";
 import type { Logger } from "../platform/logger.ts";
-import { tuneMemory } from "../platform/tune-memory.ts";
 import { version } from "../platform/version.ts";
 import { StoreError } from "../store/store-error.ts";
 import { openStore } from "../store/store.ts";
@@ -30,7 +29,6 @@ interface Running {
 
 /** The daemon, until a signal ends it. Asked to read its configuration again, it starts anew with it. */
 export async function run(options: { readonly config: string }, terminal: Terminal): Promise<void> {
-  tuneMemory();
   const { config: file } = options;
   const config = readConfig(file, terminal);
   const logFormat = terminal.isInteractive ? "pretty" : "json";

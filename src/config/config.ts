@@ -1,5 +1,5 @@
 import type { MaintenanceWindow } from "../core/maintenance.ts";
-import type { Resolution } from "../core/occupancy/bucket.ts";
+import type { Resolution } from "../fleet/buckets.ts";
 import type { GroupField } from "../core/notification.ts";
 import type { Probe } from "../core/probe.ts";
 import type { RateLimit } from "../core/rate-limit.ts";

@@ -4,8 +4,8 @@ import {
   type OutboxItem,
   type StoredOutboxItem,
 } from "./notification.ts";
-import { atOnce, eachInSteps } from "./in-steps.ts";
-import type { InSteps } from "./in-steps.ts";
+import { eachInSlices, runAtOnce } from "../fleet/slices.ts";
+import type { Slices } from "../fleet/slices.ts";
 import { mergeGroups } from "./group-merging.ts";
 import type { Group } from "./group-merging.ts";
 import { draftMessages, subjectKey } from "./message-drafts.ts";
@@ -60,16 +60,16 @@ export function composeMessages(
   nowMs: number,
   toldAtMs: GroupTimes = new Map(),
 ): Grouping {
-  return atOnce(composeInSteps(items, settings, nowMs, toldAtMs));
+  return runAtOnce(composeInSlices(items, settings, nowMs, toldAtMs));
 }
 
-/** The same in steps. */
-export function* composeInSteps(
+/** The same in slices. */
+export function* composeInSlices(
   items: readonly StoredOutboxItem[],
   settings: GroupingSettings,
   nowMs: number,
   toldAtMs: GroupTimes,
-): InSteps<Grouping> {
+): Slices<Grouping> {
   const { groups: single, nameOf } = yield* groupItems(items, settings, nowMs, toldAtMs);
   const groups = mergeGroups(single, settings.mergeAbove);
   if (items.length > composedAtOnce) yield;
@@ -108,10 +108,10 @@ function* groupItems(
   settings: GroupingSettings,
   nowMs: number,
   toldAtMs: GroupTimes,
-): InSteps<GroupedItems> {
+): Slices<GroupedItems> {
   const groups = new Map<string, Group>();
   const nameOf = new Map<OutboxItem, string>();
-  yield* eachInSteps(items, composedAtOnce, (item) => {
+  yield* eachInSlices(items, composedAtOnce, (item) => {
     const name = groupName(item, settings);
     nameOf.set(item, name);
     const group = groups.get(name);
@@ -180,7 +180,7 @@ function* composeMessage(
   settings: GroupingSettings,
   nowMs: number,
   nameOf: ReadonlyMap<OutboxItem, string>,
-): InSteps<ComposedMessage> {
+): Slices<ComposedMessage> {
   const [first] = items;
   if (!first) throw new RangeError("a message tells at least one item");
   const { type } = first;

@@ -1,94 +1,146 @@
+import { statusBefore } from "../fleet/diff.ts";
+import type { Diff } from "../fleet/diff.ts";
+import type { Slices } from "../fleet/slices.ts";
+import { findListedServer, findServer, listedServers } from "../fleet/snapshot.ts";
+import type { Server, Snapshot } from "../fleet/snapshot.ts";
+import type { Presence } from "../fleet/status.ts";
 import { conditionOfIncident, conditionOfStatus } from "./condition.ts";
 import type { IncidentLedger, SubjectEvent } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import type { Incident, Subject } from "./incident.ts";
-import { eachInSteps } from "./in-steps.ts";
-import type { InSteps } from "./in-steps.ts";
 import { holdsForServer, matchesTarget } from "./matching.ts";
-import type { Presence, Target } from "./model.ts";
+import type { Target } from "./model.ts";
 import type { Rule, ServerRule } from "./rule.ts";
-import type { Sighting } from "./snapshot/sighting.ts";
-import { serverKey } from "./snapshot/snapshot.ts";
-import type { ServerRow } from "./snapshot/snapshot.ts";
 import type { TargetState } from "./target-state.ts";
 import { forgetSettled } from "./unowned.ts";
 
 /** What one accepted listing showed of a target. */
-export interface Sight {
-  readonly sighting: Sighting;
-  /** The reading of the servers' clock at this listing, and what passed on it since the last. */
+export interface ObservedListing {
+  readonly snapshot: Snapshot;
+  readonly diff: Pick<Diff, "servers">;
+  readonly complete: boolean;
+  /** The reading of the servers' clock at this listing, and what passed on it since the last one. */
   readonly now: ClockReading;
   readonly passed: ClockReading;
 }
 
 /** As many are judged in about a millisecond. */
-const judgedAtOnce = 128;
+const judgedPerSlice = 128;
 
 /** Judges the servers of one target by the server rules, after an accepted listing. */
 export function* judgeServers(
   ledger: IncidentLedger,
   state: TargetState,
-  sight: Sight,
+  observed: ObservedListing,
   allRules: readonly Rule[],
-): InSteps<void> {
+): Slices<void> {
   const rules = serverRules(allRules, state.target);
   if (rules.length === 0) return;
-  const ruleByName = new Map(rules.map((rule) => [rule.name, rule]));
-  const isUntouched = sight.sighting.untouched(state.incidents.size);
-  /** Whether its server was judged as it is before, and it waits for nothing. */
-  const goesOn = (incident: ServerIncident): boolean => {
-    if (!isUntouched?.(incident.subject)) return false;
-    const rule = ruleByName.get(incident.rule);
-    if (!rule || !ledger.goesOn(rule, incident, sight.now)) return false;
-    // The time until its reminder stands still while the status is unknown.
-    return (
-      rule.remindEveryMs === null ||
-      sight.sighting.listedServer(incident.subject)?.status === rule.status
-    );
-  };
-  const { listed, unlisted } = yield* serversToJudge(state, sight, rules, goesOn);
-  const toJudge = listed.values();
-  while (judgeSome(toJudge, ledger, rules, sight)) yield;
-  yield* judgeUnlisted(ledger, unlisted, sight, ruleByName);
-  const { sighting, now } = sight;
+  const { listed, unlisted } = yield* serversToJudge(ledger, state, observed, rules);
+  yield* eachInSlices(listed.values(), (judged) => judgeListed(ledger, judged, observed, rules));
+  yield* eachInSlices(unlisted, (incident) =>
+    judgeUnlisted(ledger, incident, state, observed, rules),
+  );
   forgetSettled(
     ledger,
     state.flaps,
-    now.ms,
+    observed.now.ms,
     rules,
-    ({ subject }) => subject.kind === "server" && sighting.isRemoved(subject),
+    ({ subject }) => subject.kind === "server" && isGone(subject, state, observed),
   );
 }
 
-/**
- * Apart from the steps: what is made for one poll is compiled anew for another.
- *
- * @returns whether there may be others
- */
-function judgeSome(
-  listed: Iterator<Judged>,
-  ledger: IncidentLedger,
-  rules: readonly ServerRule[],
-  sight: Sight,
-): boolean {
-  for (let left = judgedAtOnce; left > 0; left--) {
-    const next = listed.next();
-    if (next.done) return false;
-    judgeOne(next.value, ledger, rules, sight);
+function* eachInSlices<Item>(items: Iterable<Item>, use: (item: Item) => void): Slices<void> {
+  let used = 0;
+  for (const item of items) {
+    if (++used % judgedPerSlice === 0) yield;
+    use(item);
   }
-  return true;
 }
 
-function judgeOne(
-  { server, previousStatus }: Judged,
+interface Judged {
+  readonly sandboxId: string;
+  readonly server: Server;
+  readonly previousStatus: Presence | null;
+}
+
+interface ServerIncident extends Incident {
+  readonly subject: Extract<Subject, { kind: "server" }>;
+}
+
+interface ToJudge {
+  readonly listed: ReadonlyMap<string, Judged>;
+  /** Incidents of servers that the listing lacked. */
+  readonly unlisted: readonly ServerIncident[];
+}
+
+/**
+ * Only what differs can change its incidents: servers that are another object than before, and servers that have an
+ * incident, unless that goes on as it is. Under new rules listings are judged as a whole, up to the first complete one.
+ * A server without an incident is of interest only in a status that a rule is about.
+ */
+function* serversToJudge(
   ledger: IncidentLedger,
+  state: TargetState,
+  { snapshot, diff, now }: ObservedListing,
   rules: readonly ServerRule[],
-  sight: Sight,
+): Slices<ToJudge> {
+  const listed = new Map<string, Judged>();
+  const unlisted: ServerIncident[] = [];
+  const ruled = new Set(rules.map(({ status }) => status));
+  const ruleByName = new Map(rules.map((rule) => [rule.name, rule]));
+  const add = (judged: Judged): void => {
+    listed.set(JSON.stringify([judged.sandboxId, judged.server.id]), judged);
+  };
+  if (!state.rulesApplied) {
+    let isFirst = true;
+    for (const some of listedServers(snapshot, ruled)) {
+      if (!isFirst) yield;
+      isFirst = false;
+      for (const { sandbox, server } of some) {
+        add({ sandboxId: sandbox.id, server, previousStatus: null });
+      }
+    }
+  }
+  /** Whether the server was judged as it is before, and its incident waits for nothing. */
+  const goesOn = (incident: ServerIncident, server: Server): boolean => {
+    const { sandboxId, serverId } = incident.subject;
+    if (findServer(state.snapshot, sandboxId, serverId) !== server) return false;
+    const rule = ruleByName.get(incident.rule);
+    if (!rule || !ledger.goesOn(rule, incident, now)) return false;
+    // The time until its reminder stands still while the status is unknown.
+    return rule.remindEveryMs === null || server.status === rule.status;
+  };
+  yield* eachInSlices(state.incidents.values(), (incident) => {
+    if (!isOfServer(incident)) return;
+    const { sandboxId, serverId } = incident.subject;
+    const server = findListedServer(snapshot, sandboxId, serverId);
+    if (!server) unlisted.push(incident);
+    else if (!goesOn(incident, server)) add({ sandboxId, server, previousStatus: null });
+  });
+  yield* eachInSlices(diff.servers, (each) => {
+    const { sandboxId, before, after } = each;
+    if (!after || after.missing > 0 || !ruled.has(after.status)) return;
+    const isSame = before?.status === after.status;
+    add({ sandboxId, server: after, previousStatus: isSame ? null : statusBefore(each) });
+  });
+  return { listed, unlisted };
+}
+
+function judgeListed(
+  ledger: IncidentLedger,
+  { sandboxId, server, previousStatus }: Judged,
+  observed: ObservedListing,
+  rules: readonly ServerRule[],
 ): void {
-  const { sandboxId, serverId, serverName } = server;
-  const subject: Subject = { kind: "server", sandboxId, serverId, serverName };
+  const subject: Subject = {
+    kind: "server",
+    sandboxId,
+    serverId: server.id,
+    serverName: server.name,
+  };
   for (const rule of rules) {
-    ledger.advance(rule, subject, eventOf(rule, server, sight), {
+    ledger.advance(rule, subject, eventOf(rule, server, observed), {
       status: server.status,
       previousStatus,
       condition: conditionOfStatus(rule.status),
@@ -98,7 +150,7 @@ function judgeOne(
   }
 }
 
-function eventOf(rule: ServerRule, server: ServerRow, { now, passed }: Sight): SubjectEvent {
+function eventOf(rule: ServerRule, server: Server, { now, passed }: ObservedListing): SubjectEvent {
   if (holdsForServer(rule, server)) return { kind: "holds", now };
   // It shows the status still, but is not what the rule is about any more: it did not recover.
   if (server.status === rule.status) return { kind: "rule_removed" };
@@ -107,76 +159,37 @@ function eventOf(rule: ServerRule, server: ServerRow, { now, passed }: Sight): S
   return { kind: "clears", now };
 }
 
-interface Judged {
-  readonly server: ServerRow;
-  readonly previousStatus: Presence | null;
-}
-
-interface ToJudge {
-  readonly listed: ReadonlyMap<string, Judged>;
-  /** Incidents of servers that the listing lacked. */
-  readonly unlisted: readonly ServerIncident[];
-}
-
-interface ServerIncident extends Incident {
-  readonly subject: Extract<Subject, { kind: "server" }>;
-}
-
-/**
- * Only what differs can change its incidents: servers that were touched, and servers that have one,
- * unless that goes on as it is. Under new rules listings are judged as a whole, up to the first
- * complete one. A server without an incident is of interest only in a status that a rule is about.
- */
-function* serversToJudge(
+function judgeUnlisted(
+  ledger: IncidentLedger,
+  incident: ServerIncident,
   state: TargetState,
-  { sighting }: Sight,
+  observed: ObservedListing,
   rules: readonly ServerRule[],
-  goesOn: (incident: ServerIncident) => boolean,
-): InSteps<ToJudge> {
-  const listed = new Map<string, Judged>();
-  const unlisted: ServerIncident[] = [];
-  const add = (server: ServerRow, previousStatus: Presence | null): void => {
-    listed.set(serverKey(server), { server, previousStatus });
-  };
-  const ruled = new Set(rules.map(({ status }) => status));
-  if (!state.rulesApplied) {
-    yield* eachInSteps(sighting.listed(ruled), 1, (servers) => {
-      for (const server of servers) add(server, null);
-    });
-  }
-  yield* eachInSteps(state.incidents.values(), judgedAtOnce, (incident) => {
-    if (!isOfServer(incident) || goesOn(incident)) return;
-    const server = sighting.listedServer(incident.subject);
-    if (server) add(server, null);
-    else unlisted.push(incident);
+): void {
+  const rule = rules.find(({ name }) => name === incident.rule);
+  if (!rule) return;
+  const event: SubjectEvent = isGone(incident.subject, state, observed)
+    ? { kind: "gone" }
+    : { kind: "unseen", passed: observed.passed };
+  ledger.advance(rule, incident.subject, event, {
+    status: "absent",
+    previousStatus: incident.status,
+    condition: conditionOfIncident(incident),
   });
-  yield* eachInSteps(sighting.touched(ruled), 1, (servers) => {
-    for (const { server, from } of servers) add(server, from);
-  });
-  return { listed, unlisted };
+}
+
+/** One that was not known before, as after its row could not be read, is gone once a complete listing lacks it. */
+function isGone(
+  { sandboxId, serverId }: ServerIncident["subject"],
+  { snapshot: before }: TargetState,
+  { snapshot, complete }: ObservedListing,
+): boolean {
+  if (findServer(snapshot, sandboxId, serverId)) return false;
+  return complete || findServer(before, sandboxId, serverId) !== undefined;
 }
 
 function isOfServer(incident: Incident): incident is ServerIncident {
   return incident.subject.kind === "server";
-}
-
-function* judgeUnlisted(
-  ledger: IncidentLedger,
-  unlisted: readonly ServerIncident[],
-  { sighting, passed }: Sight,
-  ruleByName: ReadonlyMap<string, ServerRule>,
-): InSteps<void> {
-  yield* eachInSteps(unlisted, judgedAtOnce, (incident) => {
-    const { subject } = incident;
-    const rule = ruleByName.get(incident.rule);
-    if (!rule) return;
-    const gone = sighting.isRemoved(subject);
-    ledger.advance(rule, subject, gone ? { kind: "gone" } : { kind: "unseen", passed }, {
-      status: "absent",
-      previousStatus: incident.status,
-      condition: conditionOfIncident(incident),
-    });
-  });
 }
 
 function serverRules(rules: readonly Rule[], target: Target): readonly ServerRule[] {

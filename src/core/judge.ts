@@ -1,39 +1,35 @@
+import { endedDwells, gapBefore, recordTime } from "../fleet/accounting.ts";
+import type { Accounting, Gap, Stretch } from "../fleet/accounting.ts";
+import { diffSnapshots, noDiff } from "../fleet/diff.ts";
+import type { Diff } from "../fleet/diff.ts";
+import { nextSnapshot } from "../fleet/next-snapshot.ts";
+import { runAtOnce } from "../fleet/slices.ts";
+import type { Slices } from "../fleet/slices.ts";
+import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { conditionOfTarget } from "./condition.ts";
-import { CountedChanges, noCounts } from "./counted-changes.ts";
-import type { ChangeCounts } from "./counted-changes.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
 import type { IncidentLedger, IncidentOutcome } from "./incident-ledger.ts";
 import type { ClockReading } from "./incident-phase.ts";
-import { atOnce } from "./in-steps.ts";
-import type { InSteps } from "./in-steps.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { Interventions } from "./interventions.ts";
 import { matchesTarget } from "./matching.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
 import type { IncidentMessage } from "./notification.ts";
-import { bookStretch } from "./occupancy/accounts.ts";
-import type { AccountsStep } from "./occupancy/accounts.ts";
-import { bookTime } from "./occupancy/booking.ts";
-import type { Booking } from "./occupancy/booking.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
 import type { Rule, TargetRule } from "./rule.ts";
-import { noChanges } from "./snapshot/changes.ts";
-import type { Changes } from "./snapshot/changes.ts";
-import type { SnapshotIntake } from "./snapshot/intake.ts";
-import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
-import { pageDelta } from "./snapshot/page-delta.ts";
-import type { PageDelta } from "./snapshot/page-delta.ts";
-import type { Sighting } from "./snapshot/sighting.ts";
-import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
-import { progressAfterUnsent } from "./target-state.ts";
+import {
+  elapsedSince,
+  progressAfterFailure,
+  progressAfterListing,
+  progressAfterUnsent,
+} from "./target-state.ts";
 import type { Elapsed, TargetProgress, TargetState } from "./target-state.ts";
 import { retireUnowned } from "./unowned.ts";
 
 export type PollOutcome =
-  /** The intake was opened on the state's snapshot, and holds a whole listing. */
-  | { readonly kind: "listed"; readonly intake: SnapshotIntake; readonly complete: boolean }
+  | { readonly kind: "listed"; readonly listing: Listing }
   | { readonly kind: "failed"; readonly reason: FailureReason }
-  /** The key was refused a short time ago: no request was sent, so no poll failed. */
+  /** A refused key is not asked again yet: nothing was sent, so no poll is counted. */
   | { readonly kind: "backing_off" };
 
 /** What is decided by rules and settings rather than by the target. */
@@ -51,19 +47,17 @@ export interface JudgeOptions {
 export interface Verdict {
   readonly at: Instant;
   readonly progress: TargetProgress;
-  /** The changes are read from it, too: whoever reads them later than the poll ends holds it. */
-  readonly before: PackedSnapshot;
-  /** The next one; of a failed poll the same as before. */
-  readonly snapshot: PackedSnapshot;
-  /** What the store must write of it; null when nothing was listed. */
-  readonly pages: PageDelta | null;
-  readonly changes: Changes;
-  /** What these come to. */
-  readonly counts: ChangeCounts;
+  /** Of a failed poll the same object as before. */
+  readonly snapshot: Snapshot;
+  /** What differs from the snapshot before. */
+  readonly diff: Diff;
   readonly incidents: IncidentOutcome;
-  readonly booking: Booking;
-  /** The same in buckets of the calendar, for the history. */
-  readonly accounting: AccountsStep;
+  /** The time since the poll before. */
+  readonly stretch: Stretch;
+  /** Time of the calendar before it in which nobody observed the target; null: there was none. */
+  readonly gap: Gap | null;
+  /** The time since the poll before in buckets of the calendar, for the history. */
+  readonly accounting: Accounting;
   /** What it means for the pools that the target adds to; null: there are none. */
   readonly pools: PoolOutcome | null;
   /** Whether the target went out of sight or came back; blind from the start counts as lost. */
@@ -77,19 +71,19 @@ export function judgePoll(
   at: Instant,
   options: JudgeOptions,
 ): Verdict {
-  return atOnce(judgeInSteps(state, outcome, at, options));
+  return runAtOnce(judgeInSlices(state, outcome, at, options));
 }
 
-/** The same; the state must stay as it is until the end. */
-export function* judgeInSteps(
+/** The same, in slices; the state must stay as it is until the end. */
+export function* judgeInSlices(
   state: TargetState,
   outcome: PollOutcome,
   at: Instant,
   options: JudgeOptions,
-): InSteps<Verdict> {
+): Slices<Verdict> {
   switch (outcome.kind) {
     case "listed":
-      return yield* judgeListing(state, outcome, at, options);
+      return yield* judgeListing(state, outcome.listing, at, options);
     case "failed":
       return judgeFailure(state, outcome.reason, at, options);
     case "backing_off":
@@ -111,25 +105,30 @@ export function retireIncidents(
 
 function* judgeListing(
   state: TargetState,
-  { intake, complete }: Extract<PollOutcome, { kind: "listed" }>,
+  listing: Listing,
   at: Instant,
   options: JudgeOptions,
-): InSteps<Verdict> {
+): Slices<Verdict> {
+  const { complete } = listing;
   const elapsed = elapsedSince(state, at);
   const progress = progressAfterListing(state.progress, elapsed, at, complete);
   const witnessed = elapsed.fullyInSight && complete;
-  const sighting = yield* intake.finish({
-    complete,
+  const observation = {
     atMs: at.utcMs,
     observedMs: progress.observed.ms,
     witnessed,
-  });
+    goneAfter: options.goneAfter,
+  };
+  const before = state.snapshot;
+  const snapshot = yield* nextSnapshot(before, listing, observation);
+  const diff = yield* diffSnapshots(before, snapshot, observation);
   const ledger = openLedger(state, at.utcMs, options);
   const passed: ClockReading = {
     ms: progress.observed.ms - state.progress.observed.ms,
     polls: 1,
   };
-  yield* judgeServers(ledger, state, { sighting, now: progress.observed, passed }, options.rules);
+  const observed = { snapshot, diff, complete, now: progress.observed, passed };
+  yield* judgeServers(ledger, state, observed, options.rules);
   for (const rule of targetRules(options.rules, state.target)) {
     const holds = rule.trouble === "partial" && !complete;
     ledger.advance(
@@ -139,19 +138,21 @@ function* judgeListing(
       { status: null, previousStatus: null, condition: conditionOfTarget(rule) },
     );
   }
-  const booking = bookTime(state.snapshot, elapsed.sinceLastPollMs, witnessed);
-  const counts = yield* countChanges(sighting);
+  const stretch: Stretch = {
+    elapsedMs: elapsed.sinceLastPollMs,
+    observed: witnessed,
+    tallies: before.tallies.names,
+  };
+  const dwells = endedDwells(diff.changes, snapshot.tallies);
   return {
     at,
     progress,
-    before: state.snapshot,
-    snapshot: sighting.snapshot,
-    pages: pageDelta(state.snapshot.pages, sighting.snapshot.pages),
-    changes: sighting.changes,
-    counts,
+    snapshot,
+    diff,
     incidents: ledger.outcome,
-    booking,
-    accounting: bookStretch(state.accounts, booking, at.utcMs, counts.endedStays),
+    stretch,
+    gap: gapBefore(stretch, state.progress.lastPollAtMs, at.utcMs),
+    accounting: recordTime(state.buckets, stretch, at.utcMs, dwells),
     pools: null,
     sight: state.progress.failuresInARow > 0 ? "returned" : null,
   };
@@ -198,41 +199,23 @@ function judgeUnobserved(
       { status: null, previousStatus: null, condition: conditionOfTarget(rule, reason) },
     );
   }
-  const booking = bookTime(state.snapshot, elapsed.sinceLastPollMs, false);
+  const stretch: Stretch = {
+    elapsedMs: elapsed.sinceLastPollMs,
+    observed: false,
+    tallies: state.snapshot.tallies.names,
+  };
   return {
     at,
     progress,
-    before: state.snapshot,
     snapshot: state.snapshot,
-    pages: null,
-    changes: noChanges,
-    counts: noCounts,
+    diff: noDiff,
     incidents: ledger.outcome,
-    booking,
-    accounting: bookStretch(state.accounts, booking, at.utcMs, noCounts.endedStays),
+    stretch,
+    gap: gapBefore(stretch, state.progress.lastPollAtMs, at.utcMs),
+    accounting: recordTime(state.buckets, stretch, at.utcMs, new Map()),
     pools: null,
     sight: state.progress.failuresInARow === 0 || isFirstPoll(state) ? "lost" : null,
   };
-}
-
-/** Pieces of changes that are packed and counted in about a millisecond. */
-const countedAtOnce = 4;
-
-function* countChanges({ changes, snapshot }: Sighting): InSteps<ChangeCounts> {
-  if (changes.length === 0) return noCounts;
-  const counts = new CountedChanges(snapshot);
-  let left = changes.length;
-  let counted = 0;
-  for (const piece of changes.pieces()) {
-    if (counted++ % countedAtOnce === countedAtOnce - 1) yield;
-    const count = Math.min(left, piece.length);
-    left -= count;
-    counts.addFirst(piece, count);
-    changes.leave(piece);
-    // Behind them come lapses.
-    if (left === 0) break;
-  }
-  return counts.finish();
 }
 
 function isFirstPoll({ lastPollMonotonicMs }: TargetState): boolean {

@@ -1,8 +1,8 @@
+import type { ListedServer } from "../fleet/snapshot.ts";
 import type { Incident, ProbeSubject } from "./incident.ts";
 import type { Target } from "./model.ts";
 import { targetTroubles } from "./rule.ts";
 import type { Match, Rule, ServerRule, TargetTrouble } from "./rule.ts";
-import type { ServerRow } from "./snapshot/snapshot.ts";
 
 /** Whether a text fits any of the patterns; `*` stands for any run of characters, also none. */
 export function matchesAny(patterns: readonly string[] | undefined, text: string): boolean {
@@ -18,11 +18,11 @@ export function matchesProbe(match: Match, subject: ProbeSubject): boolean {
 }
 
 /** Whether a server rule's condition holds for a server of a target that the rule is about. */
-export function holdsForServer(rule: ServerRule, server: ServerRow): boolean {
+export function holdsForServer(rule: ServerRule, server: ListedServer): boolean {
   const { serverName, benchmark, tag } = rule.match;
   return (
     server.status === rule.status &&
-    matchesAny(serverName, server.serverName ?? "") &&
+    matchesAny(serverName, server.name ?? "") &&
     matchesAny(benchmark, server.benchmark ?? "") &&
     (tag === undefined || server.tags.some((each) => matchesAny(tag, each)))
   );

@@ -1,5 +1,5 @@
-import { eachInSteps } from "./in-steps.ts";
-import type { InSteps } from "./in-steps.ts";
+import { eachInSlices } from "../fleet/slices.ts";
+import type { Slices } from "../fleet/slices.ts";
 import type { OutboxItem, StoredOutboxItem } from "./notification.ts";
 
 /** As many items take about a millisecond. */
@@ -27,14 +27,14 @@ export function subjectKey({ rule, incident }: OutboxItem): string {
  */
 export function* draftMessages(
   groups: readonly (readonly StoredOutboxItem[])[],
-): InSteps<readonly (readonly StoredOutboxItem[])[]> {
+): Slices<readonly (readonly StoredOutboxItem[])[]> {
   const drafts: StoredOutboxItem[][] = [];
   const latestOfKind = new Map<string, number>();
   const latestOfSubject = new Map<string, number>();
   const items = groups
     .flatMap((group, index) => group.map((item) => ({ item, index })))
     .toSorted((a, b) => a.item.seq - b.item.seq);
-  yield* eachInSteps(items, draftedAtOnce, ({ item, index }) => {
+  yield* eachInSlices(items, draftedAtOnce, ({ item, index }) => {
     const kind = `${index} ${item.type}`;
     const subject = subjectKey(item);
     const notBefore = latestOfSubject.get(subject) ?? 0;

@@ -12,13 +12,8 @@
  * - notification: one message to one receiver about one or more incidents
  */
 
-/** `unknown` stands for a status that is null, absent or unheard of. */
-export const statuses = ["idle", "occupied", "error", "unknown"] as const;
-export type Status = (typeof statuses)[number];
-
-/** What a server changes from or to; `absent` is before it appeared and after it is gone. */
-export const presences = [...statuses, "absent"] as const;
-export type Presence = (typeof presences)[number];
+export { presences, statuses } from "../fleet/status.ts";
+export type { Presence, Status } from "../fleet/status.ts";
 
 /** Why a call of the service gave nothing that could be used. A closed set: it labels metrics. */
 export const failureReasons = [
@@ -60,20 +55,4 @@ export interface Instant {
   readonly utcMs: number;
   /** Milliseconds since an arbitrary moment of this process. Never goes backwards. */
   readonly monotonicMs: number;
-}
-
-export interface ListedServer {
-  readonly serverId: string;
-  readonly serverName: string | null;
-  readonly status: Status;
-  readonly benchmark: string | null;
-  readonly tags: readonly string[];
-}
-
-export interface ListedSandbox {
-  readonly sandboxId: string;
-  readonly status: Status;
-  readonly benchmark: string | null;
-  /** Ids are unique within the sandbox. */
-  readonly servers: readonly ListedServer[];
 }

@@ -1,10 +1,10 @@
+import { noneByStatus } from "../fleet/tallies.ts";
 import { matchesTarget } from "./matching.ts";
 import { statuses, targetName } from "./model.ts";
 import type { Target } from "./model.ts";
 import { placeOf, scopeOf } from "./pool.ts";
 import type { PoolCount, PoolCounts } from "./pool.ts";
 import type { PoolRule } from "./rule.ts";
-import { noneByStatus } from "./snapshot/tallies.ts";
 
 /** The pools of a rule that draw on the same targets, and so are in sight or not together. */
 export interface PoolScope {
@@ -142,7 +142,7 @@ function withDifference(
   const changed = new Map<string, PoolCount>();
   for (const [key, pool] of [...before, ...after]) {
     if (changed.has(key)) continue;
-    const servers = { ...(totals.get(key)?.servers ?? noneByStatus()) };
+    const servers = { ...(totals.get(key)?.servers ?? noneByStatus) };
     for (const status of statuses) {
       servers[status] +=
         (after.get(key)?.servers[status] ?? 0) - (before.get(key)?.servers[status] ?? 0);

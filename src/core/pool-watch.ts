@@ -1,3 +1,5 @@
+import type { Snapshot } from "../fleet/snapshot.ts";
+import { noneByStatus } from "../fleet/tallies.ts";
 import { conditionOfIncident } from "./condition.ts";
 import type { Incident } from "./incident.ts";
 import { createIncidentLedger } from "./incident-ledger.ts";
@@ -13,8 +15,6 @@ import { createPoolIncidents, scopeKey, scopeKeyOf } from "./pool-incidents.ts";
 import { createPoolScopes } from "./pool-scope.ts";
 import type { PoolScope, SeenScope } from "./pool-scope.ts";
 import type { PoolRule } from "./rule.ts";
-import type { Snapshot } from "./snapshot/snapshot.ts";
-import { noneByStatus } from "./snapshot/tallies.ts";
 
 /** How long a rule's pools of one scope were watched. Milliseconds. */
 export interface PoolClock {
@@ -102,7 +102,7 @@ export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOption
     for (const { subject } of incidents.ofScope(scope.rule.name, scope.name)) {
       if (subject.kind !== "pool") continue;
       const key = poolKey(subject);
-      if (!pools.has(key) && !scope.hasServers(key)) yield { subject, servers: noneByStatus() };
+      if (!pools.has(key) && !scope.hasServers(key)) yield { subject, servers: noneByStatus };
     }
   };
 

@@ -1,11 +1,10 @@
+import type { Snapshot } from "../fleet/snapshot.ts";
+import { addTimes, noneByStatus } from "../fleet/tallies.ts";
+import type { CountByStatus } from "../fleet/tallies.ts";
 import type { PoolSubject } from "./incident.ts";
 import { matchesAny, matchesTarget } from "./matching.ts";
-import { statuses } from "./model.ts";
 import type { Status, Target } from "./model.ts";
 import type { PoolRule } from "./rule.ts";
-import type { Snapshot } from "./snapshot/snapshot.ts";
-import { noneByStatus } from "./snapshot/tallies.ts";
-import type { CountByStatus } from "./snapshot/tallies.ts";
 
 /** A pool and how many of its servers are in each status. */
 export interface PoolCount {
@@ -43,7 +42,7 @@ export function placeOf(
 export function countPools(rule: PoolRule, target: Target, snapshot: Snapshot): PoolCounts {
   const counts = new Map<string, PoolCount>();
   if (!matchesTarget(rule.match, target)) return counts;
-  for (const { name, servers } of snapshot.tallies()) {
+  for (const { name, servers } of snapshot.tallies.names.values()) {
     if (!matchesAny(rule.match.serverName, name)) continue;
     const subject: PoolSubject = {
       kind: "pool",
@@ -56,10 +55,8 @@ export function countPools(rule: PoolRule, target: Target, snapshot: Snapshot): 
   return counts;
 }
 
-function sumOf(some: CountByStatus = noneByStatus(), more: CountByStatus): CountByStatus {
-  const sum = noneByStatus();
-  for (const status of statuses) sum[status] = some[status] + more[status];
-  return sum;
+function sumOf(some: CountByStatus = noneByStatus, more: CountByStatus): CountByStatus {
+  return addTimes(some, more, 1);
 }
 
 /**

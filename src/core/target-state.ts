@@ -1,10 +1,10 @@
+import { noOpenBuckets } from "../fleet/accounting.ts";
+import type { OpenBuckets } from "../fleet/accounting.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
 import type { FlapRecord } from "./flap-record.ts";
 import type { Incident } from "./incident.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import type { FailureReason, Instant, Target } from "./model.ts";
-import { noAccounts } from "./occupancy/accounts.ts";
-import type { Accounts } from "./occupancy/accounts.ts";
-import type { PackedSnapshot } from "./snapshot/packed-snapshot.ts";
 
 /** How far the watching of a target has come. */
 export interface TargetProgress {
@@ -31,12 +31,12 @@ export interface TargetState {
    * as a whole: a partial one may lack a server that is in error already.
    */
   readonly rulesApplied: boolean;
-  readonly snapshot: PackedSnapshot;
+  readonly snapshot: Snapshot;
   /** The open ones, by `incidentKey`. */
   readonly incidents: ReadonlyMap<string, Incident>;
   /** By the same keys. */
   readonly flaps: ReadonlyMap<string, FlapRecord>;
-  readonly accounts: Accounts;
+  readonly buckets: OpenBuckets;
 }
 
 export const initialProgress: TargetProgress = {
@@ -54,7 +54,7 @@ export const nothingKnown = {
   progress: initialProgress,
   openIncidents: [],
   flaps: [],
-  accounts: noAccounts,
+  buckets: noOpenBuckets,
 } as const;
 
 /** Whether the last poll showed all of the target. */

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { composeInSteps } from "../core/grouping.ts";
+import { composeInSlices } from "../core/grouping.ts";
 import type { ComposedMessage, GroupingSettings, GroupTimes } from "../core/grouping.ts";
-import { batches, pace, paced } from "../platform/paced.ts";
+import { batches, paced } from "../platform/paced.ts";
+import { runInSlices } from "../platform/run-in-slices.ts";
 import type { NewNotification, Outbox } from "./outbox.ts";
 
 /** More items than this at once become several messages, so that memory stays flat in a storm. */
@@ -53,7 +54,9 @@ export async function composeDue(
       items.length < maxItems
         ? await toldLately(outbox, receiver, nowMs)
         : new Map<string, number>();
-    const { messages, nextDueAtMs } = await pace(composeInSteps(items, receiver, nowMs, toldAtMs));
+    const { messages, nextDueAtMs } = await runInSlices(
+      composeInSlices(items, receiver, nowMs, toldAtMs),
+    );
     for await (const batch of paced(batches(messages, maxMessagesPerTransaction))) {
       await outbox.compose(batch.map((message) => addTimes(message, receiver, deliveryMs)));
       await onStored();

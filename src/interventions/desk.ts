@@ -266,11 +266,11 @@ export function createDesk(deps: DeskDeps): AlertDesk {
       return {
         server_id: serverId,
         server_name: server.serverName,
-        listed: server.listed.map(({ target, row }) => ({
+        listed: server.listed.map(({ target, sandbox, server: { status, since } }) => ({
           ...target,
-          sandbox_id: row.sandboxId,
-          status: row.status,
-          since: timeText(row.sinceMs),
+          sandbox_id: sandbox.id,
+          status,
+          since: timeText(since.atMs),
         })),
         events: timeline(history, deps.rules, nowMs),
         truncated: lookedAt.length >= mostChanges || incidents.length >= mostIncidents,

@@ -154,7 +154,12 @@ function factsOf(
   rules: readonly Rule[],
 ): readonly SilenceFacts[] {
   const { serverId, serverName } = server;
-  const now = server.listed.map(({ target, row }) => ({ target, ...row }));
+  const now = server.listed.map(({ target, sandbox, server: { benchmark, tags } }) => ({
+    target,
+    sandboxId: sandbox.id,
+    benchmark,
+    tags,
+  }));
   const before = changes.map(({ target, sandboxId }) => ({
     target,
     sandboxId,

@@ -1,7 +1,8 @@
 import type { Target } from "../core/model.ts";
 import { RefusedError } from "../core/refusal.ts";
-import type { ServerRow } from "../core/snapshot/snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { eachServer } from "../fleet/snapshot.ts";
+import type { PlacedServer } from "../fleet/snapshot.ts";
 import { firstOf } from "../platform/first-of.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { allTime } from "../store/change-history.ts";
@@ -17,14 +18,19 @@ export interface ServerSources {
   readonly changes: { between(query: ChangeQuery): AsyncIterable<StoredChange> };
 }
 
+/** A server in a target. */
+export interface ListedAt extends PlacedServer {
+  readonly target: Target;
+}
+
 export interface FoundServer extends KnownServer {
   /** Where it is listed now; empty: nowhere. */
-  readonly listed: readonly { readonly target: Target; readonly row: ServerRow }[];
+  readonly listed: readonly ListedAt[];
 }
 
 /** More are not named when a text means several. */
 const mostNamed = 10;
-const rowsAtOnce = 2_000;
+const serversAtOnce = 2_000;
 const changesLookedAt = 1_000;
 
 /**
@@ -36,10 +42,10 @@ const changesLookedAt = 1_000;
 export async function findServer(text: string, sources: ServerSources): Promise<FoundServer> {
   const listed = await searchListings(text, sources.targets);
   const byId = new Map<string, FoundServer>();
-  for (const { target, row } of listed) {
-    const { serverId, serverName } = row;
+  for (const each of listed) {
+    const { id: serverId, name: serverName } = each.server;
     const before = byId.get(serverId)?.listed ?? [];
-    byId.set(serverId, { serverId, serverName, listed: [...before, { target, row }] });
+    byId.set(serverId, { serverId, serverName, listed: [...before, each] });
   }
   for (const known of await sources.incidents.serversBeginningWith(text, mostNamed + 1)) {
     if (!byId.has(known.serverId)) byId.set(known.serverId, { ...known, listed: [] });
@@ -66,14 +72,13 @@ export async function findServer(text: string, sources: ServerSources): Promise<
 async function searchListings(
   text: string,
   targets: readonly WatchedView[],
-): Promise<readonly { readonly target: Target; readonly row: ServerRow }[]> {
-  const found: { target: Target; row: ServerRow }[] = [];
+): Promise<readonly ListedAt[]> {
+  const found: ListedAt[] = [];
   for (const { target, state } of targets) {
-    const { snapshot } = state;
-    using _ = snapshot.hold();
-    for await (const rows of paced(batches(snapshot.servers(), rowsAtOnce))) {
-      for (const row of rows) {
-        if (row.serverId.startsWith(text) || row.serverName === text) found.push({ target, row });
+    for await (const some of paced(batches(eachServer(state.snapshot), serversAtOnce))) {
+      for (const { sandbox, server } of some) {
+        const isMeant = server.id.startsWith(text) || server.name === text;
+        if (isMeant) found.push({ target, sandbox, server });
       }
     }
   }

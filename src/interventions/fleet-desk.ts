@@ -1,10 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import { statuses } from "../core/model.ts";
-import { firstServers } from "../core/snapshot/first-servers.ts";
-import type { ServerSelection } from "../core/snapshot/first-servers.ts";
-import { statusNumberIn } from "../core/snapshot/page-records.ts";
 import type { WatchedView } from "../core/watched-view.ts";
-import { pace } from "../platform/paced.ts";
+import { pageOfServers } from "../fleet/server-page.ts";
+import type { ServerPageQuery } from "../fleet/server-page.ts";
+import type { Status } from "../fleet/status.ts";
+import { runInSlices } from "../platform/run-in-slices.ts";
 import * as requests from "./fleet-requests.ts";
 import { nextText } from "./fleet-requests.ts";
 import type * as views from "./fleet-views.ts";
@@ -69,16 +68,15 @@ export function createFleetDesk({ targets }: FleetDeskDeps): FleetDesk {
       for (const watched of wanted(filter)) {
         const fromLast = after ? compareNames(namesOf(watched), [after[0], after[1]]) : 1;
         if (fromLast < 0) continue;
-        const { snapshot } = watched.state;
-        using _ = snapshot.hold();
-        const servers = firstServers(snapshot.pages, {
+        const servers = pageOfServers(watched.state.snapshot, {
           after: after && fromLast === 0 ? { sandboxId: after[2], serverId: after[3] } : null,
           // One more tells whether anything follows.
           limit: limit + 1 - shown.length,
           isWanted,
         });
-        for (const row of await pace(servers))
-          shown.push(viewServer(watched.target, row, watched.withheld));
+        for (const placed of await runInSlices(servers)) {
+          shown.push(viewServer(watched.target, placed, watched.withheld));
+        }
         if (shown.length > limit) break;
       }
       const last = shown[limit - 1];
@@ -106,15 +104,14 @@ function compareNames(
 
 type ServerFilter = Omit<requests.CheckedServersQuery, "limit" | "cursor" | "region" | "key">;
 
-/** What costs least to look at comes first. */
-function serverFilter(filter: ServerFilter): ServerSelection["isWanted"] {
-  const { sandbox, server: text, server_name: names, status, tag } = filter;
-  const statusNumbers = new Set(status.map((each) => statuses.indexOf(each)));
+function serverFilter(filter: ServerFilter): ServerPageQuery["isWanted"] {
+  const { sandbox: sandboxId, server: text, server_name: names, status, tag } = filter;
+  const statusSet: ReadonlySet<Status> = new Set(status);
   const nameSet: ReadonlySet<string | null> = new Set(names);
-  return (page, sandboxAt, at) =>
-    (statusNumbers.size === 0 || statusNumbers.has(statusNumberIn(page.serverFlags(at)))) &&
-    (nameSet.size === 0 || nameSet.has(page.serverName(at))) &&
-    (sandbox === undefined || page.sandboxId(sandboxAt).startsWith(sandbox)) &&
-    (text === undefined || page.serverName(at) === text || page.serverId(at).startsWith(text)) &&
-    (tag.length === 0 || page.serverTags(at).some((each) => tag.includes(each)));
+  return (server, sandbox) =>
+    (statusSet.size === 0 || statusSet.has(server.status)) &&
+    (nameSet.size === 0 || nameSet.has(server.name)) &&
+    (sandboxId === undefined || sandbox.id.startsWith(sandboxId)) &&
+    (text === undefined || server.name === text || server.id.startsWith(text)) &&
+    (tag.length === 0 || server.tags.some((each) => tag.includes(each)));
 }

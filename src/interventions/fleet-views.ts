@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { failureReasons, statuses } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
-import type { ServerRow } from "../core/snapshot/snapshot.ts";
-import { countServers } from "../core/snapshot/snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import type { PlacedServer } from "../fleet/snapshot.ts";
 import { notes, nullableText, nullableTime, time, timeText } from "./views.ts";
 
 const count = z.int().min(0);
@@ -92,22 +91,26 @@ export function viewTarget({
     partial: failuresInARow > 0 ? null : (detail?.text ?? null),
     failures_in_a_row: failuresInARow,
     blind_since: up ? null : timeText(lastSuccessAtMs),
-    servers: countServers(state.snapshot),
+    servers: state.snapshot.tallies.servers,
     incidents,
   };
 }
 
-export function viewServer(target: Target, row: ServerRow, stale: boolean): ServerView {
+export function viewServer(
+  target: Target,
+  { sandbox, server }: PlacedServer,
+  stale: boolean,
+): ServerView {
   return {
     ...target,
-    sandbox_id: row.sandboxId,
-    server_id: row.serverId,
-    server_name: row.serverName,
-    status: row.status,
-    since: timeText(row.sinceMs),
-    benchmark: row.benchmark,
-    tags: row.tags,
-    missing: row.missing,
+    sandbox_id: sandbox.id,
+    server_id: server.id,
+    server_name: server.name,
+    status: server.status,
+    since: timeText(server.since.atMs),
+    benchmark: server.benchmark,
+    tags: server.tags,
+    missing: server.missing,
     stale,
   };
 }

@@ -37,8 +37,9 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
   return {
     async changes(query) {
       const asked = readRequest(changesQuery, query);
-      const { from, to, tz, from_status, to_status, limit, before, after, ...fields } = asked;
-      const filter = { ...fields, from: from_status, to: to_status };
+      const { from, to, tz, from_status, to_status, limit, before, after, ...rest } = asked;
+      const { lapses: observations, ...fields } = rest;
+      const filter = { ...fields, from: from_status, to: to_status, observations };
       if (after !== undefined) {
         const later = await store.changes.after(after, filter, limit);
         const changes = later.changes.map(viewChange);
@@ -89,7 +90,7 @@ export function createHistoryDesk({ store, names, clock }: HistoryDeskDeps): His
   };
 }
 
-const changeTables = ["changes", "change_bundles"] as const;
+const changeTables = ["changes"] as const;
 
 /** Where the next page begins, when more was found than fits one. */
 export function nextPlace<Row>(

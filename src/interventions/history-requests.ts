@@ -3,7 +3,7 @@ import { presences } from "../core/model.ts";
 import { severities } from "../core/rule.ts";
 import { zoneText } from "../reports/report-desk.ts";
 import { timeAllowed } from "../reports/time-range.ts";
-import { readChangePlace } from "../store/change-place.ts";
+import { isChangeCursor } from "../store/change-history.ts";
 import { readEventPlace } from "./event-place.ts";
 import { readIncidentPlace } from "../store/incident-place.ts";
 import { flag, limit, listOf, place, serverText, text } from "./requests.ts";
@@ -51,8 +51,8 @@ export const changesQuery = withOneOrder(
     from_status: presenceList,
     to_status: presenceList,
     lapses: flag,
-    before: placeText("what the list before gave as next", readChangePlace),
-    after: placeText(laterAllowed, readChangePlace),
+    before: placeText("what the list before gave as next", isChangeCursor),
+    after: placeText(laterAllowed, isChangeCursor),
   }),
 );
 export type ChangesQuery = z.input<typeof changesQuery>;
@@ -64,7 +64,7 @@ export const incidentsQuery = withOneOrder(
     rule: names,
     severity: listOf(z.enum(severities, severities.join(", "))),
     before: place,
-    after: placeText(laterAllowed, readIncidentPlace),
+    after: placeText(laterAllowed, (written) => readIncidentPlace(written) !== undefined),
   }),
 );
 export type IncidentsQuery = z.input<typeof incidentsQuery>;
@@ -75,14 +75,11 @@ export type EventKind = (typeof eventKinds)[number];
 export const eventsQuery = z.strictObject({
   kind: listOf(z.enum(eventKinds, eventKinds.join(", "))),
   ...ofServers,
-  after: placeText("the id of an event", readEventPlace),
+  after: placeText("the id of an event", (written) => readEventPlace(written) !== undefined),
 });
 
-function placeText(allowed: string, read: (text: string) => object | undefined) {
-  return z
-    .string(allowed)
-    .refine((written) => read(written) !== undefined, allowed)
-    .optional();
+function placeText(allowed: string, isPlace: (written: string) => boolean) {
+  return z.string(allowed).refine(isPlace, allowed).optional();
 }
 
 /** What came later is told in the order in which it was kept, not in that of a stretch of time. */

@@ -45,7 +45,7 @@ export function viewChange(change: StoredChange): ChangeView {
     server_name: change.serverName,
     from: change.from,
     to: change.to,
-    stay_seconds: change.stayMs === null ? null : change.stayMs / 1_000,
-    lapse: change.lapse,
+    stay_seconds: change.dwellMs === null ? null : change.dwellMs / 1_000,
+    lapse: change.observation,
   };
 }

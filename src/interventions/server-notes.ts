@@ -1,13 +1,14 @@
 import { matchesAny } from "../core/matching.ts";
 import type { SilenceMatch } from "../core/silence.ts";
-import type { ServerRow } from "../core/snapshot/snapshot.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { eachServer } from "../fleet/snapshot.ts";
+import type { PlacedServer } from "../fleet/snapshot.ts";
 import { batches, paced } from "../platform/paced.ts";
 
 interface ServerField {
   readonly name: string;
   readonly patterns: (match: SilenceMatch) => readonly string[];
-  readonly textsOf: (server: ServerRow) => readonly (string | null)[];
+  readonly textsOf: (server: PlacedServer) => readonly (string | null)[];
 }
 
 /** What a silence can match of servers. */
@@ -15,24 +16,24 @@ const fields: readonly ServerField[] = [
   {
     name: "sandbox_id",
     patterns: ({ sandboxId = [] }) => sandboxId,
-    textsOf: ({ sandboxId }) => [sandboxId],
+    textsOf: ({ sandbox }) => [sandbox.id],
   },
   {
     name: "server_id",
     patterns: ({ serverId = [] }) => serverId,
-    textsOf: ({ serverId }) => [serverId],
+    textsOf: ({ server }) => [server.id],
   },
   {
     name: "server_name",
     patterns: ({ serverName = [] }) => serverName,
-    textsOf: ({ serverName }) => [serverName],
+    textsOf: ({ server }) => [server.name],
   },
   {
     name: "benchmark",
     patterns: ({ benchmark = [] }) => benchmark,
-    textsOf: ({ benchmark }) => [benchmark],
+    textsOf: ({ server }) => [server.benchmark],
   },
-  { name: "tag", patterns: ({ tag = [] }) => tag, textsOf: ({ tags }) => tags },
+  { name: "tag", patterns: ({ tag = [] }) => tag, textsOf: ({ server }) => server.tags },
 ];
 
 const serversAtOnce = 2_000;
@@ -45,12 +46,10 @@ export async function notesOfServers(
   let unmatched = fields.flatMap((field) =>
     field.patterns(match).map((pattern) => ({ field, pattern })),
   );
-  if (targets.every(({ state }) => state.snapshot.serverCount === 0)) return [];
+  if (targets.every(({ state }) => eachServer(state.snapshot).next().done)) return [];
   for (const { state } of targets) {
     if (unmatched.length === 0) break;
-    const { snapshot } = state;
-    using _ = snapshot.hold();
-    for await (const servers of paced(batches(snapshot.servers(), serversAtOnce))) {
+    for await (const servers of paced(batches(eachServer(state.snapshot), serversAtOnce))) {
       unmatched = unmatched.filter(({ field, pattern }) => !isMatched(servers, field, pattern));
       if (unmatched.length === 0) break;
     }
@@ -62,7 +61,7 @@ export async function notesOfServers(
 }
 
 function isMatched(
-  servers: readonly ServerRow[],
+  servers: readonly PlacedServer[],
   { textsOf }: ServerField,
   pattern: string,
 ): boolean {

@@ -1,5 +1,5 @@
-import type { InSteps } from "../core/in-steps.ts";
-import { pace } from "../platform/paced.ts";
+import type { Slices } from "../fleet/slices.ts";
+import { runInSlices } from "../platform/run-in-slices.ts";
 import type { Secret } from "../platform/secret.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../service/json.ts";
 import { mask, maskText } from "./mask-text.ts";
@@ -19,8 +19,8 @@ export interface Mask {
   answer(value: JsonValue): Promise<JsonValue>;
 }
 
-/** About ten milliseconds' worth. */
-const valuesATurn = 5_000;
+/** In one slice. */
+const valuesPerSlice = 256;
 
 export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
   const kindOf = rememberKinds();
@@ -31,22 +31,22 @@ export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
   };
   let values = 0;
 
-  function* maskValue(value: JsonValue, isAddress: boolean): InSteps<JsonValue> {
+  function* maskValue(value: JsonValue, isAddress: boolean): Slices<JsonValue> {
     values += 1;
-    if (values % valuesATurn === 0) yield;
+    if (values % valuesPerSlice === 0) yield;
     if (typeof value === "string") return maskString(value, isAddress);
     if (isArray(value)) return yield* maskItems(value, isAddress);
     return isObject(value) ? yield* maskObject(value) : value;
   }
 
-  function* maskItems(items: readonly JsonValue[], isAddress: boolean): InSteps<JsonValue> {
+  function* maskItems(items: readonly JsonValue[], isAddress: boolean): Slices<JsonValue> {
     const shown: JsonValue[] = [];
     for (const item of items) shown.push(yield* maskValue(item, isAddress));
     return shown;
   }
 
   /** Names are from outside as well: those that are the same once masked are told apart. */
-  function* maskObject(object: JsonObject): InSteps<JsonValue> {
+  function* maskObject(object: JsonObject): Slices<JsonValue> {
     const fields = new Map<string, JsonValue>();
     const isSecretPair = namesSecret(object);
     let alike = 1;
@@ -65,7 +65,7 @@ export function createMask({ apiKey, showSecrets }: MaskOptions): Mask {
 
   return {
     text: (text) => maskString(text, false),
-    answer: (value) => pace(maskValue(value, false)),
+    answer: (value) => runInSlices(maskValue(value, false)),
   };
 }
 

@@ -9,10 +9,11 @@ export const endings: Readonly<Record<ExpositionSyntax, string>> = {
 
 /** A label's value as the formats write it between quotes. */
 export function escapeLabelValue(value: string): string {
-  const text = value.isWellFormed() ? value : spellSurrogates(value);
-  return /[\\\n"]/.test(text)
-    ? text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')
-    : text;
+  if (!/[\\\n"\ud800-\udfff]/.test(value)) return value;
+  return (value.isWellFormed() ? value : spellSurrogates(value))
+    .replaceAll("\\", "\\\\")
+    .replaceAll("\n", "\\n")
+    .replaceAll('"', '\\"');
 }
 
 /** Half a character cannot be encoded: two different ones would become the same label. */

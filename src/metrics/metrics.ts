@@ -16,7 +16,6 @@ import { createSandboxMetrics } from "./sandbox-metrics.ts";
 import type { SandboxMetrics } from "./sandbox-metrics.ts";
 import { createScraper } from "./scrape.ts";
 import type { Scraper } from "./scrape.ts";
-import { createServerFamilies } from "./server-families.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
 import type { ServiceMetrics } from "./service-metrics.ts";
 import { createTargetMetrics } from "./target-metrics.ts";
@@ -95,7 +94,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
       ...metrics.targets.families,
       ...metrics.service.families,
     ],
-    serverFamilies: createServerFamilies(),
     perServer,
     targets,
     stored: [

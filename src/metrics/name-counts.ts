@@ -1,7 +1,9 @@
-import { presences, statuses } from "../core/model.ts";
-import type { Presence } from "../core/model.ts";
-import type { Booking } from "../core/occupancy/booking.ts";
-import { countByStatus } from "../core/snapshot/tallies.ts";
+import type { Stretch } from "../fleet/accounting.ts";
+import { statusAfter, statusBefore } from "../fleet/diff.ts";
+import type { ServerDiff } from "../fleet/diff.ts";
+import { presences, statuses } from "../fleet/status.ts";
+import type { Presence } from "../fleet/status.ts";
+import { countByStatus } from "../fleet/tallies.ts";
 
 const pairs = presences.length ** 2;
 
@@ -13,94 +15,62 @@ export interface TakenNumbers {
 
 /** What is counted of a target's servers by name. The numbers only grow. */
 export class NameCounts {
-  private readonly names: string[] = [];
   private readonly numbers = new Map<string, number>();
   /** Of each name a number for each status. Milliseconds. */
-  private bookedMs = new Float64Array(0);
-  /** Of each name a count for each `from` and, within it, for each `to`. */
+  private observedMs = new Float64Array(0);
+  /** Of each name a count for each status before and, within it, for each status after. */
   private transitions = new Uint32Array(0);
-  /** What is booked again and again is counted once something else is booked. */
-  private readonly goingOn: { tallies: Booking["tallies"]; ms: number } = {
-    tallies: new Map(),
-    ms: 0,
-  };
 
   /** Starts the series of a name. */
   add(name: string): number {
     const known = this.numbers.get(name);
     if (known !== undefined) return known;
-    const number = this.names.push(name) - 1;
+    const number = this.numbers.size;
     this.numbers.set(name, number);
-    if (this.bookedMs.length < this.names.length * statuses.length) this.makeRoom();
+    if (this.observedMs.length < this.numbers.size * statuses.length) this.grow();
     return number;
   }
 
-  /** Of servers that were watched. */
-  bookAll({ elapsedMs, tallies }: Booking): void {
-    if (tallies !== this.goingOn.tallies) {
-      this.settle();
-      this.goingOn.tallies = tallies;
-      for (const { name, listed } of tallies.values())
-        if (countByStatus(listed) > 0) this.add(name);
-    }
-    this.goingOn.ms += elapsedMs;
-  }
-
-  /** For each of the presences as `from` and, within it, for each as `to`. */
-  countTransitions(name: string, counts: Uint32Array): void {
-    const start = this.add(name) * pairs;
-    for (let pair = 0; pair < pairs; pair++) {
-      this.transitions[start + pair] = (this.transitions[start + pair] ?? 0) + (counts[pair] ?? 0);
-    }
-  }
-
-  /** What goes on is only counted when the numbers are asked for: all targets' are taken at one moment. */
-  takeBookedMs(): () => TakenNumbers {
-    const names = this.names.slice();
-    const values = this.bookedMs.slice(0, names.length * statuses.length);
-    const { tallies, ms } = this.goingOn;
-    return () => {
-      const counted = values.slice();
-      this.count(counted, tallies, ms);
-      return { names, values: counted };
-    };
-  }
-
-  takeTransitions(): TakenNumbers {
-    const { names, transitions } = this;
-    return { names: names.slice(), values: transitions.slice(0, names.length * pairs) };
-  }
-
-  private settle(): void {
-    const { tallies, ms } = this.goingOn;
-    this.goingOn.ms = 0;
-    this.count(this.bookedMs, tallies, ms);
-  }
-
-  private count(bookedMs: Float64Array, tallies: Booking["tallies"], ms: number): void {
-    if (ms === 0) return;
+  /** Of servers that were observed. */
+  addTime({ elapsedMs, tallies }: Stretch): void {
     for (const { name, listed } of tallies.values()) {
       if (countByStatus(listed) === 0) continue;
       const at = this.add(name) * statuses.length;
-      for (let status = 0; status < statuses.length; status++) {
-        const count = listed[statuses[status] ?? "unknown"];
-        bookedMs[at + status] = (bookedMs[at + status] ?? 0) + count * ms;
+      for (const [status, each] of statuses.entries()) {
+        this.observedMs[at + status] =
+          (this.observedMs[at + status] ?? 0) + listed[each] * elapsedMs;
       }
     }
   }
 
-  private makeRoom(): void {
-    const room = this.names.length + Math.ceil(this.names.length / 4);
-    const bookedMs = new Float64Array(room * statuses.length);
-    bookedMs.set(this.bookedMs);
-    this.bookedMs = bookedMs;
+  /** @param name as aggregates show it */
+  countChange(name: string, change: ServerDiff): void {
+    const at = this.add(name) * pairs + pairOf(statusBefore(change), statusAfter(change));
+    this.transitions[at] = (this.transitions[at] ?? 0) + 1;
+  }
+
+  takeObservedMs(): TakenNumbers {
+    const names = [...this.numbers.keys()];
+    return { names, values: this.observedMs.slice(0, names.length * statuses.length) };
+  }
+
+  takeTransitions(): TakenNumbers {
+    const names = [...this.numbers.keys()];
+    return { names, values: this.transitions.slice(0, names.length * pairs) };
+  }
+
+  private grow(): void {
+    const room = Math.ceil(this.numbers.size * 1.25);
+    const observedMs = new Float64Array(room * statuses.length);
+    observedMs.set(this.observedMs);
+    this.observedMs = observedMs;
     const transitions = new Uint32Array(room * pairs);
     transitions.set(this.transitions);
     this.transitions = transitions;
   }
 }
 
-export function bookedOf({ values }: TakenNumbers, name: number, status: number): number {
+export function observedMsOf({ values }: TakenNumbers, name: number, status: number): number {
   return values[name * statuses.length + status] ?? 0;
 }
 
@@ -110,6 +80,9 @@ export function transitionsOf(
   from: Presence,
   to: Presence,
 ): number {
-  const pair = presences.indexOf(from) * presences.length + presences.indexOf(to);
-  return values[name * pairs + pair] ?? 0;
+  return values[name * pairs + pairOf(from, to)] ?? 0;
+}
+
+function pairOf(from: Presence, to: Presence): number {
+  return presences.indexOf(from) * presences.length + presences.indexOf(to);
 }

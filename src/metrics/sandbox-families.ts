@@ -1,10 +1,10 @@
-import { presences, statuses } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { presences, statuses } from "../fleet/status.ts";
 import { histogramText } from "./bucket-counts.ts";
 import type { BucketCounts } from "./bucket-counts.ts";
 import { escapeLabelValue } from "./exposition-text.ts";
-import { bookedOf, transitionsOf } from "./name-counts.ts";
+import { observedMsOf, transitionsOf } from "./name-counts.ts";
 import type { NameCounts, TakenNumbers } from "./name-counts.ts";
 import { targetLabels } from "./target-family.ts";
 import type { TargetFamily } from "./target-family.ts";
@@ -13,14 +13,14 @@ import type { TargetFamily } from "./target-family.ts";
 export interface SandboxCounts {
   readonly byName: NameCounts;
   /** A histogram for each status, in seconds. */
-  readonly stays: BucketCounts;
+  readonly dwells: BucketCounts;
   unobservedMs: number;
 }
 
 const minutes = 60;
 const hours = 3_600;
 
-export const stayBounds: readonly number[] = [
+export const dwellBounds: readonly number[] = [
   10,
   30,
   minutes,
@@ -44,7 +44,7 @@ export function createSandboxFamilies(
     secondsFamily(counts),
     unobservedFamily(counts),
     transitionsFamily(counts),
-    staysFamily(counts),
+    dwellsFamily(counts),
   ];
 }
 
@@ -52,7 +52,7 @@ function serversFamily(targets: readonly WatchedView[]): TargetFamily {
   const name = "sandbox_servers";
   const textOf = (labels: string, { snapshot }: WatchedView["state"]): string => {
     let text = "";
-    for (const tally of snapshot.tallies()) {
+    for (const tally of snapshot.tallies.names.values()) {
       const start = `${name}{${labels},server_name="${escapeLabelValue(tally.name)}",status="`;
       for (const status of statuses) text += `${start}${status}"} ${tally.servers[status]}\n`;
     }
@@ -80,8 +80,8 @@ function sandboxesFamily(targets: readonly WatchedView[]): TargetFamily {
         !withheld && state.progress.lastSuccessAtMs !== null;
       return lazily(targets.filter(isShown).map(takeState), ({ target, state }) => {
         const start = `${name}{${targetLabels(target)},status="`;
-        const { sandboxTally } = state.snapshot;
-        return statuses.map((status) => `${start}${status}"} ${sandboxTally[status]}\n`).join("");
+        const { sandboxes } = state.snapshot.tallies;
+        return statuses.map((status) => `${start}${status}"} ${sandboxes[status]}\n`).join("");
       });
     },
   };
@@ -94,7 +94,7 @@ function secondsFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFamily
     for (const [number, serverName] of taken.names.entries()) {
       const start = `${name}{${labels},server_name="${escapeLabelValue(serverName)}",status="`;
       for (const [index, status] of statuses.entries()) {
-        text += `${start}${status}"} ${bookedOf(taken, number, index) / 1_000}\n`;
+        text += `${start}${status}"} ${observedMsOf(taken, number, index) / 1_000}\n`;
       }
     }
     return text;
@@ -106,9 +106,9 @@ function secondsFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFamily
     take: () => {
       const taken = Array.from(
         counts,
-        ([target, { byName }]) => [target, byName.takeBookedMs()] as const,
+        ([target, { byName }]) => [target, byName.takeObservedMs()] as const,
       );
-      return lazily(taken, ([target, booked]) => textOf(targetLabels(target), booked()));
+      return lazily(taken, ([target, observed]) => textOf(targetLabels(target), observed));
     },
   };
 }
@@ -117,7 +117,7 @@ function unobservedFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFam
   const name = "sandbox_unobserved_seconds_total";
   return {
     name,
-    help: "Seconds in which a target was not watched, its servers' time being booked to no status.",
+    help: "Seconds in which a target was not observed; its servers' time counts for no status.",
     type: "counter",
     take() {
       const taken = Array.from(
@@ -160,19 +160,19 @@ function transitionsFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFa
   };
 }
 
-function staysFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFamily {
+function dwellsFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFamily {
   const name = "sandbox_server_status_duration_seconds";
   return {
     name,
-    help: "How long servers stayed in a status, of stays whose start and end were both watched.",
+    help: "How long servers stayed in a status, where its start and end were both observed.",
     type: "histogram",
     take(syntax) {
-      const taken = Array.from(counts, ([target, { stays }]) => [target, stays.take()] as const);
+      const taken = Array.from(counts, ([target, { dwells }]) => [target, dwells.take()] as const);
       return lazily(taken, ([target, numbers]) => {
         const ofTarget = targetLabels(target);
         const textOf = (status: string, index: number): string => {
           const labels = `${ofTarget},status="${status}"`;
-          return histogramText({ name, labels, bounds: stayBounds, syntax }, numbers, index);
+          return histogramText({ name, labels, bounds: dwellBounds, syntax }, numbers, index);
         };
         return statuses.map(textOf).join("");
       });

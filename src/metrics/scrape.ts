@@ -2,15 +2,11 @@ import type { Registry } from "prom-client";
 import type { WatchedView } from "../core/watched-view.ts";
 import { asError } from "../platform/as-error.ts";
 import { collectFamilies, familyLines, familyNames } from "./aggregate-text.ts";
-import type { CollectedFamily } from "./aggregate-text.ts";
 import { endings } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
-import { LineWriter } from "./line-writer.ts";
-import { PressPool } from "../platform/stamping/press-pool.ts";
-import type { StampPress } from "../platform/stamping/stamp-press.ts";
-import type { ServerFamily } from "./server-families.ts";
-import { renderServerSeries, seriesPress } from "./server-series.ts";
-import { renderTargetFamilies, takeFamily } from "./target-family.ts";
+import { toPieces } from "./pieces.ts";
+import { serverFamilies, serverSeries } from "./server-series.ts";
+import { takeFamily } from "./target-family.ts";
 import type { TargetFamily } from "./target-family.ts";
 
 export interface ScrapeRequest {
@@ -21,7 +17,7 @@ export interface ScrapeRequest {
 
 export type Scrape =
   /**
-   * Every target as of one moment, rendered while it is iterated, in pieces of about a MiB at most. A piece
+   * Every target as of one moment, rendered while it is iterated. A piece
    * is good until the next one is asked for: then its bytes are overwritten.
    */
   | { readonly kind: "exposition"; readonly pieces: Iterable<Uint8Array> }
@@ -32,7 +28,6 @@ export interface ScrapeParts {
   /** Its metrics depend on one another: they are collected all or none. */
   readonly processRegistry: Registry;
   readonly targetFamilies: readonly TargetFamily[];
-  readonly serverFamilies: readonly ServerFamily[];
   /** Whether the families of servers are exposed at all. */
   readonly perServer: boolean;
   readonly targets: readonly WatchedView[];
@@ -50,12 +45,11 @@ export interface StoredFamilies {
 export type Scraper = (request: ScrapeRequest) => Promise<Scrape>;
 
 export function createScraper(parts: ScrapeParts): Scraper {
-  const { registry, processRegistry, targetFamilies, serverFamilies, perServer, targets } = parts;
+  const { registry, processRegistry, targetFamilies, perServer, targets } = parts;
   const own = familyNames(registry);
   const ofProcess = familyNames(processRegistry);
   const ofServers = serverFamilies.map(({ name }) => name);
   const ofTargets = targetFamilies.map(({ name }) => name);
-  const presses = new PressPool(seriesPress);
   const known = new Set([...own, ...ofProcess, ...ofTargets, ...ofServers]);
 
   const refusal = (collect: readonly string[]): string | null => {
@@ -78,8 +72,7 @@ export function createScraper(parts: ScrapeParts): Scraper {
     // and the series of servers tell of the same moment.
     const families = serverFamilies.filter(({ name }) => perServer && isWanted(name));
     const shown = families.length === 0 ? [] : targets.filter(({ withheld }) => !withheld);
-    const series = shown.map(({ target, state }) => ({ target, pages: state.snapshot.pages }));
-    const holds = shown.map(({ state }) => state.snapshot.hold());
+    const series = shown.map(({ target, state }) => ({ target, snapshot: state.snapshot }));
     const taken = targetFamilies
       .filter(({ name }) => isWanted(name))
       .map((family) => takeFamily(family, syntax));
@@ -89,20 +82,13 @@ export function createScraper(parts: ScrapeParts): Scraper {
     ];
     const collected = (await Promise.all(collecting)).flat();
     const aggregates = collected.filter(({ name }) => isWanted(name));
-    return {
-      kind: "exposition",
-      pieces: inOrder([
-        renderTargetFamilies(taken),
-        renderAggregates(aggregates, syntax),
-        families.length === 0
-          ? []
-          : letGo(
-              holds,
-              withPress(presses, (press) => renderServerSeries(series, families, syntax, press)),
-            ),
-        [Buffer.from(endings[syntax])],
-      ]),
+    const texts = function* (): Iterable<string> {
+      for (const family of taken) yield* family;
+      for (const family of aggregates) yield* familyLines(family, syntax);
+      yield* serverSeries(series, families, syntax);
+      yield endings[syntax];
     };
+    return { kind: "exposition", pieces: toPieces(texts()) };
   };
 }
 
@@ -121,43 +107,4 @@ async function refresh(
       return families;
     }),
   );
-}
-
-function* renderAggregates(
-  aggregates: readonly CollectedFamily[],
-  syntax: ExpositionSyntax,
-): Iterable<Uint8Array> {
-  const writer = new LineWriter();
-  for (const family of aggregates) {
-    for (const line of familyLines(family, syntax)) {
-      writer.putText(line);
-      if (writer.isFull) yield writer.take();
-    }
-  }
-  yield writer.take();
-}
-
-/** The press of a scrape that is broken off is not used again: a piece of it may be on its way. */
-function* withPress(
-  presses: PressPool,
-  render: (press: StampPress) => Iterable<Uint8Array>,
-): Iterable<Uint8Array> {
-  const press = presses.take();
-  yield* render(press);
-  presses.giveBack(press);
-}
-
-/** What is held ends with the items. */
-function* letGo<Item>(holds: readonly Disposable[], items: Iterable<Item>): Iterable<Item> {
-  try {
-    yield* items;
-  } finally {
-    for (const hold of holds) hold[Symbol.dispose]();
-  }
-}
-
-function* inOrder(parts: readonly Iterable<Uint8Array>[]): Iterable<Uint8Array> {
-  for (const part of parts) {
-    for (const piece of part) if (piece.length > 0) yield piece;
-  }
 }

@@ -1,7 +1,6 @@
 import type { Target } from "../core/model.ts";
 import { escapeLabelValue, familyHeader } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
-import { LineWriter } from "./line-writer.ts";
 
 /**
  * A family with series for each target. Ten thousand targets have millions of them: numbers are
@@ -16,27 +15,14 @@ export interface TargetFamily {
   take(syntax: ExpositionSyntax): Iterable<string>;
 }
 
-export interface TakenFamily {
-  readonly header: string;
-  readonly texts: Iterable<string>;
-}
-
-export function takeFamily(family: TargetFamily, syntax: ExpositionSyntax): TakenFamily {
+/** Takes hold of a family now; its texts are made when they are asked for. */
+export function takeFamily(family: TargetFamily, syntax: ExpositionSyntax): Iterable<string> {
   const { name, help, type } = family;
-  return { header: familyHeader(syntax, name, help, type), texts: family.take(syntax) };
-}
-
-/** A piece is good until the next one is asked for: then its bytes are overwritten. */
-export function* renderTargetFamilies(taken: readonly TakenFamily[]): Iterable<Uint8Array> {
-  const writer = new LineWriter();
-  for (const { header, texts } of taken) {
-    writer.putText(header);
-    for (const text of texts) {
-      writer.putText(text);
-      if (writer.isFull) yield writer.take();
-    }
-  }
-  yield writer.take();
+  const texts = family.take(syntax);
+  return (function* () {
+    yield familyHeader(syntax, name, help, type);
+    yield* texts;
+  })();
 }
 
 /** Without braces. */

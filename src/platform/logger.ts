@@ -71,6 +71,8 @@ export function createLogger(
           ignore: saidInMessages,
           translateTime: "SYS:HH:MM:ss",
           singleLine: true,
+          // Otherwise a field called error, as the status is, gets a line of its own.
+          errorLikeObjectKeys: ["err"],
         })
       : destination;
   const settings = {
@@ -81,77 +83,28 @@ export function createLogger(
     formatters: { level: (label: string) => ({ level: label }), log: maskSecrets },
     serializers: { err: (error: Error) => masked({ ...stdSerializers.err(error) }) },
   };
-  const log = pino(settings, stream);
-  streams.set(log, stream);
-  return log;
-}
-
-export type LogStream = Pick<DestinationStream, "write">;
-
-const streams = new WeakMap<Logger, LogStream>();
-
-/** Where the lines of a logger go as they are; null where not all of them are made here. */
-export function streamOf(log: Logger): LogStream | null {
-  return streams.get(log) ?? null;
+  return pino(settings, stream);
 }
 
 /**
- * Writes lines as calls of `log` would, but all at once: of very many lines it is the calls and the
- * single writes that cost.
- *
  * @param most how many of them; the others are left to be written next
  * @returns whether there may be others
  */
 export function writeLines(log: Logger, lines: Iterator<LogLine>, most = Infinity): boolean {
-  const stream = streams.get(log);
-  const time = JSON.stringify(new Date());
-  let text = "";
   let count = 0;
   for (let next = lines.next(); !next.done; next = lines.next()) {
     const { level, fields, msg } = next.value;
-    if (!stream) log[level](fields, msg);
-    else if (log.isLevelEnabled(level)) text += lineOf({ level, time, fields, msg });
-    if (++count === most) break;
+    log[level](fields, msg);
+    if (++count === most) return true;
   }
-  if (stream && text !== "") stream.write(text);
-  return count === most;
+  return false;
 }
 
-const linesAtOnce = 250;
+const linesAtOnce = 100;
 
 /** The same, a few at a time: there may be very many. */
 export async function writePaced(log: Logger, lines: Iterator<LogLine>): Promise<void> {
   while (writeLines(log, lines, linesAtOnce)) await setImmediate();
-}
-
-/** @param time as JSON */
-export function lineOf({ level, time, fields, msg }: LogLine & { readonly time: string }): string {
-  let line = `${beforeTime(level)}${time}`;
-  for (const field in fields) {
-    const value = secretFields.has(field) ? "[secret]" : (fields[field] ?? null);
-    line += `,"${field}":${typeof value === "string" ? quote(value) : String(value)}`;
-  }
-  return `${line},"msg":${JSON.stringify(msg)}}\n`;
-}
-
-/** How each line of a level begins. */
-export function beforeTime(level: LogLine["level"]): string {
-  return `{"level":"${level}","time":`;
-}
-
-/** Names and statuses come line after line; ids, which do not, are longer. */
-const quoted = new Map<string, string>();
-const mostQuoted = { length: 32, count: 1_024 };
-
-function quote(text: string): string {
-  if (text.length > mostQuoted.length) return JSON.stringify(text);
-  let known = quoted.get(text);
-  if (known === undefined) {
-    if (quoted.size >= mostQuoted.count) quoted.clear();
-    known = JSON.stringify(text);
-    quoted.set(text, known);
-  }
-  return known;
 }
 
 function maskSecrets(fields: Record<string, unknown>): Record<string, unknown> {

@@ -10,16 +10,6 @@ export async function* paced<Piece>(pieces: Iterable<Piece>): AsyncIterable<Piec
   }
 }
 
-/** The same with work that is nothing but its steps. Gives what it comes to. */
-export async function pace<Result>(steps: Iterable<unknown, Result>): Promise<Result> {
-  const iterator = steps[Symbol.iterator]();
-  for (;;) {
-    const step = iterator.next();
-    if (step.done) return step.value;
-    await setImmediate();
-  }
-}
-
 /** So many at a time, also of what is made one by one. */
 export function* batches<Row>(rows: Iterable<Row>, size: number): Iterable<readonly Row[]> {
   let batch: Row[] = [];

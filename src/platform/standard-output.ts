@@ -1,6 +1,5 @@
 import { fstatSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
-import { freeBuffer } from "./free-buffer.ts";
 
 const standardOutputFd = 1;
 
@@ -41,23 +40,31 @@ export function createFileOutput(write: (bytes: Uint8Array) => number): Writable
   });
 }
 
-/**
- * Writes of whole lines that are taken whole and sent when the reader is ready. They are copied: a write
- * is done before that, and whoever wrote may then use the bytes again.
- */
+/** Writes of whole lines that are taken whole and sent when the reader is ready. */
 export function createPipeOutput(
   pipe: Writable,
   { mostBytes = mostWaitingBytes }: { readonly mostBytes?: number } = {},
 ): Writable {
   let lostLines = 0;
+  let isCorked = false;
+  // What comes in one go is sent in one: a call of the system costs as much as all else of a line.
+  const cork = (): void => {
+    if (isCorked) return;
+    isCorked = true;
+    pipe.cork();
+    process.nextTick(() => {
+      isCorked = false;
+      pipe.uncork();
+    });
+  };
   if (!pipe.listeners("error").includes(letGo)) pipe.on("error", letGo);
   return new Writable({
     write(chunk: Uint8Array, _, done) {
       if (!pipe.destroyed && pipe.writableLength + chunk.length <= mostBytes) {
+        cork();
         if (lostLines > 0) pipe.write(`${tellOfLoss(lostLines)}\n`);
         lostLines = 0;
-        const own = Buffer.from(chunk);
-        pipe.write(own, () => freeBuffer(own));
+        pipe.write(chunk);
       } else {
         lostLines += countLines(chunk);
       }

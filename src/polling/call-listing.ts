@@ -1,6 +1,7 @@
 import type { Target } from "../core/model.ts";
 import type { Secret } from "../platform/secret.ts";
-import type { CallFailure, CallSuccess, ListingCaller, OpenIntake } from "./listing-caller.ts";
+import type { ListingCall } from "../service/client.ts";
+import type { CallFailure, CallSuccess, ListingCaller } from "./listing-caller.ts";
 import { createPersistentCall } from "./persistent-call.ts";
 import type { CallTurn, PersistentCallDeps, Unasked } from "./persistent-call.ts";
 
@@ -11,9 +12,8 @@ export interface CallListingDeps extends PersistentCallDeps {
   readonly service: ListingCaller;
 }
 
-export interface Turn extends CallTurn {
+export interface Turn extends CallTurn, Pick<ListingCall, "before" | "poll"> {
   readonly apiKey: Secret;
-  readonly openIntake: OpenIntake;
 }
 
 export type CallListing = (target: Target, turn: Turn) => Promise<TurnOutcome>;
@@ -23,9 +23,9 @@ export function createCallListing(deps: CallListingDeps): CallListing {
   const callPersistently = createPersistentCall(deps);
   return (target, turn) => {
     const { region } = target;
-    const { apiKey, openIntake } = turn;
+    const { apiKey, before, poll } = turn;
     return callPersistently(target, turn, (attempt) =>
-      deps.service.listSandboxes({ region, apiKey, openIntake, ...attempt }),
+      deps.service.listSandboxes({ region, apiKey, before, poll, ...attempt }),
     );
   };
 }

@@ -8,7 +8,7 @@ import type { Target } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
 import { writeLines, writePaced } from "../platform/logger.ts";
 import type { Logger, LogLine } from "../platform/logger.ts";
-import { ChangeLog } from "./change-log.ts";
+import { logChanges } from "./change-log.ts";
 import { createListingLog } from "./listing-log.ts";
 import type { PollingObserver } from "./polling.ts";
 import { longestBackOffMs } from "./refusal-watch.ts";
@@ -28,7 +28,6 @@ const levelOfStep = {
 export function createPollingLog(log: Logger): PollingObserver {
   const lastDetail = new Map<string, string>();
   const lostTurns = new Map<string, number>();
-  const changeLog = new ChangeLog(log);
   return {
     polled(target, failure) {
       if (failure) lastDetail.set(targetName(target), failure.detail);
@@ -46,8 +45,8 @@ export function createPollingLog(log: Logger): PollingObserver {
       }
       logSight(log, target, verdict, lastDetail.get(name) ?? null);
       lastDetail.delete(name);
-      const { changes, incidents } = verdict;
-      if (changes.length > 0 && log.isLevelEnabled("info")) await changeLog.write(target, verdict);
+      const { diff, incidents } = verdict;
+      if (diff.changes.length > 0) await logChanges(log, target, verdict);
       if (incidents.steps.length > 0) await writePaced(log, incidentLines(target, incidents));
       if (verdict.pools) logIncidents(log, null, verdict.pools.incidents);
     },

@@ -1,13 +1,11 @@
-import { judgeInSteps } from "../core/judge.ts";
+import { judgeInSlices } from "../core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
 import { targetName } from "../core/model.ts";
 import type { FailureReason, Target } from "../core/model.ts";
-import { openIntake } from "../core/snapshot/intake.ts";
-import type { SnapshotIntake } from "../core/snapshot/intake.ts";
 import type { PoolWatch } from "../core/pool-watch.ts";
 import type { PollDetail } from "../core/watched-view.ts";
-import { pace } from "../platform/paced.ts";
 import type { Clock } from "../platform/clock.ts";
+import { runInSlices } from "../platform/run-in-slices.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { TakenListing } from "../service/client.ts";
 import type { CallListing, TurnOutcome } from "./call-listing.ts";
@@ -25,7 +23,7 @@ export interface PollingObserver {
    */
   polled(target: Target, failure: PollFailure | null, durationMs: number | null): void;
   /** After `polled`, what is to be said of an accepted listing: why it is partial, what cannot be kept. */
-  listed(target: Target, listing: Pick<TakenListing<SnapshotIntake>, "partial" | "unkept">): void;
+  listed(target: Target, listing: Pick<TakenListing, "partial" | "unkept">): void;
   /** A verdict was committed, and `watched` holds it. */
   committed(watched: WatchedTarget, verdict: Verdict, durationMs: number): void | Promise<void>;
   /** The service refuses the key from now on: it is asked again after this long, and then more rarely. */
@@ -111,18 +109,11 @@ export function createPolling(deps: PollingDeps): Polling {
     { verdict: judged, detail }: Decided,
   ): Promise<void> => {
     const startedMs = clock.now().monotonicMs;
-    try {
-      const verdict = await commitWithPools(watched, judged);
-      const tookMs = clock.now().monotonicMs - startedMs;
-      // Else all of it would be done at once.
-      if (verdict.snapshot !== judged.before) await pace(verdict.snapshot.settle());
-      watched.accept(verdict, detail);
-      if (tellsAnything(verdict)) deps.onOutbox(verdict.at.utcMs);
-      await observer.committed(watched, verdict, tookMs);
-    } finally {
-      judged.changes.forgetPieces();
-      if (watched.state.snapshot !== judged.before) await pace(judged.before.giveUp());
-    }
+    const verdict = await commitWithPools(watched, judged);
+    const tookMs = clock.now().monotonicMs - startedMs;
+    watched.accept(verdict, detail);
+    if (tellsAnything(verdict)) deps.onOutbox(verdict.at.utcMs);
+    await observer.committed(watched, verdict, tookMs);
   };
 
   const commitWithPools = createPoolCommits(deps);
@@ -135,12 +126,9 @@ export function createPolling(deps: PollingDeps): Polling {
           apiKey,
           deadlineMs,
           signal: stopping.signal,
-          openIntake: () =>
-            openIntake(watched.state.snapshot, {
-              goneAfter: judge.goneAfter,
-              // Targets are read anew at different polls, whenever they were first polled.
-              turn: watched.id + watched.state.progress.observed.polls,
-            }),
+          before: watched.state.snapshot,
+          // The texts of different targets are parsed again at different polls, whenever they were first polled.
+          poll: watched.id + watched.state.progress.observed.polls,
         });
   };
 
@@ -170,7 +158,9 @@ export function createPolling(deps: PollingDeps): Polling {
     report(watched.target, outcome, clock.now().monotonicMs - startedMs);
     const pollOutcome = toPollOutcome(outcome);
     if (!pollOutcome) return null;
-    const verdict = await pace(judgeInSteps(watched.state, pollOutcome, clock.now(), judge));
+    const verdict = await runInSlices(
+      judgeInSlices(watched.state, pollOutcome, clock.now(), judge),
+    );
     return { verdict, detail: toDetail(outcome) };
   };
 
@@ -220,7 +210,7 @@ export function createPolling(deps: PollingDeps): Polling {
 function toPollOutcome(outcome: TurnOutcome | BackingOff): PollOutcome | null {
   switch (outcome.kind) {
     case "ok":
-      return { kind: "listed", ...outcome.value };
+      return { kind: "listed", listing: outcome.value.listing };
     case "failed":
     case "not_sent":
       return { kind: "failed", reason: outcome.reason };

@@ -5,7 +5,7 @@ import { holdIncidents } from "../core/open-incidents.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { phaseOf } from "../core/schedule.ts";
-import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
 import { watchTarget } from "./watched-target.ts";
 import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-target.ts";
 
@@ -14,7 +14,7 @@ export interface TargetStore {
   readonly targets: {
     all(): Promise<readonly RestoredTarget[]>;
     addAll(targets: readonly Target[]): Promise<readonly RestoredTarget[]>;
-    snapshotOf(targetId: number): Promise<PackedSnapshot>;
+    snapshotOf(targetId: number): Promise<Snapshot>;
   };
   commitIncidents(targetId: number, incidents: IncidentOutcome): Promise<void>;
 }

@@ -1,11 +1,10 @@
+import type { OpenBuckets } from "../fleet/accounting.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
 import type { FlapRecord } from "../core/flap-record.ts";
-import { atOnce } from "../core/in-steps.ts";
 import type { Incident } from "../core/incident.ts";
 import { holdIncidents } from "../core/open-incidents.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { Target } from "../core/model.ts";
-import type { Accounts } from "../core/occupancy/accounts.ts";
-import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import type { TargetProgress, TargetState } from "../core/target-state.ts";
 import type { PollDetail, WatchedView } from "../core/watched-view.ts";
 
@@ -16,7 +15,7 @@ export interface RestoredTarget {
   readonly progress: TargetProgress;
   readonly openIncidents: readonly Incident[];
   readonly flaps: readonly FlapRecord[];
-  readonly accounts: Accounts;
+  readonly buckets: OpenBuckets;
 }
 
 /** A target while it is watched: its state, and what may be shown of it. */
@@ -41,8 +40,8 @@ export interface WatchOptions {
 }
 
 export function watchTarget(
-  { id, target, progress, openIncidents, flaps: restoredFlaps, accounts }: RestoredTarget,
-  snapshot: PackedSnapshot,
+  { id, target, progress, openIncidents, flaps: restoredFlaps, buckets }: RestoredTarget,
+  snapshot: Snapshot,
   options: WatchOptions,
 ): WatchedTarget {
   const held = holdIncidents(openIncidents, restoredFlaps);
@@ -59,7 +58,7 @@ export function watchTarget(
     snapshot,
     incidents: held.incidents,
     flaps: held.flaps,
-    accounts,
+    buckets,
   };
 
   const lapse = (): void => {
@@ -96,10 +95,9 @@ export function watchTarget(
     accept(verdict, detail = null) {
       lastDetail = detail;
       state.snapshot = verdict.snapshot;
-      atOnce(state.snapshot.settle());
       held.takeOn(verdict.incidents);
       state.progress = verdict.progress;
-      state.accounts = verdict.accounting.accounts;
+      state.buckets = verdict.accounting.open;
       state.lastPollMonotonicMs = verdict.at.monotonicMs;
       polled = true;
       lostTurns = 0;

@@ -1,13 +1,13 @@
 import type { ProbeOutcome, ProbeRun } from "../core/judge-probe.ts";
 import type { Operation, Target } from "../core/model.ts";
 import type { Expectation } from "../core/probe-expectation.ts";
+import { emptySnapshot } from "../fleet/snapshot.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { CallTurn, PersistentCall } from "../polling/persistent-call.ts";
 import type { Call, ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
 import type { Lookup } from "../service/lookup.ts";
-import { createCountingIntake } from "./counting-intake.ts";
 import { readAnswer } from "./read-answer.ts";
 
 /** What probing needs of the service's client. */
@@ -45,10 +45,10 @@ export function createCallOperation(
   clock: Clock,
 ): CallOperation {
   const countSandboxes = async (call: Call): Promise<Read | CallFailure> => {
-    const result = await service.listSandboxes({ ...call, openIntake: createCountingIntake });
+    const result = await service.listSandboxes({ ...call, before: emptySnapshot, poll: 0 });
     if (result.kind === "failed") return result;
     const figures = { universes: null, lastUsedAtMs: null };
-    const listed = result.value.intake.sandboxCount;
+    const listed = result.value.listing.sandboxes.length;
     return { kind: "ok", outcome: { kind: "read", content: null, listed, ...figures } };
   };
 

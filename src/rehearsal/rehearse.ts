@@ -2,11 +2,11 @@ import type { Config } from "../config/config.ts";
 import { tellAcknowledgement } from "../core/acknowledgement.ts";
 import { judgePoll } from "../core/judge.ts";
 import type { JudgeOptions, PollOutcome } from "../core/judge.ts";
-import type { ListedSandbox, Target } from "../core/model.ts";
+import type { Target } from "../core/model.ts";
 import { createPoolWatch } from "../core/pool-watch.ts";
-import { openIntake } from "../core/snapshot/intake.ts";
-import { emptySnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { nothingKnown, isSeenWhole } from "../core/target-state.ts";
+import { emptySnapshot } from "../fleet/snapshot.ts";
+import type { ListedSandbox } from "../fleet/snapshot.ts";
 import { watchTarget } from "../polling/watched-target.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { createPaperOutbox } from "./paper-outbox.ts";
@@ -54,7 +54,7 @@ export function rehearse(
   const pollOne = (one: WatchedTarget, poll: number): void => {
     const { target } = one;
     const at = { utcMs: test.start + poll * test.every, monotonicMs: poll * test.every };
-    const verdict = judgePoll(one.state, outcomeOf(test, one, poll, goneAfter), at, judge);
+    const verdict = judgePoll(one.state, outcomeOf(test, one, poll), at, judge);
     one.accept(verdict);
     const { snapshot } = verdict;
     const ofPools = pools.judge(
@@ -101,18 +101,13 @@ function watchFromNothing(target: Target, nowUtcMs: number): WatchedTarget {
   });
 }
 
-function outcomeOf(
-  test: PlacedTest,
-  { target, state }: WatchedTarget,
-  poll: number,
-  goneAfter: number,
-): PollOutcome {
+function outcomeOf(test: PlacedTest, { target }: WatchedTarget, poll: number): PollOutcome {
   const own = test.targets.find((each) => isAt(each, target));
   const word = (own && atPoll(own.timeline, poll)) ?? "ok";
   if (word !== "ok" && word !== "partial") return { kind: "failed", reason: word };
-  const intake = openIntake(state.snapshot, { goneAfter });
-  for (const sandbox of sandboxesAt(test, target, poll)) intake.listed(sandbox, null);
-  return { kind: "listed", intake, complete: word === "ok" };
+  const sandboxes = sandboxesAt(test, target, poll);
+  const listing = { sandboxes, texts: sandboxes.map(() => null), complete: word === "ok" };
+  return { kind: "listed", listing };
 }
 
 /** A sandbox is listed as long as one of its servers is. */
@@ -122,13 +117,13 @@ function sandboxesAt(test: PlacedTest, target: Target, poll: number): readonly L
     return word === undefined || word === "gone" ? [] : [{ ...server, status: word }];
   });
   const sandboxes = Map.groupBy(listed, ({ sandbox }) => sandbox);
-  return Array.from(sandboxes, ([sandboxId, servers]) => ({
-    sandboxId,
+  return Array.from(sandboxes, ([id, servers]) => ({
+    id,
     status: "occupied",
     benchmark: null,
     servers: servers.map(({ server, name = null, status, benchmark = null, tags }) => ({
-      serverId: server,
-      serverName: name,
+      id: server,
+      name,
       status,
       benchmark,
       tags,

@@ -1,11 +1,10 @@
-import { addAccountTo } from "../core/occupancy/server-sums.ts";
 import type { Cell } from "./cells.ts";
 import type { AverageServers } from "./estimates.ts";
 import type { Group, Groups } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
-import type { BookedBucket } from "./read-buckets.ts";
+import type { RecordedBucket } from "./read-buckets.ts";
 import type { ReportRow } from "./row.ts";
-import { addServers, emptySums } from "./row-sums.ts";
+import { addServers, addUnobserved, emptySums } from "./row-sums.ts";
 import type { RowSums } from "./row-sums.ts";
 
 /** What is added up for the rows of one cell, or of all that are alike. */
@@ -36,18 +35,18 @@ export function addBucketToCell(
   cell: CellSums,
   groups: Groups,
   target: number,
-  { total, names }: BookedBucket,
+  { total, names }: RecordedBucket,
 ): void {
-  addAt(cell.observedMs, target, total.bookedMs - total.unobservedMs);
+  addAt(cell.observedMs, target, total.recordedMs - total.unobservedMs);
   if (!names) {
     const sums = sumsOf(cell, groups.leafOf(target, "").group);
-    const most = addServers(sums, target, (servers) => total.addTo(servers));
-    if (most !== null) sums.peak.add(total.startMs, most);
+    addServers(sums, target, total.servers);
+    if (total.mostOccupied !== null) sums.peak.add(total.startMs, total.mostOccupied);
     return;
   }
   for (const [name, account] of names) {
     const sums = sumsOf(cell, groups.leafOf(target, name).group);
-    addServers(sums, target, (servers) => addAccountTo(servers, account));
+    addServers(sums, target, account);
     if (account.extent) sums.peak.add(total.startMs, account.extent.most.occupied);
   }
 }
@@ -78,7 +77,7 @@ export function bookMissing(cell: CellSums, groups: Groups, average: AverageServ
     if (ms === 0) continue;
     for (const leaf of groups.leavesOf(target)) {
       const serverMs = ms * average(target, leaf);
-      if (serverMs > 0) sumsOf(cell, leaf.group).servers.unobservedMs += serverMs;
+      if (serverMs > 0) addUnobserved(sumsOf(cell, leaf.group), serverMs);
     }
   }
 }
@@ -106,7 +105,7 @@ function toRow({ cell, observedMs }: CellSums, group: Group, sums: RowSums): Rep
     isObserved,
     occupiedAverage: isObserved ? occupied : null,
     occupiedPeak: sums.peak.get(),
-    stays: sums.servers.stays.toSketch(),
+    dwells: sums.servers.dwells,
     incidents: sums.incidents,
     recoveries: { count: sums.recoveries, ms: sums.recoveryMs },
   };

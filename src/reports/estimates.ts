@@ -1,9 +1,8 @@
 import { targetName } from "../core/model.ts";
-import { serverMsOf } from "../core/occupancy/bucket.ts";
-import { emptyServerSums } from "../core/occupancy/server-sums.ts";
+import { serverMsOf } from "../fleet/totals.ts";
 import type { Groups, Leaf } from "./groups.ts";
 import type { Stretch } from "./plan.ts";
-import type { BookedBucket } from "./read-buckets.ts";
+import type { RecordedBucket } from "./read-buckets.ts";
 import { numberTargets } from "./targets.ts";
 import type { ReportedTarget } from "./targets.ts";
 
@@ -20,16 +19,16 @@ export async function estimateServers(
   }: {
     readonly targets: readonly ReportedTarget[];
     readonly wholeRange: readonly Stretch[];
-    readonly read: (stretch: Stretch) => AsyncIterable<Iterable<BookedBucket>>;
+    readonly read: (stretch: Stretch) => AsyncIterable<Iterable<RecordedBucket>>;
   },
 ): Promise<AverageServers> {
   const numbers = numberTargets(targets);
-  const bookedMs = new Map<number, number>();
+  const recordedMs = new Map<number, number>();
   const serverMs = new Map<Leaf, number>();
-  const addBooked = ({ target, total, names }: BookedBucket): void => {
+  const addBooked = ({ target, total, names }: RecordedBucket): void => {
     const number = numbers.get(targetName(target));
     if (number === undefined) return;
-    bookedMs.set(number, (bookedMs.get(number) ?? 0) + total.bookedMs);
+    recordedMs.set(number, (recordedMs.get(number) ?? 0) + total.recordedMs);
     const add = (name: string, ms: number): void => {
       const leaf = groups.leafOf(number, name);
       serverMs.set(leaf, (serverMs.get(leaf) ?? 0) + ms);
@@ -37,16 +36,14 @@ export async function estimateServers(
     if (names) {
       for (const [name, account] of names) add(name, serverMsOf(account));
     } else {
-      const sums = emptyServerSums();
-      total.addTo(sums);
-      add("", serverMsOf(sums));
+      add("", serverMsOf(total.servers));
     }
   };
   for (const stretch of wholeRange) {
     for await (const some of read(stretch)) for (const found of some) addBooked(found);
   }
   return (number, leaf) => {
-    const booked = bookedMs.get(number) ?? 0;
+    const booked = recordedMs.get(number) ?? 0;
     return booked === 0 ? 0 : (serverMs.get(leaf) ?? 0) / booked;
   };
 }

@@ -1,7 +1,7 @@
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
-import { bucketStart, resolutionMs, resolutions } from "../core/occupancy/bucket.ts";
-import type { Resolution } from "../core/occupancy/bucket.ts";
+import { bucketStart, resolutionMs, resolutions } from "../fleet/buckets.ts";
+import type { Resolution } from "../fleet/buckets.ts";
 import type { KeptFrom } from "./plan.ts";
 import type { BucketExtent, ReportSources } from "./sources.ts";
 import type { TargetFilter } from "./targets.ts";
@@ -53,7 +53,12 @@ export async function firstChangeMs(
   { changes }: Pick<ReportSources, "changes">,
   filter: TargetFilter,
 ): Promise<number> {
-  const all = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, direction: "asc", lapses: true } as const;
+  const all = {
+    fromMs: 0,
+    toMs: Number.MAX_SAFE_INTEGER,
+    direction: "asc",
+    observations: true,
+  } as const;
   for await (const { atMs } of changes.between({ ...all, ...filter })) return atMs;
   return -Infinity;
 }

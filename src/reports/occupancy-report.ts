@@ -20,7 +20,7 @@ import { createGroups } from "./groups.ts";
 import type { Groups } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
 import type { Plan, Stretch } from "./plan.ts";
-import type { BookedBucket } from "./read-buckets.ts";
+import type { RecordedBucket } from "./read-buckets.ts";
 import { readCells } from "./read-cells.ts";
 import { placeRows } from "./row.ts";
 import type { PlacedRow, ReportRow, RowPlace } from "./row.ts";
@@ -35,7 +35,7 @@ export interface OccupancyReport {
   readonly targets: readonly ReportedTarget[];
   /** In order of time. */
   readonly incidents: readonly IncidentTime[];
-  readonly read: (stretch: Stretch) => AsyncIterable<Iterable<BookedBucket>>;
+  readonly read: (stretch: Stretch) => AsyncIterable<Iterable<RecordedBucket>>;
 }
 
 /**
@@ -107,7 +107,7 @@ async function* addUpCells(
   { groups, sinceMs, sumsOf }: AddingUp,
 ): AsyncIterable<CellSums> {
   const numberOf = numbersOf(targets);
-  const bookedMs = new Float64Array(targets.length);
+  const recordedMs = new Float64Array(targets.length);
   const waiting = incidents.filter(({ atMs }) => atMs >= sinceMs).values();
   let incident = waiting.next();
   for await (const steps of readCells(plan, sinceMs, read)) {
@@ -116,15 +116,15 @@ async function* addUpCells(
       if (step.kind === "bucket") {
         const number = numberOf(step.found.target);
         if (number === undefined) continue;
-        bookedMs[number] = (bookedMs[number] ?? 0) + step.found.total.bookedMs;
+        recordedMs[number] = (recordedMs[number] ?? 0) + step.found.total.recordedMs;
         addBucketToCell(sums, groups, number, step.found);
         continue;
       }
       for (const [number, { untilMs }] of targets.entries()) {
         const passedMs = Math.min(step.cell.toMs, untilMs) - step.cell.fromMs;
-        addMissing(sums, number, Math.max(0, passedMs - (bookedMs[number] ?? 0)));
+        addMissing(sums, number, Math.max(0, passedMs - (recordedMs[number] ?? 0)));
       }
-      bookedMs.fill(0);
+      recordedMs.fill(0);
       for (; !incident.done && incident.value.atMs < step.cell.toMs; incident = waiting.next()) {
         addIncident(sums, groups, incident.value);
       }

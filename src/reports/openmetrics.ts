@@ -1,7 +1,9 @@
-import { statuses, targetName } from "../core/model.ts";
-import type { Status, Target } from "../core/model.ts";
-import { resolutionMs } from "../core/occupancy/bucket.ts";
-import type { Bucket, Resolution } from "../core/occupancy/bucket.ts";
+import { targetName } from "../core/model.ts";
+import { statuses } from "../fleet/status.ts";
+import type { Target } from "../core/model.ts";
+import type { Status } from "../fleet/status.ts";
+import { resolutionMs } from "../fleet/buckets.ts";
+import type { Bucket, Resolution } from "../fleet/buckets.ts";
 import { endings, escapeLabelValue, familyHeader } from "../metrics/exposition-text.ts";
 import { keptFromOf } from "./kept.ts";
 import type { OccupancySource } from "./sources.ts";

@@ -1,5 +1,5 @@
-import { resolutionMs, resolutions } from "../core/occupancy/bucket.ts";
-import type { Resolution } from "../core/occupancy/bucket.ts";
+import { resolutionMs, resolutions } from "../fleet/buckets.ts";
+import type { Resolution } from "../fleet/buckets.ts";
 import { cellsOf } from "./cells.ts";
 import type { Cell } from "./cells.ts";
 import type { TimeField } from "./fields.ts";

@@ -1,10 +1,10 @@
-import { emptyServerSums } from "../core/occupancy/server-sums.ts";
-import type { ServerSums } from "../core/occupancy/server-sums.ts";
+import { addServerTimes, noServerTimes } from "../fleet/totals.ts";
+import type { ServerTimes } from "../fleet/totals.ts";
 import type { Peak } from "./row.ts";
 
 /** What a row adds up. */
 export interface RowSums {
-  readonly servers: ServerSums;
+  servers: ServerTimes;
   /** Milliseconds of occupied servers, by number of target. */
   readonly occupiedMs: Map<number, number>;
   readonly peak: PeakSum;
@@ -15,7 +15,7 @@ export interface RowSums {
 
 export function emptySums(): RowSums {
   return {
-    servers: emptyServerSums(),
+    servers: noServerTimes,
     occupiedMs: new Map(),
     peak: new PeakSum(),
     incidents: 0,
@@ -25,21 +25,22 @@ export function emptySums(): RowSums {
 }
 
 /**
- * Adds to what a row has of servers, and notes for how much longer those of a target were occupied.
+ * Adds time of servers to a row.
  *
  * @param target its number in the report
  */
-export function addServers<Result>(
+export function addServers(
   sums: RowSums,
   target: number,
-  add: (servers: ServerSums) => Result,
-): Result {
-  const { ms } = sums.servers;
-  const before = ms.occupied;
-  const result = add(sums.servers);
+  times: Pick<ServerTimes, "ms" | "unobservedMs" | "dwells">,
+): void {
+  sums.servers = addServerTimes(sums.servers, times);
   const { occupiedMs } = sums;
-  occupiedMs.set(target, (occupiedMs.get(target) ?? 0) + ms.occupied - before);
-  return result;
+  occupiedMs.set(target, (occupiedMs.get(target) ?? 0) + times.ms.occupied);
+}
+
+export function addUnobserved(sums: RowSums, ms: number): void {
+  sums.servers = { ...sums.servers, unobservedMs: sums.servers.unobservedMs + ms };
 }
 
 /**

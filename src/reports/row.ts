@@ -1,6 +1,6 @@
-import { statuses } from "../core/model.ts";
-import type { CountByStatus } from "../core/snapshot/tallies.ts";
-import type { StaySketch } from "../core/occupancy/stay-sketch.ts";
+import { statuses } from "../fleet/status.ts";
+import type { CountByStatus } from "../fleet/tallies.ts";
+import type { DwellHistogram } from "../fleet/dwell.ts";
 import type { ReportField } from "./fields.ts";
 import type { GroupValues } from "./groups.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -19,7 +19,7 @@ export interface ReportRow {
   readonly occupiedAverage: number | null;
   readonly occupiedPeak: Peak | null;
   /** Of servers that were occupied: those that ended, of known length. */
-  readonly stays: StaySketch;
+  readonly dwells: DwellHistogram;
   /** That began to fire. */
   readonly incidents: number;
   /** Of those that ended with the server's recovery. */

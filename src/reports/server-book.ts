@@ -4,7 +4,7 @@ import type { ReportField } from "./fields.ts";
 import { compareValues } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
 import type { ReportRow } from "./row.ts";
-import { addOccupied, addServerStay, addTime, emptyUnit } from "./server-sums.ts";
+import { addOccupied, addDwell, addTime, emptyUnit } from "./server-sums.ts";
 import type { UnitSums } from "./server-sums.ts";
 import { stateKey } from "./server-states.ts";
 import type { ServerState } from "./server-states.ts";
@@ -60,15 +60,15 @@ export function openServerBook(
 
   return {
     set,
-    follow({ atMs, target, sandboxId, serverId, serverName, from, to, stayMs, lapse }) {
+    follow({ atMs, target, sandboxId, serverId, serverName, from, to, dwellMs, observation }) {
       const key = stateKey(target, { sandboxId, serverId });
       const known = followed.get(key);
       if (known) end(key, known, atMs);
-      if (known && lapse === null && from === "occupied" && stayMs !== null) {
-        addServerStay(known.unit, stayMs);
+      if (known && observation === null && from === "occupied" && dwellMs !== null) {
+        addDwell(known.unit, dwellMs);
       }
       if (to === "absent") return;
-      const isMissing = lapse === "missing";
+      const isMissing = observation === "missing";
       set({ target, sandboxId, serverId, serverName, status: to, isMissing }, atMs);
     },
     addIncident({ sandboxId, serverId, recoveryMs }, target) {
@@ -115,7 +115,7 @@ function valueOf(state: ServerState, field: ReportField): string {
 }
 
 function toRow(unit: UnitSums, fields: readonly ReportField[], time: TargetTime): ReportRow {
-  const { first, ms, unobservedMs, stays, most, incidents, recoveries, recoveryMs } = unit;
+  const { first, ms, unobservedMs, dwells, most, incidents, recoveries, recoveryMs } = unit;
   const watchedMs = time.toMs - time.fromMs - time.gapMs(time.fromMs, time.toMs);
   const isObserved = watchedMs > 0;
   return {
@@ -125,7 +125,7 @@ function toRow(unit: UnitSums, fields: readonly ReportField[], time: TargetTime)
     isObserved,
     occupiedAverage: isObserved ? ms.occupied / watchedMs : null,
     occupiedPeak: most === null ? null : { count: most, isExact: true },
-    stays,
+    dwells,
     incidents,
     recoveries: { count: recoveries, ms: recoveryMs },
   };

@@ -31,7 +31,7 @@ export async function reportServers(
 ): Promise<{ readonly rows: readonly ReportRow[]; readonly notes: readonly string[] }> {
   const { targets, sources, filter, incidents } = report;
   const read = (direction: "asc" | "desc") => (within: TimeRange) =>
-    sources.changes.between({ ...within, direction, ...filter, lapses: true });
+    sources.changes.between({ ...within, direction, ...filter, observations: true });
   const present: PresentTarget[] = [];
   for (const { target } of targets) {
     present.push({ target, present: await sources.present(target) });

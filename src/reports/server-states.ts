@@ -1,6 +1,6 @@
 import { targetName } from "../core/model.ts";
-import type { Status, Target } from "../core/model.ts";
-import { serverKey } from "../core/snapshot/snapshot.ts";
+import type { Target } from "../core/model.ts";
+import type { Status } from "../fleet/status.ts";
 import { batches, paced } from "../platform/paced.ts";
 import type { PresentServers, ServerChange } from "./sources.ts";
 
@@ -51,11 +51,11 @@ export async function statesAt(
       unsure.delete(key);
       continue;
     }
-    const { target, sandboxId, serverId, serverName, from, lapse, stayMs } = change;
-    const isMissing = lapse === "seen";
+    const { target, sandboxId, serverId, serverName, from, observation, dwellMs } = change;
+    const isMissing = observation === "seen";
     states.set(key, { target, sandboxId, serverId, serverName, status: from, isMissing });
     // The stay of one that was missing is not known.
-    if (lapse === null && stayMs === null) unsure.add(key);
+    if (observation === null && dwellMs === null) unsure.add(key);
     else unsure.delete(key);
   }
   if (unsure.size === 0) return states;
@@ -63,7 +63,7 @@ export async function statesAt(
     const key = stateKey(change.target, change);
     if (!unsure.delete(key)) continue;
     const state = states.get(key);
-    if (state) states.set(key, { ...state, isMissing: change.lapse === "missing" });
+    if (state) states.set(key, { ...state, isMissing: change.observation === "missing" });
     if (unsure.size === 0) break;
   }
   return states;
@@ -73,5 +73,5 @@ export function stateKey(
   target: Target,
   server: { readonly sandboxId: string; readonly serverId: string },
 ): string {
-  return `${targetName(target)} ${serverKey(server)}`;
+  return JSON.stringify([targetName(target), server.sandboxId, server.serverId]);
 }

@@ -1,7 +1,7 @@
-import type { Status } from "../core/model.ts";
-import { addStay, noStays } from "../core/occupancy/stay-sketch.ts";
-import type { StaySketch } from "../core/occupancy/stay-sketch.ts";
-import { noneByStatus } from "../core/snapshot/tallies.ts";
+import type { Status } from "../fleet/status.ts";
+import { addDwells, dwellsOf, noDwells } from "../fleet/dwell.ts";
+import type { DwellHistogram } from "../fleet/dwell.ts";
+import { noneByStatus } from "../fleet/tallies.ts";
 import type { GapTimes } from "./gap-times.ts";
 import type { ServerState } from "./server-states.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -11,7 +11,7 @@ export interface UnitSums {
   readonly first: ServerState;
   readonly ms: Record<Status, number>;
   unobservedMs: number;
-  stays: StaySketch;
+  dwells: DwellHistogram;
   /** How many are occupied, since when, and the most that were while it was watched. */
   occupied: number;
   sinceMs: number;
@@ -24,9 +24,9 @@ export interface UnitSums {
 export function emptyUnit(first: ServerState, sinceMs: number): UnitSums {
   return {
     first,
-    ms: noneByStatus(),
+    ms: { ...noneByStatus },
     unobservedMs: 0,
-    stays: noStays,
+    dwells: noDwells,
     occupied: 0,
     sinceMs,
     most: null,
@@ -49,8 +49,8 @@ export function addTime(
   unit.ms[status] += toMs - fromMs - unobservedMs;
 }
 
-export function addServerStay(unit: UnitSums, stayMs: number): void {
-  unit.stays = addStay(unit.stays, stayMs);
+export function addDwell(unit: UnitSums, dwellMs: number): void {
+  unit.dwells = addDwells(unit.dwells, dwellsOf([dwellMs]));
 }
 
 /**

@@ -1,5 +1,6 @@
-import type { Presence, Status, Target } from "../core/model.ts";
-import type { Resolution } from "../core/occupancy/bucket.ts";
+import type { Target } from "../core/model.ts";
+import type { Presence, Status } from "../fleet/status.ts";
+import type { Resolution } from "../fleet/buckets.ts";
 import type { StoredChange } from "../store/change-history.ts";
 import type { BucketExtent, TargetBucket, TargetTotal } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/report-reads.ts";
@@ -42,14 +43,14 @@ export interface ChangesSource {
       readonly direction: "asc" | "desc";
       readonly region?: readonly string[];
       readonly key?: readonly string[];
-      readonly lapses: true;
+      readonly observations: true;
       /** Only from one of these, or to one. */
       readonly status?: readonly Presence[];
     },
   ): AsyncIterable<ServerChange>;
 }
 
-/** A change of a server, or a lapse: it was missing from a listing, or seen again as it was. */
+/** A change of a server, or a observation: it was missing from a listing, or seen again as it was. */
 export type ServerChange = Omit<StoredChange, "cursor">;
 
 export interface WatchedTarget {

@@ -1,6 +1,7 @@
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
-import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
+import { eachServer } from "../fleet/snapshot.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
 import type { ReportReads } from "../store/report-reads.ts";
 import type { PresentServer, ReportSources } from "./sources.ts";
 
@@ -13,7 +14,7 @@ export interface ReportStore extends Pick<ReportSources, "occupancy" | "changes"
 export interface PresentTargetState {
   readonly target: Target;
   readonly state: {
-    readonly snapshot: PackedSnapshot;
+    readonly snapshot: Snapshot;
     readonly progress: { readonly lastPollAtMs: number | null };
   };
 }
@@ -48,7 +49,7 @@ export function storedSources(
       const state = heldByName.get(targetName(target))?.state;
       if (state) {
         const { snapshot, progress } = state;
-        return { lastPollAtMs: progress.lastPollAtMs, servers: heldServersOf(snapshot) };
+        return { lastPollAtMs: progress.lastPollAtMs, servers: serversOf(snapshot) };
       }
       const read = await reports.present(target);
       if (!read) return { lastPollAtMs: null, servers: [] };
@@ -57,19 +58,16 @@ export function storedSources(
   };
 }
 
-/** Polls may come before all of them were taken, and before the first one is. */
-function heldServersOf(snapshot: PackedSnapshot): Iterable<PresentServer> {
-  const hold = snapshot.hold();
-  return (function* () {
-    using _ = hold;
-    yield* serversOf(snapshot);
-  })();
-}
-
-function* serversOf(snapshot: PackedSnapshot): Iterable<PresentServer> {
-  for (const { missing, sinceWitnessed, ...server } of snapshot.servers()) {
-    const { sandboxId, serverId, serverName, status, sinceMs } = server;
-    const seen = { isMissing: missing > 0, sinceMs, isWitnessed: sinceWitnessed };
-    yield { sandboxId, serverId, serverName, status, ...seen };
+function* serversOf(snapshot: Snapshot): Iterable<PresentServer> {
+  for (const { sandbox, server } of eachServer(snapshot)) {
+    yield {
+      sandboxId: sandbox.id,
+      serverId: server.id,
+      serverName: server.name,
+      status: server.status,
+      isMissing: server.missing > 0,
+      sinceMs: server.since.atMs,
+      isWitnessed: server.since.witnessed,
+    };
   }
 }

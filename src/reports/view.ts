@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { countStays, meanStayMs, stayQuantileMs } from "../core/occupancy/stay-sketch.ts";
+import { countDwells, meanDwellMs, dwellQuantileMs } from "../fleet/dwell.ts";
 import { reportFields } from "./fields.ts";
 import type { ReportField } from "./fields.ts";
 import { serverMsOfRow, sharesOf } from "./row.ts";
@@ -39,7 +39,6 @@ const measures = z.object({
   recoveries: z.number(),
   recovery_mean_seconds: nullableSeconds,
 });
-export type Measures = z.output<typeof measures>;
 
 /** In the order of columns. */
 export const measureNames = measures.keyof().options;
@@ -75,7 +74,7 @@ export const occupancyView = z.object({
 export type OccupancyView = z.output<typeof occupancyView>;
 
 export function viewRow(row: ReportRow): RowView {
-  const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, stays, recoveries } = row;
+  const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, dwells, recoveries } = row;
   const shares = sharesOf(row);
   const shown = reportFields.flatMap((field) => {
     const value = group[field];
@@ -97,10 +96,10 @@ export function viewRow(row: ReportRow): RowView {
     occupied_average: occupiedAverage,
     occupied_peak: occupiedPeak?.count ?? null,
     occupied_peak_exact: occupiedPeak?.isExact ?? null,
-    stays: countStays(stays),
-    stay_mean_seconds: toSecondsOrNull(meanStayMs(stays)),
-    stay_median_seconds: toSecondsOrNull(stayQuantileMs(stays, 0.5)),
-    stay_p95_seconds: toSecondsOrNull(stayQuantileMs(stays, 0.95)),
+    stays: countDwells(dwells),
+    stay_mean_seconds: toSecondsOrNull(meanDwellMs(dwells)),
+    stay_median_seconds: toSecondsOrNull(dwellQuantileMs(dwells, 0.5)),
+    stay_p95_seconds: toSecondsOrNull(dwellQuantileMs(dwells, 0.95)),
     incidents: row.incidents,
     recoveries: recoveries.count,
     recovery_mean_seconds:

@@ -1,17 +1,17 @@
 import type { Dispatcher } from "undici";
-import type { ListingIntake } from "../core/listing-intake.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
 import { wholeAnswer } from "../core/deviation.ts";
 import type { Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
+import { runInSlices } from "../platform/run-in-slices.ts";
+import { type BodyBuffer, BodyBuffers } from "./body-buffer.ts";
 import { SignalCutoffs } from "./cutoff.ts";
 import { createDeviations, type Deviation, type Deviations } from "./deviations.ts";
 import { acceptedEncodings } from "./decode-body.ts";
 import { type CallFailure, failure } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
-import { createListingMemory, type ListingMemory } from "./listing/listing-memory.ts";
-import { ListingReader } from "./listing/listing-reader.ts";
-import { loadBodyHash } from "./listing/body-hash.ts";
+import { createListingReader, type ListingReader, type ReadListing } from "./listing-reader.ts";
 import { listSandboxesPath } from "./operation-path.ts";
 import {
   parseUniverses,
@@ -22,11 +22,9 @@ import {
   type WhiteLabel,
 } from "./parse-lookups.ts";
 import { type Lookup, lookupParser, lookupPath, type Parse } from "./lookup.ts";
-import type { BodyReader } from "./pace-reader.ts";
 import { parseWholeListing, type WholeListing } from "./parse-whole-listing.ts";
 import { createRefusals, type Refusals } from "./refusal.ts";
 import { type Answer, createTransport, type Transport } from "./transport.ts";
-import type { UnkeptItems } from "./unkept.ts";
 
 export interface ServiceClientOptions {
   /** A base address may hold a path, such as `https://host/us`. */
@@ -38,8 +36,6 @@ export interface ServiceClientOptions {
   readonly clock: Clock;
   /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
-  /** How much was sent to others until now, which a long body is held back for. Left out: nothing. */
-  readonly piecesSent?: (() => number) | undefined;
   /** Told of every request once its answer is here or given up. */
   readonly onRequest?: (request: EndedRequest) => void;
   /** Told of every answer that is not as the interface has it. */
@@ -81,21 +77,14 @@ export interface Call {
   readonly maxBodyBytes?: number;
 }
 
-export interface ListingCall<I extends ListingIntake> extends Call {
-  /** Asked for each 200 for what takes its listing. Unless the call is ok, all of it is to be dropped. */
-  readonly openIntake: () => I;
+export interface ListingCall extends Call {
+  /** What the listing is compared with: what it holds of it need not be parsed. */
+  readonly before: Snapshot;
+  /** Counts the polls of the target: at each, some texts are parsed though they are known. */
+  readonly poll: number;
 }
 
-export interface TakenListing<I extends ListingIntake> {
-  /** The one that took all of the listing. */
-  readonly intake: I;
-  /** False when something may be missing: what such a listing lacks proves nothing. */
-  readonly complete: boolean;
-  /** Why it is not complete, such as "total_count is null"; null: it is. Nothing in it is secret. */
-  readonly partial: string | null;
-  /** What it shows and cannot be kept, such as an item with an id that is too long. */
-  readonly unkept: UnkeptItems;
-}
+export type TakenListing = Pick<ReadListing, "listing" | "partial" | "unkept">;
 
 export type CallResult<T> =
   | {
@@ -112,9 +101,7 @@ export type CallResult<T> =
  * or an id that `canStandInPath` refuses.
  */
 export interface ServiceClient {
-  listSandboxes<I extends ListingIntake>(
-    call: ListingCall<I>,
-  ): Promise<CallResult<TakenListing<I>>>;
+  listSandboxes(call: ListingCall): Promise<CallResult<TakenListing>>;
   getUser(call: Call, userId: string): Promise<CallResult<User>>;
   listUniverses(call: Call): Promise<CallResult<readonly Universe[]>>;
   getUniverseData(call: Call, universeId: string): Promise<CallResult<JsonValue>>;
@@ -132,7 +119,7 @@ export interface ServiceClient {
 interface Region {
   readonly baseUrl: string;
   readonly transport: Transport;
-  readonly memory: Promise<ListingMemory>;
+  readonly reader: Promise<ListingReader>;
   readonly refusals: Refusals;
 }
 
@@ -143,19 +130,19 @@ interface Taking<T> {
   readonly parse: Parse<T>;
 }
 
-interface OpenedListing<I extends ListingIntake> {
-  readonly intake: I;
-  readonly reader: ListingReader;
-}
-
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { clock } = options;
   const regions = new Map<string, Region>();
   const signals = new SignalCutoffs();
+  const buffers = new BodyBuffers(options.maxBodyBytes);
   for (const [region, { baseUrl }] of options.regions) {
     const transport = createTransport({ ...options, baseUrl, signals });
-    const memory = loadBodyHash().then(createListingMemory);
-    regions.set(region, { baseUrl, transport, memory, refusals: createRefusals() });
+    regions.set(region, {
+      baseUrl,
+      transport,
+      reader: createListingReader(),
+      refusals: createRefusals(),
+    });
   }
 
   const regionOf = ({ region }: Call): Region => {
@@ -164,12 +151,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return found;
   };
 
-  const send = async (
-    operation: Operation,
-    call: Call,
-    path: string,
-    openReader?: () => BodyReader,
-  ) => {
+  const send = async (operation: Operation, call: Call, path: string, buffer?: BodyBuffer) => {
     const { region, apiKey, signal, mayResend, onSent, maxBodyBytes } = call;
     const { transport } = regionOf(call);
     const key = apiKey.reveal();
@@ -199,7 +181,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         if (again) tell("network");
         return again;
       },
-      openReader,
+      buffer,
     });
     tell(answer.kind === "answered" ? String(answer.status) : answer.reason);
     return answer;
@@ -263,21 +245,27 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return take(lookup, { call, path, answer, parse });
   };
 
-  const listSandboxes = async <I extends ListingIntake>(
-    call: ListingCall<I>,
-  ): Promise<CallResult<TakenListing<I>>> => {
-    const memory = await regionOf(call).memory;
-    let opened: OpenedListing<I> | undefined;
-    const openReader = (): BodyReader => {
-      const intake = call.openIntake();
-      opened = { intake, reader: new ListingReader(intake, memory) };
-      return opened.reader;
-    };
-    const answer = await send("list_sandboxes", call, listSandboxesPath, openReader);
-    if (answer.kind === "failed") return answer;
-    if (answer.status !== 200) return refuse("list_sandboxes", call, listSandboxesPath, answer);
-    tellDrift("list_sandboxes", call, opened?.reader.outcome?.deviations ?? []);
-    return listingResult(answer, opened);
+  const listSandboxes = async (call: ListingCall): Promise<CallResult<TakenListing>> => {
+    const reader = await regionOf(call).reader;
+    const buffer = buffers.take();
+    try {
+      const answer = await send("list_sandboxes", call, listSandboxesPath, buffer);
+      if (answer.kind === "failed") return answer;
+      const { status, body } = answer;
+      if (status !== 200 || !body) {
+        return refuse("list_sandboxes", call, listSandboxesPath, answer);
+      }
+      const {
+        kind: _,
+        deviations,
+        ...outcome
+      } = await runInSlices(reader.read(body, call.before, call.poll));
+      tellDrift("list_sandboxes", call, deviations);
+      if ("reason" in outcome) return failure(outcome.reason, outcome.detail, { status });
+      return { kind: "ok", value: outcome, status, deviations };
+    } finally {
+      buffers.giveBack(buffer);
+    }
   };
 
   return {
@@ -307,17 +295,4 @@ function readBody<T>(answer: Answer, parse: Parse<T>, deviations: Deviations): C
   if (value !== undefined) return { kind: "ok", value, status, deviations: deviations.list() };
   if (deviations.isEmpty) deviations.note(wholeAnswer, "wrong_type", parsed.value);
   return invalid("the body is not of the promised shape");
-}
-
-function listingResult<I extends ListingIntake>(
-  { status }: Answer,
-  opened: OpenedListing<I> | undefined,
-): CallResult<TakenListing<I>> {
-  if (!opened) throw new TypeError("A listing must have been read");
-  const { intake, reader } = opened;
-  const { outcome } = reader;
-  if (!outcome) throw new TypeError("An answer must be read to its end");
-  if (outcome.kind === "refused") return failure(outcome.reason, outcome.detail, { status });
-  const { complete, partial, unkept, deviations } = outcome;
-  return { kind: "ok", value: { intake, complete, partial, unkept }, status, deviations };
 }

@@ -1,7 +1,12 @@
 import type { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
-import type { BodyFlow } from "./pace-reader.ts";
+
+/** What a body comes from, which can be held back. */
+export interface BodyFlow {
+  pause(): void;
+  resume(): void;
+}
 
 const encodings = ["gzip", "br", "deflate"] as const;
 /** A content coding that is asked for and decoded. */
@@ -51,7 +56,7 @@ export interface DecodedBodyEnds {
  * Decodes a body while it comes. Of what it would come to it holds no more than the decoders' buffers,
  * and it holds its source back where its reader is slow.
  */
-export class DecodedBody implements BodyFlow {
+export class DecodedBody {
   /** In the order in which they are undone. */
   private readonly encodings: readonly Encoding[];
   private readonly maxBytes: number;
@@ -91,14 +96,6 @@ export class DecodedBody implements BodyFlow {
     const [first] = this.stages;
     if (first) first.end();
     else this.ends.end();
-  }
-
-  pause(): void {
-    this.stages[this.encodings.length - 1]?.pause();
-  }
-
-  resume(): void {
-    this.stages[this.encodings.length - 1]?.resume();
   }
 
   /** Gives up: nothing more comes of it. */

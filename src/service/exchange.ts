@@ -1,18 +1,17 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import type { Dispatcher } from "undici";
 import { freeSoon } from "../platform/free-buffer.ts";
-import { type ByteCollector, createByteCollector } from "./byte-collector.ts";
+import { BodyBuffer } from "./body-buffer.ts";
 import type { Cutoff } from "./cutoff.ts";
-import { DecodedBody, readEncoding } from "./decode-body.ts";
-import { type BodyFlow, type BodyReader, type PacedReader, paceReader } from "./pace-reader.ts";
+import { type BodyFlow, DecodedBody, readEncoding } from "./decode-body.ts";
 
 /** What came of one request. Only "answered" holds a whole answer. */
 export type Exchange =
   | (Head & {
       readonly kind: "answered";
       /**
-       * Decoded. Null where a reader was given it, and where the status is not 200 and the body is too
-       * long, hangs, breaks off or cannot be decoded.
+       * Decoded. Null where the status is not 200 and the body is too long, hangs, breaks off or cannot be
+       * decoded.
        */
       readonly body: Buffer | null;
     })
@@ -35,32 +34,25 @@ export interface ExchangeRequest {
   readonly maxBodyBytes: number;
   /** Ends the exchange at once, whatever the connection is doing, and closes it. */
   readonly cutoff: Cutoff;
-  /** Whether whatever a connection reads is read for this exchange alone, and can be freed after it. */
-  readonly ownsReads: boolean;
-  /** How much was sent to others until now, which a long body is held back for. */
-  readonly piecesSent?: (() => number) | undefined;
   /** Told as the request goes out. */
   readonly onSent?: (() => void) | undefined;
-  /** Asked for what takes the body of a 200; without it the body is collected. */
-  readonly openReader?: (() => BodyReader) | undefined;
+  /** Takes the body of a 200; without it a new one does. */
+  readonly buffer?: BodyBuffer | undefined;
 }
 
 /** Enough for a 422 with its entries. A longer body of a failure is not worth waiting for. */
 const maxFailureBodyBytes = 64 * 1024;
 
-/** Sends one GET. Rejects with nothing but what the reader throws. */
+/** Sends one GET. Never rejects. */
 export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Promise<Exchange> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     let settled = false;
     let abort: (() => void) | null = null;
     let head: Head | null = null;
-    let intake: PacedReader | null = null;
+    let body: BodyBuffer | null = null;
     /** Null for a body that is not encoded. */
     let decoded: DecodedBody | null = null;
     let size = 0;
-    /** In its buffer is the head as well. */
-    let firstChunk: Buffer | null = null;
-    let received: ByteCollector | null = null;
 
     const leave = (): boolean => {
       if (settled) return false;
@@ -84,22 +76,18 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       if (bytes > limitOf(at)) settle({ kind: "too_large", status: at.status });
     };
     const take = (chunk: Buffer): void => {
-      if (settled) return;
-      if (intake) intake.push(chunk);
-      else (received ??= createByteCollector()).add(chunk);
+      if (settled || !head || !body) return;
+      if (!body.append(chunk)) settle({ kind: "too_large", status: head.status });
     };
     const takeEnd = (): void => {
-      if (settled || !head) return;
-      if (intake) intake.end();
-      else settle({ kind: "answered", ...head, body: received?.join() ?? Buffer.alloc(0) });
+      if (!settled && head && body) settle({ kind: "answered", ...head, body: body.bytes });
     };
-    /** Gives what the body flows from, decoded. */
-    const openFlow = (
+    const openDecoder = (
       at: Head,
       encoding: string | readonly string[] | undefined,
       source: BodyFlow,
-    ): BodyFlow => {
-      if (encoding === undefined) return source;
+    ): void => {
+      if (encoding === undefined) return;
       const { status } = at;
       const read = readEncoding(encoding);
       const fail = (detail: string): void => settle({ kind: "undecodable", status, detail });
@@ -112,22 +100,6 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           broken: () => fail("the body is not what its content-encoding says, or breaks off"),
         });
       }
-      return decoded ?? source;
-    };
-    const readerEnds = {
-      isGivenUp: () => settled,
-      done(isWhole: boolean): void {
-        if (head) settle({ kind: "answered", ...head, body: null });
-        // As garbage it would outlive many polls, and count among what makes V8 collect it.
-        if (isWhole && firstChunk && request.ownsReads) freeSoon(firstChunk);
-        // A reader that has seen enough needs no more of the body.
-        if (!isWhole) abort?.();
-      },
-      failed(error: unknown): void {
-        if (!leave()) return;
-        reject(error instanceof Error ? error : new TypeError("The reader threw what is no error"));
-        abort?.();
-      },
     };
 
     if (request.cutoff.isEnded) return stop();
@@ -146,18 +118,20 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           head = { status, header: (name) => firstOf(headers[name]) };
           limit(head, Number(head.header("content-length") ?? 0));
           if (settled) return;
-          const flow = openFlow(head, headers["content-encoding"], controller);
-          if (settled || status !== 200 || !request.openReader) return;
-          intake = paceReader(request.openReader(), flow, readerEnds, request.piecesSent);
+          body =
+            status === 200
+              ? (request.buffer ?? new BodyBuffer(request.maxBodyBytes))
+              : new BodyBuffer(maxFailureBodyBytes);
+          openDecoder(head, headers["content-encoding"], controller);
         },
         onResponseData(_controller, chunk) {
-          // What is decoded is copied: then nobody frees it.
-          if (size === 0 && !decoded) firstChunk = chunk;
           size += chunk.length;
           if (head) limit(head, size);
           if (settled) return;
-          if (decoded) decoded.push(chunk);
-          else take(chunk);
+          if (decoded) return decoded.push(chunk);
+          take(chunk);
+          // It was copied. As garbage outside of the heap, the chunks of a large body make V8 collect all of its heap.
+          freeSoon(chunk);
         },
         onResponseEnd() {
           if (decoded) decoded.end();

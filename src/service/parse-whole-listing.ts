@@ -1,12 +1,7 @@
 import type { Deviations } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
-import { promisedListing } from "./listing/listing-content.ts";
-import {
-  promisedSandbox,
-  promisedServer,
-  sandboxesField,
-  tagsField,
-} from "./listing/read-sandbox.ts";
+import { promisedSandbox, promisedServer, sandboxesField, tagsField } from "./listed-sandbox.ts";
+import { promisedListing } from "./listing-reader.ts";
 import { readList, readObject, readText } from "./read-value.ts";
 
 /** A listing with all that is promised of it, which may be secret; what is missing or odd is null. */

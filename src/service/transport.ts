@@ -1,11 +1,11 @@
 import { constants } from "node:buffer";
 import { Client, type Dispatcher, Pool } from "undici";
 import type { Clock } from "../platform/clock.ts";
+import type { BodyBuffer } from "./body-buffer.ts";
 import { createConnector } from "./connector.ts";
 import { Cutoff, SignalCutoffs } from "./cutoff.ts";
 import { exchange, type Exchange, type ExchangeRequest } from "./exchange.ts";
 import { type CallFailure, connectionFailure, failure } from "./failure.ts";
-import type { BodyReader } from "./pace-reader.ts";
 
 export interface TransportOptions {
   /** May hold a path, which every request's path is put after. */
@@ -16,8 +16,6 @@ export interface TransportOptions {
   readonly clock: Clock;
   /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
-  /** How much was sent to others until now, which a long body is held back for. Left out: nothing. */
-  readonly piecesSent?: (() => number) | undefined;
   /** Shared with other transports whose requests end at the same signals. Left out: its own. */
   readonly signals?: SignalCutoffs;
 }
@@ -34,14 +32,14 @@ export interface TransportRequest {
   readonly onSent?: (() => void) | undefined;
   /** Of a 200's body, where that is less than the transport's own limit. */
   readonly maxBodyBytes?: number | undefined;
-  /** Asked, for each 200, for what takes its body; without it the body is collected. */
-  readonly openReader: (() => BodyReader) | undefined;
+  /** Takes the body of a 200; without it a new one does, which is limited to what becomes a string. */
+  readonly buffer?: BodyBuffer | undefined;
 }
 
 /** The connections to one deployment of the service. */
 export interface Transport {
   /**
-   * Sends one GET; an answer of any status is an answer. Rejects with nothing but what a reader throws.
+   * Sends one GET; an answer of any status is an answer. Never rejects.
    */
   get(request: TransportRequest): Promise<Answer | CallFailure>;
   /** Ends every request at once, those still to come included. */
@@ -72,7 +70,7 @@ export function createTransport(options: TransportOptions): Transport {
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const { createDispatcher, piecesSent } = options;
+  const { createDispatcher } = options;
   const pool = createDispatcher?.() ?? new Pool(origin, connectionOptions);
   const { signals = new SignalCutoffs() } = options;
   const underWay = new Set<Cutoff>();
@@ -107,8 +105,8 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   return {
-    async get({ path, headers, signal, mayResend, onSent, openReader, ...request }) {
-      const ownBytes = openReader ? options.maxBodyBytes : maxCollectedBytes;
+    async get({ path, headers, signal, mayResend, onSent, buffer, ...request }) {
+      const ownBytes = buffer ? options.maxBodyBytes : maxCollectedBytes;
       const maxBodyBytes = Math.min(ownBytes, request.maxBodyBytes ?? ownBytes);
       const cutoff = new Cutoff();
       let cause = stopped;
@@ -120,16 +118,8 @@ export function createTransport(options: TransportOptions): Transport {
       if (signal) signals.add(signal, cutoff);
       if (isClosed) cutoff.end();
       try {
-        const ownsReads = createDispatcher === undefined;
-        const whole = {
-          origin,
-          path: basePath + path,
-          headers,
-          maxBodyBytes,
-          ownsReads,
-          piecesSent,
-        };
-        const sent = await send({ ...whole, cutoff, onSent, openReader }, mayResend);
+        const whole = { origin, path: basePath + path, headers, maxBodyBytes };
+        const sent = await send({ ...whole, cutoff, onSent, buffer }, mayResend);
         return sent.kind === "answered" ? sent : asFailure(sent, cause, maxBodyBytes);
       } finally {
         cancelTimeout();

@@ -29,7 +29,7 @@ export const nothingUnkept: UnkeptItems = { count: 0, first: [] };
 export type TextProblem = Extract<DeviationProblem, "empty" | "too_long" | "invalid_character">;
 
 /** An id is kept exactly as it is, or not at all: another one could be made of two different ones. */
-export function problemOfId(id: string): TextProblem | null {
+function problemOfId(id: string): TextProblem | null {
   if (id === "") return "empty";
   if (id.length > maxIdLength) return "too_long";
   return id.includes("\0") || !id.isWellFormed() ? "invalid_character" : null;

@@ -1,35 +1,36 @@
-import type { ListingIntake } from "../core/listing-intake.ts";
-import { statuses } from "../core/model.ts";
-import type { ListedSandbox, Status } from "../core/model.ts";
+import type { ListedSandbox } from "../fleet/snapshot.ts";
+import { statuses } from "../fleet/status.ts";
+import type { Status } from "../fleet/status.ts";
 import type { SimulatedSandbox } from "./world.ts";
 
 /**
- * Gives an intake what a listing over HTTP would, without making and reading its text.
+ * What a listing over HTTP would hold, without making and reading its text.
  *
  * @param share of the sandboxes that are listed; less than all makes a partial listing
  */
 export function listDirectly(
   sandboxes: Iterable<SimulatedSandbox>,
-  intake: ListingIntake,
   share = 1,
-): void {
+): readonly ListedSandbox[] {
+  const listed: ListedSandbox[] = [];
   let due = 0;
   for (const sandbox of sandboxes) {
     due += share;
     if (due < 1) continue;
     due -= 1;
-    intake.listed(listedAs(sandbox), null);
+    listed.push(listedAs(sandbox));
   }
+  return listed;
 }
 
 function listedAs({ sandboxId, status, benchmark, servers }: SimulatedSandbox): ListedSandbox {
   return {
-    sandboxId,
+    id: sandboxId,
     status: known(status),
     benchmark,
     servers: servers.map((server) => ({
-      serverId: server.serverId,
-      serverName: server.serverName,
+      id: server.serverId,
+      name: server.serverName,
       status: known(server.status),
       benchmark: server.benchmark,
       tags: server.tags ?? [],

@@ -3,10 +3,11 @@ import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { OutboxItem } from "../core/notification.ts";
-import { nextRevision } from "./incident-place.ts";
+import { takeSequence } from "./commit-sequence.ts";
 import { readIncidents } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";
 import { createRowReading } from "./row-reading.ts";
+import { storableText } from "./storable-text.ts";
 import type { Tables } from "./tables.ts";
 
 /** What came of an attempt to acknowledge an incident. */
@@ -65,11 +66,17 @@ export function createStoredAcknowledgements(kysely: Kysely<Tables>, reading = c
         if (earlier) return { kind: "already", acknowledgement: readAcknowledgement(earlier) };
         await trx
           .insertInto("acknowledgements")
-          .values({ incident_id: incidentId, author, note, at_ms: atMs, notified: compose ? 1 : 0 })
+          .values({
+            incident_id: incidentId,
+            author: storableText(author),
+            note: storableText(note),
+            at_ms: atMs,
+            notified: compose ? 1 : 0,
+          })
           .execute();
         await trx
           .updateTable("incidents")
-          .set({ revision: await nextRevision(trx) })
+          .set({ revision: await takeSequence(trx, 1) })
           .where("id", "=", incidentId)
           .execute();
         if (compose) {

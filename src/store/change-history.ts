@@ -1,15 +1,18 @@
 import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
 import type { Kysely } from "kysely";
-import type { Presence, Target } from "../core/model.ts";
-import type { Lapse } from "../core/snapshot/packed-changes.ts";
-import { isMeant } from "./change-filter.ts";
-import { changePlaceText, readChangePlace } from "./change-place.ts";
-import type { ChangePlace } from "./change-place.ts";
-import { changesFromRow } from "./change-rows.ts";
-import { createRowReading } from "./row-reading.ts";
-import { createChangeRowReader } from "./read-change-rows.ts";
-import type { ChangeSelection, RowQuery } from "./select-change-rows.ts";
+import type { Target } from "../core/model.ts";
+import { presences } from "../fleet/status.ts";
+import type { Presence } from "../fleet/status.ts";
+import { lastSequence } from "./commit-sequence.ts";
+import { beginsWith } from "./conditions.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
+
+/** A server was missing from a complete listing, or seen again as it was. */
+export type Observation = (typeof observations)[number];
+
+const observations = ["missing", "seen"] as const;
 
 /** A change as it was kept. */
 export interface StoredChange {
@@ -21,12 +24,29 @@ export interface StoredChange {
   readonly serverName: string | null;
   readonly from: Presence;
   readonly to: Presence;
-  /** For how long it was in `from`, whole milliseconds; null where that is not known. */
-  readonly stayMs: number | null;
-  /** Null: it is a change. */
-  readonly lapse: Lapse | null;
-  /** Its place. */
+  /** How long it was observed in `from`, whole milliseconds; null where that is not known. */
+  readonly dwellMs: number | null;
+  /** Null: it is a change of status. */
+  readonly observation: Observation | null;
+  /** Its place among the changes. */
   readonly cursor: string;
+}
+
+/** Which changes are asked for. Undefined or empty: all. */
+export interface ChangeSelection {
+  readonly region?: readonly string[] | undefined;
+  readonly key?: readonly string[] | undefined;
+  /** The server's id, how it begins, or the server's name. */
+  readonly server?: string | undefined;
+  /** The sandbox's id, or how it begins. */
+  readonly sandbox?: string | undefined;
+  readonly name?: readonly string[] | undefined;
+  /** From one of these, or to one. */
+  readonly status?: readonly Presence[] | undefined;
+  readonly from?: readonly Presence[] | undefined;
+  readonly to?: readonly Presence[] | undefined;
+  /** Whether observations are asked for too. Default: no. */
+  readonly observations?: boolean | undefined;
 }
 
 export interface ChangeQuery extends ChangeSelection {
@@ -37,7 +57,7 @@ export interface ChangeQuery extends ChangeSelection {
   readonly direction: "asc" | "desc";
   /** Only what follows this place in that direction. */
   readonly cursor?: string | undefined;
-  /** Only what was kept up to this place: what comes later is told by `after`. */
+  /** Only what was kept up to this place: `after` gives what comes later. */
   readonly keptUpTo?: string | undefined;
 }
 
@@ -45,125 +65,212 @@ export interface ChangeQuery extends ChangeSelection {
 export interface LaterChanges {
   /** In the order in which they were kept. */
   readonly changes: readonly StoredChange[];
-  /** Where to go on: all before it was looked at. */
+  /** Where to go on. */
   readonly cursor: string;
 }
 
 /** From the first change that was kept to the last. */
 export const allTime = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
-/** So many changes are unpacked before something else has its turn. */
-const changesAtOnce = 2_048;
+const changesAtOnce = 1_000;
 
-/** What changed, read beside whatever is being written, a little at a time. */
+/** A selection that more servers match is left to the database as a condition. */
+const mostServersByRow = 500;
+
+/** What changed, read beside whatever is being written, a page at a time. */
 export function createChangeHistory(reader: Kysely<Tables>, reading = createRowReading()) {
-  const readRows = createChangeRowReader(reader, reading);
+  const read = (rows: readonly ChangeRow[]): readonly StoredChange[] =>
+    reading.all("changes", rows, ({ seq }) => seq, toChange);
 
-  /** Changes that are meant, those after a place. */
-  async function* unpack(
-    query: Omit<RowQuery, "begin">,
-    begin: ChangePlace | null,
-  ): AsyncGenerator<StoredChange, void> {
-    const isWanted = isMeant(query.selection);
-    const step = query.order === "time backwards" ? -1 : 1;
-    let unpacked = 0;
-    for await (const { row, atMs, targetId, target, ...packed } of readRows({ ...query, begin })) {
-      const changes = reading.read("changes", row, () => changesFromRow(packed));
-      if (!changes) continue;
-      const isBegun = begin !== null && begin.row === row;
-      const start = step < 0 ? changes.length - 1 : 0;
-      for (
-        let index = isBegun ? begin.index + step : start;
-        index >= 0 && index < changes.length;
-        index += step
-      ) {
-        if (++unpacked % changesAtOnce === 0) await setImmediate();
-        if (!isWanted(changes, index)) continue;
-        yield {
-          atMs,
-          target,
-          sandboxId: changes.sandboxId(index),
-          serverId: changes.serverId(index),
-          serverName: changes.serverName(index),
-          from: changes.from(index),
-          to: changes.to(index),
-          stayMs: changes.stayMs(index),
-          lapse: changes.lapse(index),
-          cursor: changePlaceText({ atMs, targetId, row, index }),
-        };
+  const select = (selection: ChangeSelection, servers: readonly number[] | null) => {
+    const { region = [], key = [], server, sandbox, name = [] } = selection;
+    const { status = [], from = [], to = [] } = selection;
+    let query = reader
+      .selectFrom("changes")
+      .innerJoin("servers", "servers.id", "changes.server")
+      .innerJoin("targets", "targets.id", "servers.target_id")
+      .select([
+        "changes.seq",
+        "changes.at_ms",
+        "changes.from_status",
+        "changes.to_status",
+        "changes.dwell_ms",
+        "changes.observation",
+        "servers.sandbox_id",
+        "servers.server_id",
+        "servers.server_name",
+        "targets.region",
+        "targets.key",
+      ]);
+    if (region.length > 0) query = query.where("targets.region", "in", region);
+    if (key.length > 0) query = query.where("targets.key", "in", key);
+    if (name.length > 0) query = query.where("servers.server_name", "in", name);
+    if (from.length > 0) query = query.where("changes.from_status", "in", from);
+    if (to.length > 0) query = query.where("changes.to_status", "in", to);
+    if (status.length > 0) {
+      query = query.where((eb) =>
+        eb.or([eb("changes.from_status", "in", status), eb("changes.to_status", "in", status)]),
+      );
+    }
+    if (selection.observations !== true) query = query.where("changes.observation", "is", null);
+    if (servers) return query.where("changes.server", "in", servers);
+    if (sandbox !== undefined) {
+      query = query.where(beginsWith("servers.sandbox_id", sandbox));
+    }
+    if (server !== undefined) query = query.where(isServer(server));
+    return query;
+  };
+
+  /** The rows of the servers that a selection names, where they are few: then their changes are found by an index. */
+  const serversOf = async ({
+    server,
+    sandbox,
+  }: ChangeSelection): Promise<readonly number[] | null> => {
+    if (server === undefined && sandbox === undefined) return null;
+    let query = reader.selectFrom("servers").select("id");
+    if (server !== undefined) query = query.where(isServer(server));
+    if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
+    const rows = await query.limit(mostServersByRow + 1).execute();
+    return rows.length > mostServersByRow ? null : rows.map(({ id }) => id);
+  };
+
+  async function* between({
+    fromMs,
+    toMs,
+    direction,
+    cursor,
+    keptUpTo,
+    ...selection
+  }: ChangeQuery): AsyncIterable<StoredChange> {
+    const servers = await serversOf(selection);
+    if (servers?.length === 0) return;
+    const lastSeq = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : readPlace(keptUpTo).seq;
+    let place = cursor === undefined ? null : readPlace(cursor);
+    const comparison = sql.raw(direction === "desc" ? "<" : ">");
+    for (;;) {
+      let query = select(selection, servers)
+        .where("changes.seq", "<=", lastSeq)
+        .where("changes.at_ms", ">=", fromMs)
+        .where("changes.at_ms", "<", toMs)
+        .orderBy("changes.at_ms", direction)
+        .orderBy("changes.seq", direction)
+        .limit(changesAtOnce);
+      if (place) {
+        const { atMs, seq } = place;
+        query = query.where(
+          sql<boolean>`(changes.at_ms, changes.seq) ${comparison} (${atMs}, ${seq})`,
+        );
       }
+      const rows = await query.execute();
+      yield* read(rows);
+      const last = rows.at(-1);
+      if (!last || rows.length < changesAtOnce) return;
+      place = { atMs: last.at_ms, seq: last.seq };
+      await setImmediate();
     }
   }
 
   return {
-    /** In the order of time, and for one moment in one order, either way. */
-    between(query: ChangeQuery): AsyncIterable<StoredChange> {
-      const { fromMs, toMs, direction, cursor, keptUpTo, ...selection } = query;
-      const order = direction === "desc" ? "time backwards" : "time";
-      const lastRow = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : placeOf(keptUpTo).row;
-      const begin = cursor === undefined ? null : placeOf(cursor);
-      return unpack({ selection, order, fromMs, toMs, lastRow }, begin);
-    },
+    /** In the order of time, and for one moment in the order in which they were kept, either way. */
+    between,
 
     /** The place of what was kept last: nothing was kept after it yet. */
     async newest(): Promise<string> {
-      return changePlaceText(await newestPlace(reader));
+      return placeText(await newestPlace(reader));
     },
 
     /** What was kept after a place, whatever the clock said. */
     async after(cursor: string, selection: ChangeSelection, limit: number): Promise<LaterChanges> {
       const newest = await newestPlace(reader);
-      const given = placeOf(cursor);
-      // Of a store that was begun anew: there is no place like it.
-      const isUnknown = given.row > newest.row;
-      const begin = isUnknown ? { ...given, row: 0, index: 0 } : given;
-      const { fromMs, toMs } = allTime;
-      const query: Omit<RowQuery, "begin"> = {
-        selection,
-        order: "kept",
-        fromMs: isUnknown ? given.atMs + 1 : fromMs,
-        toMs,
-        lastRow: newest.row,
-      };
-      const changes: StoredChange[] = [];
-      for await (const change of unpack(query, begin)) {
-        changes.push(change);
-        if (changes.length === limit) return { changes, cursor: change.cursor };
-      }
-      return { changes, cursor: changePlaceText(newest) };
+      const place = readPlace(cursor);
+      // The place is of another store: what is later by its clock follows.
+      const isUnknown = place.seq > newest.seq;
+      const servers = await serversOf(selection);
+      const rows =
+        servers?.length === 0
+          ? []
+          : await select(selection, servers)
+              .where("changes.seq", ">", isUnknown ? 0 : place.seq)
+              .where("changes.seq", "<=", newest.seq)
+              .where("changes.at_ms", ">", isUnknown ? place.atMs : Number.MIN_SAFE_INTEGER)
+              .orderBy("changes.seq")
+              .limit(limit)
+              .execute();
+      const changes = read(rows);
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      return { changes, cursor: placeText(last ? { atMs: last.at_ms, seq: last.seq } : newest) };
     },
   };
 }
 
-/** An index that no change of a row has. */
-const behindAll = 999_999_999;
-
-async function newestPlace(reader: Kysely<Tables>): Promise<ChangePlace> {
-  const row = await reader
-    .selectFrom("changes")
-    .select(["id", "at_ms", "target_id", "change_count", "lapse_count"])
-    .orderBy("id", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  if (row) {
-    const index = row.change_count + row.lapse_count - 1;
-    return { atMs: row.at_ms, targetId: row.target_id, row: row.id, index };
-  }
-  // Those that were kept later are kept no longer, as the clock was behind when they came.
-  const bundle = await reader
-    .selectFrom("change_bundles")
-    .select(["last_at_ms", "last_row"])
-    .orderBy("last_row", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  return bundle
-    ? { atMs: bundle.last_at_ms, targetId: 0, row: bundle.last_row, index: behindAll }
-    : { atMs: 0, targetId: 0, row: 0, index: 0 };
+interface ChangeRow {
+  readonly seq: number;
+  readonly at_ms: number;
+  readonly from_status: Presence;
+  readonly to_status: Presence;
+  readonly dwell_ms: number | null;
+  readonly observation: string | null;
+  readonly sandbox_id: string;
+  readonly server_id: string;
+  readonly server_name: string | null;
+  readonly region: string;
+  readonly key: string;
 }
 
-/** @throws {RangeError} when it is no place */
-function placeOf(cursor: string): ChangePlace {
-  const place = readChangePlace(cursor);
-  if (!place) throw new RangeError("a place among the changes must be one that they gave");
-  return place;
+function toChange(row: ChangeRow): StoredChange {
+  return {
+    atMs: row.at_ms,
+    target: { region: row.region, key: row.key },
+    sandboxId: row.sandbox_id,
+    serverId: row.server_id,
+    serverName: row.server_name,
+    from: oneOf(presences, row.from_status),
+    to: oneOf(presences, row.to_status),
+    dwellMs: row.dwell_ms,
+    observation: row.observation === null ? null : oneOf(observations, row.observation),
+    cursor: placeText({ atMs: row.at_ms, seq: row.seq }),
+  };
+}
+
+function isServer(server: string) {
+  return sql<boolean>`(${beginsWith("servers.server_id", server)} or servers.server_name = ${server})`;
+}
+
+/** Where a change is among all that are kept. As text it is for others to hand back, and for nothing else. */
+interface Place {
+  readonly atMs: number;
+  /** The order in which changes were kept, whatever the clock said. */
+  readonly seq: number;
+}
+
+function placeText({ atMs, seq }: Place): string {
+  return `${atMs}_${seq}`;
+}
+
+const placePattern = /^(-?\d{1,15})_(\d{1,15})$/;
+
+export function isChangeCursor(text: string): boolean {
+  return placePattern.test(text);
+}
+
+/** @throws {RangeError} when it is none that was given */
+function readPlace(cursor: string): Place {
+  const [, atMs, seq] = placePattern.exec(cursor) ?? [];
+  if (atMs === undefined || seq === undefined) {
+    throw new RangeError("a cursor of changes must be one that they gave");
+  }
+  return { atMs: Number(atMs), seq: Number(seq) };
+}
+
+async function newestPlace(reader: Kysely<Tables>): Promise<Place> {
+  // Not the number of the last change that is there: it may be pruned before earlier ones, and a place must not go back.
+  const seq = await lastSequence(reader);
+  const row = await reader
+    .selectFrom("changes")
+    .select("at_ms")
+    .where("seq", "<=", seq)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return { atMs: row?.at_ms ?? 0, seq };
 }

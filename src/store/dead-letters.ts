@@ -3,7 +3,7 @@ import type { NotificationType } from "../core/notification.ts";
 import type { Severity } from "../core/rule.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { readNotification } from "./bodies.ts";
-import { createRowReading, fillPage } from "./row-reading.ts";
+import { createRowReading, fillPage, oneOf } from "./row-reading.ts";
 import type { NotificationsTable, Tables } from "./tables.ts";
 import { holdBackLater, latestBlocker } from "./telling-order.ts";
 
@@ -115,6 +115,7 @@ export function createNotifications(
 
   return {
     async list({ states, receiver, limit, before }) {
+      if (states?.length === 0) return [];
       let query = reader.selectFrom("notifications").selectAll();
       if (states !== undefined) query = query.where("state", "in", states);
       if (receiver !== undefined) query = query.where("receiver", "=", receiver);
@@ -200,7 +201,7 @@ function recordFromRow(row: Selectable<NotificationsTable>): NotificationRecord 
     seq: row.seq,
     id: row.id,
     receiver: row.receiver,
-    state: row.state,
+    state: oneOf(notificationStates, row.state),
     type,
     rule,
     severity,

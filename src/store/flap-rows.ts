@@ -42,7 +42,9 @@ async function writeFlap(
   await db
     .insertInto("flap_records")
     .values({ ...key, ...content })
-    .onConflict((conflict) => conflict.doUpdateSet(content))
+    .onConflict((conflict) =>
+      conflict.columns(["target_id", "rule", "sandbox_id", "server_id"]).doUpdateSet(content),
+    )
     .execute();
 }
 

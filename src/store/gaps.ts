@@ -1,14 +1,7 @@
 import type { Kysely } from "kysely";
-import type { Verdict } from "../core/judge.ts";
-import type { Booking } from "../core/occupancy/booking.ts";
+import type { Gap } from "../fleet/accounting.ts";
 import type { Target } from "../core/model.ts";
 import type { Tables } from "./tables.ts";
-
-/** A stretch of the calendar in which nobody watched a target. UTC milliseconds. */
-export interface Gap {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
 export interface GapQuery {
   readonly target: Target;
@@ -19,65 +12,8 @@ export interface GapQuery {
 
 const gapsAtOnce = 500;
 
-/** The clocks may differ by less without anybody having stepped one of them. */
-const slackMs = 1_000;
-
-/**
- * What of the calendar passed unwatched since the poll before. Between two polls that were watched
- * that is what the calendar passed over: it was stepped forward, or the machine was suspended.
- */
-function gapBefore(
-  { elapsedMs, observed }: Booking,
-  lastPollAtMs: number,
-  atMs: number,
-): Gap | null {
-  const toMs = observed ? atMs - elapsedMs : atMs;
-  const leastMs = observed ? slackMs : 0;
-  return toMs - lastPollAtMs > leastMs ? { fromMs: lastPollAtMs, toMs } : null;
-}
-
-/** Writes gaps, those that follow one another as one. */
-export function createGapWriter() {
-  /** When the latest poll of each target ended. */
-  const lastPolls = new Map<number, number | null>();
-
-  return {
-    /**
-     * Within the transaction of the polls, before their progress is written.
-     *
-     * @param polls that followed one another
-     * @returns what to call once it is committed
-     */
-    async write(
-      trx: Kysely<Tables>,
-      targetId: number,
-      polls: readonly Pick<Verdict, "booking" | "progress">[],
-    ): Promise<() => void> {
-      const known = lastPolls.get(targetId);
-      let lastPollAtMs = known === undefined ? await readLastPoll(trx, targetId) : known;
-      for (const { booking, progress } of polls) {
-        const atMs = progress.lastPollAtMs;
-        if (atMs === null) continue;
-        const gap = lastPollAtMs === null ? null : gapBefore(booking, lastPollAtMs, atMs);
-        if (gap) await writeGap(trx, targetId, gap);
-        lastPollAtMs = atMs;
-      }
-      return () => lastPolls.set(targetId, lastPollAtMs);
-    },
-  };
-}
-
-async function readLastPoll(trx: Kysely<Tables>, targetId: number): Promise<number | null> {
-  const row = await trx
-    .selectFrom("targets")
-    .select("last_poll_at_ms")
-    .where("id", "=", targetId)
-    .executeTakeFirst();
-  return row?.last_poll_at_ms ?? null;
-}
-
-/** Gaps of a target never overlap: a clock that was set back lives through no hour twice. */
-async function writeGap(trx: Kysely<Tables>, targetId: number, gap: Gap): Promise<void> {
+/** Within the transaction of the poll that found it. Gaps of a target never overlap: a clock that was set back lives through no hour twice. */
+export async function writeGap(trx: Kysely<Tables>, targetId: number, gap: Gap): Promise<void> {
   const last = await trx
     .selectFrom("gaps")
     .select(["from_at_ms", "to_at_ms"])

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { createChangeHistory } from "./change-history.ts";
-import { openReader } from "./database.ts";
+import { openReader } from "./sqlite/database.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
 import type { OccupancyHistory } from "./occupancy-history.ts";
 import { createReportReads } from "./report-reads.ts";

@@ -5,6 +5,7 @@ import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { Severity } from "../core/rule.ts";
 import { beforeAll, incidentPlaceText, newestPlace, readIncidentPlace } from "./incident-place.ts";
+import { beginsWith } from "./conditions.ts";
 import { incidentFromRow } from "./incident-rows.ts";
 import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
 import { createRowReading, fillPage } from "./row-reading.ts";
@@ -131,8 +132,7 @@ export function createIncidentHistory(reader: Kysely<Tables>, reading = createRo
     /** Those whose id begins like this, at most a few: enough to tell that it is not unique. */
     async beginningWith(prefix: string, limit: number): Promise<readonly StoredIncident[]> {
       const rows = await selectIncidents()
-        .where("incidents.id", ">=", prefix)
-        .where("incidents.id", "<", `${prefix}\u{10ffff}`)
+        .where(beginsWith("incidents.id", prefix))
         .orderBy("incidents.id")
         .limit(limit)
         .execute();
@@ -155,8 +155,7 @@ export function createIncidentHistory(reader: Kysely<Tables>, reading = createRo
         .selectFrom("incidents")
         .select(({ fn }) => ["server_id", fn.max("server_name").as("server_name")])
         .where("server_id", "is not", null)
-        .where("server_id", ">=", prefix)
-        .where("server_id", "<", `${prefix}\u{10ffff}`)
+        .where(beginsWith("server_id", prefix))
         .groupBy("server_id")
         .limit(limit)
         .execute();
@@ -176,10 +175,8 @@ function isSelected(selection: IncidentSelection): RawBuilder<SqlBool> {
     ...isIn(sql`incidents.server_name`, selection.name),
     ...(server === undefined
       ? []
-      : [
-          sql`(${beginsLike(sql`incidents.server_id`, server)} or incidents.server_name = ${server})`,
-        ]),
-    ...(sandbox === undefined ? [] : [beginsLike(sql`incidents.sandbox_id`, sandbox)]),
+      : [sql`(${beginsWith("incidents.server_id", server)} or incidents.server_name = ${server})`]),
+    ...(sandbox === undefined ? [] : [beginsWith("incidents.sandbox_id", sandbox)]),
     ...(fromMs === undefined ? [] : [sql`incidents.started_at_ms >= ${fromMs}`]),
     ...(toMs === undefined ? [] : [sql`incidents.started_at_ms < ${toMs}`]),
   ];
@@ -191,10 +188,6 @@ function isIn(
   values: readonly string[] = [],
 ): readonly RawBuilder<unknown>[] {
   return values.length === 0 ? [] : [sql`${column} in (${sql.join(values)})`];
-}
-
-function beginsLike(column: RawBuilder<unknown>, text: string): RawBuilder<unknown> {
-  return sql`(${column} >= ${text} and ${column} < ${`${text}\u{10ffff}`})`;
 }
 
 interface JoinedRow extends Selectable<IncidentsTable> {

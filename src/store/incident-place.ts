@@ -1,4 +1,5 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely } from "kysely";
+import { lastSequence } from "./commit-sequence.ts";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -30,19 +31,5 @@ const behindAll = "~";
 
 /** The place of what was written last: nothing was written after it yet. */
 export async function newestPlace(db: Kysely<Tables>): Promise<IncidentPlace> {
-  const { newest } = await db
-    .selectFrom("incident_revisions")
-    .select("newest")
-    .executeTakeFirstOrThrow();
-  return { revision: newest, id: behindAll };
-}
-
-/** For what is written next, within its transaction. None is given twice. */
-export async function nextRevision(trx: Transaction<Tables>): Promise<number> {
-  const { newest } = await trx
-    .updateTable("incident_revisions")
-    .set(({ eb }) => ({ newest: eb("newest", "+", 1) }))
-    .returning("newest")
-    .executeTakeFirstOrThrow();
-  return newest;
+  return { revision: await lastSequence(db), id: behindAll };
 }

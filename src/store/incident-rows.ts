@@ -12,13 +12,13 @@ import type { IncidentsTable } from "./tables.ts";
 
 const phases = ["pending", "firing", "resolved"] as const;
 
-type IncidentRow = Omit<Selectable<IncidentsTable>, "seq" | "revision">;
+type IncidentRow = Omit<Selectable<IncidentsTable>, "revision">;
 
 /** @param targetId whose incident it is; null for one of a pool, a probe or a receiver */
 export function incidentToRow(
   targetId: number | null,
   incident: Incident,
-): Insertable<IncidentsTable> {
+): Omit<Insertable<IncidentsTable>, "revision"> {
   const { subject, phase } = incident;
   const server = subject.kind === "server" ? subject : null;
   const pool = subject.kind === "pool" ? subject : null;
@@ -45,7 +45,7 @@ export function incidentToRow(
     held_since_ms: held.ms,
     held_since_polls: held.polls,
     clear_since_ms: phase.name === "firing" ? phase.clearSinceMs : null,
-    told_at_clock_ms: phase.name === "firing" ? phase.toldAtMs : null,
+    notified_at_clock_ms: phase.name === "firing" ? phase.toldAtMs : null,
     flapping: Number(phase.name === "firing" && phase.flapping),
     started_at_ms: incident.startedAtMs,
     fired_at_ms: incident.firedAtMs,
@@ -112,7 +112,7 @@ function phaseFromRow(row: IncidentRow): IncidentPhase {
         name: "firing",
         heldSince,
         clearSinceMs: row.clear_since_ms,
-        toldAtMs: row.told_at_clock_ms,
+        toldAtMs: row.notified_at_clock_ms,
         flapping: row.flapping === 1,
       };
     case "resolved":

@@ -1,9 +1,7 @@
 import { flapKey } from "../core/flap-record.ts";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
-import type { BucketWrite } from "../core/occupancy/accounts.ts";
-import type { PageDelta } from "../core/snapshot/page-delta.ts";
-import type { Page } from "../core/snapshot/page.ts";
+import type { BucketWrite } from "../fleet/accounting.ts";
 
 /** What polls that followed one another come to. Of what a later one wrote anew it has only that. */
 export interface JoinedPolls {
@@ -11,13 +9,12 @@ export interface JoinedPolls {
   readonly each: readonly Verdict[];
   readonly last: Verdict;
   readonly accounting: Verdict["accounting"];
-  readonly pages: PageDelta | null;
   readonly incidents: IncidentOutcome;
 }
 
 export function onePoll(verdict: Verdict): JoinedPolls {
-  const { accounting, pages, incidents } = verdict;
-  return { each: [verdict], last: verdict, accounting, pages, incidents };
+  const { accounting, incidents } = verdict;
+  return { each: [verdict], last: verdict, accounting, incidents };
 }
 
 /** Null: there are none. */
@@ -27,8 +24,7 @@ export function joinPolls(verdicts: readonly Verdict[]): JoinedPolls | null {
   return {
     each: verdicts,
     last,
-    accounting: { accounts: last.accounting.accounts, written: joinBuckets(verdicts) },
-    pages: joinPages(verdicts),
+    accounting: { open: last.accounting.open, written: joinBuckets(verdicts) },
     incidents: joinIncidents(verdicts),
   };
 }
@@ -42,31 +38,6 @@ function joinBuckets(verdicts: readonly Verdict[]): readonly BucketWrite[] {
     }
   }
   return [...written.values()];
-}
-
-/** What takes the pages from before the first of the polls to after the last. */
-function joinPages(verdicts: readonly Verdict[]): PageDelta | null {
-  const before = new Map<number, Page | null>();
-  let all: readonly Page[] | null = null;
-  for (const { pages } of verdicts) {
-    if (!pages) continue;
-    ({ all } = pages);
-    for (const { before: earlier, after } of pages.replaced) {
-      if (!before.has(after.id)) before.set(after.id, earlier);
-    }
-    // One that only a removal names was stored before the first of them.
-    for (const id of pages.removed) if (!before.has(id)) before.set(id, null);
-  }
-  if (all === null) return null;
-  const known = new Map(all.map((page) => [page.id, page]));
-  return {
-    replaced: Array.from(before, ([id, earlier]) => ({
-      before: earlier,
-      after: known.get(id),
-    })).filter((each): each is { before: Page | null; after: Page } => each.after !== undefined),
-    removed: [...before.keys()].filter((id) => !known.has(id)),
-    all,
-  };
 }
 
 /** Each incident as it was last, but for those that came to nothing. */

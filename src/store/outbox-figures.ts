@@ -30,7 +30,7 @@ export async function selectFigures(kysely: Kysely<Tables>): Promise<readonly Ou
       union all
       select receiver, 0, 0, count(*), null
       from notifications where state = 'dead' group by receiver
-    )
+    ) as parts
     group by receiver
     order by receiver
   `.execute(kysely);

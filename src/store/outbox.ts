@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { sql, type Kysely } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { Notification, StoredOutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { readItem, readNotification } from "./bodies.ts";
@@ -79,11 +79,11 @@ export function createOutbox(
     async groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>> {
       const rows = await kysely
         .selectFrom("group_times")
-        .select(["group_name", "told_at_ms"])
+        .select(["group_name", "notified_at_ms"])
         .where("receiver", "=", receiver)
-        .where("told_at_ms", ">=", sinceMs)
+        .where("notified_at_ms", ">=", sinceMs)
         .execute();
-      return new Map(rows.map((row) => [row.group_name, row.told_at_ms]));
+      return new Map(rows.map((row) => [row.group_name, row.notified_at_ms]));
     },
 
     async compose(notifications: readonly NewNotificationRow[]): Promise<void> {
@@ -132,20 +132,18 @@ export function createOutbox(
         readonly latestGiveUpAtMs: number;
       },
     ): Promise<void> {
+      const { nowMs, latestNextAttemptAtMs: latestMs } = bounds;
+      const nextMs = sql.ref("next_attempt_at_ms");
+      // What was overdue is given as much longer to be delivered.
+      const giveUpMs = sql`give_up_at_ms + ${atLeast(sql`${nowMs} - ${nextMs}`, 0)}`;
+      const { earliestGiveUpAtMs, latestGiveUpAtMs } = bounds;
       await sql`
         update notifications set
-          next_attempt_at_ms =
-            min(max(next_attempt_at_ms, ${bounds.nowMs}), ${bounds.latestNextAttemptAtMs}),
-          give_up_at_ms = min(
-            max(
-              give_up_at_ms + max(${bounds.nowMs} - next_attempt_at_ms, 0),
-              ${bounds.earliestGiveUpAtMs}
-            ),
-            ${bounds.latestGiveUpAtMs}
-          )
+          next_attempt_at_ms = ${atMost(atLeast(nextMs, nowMs), latestMs)},
+          give_up_at_ms = ${atMost(atLeast(giveUpMs, earliestGiveUpAtMs), latestGiveUpAtMs)}
         where receiver = ${receiver} and state = 'pending' and (
-          next_attempt_at_ms not between ${bounds.nowMs} and ${bounds.latestNextAttemptAtMs}
-          or give_up_at_ms not between ${bounds.earliestGiveUpAtMs} and ${bounds.latestGiveUpAtMs}
+          next_attempt_at_ms not between ${nowMs} and ${latestMs}
+          or give_up_at_ms not between ${earliestGiveUpAtMs} and ${latestGiveUpAtMs}
         )
       `.execute(kysely);
     },
@@ -163,14 +161,22 @@ export function createOutbox(
   };
 }
 
+function atLeast(value: RawBuilder<unknown>, bound: number): RawBuilder<unknown> {
+  return sql`(case when ${value} < ${bound} then ${bound} else ${value} end)`;
+}
+
+function atMost(value: RawBuilder<unknown>, bound: number): RawBuilder<unknown> {
+  return sql`(case when ${value} > ${bound} then ${bound} else ${value} end)`;
+}
+
 /** Pending, and waiting for no earlier notification: straight from the index that holds just these. */
 function selectReady(kysely: Kysely<Tables>, receiver: string, inFlight: readonly number[]) {
-  return kysely
+  const ready = kysely
     .selectFrom("notifications")
     .where("receiver", "=", receiver)
     .where("state", "=", pending)
-    .where("waits_for", "is", null)
-    .where(sql<boolean>`seq not in (select value from json_each(${JSON.stringify(inFlight)}))`);
+    .where("waits_for", "is", null);
+  return inFlight.length === 0 ? ready : ready.where("seq", "not in", inFlight);
 }
 
 async function insertNotification(
@@ -196,10 +202,11 @@ async function insertNotification(
     .returning("seq")
     .executeTakeFirstOrThrow();
   for await (const told of paced(batches(itemSeqs, itemsAtOnce))) {
-    await sql`
-      update outbox_items set notification_seq = ${seq}
-      where seq in (select value from json_each(${JSON.stringify(told)}))
-    `.execute(db);
+    await db
+      .updateTable("outbox_items")
+      .set({ notification_seq: seq })
+      .where("seq", "in", told)
+      .execute();
   }
   await sql`
     update notifications set waits_for = ${latestBlockerOfNewest} where seq = ${seq}
@@ -216,17 +223,17 @@ async function writeGroupTimes(
   groupNames: readonly string[],
 ): Promise<void> {
   if (groupNames.length === 0) return;
-  const told = { told_at_ms: createdAtMs };
+  const told = { notified_at_ms: createdAtMs };
   for await (const names of paced(batches(groupNames, rowsPerInsert))) {
     await db
       .insertInto("group_times")
       .values(names.map((name) => ({ receiver, group_name: name, ...told })))
-      .onConflict((conflict) => conflict.doUpdateSet(told))
+      .onConflict((conflict) => conflict.columns(["receiver", "group_name"]).doUpdateSet(told))
       .execute();
   }
   await db
     .deleteFrom("group_times")
     .where("receiver", "=", receiver)
-    .where("told_at_ms", "<", createdAtMs - dayMs)
+    .where("notified_at_ms", "<", createdAtMs - dayMs)
     .execute();
 }

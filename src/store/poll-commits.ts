@@ -2,27 +2,23 @@ import type { Insertable, Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { PoolOutcome } from "../core/pool-watch.ts";
-import { changesPerPiece } from "../core/snapshot/changes.ts";
-import type { Changes } from "../core/snapshot/changes.ts";
-import type { PackedChanges } from "../core/snapshot/packed-changes.ts";
-import { createBucketWriter, noneOpen } from "./bucket-rows.ts";
-import { changesToRow } from "./change-rows.ts";
+import { batches, paced } from "../platform/paced.ts";
+import { bucketToJson } from "./bucket-json.ts";
+import { writeChanges } from "./change-rows.ts";
+import { takeSequence } from "./commit-sequence.ts";
 import { writeFlaps } from "./flap-rows.ts";
-import { createGapWriter } from "./gaps.ts";
-import { nextRevision } from "./incident-place.ts";
+import { writeGap } from "./gaps.ts";
 import { incidentToRow } from "./incident-rows.ts";
 import { joinPolls, onePoll } from "./join-polls.ts";
 import type { JoinedPolls } from "./join-polls.ts";
+import { writeOccupancy } from "./occupancy-rows.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { batches, paced } from "../platform/paced.ts";
-import { initialProgress } from "../core/target-state.ts";
-import type { TargetProgress } from "../core/target-state.ts";
-import { prepare, prepareRows } from "./prepared.ts";
+import { prepareRows, replacing } from "./prepared.ts";
 import type { SharedCommits } from "./shared-commits.ts";
-import type { SnapshotPages } from "./snapshot-pages.ts";
+import { writeSnapshot } from "./snapshot-rows.ts";
+import { StoreError } from "./store-error.ts";
 import { progressToRow } from "./target-rows.ts";
-import type { OpenBucketColumns, OpenBucketTimes } from "./target-rows.ts";
-import type { ChangesTable, IncidentsTable, Tables } from "./tables.ts";
+import type { IncidentsTable, Tables } from "./tables.ts";
 
 /** Writes what a poll decided, all of it or nothing. */
 export interface PollCommits {
@@ -43,52 +39,40 @@ export interface PollCommits {
   commitGathered(): void;
 }
 
-const incidentsAtOnce = 50;
+const incidentsPerInsert = 50;
 
-export interface PollCommitsParts {
-  readonly kysely: Kysely<Tables>;
-  readonly pages: SnapshotPages;
-  readonly commits: SharedCommits;
-}
+/** The version of each target's row by its id, as this process read it with the target's state, or last committed it. */
+export type TargetVersions = Map<number, number>;
 
-export function createPollCommits({ kysely, pages, commits }: PollCommitsParts): PollCommits {
-  const writeProgress = prepareProgress(kysely);
-  const buckets = createBucketWriter(kysely);
-  const gaps = createGapWriter();
+export function createPollCommits(commits: SharedCommits, versions: TargetVersions): PollCommits {
   const commit = (targetId: number, polls: JoinedPolls, isPatient: boolean): Promise<void> =>
     commits.add({
       owner: targetId,
       rows: rowsOf(polls),
       isPatient,
       async write(trx) {
-        const { each, last, accounting } = polls;
-        const gapsWritten = await gaps.write(trx, targetId, each);
-        const booked = await buckets.write(trx, targetId, accounting);
-        await writeProgress(trx, targetId, last.progress, booked.open);
-        const written = polls.pages && (await pages.write(trx, targetId, polls.pages));
-        await writeChanges(trx, targetId, each);
+        const known = versions.get(targetId) ?? notRead;
+        await writeProgress(trx, targetId, known, polls.last);
+        for (const { gap } of polls.each) if (gap) await writeGap(trx, targetId, gap);
+        await writeOccupancy(trx, targetId, polls.accounting);
+        const diffs = polls.each.map(({ at, diff }) => ({ atMs: at.utcMs, diff }));
+        await writeSnapshot(trx, targetId, diffs);
         await writeIncidents(trx, targetId, polls.incidents);
         for (const outcome of poolsOf(polls)) await writePools(trx, outcome);
-        return () => {
-          gapsWritten();
-          booked.committed();
-          written?.();
-        };
+        // Last, as the numbers that it takes hold up other writers until the commit.
+        await writeChanges(trx, targetId, diffs);
+        return () => versions.set(targetId, known + 1);
       },
     });
   return {
     commitPoll(targetId, verdict) {
-      const { changes, incidents, pools } = verdict;
+      const { diff, incidents, pools } = verdict;
       const isQuiet = isUneventful(incidents) && (!pools || isUneventful(pools.incidents));
-      return commit(targetId, onePoll(verdict), changes.length === 0 && isQuiet);
+      return commit(targetId, onePoll(verdict), diff.changes.length === 0 && isQuiet);
     },
     async importPolls(targetId, verdicts) {
       const polls = joinPolls(verdicts);
-      try {
-        if (polls) await commit(targetId, polls, false);
-      } finally {
-        for (const { changes } of verdicts) changes.forgetPieces();
-      }
+      if (polls) await commit(targetId, polls, false);
     },
     commitIncidents: (targetId, incidents) =>
       commits.add({
@@ -105,16 +89,13 @@ export function createPollCommits({ kysely, pages, commits }: PollCommitsParts):
 }
 
 function rowsOf(polls: JoinedPolls): number {
-  const { each, pages, incidents, accounting } = polls;
-  const pageRows = pages ? pages.replaced.length + pages.removed.length : 0;
-  const ofIncidents = [incidents, ...poolsOf(polls).map((outcome) => outcome.incidents)];
-  const changeRows = each.map(({ changes }) =>
-    Math.ceil((changes.length + changes.lapseCount) / changesPerPiece),
-  );
-  // The open bucket that every poll writes is in the same row as its progress.
-  const bucketRows = Math.max(1, accounting.written.length);
-  const rows = [...ofIncidents.map(incidentRows), ...changeRows];
-  return rows.reduce((sum, more) => sum + more, bucketRows + pageRows);
+  const { each, incidents, accounting } = polls;
+  const outcomes = [incidents, ...poolsOf(polls).map((outcome) => outcome.incidents)];
+  const ofDiffs = each.map(({ diff }) => diff.servers.length + diff.sandboxes.length);
+  const ofBuckets = accounting.written.map(({ bucket }) => bucket.names.size);
+  // The bucket that every poll changes is in the same row as its progress.
+  const rows = [1, ...outcomes.map(incidentRows), ...ofDiffs, ...ofBuckets.slice(1)];
+  return rows.reduce((sum, more) => sum + more, 0);
 }
 
 function poolsOf({ each }: JoinedPolls): readonly PoolOutcome[] {
@@ -130,58 +111,31 @@ function isUneventful(incidents: IncidentOutcome): boolean {
   return incidentRows(incidents) === 0;
 }
 
-/** Every poll writes this row. */
-function prepareProgress(kysely: Kysely<Tables>) {
-  const updating = (open: OpenBucketColumns | OpenBucketTimes) =>
-    prepare(
-      kysely
-        .updateTable("targets")
-        .set({ ...progressToRow(initialProgress), ...open })
-        .where("id", "=", 0),
-    );
-  const update = updating(noneOpen);
-  const updateTimes = updating({ open_booked_ms: null, open_unobserved_ms: null });
-  return (
-    trx: Kysely<Tables>,
-    targetId: number,
-    progress: TargetProgress,
-    open: OpenBucketColumns | OpenBucketTimes,
-  ): Promise<unknown> => {
-    const columns = [...Object.values(progressToRow(progress)), ...Object.values(open), targetId];
-    return "open_body" in open ? update(trx, columns) : updateTimes(trx, columns);
-  };
-}
+/** No row has this version. */
+const notRead = -1;
 
-const insertChanges = prepareRows((db, rows: readonly Insertable<ChangesTable>[]) =>
-  db.insertInto("changes").values(rows),
-);
-
-async function writeChanges(
-  trx: Transaction<Tables>,
+/** Every poll writes this row. Its version is the fence: of another writer's target nothing is written. */
+async function writeProgress(
+  trx: Kysely<Tables>,
   targetId: number,
-  polls: readonly Verdict[],
+  version: number,
+  { progress, accounting }: Verdict,
 ): Promise<void> {
-  // Those of one poll can be very many, and long: each row has a statement of its own.
-  const rowsAtOnce = polls.length === 1 ? 1 : 100;
-  if (polls.every(({ changes }) => changes.length + changes.lapseCount === 0)) return;
-  for await (const some of paced(batches(eachPiece(polls), rowsAtOnce))) {
-    await insertChanges(
-      trx,
-      some.map(({ atMs, piece }) => changesToRow(targetId, atMs, piece)),
+  const open = accounting.open["5m"];
+  const { numUpdatedRows } = await trx
+    .updateTable("targets")
+    .set({
+      ...progressToRow(progress),
+      version: version + 1,
+      open_bucket: open && bucketToJson(open),
+    })
+    .where("id", "=", targetId)
+    .where("version", "=", version)
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n) {
+    throw new StoreError(
+      `Nothing of the poll was stored: another process has written target ${targetId} since this one read it. Stop the other one, and start this one again.`,
     );
-    for (const { changes, piece } of some) changes.leave(piece);
-  }
-}
-
-interface PieceOfPoll {
-  readonly atMs: number;
-  readonly changes: Changes;
-  readonly piece: PackedChanges;
-}
-
-function* eachPiece(polls: readonly Verdict[]): Iterable<PieceOfPoll> {
-  for (const { at, changes } of polls) {
-    for (const piece of changes.pieces()) yield { atMs: at.utcMs, changes, piece };
   }
 }
 
@@ -193,7 +147,7 @@ async function writePools(
     await trx
       .insertInto("pool_clocks")
       .values({ rule, scope, ms })
-      .onConflict((conflict) => conflict.doUpdateSet({ ms }))
+      .onConflict((conflict) => conflict.columns(["rule", "scope"]).doUpdateSet({ ms }))
       .execute();
   }
   await writeIncidents(trx, null, incidents);
@@ -204,22 +158,26 @@ const upsertIncidents = prepareRows((db, rows: readonly Insertable<IncidentsTabl
     .insertInto("incidents")
     .values(rows)
     .onConflict((conflict) =>
-      conflict.column("id").doUpdateSet((row) => ({
-        severity: row.ref("excluded.severity"),
-        receivers: row.ref("excluded.receivers"),
-        status: row.ref("excluded.status"),
-        previous_status: row.ref("excluded.previous_status"),
-        phase: row.ref("excluded.phase"),
-        held_since_ms: row.ref("excluded.held_since_ms"),
-        held_since_polls: row.ref("excluded.held_since_polls"),
-        clear_since_ms: row.ref("excluded.clear_since_ms"),
-        told_at_clock_ms: row.ref("excluded.told_at_clock_ms"),
-        flapping: row.ref("excluded.flapping"),
-        fired_at_ms: row.ref("excluded.fired_at_ms"),
-        resolved_at_ms: row.ref("excluded.resolved_at_ms"),
-        resolved_reason: row.ref("excluded.resolved_reason"),
-        revision: row.ref("excluded.revision"),
-      })),
+      conflict
+        .column("id")
+        .doUpdateSet(
+          replacing([
+            "severity",
+            "receivers",
+            "status",
+            "previous_status",
+            "phase",
+            "held_since_ms",
+            "held_since_polls",
+            "clear_since_ms",
+            "notified_at_clock_ms",
+            "flapping",
+            "fired_at_ms",
+            "resolved_at_ms",
+            "resolved_reason",
+            "revision",
+          ]),
+        ),
     ),
 );
 
@@ -232,14 +190,14 @@ export async function writeIncidents(
 ): Promise<void> {
   if (isUneventful(incidents)) return;
   const { written, dropped, flaps, outbox } = incidents;
-  const revision = written.length > 0 ? await nextRevision(trx) : 0;
-  for await (const some of paced(batches(written, incidentsAtOnce))) {
+  const revision = written.length > 0 ? await takeSequence(trx, 1) : 0;
+  for await (const some of paced(batches(written, incidentsPerInsert))) {
     await upsertIncidents(
       trx,
       some.map((incident) => ({ ...incidentToRow(targetId, incident), revision })),
     );
   }
-  for await (const some of paced(batches(dropped, incidentsAtOnce))) {
+  for await (const some of paced(batches(dropped, incidentsPerInsert))) {
     const ids = some.map(({ id }) => id);
     await trx.deleteFrom("incidents").where("id", "in", ids).execute();
   }

@@ -1,31 +1,31 @@
-import { CompiledQuery } from "kysely";
-import type { Kysely, QueryResult } from "kysely";
+import { CompiledQuery, sql } from "kysely";
+import type { Kysely, QueryResult, RawBuilder } from "kysely";
 import type { Tables } from "./tables.ts";
 
 /**
- * A statement that is run again and again, built once. What stands in it for its parameters is
- * replaced by others in the same order.
- */
-export function prepare(query: { compile(): CompiledQuery }) {
-  const compiled = query.compile();
-  return (db: Kysely<Tables>, parameters: readonly unknown[]): Promise<QueryResult<unknown>> =>
-    db.executeQuery({ ...compiled, parameters });
-}
-
-/**
- * Inserts rows with the same columns in the same order. The statement is built once for each number of
- * them, whichever database it is for: to build one of many rows costs as much as to run it.
+ * A statement over a number of rows of the same form. Its text is built once for each number and database: to build
+ * one of many rows costs as much as to run it.
+ *
+ * @param build builds the statement of some rows
+ * @param parametersOf the parameters that one row adds to it, in their order there
  */
 export function prepareRows<Row extends object>(
-  insert: (db: Kysely<Tables>, rows: readonly Row[]) => { compile(): CompiledQuery },
+  build: (db: Kysely<Tables>, rows: readonly Row[]) => { compile(): CompiledQuery },
+  parametersOf: (row: Row) => readonly unknown[] = Object.values,
 ) {
-  // Their texts alone: all else of a statement would keep what the first rows held.
-  const known = new Map<number, string>();
+  // Texts alone: all else of a statement would keep what the first rows held.
+  const known = new WeakMap<object, Map<number, string>>();
   return (db: Kysely<Tables>, rows: readonly Row[]): Promise<QueryResult<unknown>> => {
-    let text = known.get(rows.length);
-    if (text === undefined) known.set(rows.length, (text = insert(db, rows).compile().sql));
-    const parameters: unknown[] = [];
-    for (const row of rows) parameters.push(...Object.values(row));
-    return db.executeQuery(CompiledQuery.raw(text, parameters));
+    const { adapter } = db.getExecutor();
+    let texts = known.get(adapter);
+    if (!texts) known.set(adapter, (texts = new Map()));
+    let text = texts.get(rows.length);
+    if (text === undefined) texts.set(rows.length, (text = build(db, rows).compile().sql));
+    return db.executeQuery(CompiledQuery.raw(text, rows.flatMap(parametersOf)));
   };
+}
+
+/** What an insertion that meets a row with its key replaces there: these columns, by what would have been inserted. */
+export function replacing(columns: readonly string[]): Readonly<Record<string, RawBuilder<never>>> {
+  return Object.fromEntries(columns.map((name) => [name, sql.ref<never>(`excluded.${name}`)]));
 }

@@ -1,7 +1,6 @@
 import { sql, type Kysely } from "kysely";
-import { resolutionMs } from "../core/occupancy/bucket.ts";
-import type { Resolution } from "../core/occupancy/bucket.ts";
-import { bucketTables } from "./bucket-rows.ts";
+import { resolutionMs } from "../fleet/buckets.ts";
+import type { Resolution } from "../fleet/buckets.ts";
 import { pruneNotifications, pruneOwedItems } from "./prune-notifications.ts";
 import type { PruneBounds } from "./prune-notifications.ts";
 import type { Tables } from "./tables.ts";
@@ -14,7 +13,7 @@ export interface Pruning {
   notifications(bounds: PruneBounds): Promise<boolean>;
   /** What waits for receivers other than these. */
   owedItems(beforeMs: number, configured: readonly string[]): Promise<boolean>;
-  /** Those in a bundle go when all of it is from before. */
+  /** With the servers that are gone and to which none refers any more. */
   changes(beforeMs: number): Promise<boolean>;
   /** Those that ended before. */
   gaps(beforeMs: number): Promise<boolean>;
@@ -26,12 +25,8 @@ export interface Pruning {
   buckets(resolution: Resolution, beforeMs: number): Promise<boolean>;
 }
 
-const bucketsAtOnce = 500;
-const gapsAtOnce = 500;
+const rowsAtOnce = 500;
 const incidentsAtOnce = 100;
-
-/** One row can have hundreds of changes. */
-const changeRowsAtOnce = 200;
 
 export function createPruning(kysely: Kysely<Tables>): Pruning {
   return {
@@ -40,30 +35,38 @@ export function createPruning(kysely: Kysely<Tables>): Pruning {
     owedItems: (beforeMs, configured) => pruneOwedItems(kysely, beforeMs, configured),
 
     async changes(beforeMs) {
-      const { numAffectedRows: bundles } = await sql`
-        delete from change_bundles where last_row in (
-          select last_row from change_bundles where last_at_ms < ${beforeMs} limit 1
-        )
-      `.execute(kysely);
-      if (bundles === 1n) return true;
-      const { numAffectedRows } = await sql`
-        delete from changes where id in (
-          select id from changes where at_ms < ${beforeMs} order by at_ms limit ${changeRowsAtOnce}
-        )
-      `.execute(kysely);
-      return numAffectedRows === BigInt(changeRowsAtOnce);
+      const old = kysely
+        .selectFrom("changes")
+        .select("seq")
+        .where("at_ms", "<", beforeMs)
+        .orderBy("at_ms")
+        .limit(rowsAtOnce);
+      const { numDeletedRows } = await kysely
+        .deleteFrom("changes")
+        .where("seq", "in", old)
+        .executeTakeFirst();
+      return numDeletedRows === BigInt(rowsAtOnce) || (await pruneServers(kysely, beforeMs));
     },
 
     async gaps(beforeMs) {
-      const { numAffectedRows } = await sql`
-        delete from gaps where (target_id, from_at_ms) in (
-          select gaps.target_id, gaps.from_at_ms
-          from targets cross join gaps on gaps.target_id = targets.id
-          where gaps.from_at_ms < ${beforeMs} and gaps.to_at_ms < ${beforeMs}
-          limit ${gapsAtOnce}
-        )
-      `.execute(kysely);
-      return numAffectedRows === BigInt(gapsAtOnce);
+      const rows = await kysely
+        .selectFrom("gaps")
+        .select(["target_id", "from_at_ms"])
+        .where("to_at_ms", "<", beforeMs)
+        .limit(rowsAtOnce)
+        .execute();
+      for (const [targetId, ofTarget] of Map.groupBy(rows, (row) => row.target_id)) {
+        await kysely
+          .deleteFrom("gaps")
+          .where("target_id", "=", targetId)
+          .where(
+            "from_at_ms",
+            "in",
+            ofTarget.map((row) => row.from_at_ms),
+          )
+          .execute();
+      }
+      return rows.length === rowsAtOnce;
     },
 
     incidents: (beforeMs) =>
@@ -92,27 +95,60 @@ export function createPruning(kysely: Kysely<Tables>): Pruning {
     },
 
     async buckets(resolution, beforeMs) {
-      const table = sql.table(bucketTables[resolution]);
-      const stepMs = resolutionMs[resolution];
-      const { rows } = await sql<{ first_ms: number | null; targets: number }>`
-        select count(*) as targets,
-          min((select min(start_at_ms) from ${table} where target_id = targets.id)) as first_ms
-        from targets
-      `.execute(kysely);
-      const { first_ms: firstMs = null, targets = 0 } = rows[0] ?? {};
-      const lastMs = beforeMs - stepMs;
-      if (firstMs === null || firstMs >= lastMs) return false;
-      // Those of one time were written at one time, and are close together.
-      const atOnceMs = stepMs * Math.max(1, Math.floor(bucketsAtOnce / targets));
-      await sql`
-        delete from ${table} where id in (
-          select id from ${table}
-          where target_id in (select id from targets)
-            and start_at_ms < ${Math.min(firstMs + atOnceMs, lastMs)}
-          limit ${bucketsAtOnce}
-        )
-      `.execute(kysely);
-      return true;
+      const lastMs = beforeMs - resolutionMs[resolution];
+      const ofNames = await pruneBuckets(kysely, "occupancy", resolution, lastMs);
+      return ofNames || pruneBuckets(kysely, "target_buckets", resolution, lastMs);
     },
   };
+}
+
+/** Rows of servers that are gone, to which no change refers any more. */
+async function pruneServers(kysely: Kysely<Tables>, beforeMs: number): Promise<boolean> {
+  const unused = kysely
+    .selectFrom("servers")
+    .select("id")
+    .where("gone_at_ms", "<", beforeMs)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb.selectFrom("changes").select("seq").whereRef("changes.server", "=", "servers.id"),
+        ),
+      ),
+    )
+    .orderBy("gone_at_ms")
+    .limit(rowsAtOnce);
+  const { numDeletedRows } = await kysely
+    .deleteFrom("servers")
+    .where("id", "in", unused)
+    .executeTakeFirst();
+  return numDeletedRows === BigInt(rowsAtOnce);
+}
+
+/** Those of the earliest starts, and of some targets of the last one of these. */
+async function pruneBuckets(
+  kysely: Kysely<Tables>,
+  table: "occupancy" | "target_buckets",
+  resolution: Resolution,
+  beforeMs: number,
+): Promise<boolean> {
+  const next = await kysely
+    .selectFrom(table)
+    .select(["start_at_ms", "target_id"])
+    .where("resolution", "=", resolution)
+    .where("start_at_ms", "<", beforeMs)
+    .orderBy("start_at_ms")
+    .orderBy("target_id")
+    .offset(rowsAtOnce)
+    .limit(1)
+    .executeTakeFirst();
+  let deletion = kysely
+    .deleteFrom(table)
+    .where("resolution", "=", resolution)
+    .where("start_at_ms", "<", beforeMs);
+  if (next) {
+    const { start_at_ms: startMs, target_id: targetId } = next;
+    deletion = deletion.where(sql<boolean>`(start_at_ms, target_id) < (${startMs}, ${targetId})`);
+  }
+  await deletion.execute();
+  return next !== undefined;
 }

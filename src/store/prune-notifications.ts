@@ -23,22 +23,19 @@ export async function pruneNotifications(
   return kysely.transaction().execute(async (trx) => {
     const seqs = await selectSettled(trx, bounds);
     if (seqs.length === 0) return false;
-    const list = JSON.stringify(seqs);
-    const items = await sql`
-      delete from outbox_items where seq in (
-        select seq from outbox_items
-        where notification_seq in (select value from json_each(${list})) limit ${itemsAtOnce}
-      )
-    `.execute(trx);
+    const items = trx
+      .selectFrom("outbox_items")
+      .select("seq")
+      .where("notification_seq", "in", seqs)
+      .limit(itemsAtOnce);
+    const { numDeletedRows } = await trx
+      .deleteFrom("outbox_items")
+      .where("seq", "in", items)
+      .executeTakeFirst();
     // A notification goes with the last of its items.
-    if (Number(items.numAffectedRows ?? 0) === itemsAtOnce) return true;
-    await sql`
-      delete from delivery_attempts
-      where notification_seq in (select value from json_each(${list}))
-    `.execute(trx);
-    await sql`
-      delete from notifications where seq in (select value from json_each(${list}))
-    `.execute(trx);
+    if (numDeletedRows === BigInt(itemsAtOnce)) return true;
+    await trx.deleteFrom("delivery_attempts").where("notification_seq", "in", seqs).execute();
+    await trx.deleteFrom("notifications").where("seq", "in", seqs).execute();
     return true;
   });
 }
@@ -54,15 +51,18 @@ export async function pruneOwedItems(
   beforeMs: number,
   configured: readonly string[],
 ): Promise<boolean> {
-  const removed = await sql`
-    delete from outbox_items where seq in (
-      select seq from outbox_items
-      where notification_seq is null and caused_at_ms < ${beforeMs}
-        and receiver not in (select value from json_each(${JSON.stringify(configured)}))
-      limit ${itemsAtOnce}
-    )
-  `.execute(kysely);
-  return Number(removed.numAffectedRows ?? 0) === itemsAtOnce;
+  let items = kysely
+    .selectFrom("outbox_items")
+    .select("seq")
+    .where("notification_seq", "is", null)
+    .where("caused_at_ms", "<", beforeMs)
+    .limit(itemsAtOnce);
+  if (configured.length > 0) items = items.where("receiver", "not in", configured);
+  const { numDeletedRows } = await kysely
+    .deleteFrom("outbox_items")
+    .where("seq", "in", items)
+    .executeTakeFirst();
+  return numDeletedRows === BigInt(itemsAtOnce);
 }
 
 /**
@@ -89,14 +89,14 @@ async function selectSettled(
       where state in ('delivered', 'discarded') and settled_at_ms < ${deliveredBeforeMs}
         and not ${isLastWord}
       order by settled_at_ms limit ${notificationsAtOnce}
-    )
+    ) as done
     union all
     select seq from (
       select seq from notifications
       where state = 'dead' and settled_at_ms < ${deadBeforeMs}
         and not ${isLastWord}
       order by settled_at_ms limit ${notificationsAtOnce}
-    )
+    ) as dead
   `.execute(kysely);
   return rows.map(({ seq }) => seq);
 }

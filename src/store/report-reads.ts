@@ -1,9 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type { Target } from "../core/model.ts";
-import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
+import { readConsistently } from "./consistent-read.ts";
 import { createRowReading } from "./row-reading.ts";
-import { createSnapshotPages } from "./snapshot-pages.ts";
+import { readSnapshot } from "./snapshot-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** When a target was last polled. UTC milliseconds; null: it never was. */
@@ -35,7 +36,7 @@ export interface ReportReads {
   /** The servers of a target, and when it was polled with them. Null: there is no such target. */
   present(
     target: Target,
-  ): Promise<{ readonly lastPollAtMs: number | null; readonly snapshot: PackedSnapshot } | null>;
+  ): Promise<{ readonly lastPollAtMs: number | null; readonly snapshot: Snapshot } | null>;
 }
 
 /** So many are looked through before something else has its turn. */
@@ -59,14 +60,13 @@ export function createReportReads(
     },
 
     async *incidents({ fromMs, toMs }) {
-      const isIn = (atMs: number | null): boolean => atMs !== null && atMs >= fromMs && atMs < toMs;
-      let after = 0;
+      let after = "";
       for (;;) {
         const rows = await reader
           .selectFrom("incidents")
           .leftJoin("targets", "targets.id", "incidents.target_id")
           .select([
-            "incidents.seq",
+            "incidents.id",
             "incidents.sandbox_id",
             "incidents.server_id",
             "incidents.server_name",
@@ -77,14 +77,19 @@ export function createReportReads(
             "targets.region",
             "targets.key",
           ])
-          .where("incidents.seq", ">", after)
-          .orderBy("incidents.seq")
+          .where("incidents.id", ">", after)
+          .where((eb) =>
+            eb.or([
+              eb.and([eb("fired_at_ms", ">=", fromMs), eb("fired_at_ms", "<", toMs)]),
+              eb.and([eb("resolved_at_ms", ">=", fromMs), eb("resolved_at_ms", "<", toMs)]),
+            ]),
+          )
+          .orderBy("incidents.id")
           .limit(incidentsAtOnce)
           .execute();
         for (const row of rows) {
           const { region, key, sandbox_id: sandboxId, server_id: serverId } = row;
           if (region === null || key === null || sandboxId === null || serverId === null) continue;
-          if (!isIn(row.fired_at_ms) && !isIn(row.resolved_at_ms)) continue;
           yield {
             target: { region, key },
             sandboxId,
@@ -97,14 +102,13 @@ export function createReportReads(
         }
         const last = rows.at(-1);
         if (!last || rows.length < incidentsAtOnce) return;
-        after = last.seq;
+        after = last.id;
         await setImmediate();
       }
     },
 
-    // In one transaction: another process may be writing the pages and the time that they are of.
     present: ({ region, key }) =>
-      reader.transaction().execute(async (trx) => {
+      readConsistently(reader, async (trx) => {
         const row = await trx
           .selectFrom("targets")
           .select(["id", "last_poll_at_ms"])
@@ -112,7 +116,7 @@ export function createReportReads(
           .where("key", "=", key)
           .executeTakeFirst();
         if (!row) return null;
-        const snapshot = await createSnapshotPages(trx, reading).restore(row.id);
+        const snapshot = await readSnapshot(trx, row.id, reading);
         return { lastPollAtMs: row.last_poll_at_ms, snapshot };
       }),
   };

@@ -5,6 +5,7 @@ import { writeIncidents } from "./poll-commits.ts";
 import { readReceiver } from "./untargeted-incidents.ts";
 import { createRowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
+import { storableText } from "./storable-text.ts";
 import { releaseWaiting } from "./telling-order.ts";
 
 /** SQLite uses a partial index only where the statement itself holds the value. */
@@ -139,21 +140,31 @@ async function writeAttempt(
   { atMs, failure }: EndedAttemptRow,
   attempts: number,
 ): Promise<void> {
-  const said = { reason: failure?.reason ?? null, detail: failure?.detail ?? null };
+  const said = { reason: failure?.reason ?? null, detail: storableText(failure?.detail ?? null) };
   await db
     .insertInto("delivery_attempts")
     .values({ notification_seq: seq, at_ms: atMs, ...said })
     .execute();
   if (attempts <= keptFirst + keptLast) return;
-  await sql`
-    delete from delivery_attempts where notification_seq = ${seq}
-      and id in (
-        select id from delivery_attempts where notification_seq = ${seq}
-        order by id limit -1 offset ${keptFirst}
-      )
-      and id not in (
-        select id from delivery_attempts where notification_seq = ${seq}
-        order by id desc limit ${keptLast}
-      )
-  `.execute(db);
+  const ids = db.selectFrom("delivery_attempts").select("id").where("notification_seq", "=", seq);
+  await db
+    .deleteFrom("delivery_attempts")
+    .where("notification_seq", "=", seq)
+    .where(
+      "id",
+      ">",
+      ids
+        .orderBy("id")
+        .limit(1)
+        .offset(keptFirst - 1),
+    )
+    .where(
+      "id",
+      "<",
+      ids
+        .orderBy("id", "desc")
+        .limit(1)
+        .offset(keptLast - 1),
+    )
+    .execute();
 }

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
 import type { Silence, SilenceMatch } from "../core/silence.ts";
-import { createRowReading, fillPage } from "./row-reading.ts";
+import { createRowReading, fillPage, oneOf, textIn } from "./row-reading.ts";
+import { storableText } from "./storable-text.ts";
 import type { SilencesTable, Tables } from "./tables.ts";
 
 export interface StoredSilence extends Silence {
@@ -49,8 +50,8 @@ export function createStoredSilences(
         .values({
           id: silence.id,
           match: JSON.stringify(silence.match),
-          author: silence.author,
-          reason: silence.reason,
+          author: storableText(silence.author),
+          reason: storableText(silence.reason),
           created_at_ms: silence.createdAtMs,
           starts_at_ms: silence.startsAtMs,
           ends_at_ms: silence.endsAtMs,
@@ -116,9 +117,30 @@ function readSilence(row: Selectable<SilencesTable>): StoredSilence {
   };
 }
 
-/** Matches are written by this file alone. */
+const matchFields = [
+  "rule",
+  "severity",
+  "region",
+  "key",
+  "probe",
+  "sandboxId",
+  "serverId",
+  "serverName",
+  "benchmark",
+  "tag",
+] as const satisfies readonly (keyof SilenceMatch)[];
+
+/** One without a field that is known would silence everything. */
 function readMatch(json: string): SilenceMatch {
-  const match: SilenceMatch | null = JSON.parse(json);
-  if (match !== null && typeof match === "object") return match;
-  throw new TypeError("a stored match is none");
+  const match: unknown = JSON.parse(json);
+  const fields = typeof match === "object" && match !== null ? Object.entries(match) : [];
+  if (fields.length === 0) throw new TypeError("a stored match is none");
+  return Object.fromEntries(
+    fields.map(([field, patterns]) => [oneOf(matchFields, field), readPatterns(patterns)]),
+  );
+}
+
+function readPatterns(patterns: unknown): readonly string[] {
+  if (!Array.isArray(patterns)) throw new TypeError("stored patterns are none");
+  return patterns.map(textIn);
 }

@@ -2,15 +2,14 @@ import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import type { Clock } from "../platform/clock.ts";
 import { createStoredAcknowledgements } from "./acknowledgements.ts";
-import { createChangeBundling } from "./bundle-changes.ts";
 import { createChangeHistory } from "./change-history.ts";
-import { openDatabase, openReader } from "./database.ts";
-import type { OpenDatabase, OpenOptions } from "./database.ts";
+import { openDatabase, openReader } from "./sqlite/database.ts";
+import type { OpenDatabase, OpenOptions } from "./sqlite/database.ts";
 import { createNotifications } from "./dead-letters.ts";
 import type { Notifications } from "./dead-letters.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPollCommits } from "./poll-commits.ts";
-import type { PollCommits } from "./poll-commits.ts";
+import type { PollCommits, TargetVersions } from "./poll-commits.ts";
 import { createPruning } from "./prune-history.ts";
 import type { Pruning } from "./prune-history.ts";
 import { createUntargetedIncidents } from "./untargeted-incidents.ts";
@@ -27,7 +26,6 @@ import { createReportReads } from "./report-reads.ts";
 import type { ReportReads } from "./report-reads.ts";
 import { createStoredSilences } from "./silences.ts";
 import { createStoredDrift } from "./stored-drift.ts";
-import { createSnapshotPages } from "./snapshot-pages.ts";
 import { createStoredTargets } from "./stored-targets.ts";
 import type { StoredTargets } from "./stored-targets.ts";
 import { createTellingHistory } from "./telling-history.ts";
@@ -42,8 +40,6 @@ export interface Store extends PollCommits {
   readonly notifications: Notifications;
   readonly untargeted: UntargetedIncidents;
   readonly prune: Pruning;
-  /** Makes old changes take less room, a little with each call. Gives whether there may be more to do. */
-  bundleChanges(): Promise<boolean>;
   readonly silences: ReturnType<typeof createStoredSilences>;
   readonly acknowledgements: ReturnType<typeof createStoredAcknowledgements>;
   readonly incidents: ReturnType<typeof createIncidentHistory>;
@@ -55,12 +51,10 @@ export interface Store extends PollCommits {
   readonly drift: ReturnType<typeof createStoredDrift>;
   /** The rows that could not be read until now. */
   readonly unreadable: RowReading["unreadable"];
-  /** Rejects when the database does not answer, its disk fails, or its files were replaced. */
+  /** Rejects when the database does not answer or its files were replaced. */
   check(): Promise<void>;
   /** Rejects when it takes no commit. Nothing is changed by it. */
   tryCommit(): Promise<void>;
-  /** From now on nothing waits for a disk that does not take what was committed, which rejects. */
-  giveUp(): void;
   close(): Promise<void>;
 }
 
@@ -81,17 +75,7 @@ export function openStore(path: string, clock?: Clock, options?: OpenOptions): S
  */
 export function openStoreReadOnly(path: string): Store {
   const { reader, close } = openReader(path);
-  const reading = createRowReading();
-  const store = createStore(reader, close, { reading });
-  return {
-    ...store,
-    targets: {
-      ...store.targets,
-      // A daemon may be writing: pages and their edits must be of one moment.
-      snapshotOf: (targetId) =>
-        reader.transaction().execute((trx) => createSnapshotPages(trx, reading).restore(targetId)),
-    },
-  };
+  return createStore(reader, close);
 }
 
 export function createStore(
@@ -99,48 +83,44 @@ export function createStore(
   close: () => Promise<void>,
   {
     reader = kysely,
-    glance = reader,
     check,
-    giveUp,
     clock,
     reading = createRowReading(),
-  }: Partial<Pick<OpenDatabase, "reader" | "glance" | "check" | "giveUp">> & {
+  }: Partial<Pick<OpenDatabase, "reader" | "check">> & {
     readonly clock?: Clock | undefined;
     readonly reading?: RowReading;
   } = {},
 ): Store {
-  const pages = createSnapshotPages(kysely, reading);
   const commits = createSharedCommits(kysely, clock);
+  const versions: TargetVersions = new Map();
   return {
-    ...createPollCommits({ kysely, pages, commits }),
+    ...createPollCommits(commits, versions),
     probes: createStoredProbes(kysely, reader, commits, reading),
-    targets: createStoredTargets(kysely, pages, reading),
-    outbox: createOutbox(kysely, glance, reading),
+    targets: createStoredTargets(kysely, reader, versions, reading),
+    outbox: createOutbox(kysely, reader, reading),
     notifications: createNotifications(kysely, reader, reading),
-    untargeted: createUntargetedIncidents(kysely, glance, reading),
+    untargeted: createUntargetedIncidents(kysely, reader, reading),
     prune: createPruning(kysely),
-    bundleChanges: createChangeBundling(kysely),
     silences: createStoredSilences(kysely, reader, reading),
     acknowledgements: createStoredAcknowledgements(kysely, reading),
     incidents: createIncidentHistory(reader, reading),
     changes: createChangeHistory(reader, reading),
     occupancy: createOccupancyHistory(reader, reading),
     reports: createReportReads(reader, reading),
-    tellings: createTellingHistory(reader),
+    tellings: createTellingHistory(reader, reading),
     told: createToldIncidents(reader, reading),
     drift: createStoredDrift(kysely, reading),
     unreadable: reading.unreadable,
     async check() {
       check?.();
-      await sql`select 1`.execute(glance);
+      await sql`select 1`.execute(reader);
     },
     async tryCommit() {
       check?.();
       await kysely.transaction().execute(async (trx) => {
-        await sql`update incident_revisions set newest = newest`.execute(trx);
+        await sql`update commit_sequence set value = value`.execute(trx);
       });
     },
-    giveUp: () => giveUp?.(),
     async close() {
       await commits.end();
       await close();

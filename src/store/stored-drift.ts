@@ -3,7 +3,9 @@ import { deviationProblems, kindOf } from "../core/deviation.ts";
 import type { DriftRecord } from "../core/drift-ledger.ts";
 import { operations } from "../core/model.ts";
 import { batches } from "../platform/paced.ts";
+import { replacing } from "./prepared.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
+import { storableText } from "./storable-text.ts";
 import type { DriftTable, Tables } from "./tables.ts";
 
 const rowsAtOnce = 50;
@@ -26,10 +28,7 @@ export function createStoredDrift(kysely: Kysely<Tables>, reading = createRowRea
             .onConflict((conflict) =>
               conflict
                 .columns(["operation", "region", "field", "problem", "word"])
-                .doUpdateSet((row) => ({
-                  count: row.ref("excluded.count"),
-                  last_seen_at_ms: row.ref("excluded.last_seen_at_ms"),
-                })),
+                .doUpdateSet(replacing(["count", "last_seen_at_ms"])),
             )
             .execute();
         }
@@ -44,10 +43,10 @@ function toRow(record: DriftRecord): DriftTable {
   return {
     operation: record.operation,
     region: record.region,
-    field,
+    field: storableText(field),
     problem,
-    word: word ?? "",
-    example: record.example,
+    word: storableText(word ?? ""),
+    example: storableText(record.example),
     count: record.count,
     first_seen_at_ms: record.firstSeenAtMs,
     last_seen_at_ms: record.lastSeenAtMs,

@@ -8,6 +8,7 @@ import type { ProbeProgress, ProbeResult } from "../core/probe-progress.ts";
 import { readNumbers } from "./flap-rows.ts";
 import { incidentRows, writeIncidents } from "./poll-commits.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
+import { storableText } from "./storable-text.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { ProbeFlapRecordsTable, ProbeResultsTable, ProbesTable, Tables } from "./tables.ts";
 
@@ -145,7 +146,14 @@ async function writeResult(
 ): Promise<void> {
   await trx
     .insertInto("probe_results")
-    .values({ probe_id: id, run, at_ms: atMs, reason, detail, duration_ms: durationMs })
+    .values({
+      probe_id: id,
+      run,
+      at_ms: atMs,
+      reason,
+      detail: storableText(detail),
+      duration_ms: durationMs,
+    })
     .execute();
   await trx
     .deleteFrom("probe_results")
@@ -171,7 +179,7 @@ async function writeFlap(
   await trx
     .insertInto("probe_flap_records")
     .values({ probe_id: id, rule, ...content })
-    .onConflict((conflict) => conflict.doUpdateSet(content))
+    .onConflict((conflict) => conflict.columns(["probe_id", "rule"]).doUpdateSet(content))
     .execute();
 }
 

@@ -2,17 +2,19 @@ import type { Kysely } from "kysely";
 import type { FlapRecord } from "../core/flap-record.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
-import { noAccounts } from "../core/occupancy/accounts.ts";
-import type { Accounts } from "../core/occupancy/accounts.ts";
+import { noOpenBuckets } from "../fleet/accounting.ts";
+import type { OpenBuckets } from "../fleet/accounting.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
 import type { PoolClock } from "../core/pool-watch.ts";
-import type { PackedSnapshot } from "../core/snapshot/packed-snapshot.ts";
 import { initialProgress, nothingKnown } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
-import { noneOpen, readOpenBuckets } from "./bucket-rows.ts";
+import { readConsistently } from "./consistent-read.ts";
 import { flapFromRow, flapId } from "./flap-rows.ts";
 import { readIncidents } from "./incident-rows.ts";
+import { readOpenBuckets } from "./occupancy-rows.ts";
+import type { TargetVersions } from "./poll-commits.ts";
 import { createRowReading } from "./row-reading.ts";
-import type { SnapshotPages } from "./snapshot-pages.ts";
+import { readSnapshot } from "./snapshot-rows.ts";
 import { progressFromRow, progressToRow } from "./target-rows.ts";
 import type { Tables } from "./tables.ts";
 
@@ -23,7 +25,7 @@ export interface StoredTarget {
   readonly progress: TargetProgress;
   readonly openIncidents: readonly Incident[];
   readonly flaps: readonly FlapRecord[];
-  readonly accounts: Accounts;
+  readonly buckets: OpenBuckets;
 }
 
 export interface StoredTargets {
@@ -31,26 +33,32 @@ export interface StoredTargets {
   all(): Promise<readonly StoredTarget[]>;
   /** All of them or none. Those that are next to each other are also stored like that. */
   addAll(targets: readonly Target[]): Promise<readonly StoredTarget[]>;
-  snapshotOf(targetId: number): Promise<PackedSnapshot>;
+  snapshotOf(targetId: number): Promise<Snapshot>;
   /** How long pools were watched. */
   poolClocks(): Promise<readonly PoolClock[]>;
 }
 
 export function createStoredTargets(
   kysely: Kysely<Tables>,
-  pages: SnapshotPages,
+  reader: Kysely<Tables>,
+  versions: TargetVersions,
   reading = createRowReading(),
 ): StoredTargets {
+  const readAll = async (trx: Kysely<Tables>) => ({
+    targets: await trx.selectFrom("targets").selectAll().orderBy("id").execute(),
+    incidents: await trx
+      .selectFrom("incidents")
+      .selectAll()
+      .where("phase", "<>", "resolved")
+      .execute(),
+    flaps: await trx.selectFrom("flap_records").selectAll().execute(),
+    buckets: await readOpenBuckets(trx, reading),
+  });
+
   return {
     async all() {
-      const targets = await kysely.selectFrom("targets").selectAll().orderBy("id").execute();
-      const incidents = await kysely
-        .selectFrom("incidents")
-        .selectAll()
-        .where("phase", "<>", "resolved")
-        .execute();
-      const flaps = await kysely.selectFrom("flap_records").selectAll().execute();
-      const accounts = await readOpenBuckets(kysely, reading);
+      const { targets, incidents, flaps, buckets } = await readConsistently(reader, readAll);
+      for (const { id, version } of targets) versions.set(id, version);
       const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
       const byTarget = Map.groupBy(incidents, (row) => row.target_id);
       return targets.map((row) => ({
@@ -59,16 +67,20 @@ export function createStoredTargets(
         progress: progressFromRow(row),
         openIncidents: readIncidents(reading, byTarget.get(row.id) ?? []),
         flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
-        accounts: accounts.get(row.id) ?? noAccounts,
+        buckets: buckets.get(row.id) ?? noOpenBuckets,
       }));
     },
-    addAll: (targets) =>
-      kysely.transaction().execute(async (trx) => {
-        const added: StoredTarget[] = [];
-        for (const target of targets) added.push(await insertTarget(trx, target));
-        return added;
-      }),
-    snapshotOf: (targetId) => pages.restore(targetId),
+    async addAll(targets) {
+      const added = await kysely.transaction().execute(async (trx) => {
+        const inserted: StoredTarget[] = [];
+        for (const target of targets) inserted.push(await insertTarget(trx, target));
+        return inserted;
+      });
+      for (const { id } of added) versions.set(id, 0);
+      return added;
+    },
+    snapshotOf: (targetId) =>
+      readConsistently(reader, (trx) => readSnapshot(trx, targetId, reading)),
     poolClocks: () => kysely.selectFrom("pool_clocks").selectAll().execute(),
   };
 }
@@ -76,7 +88,7 @@ export function createStoredTargets(
 async function insertTarget(db: Kysely<Tables>, { region, key }: Target): Promise<StoredTarget> {
   const { id } = await db
     .insertInto("targets")
-    .values({ region, key, ...progressToRow(initialProgress), ...noneOpen })
+    .values({ region, key, version: 0, ...progressToRow(initialProgress), open_bucket: null })
     .returning("id")
     .executeTakeFirstOrThrow();
   return { id, target: { region, key }, ...nothingKnown };

@@ -1,30 +1,26 @@
 import type { Generated } from "kysely";
 import type { DeviationProblem } from "../core/deviation.ts";
-import type { FailureReason, Operation, Presence } from "../core/model.ts";
-import type { Resolution } from "../core/occupancy/bucket.ts";
+import type { FailureReason, Operation } from "../core/model.ts";
+import type { Resolution } from "../fleet/buckets.ts";
+import type { Presence, Status } from "../fleet/status.ts";
 import type { IncidentMessage, ResolvedReason, SubjectKind } from "../core/notification.ts";
 import type { ProbeFailure } from "../core/probe-progress.ts";
 import type { Severity } from "../core/rule.ts";
+import type { AccountColumns, ExtentColumns } from "./occupancy-columns.ts";
 
-/** The store's tables. `_ms` are milliseconds; `_at_ms` are UTC since 1970; flags are 0 or 1. */
+/** The store's tables, as `schema.ts` makes them: what columns mean is said there. */
 export interface Tables {
+  commit_sequence: { value: number };
   targets: TargetsTable;
-  pages: PagesTable;
-  page_edits: PageEditsTable;
+  sandboxes: SandboxesTable;
+  servers: ServersTable;
   changes: ChangesTable;
-  change_bundles: ChangeBundlesTable;
-  bucket_names: BucketNamesTable;
-  open_coarse_buckets: OpenBucketsTable;
-  /** A view: those, and the ones of the finest resolution, which the targets' rows hold. */
+  server_names: { id: Generated<number>; name: string };
+  target_buckets: TargetBucketsTable;
   open_buckets: OpenBucketsTable;
-  buckets_5m: BucketsTable;
-  buckets_1h: BucketsTable;
-  buckets_1d: BucketsTable;
-  totals_1h: TotalsTable;
-  totals_1d: TotalsTable;
+  occupancy: OccupancyTable;
   gaps: GapsTable;
   incidents: IncidentsTable;
-  incident_revisions: IncidentRevisionsTable;
   flap_records: FlapRecordsTable;
   pool_clocks: PoolClocksTable;
   probes: ProbesTable;
@@ -43,101 +39,76 @@ export interface TargetsTable {
   id: Generated<number>;
   region: string;
   key: string;
-  /** Polls ended, well or badly, and the time between them: the clock of `on: target` rules. */
+  version: number;
   attempted_polls: number;
   attempted_ms: number;
-  /** Polls accepted, and the time between consecutive ones: the clock of `on: server` rules. */
   observed_polls: number;
   observed_ms: number;
   failures_in_a_row: number;
   last_failure: FailureReason | null;
   last_poll_at_ms: number | null;
   last_success_at_ms: number | null;
-  /** Whether the last poll was accepted and complete: only then is the time after it observed. */
   last_complete: number;
-  /** The bucket of five minutes that is open; null: nothing was booked yet. */
-  open_start_at_ms: number | null;
-  open_booked_ms: number | null;
-  open_unobserved_ms: number | null;
-  open_body: Uint8Array | null;
+  open_bucket: string | null;
 }
 
-/** A target's snapshot in packed pages, in the form that it has in memory. */
-export interface PagesTable {
+export interface SandboxesTable {
   target_id: number;
-  page_id: number;
-  /** Edits up to this one are in the page already. */
-  last_edit: number;
-  sandbox_count: number;
-  /** Records of sandboxes and servers: see the snapshot's `Page`. */
-  records: Uint8Array;
-  /** What the records name by number, as JSON: see `page-rows.ts`. */
-  legend: string;
+  sandbox_id: string;
+  status: Status;
+  benchmark: string | null;
+  missing: number;
 }
 
-/** Words of pages that changed since the pages were written: see `page-edits.ts`. */
-export interface PageEditsTable {
+export interface ServersTable {
   id: Generated<number>;
   target_id: number;
-  words: Uint8Array;
+  sandbox_id: string;
+  server_id: string;
+  server_name: string | null;
+  benchmark: string | null;
+  tags: string | null;
+  status: Status;
+  since_at_ms: number;
+  since_observed_ms: number;
+  since_witnessed: number;
+  missing: number;
+  gone_at_ms: number | null;
 }
 
-/** The changes and lapses that a poll showed, many to a row: one poll may show very many. */
 export interface ChangesTable {
-  /** Grows in the order in which they were kept, and is never used again. */
-  id: Generated<number>;
-  target_id: number;
+  seq: number;
   at_ms: number;
-  change_count: number;
-  lapse_count: number;
-  /** A JSON array of the texts that the words name by number. */
-  texts: string;
-  /** See `PackedChanges`. */
-  words: Uint8Array;
+  server: number;
+  from_status: Presence;
+  to_status: Presence;
+  dwell_ms: number | null;
+  observation: "missing" | "seen" | null;
 }
 
-/** Rows of changes that were kept long ago, together: see `change-bundle.ts`. */
-export interface ChangeBundlesTable {
-  /** Rows up to this one are in this bundle or in an earlier one. */
-  last_row: number;
-  first_row: number;
-  /** Of the earliest and the latest of its changes. */
-  first_at_ms: number;
-  last_at_ms: number;
-  body: Uint8Array;
-}
-
-/** The names of servers as buckets refer to them. */
-export interface BucketNamesTable {
-  id: Generated<number>;
-  /** A JSON string. */
-  name: string;
-}
-
-/** What is booked of a target for a stretch of the calendar: closed, and never changed any more. */
-export interface BucketsTable {
-  id: Generated<number>;
-  target_id: number;
-  start_at_ms: number;
-  booked_ms: number;
-  unobserved_ms: number;
-  /** The rest as packed numbers: see `bucket-body.ts`. */
-  body: Uint8Array;
-}
-
-/** Closed buckets with all names together: see `bucket-totals.ts`. They go with their buckets. */
-export interface TotalsTable {
-  start_at_ms: number;
-  target_id: number;
-  body: Uint8Array;
-}
-
-/** The buckets that are still being added to, one of each resolution of a target. */
-export interface OpenBucketsTable extends Omit<BucketsTable, "id"> {
+interface BucketKey {
   resolution: Resolution;
+  start_at_ms: number;
+  target_id: number;
 }
 
-/** Stretches of the calendar in which nobody watched a target; those of a target never overlap. */
+type Mutable<Columns> = { -readonly [Column in keyof Columns]: Columns[Column] };
+
+export interface TargetBucketsTable extends BucketKey, Mutable<ExtentColumns> {
+  recorded_ms: number;
+  unobserved_ms: number;
+}
+
+export interface OccupancyTable extends BucketKey, Mutable<AccountColumns> {
+  name_id: number;
+}
+
+export interface OpenBucketsTable {
+  target_id: number;
+  resolution: Resolution;
+  bucket: string;
+}
+
 export interface GapsTable {
   target_id: number;
   from_at_ms: number;
@@ -145,8 +116,6 @@ export interface GapsTable {
 }
 
 export interface IncidentsTable {
-  /** Grows in the order in which they were first written. */
-  seq: Generated<number>;
   id: string;
   rule: string;
   /** The rule's condition when the incident opened: a changed rule does not own it any more. */
@@ -172,20 +141,14 @@ export interface IncidentsTable {
   held_since_ms: number;
   held_since_polls: number;
   clear_since_ms: number | null;
-  /** Null while a silence keeps it from being told. */
-  told_at_clock_ms: number | null;
+  notified_at_clock_ms: number | null;
   flapping: number;
   started_at_ms: number;
   fired_at_ms: number | null;
   resolved_at_ms: number | null;
   resolved_reason: ResolvedReason | null;
   /** Greater than that of all that were written before; those written at once share one. */
-  revision: Generated<number>;
-}
-
-/** One row. */
-export interface IncidentRevisionsTable {
-  newest: number;
+  revision: number;
 }
 
 /** When servers of late entered the condition of a rule with a limit on that. */
@@ -259,8 +222,7 @@ export interface AcknowledgementsTable {
   author: string;
   note: string | null;
   at_ms: number;
-  /** 0: a command stored it; its notifications are composed when the daemon starts. */
-  notified: Generated<number>;
+  notified: number;
 }
 
 /** Attempts to deliver a notification: the first ten and the last ten, those between are dropped. */
@@ -277,7 +239,7 @@ export interface DeliveryAttemptsTable {
 export interface GroupTimesTable {
   receiver: string;
   group_name: string;
-  told_at_ms: number;
+  notified_at_ms: number;
 }
 
 export interface OutboxItemsTable {

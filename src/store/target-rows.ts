@@ -6,15 +6,8 @@ import type { TargetsTable } from "./tables.ts";
 /** What every poll writes of the target's row. */
 export type ProgressColumns = Omit<
   Insertable<TargetsTable>,
-  "id" | "region" | "key" | keyof OpenBucketColumns
+  "id" | "region" | "key" | "version" | "open_bucket"
 >;
-
-export type OpenBucketColumns = Pick<
-  Insertable<TargetsTable>,
-  "open_start_at_ms" | "open_booked_ms" | "open_unobserved_ms" | "open_body"
->;
-
-export type OpenBucketTimes = Pick<OpenBucketColumns, "open_booked_ms" | "open_unobserved_ms">;
 
 export function progressToRow(progress: TargetProgress): ProgressColumns {
   return {

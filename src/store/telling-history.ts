@@ -1,6 +1,8 @@
 import type { Kysely } from "kysely";
+import { incidentMessages } from "../core/notification.ts";
 import type { IncidentMessage } from "../core/notification.ts";
 import { batches } from "../platform/paced.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
 /** A message about an incident: an item that a notification tells, or none tells yet. */
@@ -35,7 +37,7 @@ export interface StoredAttempt {
 const idsAtOnce = 100;
 
 /** Who was told what of incidents, read beside whatever is being written. */
-export function createTellingHistory(reader: Kysely<Tables>) {
+export function createTellingHistory(reader: Kysely<Tables>, reading = createRowReading()) {
   return {
     /** In the order of telling. */
     async about(incidentIds: readonly string[]): Promise<readonly StoredTelling[]> {
@@ -60,27 +62,32 @@ export function createTellingHistory(reader: Kysely<Tables>) {
           ])
           .where("outbox_items.incident_id", "in", ids)
           .execute();
-        for (const row of rows) {
-          tellings.push({
-            seq: row.seq,
-            incidentId: row.incident_id,
-            receiver: row.receiver,
-            type: row.type,
-            causedAtMs: row.caused_at_ms,
-            notification:
-              row.notification_seq === null || row.id === null || row.state === null
-                ? null
-                : {
-                    seq: row.notification_seq,
-                    id: row.id,
-                    state: row.state,
-                    createdAtMs: row.created_at_ms ?? 0,
-                    attempts: row.attempts ?? 0,
-                    lastReason: row.last_reason,
-                    settledAtMs: row.settled_at_ms,
-                  },
-          });
-        }
+        tellings.push(
+          ...reading.all(
+            "outbox_items",
+            rows,
+            ({ seq }) => seq,
+            (row) => ({
+              seq: row.seq,
+              incidentId: row.incident_id,
+              receiver: row.receiver,
+              type: oneOf(incidentMessages, row.type),
+              causedAtMs: row.caused_at_ms,
+              notification:
+                row.notification_seq === null || row.id === null || row.state === null
+                  ? null
+                  : {
+                      seq: row.notification_seq,
+                      id: row.id,
+                      state: row.state,
+                      createdAtMs: row.created_at_ms ?? 0,
+                      attempts: row.attempts ?? 0,
+                      lastReason: row.last_reason,
+                      settledAtMs: row.settled_at_ms,
+                    },
+            }),
+          ),
+        );
       }
       return tellings.toSorted((a, b) => a.seq - b.seq);
     },

@@ -14,12 +14,6 @@ export interface ToldIncidentRow {
   readonly acknowledgedBy: string | null;
 }
 
-interface WordsRow {
-  readonly seq: number;
-  readonly incident_id: string;
-  readonly body: string;
-}
-
 type Words = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
 
 /** So many are read at once: there may be a hundred thousand, and polls come in between. */
@@ -27,14 +21,10 @@ const incidentsAtOnce = 500;
 
 /** What was told of incidents, with the meaning that delivery declares. */
 export function createToldIncidents(reader: Kysely<Tables>, reading = createRowReading()) {
-  const selectSome = (receiver: string, ids: readonly string[]) =>
+  const selectSome = (ids: readonly string[]) =>
     selectJoinedIncidents(reader)
-      .where(sql<boolean>`incidents.id in (select value from json_each(${JSON.stringify(ids)}))`)
+      .where("incidents.id", "in", ids)
       .where("incidents.phase", "<>", "pending")
-      .where(
-        sql<boolean>`case when json_valid(incidents.receivers) then
-          exists (select 1 from json_each(incidents.receivers) where value = ${receiver}) end`,
-      )
       .execute();
 
   return {
@@ -46,12 +36,12 @@ export function createToldIncidents(reader: Kysely<Tables>, reading = createRowR
       const ids =
         about === "all"
           ? await selectAll(reader, resolvedSinceMs)
-          : await selectAlike(reader, resolvedSinceMs, about);
+          : await selectAllAlike(reader, resolvedSinceMs, about);
       const told: ToldIncidentRow[] = [];
       for await (const some of paced(batches(ids, incidentsAtOnce))) {
-        for (const row of await selectSome(receiver, some)) {
+        for (const row of await selectSome(some)) {
           const [incident] = readIncidents(reading, [row]);
-          if (!incident) continue;
+          if (!incident?.receivers.includes(receiver)) continue;
           told.push({ target: targetOf(row), incident, acknowledgedBy: row.ack_author });
         }
       }
@@ -62,20 +52,25 @@ export function createToldIncidents(reader: Kysely<Tables>, reading = createRowR
       receiver: string,
       incidentIds: readonly string[],
     ): Promise<ReadonlyMap<string, Words>> {
-      const { rows } = await sql<WordsRow>`
-        select seq, incident_id, body from outbox_items where seq in (
-          select max(seq) from outbox_items
-          where receiver = ${receiver}
-            and incident_id in (select value from json_each(${JSON.stringify(incidentIds)}))
-          group by incident_id
-        )
-      `.execute(reader);
-      return new Map(
-        rows.flatMap(({ seq, incident_id: id, body }) => {
+      const all = new Map<string, Words>();
+      for await (const some of paced(batches(incidentIds, incidentsAtOnce))) {
+        const latest = reader
+          .selectFrom("outbox_items")
+          .select(({ fn }) => fn.max("seq").as("seq"))
+          .where("receiver", "=", receiver)
+          .where("incident_id", "in", some)
+          .groupBy("incident_id");
+        const rows = await reader
+          .selectFrom("outbox_items")
+          .select(["seq", "incident_id", "body"])
+          .where("seq", "in", latest)
+          .execute();
+        for (const { seq, incident_id: id, body } of rows) {
           const words = reading.read("outbox_items", seq, () => readWords(body));
-          return words ? [[id, words]] : [];
-        }),
-      );
+          if (words) all.set(id, words);
+        }
+      }
+      return all;
     },
 
     /** What each receiver waits for: when its oldest notification was made, its oldest item caused. */
@@ -88,7 +83,7 @@ export function createToldIncidents(reader: Kysely<Tables>, reading = createRowR
           union all
           select receiver, null, min(caused_at_ms)
           from outbox_items where notification_seq is null group by receiver
-        )
+        ) as parts
         group by receiver
       `.execute(reader);
       return rows;
@@ -110,6 +105,25 @@ async function selectAll(
 }
 
 /** Of those only these, and whichever may be about the same: of one server, or not of a server. */
+async function selectAllAlike(
+  reader: Kysely<Tables>,
+  resolvedSinceMs: number,
+  about: readonly string[],
+): Promise<readonly string[]> {
+  const over = await reader
+    .selectFrom("incidents")
+    .select("id")
+    .where("phase", "=", sql.lit("resolved"))
+    .where("resolved_at_ms", ">=", resolvedSinceMs)
+    .where("subject", "<>", "server")
+    .execute();
+  const ids = new Set(over.map(({ id }) => id));
+  for await (const some of paced(batches(about, incidentsAtOnce))) {
+    for (const id of await selectAlike(reader, resolvedSinceMs, some)) ids.add(id);
+  }
+  return [...ids];
+}
+
 async function selectAlike(
   reader: Kysely<Tables>,
   resolvedSinceMs: number,
@@ -118,7 +132,7 @@ async function selectAlike(
   const { rows } = await sql<{ readonly id: string }>`
     with about as (
       select subject, target_id, server_id from incidents
-      where id in (select value from json_each(${JSON.stringify(about)}))
+      where id in (${sql.join(about)})
     )
     select alike.id from about join incidents as alike on alike.server_id = about.server_id
     where alike.phase = 'firing'
@@ -131,11 +145,8 @@ async function selectAlike(
     select alike.id from about join incidents as alike on alike.subject = about.subject
     where about.target_id is null and alike.target_id is null
       and alike.phase <> 'resolved' and alike.phase = 'firing'
-    union all
-    select id from incidents
-    where phase = 'resolved' and resolved_at_ms >= ${resolvedSinceMs} and subject <> 'server'
   `.execute(reader);
-  return [...new Set(rows.map(({ id }) => id))];
+  return rows.map(({ id }) => id);
 }
 
 /** UTC milliseconds; null: there is none. */

@@ -1,5 +1,5 @@
-import { resolutions } from "../core/occupancy/bucket.ts";
-import type { Resolution } from "../core/occupancy/bucket.ts";
+import { resolutions } from "../fleet/buckets.ts";
+import type { Resolution } from "../fleet/buckets.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Chore } from "./upkeep.ts";
 

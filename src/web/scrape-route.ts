@@ -30,8 +30,6 @@ export interface ScrapeRouteDeps {
   readonly onError: (error: Error) => void;
   /** A scraper read too slowly, and was cut off. */
   readonly onSlowScrape: () => void;
-  /** A scraper is ready for a piece. */
-  readonly onPiece: () => void;
 }
 
 /** A scrape keeps what it shows in memory: one that takes longer is cut off. */
@@ -80,7 +78,6 @@ export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): 
         };
         const pieces = watchReading(scrape.pieces[Symbol.iterator](), () => {
           itself.readMs = deps.clock.now().monotonicMs;
-          deps.onPiece();
         });
         // Until the first piece is there, what fails is answered as an error.
         const first = request.method === "HEAD" ? null : pieces.next();

@@ -40,8 +40,6 @@ export interface WebDeps {
   readonly onFull?: (limit: number) => void;
   /** How many connections may be open; left out: what the limit of descriptors leaves room for. */
   readonly connectionsAllowed?: number;
-  /** A piece of a scrape is going to be sent. */
-  readonly onPiece?: () => void;
   readonly clock?: Clock;
 }
 
@@ -84,9 +82,9 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   server.get("/status-page.css", (_, reply) => reply.type("text/css").send(statusPageStyle));
 
-  const { metrics, onError, onSlowScrape = () => {}, onPiece = () => {} } = deps;
+  const { metrics, onError, onSlowScrape = () => {} } = deps;
   const { clock = systemClock } = deps;
-  addScrapeRoute(server, { metrics, clock, onError, onSlowScrape, onPiece });
+  addScrapeRoute(server, { metrics, clock, onError, onSlowScrape });
 
   if (deps.api) addApi(server, { ...deps.api, clock, onError });
   if (deps.reload) addReloadRoute(server, deps.reload);

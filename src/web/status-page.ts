@@ -1,4 +1,4 @@
-import type { CountByStatus } from "../core/snapshot/tallies.ts";
+import type { CountByStatus } from "../fleet/tallies.ts";
 import { statuses } from "../core/model.ts";
 import { html, joinHtml } from "./html.ts";
 import type { Html } from "./html.ts";

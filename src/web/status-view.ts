@@ -2,7 +2,6 @@ import { placeOf, poolText, serverText } from "../core/incident.ts";
 import type { Incident, Subject } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { ProbeView } from "../core/probe-view.ts";
-import { countServers } from "../core/snapshot/snapshot.ts";
 import { matchText } from "../core/written-match.ts";
 import { severities } from "../core/rule.ts";
 import type { SilenceMatch } from "../core/silence.ts";
@@ -80,7 +79,7 @@ function viewTarget({ target, state, polled, up, withheld, detail }: WatchedView
         : reasonOf(lastFailure, detail),
     partial: polled && up ? (detail?.text ?? null) : null,
     lastSuccessAtMs,
-    servers: withheld || lastSuccessAtMs === null ? null : countServers(state.snapshot),
+    servers: withheld || lastSuccessAtMs === null ? null : state.snapshot.tallies.servers,
   };
 }
 

@@ -6,8 +6,9 @@ import type { Config } from "../../src/config/config.ts";
 import { makeHistory } from "../../src/commands/demo-history.ts";
 import { configuredTargets } from "../../src/config/configured-targets.ts";
 import { statuses } from "../../src/core/model.ts";
-import { resolutions } from "../../src/core/occupancy/bucket.ts";
-import type { Resolution } from "../../src/core/occupancy/bucket.ts";
+import { resolutions } from "../../src/fleet/buckets.ts";
+import type { Resolution } from "../../src/fleet/buckets.ts";
+import { findServer } from "../../src/fleet/snapshot.ts";
 import { steady } from "../../src/simulator/tempo.ts";
 import { createWorld } from "../../src/simulator/world.ts";
 import { openStore } from "../../src/store/store.ts";
@@ -69,7 +70,9 @@ const bucketsIn = (store: Store, resolution: Resolution) =>
 async function contentOf({ store }: Made) {
   return {
     buckets: await bucketsIn(store, "5m"),
-    changes: await collect(store.changes.between({ ...always, direction: "asc", lapses: true })),
+    changes: await collect(
+      store.changes.between({ ...always, direction: "asc", observations: true }),
+    ),
     targets: await store.targets.all(),
     incidents: await store.incidents.page({ phases: [], rules: [], limit: 10_000, before: null }),
   };
@@ -104,7 +107,7 @@ describe("the past that a demo begins with", () => {
       const select = { ...always, region: [region] };
       const gaps = await collect(store.occupancy.gaps({ ...always, target }));
       const changes = await collect(
-        store.changes.between({ ...select, direction: "asc", lapses: true }),
+        store.changes.between({ ...select, direction: "asc", observations: true }),
       );
       const times = [...rebuiltTimes(changes, gaps, untilMs).values()];
       for (const resolution of resolutions) {
@@ -116,9 +119,9 @@ describe("the past that a demo begins with", () => {
           );
           expect(sum(ofNames)).toBe(sum(times.map((each) => each.get(status) ?? 0)));
         }
-        const bookedMs = sum(buckets.map(({ bucket }) => bucket.bookedMs));
-        expect(bookedMs).toBeGreaterThan(47 * hourMs);
-        expect(bookedMs).toBeLessThanOrEqual(48 * hourMs);
+        const recordedMs = sum(buckets.map(({ bucket }) => bucket.recordedMs));
+        expect(recordedMs).toBeGreaterThan(47 * hourMs);
+        expect(recordedMs).toBeLessThanOrEqual(48 * hourMs);
       }
     }
   });
@@ -130,7 +133,7 @@ describe("the past that a demo begins with", () => {
       const now = Array.from(worldOf(1).sandboxes(view), ({ servers }) => servers).flat();
       expect(now).toHaveLength(12);
       for (const { sandboxId, serverId, status } of now) {
-        expect(snapshot.server(sandboxId, serverId)).toMatchObject({ status, missing: 0 });
+        expect(findServer(snapshot, sandboxId, serverId)).toMatchObject({ status, missing: 0 });
       }
     }
   });

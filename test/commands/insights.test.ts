@@ -39,7 +39,7 @@ it("insights in words fit the terminal, and of a narrow one names and ids are cu
     "",
     "Occupied for longer than is usual for the name",
     "  for  usually under  target       name       server",
-    `  2m   4.9s           us/research  puppeteer  ${occupied}`,
+    `  2m   9.5s           us/research  puppeteer  ${occupied}`,
   ];
   expect(await tablesAt(80)).toEqual(wide);
   expect(await tablesAt(60)).toEqual(wide);

@@ -7,7 +7,7 @@ import { tableOf } from "../../src/commands/report/table.ts";
 import type { Screen } from "../../src/commands/report/table.ts";
 import type { Texts, ToldReport } from "../../src/commands/report/told-report.ts";
 import { textWidth } from "../../src/commands/text-width.ts";
-import { noStays } from "../../src/core/occupancy/stay-sketch.ts";
+import { noDwells } from "../../src/fleet/dwell.ts";
 import { viewRow } from "../../src/reports/view.ts";
 import type { RowView } from "../../src/reports/view.ts";
 
@@ -19,7 +19,7 @@ function row(group: Partial<RowView>, more: Partial<RowView> = {}): RowView {
     isObserved: true,
     occupiedAverage: 1.5,
     occupiedPeak: { count: 2, isExact: false },
-    stays: noStays,
+    dwells: noDwells,
     incidents: 1,
     recoveries: { count: 1, ms: 65_000 },
   });

@@ -229,7 +229,7 @@ const blankRow = {
   server_id: null,
   server_name: null,
   clear_since_ms: null,
-  told_at_clock_ms: null,
+  notified_at_clock_ms: null,
   fired_at_ms: null,
   resolved_at_ms: null,
   resolved_reason: null,

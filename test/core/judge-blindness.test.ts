@@ -18,10 +18,9 @@ describe("while a target is blind", () => {
     const before = [...watch.state.incidents.values()];
     const { snapshot } = watch.state;
     const verdict = watch.fail();
-    const { pages, changes, incidents } = verdict;
+    const { diff, incidents } = verdict;
     expect(verdict.snapshot).toBe(snapshot);
-    expect(pages).toBeNull();
-    expect([...changes]).toEqual([]);
+    expect(diff.servers).toEqual([]);
     expect(incidents).toEqual({ written: [], dropped: [], flaps: [], steps: [], outbox: [] });
     expect([...watch.state.incidents.values()]).toEqual(before);
   });

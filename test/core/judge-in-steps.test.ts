@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { judgeInSteps } from "../../src/core/judge.ts";
-import type { ListedServer } from "../../src/core/model.ts";
+import { judgeInSlices } from "../../src/core/judge.ts";
+import type { ListedServer } from "../../src/fleet/snapshot.ts";
 import { judgeBy } from "../support/fleet.ts";
-import { intakeOf } from "../support/take-in.ts";
+import { readListing } from "../support/listing.ts";
 import { listedServer, listingOf, serverRule } from "./support/samples.ts";
 import { createWatch, startUtcMs } from "./support/watch.ts";
 import type { Watch } from "./support/watch.ts";
@@ -11,10 +11,8 @@ import type { Watch } from "./support/watch.ts";
 function countPauses(watch: Watch, servers: readonly ListedServer[]): number {
   const options = judgeBy([serverRule()]);
   const at = { utcMs: startUtcMs + 9e6, monotonicMs: 9e6 };
-  const { sandboxes } = listingOf(...servers);
-  const intake = intakeOf(watch.state.snapshot, sandboxes, options.goneAfter);
-  const outcome = { kind: "listed", intake, complete: true } as const;
-  return Array.from(judgeInSteps(watch.state, outcome, at, options)).length;
+  const outcome = { kind: "listed", listing: readListing(listingOf(...servers)) } as const;
+  return Array.from(judgeInSlices(watch.state, outcome, at, options)).length;
 }
 
 function erring(count: number): readonly ListedServer[] {

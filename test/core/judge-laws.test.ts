@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
 import { flapKey } from "../../src/core/flap-record.ts";
 import { subjectKey } from "../../src/core/message-drafts.ts";
-import type { ListedSandbox } from "../../src/core/model.ts";
+import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
 import type { OutboxItem } from "../../src/core/notification.ts";
 import { listedSandbox, listedServer } from "./support/samples.ts";
 import { expectedSteps } from "./support/oracle.ts";
@@ -11,6 +11,7 @@ import type { ExpectedStep } from "./support/oracle.ts";
 import { flappingScripts, sandboxOf, scripts, serverIds } from "./support/scripts.ts";
 import type { Move, Script, ShownStatuses } from "./support/scripts.ts";
 import { linesOf, stepsOf } from "./support/steps.ts";
+import { eachServer } from "../../src/fleet/snapshot.ts";
 import { createWatch } from "./support/watch.ts";
 import type { Watch } from "./support/watch.ts";
 
@@ -218,7 +219,9 @@ it("a restart under the same rules changes nothing that is known", () => {
         structuredClone({
           progress: watch.state.progress,
           incidents: new Map(watch.state.incidents),
-          servers: new Set([...watch.state.snapshot.servers()].map((row) => JSON.stringify(row))),
+          servers: new Set(
+            [...eachServer(watch.state.snapshot)].map((each) => JSON.stringify(each)),
+          ),
         });
       for (const move of script.moves) {
         if (move.kind !== "restart") make(watch, move, script);

@@ -1,3 +1,4 @@
+import { changesOf } from "../support/listing.ts";
 import { describe, expect, it } from "vitest";
 import { inPolls, lasting, listedServer, serverRule } from "./support/samples.ts";
 import { stepsOf } from "./support/steps.ts";
@@ -127,9 +128,7 @@ it("a rule on unknown fires while a status is unknown, and resolves once one is 
 it("unknown is a status like any other for changes", () => {
   const watch = createWatch();
   watch.see(broken);
-  const changes = [watch.see(unstated), watch.see(broken)].flatMap((verdict) => [
-    ...verdict.changes,
-  ]);
+  const changes = [watch.see(unstated), watch.see(broken)].flatMap(({ diff }) => changesOf(diff));
   expect(changes).toMatchObject([
     { from: "error", to: "unknown" },
     { from: "unknown", to: "error" },

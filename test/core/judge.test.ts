@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { conditionOfStatus } from "../../src/core/condition.ts";
 import { noInterventions } from "../../src/core/interventions.ts";
 import { judgePoll } from "../../src/core/judge.ts";
-import { changesOf, intakeOf } from "../support/take-in.ts";
+import { eachServer } from "../../src/fleet/snapshot.ts";
+import { changesOf, readListing } from "../support/listing.ts";
 import { inPolls, lasting, listedServer, serverRule, targetRule } from "./support/samples.ts";
 import { linesOf, stepsOf } from "./support/steps.ts";
 import { createWatch, intervalMs, startUtcMs } from "./support/watch.ts";
@@ -160,9 +161,9 @@ describe("a server that is gone", () => {
     watch.see(broken);
     expect(stepsOf(watch.see().incidents)).toEqual([]);
     expect(stepsOf(watch.see().incidents)).toEqual([]);
-    const { incidents, changes } = watch.see();
+    const { incidents, diff } = watch.see();
     expect(stepsOf(incidents)).toEqual(["resolved server-error a (gone)"]);
-    expect(changesOf(changes)).toMatchObject([{ from: "error", to: "absent" }]);
+    expect(changesOf(diff)).toMatchObject([{ from: "error", to: "absent" }]);
     expect(incidents.outbox[0]).toMatchObject({
       condition: "in error",
       incident: { status: "absent", previousStatus: "error", resolvedReason: "gone" },
@@ -173,8 +174,8 @@ describe("a server that is gone", () => {
     const watch = createWatch({ goneAfter: 1 });
     watch.see(broken);
     for (let poll = 0; poll < 5; poll += 1) {
-      const { incidents, changes } = watch.seePart();
-      expect([stepsOf(incidents), changesOf(changes)]).toEqual([[], []]);
+      const { incidents, diff } = watch.seePart();
+      expect([stepsOf(incidents), changesOf(diff)]).toEqual([[], []]);
     }
     expect(stepsOf(watch.see(broken).incidents)).toEqual([]);
   });
@@ -237,13 +238,13 @@ describe("how long a status lasted", () => {
     ["is not known across a restart", (w) => w.restart(), null],
   ];
 
-  it.each(looks)("%s", (_sentence, look, stayMs) => {
+  it.each(looks)("%s", (_sentence, look, dwellMs) => {
     const watch = createWatch();
     watch.see();
     watch.see(idle);
     look(watch);
-    expect(changesOf(watch.see(broken).changes)).toMatchObject([
-      { from: "idle", to: "error", stayMs },
+    expect(changesOf(watch.see(broken).diff)).toMatchObject([
+      { from: "idle", to: "error", dwellMs },
     ]);
   });
 
@@ -251,7 +252,7 @@ describe("how long a status lasted", () => {
     const watch = createWatch();
     watch.see();
     watch.see(idle);
-    expect(changesOf(watch.seePart(broken).changes)).toMatchObject([{ to: "error", stayMs: null }]);
+    expect(changesOf(watch.seePart(broken).diff)).toMatchObject([{ to: "error", dwellMs: null }]);
   });
 });
 
@@ -288,15 +289,19 @@ it("the same state, outcome and time give the same verdict, and leave the state 
     newIncidentId: () => "incident",
   };
   const at = { utcMs: startUtcMs + 9e6, monotonicMs: 9e6 };
-  const before = structuredClone([...watch.state.snapshot.servers()]);
+  const before = structuredClone([...eachServer(watch.state.snapshot)]);
   const judge = () => {
-    const intake = intakeOf(watch.state.snapshot, [], options.goneAfter);
-    const outcome = { kind: "listed", intake, complete: true } as const;
-    const { snapshot, changes, ...verdict } = judgePoll(watch.state, outcome, at, options);
-    return { ...verdict, servers: [...snapshot.servers()], changes: changesOf(changes) };
+    const listing = readListing({ sandboxes: [], complete: true });
+    const { snapshot, ...verdict } = judgePoll(
+      watch.state,
+      { kind: "listed", listing },
+      at,
+      options,
+    );
+    return { ...verdict, servers: [...eachServer(snapshot)] };
   };
   expect(judge()).toEqual(judge());
-  expect([...watch.state.snapshot.servers()]).toEqual(before);
+  expect([...eachServer(watch.state.snapshot)]).toEqual(before);
 });
 
 it("a listing is walked a few times, however many incidents its servers have", () => {
@@ -304,7 +309,7 @@ it("a listing is walked a few times, however many incidents its servers have", (
   const count = 2_000;
   const servers = Array.from({ length: count }, (_, index) => ({
     ...broken,
-    get serverId() {
+    get id() {
       reads += 1;
       return `server-${index}`;
     },

@@ -6,21 +6,16 @@ import {
   matchesTarget,
   ruleFingerprint,
 } from "../../src/core/matching.ts";
-import type { ServerRow } from "../../src/core/snapshot/snapshot.ts";
+import type { ListedServer } from "../../src/fleet/snapshot.ts";
 import type { ServerRule, TargetRule } from "../../src/core/rule.ts";
 import { inPolls, lasting, serverRule, targetRule } from "./support/samples.ts";
 
-const row: ServerRow = {
-  sandboxId: "box",
-  serverId: "a",
-  serverName: "github",
+const row: ListedServer = {
+  id: "a",
+  name: "github",
   benchmark: "MCP_Atlas",
   tags: ["prod", "blue"],
   status: "error",
-  sinceMs: 0,
-  sinceObservedMs: 0,
-  sinceWitnessed: true,
-  missing: 0,
 };
 
 describe("patterns", () => {
@@ -90,7 +85,7 @@ describe("what a rule is about", () => {
   });
 
   it("takes a missing name or benchmark for an empty text, and no tags for no tag", () => {
-    const bare = { ...row, serverName: null, benchmark: null, tags: [] };
+    const bare = { ...row, name: null, benchmark: null, tags: [] };
     expect(holdsForServer(serverRule({ match: { serverName: [""] } }), bare)).toBe(true);
     expect(holdsForServer(serverRule({ match: { benchmark: ["?"] } }), bare)).toBe(false);
     expect(holdsForServer(serverRule({ match: { tag: ["*"] } }), bare)).toBe(false);

@@ -7,7 +7,7 @@ import {
   progressAfterListing,
 } from "../../src/core/target-state.ts";
 import type { TargetProgress, TargetState } from "../../src/core/target-state.ts";
-import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { target } from "./support/samples.ts";
 
 const polledAtMs = 100_000;
@@ -23,8 +23,8 @@ const seen: TargetProgress = {
 const at = { utcMs: polledAtMs + 30_000, monotonicMs: 31_000 };
 
 function stateOf(progress: TargetProgress, lastPollMonotonicMs: number | null): TargetState {
-  const { accounts } = nothingKnown;
-  const nothing = { snapshot: emptySnapshot, incidents: new Map(), flaps: new Map(), accounts };
+  const { buckets } = nothingKnown;
+  const nothing = { snapshot: emptySnapshot, incidents: new Map(), flaps: new Map(), buckets };
   return { target, progress, lastPollMonotonicMs, rulesApplied: true, ...nothing };
 }
 

@@ -3,7 +3,7 @@ import { createEventFeed } from "../../src/interventions/event-feed.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { erring } from "./support/desk-world.ts";
 
-const fromTheFirst = "0_0_0_0,0_";
+const fromTheFirst = "0_0,0_";
 
 it("gives changes and incidents as the lists have them, after the place where it began", async () => {
   const world = await erring();
@@ -69,7 +69,7 @@ it("is served by the daemon", async () => {
 
 it.each([
   ["no place", { after: "1_2" }, "after: the id of an event"],
-  ["a third place", { after: "0_0_0_0,0_,0_" }, "after: the id of an event"],
+  ["a third place", { after: "0_0,0_,0_" }, "after: the id of an event"],
   ["a kind that there is not", { kind: "silence" }, "change, incident"],
   ["a field that there is not", { from: "1h" }, "from: "],
 ])("refuses %s", async (_, query, allowed) => {

@@ -6,8 +6,8 @@ it("a server that moves between sandboxes is explained with the sandbox of each 
     target: { region: "us", key: "research" },
     serverId: "a",
     serverName: "github",
-    stayMs: null,
-    lapse: null,
+    dwellMs: null,
+    observation: null,
     atMs: 1_000,
     cursor: "1_0",
   };

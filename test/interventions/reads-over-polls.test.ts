@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { atOnce } from "../../src/core/in-steps.ts";
 import type { Status } from "../../src/core/model.ts";
 import { findServer } from "../../src/interventions/find-server.ts";
 import { createFleetDesk } from "../../src/interventions/fleet-desk.ts";
@@ -23,17 +22,14 @@ function polledOnce() {
   poll(listed("idle"));
   return {
     watched,
-    pollAgain: () => {
-      const { before } = poll(listed("error"));
-      atOnce(before.giveUp());
-    },
+    pollAgain: () => void poll(listed("error")),
   };
 }
 
 /** A server in each sandbox. */
 function listed(status: Status) {
   const sandboxes = Array.from({ length: sandboxCount }, (_, box) => ({
-    sandboxId: `box-${String(box).padStart(5, "0")}`,
+    id: `box-${String(box).padStart(5, "0")}`,
     status,
     benchmark: null,
     servers: [server(`server-${String(box).padStart(5, "0")}`, { status })],
@@ -56,7 +52,7 @@ describe("what reads the servers of a target, while a poll brings all of them ot
     const { incidents, changes } = testStore();
     const finding = findServer("server-05999", { targets: [watched], incidents, changes });
     pollAgain();
-    expect((await finding).listed).toMatchObject([{ row: { status: "idle" } }]);
+    expect((await finding).listed).toMatchObject([{ server: { status: "idle" } }]);
   });
 
   it("reports of those that there were when it asked", async () => {

@@ -15,12 +15,12 @@ const small: Listing = {
   complete: true,
   sandboxes: [
     {
-      sandboxId: 'box "1"',
+      id: 'box "1"',
       status: "occupied",
       benchmark: null,
       servers: [
-        server("a\\b", { serverName: "github", status: "error", benchmark: "MCP_Atlas" }),
-        server("c\nd", { serverName: "沙箱", status: "idle" }),
+        server("a\\b", { name: "github", status: "error", benchmark: "MCP_Atlas" }),
+        server("c\nd", { name: "沙箱", status: "idle" }),
       ],
     },
   ],
@@ -58,7 +58,7 @@ describe("a small fleet", () => {
       sandbox_server_status_seconds_total{region="us",key="research",server_name="沙箱",status="occupied"} 0
       sandbox_server_status_seconds_total{region="us",key="research",server_name="沙箱",status="error"} 0
       sandbox_server_status_seconds_total{region="us",key="research",server_name="沙箱",status="unknown"} 0
-      # HELP sandbox_unobserved_seconds_total Seconds in which a target was not watched, its servers' time being booked to no status.
+      # HELP sandbox_unobserved_seconds_total Seconds in which a target was not observed; its servers' time counts for no status.
       # TYPE sandbox_unobserved_seconds_total counter
       sandbox_unobserved_seconds_total{region="us",key="research"} 0
       # HELP sandbox_server_transitions_total Changes of servers from one status to another; absent is before they appear and after they are gone.
@@ -72,7 +72,7 @@ describe("a small fleet", () => {
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="unknown",to="error"} 0
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="absent",to="idle"} 1
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="absent",to="error"} 0
-      # HELP sandbox_server_status_duration_seconds How long servers stayed in a status, of stays whose start and end were both watched.
+      # HELP sandbox_server_status_duration_seconds How long servers stayed in a status, where its start and end were both observed.
       # TYPE sandbox_server_status_duration_seconds histogram
       sandbox_server_status_duration_seconds_sum{region="us",key="research",status="idle"} 0
       sandbox_server_status_duration_seconds_count{region="us",key="research",status="idle"} 0

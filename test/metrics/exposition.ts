@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/core/in-steps.ts";
 import { ok } from "node:assert/strict";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";
@@ -45,7 +44,6 @@ export function meterFleet(
       metrics.targets.polled(fleet.watched.target, outcome === "failed" ? "timeout" : null, 250);
       metrics.sandboxes.committed(fleet.watched, verdict);
       metrics.targets.committed(2);
-      if (verdict.snapshot !== verdict.before) atOnce(verdict.before.giveUp());
       return verdict;
     },
     async render(request) {

@@ -157,10 +157,10 @@ describe("names from the service", () => {
     complete: true,
     sandboxes: [
       {
-        sandboxId: "box",
+        id: "box",
         status: "idle" as const,
         benchmark: null,
-        servers: names.map((serverName, index) => server(`s${index}`, { serverName, status })),
+        servers: names.map((name, index) => server(`s${index}`, { name, status })),
       },
     ],
   });

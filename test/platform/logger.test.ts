@@ -75,6 +75,13 @@ describe.each(["json", "pretty"] as const)("a log line in %s", (format) => {
     expect(lines().join()).toContain("it failed");
   });
 
+  it("is one line also where a status is the name of a field", () => {
+    const { log, lines } = logTo(format);
+    log.info({ event: "target.first_listing", idle: 3, error: 4711 }, "listed");
+    expect(lines()).toHaveLength(1);
+    expect(lines()[0]).toContain("4711");
+  });
+
   it("keeps a name with line breaks and control characters on one line", () => {
     const { log, lines } = logTo(format);
     log.info({ benchmark: 'git"\nlevel=fatal \u001b[2J' }, "a server changed");

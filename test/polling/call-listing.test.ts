@@ -3,8 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { failureReasons } from "../../src/core/model.ts";
 import type { FailureReason, Target } from "../../src/core/model.ts";
-import { openIntake } from "../../src/core/snapshot/intake.ts";
-import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Random } from "../../src/platform/random.ts";
 import { Secret } from "../../src/platform/secret.ts";
@@ -18,11 +17,13 @@ import { nothingUnkept } from "../../src/service/unkept.ts";
 const target: Target = { region: "us", key: "research" };
 const apiKey = new Secret("T0PSECRET");
 
-const openEmpty = () => openIntake(emptySnapshot, { goneAfter: 1 });
-
 const ok: CallSuccess = {
   kind: "ok",
-  value: { intake: openEmpty(), complete: true, partial: null, unkept: nothingUnkept },
+  value: {
+    listing: { sandboxes: [], texts: [], complete: true },
+    partial: null,
+    unkept: nothingUnkept,
+  },
 };
 
 function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
@@ -60,7 +61,13 @@ function start(script: Script, { random = (): number => 0.5 }: { random?: Random
     },
   });
   const takeTurn = (deadlineMs: number): Promise<TurnOutcome> =>
-    callListing(target, { apiKey, deadlineMs, signal: stop.signal, openIntake: openEmpty });
+    callListing(target, {
+      apiKey,
+      deadlineMs,
+      signal: stop.signal,
+      before: emptySnapshot,
+      poll: 0,
+    });
   const turn = async (deadlineMs: number): Promise<{ outcome: TurnOutcome; endedMs: number }> => {
     const ended: { outcome: TurnOutcome; endedMs: number }[] = [];
     const end = async (): Promise<void> => {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createPollingLog } from "../../src/polling/polling-log.ts";
-import { watchPieces } from "../core/support/unpacked.ts";
 import { judgeBy, server, watchFleet } from "../support/fleet.ts";
+import { changesOf } from "../support/listing.ts";
 
 it("changes of two targets at once are each told of its own target, in any number", async () => {
   const lines: Readonly<Record<string, unknown>>[] = [];
@@ -13,7 +13,7 @@ it("changes of two targets at once are each told of its own target, in any numbe
   const uuid = (at: number) => `${String(at).padStart(8, "0")}-4b1e-4c5f-8d6a-0123456789ab`;
   const all = (status: "idle" | "occupied") => ({
     sandboxes: Array.from({ length: 4_100 }, (_, at) => ({
-      sandboxId: uuid(at),
+      id: uuid(at),
       status: "idle" as const,
       benchmark: null,
       servers: [server(uuid(at + 10_000), { status })],
@@ -63,15 +63,15 @@ it("changes of one target after another are each told of its own target, in the 
     if (!fleet) continue;
     const verdict = fleet.poll({
       sandboxes: Array.from({ length: 4_100 }, (_, at) => ({
-        sandboxId: uuid(at),
+        id: uuid(at),
         status: "idle" as const,
         benchmark: null,
-        servers: [server(uuid(at + 10_000), { serverName: name(at), status })],
+        servers: [server(uuid(at + 10_000), { name: name(at), status })],
       })),
       complete: true,
     });
     const { key } = fleet.watched.target;
-    for (const { serverId, serverName, from, to } of verdict.changes) {
+    for (const { serverId, serverName, from, to } of changesOf(verdict.diff)) {
       told.push(`us/${key} ${serverName} (${serverId.slice(0, 8)}): ${from} -> ${to}`);
     }
     await pollingLog.committed(fleet.watched, verdict, 1);
@@ -81,30 +81,4 @@ it("changes of one target after another are each told of its own target, in the 
   const said = lines.map(({ msg }) => String(msg)).filter((line) => line.includes(" -> "));
   expect(said.filter(isSeen).length).toBeGreaterThan(20_000);
   expect(said.filter(isSeen)).toEqual(told.filter(isSeen));
-});
-
-it.each([
-  ["few", 100, 1],
-  ["very many", 4_100, 3],
-])("of changes that are %s, no piece is kept that was told of", async (_, count, pieces) => {
-  const log = createLogger({ level: "info", format: "json" }, { write() {} });
-  const pollingLog = createPollingLog(log);
-  const { watched, poll } = watchFleet({ region: "us", key: "one" }, { judge: judgeBy([]) });
-  for (const status of ["idle", "occupied"] as const) {
-    const verdict = poll({
-      sandboxes: Array.from({ length: count }, (__, at) => ({
-        sandboxId: `box-${at}`,
-        status: "idle" as const,
-        benchmark: null,
-        servers: [server(`server-${at}`, { status })],
-      })),
-      complete: true,
-    });
-    const watch = watchPieces(verdict.changes);
-    await pollingLog.committed(watched, verdict, 1);
-    // A first listing is only counted.
-    expect(watch).toEqual(
-      status === "idle" ? { asked: 0, left: 0 } : { asked: pieces, left: pieces },
-    );
-  }
 });

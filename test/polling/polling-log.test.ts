@@ -121,10 +121,10 @@ describe("changes", () => {
     }));
     const all = (status: "idle" | "occupied", count: number) => ({
       sandboxes: servers.slice(0, count).map(({ sandboxId, serverId, serverName }, at) => ({
-        sandboxId,
+        id: sandboxId,
         status: "idle" as const,
         benchmark: null,
-        servers: [server(serverId, { serverName, status: at % 9 === 0 ? "idle" : status })],
+        servers: [server(serverId, { name: serverName, status: at % 9 === 0 ? "idle" : status })],
       })),
       complete: true,
     });
@@ -175,9 +175,9 @@ describe("changes", () => {
 
 it("names from the service reach a terminal without their control characters", async () => {
   const { poll } = start(judgeBy([]));
-  const odd = server("a", { serverName: "two\nlines \u001b[31m" });
-  const box = { sandboxId: "box", status: "idle", benchmark: null, servers: [odd] } as const;
   await poll(listing({}));
+  const odd = server("a", { name: "two\nlines \u001b[31m" });
+  const box = { id: "box", status: "idle", benchmark: null, servers: [odd] } as const;
   const [line] = await poll({ sandboxes: [box], complete: true });
   expect(line?.["msg"]).toBe("us/research two?lines ?[31m (a): absent -> idle");
   expect(line?.["server_name"]).toBe("two\nlines \u001b[31m");

@@ -1,11 +1,12 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/core/judge.ts";
-import type { PackedChanges } from "../../src/core/snapshot/packed-changes.ts";
-import { createMarkedReader } from "../core/support/marked-intake.ts";
 import type { Status } from "../../src/core/model.ts";
+import { findServer } from "../../src/fleet/snapshot.ts";
+import type { Snapshot } from "../../src/fleet/snapshot.ts";
+import { countByStatus } from "../../src/fleet/tallies.ts";
 import { listing, server } from "../support/fleet.ts";
-import { changesOf } from "../support/take-in.ts";
+import { changesOf } from "../support/listing.ts";
 import { failed, listed, minute, second, startPolling } from "./support/start-polling.ts";
 import type { Answer } from "./support/start-polling.ts";
 
@@ -14,21 +15,8 @@ describe("a turn", () => {
     const { turn, watched, heard } = startPolling(() => listed(listing({ a: "idle" })));
     await turn();
     expect(heard()).toEqual(["polled us ok 0", "commit 1", "committed true"]);
-    expect(watched.state.snapshot.serverCount).toBe(1);
+    expect(countByStatus(watched.state.snapshot.tallies.servers)).toBe(1);
     expect(watched.polled).toBe(true);
-  });
-
-  it.each(["kept", "not kept"])("gives back what its changes were packed in: %s", async (fate) => {
-    const { turn, store } = startPolling(() => listed(listing({ a: "idle" })));
-    const pieces: PackedChanges[] = [];
-    store.commit = async ({ changes }) => {
-      pieces.push(...changes.pieces());
-      await settle();
-      expect(pieces.map(({ words }) => words.length > 0)).toEqual([true]);
-      if (fate === "not kept") throw new Error("disk full");
-    };
-    await turn();
-    expect(pieces.map(({ words }) => words.length)).toEqual([0]);
   });
 
   it("calls on delivery after a commit that has something to tell, and only then", async () => {
@@ -77,9 +65,9 @@ describe("a turn", () => {
     answer = failed("http_error");
     await turn();
     expect(heard()).toContain("polled us http_error 0");
-    expect(watched.state.snapshot.server("box", "a")?.status).toBe("occupied");
+    expect(findServer(watched.state.snapshot, "box", "a")?.status).toBe("occupied");
     expect(watched.state.progress.failuresInARow).toBe(1);
-    expect(committed[1]?.pages).toBeNull();
+    expect(committed[1]?.snapshot).toBe(committed[0]?.snapshot);
   });
 
   it("of an unknown target does nothing", async () => {
@@ -101,24 +89,17 @@ describe("a turn", () => {
   });
 });
 
-describe("texts that are known", () => {
-  it("are read nevertheless at one of 1,024 polls", async () => {
-    const reader = createMarkedReader();
-    let read: readonly string[] = [];
-    const { clock, turn } = startPolling(
-      () => listed(listing({ a: "idle" })),
-      (intake, sandboxes) => {
-        read = reader.read(intake, sandboxes);
-        return intake;
-      },
-    );
-    let polls = 0;
-    for (let at = 0; at <= 2 * 1_024; at++) {
+describe("a call", () => {
+  it("is given what was observed before, and a number that is one more after each listing", async () => {
+    const { turn, calls, watched } = startPolling(() => listed(listing({ a: "idle" })));
+    const before: Snapshot[] = [];
+    for (let poll = 0; poll < 3; poll++) {
+      before.push(watched.state.snapshot);
       await turn();
-      clock.advance(30 * second);
-      if (read.length > 0) polls++;
     }
-    expect(polls).toBe(1 + 2);
+    expect(calls.every((call, at) => call.before === before[at])).toBe(true);
+    const first = calls[0]?.poll ?? 0;
+    expect(calls.map(({ poll }) => poll - first)).toEqual([0, 1, 2]);
   });
 });
 
@@ -138,12 +119,12 @@ describe("a commit that fails", () => {
     expect(watched.state.progress).toBe(before);
     expect([watched.polled, watched.up]).toEqual([true, false]);
     expect(watched.state.incidents.size).toBe(0);
-    expect([...watched.state.snapshot.servers()]).toEqual([]);
+    expect(watched.state.snapshot.sandboxes).toEqual([]);
 
     store.commit = () => Promise.resolve();
     await turn();
     expect(heard().slice(-2)).toEqual([`outbox ${clock.now().utcMs}`, "committed true"]);
-    const [kept, lost] = [committed[0], refused[0]].map((each) => changesOf(each?.changes ?? []));
+    const [kept, lost] = [committed[0], refused[0]].map((each) => each && changesOf(each.diff));
     expect(kept).toHaveLength(1);
     expect(kept).toEqual(lost);
     expect(committed[0]?.incidents.outbox.length).toBe(1);
@@ -151,27 +132,27 @@ describe("a commit that fails", () => {
   });
 });
 
-it("what was before is given up once a poll that gives all other statuses is committed, not sooner", async () => {
+it("a poll that gives all other statuses counts once it is committed, not sooner", async () => {
   const inAll = (status: Status): Answer => {
     const boxes = Array.from({ length: 300 }, (_, box) => `box-${box}`);
     const servers = [server("a", { status })];
-    const sandboxes = boxes.map((sandboxId) => ({ sandboxId, status, benchmark: null, servers }));
+    const sandboxes = boxes.map((id) => ({ id, status, benchmark: null, servers }));
     return listed({ complete: true, sandboxes });
   };
   let answer = inAll("idle");
   const { turn, watched, store } = startPolling(() => answer);
   await turn();
   const first = watched.state.snapshot;
-  const seen = Array.from(first.servers());
+  const seen = structuredClone(first.sandboxes);
   answer = inAll("error");
   const { commit } = store;
   store.commit = () => Promise.reject(new Error("disk full"));
   await turn();
-  expect(Array.from(first.servers())).toEqual(seen);
+  expect(watched.state.snapshot).toBe(first);
   store.commit = commit;
   await turn();
-  expect(() => Array.from(first.servers())).toThrow("hold its snapshot");
-  expect(watched.state.snapshot.server("box-7", "a")?.status).toBe("error");
+  expect(first.sandboxes).toEqual(seen);
+  expect(findServer(watched.state.snapshot, "box-7", "a")?.status).toBe("error");
 });
 
 it("a call that throws ends its turn alone", async () => {

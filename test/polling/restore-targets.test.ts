@@ -1,5 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
+import { findServer } from "../../src/fleet/snapshot.ts";
+import { countByStatus } from "../../src/fleet/tallies.ts";
 import type { Target } from "../../src/core/model.ts";
 import { targetName } from "../../src/core/model.ts";
 import { phaseOf } from "../../src/core/schedule.ts";
@@ -73,8 +75,10 @@ describe("the configured targets", () => {
     const { watched, retired } = await restore(store, [evals, research]);
     expect(watched.map(({ target }) => target)).toEqual([evals, research]);
     const known = watched[1];
-    expect(known?.state.snapshot.server("box", "a")).toMatchObject({ status: "error" });
-    expect(known?.state.snapshot.serverCount).toBe(2);
+    expect(known && findServer(known.state.snapshot, "box", "a")).toMatchObject({
+      status: "error",
+    });
+    expect(known && countByStatus(known.state.snapshot.tallies.servers)).toBe(2);
     expect(known?.state.progress.observed.polls).toBe(2);
     expect([...(known?.state.incidents.values() ?? [])]).toMatchObject([
       { id: "incident-1", phase: { name: "firing" } },

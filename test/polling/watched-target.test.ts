@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { judgePoll } from "../../src/core/judge.ts";
 import { initialProgress, nothingKnown } from "../../src/core/target-state.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
-import { restoreSnapshot } from "../../src/core/snapshot/restore-snapshot.ts";
+import { runAtOnce } from "../../src/fleet/slices.ts";
+import { findServer, restoreSnapshot } from "../../src/fleet/snapshot.ts";
 import { judgeBy, listing, research, startMs, watchFleet } from "../support/fleet.ts";
-import { intakeOf } from "../support/take-in.ts";
+import { readListing } from "../support/listing.ts";
 
 describe("what is shown of a target", () => {
   it("is withheld from the failed poll on that makes it stale until a poll is accepted", () => {
@@ -27,7 +28,7 @@ describe("what is shown of a target", () => {
     const { watched, poll } = watchFleet(research);
     poll(listing({ a: "occupied" }));
     for (let polls = 0; polls < 5; polls += 1) poll("failed");
-    expect(watched.state.snapshot.server("box", "a")).toMatchObject({ status: "occupied" });
+    expect(findServer(watched.state.snapshot, "box", "a")).toMatchObject({ status: "occupied" });
   });
 
   it("after a restart that took long is withheld until it was seen, not merely asked for", () => {
@@ -35,16 +36,15 @@ describe("what is shown of a target", () => {
     const { snapshot } = watchFleet().poll(listing({ a: "idle" }));
     const watched = watchTarget(
       { id: 1, target: research, ...nothingKnown, progress },
-      restoreSnapshot(snapshot.pages),
+      runAtOnce(restoreSnapshot(snapshot.sandboxes)),
       { staleAfter: 3, restoredForMs: 90_000, nowUtcMs: startMs },
     );
     const at = { utcMs: startMs, monotonicMs: 5 };
     expect([watched.withheld, watched.polled]).toEqual([true, false]);
     watched.accept(judgePoll(watched.state, { kind: "failed", reason: "auth" }, at, judgeBy()));
     expect([watched.withheld, watched.polled]).toEqual([true, true]);
-    const { sandboxes, complete } = listing({ a: "idle" });
-    const intake = intakeOf(watched.state.snapshot, sandboxes, 2);
-    watched.accept(judgePoll(watched.state, { kind: "listed", intake, complete }, at, judgeBy()));
+    const seen = { kind: "listed", listing: readListing(listing({ a: "idle" })) } as const;
+    watched.accept(judgePoll(watched.state, seen, at, judgeBy()));
     expect(watched.withheld).toBe(false);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { listing, research } from "../support/fleet.ts";
-import { takeIn } from "../support/take-in.ts";
 import { listed, minute, second, startPolling } from "./support/start-polling.ts";
 import type { Answer } from "./support/start-polling.ts";
 
@@ -22,7 +21,7 @@ describe("the time between two turns", () => {
   });
 
   it("counts as watched where the schedule pauses right after the start", async () => {
-    const { clock, turn, watched } = startPolling(seen, takeIn, 13 * 60 * minute);
+    const { clock, turn, watched } = startPolling(seen, 13 * 60 * minute);
     await turn();
     clock.advance(13 * 60 * minute + 20 * second);
     await turn();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { meanStayMs } from "../../src/core/occupancy/stay-sketch.ts";
+import { meanDwellMs } from "../../src/fleet/dwell.ts";
 import { serverMsOfRow, sharesOf } from "../../src/reports/row.ts";
 import type { ReportRow } from "../../src/reports/row.ts";
 import { recordHistory } from "../support/recorded-history.ts";
@@ -13,7 +13,7 @@ function hoursOf(row: ReportRow): number {
 }
 
 describe("a report", () => {
-  it("tells what was booked, how many there were, and how long stays took", async () => {
+  it("tells what was recorded, how many there were, and their dwell times", async () => {
     const history = recordHistory();
     const target = history.add(research);
     watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" });
@@ -43,8 +43,8 @@ describe("a report", () => {
     ]);
     const later = { from: "2026-11-01T12:00Z", to: "2026-11-01T13:00Z", by: "region" };
     const [last] = (await tell(history, later)).rows;
-    // Of its stays only the one is known from end to end that began after the first poll.
-    expect(last && meanStayMs(last.stays)).toBe(6 * hourMs);
+    // Of its dwell times only the one is known from end to end that began after the first poll.
+    expect(last && meanDwellMs(last.dwells)).toBe(6 * hourMs);
   });
 
   it("counts incidents by when they fired, and recoveries by when they came", async () => {

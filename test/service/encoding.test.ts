@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import {
   brotliCompressSync,
@@ -7,9 +8,8 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createTestClient, startPeer } from "./peer.ts";
-import { createCollectingIntake } from "./support/collecting-intake.ts";
 import { listedSandbox, listing, sandbox, server } from "./wire.ts";
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
@@ -54,8 +54,8 @@ for (const [at, [encoding, body]] of encoded.entries()) {
       const { baseUrl, asked } = await startEncodedPeer(encoding, body, { pieceBytes });
       const { client, call, ended } = createTestClient(baseUrl);
       const result = await client.listSandboxes(call);
-      expect(result).toMatchObject({ kind: "ok", deviations: [], value: { complete: true } });
-      expect(result.kind === "ok" && result.value.intake.sandboxes()).toEqual([listedSandbox]);
+      expect(result).toMatchObject({ kind: "ok", deviations: [], value: { partial: null } });
+      expect(result.kind === "ok" && result.value.listing.sandboxes).toEqual([listedSandbox]);
       expect(ended.map(({ code }) => code)).toEqual(["200"]);
       expect(asked.map((headers) => headers["accept-encoding"])).toEqual(["gzip, br, deflate"]);
     });
@@ -76,8 +76,8 @@ test("a long encoded listing is read as if it had come unencoded, poll after pol
     const { client, call } = createTestClient(baseUrl, { maxBodyBytes: body.length });
     for (let poll = 0; poll < 3; poll++) {
       const result = await client.listSandboxes(call);
-      const ids = result.kind === "ok" ? result.value.intake.sandboxes() : [];
-      expect(ids.map(({ servers: [only] }) => only?.serverId)).toEqual(
+      const ids = result.kind === "ok" ? result.value.listing.sandboxes : [];
+      expect(ids.map(({ servers: [only] }) => only?.id)).toEqual(
         many.map(({ servers: [only] }) => only?.id),
       );
     }
@@ -239,19 +239,12 @@ test("a call that runs out of time while a body is decoded ends at once, and its
     response.write(gzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }));
   });
   const { client, call, clock } = createTestClient(baseUrl);
-  const isRead = Promise.withResolvers<void>();
-  const openIntake = () => {
-    const intake = createCollectingIntake();
-    const listed = intake.listed.bind(intake);
-    return Object.assign(intake, {
-      listed(...args: Parameters<typeof listed>) {
-        isRead.resolve();
-        return listed(...args);
-      },
-    });
-  };
-  const poll = client.listSandboxes({ ...call, openIntake });
-  await isRead.promise;
+  const isReceived = Promise.withResolvers<void>();
+  const onChunk = () => isReceived.resolve();
+  subscribe("undici:request:bodyChunkReceived", onChunk);
+  onTestFinished(() => void unsubscribe("undici:request:bodyChunkReceived", onChunk));
+  const poll = client.listSandboxes(call);
+  await isReceived.promise;
   clock.advance(10_000);
   expect(await poll).toMatchObject({ reason: "timeout", status: 200 });
   await closed.promise;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ListedSandbox } from "../../src/core/model.ts";
+import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
 import type { JsonValue } from "../../src/service/json.ts";
 import { listedSandbox, listing, read, sandbox, server } from "./wire.ts";
 
@@ -21,16 +21,17 @@ test("any JSON is a listing of unique ids, or none at all, and never an exceptio
   fc.assert(
     fc.property(fc.oneof(oddListing, fc.jsonValue()), (body) => {
       const { listing: taken } = read(body);
-      const ids = (taken?.sandboxes ?? []).map(({ sandboxId }) => sandboxId);
+      const ids = (taken?.sandboxes ?? []).map(({ id: sandboxId }) => sandboxId);
       expect(new Set(ids).size).toBe(ids.length);
       for (const each of taken?.sandboxes ?? []) {
-        const serverIds = each.servers.map(({ serverId }) => serverId);
+        const serverIds = each.servers.map(({ id: serverId }) => serverId);
         expect(new Set(serverIds).size).toBe(serverIds.length);
       }
     }),
   );
 });
 
+/** Without what no database can carry. */
 const text = (maxLength: number) =>
   fc.string({ unit: "binary", maxLength }).map((each) => each.toWellFormed().replaceAll("\0", "-"));
 const id = text(20).filter((each) => each !== "");
@@ -38,21 +39,21 @@ const status = fc.constantFrom("idle" as const, "occupied" as const, "error" as 
 const benchmark = fc.option(text(10));
 const listed: fc.Arbitrary<ListedSandbox[]> = fc.uniqueArray(
   fc.record({
-    sandboxId: id,
+    id,
     status,
     benchmark,
     servers: fc.uniqueArray(
       fc.record({
-        serverId: id,
-        serverName: fc.option(text(10)),
+        id,
+        name: fc.option(text(10)),
         status,
         benchmark,
         tags: fc.array(text(5), { maxLength: 4 }),
       }),
-      { selector: ({ serverId }) => serverId, maxLength: 5 },
+      { selector: ({ id: serverId }) => serverId, maxLength: 5 },
     ),
   }),
-  { selector: ({ sandboxId }) => sandboxId, maxLength: 5 },
+  { selector: ({ id: sandboxId }) => sandboxId, maxLength: 5 },
 );
 
 test("what is written as promised is read back as it was, without a deviation", () => {
@@ -91,10 +92,10 @@ test("what is taken of items listed several times does not depend on their order
     const { listing: taken, deviations } = read(listing(items, 2));
     const sandboxes = (taken?.sandboxes ?? []).map((each) => ({
       ...each,
-      servers: sorted(each.servers, ({ serverId }) => serverId),
+      servers: sorted(each.servers, ({ id: serverId }) => serverId),
     }));
     return {
-      sandboxes: sorted(sandboxes, ({ sandboxId }) => sandboxId),
+      sandboxes: sorted(sandboxes, ({ id: sandboxId }) => sandboxId),
       complete: taken?.complete,
       deviations: sorted(deviations, String),
     };
@@ -138,13 +139,13 @@ test("nothing out of what may be secret is kept", () => {
 
 function toWire(listedOne: ListedSandbox) {
   return {
-    local_sandbox_id: listedOne.sandboxId,
+    local_sandbox_id: listedOne.id,
     created_at: "2026-02-16T12:45:25.770231-08:00",
     status: listedOne.status,
     benchmark: listedOne.benchmark,
     servers: listedOne.servers.map((each) => ({
-      id: each.serverId,
-      server_name: each.serverName,
+      id: each.id,
+      server_name: each.name,
       status: each.status,
       benchmark: each.benchmark,
       tags: each.tags,
@@ -155,12 +156,12 @@ function toWire(listedOne: ListedSandbox) {
 test("a hundred thousand servers are read, each as it was written", () => {
   const statuses = ["idle", "occupied", "error"] as const;
   const written: ListedSandbox[] = Array.from({ length: 25_000 }, (_, at) => ({
-    sandboxId: `sandbox-${at}`,
+    id: `sandbox-${at}`,
     status: "idle",
     benchmark: null,
     servers: Array.from({ length: 4 }, (_unused, index) => ({
-      serverId: `server-${at}-${index}`,
-      serverName: "filesystem",
+      id: `server-${at}-${index}`,
+      name: "filesystem",
       status: statuses[(at + index) % 3] ?? "unknown",
       benchmark: null,
       tags: [],

@@ -22,9 +22,9 @@ test("what may be null or absent is no deviation", () => {
       listing: {
         sandboxes: [
           {
-            sandboxId: "s1",
+            id: "s1",
             ...nothing,
-            servers: [{ serverId: "v1", serverName: null, tags: [], ...nothing }],
+            servers: [{ id: "v1", name: null, tags: [], ...nothing }],
           },
         ],
         complete: true,
@@ -38,13 +38,9 @@ test.for([
   [{ status: "resting" }, { status: "unknown" }, [`${servers}.status`, "unknown_value", 1]],
   [{ status: "IDLE" }, { status: "unknown" }, [`${servers}.status`, "unknown_value", 1]],
   [{ status: 7 }, { status: "unknown" }, [`${servers}.status`, "wrong_type", 1]],
-  [{ server_name: 7 }, { serverName: null }, [`${servers}.server_name`, "wrong_type", 1]],
-  [
-    { server_name: "n".repeat(257) },
-    { serverName: null },
-    [`${servers}.server_name`, "too_long", 1],
-  ],
-  [{ server_name: "n".repeat(256) }, { serverName: "n".repeat(256) }, null],
+  [{ server_name: 7 }, { name: null }, [`${servers}.server_name`, "wrong_type", 1]],
+  [{ server_name: "n".repeat(257) }, { name: null }, [`${servers}.server_name`, "too_long", 1]],
+  [{ server_name: "n".repeat(256) }, { name: "n".repeat(256) }, null],
   [{ benchmark: ["x"] }, { benchmark: null }, [`${servers}.benchmark`, "wrong_type", 1]],
   [{ tags: "prod" }, { tags: [] }, [`${servers}.tags`, "wrong_type", 1]],
   [{ tags: ["a", 7, "b", 8] }, { tags: ["a", "b"] }, [`${servers}.tags[]`, "wrong_type", 2]],
@@ -59,9 +55,9 @@ test.for([
   [{ auth_data: [] }, {}, [`${servers}.auth_data`, "wrong_type", 1]],
   [{ mcp_server_url: {} }, {}, [`${servers}.mcp_server_url`, "wrong_type", 1]],
   [{ shape: "new" }, {}, [`${servers}.shape`, "unknown_field", 1]],
-  [{ id: 'a "quoted"\nid é' }, { serverId: 'a "quoted"\nid é' }, null],
-  [{ server_name: "x\ud800y" }, { serverName: "x\ufffdy" }, null],
-  [{ server_name: "a\0b" }, { serverName: null }, [`${servers}.server_name`, notKept, 1]],
+  [{ id: 'a "quoted"\nid é' }, { id: 'a "quoted"\nid é' }, null],
+  [{ server_name: "x\ud800y" }, { name: "x\ufffdy" }, null],
+  [{ server_name: "a\0b" }, { name: null }, [`${servers}.server_name`, notKept, 1]],
   [{ benchmark: "\0" }, { benchmark: null }, [`${servers}.benchmark`, notKept, 1]],
   [{ tags: ["a\0", "b"] }, { tags: ["b"] }, [`${servers}.tags[]`, notKept, 1]],
 ] as const)("a server with %j is taken as %j", ([odd, taken, deviation]) => {
@@ -143,8 +139,8 @@ test("a sandbox listed twice is one, with the servers of both, the worse ones be
       { ...server, id: "v2" },
     ],
   };
-  const v1 = { ...listedServer, status: "error", serverName: "gitlab", tags: [] };
-  const v2 = { ...listedServer, serverId: "v2" };
+  const v1 = { ...listedServer, status: "error", name: "gitlab", tags: [] };
+  const v2 = { ...listedServer, id: "v2" };
   const worse = { ...listedSandbox, status: "error", benchmark: "MCP_Atlas" };
   const deviations = [
     [`${sandboxes}.local_sandbox_id`, "duplicate", 1],

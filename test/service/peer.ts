@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { createServiceClient, type EndedRequest } from "../../src/service/client.ts";
 import type { ListingCall, ServiceClient, ServiceClientOptions } from "../../src/service/client.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
-import { type CollectingIntake, createCollectingIntake } from "./support/collecting-intake.ts";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -68,7 +68,7 @@ function portOf(address: AddressInfo | string | null): number {
 export interface ClientUnderTest {
   readonly client: ServiceClient;
   readonly clock: FakeClock;
-  readonly call: ListingCall<CollectingIntake>;
+  readonly call: ListingCall;
   readonly ended: readonly EndedRequest[];
 }
 
@@ -95,7 +95,7 @@ export function createTestClient(
     if (clock.armed > 0) throw new Error(`${clock.armed} timers were left armed`);
   });
   const apiKey = new Secret(testKey);
-  const call = { region: "us", apiKey, openIntake: () => createCollectingIntake() };
+  const call = { region: "us", apiKey, before: emptySnapshot, poll: 0 };
   return { client, clock, ended, call };
 }
 

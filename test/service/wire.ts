@@ -1,13 +1,16 @@
-import { createCollectingIntake } from "./support/collecting-intake.ts";
-import { readChunks } from "./support/read-chunks.ts";
+import { runAtOnce } from "../../src/fleet/slices.ts";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
+import { createListingReader } from "../../src/service/listing-reader.ts";
+
+const reader = await createListingReader();
 
 /** Reads what JSON makes of the value, as the client does with a body. */
 export function read(body: unknown) {
-  const intake = createCollectingIntake();
-  const outcome = readChunks([Buffer.from(JSON.stringify(body))], intake);
+  const outcome = runAtOnce(reader.read(Buffer.from(JSON.stringify(body)), emptySnapshot, 0));
   if (outcome.kind === "refused") return { listing: undefined, deviations: [] };
+  const { sandboxes, complete } = outcome.listing;
   return {
-    listing: { sandboxes: intake.sandboxes(), complete: outcome.complete },
+    listing: { sandboxes, complete },
     deviations: outcome.deviations.map(({ field, problem, count }) => [field, problem, count]),
   };
 }
@@ -35,14 +38,14 @@ export const sandbox = {
   servers: [server],
 };
 export const listedServer = {
-  serverId: "v1",
-  serverName: "github",
+  id: "v1",
+  name: "github",
   status: "occupied",
   benchmark: "MCP_Atlas",
   tags: ["prod"],
 };
 export const listedSandbox = {
-  sandboxId: "s1",
+  id: "s1",
   status: "idle",
   benchmark: null,
   servers: [listedServer],

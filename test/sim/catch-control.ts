@@ -2,7 +2,7 @@ import { account } from "./account.ts";
 import { judgeRun } from "./oracle/judge-run.ts";
 import { simulate } from "./simulate.ts";
 import type { Run } from "./simulate.ts";
-import type { NegativeControl } from "./support/mutants.ts";
+import type { NegativeControl } from "./support/negative-controls.ts";
 
 /** What was broken in a world, for a person; nothing if nothing was. */
 export function brokenIn(run: Run): string {

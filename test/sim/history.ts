@@ -146,27 +146,24 @@ export interface Extent {
   readonly most: ByStatus<number>;
 }
 
-/** What is kept of the stays that ended. Milliseconds. */
-export interface KeptStays {
-  readonly count: number;
+/** What is kept of the dwell times in `occupied` that ended. Milliseconds. */
+export interface KeptDwells {
+  /** How many there were in each bucket of the histogram. */
+  readonly counts: readonly number[];
   readonly sumMs: number;
-  /** At each of `quantiles`. */
-  readonly quantilesMs: readonly number[];
 }
-
-export const quantiles = [0, 0.25, 0.5, 0.75, 0.95, 1] as const;
 
 export interface KeptAccount {
   readonly ms: ByStatus<number>;
   readonly unobservedMs: number;
   readonly extent: Extent | null;
   readonly exhaustedMs: number;
-  readonly stays: ByStatus<KeptStays>;
+  readonly dwells: KeptDwells;
 }
 
 export interface KeptBucket {
   readonly startMs: number;
-  readonly bookedMs: number;
+  readonly recordedMs: number;
   readonly unobservedMs: number;
   readonly extent: Extent | null;
   readonly names: ReadonlyMap<string, KeptAccount>;
@@ -178,14 +175,14 @@ export interface KeptChange {
   readonly serverId: string;
   readonly from: Presence;
   readonly to: Presence;
-  readonly stayMs: number | null;
-  readonly lapse: "missing" | "seen" | null;
+  readonly dwellMs: number | null;
+  readonly observation: "missing" | "seen" | null;
 }
 
 /** What the store has of a target at the end. */
 export interface KeptHistory {
   readonly buckets: ReadonlyMap<Resolution, readonly KeptBucket[]>;
-  /** With the lapses. */
+  /** With the gaps of observation. */
   readonly changes: readonly KeptChange[];
 }
 

@@ -4,7 +4,7 @@ import { account } from "./account.ts";
 import { catchControl } from "./catch-control.ts";
 import { judgeRun } from "./oracle/judge-run.ts";
 import { simulate } from "./simulate.ts";
-import { negativeControls } from "./support/mutants.ts";
+import { negativeControls } from "./support/negative-controls.ts";
 import { timeText } from "./support/trace.ts";
 
 /**

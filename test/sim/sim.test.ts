@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { brokenIn, catchControl } from "./catch-control.ts";
 import { simulate } from "./simulate.ts";
 import type { Run } from "./simulate.ts";
-import { negativeControls } from "./support/mutants.ts";
+import { negativeControls } from "./support/negative-controls.ts";
 
 const patienceMs = 120_000;
 

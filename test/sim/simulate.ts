@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadBodyHash } from "../../src/service/listing/body-hash.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -14,7 +13,7 @@ import { createDice } from "./support/dice.ts";
 import { createFuse } from "./support/fuse.ts";
 import { createHost } from "./support/host.ts";
 import type { Configured, StoreMutation } from "./support/host.ts";
-import type { Mutation } from "./support/mutants.ts";
+import type { Mutation } from "./support/mutations.ts";
 import { beginPeople } from "./support/people.ts";
 import { createKeptPolls } from "./support/kept-polls.ts";
 import { readKept } from "./support/read-kept.ts";
@@ -41,7 +40,6 @@ let warm: Promise<void> | undefined;
 
 /** What the product does once and keeps must not make the first world differ from the same one later. */
 async function warmUp(): Promise<void> {
-  await loadBodyHash();
   using folder = worldFolder();
   const path = join(folder.path, "warm.db");
   await openStore(path).close();

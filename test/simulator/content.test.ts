@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Secret } from "../../src/platform/secret.ts";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
-import { createCollectingIntake } from "../service/support/collecting-intake.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { regionContent } from "../support/random-resources.ts";
 import { startSimulator } from "./start-simulator.ts";
@@ -32,17 +32,17 @@ test("what the client reads of any region is what the simulator was given", asyn
       const call = { region: "us", apiKey: new Secret("key") };
       const plain = { kind: "ok", status: 200, deviations: [] };
 
-      const listed = await client.listSandboxes({ ...call, openIntake: createCollectingIntake });
+      const listed = await client.listSandboxes({ ...call, before: emptySnapshot, poll: 0 });
       if (listed.kind === "failed") throw new Error(listed.detail);
-      expect(listed).toMatchObject({ ...plain, value: { complete: true } });
-      expect(listed.value.intake.sandboxes()).toEqual(
+      expect(listed).toMatchObject({ ...plain, value: { partial: null } });
+      expect(listed.value.listing.sandboxes).toEqual(
         content.local_sandboxes.map((sandbox) => ({
-          sandboxId: sandbox.local_sandbox_id,
+          id: sandbox.local_sandbox_id,
           status: sandbox.status ?? "unknown",
           benchmark: sandbox.benchmark ?? null,
           servers: sandbox.servers.map((server) => ({
-            serverId: server.id,
-            serverName: server.server_name ?? null,
+            id: server.id,
+            name: server.server_name ?? null,
             status: server.status ?? "unknown",
             benchmark: server.benchmark ?? null,
             tags: server.tags ?? [],

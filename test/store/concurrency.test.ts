@@ -2,15 +2,16 @@ import { setImmediate as settle } from "node:timers/promises";
 import { sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Notification } from "../../src/core/notification.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { createStore } from "../../src/store/store.ts";
 import { judgeBy, listing, research, startMs, watchFleet } from "../support/fleet.ts";
+import { sqlite } from "./support/engines.ts";
 import { openPollStore } from "./support/poll-store.ts";
 import { addTarget } from "../support/add-target.ts";
 
 describe("commits and calls of the outbox at the same time", () => {
   it("do not mix: each is whole, and one that fails takes no other with it", async () => {
-    const { store, targetId, rows } = await openPollStore();
+    const { store, targetId, rows } = await openPollStore(sqlite);
     const targets = await Promise.all(
       ["a", "b", "c", "d", "e", "f"].map(async (key) => {
         const target = { region: "us", key };
@@ -49,7 +50,7 @@ describe("commits and calls of the outbox at the same time", () => {
       "fulfilled",
       "fulfilled",
     ]);
-    const owners = (await rows("pages")).map((row) => row["target_id"]);
+    const owners = (await rows("servers")).map((row) => row["target_id"]);
     expect(owners).toHaveLength(targets.length);
     expect(new Set(owners)).toEqual(new Set(targets.map(({ id }) => id)));
     expect((await rows("outbox_items")).length).toBe(6);

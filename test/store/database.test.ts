@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { OpenDatabase } from "../../src/store/database.ts";
-import { migrations } from "../../src/store/migrations.ts";
+import type { OpenDatabase } from "../../src/store/sqlite/database.ts";
+import { schemaVersion } from "../../src/store/schema.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import {
   addTarget,
@@ -48,10 +48,10 @@ function hashes(path: string): Readonly<Record<string, string>> {
 
 it("a store with pages of another size is gone on with as it is", async () => {
   const path = await soundStore();
-  execute(path, "pragma journal_mode = delete; pragma page_size = 4096; vacuum");
+  execute(path, "pragma journal_mode = delete; pragma page_size = 8192; vacuum");
   const database = openStore(path);
   await addTarget(database, "eu");
-  expect(await pragma(database, "page_size")).toBe(4_096);
+  expect(await pragma(database, "page_size")).toBe(8_192);
   expect(await regions(database)).toEqual(["us", "eu"]);
 });
 
@@ -59,11 +59,9 @@ describe("a new store", () => {
   it("is made with its folder, and has a log", async () => {
     const database = openStore(join(tempFolder(), "deep", "down", "store.db"));
     expect(await pragma(database, "journal_mode")).toBe("wal");
-    // That a commit waits for the disk is not SQLite's to see to.
-    expect(await pragma(database, "synchronous")).toBe(1);
+    expect(await pragma(database, "synchronous")).toBe(2);
     expect(await pragma(database, "foreign_keys")).toBe(1);
-    expect(await pragma(database, "page_size")).toBe(8_192);
-    expect(await pragma(database, "user_version")).toBe(migrations.length);
+    expect(await pragma(database, "user_version")).toBe(schemaVersion);
     expect(await pragma(database, "application_id")).toBe(0x73776368);
   });
 
@@ -77,8 +75,7 @@ describe("a new store", () => {
     const database = openStore(await soundStore());
     expect(await regions(database)).toEqual(["us"]);
     expect(await pragma(database, "journal_mode")).toBe("wal");
-    // That a commit waits for the disk is not SQLite's to see to.
-    expect(await pragma(database, "synchronous")).toBe(1);
+    expect(await pragma(database, "synchronous")).toBe(2);
   });
 
   it("has all in its one file once it is closed, also when nobody asked it for anything", async () => {
@@ -102,9 +99,9 @@ describe("a file that cannot be used is left as it is, and the message says why"
   it.each<readonly [what: string, spoil: (path: string) => void, message: RegExp]>([
     [
       "a store of a newer version",
-      (path) => execute(path, `pragma user_version = ${migrations.length + 1}`),
+      (path) => execute(path, `pragma user_version = ${schemaVersion + 1}`),
       new RegExp(
-        `was written by a newer sandwatch \\(store version ${migrations.length + 1}, this one knows ${migrations.length}\\)`,
+        `was written by a newer sandwatch \\(store version ${schemaVersion + 1}, this one knows ${schemaVersion}\\)`,
       ),
     ],
     [
@@ -134,7 +131,7 @@ describe("a file that cannot be used is left as it is, and the message says why"
   });
 
   it.each([
-    ["a newer version", `pragma user_version = ${migrations.length + 1}`],
+    ["a newer version", `pragma user_version = ${schemaVersion + 1}`],
     ["another program", "pragma application_id = 7"],
   ])(
     "a database of %s that was killed, with its latest writes in the log beside",

@@ -3,7 +3,7 @@ import { Kysely } from "kysely";
 import type { CompiledQuery } from "kysely";
 import { expect, it, onTestFinished } from "vitest";
 import { prepareRows } from "../../src/store/prepared.ts";
-import { sqliteDialect } from "../../src/store/sqlite.ts";
+import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
 import type { Tables } from "../../src/store/tables.ts";
 
 function openClocks() {

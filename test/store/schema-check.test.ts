@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { StoreError } from "../../src/store/database.ts";
+import { StoreError } from "../../src/store/sqlite/database.ts";
 import { openStore, openStoreReadOnly } from "../../src/store/store.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";
 import { storeBytes } from "../support/store-dump.ts";
@@ -35,7 +35,25 @@ const spoilt: readonly (readonly [string, string, RegExp])[] = [
     "create index mine on incidents (rule)",
     /the index mine does not belong there/,
   ],
-  ["a view is missing", "drop view open_buckets", /the view open_buckets is missing/],
+  [
+    "the sequence of commits is missing",
+    "delete from commit_sequence",
+    /commit_sequence must have one row/,
+  ],
+  [
+    "the sequence of commits is there twice",
+    "insert into commit_sequence (value) values (7)",
+    /commit_sequence must have one row/,
+  ],
+  [
+    "the sequence of commits is behind what took its numbers",
+    `insert into incidents (
+      id, revision, rule, rule_fingerprint, severity, receivers, subject, phase, held_since_ms, held_since_polls,
+      flapping, started_at_ms
+    ) values ('i', 1, 'r', 'f', 'critical', '[]', 'server', 'firing', 0, 0, 0, 0)`,
+    /commit_sequence is behind/,
+  ],
+  ["a view too many", "create view now as select 1", /the view now does not belong there/],
 ];
 
 function spoil(statements: string): string {
@@ -66,9 +84,19 @@ it.each(spoilt)("a store in which %s is refused when it is opened", (_, statemen
   }
 });
 
-it("a store of an earlier version that lacks what its version says is refused in words", () => {
+it("a store that lacks what its version says is refused in words", () => {
   const path = spoil("drop table targets; pragma user_version = 1");
   expect(() => openStore(path)).toThrow(/does not have the schema that its version says/);
+});
+
+it("a store from before version 1 is refused and left as it is", () => {
+  const path = spoil("drop table commit_sequence; pragma user_version = 21");
+  const before = storeBytes(path);
+  for (const error of refusals(path)) {
+    expect(String(error)).toMatch(/was written by a sandwatch from before version 1/);
+    expect(String(error)).toMatch(/Move it away to start with an empty one/);
+  }
+  expect(storeBytes(path)).toEqual(before);
 });
 
 it.each([

@@ -4,8 +4,9 @@ import { setImmediate as settle } from "node:timers/promises";
 import { Kysely } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Status } from "../../src/core/model.ts";
-import { openDatabase } from "../../src/store/database.ts";
-import { sqliteDialect } from "../../src/store/sqlite.ts";
+import { findServer } from "../../src/fleet/snapshot.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
 import { createStore, openStore } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -48,8 +49,10 @@ async function openShared(targetCount: number) {
     return taken;
   };
   takeCommits();
-  const pollsOf = async (): Promise<readonly number[]> =>
-    (await store.targets.all()).map(({ progress }) => progress.attempted.polls);
+  const pollsOf = async (): Promise<readonly number[]> => {
+    const rows = await kysely.selectFrom("targets").selectAll().orderBy("id").execute();
+    return rows.map((row) => row.attempted_polls);
+  };
   return { file, clock, store, targets, takeCommits, pollsOf };
 }
 
@@ -142,7 +145,7 @@ describe("a poll with something to tell", () => {
     const [stored] = await store.targets.all();
     expect(stored?.progress.attempted).toEqual({ polls: 4, ms: 30_000 + 30_000 + 45_000 });
     const snapshot = await store.targets.snapshotOf(only?.id ?? 0);
-    expect(snapshot.server("box", "a")?.status).toBe("idle");
+    expect(findServer(snapshot, "box", "a")?.status).toBe("idle");
     expect(clock.armed).toBe(0);
   });
 });

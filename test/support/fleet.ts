@@ -1,14 +1,14 @@
 import { noInterventions } from "../../src/core/interventions.ts";
 import { judgePoll } from "../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/core/judge.ts";
-import type { Instant, ListedServer, Status, Target } from "../../src/core/model.ts";
+import type { Instant, Status, Target } from "../../src/core/model.ts";
 import type { Rule, ServerRule, TargetRule } from "../../src/core/rule.ts";
-import { emptySnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
-import type { PackedSnapshot } from "../../src/core/snapshot/packed-snapshot.ts";
 import { nothingKnown } from "../../src/core/target-state.ts";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
+import type { ListedServer } from "../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../src/polling/watched-target.ts";
-import { intakeOf } from "./take-in.ts";
+import { readListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 
 export const research: Target = { region: "us", key: "research" };
@@ -55,8 +55,8 @@ export function judgeBy(rules: readonly Rule[] = [serverError, targetBlind]): Ju
   };
 }
 
-export function server(serverId: string, more: Partial<ListedServer> = {}): ListedServer {
-  return { serverId, serverName: "github", status: "idle", benchmark: null, tags: [], ...more };
+export function server(id: string, more: Partial<ListedServer> = {}): ListedServer {
+  return { id, name: "github", status: "idle", benchmark: null, tags: [], ...more };
 }
 
 /** A complete listing of one sandbox, `box`, with servers of these statuses. */
@@ -65,7 +65,7 @@ export function listing(servers: Readonly<Record<string, Status>>): Listing {
     complete: true,
     sandboxes: [
       {
-        sandboxId: "box",
+        id: "box",
         status: "idle",
         benchmark: null,
         servers: Object.entries(servers).map(([id, status]) => server(id, { status })),
@@ -95,21 +95,15 @@ export function watchFleet(
     watched,
     poll(outcome, seconds = 30) {
       at = { utcMs: at.utcMs + seconds * 1_000, monotonicMs: at.monotonicMs + seconds * 1_000 };
-      const { state } = watched;
-      const polled = toOutcome(state.snapshot, outcome, judge.goneAfter);
-      const verdict = judgePoll(state, polled, at, judge);
+      const verdict = judgePoll(watched.state, toOutcome(outcome), at, judge);
       watched.accept(verdict);
       return verdict;
     },
   };
 }
 
-function toOutcome(
-  snapshot: PackedSnapshot,
-  outcome: Listing | "failed",
-  goneAfter: number,
-): PollOutcome {
-  if (outcome === "failed") return { kind: "failed", reason: "timeout" };
-  const { sandboxes, complete } = outcome;
-  return { kind: "listed", intake: intakeOf(snapshot, sandboxes, goneAfter), complete };
+export function toOutcome(outcome: Listing | "failed"): PollOutcome {
+  return outcome === "failed"
+    ? { kind: "failed", reason: "timeout" }
+    : { kind: "listed", listing: readListing(outcome) };
 }

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
-import { inMemory, openDatabase } from "../../src/store/database.ts";
-import type { OpenDatabase } from "../../src/store/database.ts";
-import { sqliteDialect } from "../../src/store/sqlite.ts";
+import { inMemory, openDatabase } from "../../src/store/sqlite/database.ts";
+import type { OpenDatabase } from "../../src/store/sqlite/database.ts";
+import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** A store that nothing was written to: to migrate one from nothing takes longer than most tests. */
+/** A store that nothing was written to: to make one takes longer than most tests. */
 const fresh = await makeFresh();
 
 async function makeFresh(): Promise<Uint8Array> {
@@ -41,5 +41,5 @@ export function openFresh(): OpenDatabase {
   const database = new DatabaseSync(inMemory, { enableForeignKeyConstraints: true });
   database.deserialize(withoutLog);
   const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database) });
-  return { kysely, reader: kysely, glance: kysely, close: () => kysely.destroy() };
+  return { kysely, reader: kysely, close: () => kysely.destroy() };
 }

@@ -2,22 +2,17 @@ import { batches } from "../../src/platform/paced.ts";
 import type { ServerIncidentTimes } from "../../src/store/report-reads.ts";
 import { targetName } from "../../src/core/model.ts";
 import type { Presence, Status, Target } from "../../src/core/model.ts";
-import { bookStretch, noAccounts } from "../../src/core/occupancy/accounts.ts";
-import type { Accounts, EndedStays } from "../../src/core/occupancy/accounts.ts";
-import {
-  addBucket,
-  bucketStart,
-  emptyBucket,
-  finerOfUnseen,
-  resolutions,
-} from "../../src/core/occupancy/bucket.ts";
-import type { Bucket, Resolution } from "../../src/core/occupancy/bucket.ts";
-import { totalOfBucket } from "../../src/core/occupancy/server-sums.ts";
-import { noneByStatus } from "../../src/core/snapshot/tallies.ts";
-import type { NameTally } from "../../src/core/snapshot/tallies.ts";
+import { noOpenBuckets, recordTime } from "../../src/fleet/accounting.ts";
+import type { EndedDwells, OpenBuckets } from "../../src/fleet/accounting.ts";
+import { addBucket, bucketStart, emptyBucket, resolutions } from "../../src/fleet/buckets.ts";
+import type { Bucket, Resolution } from "../../src/fleet/buckets.ts";
+import { totalOfBucket } from "../../src/fleet/totals.ts";
+import { noneByStatus } from "../../src/fleet/tallies.ts";
+import type { NameTally } from "../../src/fleet/tallies.ts";
 import type { PresentServer, ReportSources, ServerChange } from "../../src/reports/sources.ts";
-import { endedStays } from "./ended-stays.ts";
-import type { EndedStay } from "./ended-stays.ts";
+import { endedDwells } from "./ended-dwells.ts";
+import type { EndedDwell } from "./ended-dwells.ts";
+import { partsOfUnobserved } from "./history/copy-bucket.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
 
 export interface SeenServer {
@@ -150,7 +145,7 @@ function recordTarget(target: Target): Recording {
   const rows = new Map<string, { resolution: Resolution; bucket: Bucket }>();
   const gaps: { fromMs: number; toMs: number }[] = [];
   const changes: ServerChange[] = [];
-  let accounts: Accounts = noAccounts;
+  let open: OpenBuckets = noOpenBuckets;
   let lastPollAtMs: number | null = null;
   let isWhole = false;
 
@@ -164,7 +159,7 @@ function recordTarget(target: Target): Recording {
     const byName = Map.groupBy(known.values(), ({ server }) => server.name ?? "");
     const counted = new Map<string, NameTally>();
     for (const [name, servers] of byName) {
-      const tally = { name, servers: noneByStatus(), listed: noneByStatus() };
+      const tally = { name, servers: { ...noneByStatus }, listed: { ...noneByStatus } };
       for (const { server, missing } of servers) {
         tally.servers[server.status] += 1;
         if (missing === 0) tally.listed[server.status] += 1;
@@ -179,7 +174,7 @@ function recordTarget(target: Target): Recording {
     server: SeenServer,
     from: Presence,
     to: Presence,
-    more: Partial<Pick<ServerChange, "stayMs" | "lapse">> = {},
+    more: Partial<Pick<ServerChange, "dwellMs" | "observation">> = {},
   ): void => {
     changes.push({
       atMs,
@@ -189,8 +184,8 @@ function recordTarget(target: Target): Recording {
       serverName: server.name ?? null,
       from,
       to,
-      stayMs: null,
-      lapse: null,
+      dwellMs: null,
+      observation: null,
       ...more,
     });
   };
@@ -199,11 +194,11 @@ function recordTarget(target: Target): Recording {
     atMs: number,
     seen: Exclude<Seen, { kind: "failed" }>,
     witnessed: boolean,
-  ): EndedStays => {
-    const stays: EndedStay[] = [];
-    const stayOf = ({ server, sinceMs, isWitnessed, missing }: Known): number | null => {
+  ): EndedDwells => {
+    const dwells: EndedDwell[] = [];
+    const dwellOf = ({ server, sinceMs, isWitnessed, missing }: Known): number | null => {
       if (!witnessed || !isWitnessed || missing > 0) return null;
-      stays.push({ serverName: server.name ?? "", status: server.status, ms: atMs - sinceMs });
+      dwells.push({ serverName: server.name ?? "", status: server.status, ms: atMs - sinceMs });
       return atMs - sinceMs;
     };
     const ids = new Set(seen.servers.map(({ id }) => id));
@@ -212,26 +207,26 @@ function recordTarget(target: Target): Recording {
       const isSame = before?.server.status === server.status;
       if (before && isSame) {
         if (before.missing > 0)
-          change(atMs, server, server.status, server.status, { lapse: "seen" });
+          change(atMs, server, server.status, server.status, { observation: "seen" });
         known.set(server.id, { ...before, missing: 0 });
         continue;
       }
-      const stayMs = before ? stayOf(before) : null;
-      change(atMs, server, before?.server.status ?? "absent", server.status, { stayMs });
+      const dwellMs = before ? dwellOf(before) : null;
+      change(atMs, server, before?.server.status ?? "absent", server.status, { dwellMs });
       known.set(server.id, { server, sinceMs: atMs, isWitnessed: witnessed, missing: 0 });
     }
     for (const [id, before] of seen.kind === "all" ? [...known] : []) {
       if (ids.has(id)) continue;
       const { server, missing } = before;
       if (missing + 1 >= goneAfter) {
-        change(atMs, server, server.status, "absent", { stayMs: stayOf(before) });
+        change(atMs, server, server.status, "absent", { dwellMs: dwellOf(before) });
         known.delete(id);
         continue;
       }
-      change(atMs, server, server.status, server.status, { lapse: "missing" });
+      change(atMs, server, server.status, server.status, { observation: "missing" });
       known.set(id, { ...before, missing: missing + 1 });
     }
-    return endedStays(stays);
+    return endedDwells(dwells);
   };
 
   return {
@@ -255,13 +250,13 @@ function recordTarget(target: Target): Recording {
     poll(atMs, seen) {
       const fromMs = lastPollAtMs ?? atMs;
       const observed = isWhole && seen.kind === "all";
-      const booking = { elapsedMs: atMs - fromMs, observed, tallies: tallies() };
+      const stretch = { elapsedMs: atMs - fromMs, observed, tallies: tallies() };
       const last = gaps.at(-1);
       if (!observed && last?.toMs === fromMs) last.toMs = atMs;
       else if (!observed && atMs > fromMs) gaps.push({ fromMs, toMs: atMs });
-      const stays = seen.kind === "failed" ? new Map() : see(atMs, seen, observed);
-      const step = bookStretch(accounts, booking, atMs, stays);
-      accounts = step.accounts;
+      const dwells = seen.kind === "failed" ? new Map() : see(atMs, seen, observed);
+      const step = recordTime(open, stretch, atMs, dwells);
+      open = step.open;
       for (const row of step.written) rows.set(`${row.resolution} ${row.bucket.startMs}`, row);
       lastPollAtMs = atMs;
       isWhole = seen.kind === "all";
@@ -278,15 +273,15 @@ function recordTarget(target: Target): Recording {
       const coarser = resolutions.slice(resolutions.indexOf(resolution) + 1).toReversed();
       const unseen = coarser
         .flatMap((each) => ofResolution(each).map((bucket) => ({ bucket, from: each })))
-        .flatMap(({ bucket, from }) => [...finerOfUnseen(bucket, from, resolution)]);
+        .flatMap(({ bucket, from }) => partsOfUnobserved(bucket, from, resolution));
       const all = new Map(
         [...unseen, ...ofResolution(resolution)].map((each) => [each.startMs, each]),
       );
       for (const finer of resolutions.slice(0, resolutions.indexOf(resolution))) {
-        const open = accounts[finer];
-        if (!open) continue;
-        const at = bucketStart(resolution, open.startMs);
-        all.set(at, addBucket(all.get(at) ?? emptyBucket(at), open));
+        const bucket = open[finer];
+        if (!bucket) continue;
+        const at = bucketStart(resolution, bucket.startMs);
+        all.set(at, addBucket(all.get(at) ?? emptyBucket(at), bucket));
       }
       return [...all.values()].toSorted((one, other) => one.startMs - other.startMs);
     },

@@ -8,7 +8,7 @@ import type { Target } from "../../src/core/model.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
-import type { OpenOptions } from "../../src/store/database.ts";
+import type { OpenOptions } from "../../src/store/sqlite/database.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";

@@ -1,5 +1,5 @@
-import type { ServerSums } from "../../core/occupancy/server-sums.ts";
-import { countByStatus } from "../../core/snapshot/tallies.ts";
+import { countByStatus } from "../../fleet/tallies.ts";
+import type { CountByStatus } from "../../fleet/tallies.ts";
 import { weekdays } from "../cells.ts";
 import { toLocal } from "../zone.ts";
 import type { Zone } from "../zone.ts";
@@ -24,7 +24,7 @@ export function createHoursOfWeek(zone: Zone) {
   const weeks = Array.from({ length: hoursOfWeek }, () => new Set<number>());
   return {
     /** @param startMs of the hour that the sums are of. UTC milliseconds */
-    add(startMs: number, sumsMs: ServerSums["ms"]): void {
+    add(startMs: number, sumsMs: CountByStatus): void {
       const ms = countByStatus(sumsMs);
       if (ms === 0) return;
       // The first of January 1970 was a Thursday.

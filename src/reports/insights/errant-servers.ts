@@ -60,7 +60,7 @@ export async function readErrantServers(query: ErrorQuery): Promise<readonly Err
       ...within,
       direction: "desc",
       ...filter,
-      lapses: true,
+      observations: true,
       status: ["error"],
     });
   const times = await readTargetTimes(query);
@@ -80,7 +80,7 @@ export async function readErrantServers(query: ErrorQuery): Promise<readonly Err
       const before = read({ fromMs: range.fromMs - lookBackMs, toMs: range.fromMs });
       for await (const change of before) {
         const key = stateKey(change.target, change);
-        if (unsure.delete(key) && change.lapse === "missing") walk.leaveOut(key);
+        if (unsure.delete(key) && change.observation === "missing") walk.leaveOut(key);
         if (unsure.size === 0) break;
       }
     }
@@ -135,16 +135,16 @@ function followBack({ fromMs, toMs }: TimeRange, times: ReadonlyMap<string, Targ
     },
     /** The latest first. */
     follow(change: ServerChange): void {
-      const { atMs, target, from, to, lapse, stayMs } = change;
+      const { atMs, target, from, to, observation, dwellMs } = change;
       if (from !== "error" && to !== "error") return;
       const server = serverOf(target, change);
       if (to === "error") {
-        close(server, Math.max(atMs, fromMs), lapse === "missing");
-        if (lapse === null && atMs < toMs) server.errors += 1;
+        close(server, Math.max(atMs, fromMs), observation === "missing");
+        if (observation === null && atMs < toMs) server.errors += 1;
       }
       if (from !== "error") return;
       // The stay of one that was missing is not known.
-      const isMissing = lapse === null && stayMs === null ? null : lapse === "seen";
+      const isMissing = observation === null && dwellMs === null ? null : observation === "seen";
       server.stretch = { toMs: clip(target, atMs), isMissing };
     },
     isOpen: () => followed.values().some(({ stretch }) => stretch !== null),

@@ -1,8 +1,7 @@
 import type { Target } from "../../core/model.ts";
-import { emptyAccount } from "../../core/occupancy/bucket.ts";
-import type { Bucket } from "../../core/occupancy/bucket.ts";
-import { addStays, countStays, noStays, stayQuantileMs } from "../../core/occupancy/stay-sketch.ts";
-import type { StaySketch } from "../../core/occupancy/stay-sketch.ts";
+import type { Bucket } from "../../fleet/buckets.ts";
+import { addDwells, countDwells, noDwells, dwellQuantileMs } from "../../fleet/dwell.ts";
+import type { DwellHistogram } from "../../fleet/dwell.ts";
 
 /** A name whose servers were all in use. */
 export interface ExhaustedName extends Target {
@@ -16,7 +15,7 @@ export interface ExhaustedName extends Target {
 interface NameSum extends ExhaustedName {
   exhaustedMs: number;
   hours: number;
-  occupiedStays: StaySketch;
+  dwells: DwellHistogram;
 }
 
 /** What buckets of an hour hold by name, added up. */
@@ -26,19 +25,19 @@ export function createNameSums() {
     const id = JSON.stringify([region, key, serverName]);
     let sum = sums.get(id);
     if (!sum) {
-      const nothing = { exhaustedMs: 0, hours: 0, occupiedStays: noStays };
+      const nothing = { exhaustedMs: 0, hours: 0, dwells: noDwells };
       sums.set(id, (sum = { region, key, serverName, ...nothing }));
     }
     return sum;
   };
   return {
     add(target: Target, { names }: Pick<Bucket, "names">): void {
-      for (const [name, { exhaustedMs, stays }] of names) {
-        if (exhaustedMs === 0 && stays.occupied === emptyAccount.stays.occupied) continue;
+      for (const [name, { exhaustedMs, dwells }] of names) {
+        if (exhaustedMs === 0 && dwells === noDwells) continue;
         const sum = sumOf(target, name);
         sum.exhaustedMs += exhaustedMs;
         sum.hours += exhaustedMs > 0 ? 1 : 0;
-        sum.occupiedStays = addStays(sum.occupiedStays, stays.occupied);
+        sum.dwells = addDwells(sum.dwells, dwells);
       }
     },
     /** Those that ran out for the longest first. */
@@ -60,13 +59,13 @@ export function createNameSums() {
      * few are known.
      */
     usualMaximumOf(): (serverName: string) => number | null {
-      const byName = new Map<string, StaySketch>();
-      for (const { serverName, occupiedStays } of sums.values()) {
-        byName.set(serverName, addStays(byName.get(serverName) ?? noStays, occupiedStays));
+      const byName = new Map<string, DwellHistogram>();
+      for (const { serverName, dwells } of sums.values()) {
+        byName.set(serverName, addDwells(byName.get(serverName) ?? noDwells, dwells));
       }
       return (serverName) => {
-        const stays = byName.get(serverName) ?? noStays;
-        return countStays(stays) < fewestStays ? null : stayQuantileMs(stays, 0.95);
+        const stays = byName.get(serverName) ?? noDwells;
+        return countDwells(stays) < fewestStays ? null : dwellQuantileMs(stays, 0.95);
       };
     },
   };

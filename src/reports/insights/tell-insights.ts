@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { bucketStart } from "../../core/occupancy/bucket.ts";
-import { emptyServerSums, totalOfBucket } from "../../core/occupancy/server-sums.ts";
+import { bucketStart } from "../../fleet/buckets.ts";
+import { totalOfBucket } from "../../fleet/totals.ts";
 import { targetName } from "../../core/model.ts";
 import { readRequest } from "../../interventions/requests.ts";
 import { timeText } from "../../interventions/views.ts";
@@ -58,9 +58,7 @@ export async function tellInsights(
   const wholeHours = { ...range, fromMs: bucketStart(resolution, range.fromMs) };
   for await (const some of sources.occupancy.buckets({ ...wholeHours, ...filter, resolution })) {
     for (const { target, bucket } of some) {
-      const sums = emptyServerSums();
-      totalOfBucket(bucket).addTo(sums);
-      hours.add(bucket.startMs, sums.ms);
+      hours.add(bucket.startMs, totalOfBucket(bucket).servers.ms);
       names.add(target, bucket);
     }
   }

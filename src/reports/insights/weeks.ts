@@ -1,5 +1,6 @@
-import { emptyServerSums } from "../../core/occupancy/server-sums.ts";
-import { countByStatus } from "../../core/snapshot/tallies.ts";
+import { addServerTimes, noServerTimes } from "../../fleet/totals.ts";
+import type { ServerTimes } from "../../fleet/totals.ts";
+import { countByStatus } from "../../fleet/tallies.ts";
 import type { OccupancySource } from "../sources.ts";
 import type { TargetFilter } from "../targets.ts";
 import type { Week } from "./forecast.ts";
@@ -18,7 +19,7 @@ export async function readWeeks(
 ): Promise<readonly Week[]> {
   const toMs = Math.floor(nowMs / dayMs) * dayMs;
   const fromMs = toMs - mostWeeks * weekMs;
-  const weeks = Array.from({ length: mostWeeks }, emptyServerSums);
+  const weeks: ServerTimes[] = Array.from({ length: mostWeeks }, () => noServerTimes);
   const days = Array.from({ length: mostWeeks }, () => new Set<number>());
   const range = { resolution: "1d", fromMs, toMs, ...filter } as const;
   for await (const some of occupancy.totals(range)) {
@@ -26,7 +27,7 @@ export async function readWeeks(
       const week = Math.floor((total.startMs - fromMs) / weekMs);
       days[week]?.add(total.startMs);
       const sums = weeks[week];
-      if (sums) total.addTo(sums);
+      if (sums) weeks[week] = addServerTimes(sums, total.servers);
     }
   }
   return weeks.map(({ ms, unobservedMs }, week) => {

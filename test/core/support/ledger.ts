@@ -1,16 +1,16 @@
-import { bookStretch, noAccounts } from "../../../src/core/occupancy/accounts.ts";
-import type { Accounts, AccountsStep } from "../../../src/core/occupancy/accounts.ts";
-import { endedStays } from "../../support/ended-stays.ts";
-import type { EndedStay } from "../../support/ended-stays.ts";
-import type { Resolution } from "../../../src/core/occupancy/bucket.ts";
-import { noneByStatus } from "../../../src/core/snapshot/tallies.ts";
-import type { CountByStatus, NameTally } from "../../../src/core/snapshot/tallies.ts";
+import { noOpenBuckets, recordTime } from "../../../src/fleet/accounting.ts";
+import type { Accounting, OpenBuckets } from "../../../src/fleet/accounting.ts";
+import { endedDwells } from "../../support/ended-dwells.ts";
+import type { EndedDwell } from "../../support/ended-dwells.ts";
+import type { Resolution } from "../../../src/fleet/buckets.ts";
+import { noneByStatus } from "../../../src/fleet/tallies.ts";
+import type { CountByStatus, NameTally } from "../../../src/fleet/tallies.ts";
 import { createWrittenBuckets } from "../../support/history/written-buckets.ts";
 
 export const ledgerStartMs = Date.UTC(2026, 10, 20, 9, 58, 20);
 
 export const tally = (name: string, listed: Partial<CountByStatus>, missing = 0): NameTally => {
-  const counts = { ...noneByStatus(), ...listed };
+  const counts = { ...noneByStatus, ...listed };
   return { name, listed: counts, servers: { ...counts, idle: counts.idle + missing } };
 };
 
@@ -21,7 +21,7 @@ export function byName(tallies: readonly NameTally[]): ReadonlyMap<string, NameT
 /** What is booked, one stretch after another, as a store would hold it. */
 export function createLedger() {
   const buckets = createWrittenBuckets();
-  let accounts: Accounts = noAccounts;
+  let open: OpenBuckets = noOpenBuckets;
   let atMs = ledgerStartMs;
   let last = { tallies: [] as readonly NameTally[], byName: byName([]) };
   return {
@@ -33,22 +33,22 @@ export function createLedger() {
     pass(
       elapsedMs: number,
       tallies: readonly NameTally[],
-      { observed = true, stays = [] as readonly EndedStay[], steppedMs = 0 } = {},
-    ): AccountsStep {
+      { observed = true, dwells = [] as readonly EndedDwell[], steppedMs = 0 } = {},
+    ): Accounting {
       atMs += elapsedMs + steppedMs;
       // As of a snapshot: the same map for as long as it counts the same.
       if (tallies !== last.tallies) last = { tallies, byName: byName(tallies) };
-      const booking = { elapsedMs, observed, tallies: last.byName };
-      const step = bookStretch(accounts, booking, atMs, endedStays(stays));
+      const stretch = { elapsedMs, observed, tallies: last.byName };
+      const step = recordTime(open, stretch, atMs, endedDwells(dwells));
       buckets.write(step.written);
-      accounts = step.accounts;
+      open = step.open;
       return step;
     },
     restart() {
-      accounts = buckets.accounts();
+      open = buckets.open();
     },
-    goOn(from: Accounts = noAccounts) {
-      accounts = from;
+    goOn(from: OpenBuckets = noOpenBuckets) {
+      open = from;
     },
   };
 }

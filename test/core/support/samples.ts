@@ -1,4 +1,5 @@
-import type { ListedSandbox, ListedServer, Status, Target } from "../../../src/core/model.ts";
+import type { Status, Target } from "../../../src/core/model.ts";
+import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
 import type { Hold, ServerRule, TargetRule } from "../../../src/core/rule.ts";
 import type { Listing } from "../../support/listing.ts";
 
@@ -15,19 +16,19 @@ export function inPolls(polls: number): Hold {
 }
 
 export function listedServer(
-  serverId: string,
+  id: string,
   status: Status,
   more: Partial<ListedServer> = {},
 ): ListedServer {
-  return { serverId, status, serverName: "github", benchmark: null, tags: [], ...more };
+  return { id, status, name: "github", benchmark: null, tags: [], ...more };
 }
 
 export function listedSandbox(
-  sandboxId: string,
+  id: string,
   servers: readonly ListedServer[],
   more: Partial<ListedSandbox> = {},
 ): ListedSandbox {
-  return { sandboxId, status: "idle", benchmark: null, servers, ...more };
+  return { id, status: "idle", benchmark: null, servers, ...more };
 }
 
 /** A complete listing of one sandbox, `box`. */

@@ -1,3 +1,8 @@
+import { nextSnapshot } from "../../../src/fleet/next-snapshot.ts";
+import { runAtOnce } from "../../../src/fleet/slices.ts";
+import { emptySnapshot } from "../../../src/fleet/snapshot.ts";
+import { readListing } from "../../support/listing.ts";
+import { listedServer, listingOf } from "./samples.ts";
 import { noInterventions } from "../../../src/core/interventions.ts";
 import type { Status, Target } from "../../../src/core/model.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
@@ -6,7 +11,6 @@ import { createPoolWatch } from "../../../src/core/pool-watch.ts";
 import type { PoolClock, PoolJudgeOptions, PoolWatch } from "../../../src/core/pool-watch.ts";
 import type { Incident } from "../../../src/core/incident.ts";
 import type { PoolRule } from "../../../src/core/rule.ts";
-import { snapshotOf } from "./worlds.ts";
 
 export const usResearch: Target = { region: "us", key: "research" };
 export const euResearch: Target = { region: "eu", key: "research" };
@@ -42,25 +46,14 @@ const statusOf = new Map<string, Status>([
 ]);
 
 function snapshotShowing(servers: Servers) {
-  return snapshotOf({
-    complete: true,
-    sandboxes: [
-      {
-        sandboxId: "box",
-        status: "idle",
-        benchmark: null,
-        servers: Object.entries(servers).flatMap(([serverName, statuses]) =>
-          Array.from(statuses, (letter, index) => ({
-            serverId: `${serverName}-${index}`,
-            serverName,
-            status: statusOf.get(letter) ?? "unknown",
-            benchmark: null,
-            tags: [],
-          })),
-        ),
-      },
-    ],
-  });
+  const listed = Object.entries(servers).flatMap(([name, statuses]) =>
+    Array.from(statuses, (letter, index) =>
+      listedServer(`${name}-${index}`, statusOf.get(letter) ?? "unknown", { name }),
+    ),
+  );
+  const listing = readListing(listingOf(...listed));
+  const observation = { atMs: 1_000, observedMs: 1_000, witnessed: true, goneAfter: 1 };
+  return runAtOnce(nextSnapshot(emptySnapshot, listing, observation));
 }
 
 /** Pools being watched, on paper: what is committed is written down and can be restored. */

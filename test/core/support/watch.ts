@@ -1,6 +1,3 @@
-import { createHash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
-import { copyAccounts } from "../../support/history/copy-bucket.ts";
 import { flapKey } from "../../../src/core/flap-record.ts";
 import type { FlapRecord } from "../../../src/core/flap-record.ts";
 import { incidentKey } from "../../../src/core/incident.ts";
@@ -9,25 +6,21 @@ import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import { judgePoll, retireIncidents } from "../../../src/core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/core/judge.ts";
 import type { Silenced } from "../../../src/core/interventions.ts";
-import type { BodyMark } from "../../../src/core/listing-intake.ts";
-import type { FailureReason, ListedSandbox, ListedServer } from "../../../src/core/model.ts";
+import type { FailureReason } from "../../../src/core/model.ts";
 import { wants } from "../../../src/core/wants.ts";
-import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 import type { Rule } from "../../../src/core/rule.ts";
-import { openIntake } from "../../../src/core/snapshot/intake.ts";
-import { pageOf } from "../../../src/core/snapshot/page.ts";
-import type { Page } from "../../../src/core/snapshot/page.ts";
-import type { PageDelta } from "../../../src/core/snapshot/page-delta.ts";
-import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
-import { restoreSnapshot } from "../../../src/core/snapshot/restore-snapshot.ts";
 import { initialProgress } from "../../../src/core/target-state.ts";
 import type { TargetState } from "../../../src/core/target-state.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
-import { takeIn } from "../../support/take-in.ts";
-import { listingOf, serverRule, target } from "./samples.ts";
+import { noOpenBuckets } from "../../../src/fleet/accounting.ts";
+import { runAtOnce } from "../../../src/fleet/slices.ts";
+import { emptySnapshot, restoreSnapshot } from "../../../src/fleet/snapshot.ts";
+import type { ListedServer, Snapshot } from "../../../src/fleet/snapshot.ts";
+import { readListing } from "../../support/listing.ts";
 import type { Listing } from "../../support/listing.ts";
+import { listingOf, serverRule, target } from "./samples.ts";
 
 export const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
 export const intervalMs = 30_000;
@@ -101,7 +94,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
     const known = {
       openIncidents: paper.openIncidents(),
       flaps: paper.flaps(),
-      accounts: copyAccounts(paper.accounts),
+      buckets: structuredClone(paper.buckets),
     };
     const how = { staleAfter: 3, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: utcMs };
     return watchTarget({ id: 1, target, progress, ...known }, paper.snapshot(), how);
@@ -112,21 +105,15 @@ export function createWatch(options: WatchOptions = {}): Watch {
     pass(intervalMs);
     const verdict = judgePoll(watched.state, outcome, { utcMs, monotonicMs }, judgeOptions());
     paper.progress = verdict.progress;
-    paper.accounts = verdict.accounting.accounts;
-    if (verdict.pages) paper.writePages(verdict.pages);
+    paper.buckets = verdict.accounting.open;
+    paper.writeSnapshot(verdict.snapshot);
     paper.writeIncidents(verdict.incidents);
     outbox.push(...verdict.incidents.outbox);
     watched.accept(verdict);
     return verdict;
   };
-  const list = ({ sandboxes, complete }: Listing): Verdict => {
-    const intake = openIntake(watched.state.snapshot, { goneAfter: settings.goneAfter });
-    const body = markOf(sandboxes);
-    if (complete && isDeepStrictEqual(intake.knownBody, body)) {
-      intake.sameBody();
-    } else takeIn(intake, sandboxes).cameIn(body);
-    return poll({ kind: "listed", intake, complete });
-  };
+  const list = (listing: Listing): Verdict =>
+    poll({ kind: "listed", listing: readListing(listing) });
 
   return {
     get state() {
@@ -159,15 +146,14 @@ export function createWatch(options: WatchOptions = {}): Watch {
 
 /** What a store would hold, copied as it is written. */
 function createPaper() {
-  const pages = new Map<number, Page>();
+  let sandboxes: Snapshot["sandboxes"] = emptySnapshot.sandboxes;
   const incidents = new Map<string, Incident>();
   const records = new Map<string, FlapRecord>();
   return {
     progress: initialProgress,
-    accounts: noAccounts,
-    writePages({ replaced, removed }: PageDelta): void {
-      for (const { after } of replaced) pages.set(after.id, copyOf(after));
-      for (const id of removed) pages.delete(id);
+    buckets: noOpenBuckets,
+    writeSnapshot(snapshot: Snapshot): void {
+      sandboxes = structuredClone(snapshot.sandboxes);
     },
     writeIncidents({ written, dropped, flaps }: IncidentOutcome): void {
       for (const incident of written) incidents.set(incident.id, structuredClone(incident));
@@ -177,22 +163,9 @@ function createPaper() {
         else records.set(flapKey(record), structuredClone(record));
       }
     },
-    snapshot: (): PackedSnapshot =>
-      restoreSnapshot([...pages.values()].toSorted((one, other) => one.id - other.id)),
+    snapshot: (): Snapshot => runAtOnce(restoreSnapshot(sandboxes)),
     openIncidents: (): Incident[] =>
       structuredClone([...incidents.values()].filter(({ phase }) => phase.name !== "resolved")),
     flaps: (): FlapRecord[] => structuredClone([...records.values()]),
   };
-}
-
-function markOf(sandboxes: readonly ListedSandbox[]): BodyMark {
-  const text = JSON.stringify(sandboxes);
-  return {
-    length: text.length,
-    hash: createHash("sha256").update(text).digest().readBigUInt64LE(),
-  };
-}
-
-function copyOf(page: Page): Page {
-  return pageOf(page, page.words);
 }

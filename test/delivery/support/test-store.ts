@@ -2,11 +2,11 @@ import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import { onTestFinished } from "vitest";
-import { openDatabase } from "../../../src/store/database.ts";
+import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { createNotifications } from "../../../src/store/dead-letters.ts";
 import type { Notifications } from "../../../src/store/dead-letters.ts";
 import { createOutbox } from "../../../src/store/outbox.ts";
-import { sqliteDialect } from "../../../src/store/sqlite.ts";
+import { sqliteDialect } from "../../../src/store/sqlite/dialect.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { freshStoreFile } from "../../support/fresh-store.ts";
 

@@ -4,7 +4,8 @@ import { tellIncident } from "../../../src/core/incident.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import { research } from "../../support/fleet.ts";
 import { startMs } from "./items.ts";
-import { openTestStore } from "./test-store.ts";
+import { sqlite } from "../../store/support/engines.ts";
+import type { Engine } from "../../store/support/engines.ts";
 import { addTarget } from "../../support/add-target.ts";
 
 export interface ToldStore {
@@ -21,8 +22,11 @@ export interface ToldStore {
   readonly forgetItems: () => Promise<void>;
 }
 
-export async function openToldStore(more: Partial<OutboxItem> = {}): Promise<ToldStore> {
-  const { kysely } = openTestStore();
+export async function openToldStore(
+  more: Partial<OutboxItem> = {},
+  engine: Engine = sqlite,
+): Promise<ToldStore> {
+  const { kysely } = await engine.open();
   const store = createStore(kysely, () => Promise.resolve());
   const { id: targetId } = await addTarget(store, research);
   const itemsOf = (incident: Incident, words: Partial<OutboxItem>): OutboxItem[] =>
@@ -47,7 +51,7 @@ export async function openToldStore(more: Partial<OutboxItem> = {}): Promise<Tol
     commit: (...written) => commitAs(more, ...written),
     commitAs,
     async acknowledge(incidentId, author) {
-      const row = { incident_id: incidentId, author, note: null, at_ms: startMs };
+      const row = { incident_id: incidentId, author, note: null, at_ms: startMs, notified: 1 };
       await kysely.insertInto("acknowledgements").values(row).execute();
     },
     async forgetItems() {

@@ -4,12 +4,13 @@ import type { FailureReason, Target } from "../../../src/core/model.ts";
 import { Secret } from "../../../src/platform/secret.ts";
 import { createCallListing } from "../../../src/polling/call-listing.ts";
 import { createKeyLimits } from "../../../src/polling/key-limits.ts";
-import type { CallFailure, CallSuccess, OpenIntake } from "../../../src/polling/listing-caller.ts";
+import type { CallFailure, CallSuccess } from "../../../src/polling/listing-caller.ts";
 import { createPolling } from "../../../src/polling/polling.ts";
+import type { ListingCall } from "../../../src/service/client.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { judgeBy, research, watchFleet } from "../../support/fleet.ts";
+import { readListing } from "../../support/listing.ts";
 import type { Listing } from "../../support/listing.ts";
-import { takeIn } from "../../support/take-in.ts";
 import { nothingUnkept } from "../../../src/service/unkept.ts";
 
 export const second = 1_000;
@@ -21,16 +22,11 @@ export function listed(value: Listing): Answer {
   return { kind: "listed", listing: value };
 }
 
-function toResult(
-  answer: Answer,
-  openIntake: OpenIntake,
-  take: typeof takeIn,
-): CallSuccess | CallFailure {
+function toResult(answer: Answer): CallSuccess | CallFailure {
   if (answer.kind === "failed") return answer;
-  const { sandboxes, complete } = answer.listing;
-  const partial = complete ? null : "some sandboxes are missing";
-  const intake = take(openIntake(), sandboxes);
-  return { kind: "ok", value: { intake, complete, partial, unkept: nothingUnkept } };
+  const listing = readListing(answer.listing);
+  const partial = listing.complete ? null : "some sandboxes are missing";
+  return { kind: "ok", value: { listing, partial, unkept: nothingUnkept } };
 }
 
 export function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
@@ -40,7 +36,6 @@ export function failed(reason: FailureReason, retryAfterMs: number | null = null
 /** Polling of one target whose service and store are as the test says at each moment. */
 export function startPolling(
   answer: () => Answer | Promise<Answer>,
-  take = takeIn,
   firstRoundMs: number = 30 * second,
 ) {
   const clock = createFakeClock();
@@ -48,7 +43,7 @@ export function startPolling(
   const told: string[] = [];
   const committed: Verdict[] = [];
   const store = { commit: (_verdict: Verdict): Promise<void> => Promise.resolve() };
-  let requests = 0;
+  const calls: Pick<ListingCall, "before" | "poll">[] = [];
   let lulls = 0;
   const polling = createPolling({
     targets: [{ watched, apiKey: new Secret("T0PSECRET") }],
@@ -57,9 +52,9 @@ export function startPolling(
       random: () => 0.5,
       limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
       service: {
-        async listSandboxes({ openIntake }) {
-          requests += 1;
-          return toResult(await answer(), openIntake, take);
+        async listSandboxes({ before, poll }) {
+          calls.push({ before, poll });
+          return toResult(await answer());
         },
       },
     }),
@@ -97,7 +92,8 @@ export function startPolling(
     committed,
     turn,
     heard,
-    requests: () => requests,
+    calls,
+    requests: () => calls.length,
     lulls: () => lulls,
   };
 }

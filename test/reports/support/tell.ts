@@ -1,5 +1,5 @@
 import { statuses } from "../../../src/core/model.ts";
-import { countStays } from "../../../src/core/occupancy/stay-sketch.ts";
+import { countDwells } from "../../../src/fleet/dwell.ts";
 import { readFields } from "../../../src/reports/fields.ts";
 import type { ReportField } from "../../../src/reports/fields.ts";
 import { openReport } from "../../../src/reports/open-report.ts";
@@ -54,8 +54,8 @@ export function addUp(rows: readonly ReportRow[]): Readonly<Record<string, numbe
   return {
     ...Object.fromEntries(statuses.map((status) => [status, sum(({ ms }) => ms[status])])),
     unobserved: sum(({ unobservedMs }) => unobservedMs),
-    stays: sum(({ stays }) => countStays(stays)),
-    stayMs: sum(({ stays }) => stays.sumMs),
+    dwells: sum(({ dwells }) => countDwells(dwells)),
+    dwellMs: sum(({ dwells }) => dwells.sumMs),
     incidents: sum(({ incidents }) => incidents),
     recoveryMs: sum(({ recoveries }) => recoveries.ms),
   };

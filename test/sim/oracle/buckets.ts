@@ -8,13 +8,13 @@ export interface TrueAccount {
   readonly unobservedMs: number;
   readonly extent: Extent | null;
   readonly exhaustedMs: number;
-  /** How long the stays took that ended in it, the shortest first. */
-  readonly stays: ByStatus<readonly number[]>;
+  /** How long servers had been occupied that ceased to be in it. */
+  readonly dwellsMs: readonly number[];
 }
 
 export interface TrueBucket {
   readonly startMs: number;
-  readonly bookedMs: number;
+  readonly recordedMs: number;
   readonly unobservedMs: number;
   readonly extent: Extent | null;
   readonly names: ReadonlyMap<string, TrueAccount>;
@@ -49,7 +49,7 @@ export function trueBuckets(truth: Truth, resolution: Resolution): readonly True
     }
   }
   for (const change of truth.changes) {
-    if (change.stayMs !== null) shareAt(startOf(change.atMs)).ended.push(change);
+    if (change.dwellMs !== null) shareAt(startOf(change.atMs)).ended.push(change);
   }
   return [...shares]
     .toSorted(([one], [other]) => one - other)
@@ -62,10 +62,12 @@ function pieceOf({ observed, servers }: TrueStretch, ms: number): Piece {
 
 function trueBucket(startMs: number, { pieces, ended }: Share): TrueBucket {
   const servers = pieces.flatMap((piece) => piece.servers);
-  const names = new Set([...servers, ...ended].map(({ name }) => name));
+  const names = new Set(
+    [...servers, ...ended.filter(({ from }) => from === "occupied")].map(({ name }) => name),
+  );
   return {
     startMs,
-    bookedMs: sum(pieces.map(({ ms }) => ms)),
+    recordedMs: sum(pieces.map(({ ms }) => ms)),
     unobservedMs: sum(pieces.map(({ ms, observed }) => (observed ? 0 : ms))),
     extent: extentOf(pieces),
     names: new Map(
@@ -74,13 +76,13 @@ function trueBucket(startMs: number, { pieces, ended }: Share): TrueBucket {
           ...piece,
           servers: piece.servers.filter((server) => server.name === name),
         }));
-        return [name, accountOf(own, stays(ended, name))];
+        return [name, accountOf(own, dwells(ended, name))];
       }),
     ),
   };
 }
 
-function accountOf(pieces: readonly Piece[], ended: TrueAccount["stays"]): TrueAccount {
+function accountOf(pieces: readonly Piece[], dwellsMs: readonly number[]): TrueAccount {
   const counted = pieces.map((piece) => ({ ...piece, counts: countOf(piece) }));
   const isExhausted = ({ counts }: { readonly counts: ByStatus<number> }): boolean =>
     counts.idle === 0 && statuses.some((each) => counts[each] > 0);
@@ -91,7 +93,7 @@ function accountOf(pieces: readonly Piece[], ended: TrueAccount["stays"]): TrueA
     ),
     extent: extentOf(pieces),
     exhaustedMs: sum(counted.filter(isExhausted).map(({ ms }) => ms)),
-    stays: ended,
+    dwellsMs,
   };
 }
 
@@ -108,13 +110,10 @@ function extentOf(pieces: readonly Piece[]): Extent | null {
   };
 }
 
-function stays(ended: readonly TrueChange[], name: string): TrueAccount["stays"] {
-  return byStatus((status) =>
-    ended
-      .filter((each) => each.name === name && each.from === status)
-      .map(({ stayMs }) => stayMs ?? 0)
-      .toSorted((one, other) => one - other),
-  );
+function dwells(ended: readonly TrueChange[], name: string): readonly number[] {
+  return ended
+    .filter((each) => each.name === name && each.from === "occupied")
+    .map(({ dwellMs }) => dwellMs ?? 0);
 }
 
 function byStatus<T>(valueOf: (status: Status) => T): ByStatus<T> {

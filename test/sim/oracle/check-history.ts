@@ -1,8 +1,8 @@
-import { quantiles, resolutions, statuses } from "../history.ts";
+import { resolutions, statuses } from "../history.ts";
 import type { History, KeptAccount, KeptBucket, KeptHistory, Resolution } from "../history.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import { sum, trueBuckets } from "./buckets.ts";
-import type { TrueAccount, TrueBucket } from "./buckets.ts";
+import type { TrueBucket } from "./buckets.ts";
 import { pollRecordsOf } from "./poll-records.ts";
 import { truthOf } from "./truth.ts";
 import type { PollRecord, Truth } from "./truth.ts";
@@ -47,21 +47,17 @@ function checkBuckets(
     readonly expected: readonly TrueBucket[];
   },
 ): readonly Violation[] {
-  const [booked, passed] = [found, expected].map((each) =>
-    sum(each.map(({ bookedMs }) => bookedMs)),
+  const [recorded, passed] = [found, expected].map((each) =>
+    sum(each.map(({ recordedMs }) => recordedMs)),
   );
-  const text = `${name}: ${booked} ms are booked in ${resolution}, ${passed} ms passed`;
-  const total = booked === passed ? [] : [violation(text, name)];
+  const text = `${name}: ${recorded} ms are recorded in ${resolution}, ${passed} ms passed`;
+  const total = recorded === passed ? [] : [violation(text, name)];
   if (isUncertain) return total;
   const [lines, trueLines] = [found.flatMap(bucketLines), expected.flatMap(trueBucketLines)];
-  return [
-    ...total,
-    ...differences(`${name}: buckets of ${resolution}`, lines, trueLines, name),
-    ...checkQuantiles(`${name}: buckets of ${resolution}`, found, expected, name),
-  ];
+  return [...total, ...differences(`${name}: buckets of ${resolution}`, lines, trueLines, name)];
 }
 
-/** Time that the calendar has twice is booked where it is open. */
+/** Time that the calendar has twice is recorded in the bucket that is open. */
 function isSteppedBack(records: readonly PollRecord[]): boolean {
   return records.some(
     ({ utcMs, elapsedMs }, at) => utcMs - elapsedMs < (records[at - 1]?.utcMs ?? -Infinity),
@@ -69,80 +65,72 @@ function isSteppedBack(records: readonly PollRecord[]): boolean {
 }
 
 function bucketLines(bucket: KeptBucket): readonly string[] {
-  const staysOf = ({ stays }: KeptAccount): unknown =>
-    statuses.map((status) => [stays[status].count, stays[status].sumMs]);
-  return linesOf(bucket, staysOf);
+  return linesOf(bucket, ({ dwells }) => [dwells.counts, dwells.sumMs]);
 }
 
 function trueBucketLines(bucket: TrueBucket): readonly string[] {
-  const staysOf = ({ stays }: TrueAccount): unknown =>
-    statuses.map((status) => [stays[status].length, sum(stays[status])]);
-  return linesOf(bucket, staysOf);
+  return linesOf(bucket, ({ dwellsMs }) => [histogramOf(dwellsMs), sum(dwellsMs)]);
 }
 
-function linesOf<Account extends Omit<KeptAccount, "stays">>(
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** How long a dwell time is at most that counts in each bucket of the histogram; there is one more for what is longer. */
+const dwellBoundsMs = [
+  10 * secondMs,
+  30 * secondMs,
+  minuteMs,
+  2 * minuteMs,
+  5 * minuteMs,
+  15 * minuteMs,
+  30 * minuteMs,
+  hourMs,
+  2 * hourMs,
+  4 * hourMs,
+  12 * hourMs,
+  dayMs,
+  7 * dayMs,
+];
+
+function histogramOf(dwellsMs: readonly number[]): readonly number[] {
+  const upTo = (boundMs: number): number => dwellsMs.filter((ms) => ms <= boundMs).length;
+  const cumulative = [...dwellBoundsMs, Infinity].map(upTo);
+  return cumulative.map((count, at) => count - (cumulative[at - 1] ?? 0));
+}
+
+function linesOf<Account extends Omit<KeptAccount, "dwells">>(
   bucket: Omit<KeptBucket, "names"> & { readonly names: ReadonlyMap<string, Account> },
-  staysOf: (account: Account) => unknown,
+  dwellsOf: (account: Account) => unknown,
 ): readonly string[] {
-  const { startMs, bookedMs, unobservedMs, extent, names } = bucket;
-  if (bookedMs === 0 && names.size === 0) return [];
+  const { startMs, recordedMs, unobservedMs, extent, names } = bucket;
+  if (recordedMs === 0 && names.size === 0) return [];
   const extentLine = (each: KeptBucket["extent"]): unknown =>
     each && statuses.map((status) => [each.least[status], each.most[status]]);
   return [
-    JSON.stringify([startMs, bookedMs, unobservedMs, extentLine(extent)]),
+    JSON.stringify([startMs, recordedMs, unobservedMs, extentLine(extent)]),
     ...Array.from(names, ([name, account]) => {
       const ms = statuses.map((status) => account.ms[status]);
       const { unobservedMs: unseenMs, exhaustedMs } = account;
-      const parts = [ms, unseenMs, extentLine(account.extent), exhaustedMs, staysOf(account)];
+      const parts = [ms, unseenMs, extentLine(account.extent), exhaustedMs, dwellsOf(account)];
       return JSON.stringify([startMs, name, ...parts]);
     }),
   ];
 }
 
-/** Quantiles of stays are known to within so much of them. */
-const relativeError = 0.02;
-
-function checkQuantiles(
-  what: string,
-  found: readonly KeptBucket[],
-  expected: readonly TrueBucket[],
-  about: string,
-): readonly Violation[] {
-  const trueAt = new Map(expected.map((bucket) => [bucket.startMs, bucket]));
-  for (const { startMs, names } of found) {
-    for (const [name, { stays }] of names) {
-      const account = trueAt.get(startMs)?.names.get(name);
-      for (const status of statuses) {
-        const lengths = account?.stays[status] ?? [];
-        if (lengths.length === 0 || lengths.length !== stays[status].count) continue;
-        for (const [at, quantile] of quantiles.entries()) {
-          const rank = quantile * (lengths.length - 1);
-          const few = Math.max(1, lengths[Math.floor(rank)] ?? 0);
-          const many = Math.max(1, lengths[Math.ceil(rank)] ?? 0);
-          const value = stays[status].quantilesMs[at] ?? Number.NaN;
-          if (value >= few * (1 - relativeError) - 1 && value <= many * (1 + relativeError) + 1)
-            continue;
-          const text = `${what} have ${value} ms for the ${quantile} quantile of ${status} stays of ${name}`;
-          return [violation(`${text}, which is ${few} to ${many} ms`, about)];
-        }
-      }
-    }
-  }
-  return [];
-}
-
 function changeLines({ changes }: KeptHistory): readonly string[] {
-  return changes.map(({ atMs, sandboxId, serverId, from, to, stayMs, lapse }) =>
-    JSON.stringify([atMs, `${sandboxId} ${serverId}`, from, to, stayMs, lapse]),
+  return changes.map(({ atMs, sandboxId, serverId, from, to, dwellMs, observation }) =>
+    JSON.stringify([atMs, `${sandboxId} ${serverId}`, from, to, dwellMs, observation]),
   );
 }
 
-function trueChangeLines({ changes, lapses }: Truth): readonly string[] {
+function trueChangeLines({ changes, gaps }: Truth): readonly string[] {
   return [
-    ...changes.map(({ atMs, server, from, to, stayMs }) =>
-      JSON.stringify([atMs, server, from, to, stayMs, null]),
+    ...changes.map(({ atMs, server, from, to, dwellMs }) =>
+      JSON.stringify([atMs, server, from, to, dwellMs, null]),
     ),
-    ...lapses.map(({ atMs, server, status, kind }) =>
+    ...gaps.map(({ atMs, server, status, kind }) =>
       JSON.stringify([atMs, server, status, status, null, kind]),
     ),
   ];

@@ -32,15 +32,15 @@ export interface TrueStretch {
 export interface TrueChange {
   readonly atMs: number;
   readonly server: string;
-  /** Under which name what ended is accounted for: the one that it was last listed with by then. */
+  /** Under which name what ended is accounted for: the one that it was listed with until then. */
   readonly name: string;
   readonly from: Presence;
   readonly to: Presence;
-  readonly stayMs: number | null;
+  readonly dwellMs: number | null;
 }
 
 /** A server was missing from a listing, or came back just as it was. */
-export interface TrueLapse {
+export interface TrueGap {
   readonly atMs: number;
   readonly server: string;
   readonly kind: "missing" | "seen";
@@ -50,7 +50,7 @@ export interface TrueLapse {
 export interface Truth {
   readonly stretches: readonly TrueStretch[];
   readonly changes: readonly TrueChange[];
-  readonly lapses: readonly TrueLapse[];
+  readonly gaps: readonly TrueGap[];
 }
 
 /**
@@ -84,7 +84,7 @@ export function truthOf(
     presence(server, poll) !== presence(server, poll - 1);
   const beganInSight = (server: string, poll: number): boolean =>
     isObserved(poll) && (missing(server, poll - 1) ?? 0) === 0;
-  const stayUntil = (server: string, poll: number): number | null => {
+  const dwellUntil = (server: string, poll: number): number | null => {
     let began = poll - 1;
     while (began >= 0 && !isChange(server, began)) began--;
     const endedInSight = isObserved(poll) && missing(server, poll - 1) === 0;
@@ -98,7 +98,7 @@ export function truthOf(
 
   const stretches: TrueStretch[] = [];
   const changes: TrueChange[] = [];
-  const lapses: TrueLapse[] = [];
+  const gaps: TrueGap[] = [];
   for (const [poll, { utcMs, elapsedMs }] of records.entries()) {
     const known = servers.filter((server) => missing(server, poll - 1) !== null);
     stretches.push({
@@ -115,16 +115,16 @@ export function truthOf(
     for (const server of servers) {
       const [from, to] = [presence(server, poll - 1), presence(server, poll)];
       if (from !== to) {
-        const stayMs = from === "absent" ? null : stayUntil(server, poll);
-        const name = nameOf(server, poll);
-        changes.push({ atMs: utcMs, server, name, from, to, stayMs });
+        const dwellMs = from === "absent" ? null : dwellUntil(server, poll);
+        const name = nameOf(server, poll - 1);
+        changes.push({ atMs: utcMs, server, name, from, to, dwellMs });
       } else if (to !== "absent") {
         const [before, now] = [missing(server, poll - 1) ?? 0, missing(server, poll) ?? 0];
         if (before === 0 && now > 0)
-          lapses.push({ atMs: utcMs, server, kind: "missing", status: to });
-        if (before > 0 && now === 0) lapses.push({ atMs: utcMs, server, kind: "seen", status: to });
+          gaps.push({ atMs: utcMs, server, kind: "missing", status: to });
+        if (before > 0 && now === 0) gaps.push({ atMs: utcMs, server, kind: "seen", status: to });
       }
     }
   }
-  return { stretches, changes, lapses };
+  return { stretches, changes, gaps };
 }

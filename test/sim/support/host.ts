@@ -9,7 +9,7 @@ import type { Daemon } from "../../../src/daemon.ts";
 import type { Desk } from "../../../src/interventions/desk.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
-import type { OpenOptions } from "../../../src/store/database.ts";
+import type { OpenOptions } from "../../../src/store/sqlite/database.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Life, LifeEnd, Scrape } from "../history.ts";

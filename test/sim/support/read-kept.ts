@@ -1,19 +1,8 @@
-import type { Bucket, NameAccount } from "../../../src/core/occupancy/bucket.ts";
-import { countStays, stayQuantileMs } from "../../../src/core/occupancy/stay-sketch.ts";
-import type { StaySketch } from "../../../src/core/occupancy/stay-sketch.ts";
 import { allTime } from "../../../src/store/change-history.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { collect, collectSome } from "../../support/collect.ts";
-import { quantiles, resolutions, statuses } from "../history.ts";
-import type {
-  ByStatus,
-  KeptAccount,
-  KeptBucket,
-  KeptHistory,
-  KeptStays,
-  Resolution,
-  Status,
-} from "../history.ts";
+import { resolutions } from "../history.ts";
+import type { KeptBucket, KeptHistory, Resolution } from "../history.ts";
 import type { ScenarioTarget } from "../scenario.ts";
 
 /** What the product says at the end that it has of each target. */
@@ -29,37 +18,13 @@ export async function readKept(
       const found = await collectSome(store.occupancy.buckets({ ...query, resolution }));
       buckets.set(
         resolution,
-        found.map(({ bucket }) => keptBucket(bucket)),
+        found.map(({ bucket }) => bucket),
       );
     }
     const changes = await collect(
-      store.changes.between({ ...query, direction: "asc", lapses: true }),
+      store.changes.between({ ...query, direction: "asc", observations: true }),
     );
     kept.set(name, { buckets, changes });
   }
   return kept;
-}
-
-function keptBucket({ names, ...bucket }: Bucket): KeptBucket {
-  const accounts = Array.from(names, ([name, account]) => [name, keptAccount(account)] as const);
-  return { ...bucket, names: new Map(accounts) };
-}
-
-function keptAccount({ stays, ...account }: NameAccount): KeptAccount {
-  return { ...account, stays: byStatus((status) => keptStays(stays[status])) };
-}
-
-function keptStays(sketch: StaySketch): KeptStays {
-  const quantilesMs = quantiles.map((each) => stayQuantileMs(sketch, each) ?? 0);
-  return { count: countStays(sketch), sumMs: sketch.sumMs, quantilesMs };
-}
-
-function byStatus<T>(valueOf: (status: Status) => T): ByStatus<T> {
-  const [idle, occupied, error, unknown] = statuses;
-  return {
-    idle: valueOf(idle),
-    occupied: valueOf(occupied),
-    error: valueOf(error),
-    unknown: valueOf(unknown),
-  };
 }

@@ -1,50 +1,51 @@
-import { noChanges } from "../../../src/core/snapshot/changes.ts";
 import type { Verdict } from "../../../src/core/judge.ts";
 import type { Target } from "../../../src/core/model.ts";
-import { openDatabase } from "../../../src/store/database.ts";
+import { gapBefore } from "../../../src/fleet/accounting.ts";
+import { noDiff } from "../../../src/fleet/diff.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { byName, createLedger } from "../../core/support/ledger.ts";
-import { listing, watchFleet } from "../../support/fleet.ts";
-import { openFresh } from "../../support/fresh-store.ts";
 import { addTarget } from "../../support/add-target.ts";
+import { listing, watchFleet } from "../../support/fleet.ts";
+import type { Engine } from "./engines.ts";
 
-/** Targets whose time is booked in a store, and beside it in a ledger that is never written. */
-export async function openBooks(path?: string) {
-  const database = path === undefined ? openFresh() : openDatabase(path);
-  let store = createStore(database.kysely, () => database.close());
+/** Targets whose time is recorded in a store, and beside it in a ledger that is never written. */
+export async function openBooks(engine: Engine) {
+  const { kysely, close } = await engine.open();
+  const open = () => createStore(kysely, close);
+  let store = open();
   const verdict = watchFleet().poll(listing({}));
 
   const book = async (target: Target) => {
     const { id } = await addTarget(store, target);
     const ledger = createLedger();
+    let isFirst = true;
     return {
       target,
       ledger,
-      async pass(...stretch: Parameters<typeof ledger.pass>): Promise<void> {
-        const [elapsedMs, tallies, { observed = true } = {}] = stretch;
-        const accounting = ledger.pass(...stretch);
-        const at = { utcMs: ledger.atMs, monotonicMs: 0 };
-        const progress = { ...verdict.progress, lastPollAtMs: ledger.atMs };
-        const booking: Verdict["booking"] = {
-          elapsedMs,
-          observed,
-          tallies: byName(tallies),
-        };
+      async pass(
+        ...[elapsedMs, tallies, more = {}]: Parameters<typeof ledger.pass>
+      ): Promise<void> {
+        const lastPollAtMs = ledger.atMs;
+        const accounting = ledger.pass(elapsedMs, tallies, more);
+        const { observed = true } = more;
+        const stretch: Verdict["stretch"] = { elapsedMs, observed, tallies: byName(tallies) };
+        const utcMs = ledger.atMs;
         await store.commitPoll(id, {
           ...verdict,
-          at,
-          progress,
-          booking,
+          at: { utcMs, monotonicMs: 0 },
+          progress: { ...verdict.progress, lastPollAtMs: utcMs },
+          stretch,
+          gap: isFirst ? null : gapBefore(stretch, lastPollAtMs, utcMs),
           accounting,
-          pages: null,
-          changes: noChanges,
+          diff: noDiff,
         });
+        isFirst = false;
       },
       /** What the store has of it is what goes on. */
       async restart(): Promise<void> {
-        store = createStore(database.kysely, () => database.close());
+        store = open();
         const stored = (await store.targets.all()).find((each) => each.id === id);
-        ledger.goOn(stored?.accounts);
+        ledger.goOn(stored?.buckets);
       },
     };
   };
@@ -53,6 +54,6 @@ export async function openBooks(path?: string) {
     get store() {
       return store;
     },
-    [Symbol.asyncDispose]: () => store.close(),
+    [Symbol.asyncDispose]: close,
   };
 }

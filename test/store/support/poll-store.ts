@@ -1,50 +1,50 @@
 import { sql } from "kysely";
-import type { RawBuilder } from "kysely";
-import { onTestFinished } from "vitest";
+import type { Kysely, RawBuilder } from "kysely";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
-import { createChangeBundling } from "../../../src/store/bundle-changes.ts";
-import type { BundleSizes } from "../../../src/store/bundle-changes.ts";
-import { openDatabase } from "../../../src/store/database.ts";
 import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import type { Tables } from "../../../src/store/tables.ts";
 import { research, startMs } from "../../support/fleet.ts";
-import { openFresh } from "../../support/fresh-store.ts";
 import { addTarget } from "../../support/add-target.ts";
+import type { Engine } from "./engines.ts";
 
-export interface PollStore {
+export interface PollStore extends AsyncDisposable {
+  readonly kysely: Kysely<Tables>;
   readonly store: Store;
+  /** What a process that starts finds: nothing in memory is left. */
+  readonly restart: () => Store;
   readonly targetId: number;
   readonly rows: (table: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
   readonly sql: (statement: RawBuilder<unknown>) => Promise<void>;
   /** Every row of every table. */
   readonly everything: () => Promise<unknown>;
-  /** How many rows were written, changed or removed meanwhile. */
+  /** How many rows were written, changed or removed meanwhile. On SQLite only, like the next. */
   readonly written: (during: () => Promise<unknown>) => Promise<number>;
-  /** Bundles changes, with so many steps at most. */
-  readonly bundle: (sizes: BundleSizes, steps?: number) => Promise<void>;
   /** Leaves so many pages more than it has, as a disk that is nearly full does. */
   readonly limitPages: (more: number) => Promise<void>;
 }
 
 const tables = [
+  "commit_sequence",
   "targets",
-  "pages",
-  "page_edits",
+  "sandboxes",
+  "servers",
   "changes",
-  "change_bundles",
+  "server_names",
+  "target_buckets",
+  "open_buckets",
+  "occupancy",
+  "gaps",
   "incidents",
   "flap_records",
   "outbox_items",
 ];
 
-export async function openPollStore(path?: string): Promise<PollStore> {
-  const database = path === undefined ? openFresh() : openDatabase(path);
-  const { kysely } = database;
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= database.close());
-  onTestFinished(close);
-  const store = createStore(kysely, close);
+export async function openPollStore(engine: Engine): Promise<PollStore> {
+  const { kysely, close } = await engine.open();
+  const restart = (): Store => createStore(kysely, close);
+  const store = restart();
   const { id: targetId } = await addTarget(store, research);
   const rows: PollStore["rows"] = async (table) =>
     (await sql<Record<string, unknown>>`select * from ${sql.table(table)}`.execute(kysely)).rows;
@@ -53,17 +53,16 @@ export async function openPollStore(path?: string): Promise<PollStore> {
     return found[0]?.n ?? Number.NaN;
   };
   return {
+    kysely,
     store,
+    restart,
     targetId,
     rows,
+    [Symbol.asyncDispose]: close,
     async sql(statement) {
       await statement.execute(kysely);
     },
     everything: () => Promise.all(tables.map(rows)),
-    async bundle(sizes, steps = Infinity) {
-      const step = createChangeBundling(kysely, sizes);
-      for (let left = steps; left > 0 && (await step()); left--);
-    },
     async limitPages(more) {
       const { rows: found } = await sql<{ page_count: number }>`pragma page_count`.execute(kysely);
       const pages = (found[0]?.page_count ?? 0) + more;
@@ -82,8 +81,11 @@ export function contentOfTarget({ state }: WatchedTarget) {
   const sorted = (rows: Iterable<object>) => Array.from(rows, (row) => sortedJson(row)).toSorted();
   return {
     progress: state.progress,
-    sandboxes: sorted(state.snapshot.sandboxes()),
-    servers: sorted(state.snapshot.servers()),
+    sandboxes: sorted(
+      state.snapshot.sandboxes.map(({ servers, ...sandbox }) => {
+        return { ...sandbox, servers: servers.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
+      }),
+    ),
     incidents: sorted(state.incidents.values()),
     flaps: sorted(state.flaps.values()),
   };

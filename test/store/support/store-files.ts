@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { openDatabase, StoreError } from "../../../src/store/database.ts";
-import type { OpenDatabase } from "../../../src/store/database.ts";
+import { openDatabase, StoreError } from "../../../src/store/sqlite/database.ts";
+import type { OpenDatabase } from "../../../src/store/sqlite/database.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 /** Closed when the test ends, at the latest. */
@@ -43,6 +43,7 @@ export async function addTarget({ kysely }: OpenDatabase, region: string): Promi
     .values({
       region,
       key: "research",
+      version: 0,
       attempted_polls: 0,
       attempted_ms: 0,
       observed_polls: 0,

@@ -1,17 +1,17 @@
 import { judgePoll } from "../../../src/core/judge.ts";
 import type { PollOutcome, Verdict } from "../../../src/core/judge.ts";
-import type { ListedSandbox, Status, Target } from "../../../src/core/model.ts";
-import type { PackedSnapshot } from "../../../src/core/snapshot/packed-snapshot.ts";
+import type { Status, Target } from "../../../src/core/model.ts";
+import type { ListedSandbox, Snapshot } from "../../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { RestoredTarget, WatchedTarget } from "../../../src/polling/watched-target.ts";
 import { judgeBy } from "../fleet.ts";
-import { intakeOf } from "../take-in.ts";
+import { readListing } from "../listing.ts";
 import { momentsOf, shownAt } from "./poll-record.ts";
 import type { Script, ScriptServer } from "./script.ts";
 
 /** What keeps a target from one process to the next: a store, or a sheet of paper. */
 export interface Keeper {
-  restore(target: Target): Promise<{ known: RestoredTarget; snapshot: PackedSnapshot }>;
+  restore(target: Target): Promise<{ known: RestoredTarget; snapshot: Snapshot }>;
   commit(targetId: number, verdict: Verdict): Promise<void>;
 }
 
@@ -36,12 +36,13 @@ export async function play(
     const { worldMs, utcMs } = moments[at] ?? { worldMs: 0, utcMs: 0 };
     if (watched === null || restarts) watched = await start(worldMs, utcMs);
     const isListed = outcome === "complete" || outcome === "partial";
-    const { snapshot } = watched.state;
     const polled: PollOutcome = isListed
       ? {
           kind: "listed",
-          intake: intakeOf(snapshot, sandboxesOf(shownAt(script, at, worldMs)), goneAfter),
-          complete: outcome === "complete",
+          listing: readListing({
+            sandboxes: sandboxesOf(shownAt(script, at, worldMs)),
+            complete: outcome === "complete",
+          }),
         }
       : { kind: "failed", reason: outcome };
     const monotonicMs = 1_000 + worldMs - beganMs;
@@ -59,12 +60,12 @@ export async function play(
 
 function sandboxesOf(shown: ReadonlyMap<ScriptServer, Status>): readonly ListedSandbox[] {
   const bySandbox = Map.groupBy(shown, ([{ sandboxId }]) => sandboxId);
-  return Array.from(bySandbox, ([sandboxId, listed]) => ({
-    sandboxId,
+  return Array.from(bySandbox, ([id, listed]) => ({
+    id,
     status: "idle",
     benchmark: null,
     servers: listed.map(([{ serverId, serverName }, status]) => {
-      return { serverId, serverName, status, benchmark: null, tags: [] };
+      return { id: serverId, name: serverName, status, benchmark: null, tags: [] };
     }),
   }));
 }

@@ -1,5 +1,5 @@
 import type { Status } from "../../../src/core/model.ts";
-import type { Gap } from "../../../src/store/gaps.ts";
+import type { Gap } from "../../../src/fleet/accounting.ts";
 import type { StoredChange } from "../../../src/store/change-history.ts";
 import type { Truth } from "./truth.ts";
 
@@ -14,14 +14,14 @@ export function rebuiltTimes(
 ): ServerTimes {
   const times = createTimes();
   for (const [serverId, own] of Map.groupBy(changes, (change) => change.serverId)) {
-    for (const [at, { atMs, to, lapse }] of own.entries()) {
+    for (const [at, { atMs, to, observation }] of own.entries()) {
       if (to === "absent") continue;
       const untilMs = own[at + 1]?.atMs ?? endMs;
       const gapMs = gaps.reduce(
         (ms, gap) => ms + Math.max(0, Math.min(gap.toMs, untilMs) - Math.max(gap.fromMs, atMs)),
         0,
       );
-      times.add(serverId, lapse === "missing" ? "unobserved" : to, untilMs - atMs - gapMs);
+      times.add(serverId, observation === "missing" ? "unobserved" : to, untilMs - atMs - gapMs);
       times.add(serverId, "unobserved", gapMs);
     }
   }

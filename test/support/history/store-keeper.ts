@@ -1,21 +1,22 @@
 import type { Verdict } from "../../../src/core/judge.ts";
 import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { openFresh } from "../fresh-store.ts";
-import type { Keeper } from "./play.ts";
+import type { Engine } from "../../store/support/engines.ts";
 import { addTarget } from "../add-target.ts";
+import type { Keeper } from "./play.ts";
 
-/** A real store, in memory. What a process starts with is read from it anew. */
+/** A real store. What a process starts with is read from it again. */
 export interface StoreKeeper extends Keeper, AsyncDisposable {
   readonly store: Store;
   /** Writes what was gathered. */
   settle(targetId: number): Promise<void>;
 }
 
-/** @param atOnce so many polls are written at once: more than one are imported */
-export function keepInStore(atOnce = 1): StoreKeeper {
-  const { kysely, reader, close } = openFresh();
-  let store = createStore(kysely, close, { reader });
+/** @param atOnce how many polls are written at once: more than one are imported */
+export async function keepInStore(atOnce: number, engine: Engine): Promise<StoreKeeper> {
+  const { kysely, close } = await engine.open();
+  const open = (): Store => createStore(kysely, close);
+  let store = open();
   let gathered: Verdict[] = [];
   const settle = async (targetId: number): Promise<void> => {
     const verdicts = gathered;
@@ -31,7 +32,7 @@ export function keepInStore(atOnce = 1): StoreKeeper {
         region === target.region && key === target.key;
       const stored = (await store.targets.all()).find(isIt);
       if (stored) await settle(stored.id);
-      store = createStore(kysely, close, { reader });
+      store = open();
       const known = (await store.targets.all()).find(isIt) ?? (await addTarget(store, target));
       return { known, snapshot: await store.targets.snapshotOf(known.id) };
     },

@@ -1,10 +1,10 @@
 import { statuses } from "../../../src/core/model.ts";
-import type { Status } from "../../../src/core/model.ts";
-import { bucketStart, byStatus, resolutionMs } from "../../../src/core/occupancy/bucket.ts";
-import type { Bucket, Resolution } from "../../../src/core/occupancy/bucket.ts";
-import { addStay, noStays } from "../../../src/core/occupancy/stay-sketch.ts";
-import type { StaySketch } from "../../../src/core/occupancy/stay-sketch.ts";
-import type { CountByStatus } from "../../../src/core/snapshot/tallies.ts";
+import { bucketStart, resolutionMs } from "../../../src/fleet/buckets.ts";
+import type { Bucket, Resolution } from "../../../src/fleet/buckets.ts";
+import { dwellsOf } from "../../../src/fleet/dwell.ts";
+import type { DwellHistogram } from "../../../src/fleet/dwell.ts";
+import { byStatus } from "../../../src/fleet/tallies.ts";
+import type { CountByStatus } from "../../../src/fleet/tallies.ts";
 import type { TrueChange, TrueStretch, Truth } from "./truth.ts";
 
 interface Extremes {
@@ -15,7 +15,7 @@ interface Extremes {
 /** A bucket as plain data, for comparing. */
 export interface PlainBucket {
   readonly startMs: number;
-  readonly bookedMs: number;
+  readonly recordedMs: number;
   readonly unobservedMs: number;
   readonly extent: Extremes | null;
   readonly names: Readonly<Record<string, unknown>>;
@@ -47,7 +47,9 @@ export function trueBuckets(truth: Truth, resolution: Resolution): readonly Plai
     }
   }
   for (const change of truth.changes) {
-    if (change.stayMs !== null) shareAt(bucketStart(resolution, change.atMs)).ended.push(change);
+    // Dwell times in other statuses are not accounted for.
+    if (change.dwellMs === null || change.from !== "occupied") continue;
+    shareAt(bucketStart(resolution, change.atMs)).ended.push(change);
   }
   return [...shares]
     .toSorted(([one], [other]) => one - other)
@@ -56,11 +58,11 @@ export function trueBuckets(truth: Truth, resolution: Resolution): readonly Plai
 
 /** The same of a bucket of the product's. */
 export function plainBucket(bucket: Bucket): PlainBucket {
-  const { startMs, bookedMs, unobservedMs, extent } = bucket;
+  const { startMs, recordedMs, unobservedMs, extent } = bucket;
   const names = Object.fromEntries(
     Array.from(bucket.names, ([name, account]) => [nameField(name), account]),
   );
-  return { startMs, bookedMs, unobservedMs, extent, names };
+  return { startMs, recordedMs, unobservedMs, extent, names };
 }
 
 function trueBucket(startMs: number, { pieces, ended }: Share): PlainBucket {
@@ -83,12 +85,12 @@ function trueBucket(startMs: number, { pieces, ended }: Share): PlainBucket {
           .filter(({ counts }) => counts.idle === 0 && statuses.some((each) => counts[each] > 0))
           .map(({ ms }) => ms),
       ),
-      stays: byStatus((status) => sketchOf(ended, name, status)),
+      dwells: dwellsIn(ended, name),
     };
   };
   return {
     startMs,
-    bookedMs: sum(pieces.map(({ ms }) => ms)),
+    recordedMs: sum(pieces.map(({ ms }) => ms)),
     unobservedMs: sum(pieces.filter(({ watched }) => !watched).map(({ ms }) => ms)),
     extent: extremes(pieces),
     names: Object.fromEntries(Array.from(names, (name) => [nameField(name), account(name)])),
@@ -108,10 +110,12 @@ function extremes(pieces: readonly Piece[]): Extremes | null {
   };
 }
 
-function sketchOf(ended: readonly TrueChange[], name: string, status: Status): StaySketch {
-  return ended
-    .filter(({ server, from }) => (server.serverName ?? "") === name && from === status)
-    .reduce((sketch, { stayMs }) => addStay(sketch, stayMs ?? 0), noStays);
+function dwellsIn(ended: readonly TrueChange[], name: string): DwellHistogram {
+  return dwellsOf(
+    ended
+      .filter(({ server }) => (server.serverName ?? "") === name)
+      .map(({ dwellMs }) => dwellMs ?? 0),
+  );
 }
 
 /** A name that is safe as a property. */

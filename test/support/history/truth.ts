@@ -16,7 +16,7 @@ export interface TrueChange {
   readonly server: ScriptServer;
   readonly from: Presence;
   readonly to: Presence;
-  readonly stayMs: number | null;
+  readonly dwellMs: number | null;
 }
 
 /** A server went out of sight, or came back just as it was. */
@@ -93,8 +93,8 @@ export function truthOf(
     for (const server of servers) {
       const [from, to] = [presence(server, poll - 1), presence(server, poll)];
       if (from !== to) {
-        const stayMs = from === "absent" ? null : stayUntil(server, poll);
-        changes.push({ atMs: utcMs, server, from, to, stayMs });
+        const dwellMs = from === "absent" ? null : stayUntil(server, poll);
+        changes.push({ atMs: utcMs, server, from, to, dwellMs });
       } else if (to !== "absent") {
         const [before, now] = [missing(server, poll - 1) ?? 0, missing(server, poll) ?? 0];
         if (before === 0 && now > 0)

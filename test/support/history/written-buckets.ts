@@ -1,21 +1,15 @@
-import { noAccounts } from "../../../src/core/occupancy/accounts.ts";
-import type { Accounts, BucketWrite } from "../../../src/core/occupancy/accounts.ts";
-import {
-  addBucket,
-  bucketStart,
-  emptyBucket,
-  finerOfUnseen,
-  resolutions,
-} from "../../../src/core/occupancy/bucket.ts";
-import type { Bucket, Resolution } from "../../../src/core/occupancy/bucket.ts";
-import { copyBucket } from "./copy-bucket.ts";
+import { noOpenBuckets } from "../../../src/fleet/accounting.ts";
+import type { BucketWrite, OpenBuckets } from "../../../src/fleet/accounting.ts";
+import { addBucket, bucketStart, emptyBucket, resolutions } from "../../../src/fleet/buckets.ts";
+import type { Bucket, Resolution } from "../../../src/fleet/buckets.ts";
+import { copyBucket, partsOfUnobserved } from "./copy-bucket.ts";
 
 /** A target's buckets as they were written, on paper instead of in a store. */
 export interface WrittenBuckets {
   write(written: readonly BucketWrite[]): void;
   ofResolution(resolution: Resolution): readonly Bucket[];
   /** What a process that starts goes on from. */
-  accounts(): Accounts;
+  open(): OpenBuckets;
   /** The buckets of a resolution, also those that were not written, with what the open ones hold. */
   whole(resolution: Resolution): readonly Bucket[];
 }
@@ -35,8 +29,10 @@ export function createWrittenBuckets(): WrittenBuckets {
       }
     },
     ofResolution,
-    accounts: () =>
-      rows.size === 0 ? noAccounts : { "5m": latest("5m"), "1h": latest("1h"), "1d": latest("1d") },
+    open: () =>
+      rows.size === 0
+        ? noOpenBuckets
+        : { "5m": latest("5m"), "1h": latest("1h"), "1d": latest("1d") },
     whole(resolution) {
       const at = resolutions.indexOf(resolution);
       const unseen = resolutions
@@ -47,7 +43,7 @@ export function createWrittenBuckets(): WrittenBuckets {
           const begun = new Set(finer.map(({ startMs }) => bucketStart(from, startMs)));
           return ofResolution(from)
             .filter(({ startMs }) => !begun.has(startMs))
-            .flatMap((bucket) => [...finerOfUnseen(bucket, from, resolution)]);
+            .flatMap((bucket) => partsOfUnobserved(bucket, from, resolution));
         });
       const all = new Map(
         [...unseen, ...ofResolution(resolution)].map((bucket) => [bucket.startMs, bucket]),

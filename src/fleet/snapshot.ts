@@ -1,0 +1,231 @@
+import { sandboxesPerSlice } from "./slices.ts";
+import type { Slices } from "./slices.ts";
+import type { Status } from "./status.ts";
+import { noTallies, TallyChange } from "./tallies.ts";
+import type { Tallies } from "./tallies.ts";
+
+/**
+ * The accepted state of a target after its last listing: immutable arrays of immutable objects. A listing gives the
+ * next snapshot (`next-snapshot.ts`), in which whatever did not change is the same object as in this one. So comparing
+ * is `===`, a scrape or report holds the snapshot that it began with for as long as it takes, and a poll that could
+ * not be committed is dropped by dropping the reference.
+ *
+ * What is kept is what is shown, stored or filtered by. Addresses, metadata, authentication data and times are not:
+ * they may hold secrets, and what is not kept is not compared.
+ *
+ * Invariants: ids of sandboxes are unique, ids of servers are unique within their sandbox. `texts` is as long as
+ * `sandboxes`, and `places` has each sandbox's index. Sandboxes that the last listing held come first, in its order.
+ */
+export interface Snapshot {
+  readonly sandboxes: readonly Sandbox[];
+  /** How many of them, from the first one on, the last listing held. */
+  readonly listedCount: number;
+  /**
+   * Servers that a partial listing left out of sandboxes that it held. It proves nothing about them, so nothing else
+   * tells them from those that it held.
+   */
+  readonly unlistedServers: ReadonlySet<Server>;
+  /** The text that each sandbox was read from; null: it must be read again. */
+  readonly texts: readonly (SandboxText | null)[];
+  /** By the sandbox's id. The same map as before as long as no sandbox comes, goes or moves. */
+  readonly places: ReadonlyMap<string, number>;
+  readonly tallies: Tallies;
+}
+
+/** A sandbox as a listing has it. */
+export interface ListedSandbox {
+  readonly id: string;
+  readonly status: Status;
+  readonly benchmark: string | null;
+  readonly servers: readonly ListedServer[];
+}
+
+export interface ListedServer {
+  readonly id: string;
+  readonly name: string | null;
+  readonly status: Status;
+  readonly benchmark: string | null;
+  readonly tags: readonly string[];
+}
+
+/** A sandbox as it was last observed. */
+export interface Sandbox extends ListedSandbox {
+  readonly servers: readonly Server[];
+  /** Complete listings in a row that lacked it. */
+  readonly missing: number;
+}
+
+/** A server as it was last observed. */
+export interface Server extends ListedServer {
+  readonly since: Since;
+  /** Complete listings in a row that lacked it. */
+  readonly missing: number;
+}
+
+/** When a status was first observed. One object for all servers that changed with one poll. */
+export interface Since {
+  /** UTC milliseconds. */
+  readonly atMs: number;
+  /** The same moment on the target's observed clock, by which the dwell time is measured. Whole milliseconds. */
+  readonly observedMs: number;
+  /** Whether the status began between two complete polls, so that its dwell time can be known. */
+  readonly witnessed: boolean;
+}
+
+/**
+ * By what the text of a sandbox is known again: then it need not be parsed. Of a sandbox with a server that this text
+ * does not list there is none, as such a text is news each time that it comes: the server is missing once more.
+ */
+export interface SandboxText {
+  /** In bytes. */
+  readonly length: number;
+  /** 64 bits. */
+  readonly hash: bigint;
+  /** At one poll in 1,024 it is parsed all the same, as a defence against collisions of the hash. */
+  readonly rereadAt: number;
+  /** What the reader has to say of it again each time, by the number that the reader gave it; 0: nothing. */
+  readonly note: number;
+}
+
+/** One response of the service, reduced to what is kept. */
+export interface Listing {
+  /**
+   * Ids are unique. A sandbox that is as it was in the snapshot before, with no server missing, is best given as the
+   * object that is in there: then it is not compared.
+   */
+  readonly sandboxes: readonly ListedSandbox[];
+  /** As many; null: the sandbox must be read again next time. */
+  readonly texts: readonly (SandboxText | null)[];
+  /** False: what it lacks proves nothing. */
+  readonly complete: boolean;
+}
+
+export const emptySnapshot: Snapshot = {
+  sandboxes: [],
+  listedCount: 0,
+  unlistedServers: new Set(),
+  texts: [],
+  places: new Map(),
+  tallies: noTallies,
+};
+
+/** A snapshot of what was stored. No text is known, so the next listing is parsed whole. */
+export function* restoreSnapshot(sandboxes: readonly Sandbox[]): Slices<Snapshot> {
+  const tallies = new TallyChange(noTallies);
+  for (const [place, sandbox] of sandboxes.entries()) {
+    if (place % sandboxesPerSlice === sandboxesPerSlice - 1) yield;
+    tallies.countSandbox(sandbox.status, 1);
+    for (const server of sandbox.servers) tallies.countServer(server, 1);
+  }
+  return {
+    sandboxes,
+    listedCount: sandboxes.length,
+    unlistedServers: emptySnapshot.unlistedServers,
+    texts: sandboxes.map(() => null),
+    places: yield* indexSandboxes(sandboxes),
+    tallies: tallies.finish(),
+  };
+}
+
+export function* indexSandboxes(
+  sandboxes: readonly Sandbox[],
+): Slices<ReadonlyMap<string, number>> {
+  const places = new Map<string, number>();
+  for (const { id } of sandboxes) {
+    if (places.size % sandboxesPerSlice === sandboxesPerSlice - 1) yield;
+    places.set(id, places.size);
+  }
+  return places;
+}
+
+/** Whether a sandbox is listed as it was known, and all of it: then the known object stands for it. */
+export function isAsKnown(known: Sandbox, listed: ListedSandbox): boolean {
+  if (known.id !== listed.id || known.status !== listed.status || known.missing > 0) return false;
+  if (known.benchmark !== listed.benchmark) return false;
+  if (known.servers.length !== listed.servers.length) return false;
+  for (let at = 0; at < known.servers.length; at++) {
+    const [server, other] = [known.servers[at], listed.servers[at]];
+    if (!server || !other) return false;
+    if (server === other ? server.missing > 0 : !isServerAsKnown(server, other)) return false;
+  }
+  return true;
+}
+
+export function isServerAsKnown(known: Server, listed: ListedServer): boolean {
+  return (
+    known.id === listed.id &&
+    known.status === listed.status &&
+    known.missing === 0 &&
+    known.name === listed.name &&
+    known.benchmark === listed.benchmark &&
+    isSameList(known.tags, listed.tags)
+  );
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  if (one === other) return true;
+  return one.length === other.length && one.every((text, at) => text === other[at]);
+}
+
+export function findSandbox({ places, sandboxes }: Snapshot, sandboxId: string) {
+  const place = places.get(sandboxId);
+  return place === undefined ? undefined : sandboxes[place];
+}
+
+export function findServer(
+  snapshot: Snapshot,
+  sandboxId: string,
+  serverId: string,
+): Server | undefined {
+  return findSandbox(snapshot, sandboxId)?.servers.find(({ id }) => id === serverId);
+}
+
+/** The same, only where the last listing held the server. */
+export function findListedServer(
+  snapshot: Snapshot,
+  sandboxId: string,
+  serverId: string,
+): Server | undefined {
+  const place = snapshot.places.get(sandboxId);
+  if (place === undefined || place >= snapshot.listedCount) return undefined;
+  const server = snapshot.sandboxes[place]?.servers.find(({ id }) => id === serverId);
+  return server && isListed(snapshot, server) ? server : undefined;
+}
+
+/** A server and the sandbox that it is in. */
+export interface PlacedServer {
+  readonly sandbox: Sandbox;
+  readonly server: Server;
+}
+
+/** Every server in the order of the last listing, the missing ones included. */
+export function* eachServer({ sandboxes }: Snapshot): Generator<PlacedServer, void> {
+  for (const sandbox of sandboxes) {
+    for (const server of sandbox.servers) yield { sandbox, server };
+  }
+}
+
+/** All servers in these statuses that the last listing held, some at a time, now and then none. */
+export function* listedServers(
+  snapshot: Snapshot,
+  statuses: ReadonlySet<Status>,
+): Generator<readonly PlacedServer[], void> {
+  let found: PlacedServer[] = [];
+  for (let place = 0; place < snapshot.listedCount; place++) {
+    const sandbox = snapshot.sandboxes[place];
+    for (const server of sandbox?.servers ?? []) {
+      if (sandbox && statuses.has(server.status) && isListed(snapshot, server)) {
+        found.push({ sandbox, server });
+      }
+    }
+    if (place % sandboxesPerSlice !== sandboxesPerSlice - 1) continue;
+    yield found;
+    found = [];
+  }
+  yield found;
+}
+
+/** Of a server in a sandbox that the last listing held. */
+function isListed({ unlistedServers }: Snapshot, server: Server): boolean {
+  return server.missing === 0 && !unlistedServers.has(server);
+}

@@ -1,0 +1,145 @@
+import { statuses } from "./status.ts";
+import type { Status } from "./status.ts";
+
+/**
+ * How many servers and sandboxes of a target are in which status, so that no metric, rule or report has to walk over
+ * them. Tallies are values that belong to a snapshot: the next ones are the same object where nothing is counted
+ * otherwise, and the tally of a name is the same object as long as its counts are.
+ *
+ * A name that was ever counted stays, with counts of zero, so that no series of a metric vanishes. Past
+ * `maxDistinctNames` further names of a target are counted together as `other`.
+ */
+export interface Tallies {
+  /** By the name as aggregates show it; a server without a name counts under the empty one. */
+  readonly names: ReadonlyMap<string, NameTally>;
+  readonly sandboxes: CountByStatus;
+  /** Whatever their names. */
+  readonly servers: CountByStatus;
+}
+
+/** How many servers of one name are in each status. */
+export interface NameTally {
+  /** The name as aggregates show it. */
+  readonly name: string;
+  /** All that are not gone. */
+  readonly servers: CountByStatus;
+  /** Those that are not missing: only their time is observed. */
+  readonly listed: CountByStatus;
+}
+
+export type CountByStatus = Readonly<Record<Status, number>>;
+
+export const maxDistinctNames = 200;
+const otherNames = "other";
+
+export const noneByStatus: CountByStatus = { idle: 0, occupied: 0, error: 0, unknown: 0 };
+
+export const noTallies: Tallies = {
+  names: new Map(),
+  sandboxes: noneByStatus,
+  servers: noneByStatus,
+};
+
+/** The name under which aggregates count a server of this name. */
+export function aggregateName(
+  { names }: Pick<Tallies, "names">,
+  serverName: string | null,
+): string {
+  const name = serverName ?? "";
+  return names.has(name) || names.size < maxDistinctNames ? name : otherNames;
+}
+
+export function byStatus<Value>(of: (status: Status) => Value): Readonly<Record<Status, Value>> {
+  return {
+    idle: of("idle"),
+    occupied: of("occupied"),
+    error: of("error"),
+    unknown: of("unknown"),
+  };
+}
+
+/** How many there are, or how long, whatever the status. */
+export function countByStatus(counts: CountByStatus): number {
+  return counts.idle + counts.occupied + counts.error + counts.unknown;
+}
+
+export function addTimes(to: CountByStatus, counts: CountByStatus, times: number): CountByStatus {
+  return byStatus((status) => to[status] + counts[status] * times);
+}
+
+/** What is counted of a server. */
+interface CountedServer {
+  readonly name: string | null;
+  readonly status: Status;
+  readonly missing: number;
+}
+
+type Counts = Record<Status, number>;
+
+/** Adds to tallies and takes away from them, and gives the next ones at the end. */
+export class TallyChange {
+  private readonly before: Tallies;
+  private readonly names: Map<string, NameTally>;
+  private readonly changed = new Map<
+    string,
+    { readonly servers: Counts; readonly listed: Counts }
+  >();
+  private readonly sandboxes: Counts;
+  private readonly servers: Counts;
+  private isChanged = false;
+
+  constructor(before: Tallies) {
+    this.before = before;
+    this.names = new Map(before.names);
+    this.sandboxes = { ...before.sandboxes };
+    this.servers = { ...before.servers };
+  }
+
+  countSandbox(status: Status, by: 1 | -1): void {
+    this.isChanged = true;
+    this.sandboxes[status] += by;
+  }
+
+  countServer({ name, status, missing }: CountedServer, by: 1 | -1): void {
+    this.isChanged = true;
+    const { servers, listed } = this.countsOf(name ?? "");
+    this.servers[status] += by;
+    servers[status] += by;
+    if (missing === 0) listed[status] += by;
+  }
+
+  finish(): Tallies {
+    const { before, names, sandboxes, servers } = this;
+    if (!this.isChanged) return before;
+    let isSame = isSameCount(before.sandboxes, sandboxes);
+    for (const [name, counts] of this.changed) {
+      const known = before.names.get(name);
+      if (known && isSameTally(known, counts)) continue;
+      isSame = false;
+      names.set(name, { name, ...counts });
+    }
+    return isSame ? before : { names, sandboxes, servers };
+  }
+
+  private countsOf(serverName: string) {
+    const known = this.changed.get(serverName);
+    if (known) return known;
+    const name = aggregateName({ names: this.names }, serverName);
+    const begun = this.changed.get(name);
+    if (begun) return begun;
+    const before = this.before.names.get(name) ?? { servers: noneByStatus, listed: noneByStatus };
+    const counts = { servers: { ...before.servers }, listed: { ...before.listed } };
+    // Known from now on, so that it counts among the distinct names.
+    if (!this.names.has(name)) this.names.set(name, { name, ...before });
+    this.changed.set(name, counts);
+    return counts;
+  }
+}
+
+function isSameTally(one: Omit<NameTally, "name">, other: Omit<NameTally, "name">): boolean {
+  return isSameCount(one.servers, other.servers) && isSameCount(one.listed, other.listed);
+}
+
+function isSameCount(one: CountByStatus, other: CountByStatus): boolean {
+  return statuses.every((status) => one[status] === other[status]);
+}

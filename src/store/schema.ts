@@ -1,0 +1,410 @@
+/**
+ * The whole schema of the store, as SQL that runs on SQLite and PostgreSQL. It is the baseline of version 1:
+ * from its release on it stays as it is, and each later version adds a numbered migration.
+ *
+ * Conventions: `_ms` are milliseconds, `_at_ms` are UTC milliseconds since 1970, flags are 0 or 1, statuses and other words are
+ * text. A column holds JSON only where nothing filters by its content, and says so.
+ */
+export const schemaVersion = 1;
+
+/** What the two databases spell differently. */
+export interface SchemaDialect {
+  /** The type of a key that the database numbers itself. */
+  readonly identity: string;
+  /** The type of large whole numbers. */
+  readonly bigint: string;
+  /** The type of numbers with a fraction. */
+  readonly double: string;
+  /** The type of texts: compared by their bytes, whatever the language of the database is. */
+  readonly text: string;
+  /** Ends the definition of a table. */
+  readonly table: string;
+  /** The same of one that is stored in the order of its primary key, where the database can do that. */
+  readonly clustered: string;
+}
+
+/** The statements that make an empty store, in order. */
+export function schemaStatements({
+  identity,
+  bigint,
+  double,
+  text,
+  table,
+  clustered,
+}: SchemaDialect): readonly string[] {
+  return [
+    // One row. A commit takes the numbers of what it adds from here as its last step, so that with several
+    // writers, too, the order of the numbers is the order of the commits.
+    `create table commit_sequence (
+      value ${bigint} not null
+    )${table}`,
+    `insert into commit_sequence (value) values (0)`,
+
+    // One key in one region.
+    `create table targets (
+      id ${identity},
+      region ${text} not null,
+      key ${text} not null,
+      -- Counts the polls that were committed. A writer whose version is not the stored one is refused.
+      version ${bigint} not null,
+      -- Polls ended, whatever their outcome, and the time between them: the clock of rules on targets.
+      attempted_polls ${bigint} not null,
+      attempted_ms ${double} not null,
+      -- Polls accepted, and the time between consecutive ones: the clock of rules on servers.
+      observed_polls ${bigint} not null,
+      observed_ms ${double} not null,
+      failures_in_a_row ${bigint} not null,
+      last_failure ${text},
+      last_poll_at_ms ${bigint},
+      last_success_at_ms ${bigint},
+      -- Whether the last poll was accepted and complete: only then is the time after it observed.
+      last_complete integer not null,
+      -- JSON: the bucket of five minutes that is open. Null: no time was recorded yet.
+      open_bucket ${text},
+      unique (region, key)
+    )${table}`,
+
+    // Sandboxes as they were last observed.
+    `create table sandboxes (
+      target_id ${bigint} not null references targets (id),
+      sandbox_id ${text} not null,
+      status ${text} not null,
+      benchmark ${text},
+      -- Complete listings in a row that lacked it.
+      missing integer not null,
+      primary key (target_id, sandbox_id)
+    )${clustered}`,
+
+    // Servers as they were last observed, also those that are gone, for as long as changes refer to them.
+    `create table servers (
+      id ${identity},
+      target_id ${bigint} not null references targets (id),
+      sandbox_id ${text} not null,
+      server_id ${text} not null,
+      server_name ${text},
+      benchmark ${text},
+      -- JSON: an array of strings. Null: none.
+      tags ${text},
+      status ${text} not null,
+      since_at_ms ${bigint} not null,
+      -- The same moment on the target's observed clock.
+      since_observed_ms ${double} not null,
+      -- Whether the status began between two complete polls, so that its dwell time can be known.
+      since_witnessed integer not null,
+      missing integer not null,
+      -- When it was found to be gone. Null: it is not.
+      gone_at_ms ${bigint},
+      unique (target_id, sandbox_id, server_id)
+    )${table}`,
+    `create index servers_by_id on servers (server_id)`,
+    `create index servers_present on servers (target_id, sandbox_id, server_id) where gone_at_ms is null`,
+    `create index servers_gone on servers (gone_at_ms) where gone_at_ms is not null`,
+
+    // A server appeared, changed status or disappeared; or, with \`observation\`, it was missing from a complete
+    // listing or seen again as it was.
+    `create table changes (
+      seq ${bigint} primary key,
+      at_ms ${bigint} not null,
+      server ${bigint} not null references servers (id),
+      from_status ${text} not null,
+      to_status ${text} not null,
+      -- How long it was observed in from_status. Null: that is not known.
+      dwell_ms ${bigint},
+      -- 'missing' or 'seen'. Null: a change of status.
+      observation ${text}
+    )${table}`,
+    `create index changes_by_time on changes (at_ms)`,
+    `create index changes_of_server on changes (server, seq)`,
+
+    `create table server_names (
+      id ${identity},
+      name ${text} not null unique
+    )${table}`,
+
+    // How a target's time was spent, for each 5 minutes, hour and day of UTC.
+    `create table target_buckets (
+      resolution ${text} not null,
+      start_at_ms ${bigint} not null,
+      target_id ${bigint} not null references targets (id),
+      recorded_ms ${bigint} not null,
+      unobserved_ms ${bigint} not null,
+      -- The least and the most servers in each status at a time. Null: none of it was observed.
+      idle_least integer,
+      idle_most integer,
+      occupied_least integer,
+      occupied_most integer,
+      error_least integer,
+      error_most integer,
+      unknown_least integer,
+      unknown_most integer,
+      primary key (resolution, start_at_ms, target_id)
+    )${clustered}`,
+
+    `create index target_buckets_of_target on target_buckets (resolution, target_id, start_at_ms)`,
+
+    // The hour and the day that are not over: what of them is in closed buckets of the finer resolution.
+    `create table open_buckets (
+      target_id ${bigint} not null references targets (id),
+      resolution ${text} not null,
+      -- JSON: the bucket.
+      bucket ${text} not null,
+      primary key (target_id, resolution)
+    )${clustered}`,
+
+    // The same of the servers of one name: milliseconds of servers, so two servers for a second are 2,000.
+    `create table occupancy (
+      resolution ${text} not null,
+      start_at_ms ${bigint} not null,
+      target_id ${bigint} not null references targets (id),
+      name_id ${bigint} not null references server_names (id),
+      idle_ms ${bigint} not null,
+      occupied_ms ${bigint} not null,
+      error_ms ${bigint} not null,
+      unknown_ms ${bigint} not null,
+      unobserved_ms ${bigint} not null,
+      -- For how long there were servers, but none of them idle.
+      exhausted_ms ${bigint} not null,
+      idle_least integer,
+      idle_most integer,
+      occupied_least integer,
+      occupied_most integer,
+      error_least integer,
+      error_most integer,
+      unknown_least integer,
+      unknown_most integer,
+      -- Dwell times in occupied that ended, by how long they were, and their sum.
+      dwell_to_10s ${bigint} not null,
+      dwell_to_30s ${bigint} not null,
+      dwell_to_1m ${bigint} not null,
+      dwell_to_2m ${bigint} not null,
+      dwell_to_5m ${bigint} not null,
+      dwell_to_15m ${bigint} not null,
+      dwell_to_30m ${bigint} not null,
+      dwell_to_1h ${bigint} not null,
+      dwell_to_2h ${bigint} not null,
+      dwell_to_4h ${bigint} not null,
+      dwell_to_12h ${bigint} not null,
+      dwell_to_1d ${bigint} not null,
+      dwell_to_7d ${bigint} not null,
+      dwell_over_7d ${bigint} not null,
+      dwell_ms ${bigint} not null,
+      primary key (resolution, start_at_ms, target_id, name_id)
+    )${clustered}`,
+
+    // When nobody observed a target. Those of a target never overlap.
+    `create table gaps (
+      target_id ${bigint} not null references targets (id),
+      from_at_ms ${bigint} not null,
+      to_at_ms ${bigint} not null,
+      primary key (target_id, from_at_ms)
+    )${clustered}`,
+    `create index gaps_by_end on gaps (to_at_ms)`,
+
+    `create table incidents (
+      id ${text} primary key,
+      -- Counts up each time the incident is written. Those written together share one.
+      revision ${bigint} not null,
+      rule ${text} not null,
+      -- The rule's condition when the incident opened: a changed rule does not own it any more.
+      rule_fingerprint ${text} not null,
+      severity ${text} not null,
+      -- JSON: an array of names, of the receivers notified that it fires.
+      receivers ${text} not null,
+      -- 'server', 'target', 'pool', 'probe' or 'receiver'.
+      subject ${text} not null,
+      target_id ${bigint} references targets (id),
+      sandbox_id ${text},
+      server_id ${text},
+      server_name ${text},
+      -- Of a pool and a probe; the others have a target.
+      region ${text},
+      key ${text},
+      probe ${text},
+      receiver ${text},
+      status ${text},
+      previous_status ${text},
+      -- 'pending', 'firing' or 'resolved'.
+      phase ${text} not null,
+      -- Readings of the subject's clock.
+      held_since_ms ${double} not null,
+      held_since_polls ${bigint} not null,
+      clear_since_ms ${double},
+      -- Null while a silence keeps it from being notified.
+      notified_at_clock_ms ${double},
+      flapping integer not null,
+      started_at_ms ${bigint} not null,
+      fired_at_ms ${bigint},
+      resolved_at_ms ${bigint},
+      resolved_reason ${text}
+    )${table}`,
+    `create index incidents_by_revision on incidents (revision, id)`,
+    `create index incidents_open on incidents (target_id) where phase <> 'resolved'`,
+    `create index incidents_open_untargeted on incidents (subject) where target_id is null and phase <> 'resolved'`,
+    `create index incidents_by_time on incidents (started_at_ms, id)`,
+    `create index incidents_resolved on incidents (resolved_at_ms) where phase = 'resolved'`,
+    `create index incidents_of_server on incidents (server_id) where server_id is not null`,
+    `create index incidents_of_receiver on incidents (receiver, started_at_ms) where receiver is not null`,
+
+    `create table acknowledgements (
+      incident_id ${text} primary key,
+      author ${text} not null,
+      note ${text},
+      at_ms ${bigint} not null,
+      -- 0: a command stored it, and its notifications are composed when the daemon starts.
+      notified integer not null
+    )${clustered}`,
+
+    `create table silences (
+      id ${text} primary key,
+      -- JSON: an object of what it matches.
+      match ${text} not null,
+      author ${text} not null,
+      reason ${text} not null,
+      created_at_ms ${bigint} not null,
+      starts_at_ms ${bigint} not null,
+      -- Moved to the moment at which somebody ended it early.
+      ends_at_ms ${bigint} not null
+    )${clustered}`,
+    `create index silences_by_end on silences (ends_at_ms)`,
+
+    // When servers recently entered the condition of a rule that limits flapping.
+    `create table flap_records (
+      target_id ${bigint} not null references targets (id),
+      rule ${text} not null,
+      rule_fingerprint ${text} not null,
+      sandbox_id ${text} not null,
+      server_id ${text} not null,
+      server_name ${text},
+      -- JSON: an array of readings of the target's observed clock.
+      entered ${text} not null,
+      primary key (target_id, rule, sandbox_id, server_id)
+    )${clustered}`,
+
+    // How long the pools of a rule and scope were observed, while any of the rule's incidents is open.
+    `create table pool_clocks (
+      rule ${text} not null,
+      scope ${text} not null,
+      ms ${double} not null,
+      primary key (rule, scope)
+    )${clustered}`,
+
+    // Notifications to one receiver.
+    `create table notifications (
+      -- The order in which they are sent.
+      seq ${identity},
+      id ${text} not null unique,
+      receiver ${text} not null,
+      -- 'pending', 'delivered', 'dead' or 'discarded'.
+      state ${text} not null,
+      created_at_ms ${bigint} not null,
+      caused_at_ms ${bigint} not null,
+      attempts ${bigint} not null,
+      -- This and the next by the delivery's own clock, which runs evenly.
+      next_attempt_at_ms ${bigint} not null,
+      give_up_at_ms ${bigint} not null,
+      -- The latest earlier notification, still pending, to the same receiver about the same subject.
+      waits_for ${bigint} references notifications (seq),
+      last_reason ${text},
+      settled_at_ms ${bigint},
+      -- JSON: the notification.
+      body ${text} not null
+    )${table}`,
+    `create index notifications_ready on notifications (receiver, next_attempt_at_ms, seq)
+      where state = 'pending' and waits_for is null`,
+    `create index notifications_waiting on notifications (waits_for) where waits_for is not null`,
+    `create index notifications_pending on notifications (receiver, caused_at_ms) where state = 'pending'`,
+    `create index notifications_dead on notifications (receiver) where state = 'dead'`,
+    `create index notifications_done on notifications (settled_at_ms) where state in ('delivered', 'discarded')`,
+    `create index notifications_dead_since on notifications (settled_at_ms) where state = 'dead'`,
+
+    // What receivers are notified of, each about one incident: written together with the incident.
+    `create table outbox_items (
+      seq ${identity},
+      receiver ${text} not null,
+      incident_id ${text} not null,
+      -- A digest of the receiver and the subject: items with the same one keep their order.
+      subject ${text} not null,
+      type ${text} not null,
+      -- JSON: the rest of the item.
+      body ${text} not null,
+      caused_at_ms ${bigint} not null,
+      -- Null until it is part of a notification.
+      notification_seq ${bigint} references notifications (seq)
+    )${table}`,
+    `create index outbox_items_open on outbox_items (receiver, seq, caused_at_ms, notification_seq) where notification_seq is null`,
+    `create index outbox_items_of_notification on outbox_items (notification_seq)
+      where notification_seq is not null`,
+    `create index outbox_items_of_subject on outbox_items (subject)`,
+    `create index outbox_items_of_incident on outbox_items (incident_id)`,
+
+    // The first and the last ten attempts to deliver a notification.
+    `create table delivery_attempts (
+      id ${identity},
+      notification_seq ${bigint} not null references notifications (seq),
+      at_ms ${bigint} not null,
+      -- Null: it was delivered.
+      reason ${text},
+      detail ${text}
+    )${table}`,
+    `create index attempts_of_notification on delivery_attempts (notification_seq)`,
+
+    // When a receiver was last notified of a group.
+    `create table group_times (
+      receiver ${text} not null,
+      group_name ${text} not null,
+      notified_at_ms ${bigint} not null,
+      primary key (receiver, group_name)
+    )${clustered}`,
+    `create index group_times_by_time on group_times (receiver, notified_at_ms)`,
+
+    // A probe in one region with one key.
+    `create table probes (
+      id ${identity},
+      probe ${text} not null,
+      region ${text} not null,
+      key ${text} not null,
+      attempted_runs ${bigint} not null,
+      attempted_ms ${double} not null,
+      failures_in_a_row ${bigint} not null,
+      last_success_at_ms ${bigint},
+      unique (probe, region, key)
+    )${table}`,
+
+    // Its latest runs.
+    `create table probe_results (
+      probe_id ${bigint} not null references probes (id),
+      run ${bigint} not null,
+      at_ms ${bigint} not null,
+      -- Null: it succeeded.
+      reason ${text},
+      detail ${text},
+      -- Null: nothing was sent.
+      duration_ms ${double},
+      primary key (probe_id, run)
+    )${clustered}`,
+
+    `create table probe_flap_records (
+      probe_id ${bigint} not null references probes (id),
+      rule ${text} not null,
+      rule_fingerprint ${text} not null,
+      -- JSON: an array of readings of the probe's clock.
+      entered ${text} not null,
+      primary key (probe_id, rule)
+    )${clustered}`,
+
+    // How responses of the service differ from its interface.
+    `create table drift (
+      operation ${text} not null,
+      region ${text} not null,
+      field ${text} not null,
+      problem ${text} not null,
+      -- A new word of an enumeration, each of which is a row; else empty.
+      word ${text} not null,
+      example ${text},
+      count ${bigint} not null,
+      first_seen_at_ms ${bigint} not null,
+      last_seen_at_ms ${bigint} not null,
+      primary key (operation, region, field, problem, word)
+    )${clustered}`,
+  ];
+}

@@ -1,0 +1,200 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { bucketStart, resolutionMs, resolutions } from "../../src/fleet/buckets.ts";
+import type { Resolution } from "../../src/fleet/buckets.ts";
+import { countDwells } from "../../src/fleet/dwell.ts";
+import { noneByStatus } from "../../src/fleet/tallies.ts";
+import { serverMsOf } from "../../src/fleet/totals.ts";
+import { createLedger, tally } from "../core/support/ledger.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+describe("a stretch", () => {
+  it("is split where a bucket ends, to the millisecond", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    ledger.pass(2 * minuteMs + 1, [tally("git", { idle: 2, error: 1 })]);
+    const [first, second] = ledger.ofResolution("5m");
+    expect(first?.names.get("git")?.ms).toMatchObject({ idle: 200_000, error: 100_000 });
+    expect(second?.names.get("git")?.ms).toMatchObject({ idle: 40_002, error: 20_001 });
+  });
+
+  it("that nobody watched is of no status, and of every server", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    ledger.pass(1_000, [tally("git", { idle: 2 })], { observed: false });
+    const bucket = ledger.ofResolution("5m").at(-1);
+    expect(bucket).toMatchObject({ recordedMs: 1_000, unobservedMs: 1_000, extent: null });
+    expect(bucket?.names.get("git")).toMatchObject({ ms: noneByStatus, unobservedMs: 2_000 });
+  });
+
+  it("is unobserved for a server that the listing lacked", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    ledger.pass(1_000, [tally("git", { occupied: 1 }, 1)]);
+    const account = ledger.ofResolution("5m").at(-1)?.names.get("git");
+    expect(account).toMatchObject({ ms: { occupied: 1_000, idle: 0 }, unobservedMs: 1_000 });
+  });
+
+  it("of months that nobody watched takes few buckets", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    const { written } = ledger.pass(200 * dayMs, [tally("git", { idle: 1 })], { observed: false });
+    expect(written.length).toBeLessThan(300);
+    const booked = ledger.whole("1d").map(({ recordedMs }) => recordedMs);
+    expect(booked.reduce((sum, each) => sum + each, 0)).toBe(200 * dayMs);
+  });
+
+  it("stays in the open bucket when the clock was set back, and nothing is lost", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    ledger.pass(30_000, [tally("git", { idle: 1 })], { steppedMs: -hourMs });
+    ledger.pass(30_000, [tally("git", { idle: 1 })]);
+    expect(ledger.ofResolution("5m")).toMatchObject([{ recordedMs: 60_000 }]);
+  });
+});
+
+describe("a bucket", () => {
+  it("is written once more when it closes without having changed, as the clock was set forwards", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    ledger.pass(30_000, [tally("git", { idle: 1 })]);
+    const { written } = ledger.pass(30_000, [tally("git", { idle: 1 })], { steppedMs: hourMs });
+    const closed = written.find(
+      ({ resolution, bucket }) => resolution === "5m" && bucket.recordedMs === 30_000,
+    );
+    expect(closed?.bucket.startMs).toBe(bucketStart("5m", ledger.atMs - hourMs - 30_000));
+  });
+
+  it("knows the least and the most servers in each status, and how long none was idle", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    ledger.pass(10_000, [tally("git", { idle: 2 }), tally("jira", { idle: 1 })]);
+    ledger.pass(10_000, [tally("git", { occupied: 2 }), tally("jira", { idle: 1 })]);
+    const bucket = ledger.ofResolution("5m").at(-1);
+    expect(bucket?.names.get("git")).toMatchObject({
+      exhaustedMs: 10_000,
+      extent: { least: { idle: 0, occupied: 0 }, most: { idle: 2, occupied: 2 } },
+    });
+    expect(bucket?.extent).toMatchObject({ least: { idle: 1 }, most: { idle: 3, occupied: 2 } });
+  });
+
+  it("knows that there were no servers of a name before the first and after the last", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    ledger.pass(10_000, [tally("git", { idle: 1 })]);
+    ledger.pass(10_000, [tally("jira", { idle: 1 })]);
+    ledger.pass(hourMs, [tally("k8s", { idle: 1 })]);
+    const least = ledger.whole("1d").flatMap(({ names }) => {
+      return Array.from(names, ([name, { extent }]) => [name, extent?.least.idle]);
+    });
+    expect(least).toEqual([
+      ["git", 0],
+      ["jira", 0],
+      ["k8s", 0],
+    ]);
+  });
+
+  it("is closed by a poll at the very moment at which the next one begins", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    const dwell = { serverName: "git", status: "occupied", ms: 90_000 } as const;
+    ledger.pass(100_000, [tally("git", { occupied: 1 })], { dwells: [dwell] });
+    const [first, second] = ledger.ofResolution("5m");
+    expect([first?.recordedMs, second?.recordedMs]).toEqual([100_000, 0]);
+    expect(second?.names.get("git")?.dwells.sumMs).toBe(90_000);
+  });
+
+  it("counts the dwell times that ended in it", () => {
+    const ledger = createLedger();
+    ledger.pass(0, []);
+    const dwell = { serverName: "git", status: "occupied", ms: 90_000 } as const;
+    ledger.pass(30_000, [tally("git", { occupied: 1 })], { dwells: [dwell, dwell] });
+    const dwells = ledger.whole("1d").at(-1)?.names.get("git")?.dwells;
+    expect(dwells && [countDwells(dwells), dwells.sumMs]).toEqual([2, 180_000]);
+  });
+});
+
+const counts = fc.record({
+  idle: fc.nat(3),
+  occupied: fc.nat(3),
+  error: fc.nat(1),
+  unknown: fc.nat(1),
+});
+const stretches = fc.array(
+  fc.record({
+    elapsedMs: fc.oneof(
+      fc.nat(90_000),
+      fc.nat(3 * hourMs),
+      fc.nat(3 * dayMs),
+      fc.constantFrom(5 * minuteMs, 100_000, hourMs, dayMs),
+    ),
+    observed: fc.boolean(),
+    restarts: fc.boolean(),
+    git: fc.option(counts, { nil: null }),
+    jira: fc.option(counts, { nil: null }),
+    missing: fc.nat(2),
+  }),
+  { maxLength: 30 },
+);
+
+/** The milliseconds of a stretch within each bucket, the plain way. */
+function spread(resolution: Resolution, fromMs: number, toMs: number): [number, number][] {
+  const parts: [number, number][] = [];
+  const size = resolutionMs[resolution];
+  for (let at = bucketStart(resolution, fromMs); at < toMs; at += size) {
+    const ms = Math.min(at + size, toMs) - Math.max(at, fromMs);
+    if (ms > 0) parts.push([at, ms]);
+  }
+  return parts;
+}
+
+describe("whatever happens", () => {
+  it.each(resolutions)("the buckets of %s hold what passed in them", (resolution) => {
+    fc.assert(
+      fc.property(stretches, (played) => {
+        const ledger = createLedger();
+        const expected = new Map<
+          number,
+          { recordedMs: number; serverMs: number; idleMs: number }
+        >();
+        ledger.pass(0, []);
+        for (const { elapsedMs, observed, restarts, git, jira, missing } of played) {
+          if (restarts) ledger.restart();
+          const tallies = [
+            ...(git ? [tally("git", git, missing)] : []),
+            ...(jira ? [tally("jira", jira)] : []),
+          ];
+          const fromMs = ledger.atMs;
+          ledger.pass(elapsedMs, tallies, { observed });
+          const servers = tallies.flatMap((each) => Object.values(each.servers));
+          const idle = tallies.map(({ listed }) => listed.idle);
+          for (const [at, ms] of spread(resolution, fromMs, ledger.atMs)) {
+            const sum = expected.get(at) ?? { recordedMs: 0, serverMs: 0, idleMs: 0 };
+            sum.recordedMs += ms;
+            sum.serverMs += ms * servers.reduce((total, each) => total + each, 0);
+            if (observed) sum.idleMs += ms * idle.reduce((total, each) => total + each, 0);
+            expected.set(at, sum);
+          }
+        }
+        const booked = ledger.whole(resolution).map((bucket): [number, object] => {
+          const accounts = [...bucket.names.values()];
+          return [
+            bucket.startMs,
+            {
+              recordedMs: bucket.recordedMs,
+              serverMs: accounts.reduce((sum, account) => sum + serverMsOf(account), 0),
+              idleMs: accounts.reduce((sum, { ms }) => sum + ms.idle, 0),
+            },
+          ];
+        });
+        const held = booked.filter(([at]) => expected.has(at));
+        expect(held).toEqual([...expected].toSorted(([one], [other]) => one - other));
+        // One may have just begun.
+        expect(booked.length - held.length).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});

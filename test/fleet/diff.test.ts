@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { diffSnapshots, statusAfter, statusBefore } from "../../src/fleet/diff.ts";
+import { runAtOnce } from "../../src/fleet/slices.ts";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
+import type { Sandbox } from "../../src/fleet/snapshot.ts";
+import { boxOf, listing, partial, sandbox, server, snapshotOf, take } from "./support/listings.ts";
+import { changeRows } from "./support/rows.ts";
+
+const idle = server("a", "idle");
+const broken = server("a", "error");
+
+describe("a change", () => {
+  it("is a server that appears: it was absent before", () => {
+    const { diff } = take(emptySnapshot, boxOf(broken));
+    expect(changeRows(diff)).toEqual([["box", "a", "github", "absent", "error", null]]);
+    expect(diff.changes).toMatchObject([{ kind: "appeared", before: null, movedFrom: null }]);
+    expect(diff.sandboxes).toMatchObject([{ before: null, after: { id: "box" } }]);
+  });
+
+  it("is a status that differs, with how long the one before lasted", () => {
+    const { diff } = take(snapshotOf(boxOf(idle)), boxOf(broken), { atMs: 61_000 });
+    expect(changeRows(diff)).toEqual([["box", "a", "github", "idle", "error", 60_000]]);
+    expect(diff.sandboxes).toEqual([]);
+  });
+
+  it("is a server that is gone", () => {
+    const { diff } = take(snapshotOf(boxOf(idle)), listing(), { atMs: 31_000 });
+    expect(diff.changes).toMatchObject([{ kind: "gone", after: null, dwellMs: 30_000 }]);
+    expect(diff.sandboxes).toMatchObject([{ before: { id: "box" }, after: null }]);
+  });
+
+  it.each([{ name: "git" }, { benchmark: "MCP_Atlas" }, { tags: ["prod"] }])(
+    "is not another attribute, though the server differs: %j",
+    (edit) => {
+      const { diff } = take(snapshotOf(boxOf(idle)), boxOf({ ...idle, ...edit }));
+      expect(diff.changes).toEqual([]);
+      expect(diff.servers).toMatchObject([{ kind: "updated", before: idle, after: edit }]);
+    },
+  );
+
+  it("of a sandbox alone is none of its servers", () => {
+    const failed = listing(sandbox("box", [idle], { status: "error" }));
+    const { diff } = take(snapshotOf(boxOf(idle)), failed);
+    expect(diff.sandboxes).toMatchObject([
+      { before: { status: "idle" }, after: { status: "error" } },
+    ]);
+    expect(diff.servers).toEqual([]);
+  });
+});
+
+describe("how long a status lasted", () => {
+  it("is measured on the clock that runs while the target is observed, whatever the time of day", () => {
+    const { snapshot } = take(emptySnapshot, boxOf(idle), { atMs: 10_000, observedMs: 1_000 });
+    const { diff } = take(snapshot, boxOf(broken), { atMs: 9_000, observedMs: 6_000 });
+    expect(diff.changes[0]?.dwellMs).toBe(5_000);
+  });
+
+  it.each([
+    ["beginning", { witnessed: false }, {}],
+    ["end", {}, { witnessed: false }],
+  ])("is unknown when its %s was not witnessed", (_, first, second) => {
+    const { snapshot } = take(emptySnapshot, boxOf(idle), first);
+    expect(take(snapshot, boxOf(broken), second).diff.changes[0]?.dwellMs).toBeNull();
+    expect(take(snapshot, boxOf(), second).diff.changes[0]?.dwellMs).toBeNull();
+  });
+
+  it("is unknown when the server was missing before", () => {
+    const { snapshot } = take(snapshotOf(boxOf(idle)), boxOf(), { goneAfter: 2 });
+    for (const later of [boxOf(broken), boxOf()]) {
+      expect(take(snapshot, later, { goneAfter: 2 }).diff.changes[0]?.dwellMs).toBeNull();
+    }
+  });
+});
+
+describe("an observation gap", () => {
+  it("begins with the first complete listing that lacks a server, and ends when it is listed again", () => {
+    const options = { goneAfter: 4 };
+    const first = take(snapshotOf(boxOf(idle)), boxOf(), options);
+    const second = take(first.snapshot, boxOf(), options);
+    const third = take(second.snapshot, boxOf(idle), options);
+    expect([first, second, third].map(({ diff }) => diff.gaps.map(({ kind }) => kind))).toEqual([
+      ["missing"],
+      [],
+      ["seen"],
+    ]);
+    expect(second.diff.servers.map(({ kind }) => kind)).toEqual(["still_missing"]);
+    expect([first, second, third].flatMap(({ diff }) => diff.changes)).toEqual([]);
+  });
+
+  it("does not begin with a partial listing", () => {
+    const { diff } = take(snapshotOf(boxOf(idle)), partial(boxOf()), { goneAfter: 4 });
+    expect(diff).toEqual({ sandboxes: [], servers: [], changes: [], gaps: [] });
+  });
+});
+
+describe("a server that moves to another sandbox", () => {
+  const before = snapshotOf(listing(sandbox("one", [broken]), sandbox("two", [])));
+  const after = listing(sandbox("one", []), sandbox("two", [broken]));
+
+  it.each([1, 3])("appears there, with where it comes from: gone after %i", (goneAfter) => {
+    const { diff } = take(before, after, { goneAfter });
+    const appeared = diff.changes.find(({ kind }) => kind === "appeared");
+    expect(appeared).toMatchObject({ sandboxId: "two", movedFrom: "one" });
+  });
+
+  it("is another one where its name differs, or others have its id too", () => {
+    const renamed = listing(sandbox("one", []), sandbox("two", [{ ...broken, name: "git" }]));
+    const twice = listing(sandbox("one", []), sandbox("two", [broken]), sandbox("three", [broken]));
+    for (const other of [renamed, twice]) {
+      expect(take(before, other).diff.changes.every(({ movedFrom }) => movedFrom === null)).toBe(
+        true,
+      );
+    }
+  });
+});
+
+it("what is the same object before and after is not looked at", () => {
+  const { snapshot } = take(emptySnapshot, listing(sandbox("one", [idle]), sandbox("two", [idle])));
+  const [one, two] = snapshot.sandboxes;
+  if (!one || !two) throw new Error("there are two");
+  const untouchable: Sandbox = {
+    ...one,
+    get servers(): never {
+      throw new Error("it was looked at");
+    },
+  };
+  const before = { ...snapshot, sandboxes: [untouchable, two] };
+  const changed = {
+    ...two,
+    servers: two.servers.map((each) => ({ ...each, status: "error" as const })),
+  };
+  const after = { ...snapshot, sandboxes: [untouchable, changed] };
+  const observation = { atMs: 2, observedMs: 2, witnessed: true, goneAfter: 1 };
+  const { changes } = runAtOnce(diffSnapshots(before, after, observation));
+  expect(changes.map((each) => [statusBefore(each), statusAfter(each)])).toEqual([
+    ["idle", "error"],
+  ]);
+});

@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { runAtOnce } from "../../src/fleet/slices.ts";
+import { nextSnapshot } from "../../src/fleet/next-snapshot.ts";
+import {
+  emptySnapshot,
+  findListedServer,
+  findSandbox,
+  findServer,
+} from "../../src/fleet/snapshot.ts";
+import type { ListedSandbox, Listing, SandboxText, Snapshot } from "../../src/fleet/snapshot.ts";
+import { boxOf, listing, partial, sandbox, server, snapshotOf, take } from "./support/listings.ts";
+
+const idle = server("a", "idle");
+const broken = server("a", "error");
+
+describe("a server that a complete listing lacks", () => {
+  it("keeps its status and its since, and is counted again from the start once it was listed", () => {
+    const missed = take(snapshotOf(boxOf(idle)), boxOf(), { goneAfter: 2, atMs: 5_000 });
+    expect(findServer(missed.snapshot, "box", "a")).toMatchObject({ status: "idle", missing: 1 });
+    const seen = take(missed.snapshot, boxOf(idle), { goneAfter: 2, atMs: 6_000 });
+    expect(findServer(seen.snapshot, "box", "a")).toMatchObject({
+      since: { atMs: 1_000 },
+      missing: 0,
+    });
+    const again = take(seen.snapshot, boxOf(), { goneAfter: 2 });
+    expect(findServer(again.snapshot, "box", "a")?.missing).toBe(1);
+    const gone = take(again.snapshot, boxOf(), { goneAfter: 2 });
+    expect(findServer(gone.snapshot, "box", "a")).toBeUndefined();
+  });
+
+  it("is not counted by partial listings, nor do they start the count again", () => {
+    const missed = take(snapshotOf(boxOf(idle)), boxOf(), { goneAfter: 2 });
+    const { snapshot } = take(missed.snapshot, partial(boxOf()), { goneAfter: 2 });
+    expect(findServer(snapshot, "box", "a")?.missing).toBe(1);
+    const gone = take(snapshot, boxOf(), { goneAfter: 2 });
+    expect(findServer(gone.snapshot, "box", "a")).toBeUndefined();
+  });
+
+  it("goes with its sandbox", () => {
+    const { snapshot } = take(snapshotOf(boxOf(idle)), listing());
+    expect([snapshot.sandboxes, snapshot.tallies.servers.idle]).toEqual([[], 0]);
+  });
+
+  it("leaves a sandbox that is still listed, though nothing is in it", () => {
+    expect(findSandbox(snapshotOf(boxOf(idle), boxOf()), "box")?.servers).toEqual([]);
+  });
+});
+
+describe("what a partial listing leaves out", () => {
+  const both = boxOf(idle, server("b", "occupied"));
+
+  it("stays as it was, and is not among what was listed", () => {
+    const before = snapshotOf(both);
+    const { snapshot } = take(before, partial(boxOf(broken)));
+    expect(findServer(snapshot, "box", "b")).toBe(findServer(before, "box", "b"));
+    expect(findListedServer(snapshot, "box", "b")).toBeUndefined();
+    expect(findListedServer(snapshot, "box", "a")?.status).toBe("error");
+  });
+
+  it("is among what was listed again once a listing holds it", () => {
+    const { snapshot } = take(snapshotOf(both), partial(boxOf(idle)));
+    expect(findListedServer(take(snapshot, both).snapshot, "box", "b")).toBeDefined();
+  });
+
+  it("of whole sandboxes comes behind those that were listed", () => {
+    const before = snapshotOf(listing(sandbox("one", [idle]), sandbox("two", [idle])));
+    const { snapshot } = take(before, partial(listing(sandbox("two", [idle]))));
+    expect(snapshot.sandboxes.map(({ id }) => id)).toEqual(["two", "one"]);
+    expect(findListedServer(snapshot, "one", "a")).toBeUndefined();
+    expect(findServer(snapshot, "one", "a")).toBe(findServer(before, "one", "a"));
+  });
+});
+
+describe("since when a server has its status", () => {
+  it("is when that was first listed, whatever else of it changes", () => {
+    const renamed = boxOf({ ...idle, name: "git", tags: ["prod"], benchmark: "MCP_Atlas" });
+    const { snapshot } = take(snapshotOf(boxOf(idle)), renamed, { atMs: 9_000 });
+    expect(findServer(snapshot, "box", "a")).toMatchObject({ name: "git", since: { atMs: 1_000 } });
+  });
+
+  it("is not witnessed of one that was missing before it was listed in another one", () => {
+    const { snapshot } = take(snapshotOf(boxOf(idle)), boxOf(), { goneAfter: 3 });
+    const seen = take(snapshot, boxOf(broken), { goneAfter: 3 });
+    expect(findServer(seen.snapshot, "box", "a")?.since.witnessed).toBe(false);
+  });
+
+  it("is one object for all servers that changed with one poll", () => {
+    const { snapshot } = take(emptySnapshot, boxOf(idle, server("b", "error")));
+    const [a, b] = snapshot.sandboxes[0]?.servers ?? [];
+    expect(a?.since).toBe(b?.since);
+  });
+});
+
+describe("the text that a sandbox was read from", () => {
+  const text: SandboxText = { length: 9, hash: 1n, rereadAt: 3, note: 0 };
+  const read = (before: Snapshot, ...listed: readonly ListedSandbox[]) => {
+    const taken: Listing = { ...listing(...listed), texts: listed.map(() => text) };
+    const observation = { atMs: 1, observedMs: 1, witnessed: true, goneAfter: 3 };
+    return runAtOnce(nextSnapshot(before, taken, observation));
+  };
+  const both = sandbox("box", [idle, server("b", "idle")]);
+
+  it("is known from then on", () => {
+    expect(read(emptySnapshot, both).texts).toEqual([text]);
+  });
+
+  it("is not known while a server is missing that it does not list: it is news each time", () => {
+    const lacking = sandbox("box", [idle]);
+    const first = read(read(emptySnapshot, both), lacking);
+    expect(first.texts).toEqual([null]);
+    const second = read(first, lacking);
+    expect(findServer(second, "box", "b")?.missing).toBe(2);
+    const third = read(second, lacking);
+    expect([findServer(third, "box", "b"), third.texts]).toEqual([undefined, [text]]);
+  });
+
+  it("is not known of a sandbox that is missing itself", () => {
+    expect(read(read(emptySnapshot, both)).texts).toEqual([null]);
+  });
+
+  it("is replaced without replacing the sandbox, whose content it does not change", () => {
+    const before = read(emptySnapshot, both);
+    const other: SandboxText = { ...text, hash: 2n };
+    const taken: Listing = { sandboxes: before.sandboxes, texts: [other], complete: true };
+    const observation = { atMs: 2, observedMs: 2, witnessed: true, goneAfter: 3 };
+    const after = runAtOnce(nextSnapshot(before, taken, observation));
+    expect(after.sandboxes[0]).toBe(before.sandboxes[0]);
+    expect(after.texts).toEqual([other]);
+  });
+});
+
+describe("the index of sandboxes", () => {
+  it("is the same map as long as none comes, goes or moves", () => {
+    const before = snapshotOf(listing(sandbox("one", [idle]), sandbox("two", [idle])));
+    const changed = take(before, listing(sandbox("one", [broken]), sandbox("two", [])));
+    expect(changed.snapshot.places).toBe(before.places);
+    const moved = take(before, listing(sandbox("two", [idle]), sandbox("one", [idle])));
+    expect([...moved.snapshot.places]).toEqual([
+      ["two", 0],
+      ["one", 1],
+    ]);
+  });
+});
+
+it("a large listing is taken in many slices", () => {
+  const many = Array.from({ length: 5_000 }, (_, at) => sandbox(`box-${at}`, [idle]));
+  const taken: Listing = { sandboxes: many, texts: many.map(() => null), complete: true };
+  const observation = { atMs: 1, observedMs: 1, witnessed: false, goneAfter: 1 };
+  expect([...nextSnapshot(emptySnapshot, taken, observation)].length).toBeGreaterThan(10);
+});

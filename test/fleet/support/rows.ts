@@ -1,0 +1,91 @@
+import { expect } from "vitest";
+import { statusAfter, statusBefore } from "../../../src/fleet/diff.ts";
+import type { Diff } from "../../../src/fleet/diff.ts";
+import { eachServer, findServer, listedServers } from "../../../src/fleet/snapshot.ts";
+import { findListedServer } from "../../../src/fleet/snapshot.ts";
+import type { Snapshot } from "../../../src/fleet/snapshot.ts";
+import { statuses } from "../../../src/fleet/status.ts";
+import { countByStatus } from "../../../src/fleet/tallies.ts";
+import { plainKey } from "./plain-fleet.ts";
+import type { PlainServer, PlainStep } from "./plain-fleet.ts";
+
+/** The servers of a snapshot as plain rows, in its order. */
+export function serverRows(snapshot: Snapshot): readonly PlainServer[] {
+  return Array.from(eachServer(snapshot), ({ sandbox, server }) => {
+    const { id, name, status, benchmark, tags, since, missing } = server;
+    return { sandboxId: sandbox.id, id, name, status, benchmark, tags, ...since, missing };
+  });
+}
+
+export function sorted(rows: Iterable<unknown>): readonly string[] {
+  return Array.from(rows, (row) => JSON.stringify(row, sortedKeys)).toSorted();
+}
+
+function sortedKeys(_: string, value: unknown): unknown {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+}
+
+export function changeRows({ changes }: Diff) {
+  return changes.map((diff) => {
+    const { sandboxId, before, after, dwellMs } = diff;
+    const server = after ?? before;
+    return [sandboxId, server?.id, server?.name, statusBefore(diff), statusAfter(diff), dwellMs];
+  });
+}
+
+export function gapRows({ gaps }: Diff) {
+  return gaps.map(({ sandboxId, before, kind }) => [sandboxId, before?.id, kind]);
+}
+
+/** Expects all that a snapshot and a diff say to be what the model says. */
+export function expectStep(snapshot: Snapshot, diff: Diff, expected: PlainStep): void {
+  const { fleet } = expected;
+  expect(sorted(serverRows(snapshot))).toEqual(sorted(fleet.servers.values()));
+  const sandboxes = snapshot.sandboxes.map(({ id, status, benchmark, missing }) => ({
+    id,
+    status,
+    benchmark,
+    missing,
+  }));
+  expect(sorted(sandboxes)).toEqual(sorted(fleet.sandboxes.values()));
+  expect(sorted(changeRows(diff))).toEqual(sorted(expected.changes));
+  expect(sorted(gapRows(diff))).toEqual(sorted(expected.gaps));
+  expectListed(snapshot, expected);
+  expectTallies(snapshot);
+  expect([...snapshot.places]).toEqual(snapshot.sandboxes.map(({ id }, place) => [id, place]));
+  expect(snapshot.texts).toHaveLength(snapshot.sandboxes.length);
+}
+
+function expectListed(snapshot: Snapshot, { fleet, listed }: PlainStep): void {
+  const found = Array.from(listedServers(snapshot, new Set(statuses)))
+    .flat()
+    .map(({ sandbox, server }) => plainKey(sandbox.id, server.id));
+  expect(found.toSorted()).toEqual([...listed].toSorted());
+  for (const [key, { sandboxId, id }] of fleet.servers) {
+    expect(findServer(snapshot, sandboxId, id)?.id).toBe(id);
+    expect(findListedServer(snapshot, sandboxId, id) !== undefined).toBe(listed.has(key));
+  }
+}
+
+/** Expects the counts of a snapshot to be what counting its rows gives. */
+export function expectTallies(snapshot: Snapshot): void {
+  const { tallies, sandboxes } = snapshot;
+  const count = (rows: readonly { readonly status: string }[]) =>
+    Object.fromEntries(
+      statuses.map((status) => [status, rows.filter((row) => row.status === status).length]),
+    );
+  const rows = serverRows(snapshot);
+  expect(tallies.sandboxes).toEqual(count(sandboxes));
+  expect(tallies.servers).toEqual(count(rows));
+  const filled = [...tallies.names].filter(([, { servers }]) => countByStatus(servers) > 0);
+  const byName = Object.groupBy(rows, ({ name }) => `:${name ?? ""}`);
+  const expected = Object.values(byName).map((of = []) => {
+    const name = of[0]?.name ?? "";
+    const listed = of.filter(({ missing }) => missing === 0);
+    return [name, { name, servers: count(of), listed: count(listed) }];
+  });
+  expect(new Map(filled)).toEqual(new Map(expected.map(([name, tally]) => [name, tally])));
+}

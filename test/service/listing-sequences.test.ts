@@ -1,0 +1,94 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { diffSnapshots } from "../../src/fleet/diff.ts";
+import { nextSnapshot } from "../../src/fleet/next-snapshot.ts";
+import { runAtOnce } from "../../src/fleet/slices.ts";
+import { emptySnapshot, restoreSnapshot } from "../../src/fleet/snapshot.ts";
+import type { Snapshot } from "../../src/fleet/snapshot.ts";
+import { createListingReader } from "../../src/service/listing-reader.ts";
+import type { ListingOutcome } from "../../src/service/listing-reader.ts";
+import { noFleet, plainStep } from "../fleet/support/plain-fleet.ts";
+import { expectStep } from "../fleet/support/rows.ts";
+import { randomSequence } from "./support/random-listings.ts";
+import type { RandomPoll } from "./support/random-listings.ts";
+import { inOrder, referenceReading } from "./support/reference-listing.ts";
+
+const reader = await createListingReader();
+
+/** What is said of a body, without what must be compared apart. */
+function readingOf(outcome: ListingOutcome) {
+  if (outcome.kind === "refused") return "refused";
+  const { listing, deviations, unkept } = outcome;
+  return {
+    sandboxes: listing.sandboxes.map(({ id, status, benchmark, servers }) => ({
+      id,
+      status,
+      benchmark,
+      servers: servers.map(({ id: serverId, name, status: serverStatus, ...more }) => ({
+        id: serverId,
+        name,
+        status: serverStatus,
+        benchmark: more.benchmark,
+        tags: more.tags,
+      })),
+    })),
+    complete: listing.complete,
+    unkept: unkept.count,
+    deviations: inOrder(deviations),
+  };
+}
+
+/** Plays a sequence and the model beside it. */
+function play(seed: number): void {
+  const { goneAfter, polls } = randomSequence(seed, { withUnkeepable: true, maxPolls: 8 });
+  let [snapshot, fleet, atMs] = [emptySnapshot, noFleet, 1_000];
+  for (const [turn, poll] of polls.entries()) {
+    if (poll.isRestarted) snapshot = runAtOnce(restoreSnapshot(snapshot.sandboxes));
+    atMs += poll.waitMs;
+    const outcome = runAtOnce(reader.read(poll.body, snapshot, seed + turn));
+    const reading = referenceReading(poll.body);
+    expect(readingOf(outcome)).toEqual(reading);
+    if (outcome.kind === "refused" || reading === "refused") continue;
+    const witnessed = poll.witnessed && reading.complete;
+    const observation = { atMs: Math.round(atMs), observedMs: atMs, witnessed, goneAfter };
+    const next = runAtOnce(nextSnapshot(snapshot, outcome.listing, observation));
+    const expected = plainStep(fleet, reading, observation);
+    expectStep(next, runAtOnce(diffSnapshots(snapshot, next, observation)), expected);
+    if (!poll.isDropped) [snapshot, fleet] = [next, expected.fleet];
+  }
+}
+
+test("whatever comes poll after poll, it means what it means when it is parsed as a whole", () => {
+  fc.assert(fc.property(fc.nat(), play), { numRuns: 400, seed: 20_261_125 });
+});
+
+/** Each body again and again, until nothing about it is news any more. */
+function settle(before: Snapshot, { body }: RandomPoll) {
+  const observation = { atMs: 1, observedMs: 1, witnessed: false, goneAfter: 2 };
+  let snapshot = before;
+  for (let polls = 0; polls < 4; polls++) {
+    const outcome = runAtOnce(reader.read(body, snapshot, polls));
+    if (outcome.kind === "refused") return null;
+    const next = runAtOnce(nextSnapshot(snapshot, outcome.listing, observation));
+    if (next === snapshot) return { snapshot, isSame: true };
+    snapshot = next;
+  }
+  return { snapshot, isSame: false };
+}
+
+test("a body that comes again and again leads to one and the same snapshot", () => {
+  let settled = 0;
+  for (let seed = 0; seed < 300; seed++) {
+    let snapshot = emptySnapshot;
+    for (const poll of randomSequence(seed, { withUnkeepable: true, maxPolls: 4 }).polls) {
+      const reached = settle(snapshot, poll);
+      if (!reached) continue;
+      ({ snapshot } = reached);
+      // What is listed twice is put together anew each time.
+      const isTwice = !reached.isSame && snapshot.texts.includes(null);
+      expect(reached.isSame || isTwice || snapshot.unlistedServers.size > 0).toBe(true);
+      if (reached.isSame) settled++;
+    }
+  }
+  expect(settled).toBeGreaterThan(500);
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { runAtOnce } from "../../src/fleet/slices.ts";
+import { emptySnapshot, findServer } from "../../src/fleet/snapshot.ts";
+import { createListingReader } from "../../src/service/listing-reader.ts";
+import {
+  boxes,
+  bytesOf,
+  countParsed,
+  inWords,
+  read,
+  reader,
+  take,
+} from "./support/read-listing.ts";
+import { listing, sandbox, server } from "./wire.ts";
+
+describe("items that are listed more than once", () => {
+  const again = {
+    ...sandbox,
+    status: "error",
+    benchmark: "MCP_Atlas",
+    servers: [
+      { ...server, status: "error", server_name: "gitlab" },
+      { ...server, id: "v2" },
+    ],
+  };
+
+  it("are one, with the servers of both, the worse being believed in either order", () => {
+    for (const items of [
+      [sandbox, again],
+      [again, sandbox],
+    ]) {
+      const outcome = read(listing(items, 1));
+      const [taken] = outcome.listing.sandboxes;
+      expect(taken).toMatchObject({ status: "error", benchmark: "MCP_Atlas" });
+      expect(taken?.servers.map(({ id, name, status }) => [id, name, status])).toEqual([
+        ["v1", "gitlab", "error"],
+        ["v2", "github", "occupied"],
+      ]);
+      expect(inWords(outcome)).toEqual([
+        "local_sandboxes[].local_sandbox_id duplicate 1",
+        "local_sandboxes[].servers[].id duplicate 1",
+      ]);
+    }
+  });
+
+  it("are read each time: one of them alone is news", () => {
+    const twice = listing([sandbox, ...boxes(2), again], 3);
+    const before = take(twice, take(twice));
+    expect(findServer(before, "s1", "v2")?.missing).toBe(0);
+    const once = take(listing([sandbox, ...boxes(1)]), before);
+    expect(findServer(once, "s1", "v2")?.missing).toBe(1);
+  });
+
+  it("are joined also where the first one came with the text that was known", () => {
+    const before = take(listing([sandbox]));
+    const after = take(listing([sandbox, sandbox, again], 1), before);
+    expect(findServer(after, "s1", "v1")?.status).toBe("error");
+  });
+});
+
+describe("a text that is known", () => {
+  it("is not parsed", () => {
+    const body = listing(boxes(100));
+    const before = take(body);
+    expect(countParsed(() => expect(take(body, before)).toBe(before))).toBe(0);
+  });
+
+  it("is known behind sandboxes that came, went, moved or changed, each of which costs a parse", () => {
+    const items = boxes(100);
+    const before = take(listing(items));
+    const changed = { ...sandbox, local_sandbox_id: "s40", servers: [] };
+    const edits: readonly (readonly [unknown[], number])[] = [
+      [items.with(40, changed), 1],
+      [items.toSpliced(40, 0, { ...sandbox, local_sandbox_id: "new" }), 1],
+      [items.toSpliced(40, 1), 1],
+      [[...items.slice(50), ...items.slice(0, 50)], 2],
+    ];
+    for (const [edited, parsed] of edits) {
+      expect(countParsed(() => void read(listing(edited), before))).toBe(parsed);
+    }
+    const reversed = read(listing(items.toReversed()), before).listing.sandboxes;
+    expect(reversed).toEqual(before.sandboxes.toReversed());
+    expect(reversed[0]).toBe(before.sandboxes[99]);
+  });
+
+  it("is replaced by another one that says the same, and the sandbox is not", () => {
+    const touched = (at: string) =>
+      listing(boxes(20, { servers: [{ ...server, updated_at: at }] }));
+    const before = take(touched("2026-02-16T12:45:25.770231-08:00"));
+    const after = take(touched("2026-02-16T12:45:55.123456-08:00"), before);
+    expect(after.sandboxes).toEqual(before.sandboxes);
+    expect(after.sandboxes.every((each, at) => each === before.sandboxes[at])).toBe(true);
+    const again = touched("2026-02-16T12:45:55.123456-08:00");
+    expect(countParsed(() => void take(again, after))).toBe(0);
+  });
+
+  it("is news each time while it lacks a server that is not gone", () => {
+    const lacking = listing([{ ...sandbox, servers: [] }]);
+    const first = take(lacking, take(listing([sandbox])));
+    const second = take(lacking, first);
+    expect(findServer(second, "s1", "v1")?.missing).toBe(2);
+    expect(findServer(take(lacking, second), "s1", "v1")).toBeUndefined();
+  });
+
+  it("is said to deviate each time", () => {
+    const body = listing(boxes(3, { owner: "me", servers: [{ ...server, status: "resting" }] }));
+    const first = read(body);
+    const again = read(body, take(body));
+    expect(inWords(again)).toEqual(inWords(first));
+    expect(again.deviations.map(({ example }) => example)).toEqual([
+      "text of 2 characters",
+      '"resting"',
+    ]);
+  });
+
+  it("is parsed all the same at one poll in 1,024", () => {
+    const body = listing(boxes(40));
+    const before = take(body);
+    const parsed = Array.from({ length: 1_024 }, (_, poll) =>
+      countParsed(() => expect(take(body, before, 5_000 + poll)).toBe(before)),
+    );
+    expect(parsed.reduce((sum, each) => sum + each)).toBe(40);
+    expect(Math.max(...parsed)).toBeLessThan(10);
+  });
+
+  it("means nothing to another reader", async () => {
+    const body = listing(boxes(5));
+    const other = await createListingReader();
+    const before = take(body);
+    const parsed = countParsed(() => void runAtOnce(other.read(bytesOf(body), before, 0)));
+    expect(parsed).toBe(5);
+  });
+});
+
+describe("what is kept of a text", () => {
+  it("is one object for all that have it in common", () => {
+    const items = boxes(2, {
+      benchmark: "MCP_Atlas-long",
+      servers: [{ ...server, tags: ["a", "b"] }],
+    });
+    const [one, other] = read(listing(items)).listing.sandboxes;
+    expect(one?.servers[0]?.tags).toBe(other?.servers[0]?.tags);
+  });
+});
+
+it("a large body is read in many slices, each of a few items", () => {
+  const body = bytesOf(listing(boxes(5_000)));
+  expect([...reader.read(body, emptySnapshot, 0)].length).toBeGreaterThan(20);
+  const before = take(body);
+  expect([...reader.read(body, before, 0)].length).toBeGreaterThan(2);
+});

@@ -1,0 +1,115 @@
+import { sql } from "kysely";
+import { describe, expect, it } from "vitest";
+import { addTarget } from "../../support/add-target.ts";
+import { collect } from "../../support/collect.ts";
+import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";
+import { allTime } from "../../../src/store/change-history.ts";
+import { eachServer } from "../../../src/fleet/snapshot.ts";
+import { createRowReading } from "../../../src/store/row-reading.ts";
+import type { UnreadableRow } from "../../../src/store/row-reading.ts";
+import { createStore } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { engines } from "../support/engines.ts";
+
+describe.each(engines)("a row that cannot be read on $name", (engine) => {
+  const silence = {
+    match: { region: ["us"] },
+    author: "ann",
+    reason: "maintenance",
+    createdAtMs: startMs,
+    startsAtMs: startMs,
+    endsAtMs: startMs + 1,
+  };
+
+  /** Two of everything. */
+  async function openTwoOfEverything() {
+    const { kysely, close } = await engine.open();
+    const found: UnreadableRow[] = [];
+    const reading = createRowReading((row) => void found.push(row));
+    const store = createStore(kysely, close, { reading });
+    const { id } = await addTarget(store, research);
+    const { poll } = watchFleet();
+    await store.commitPoll(id, poll(listing({ a: "error", b: "error" })));
+    for (const silenceId of ["s1", "s2"]) await store.silences.add({ ...silence, id: silenceId });
+    return { kysely, store, id, found };
+  }
+
+  type Read = (store: Store, targetId: number) => Promise<number>;
+
+  it.each<[UnreadableRow["table"], string, Read]>([
+    [
+      "servers",
+      "update servers set status = 'melted' where server_id = 'a'",
+      async (store, id) => [...eachServer(await store.targets.snapshotOf(id))].length,
+    ],
+    [
+      "servers",
+      "update servers set tags = '[' where server_id = 'a'",
+      async (store, id) => [...eachServer(await store.targets.snapshotOf(id))].length,
+    ],
+    [
+      "changes",
+      "update changes set to_status = 'melted' where seq = (select min(seq) from changes)",
+      async (store) =>
+        (await collect(store.changes.between({ ...allTime, direction: "asc" }))).length,
+    ],
+    [
+      "changes",
+      "update changes set observation = 'melted' where seq = (select min(seq) from changes)",
+      async (store) => {
+        const all = store.changes.between({ ...allTime, direction: "asc", observations: true });
+        return (await collect(all)).length;
+      },
+    ],
+    [
+      "incidents",
+      "update incidents set phase = 'melted' where server_id = 'a'",
+      async (store) => (await store.targets.all())[0]?.openIncidents.length ?? 0,
+    ],
+    [
+      "incidents",
+      "update incidents set receivers = '{}' where server_id = 'a'",
+      async (store) => (await store.incidents.page({ limit: 9, before: null })).length,
+    ],
+    [
+      "outbox_items",
+      "update outbox_items set body = '{' where seq = 1",
+      async (store) => (await store.outbox.openItems("oncall", 9)).length,
+    ],
+    [
+      "outbox_items",
+      "update outbox_items set type = 'melted' where seq = 1",
+      async (store) => (await store.tellings.about(["incident-1", "incident-2"])).length,
+    ],
+    [
+      "silences",
+      "update silences set match = 'null' where id = 's1'",
+      async (store) => (await store.silences.open(startMs)).length,
+    ],
+  ])("of %s is skipped and reported once: %s", async (table, damage, read) => {
+    const { kysely, store, id, found } = await openTwoOfEverything();
+    expect(await read(store, id)).toBe(2);
+    await sql.raw(damage).execute(kysely);
+    expect(await read(store, id)).toBe(1);
+    expect(await read(store, id)).toBe(1);
+    expect(found.map((row) => row.table)).toEqual([table]);
+    expect([...store.unreadable.keys()]).toEqual([table]);
+  });
+
+  it("is an open bucket: its target goes on without it", async () => {
+    const { kysely, store, found } = await openTwoOfEverything();
+    expect((await store.targets.all())[0]?.buckets["5m"]).not.toBeNull();
+    await sql`update targets set open_bucket = '{"start":1'`.execute(kysely);
+    expect((await store.targets.all())[0]?.buckets["5m"]).toBeNull();
+    expect(found).toEqual([{ table: "open_buckets", id: "5m of target 1" }]);
+  });
+
+  it("is a server's: the next listing stores it again", async () => {
+    const { kysely, store, id } = await openTwoOfEverything();
+    await sql`update servers set status = 'melted' where server_id = 'a'`.execute(kysely);
+    await store.targets.all();
+    const fleet = watchFleet();
+    await store.commitPoll(id, fleet.poll(listing({ a: "idle", b: "idle" })));
+    expect([...eachServer(await store.targets.snapshotOf(id))]).toHaveLength(2);
+  });
+});
