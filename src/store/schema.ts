@@ -97,7 +97,6 @@ export function schemaStatements({
       unique (target_id, sandbox_id, server_id)
     )${table}`,
     `create index servers_by_id on servers (server_id)`,
-    `create index servers_present on servers (target_id, sandbox_id, server_id) where gone_at_ms is null`,
     `create index servers_gone on servers (gone_at_ms) where gone_at_ms is not null`,
 
     // A server appeared, changed status or disappeared; or, with \`observation\`, it was missing from a complete
