@@ -3,6 +3,8 @@ import * as fc from "fast-check";
 /** Resources as the interface document has them, whatever their texts say. */
 
 const text = fc.string({ unit: "binary", maxLength: 12 }).map((each) => each.toWellFormed());
+/** One that can be kept: no database keeps a NUL character. */
+const keptText = text.map((each) => each.replaceAll("\0", "-"));
 /** Such as the simulated service takes in a path. */
 const id = fc
   .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
@@ -23,14 +25,14 @@ const status = fc.constantFrom("idle" as const, "occupied" as const, "error" as 
 const server = fc.record(
   {
     id,
-    server_name: fc.option(text),
+    server_name: fc.option(keptText),
     mcp_server_url: fc.option(text),
     status: fc.option(status),
-    benchmark: fc.option(text),
+    benchmark: fc.option(keptText),
     updated_at: fc.option(time),
     metadata: fc.option(freeForm),
     auth_data: fc.option(freeForm),
-    tags: fc.option(fc.array(text, { maxLength: 3 })),
+    tags: fc.option(fc.array(keptText, { maxLength: 3 })),
   },
   { requiredKeys: ["id"] },
 );
@@ -40,7 +42,7 @@ const sandbox = fc.record(
     local_sandbox_id: id,
     created_at: time,
     status: fc.option(status),
-    benchmark: fc.option(text),
+    benchmark: fc.option(keptText),
     servers: fc.uniqueArray(server, { selector: (each) => each.id, maxLength: 3 }),
   },
   { requiredKeys: ["local_sandbox_id", "created_at", "servers"] },
