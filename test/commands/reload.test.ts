@@ -3,8 +3,7 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSimulator } from "../../src/simulator/simulator.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import type { SandwatchProcess } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -35,14 +34,7 @@ async function freePort(): Promise<number> {
 
 /** A daemon that watches one server in error. */
 async function startSite(): Promise<Site> {
-  const keys = [{ name: "research", apiKey: "T0PSECRET" }];
-  const world = { seed: 3, clock: systemClock, regions: ["us"], keys, servers: 1, pace: 0 };
-  const simulator = createSimulator({ ...world, rateLimit: null });
-  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => simulator.close());
-  const target = { region: "us", key: "research" };
-  const [server] = simulator.truth(target, systemClock.now().utcMs);
-  simulator.pin(target, server?.serverId ?? "", "error");
+  const { baseUrl } = await startOneServerService("error");
   const peer = await startWebhookPeer();
   const folder = tempFolder();
   const config = join(folder, "sandwatch.yaml");
@@ -50,7 +42,7 @@ async function startSite(): Promise<Site> {
   writeFileSync(
     config,
     `
-regions: { us: { base_url: "${services.get("us")}" } }
+regions: { us: { base_url: "${baseUrl}" } }
 keys: [{ name: research, api_key: T0PSECRET }]
 poll: { every: 1s }
 store: { path: ${join(folder, "sandwatch.db")} }

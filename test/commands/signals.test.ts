@@ -3,8 +3,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/platform/clock.ts";
-import { createSimulator } from "../../src/simulator/simulator.ts";
+import { startOneServerService } from "../support/one-server-service.ts";
 import { startProgram, startSandwatch } from "../support/sandwatch-process.ts";
 import type { SandwatchProcess } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -44,14 +43,7 @@ function startSignalled(module: string, signal: string): SandwatchProcess {
 
 /** A daemon whose one delivery gets its answer only when that is released, which stopping waits for. */
 async function startDelivering() {
-  const keys = [{ name: "research", apiKey: "T0PSECRET" }];
-  const world = { seed: 3, clock: systemClock, regions: ["us"], keys, servers: 1, pace: 0 };
-  const simulator = createSimulator({ ...world, rateLimit: null });
-  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => simulator.close());
-  const target = { region: "us", key: "research" };
-  const [server] = simulator.truth(target, systemClock.now().utcMs);
-  simulator.pin(target, server?.serverId ?? "", "error");
+  const { baseUrl } = await startOneServerService("error");
   const delivered = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const peer = createServer((_, response) => {
@@ -67,7 +59,7 @@ async function startDelivering() {
   const address = peer.address();
   if (address === null || typeof address === "string") throw new Error("no port");
   const receiver = `{ name: oncall, type: webhook, url: "http://127.0.0.1:${address.port}", group_wait: 0s }`;
-  const config = writeConfig(`alerts: { receivers: [${receiver}] }`, services.get("us"));
+  const config = writeConfig(`alerts: { receivers: [${receiver}] }`, baseUrl);
   const daemon = startSandwatch(["run", "--config", config]);
   await delivered.promise;
   return { daemon, release: released.resolve };

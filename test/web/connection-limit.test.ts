@@ -4,11 +4,10 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/platform/clock.ts";
 import { openFilesLimit } from "../../src/platform/open-files.ts";
-import { createSimulator } from "../../src/simulator/simulator.ts";
 import { connectionsAllowed } from "../../src/web/connection-limit.ts";
 import { createWebServer } from "../../src/web/server.ts";
+import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
@@ -118,21 +117,14 @@ describe("the limit of open files", () => {
 });
 
 it("with few descriptors and many idle connections it polls, delivers and answers", async () => {
-  const keys = [{ name: "research", apiKey: "T0PSECRET" }];
-  const world = { seed: 3, clock: systemClock, regions: ["us"], keys, servers: 1, pace: 0 };
-  const simulator = createSimulator({ ...world, rateLimit: null });
-  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => simulator.close());
-  const target = { region: "us", key: "research" };
-  const [server] = simulator.truth(target, systemClock.now().utcMs);
-  simulator.pin(target, server?.serverId ?? "", "idle");
+  const { baseUrl, show } = await startOneServerService("idle");
   const peer = await startWebhookPeer();
   const folder = tempFolder();
   const config = join(folder, "sandwatch.yaml");
   writeFileSync(
     config,
     `
-regions: { us: { base_url: "${services.get("us")}" } }
+regions: { us: { base_url: "${baseUrl}" } }
 keys: [{ name: research, api_key: T0PSECRET }]
 poll: { every: 1s }
 store: { path: ${join(folder, "sandwatch.db")} }
@@ -146,7 +138,7 @@ alerts:
   for (let opened = 0; opened < 300; opened += 1) {
     await open(address, opened % 2 === 0 ? "" : healthRequest);
   }
-  simulator.pin(target, server?.serverId ?? "", "error");
+  show("error");
   await peer.received(1);
   expect(peer.alerts).toMatchObject([{ type: "incident.firing" }]);
   const metrics = await (await fetch(`${address}/metrics`)).text();
