@@ -1,15 +1,19 @@
 /** How far the clock of a time zone is ahead of UTC. Milliseconds. */
 export type ZoneOffset = (utcMs: number) => number;
 
+/** The usual name of a zone, or of a fixed offset such as `+05:30`; null: there is no such zone. */
+export function canonicalTimeZone(name: string): string | null {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return null;
+  }
+}
+
 /** Also older names for zones, which `Intl.supportedValuesOf` does not list. */
 export function isTimeZone(name: string): boolean {
   // An offset such as +01:00 is taken too, but would be wrong for half of the year.
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
+  return /^[A-Za-z]/.test(name) && canonicalTimeZone(name) !== null;
 }
 
 /** @throws {RangeError} when there is no such time zone */

@@ -1,3 +1,5 @@
+import { canonicalTimeZone, zoneOffset } from "../platform/zone-offset.ts";
+
 /** A time zone of the IANA database, or a fixed offset such as `+05:30`. */
 export interface Zone {
   readonly name: string;
@@ -16,35 +18,20 @@ export const utc: Zone = { name: "UTC", offsetMs: () => 0 };
 export function openZone(name: string): Zone | undefined {
   // What zones there are takes a while to be read.
   if (name === utc.name) return utc;
-  let format: Intl.DateTimeFormat;
-  try {
-    format = new Intl.DateTimeFormat("en-US", {
-      timeZone: name,
-      calendar: "gregory",
-      numberingSystem: "latn",
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-  } catch {
-    return undefined;
-  }
-  const { timeZone } = format.resolvedOptions();
-  if (timeZone === "UTC") return utc;
+  const timeZone = canonicalTimeZone(name);
+  if (timeZone === null) return undefined;
+  if (timeZone === utc.name) return utc;
+  const offset = zoneOffset(timeZone);
   const known = new Map<number, number>();
   return {
     name: timeZone,
     offsetMs(utcMs) {
       // No zone changes its clocks within a quarter of an hour.
       const quarter = Math.floor(utcMs / quarterMs);
-      const offset = known.get(quarter);
-      if (offset !== undefined) return offset;
+      const remembered = known.get(quarter);
+      if (remembered !== undefined) return remembered;
       if (known.size >= mostKnown) known.clear();
-      const found = localByFormat(format, quarter * quarterMs) - quarter * quarterMs;
+      const found = offset(quarter * quarterMs);
       known.set(quarter, found);
       return found;
     },
@@ -53,19 +40,6 @@ export function openZone(name: string): Zone | undefined {
 
 const quarterMs = 15 * 60_000;
 const mostKnown = 10_000;
-
-function localByFormat(format: Intl.DateTimeFormat, utcMs: number): LocalMs {
-  const values = new Map(format.formatToParts(utcMs).map(({ type, value }) => [type, value]));
-  const part = (type: Intl.DateTimeFormatPartTypes): number => Number(values.get(type) ?? 0);
-  return Date.UTC(
-    part("year"),
-    part("month") - 1,
-    part("day"),
-    part("hour"),
-    part("minute"),
-    part("second"),
-  );
-}
 
 export function toLocal(zone: Zone, utcMs: number): LocalMs {
   return utcMs + zone.offsetMs(utcMs);
