@@ -7,10 +7,10 @@ import type { BucketTotal } from "../fleet/totals.ts";
 import {
   accountFromColumns,
   dwellColumns,
-  dwellsFromColumns,
   extentFromColumns,
+  sumsFromColumns,
 } from "./occupancy-columns.ts";
-import type { AccountColumns, DwellColumns } from "./occupancy-columns.ts";
+import type { SumColumns } from "./occupancy-columns.ts";
 import type { Tables, TargetBucketsTable } from "./tables.ts";
 
 export type Targets = ReadonlyMap<number, Target>;
@@ -88,12 +88,6 @@ export async function readNames(
   return all;
 }
 
-type SumColumns = Pick<
-  AccountColumns,
-  "idle_ms" | "occupied_ms" | "error_ms" | "unknown_ms" | "unobserved_ms"
-> &
-  DwellColumns;
-
 const summed = [
   "idle_ms",
   "occupied_ms",
@@ -140,17 +134,4 @@ export async function readClosedTotals(
       },
     };
   });
-}
-
-function sumsFromColumns(row: SumColumns): BucketTotal["servers"] {
-  return {
-    ms: {
-      idle: row.idle_ms,
-      occupied: row.occupied_ms,
-      error: row.error_ms,
-      unknown: row.unknown_ms,
-    },
-    unobservedMs: row.unobserved_ms,
-    dwells: dwellsFromColumns(row),
-  };
 }

@@ -37,13 +37,17 @@ export interface DwellColumns extends Readonly<Record<DwellColumn, number>> {
   readonly dwell_ms: number;
 }
 
-/** What a row of `occupancy` holds beside its key. */
-export interface AccountColumns extends ExtentColumns, DwellColumns {
+/** What of a row of `occupancy` can be summed over names. */
+export interface SumColumns extends DwellColumns {
   readonly idle_ms: number;
   readonly occupied_ms: number;
   readonly error_ms: number;
   readonly unknown_ms: number;
   readonly unobserved_ms: number;
+}
+
+/** What a row of `occupancy` holds beside its key. */
+export interface AccountColumns extends ExtentColumns, SumColumns {
   readonly exhausted_ms: number;
 }
 
@@ -124,6 +128,16 @@ export function accountToColumns(account: NameAccount): AccountColumns {
 
 export function accountFromColumns(row: AccountColumns): NameAccount {
   return {
+    ...sumsFromColumns(row),
+    extent: extentFromColumns(row),
+    exhaustedMs: row.exhausted_ms,
+  };
+}
+
+export function sumsFromColumns(
+  row: SumColumns,
+): Pick<NameAccount, "ms" | "unobservedMs" | "dwells"> {
+  return {
     ms: {
       idle: row.idle_ms,
       occupied: row.occupied_ms,
@@ -131,13 +145,11 @@ export function accountFromColumns(row: AccountColumns): NameAccount {
       unknown: row.unknown_ms,
     },
     unobservedMs: row.unobserved_ms,
-    extent: extentFromColumns(row),
-    exhaustedMs: row.exhausted_ms,
     dwells: dwellsFromColumns(row),
   };
 }
 
-export function dwellsFromColumns(row: DwellColumns): DwellHistogram {
+function dwellsFromColumns(row: DwellColumns): DwellHistogram {
   const counts = dwellColumns.map((column) => row[column]);
   return counts.some((count) => count > 0) ? { counts, sumMs: row.dwell_ms } : noDwells;
 }

@@ -1,12 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { SqliteDialect, SqliteDriver } from "kysely";
-import type {
-  CompiledQuery,
-  DatabaseConnection,
-  Driver,
-  SqliteDatabase,
-  SqliteStatement,
-} from "kysely";
+import { SqliteDialect } from "kysely";
+import type { SqliteDatabase, SqliteStatement } from "kysely";
 import type { StoreFiles } from "./store-files.ts";
 
 /** More distinct statements than the store has; a bound all the same. */
@@ -15,70 +9,47 @@ const maxPreparedStatements = 256;
 /**
  * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more
  * than running it.
+ *
+ * @param files checked around each commit: what it writes must be in files that are found by their names
  */
 export function sqliteDialect(database: DatabaseSync, files?: StoreFiles): SqliteDialect {
-  const adapted = adaptDatabase(database);
-  return files
-    ? new WatchedDialect(adapted, database, files)
-    : new SqliteDialect({ database: adapted });
+  return new SqliteDialect({ database: adaptDatabase(database, files) });
 }
 
-/** Checks around each commit that what it writes is in files that are found by their names. */
-class WatchedDialect extends SqliteDialect {
-  private readonly adapted: SqliteDatabase;
-  private readonly database: DatabaseSync;
-  private readonly files: StoreFiles;
-
-  constructor(adapted: SqliteDatabase, database: DatabaseSync, files: StoreFiles) {
-    super({ database: adapted });
-    this.adapted = adapted;
-    this.database = database;
-    this.files = files;
-  }
-
-  override createDriver(): Driver {
-    return new WatchedDriver(this.adapted, this.database, this.files);
-  }
-}
-
-class WatchedDriver extends SqliteDriver {
-  private readonly database: DatabaseSync;
-  private readonly files: StoreFiles;
-
-  constructor(adapted: SqliteDatabase, database: DatabaseSync, files: StoreFiles) {
-    super({ database: adapted });
-    this.database = database;
-    this.files = files;
-  }
-
-  override async acquireConnection(): Promise<DatabaseConnection> {
-    const connection = await super.acquireConnection();
-    return {
-      executeQuery: async <Row>(query: CompiledQuery) => {
-        // What would not be stored is not begun: whoever reads it here would report it.
-        if (query.sql === "begin") this.files.checkLast();
-        const result = await connection.executeQuery<Row>(query);
-        if (!this.database.isTransaction) this.files.check();
-        return result;
-      },
-      streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
-    };
-  }
-}
-
-function adaptDatabase(database: DatabaseSync): SqliteDatabase {
+function adaptDatabase(database: DatabaseSync, files: StoreFiles | undefined): SqliteDatabase {
   const prepared = new Map<string, SqliteStatement>();
+  const prepare = (sql: string): SqliteStatement => {
+    const known = prepared.get(sql);
+    if (known) return known;
+    if (sql === "rollback") return rollbackOf(database);
+    if (prepared.size >= maxPreparedStatements) prepared.clear();
+    const statement = adaptStatement(database.prepare(sql));
+    prepared.set(sql, statement);
+    return statement;
+  };
   return {
     close: () => database.close(),
-    prepare(sql) {
-      const known = prepared.get(sql);
-      if (known) return known;
-      if (sql === "rollback") return rollbackOf(database);
-      if (prepared.size >= maxPreparedStatements) prepared.clear();
-      const statement = adaptStatement(database.prepare(sql));
-      prepared.set(sql, statement);
-      return statement;
-    },
+    prepare: (sql) => (files ? watched(prepare(sql), sql, database, files) : prepare(sql)),
+  };
+}
+
+function watched(
+  statement: SqliteStatement,
+  sql: string,
+  database: DatabaseSync,
+  files: StoreFiles,
+): SqliteStatement {
+  const around = <Result>(execute: () => Result): Result => {
+    // What would not be stored is not begun: whoever reads it here would report it.
+    if (sql === "begin") files.checkLast();
+    const result = execute();
+    if (!database.isTransaction) files.check();
+    return result;
+  };
+  return {
+    ...statement,
+    all: (parameters) => around(() => statement.all(parameters)),
+    run: (parameters) => around(() => statement.run(parameters)),
   };
 }
 
