@@ -66,8 +66,11 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
   const isOverdue = ({ lastTurnMs, intervalMs }: Watched, times: number): boolean =>
     running && nowMs() - lastTurnMs > times * intervalMs;
 
+  const partsOf = (loop: LoopName): readonly Watched[] =>
+    [...watched.values()].filter((each) => each.loop === loop);
+
   const describe = (loop: LoopName, after: typeof silentAfter): string | null => {
-    const parts = [...watched.values()].filter((each) => each.loop === loop);
+    const parts = partsOf(loop);
     const overdue = parts.filter((each) => isOverdue(each, after.times));
     const [first] = overdue;
     if (!first) return null;
@@ -138,7 +141,7 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
       const { utcMs, monotonicMs } = clock.now();
       const share = (each: Watched): number => (monotonicMs - each.lastTurnMs) / each.intervalMs;
       return loopNames.flatMap((loop): LoopView[] => {
-        const parts = [...watched.values()].filter((each) => each.loop === loop);
+        const parts = partsOf(loop);
         if (!running || parts.length === 0) return [];
         const worst = parts.reduce((a, b) => (share(b) > share(a) ? b : a));
         const lastTurnAtMs = utcMs - (monotonicMs - worst.lastTurnMs);

@@ -55,13 +55,6 @@ export class BodyBuffer {
     return this.buffer.subarray(0, this.length);
   }
 
-  /** Makes room for a body whose length is known. False where it would be too long. */
-  reserve(bytes: number): boolean {
-    if (bytes > this.maxBytes) return false;
-    if (bytes > this.buffer.length) this.grow(bytes);
-    return true;
-  }
-
   /** Copies a chunk behind what there is. False where the body is too long. */
   append(chunk: Uint8Array): boolean {
     const length = this.length + chunk.length;
