@@ -1,4 +1,4 @@
-import type { DeliveryLoop } from "./delivery/loop.ts";
+import type { DeliveryLoop } from "./notify/loop.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { DeadLetters, Notifications } from "./store/dead-letters.ts";
 

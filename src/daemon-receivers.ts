@@ -1,5 +1,5 @@
 import type { Config } from "./config/config.ts";
-import { createReceiver } from "./delivery/receivers/create-receiver.ts";
+import { createReceiver } from "./notify/receivers/create-receiver.ts";
 
 /** The configured receivers, each with its settings; what is opened closes them. */
 export function openReceivers(

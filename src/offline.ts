@@ -11,7 +11,7 @@ import { createRetryBudget, retryShare } from "./core/retry.ts";
 import { nothingKnown } from "./core/target-state.ts";
 import type { WatchedView } from "./core/watched-view.ts";
 import { createDaemonCalls } from "./daemon-calls.ts";
-import { usualGiveUpAfterMs } from "./delivery/loop.ts";
+import { usualGiveUpAfterMs } from "./notify/loop.ts";
 import { emptySnapshot } from "./fleet/snapshot.ts";
 import { createDesk } from "./interventions/desk.ts";
 import type { AlertDesk } from "./interventions/desk.ts";

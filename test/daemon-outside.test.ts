@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startReceiverServer, status } from "./delivery/support/receiver-server.ts";
+import { startReceiverServer, status } from "./notify/support/receiver-server.ts";
 import { events } from "./support/heard.ts";
 import { postableAlertsSchema } from "./support/postable-alerts.ts";
 import { watchWorld } from "./support/watched-world.ts";

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { alertmanagerMessageSchema } from "./delivery/support/alertmanager-message.ts";
-import { pagerdutyEventSchema } from "./delivery/support/pagerduty-event.ts";
-import { shownBy, slackMessageSchema } from "./delivery/support/slack-message.ts";
-import { startReceiverServer, status } from "./delivery/support/receiver-server.ts";
-import type { ReceiverServer } from "./delivery/support/receiver-server.ts";
+import { alertmanagerMessageSchema } from "./notify/support/alertmanager-message.ts";
+import { pagerdutyEventSchema } from "./notify/support/pagerduty-event.ts";
+import { shownBy, slackMessageSchema } from "./notify/support/slack-message.ts";
+import { startReceiverServer, status } from "./notify/support/receiver-server.ts";
+import type { ReceiverServer } from "./notify/support/receiver-server.ts";
 import { watchWorld } from "./support/watched-world.ts";
 
 const routingKey = "T0PSECRET".padEnd(32, "0");

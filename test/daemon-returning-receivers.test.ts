@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { startReceiverServer, status } from "./delivery/support/receiver-server.ts";
-import type { ReceiverServer } from "./delivery/support/receiver-server.ts";
+import { startReceiverServer, status } from "./notify/support/receiver-server.ts";
+import type { ReceiverServer } from "./notify/support/receiver-server.ts";
 import { told } from "./support/heard.ts";
 import { watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld, WorldOptions } from "./support/watched-world.ts";

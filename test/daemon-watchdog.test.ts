@@ -4,7 +4,7 @@ import type { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../src/store/store.ts";
 import type { Store } from "../src/store/store.ts";
-import { startReceiverServer, status } from "./delivery/support/receiver-server.ts";
+import { startReceiverServer, status } from "./notify/support/receiver-server.ts";
 import { watchWorld } from "./support/watched-world.ts";
 import { webhookSecret } from "./support/webhook-peer.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { silentLog } from "../delivery/observer.ts";
-import { createReceiver } from "../delivery/receivers/create-receiver.ts";
-import type { ToldAlerts } from "../delivery/told-alerts.ts";
+import { silentLog } from "../notify/observer.ts";
+import { createReceiver } from "../notify/receivers/create-receiver.ts";
+import type { ToldAlerts } from "../notify/told-alerts.ts";
 import { systemClock } from "../platform/clock.ts";
 import { userAgent } from "../platform/version.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";

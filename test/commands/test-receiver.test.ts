@@ -2,11 +2,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { testReceiver } from "../../src/commands/test-receiver.ts";
-import { alertmanagerMessageSchema } from "../delivery/support/alertmanager-message.ts";
-import { pagerdutyEventSchema } from "../delivery/support/pagerduty-event.ts";
-import { shownBy, slackMessageSchema } from "../delivery/support/slack-message.ts";
-import { startReceiverServer, status } from "../delivery/support/receiver-server.ts";
-import type { ReceiverServer } from "../delivery/support/receiver-server.ts";
+import { alertmanagerMessageSchema } from "../notify/support/alertmanager-message.ts";
+import { pagerdutyEventSchema } from "../notify/support/pagerduty-event.ts";
+import { shownBy, slackMessageSchema } from "../notify/support/slack-message.ts";
+import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
+import type { ReceiverServer } from "../notify/support/receiver-server.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const routingKey = "T0PSECRET".padEnd(32, "0");

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { bodyPlaceholders, fillBody, isBodyText } from "../../src/core/body-template.ts";
 import type { Notification } from "../../src/core/notification.ts";
-import { startMs, toldIncident } from "../delivery/support/items.ts";
-import { notificationOf } from "../delivery/support/notifications.ts";
+import { startMs, toldIncident } from "../notify/support/items.ts";
+import { notificationOf } from "../notify/support/notifications.ts";
 
 function filled(text: string, more: Partial<Notification> = {}, nowMs = startMs): unknown {
   return fillBody(text, notificationOf(more), nowMs);

@@ -8,7 +8,7 @@ import {
   type OutboxItem,
   type StoredOutboxItem,
 } from "../../src/core/notification.ts";
-import { outboxItem, startMs } from "../delivery/support/items.ts";
+import { outboxItem, startMs } from "../notify/support/items.ts";
 
 const settings: GroupingSettings = {
   groupBy: ["rule", "region", "key"],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { composeMessages, type GroupingSettings } from "../../src/core/grouping.ts";
 import type { OutboxItem, ToldIncident } from "../../src/core/notification.ts";
-import { outboxItem, startMs } from "../delivery/support/items.ts";
+import { outboxItem, startMs } from "../notify/support/items.ts";
 
 const settings: GroupingSettings = {
   groupBy: ["rule", "region", "key"],

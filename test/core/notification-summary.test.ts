@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { composeMessages } from "../../src/core/grouping.ts";
 import type { IncidentMessage, OutboxItem, ToldIncident } from "../../src/core/notification.ts";
 import { summarize } from "../../src/core/notification-summary.ts";
-import { outboxItem, startMs } from "../delivery/support/items.ts";
+import { outboxItem, startMs } from "../notify/support/items.ts";
 
 type Told = readonly [type: IncidentMessage, summary: string];
 

@@ -8,7 +8,7 @@ import {
   placeholders,
   placeholdersIn,
 } from "../../src/core/template.ts";
-import { outboxItem } from "../delivery/support/items.ts";
+import { outboxItem } from "../notify/support/items.ts";
 
 /** One item for each server name. */
 function named(...names: readonly (string | null)[]): readonly OutboxItem[] {

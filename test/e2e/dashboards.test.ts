@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { numberOf } from "../../generate/dashboards/colours.ts";
-import { startReceiverServer, status } from "../delivery/support/receiver-server.ts";
+import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
 import { readDashboards, readVariableQueries, substitute } from "../support/dashboards.ts";
 import type { Choice, Panel, Target } from "../support/dashboards.ts";
 import { tempFolder } from "../support/temp-folder.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { startReceiverServer, status } from "../delivery/support/receiver-server.ts";
+import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
 import { readKnownSeries } from "../support/known-series.ts";
 import { checkPromql } from "../support/promql.ts";
 import { prometheusFolder, readRuleGroups, recordingRulesOf } from "../support/rule-files.ts";

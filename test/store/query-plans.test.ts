@@ -3,9 +3,9 @@ import { createOutbox } from "../../src/store/outbox.ts";
 import { createPruning } from "../../src/store/prune-history.ts";
 import { pruneNotifications } from "../../src/store/prune-notifications.ts";
 import { createToldIncidents } from "../../src/store/told-incidents.ts";
-import { startMs } from "../delivery/support/items.ts";
-import { notificationOf } from "../delivery/support/notifications.ts";
-import { openTestStore, settle } from "../delivery/support/test-store.ts";
+import { startMs } from "../notify/support/items.ts";
+import { notificationOf } from "../notify/support/notifications.ts";
+import { openTestStore, settle } from "../notify/support/test-store.ts";
 
 const timedOut = { atMs: startMs, failure: { reason: "timeout", detail: "no answer" } };
 const times = { nextAttemptAtMs: startMs, giveUpAtMs: startMs + 1 };

@@ -1,5 +1,5 @@
 import { operations } from "../../src/core/model.ts";
-import { deliveryFailureReasons } from "../../src/delivery/receiver.ts";
+import { deliveryFailureReasons } from "../../src/notify/receiver.ts";
 import { eventfulFamilies } from "../metrics/exposition.ts";
 import type { KnownLabels, KnownSeries } from "./promql.ts";
 

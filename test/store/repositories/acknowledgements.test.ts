@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { research } from "../../support/fleet.ts";
-import { outboxItem, startMs } from "../../delivery/support/items.ts";
-import { firing, resolved } from "../../delivery/support/told-store.ts";
+import { outboxItem, startMs } from "../../notify/support/items.ts";
+import { firing, resolved } from "../../notify/support/told-store.ts";
 import { engines } from "../support/engines.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { startMs } from "../../delivery/support/items.ts";
-import { notificationOf } from "../../delivery/support/notifications.ts";
+import { startMs } from "../../notify/support/items.ts";
+import { notificationOf } from "../../notify/support/notifications.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";
 import type { OutboxStore } from "../support/outbox-store.ts";
 import { engines } from "../support/engines.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { insertOutboxItems } from "../../../src/store/outbox.ts";
-import { outboxItem } from "../../delivery/support/items.ts";
+import { outboxItem } from "../../notify/support/items.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";
 import { engines } from "../support/engines.ts";
 

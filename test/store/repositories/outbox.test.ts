@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Notification, OutboxItem } from "../../../src/core/notification.ts";
 import { insertOutboxItems } from "../../../src/store/outbox.ts";
-import { outboxItem, startMs } from "../../delivery/support/items.ts";
-import { settle } from "../../delivery/support/test-store.ts";
+import { outboxItem, startMs } from "../../notify/support/items.ts";
+import { settle } from "../../notify/support/test-store.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";
 import type { OutboxStore } from "../support/outbox-store.ts";
 import { engines } from "../support/engines.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { startMs } from "../../delivery/support/items.ts";
-import { firing, openToldStore, resolved } from "../../delivery/support/told-store.ts";
+import { startMs } from "../../notify/support/items.ts";
+import { firing, openToldStore, resolved } from "../../notify/support/told-store.ts";
 import { engines } from "../support/engines.ts";
 
 describe.each(engines)("on $name", (engine) => {

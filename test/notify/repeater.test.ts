@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { createRepeater } from "../../src/delivery/repeater.ts";
+import { createRepeater } from "../../src/notify/repeater.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 /** Repeats something every second that ends when the test says so. */

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AttemptFailure, AttemptFailureReason } from "../../src/delivery/receiver.ts";
-import { backoffMs, decide } from "../../src/delivery/retry.ts";
+import type { AttemptFailure, AttemptFailureReason } from "../../src/notify/receiver.ts";
+import { backoffMs, decide } from "../../src/notify/retry.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Outbox } from "../../src/delivery/outbox.ts";
+import type { Outbox } from "../../src/notify/outbox.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { createDelivery, webhook } from "./support/delivery.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { attemptTimeoutMs } from "../../src/delivery/attempt.ts";
-import type { Outbox } from "../../src/delivery/outbox.ts";
+import { attemptTimeoutMs } from "../../src/notify/attempt.ts";
+import type { Outbox } from "../../src/notify/outbox.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createDelivery, webhook } from "./support/delivery.ts";
 import { outboxItem } from "./support/items.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createHeartbeatReceiver } from "../../src/delivery/receivers/heartbeat.ts";
+import { createHeartbeatReceiver } from "../../src/notify/receivers/heartbeat.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
 import type { ReceiverServer } from "./support/receiver-server.ts";

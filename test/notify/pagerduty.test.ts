@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { z } from "zod";
 import type { Notification, ToldIncident } from "../../src/core/notification.ts";
-import type { DeliveryReceiver } from "../../src/delivery/lane.ts";
-import { renderPagerdutyEvent } from "../../src/delivery/receivers/pagerduty-event.ts";
-import { createPagerdutyReceiver } from "../../src/delivery/receivers/pagerduty.ts";
+import type { DeliveryReceiver } from "../../src/notify/lane.ts";
+import { renderPagerdutyEvent } from "../../src/notify/receivers/pagerduty-event.ts";
+import { createPagerdutyReceiver } from "../../src/notify/receivers/pagerduty.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";

@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { attemptTimeoutMs } from "../../../src/delivery/attempt.ts";
+import { attemptTimeoutMs } from "../../../src/notify/attempt.ts";
 import type { Notification } from "../../../src/core/notification.ts";
-import { createAlertmanagerReceiver } from "../../../src/delivery/receivers/alertmanager.ts";
-import type { AlertmanagerReceiverSettings } from "../../../src/delivery/receivers/alertmanager.ts";
-import type { Receiver } from "../../../src/delivery/receiver.ts";
-import type { ToldAlerts } from "../../../src/delivery/told-alerts.ts";
+import { createAlertmanagerReceiver } from "../../../src/notify/receivers/alertmanager.ts";
+import type { AlertmanagerReceiverSettings } from "../../../src/notify/receivers/alertmanager.ts";
+import type { Receiver } from "../../../src/notify/receiver.ts";
+import type { ToldAlerts } from "../../../src/notify/told-alerts.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { Secret } from "../../../src/platform/secret.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";

@@ -1,12 +1,12 @@
 import { onTestFinished } from "vitest";
 import { noInterventions } from "../../../src/core/interventions.ts";
 import type { ReceiverJudgeOptions } from "../../../src/core/judge-receivers.ts";
-import type { ComposeSettings } from "../../../src/delivery/compose.ts";
-import type { DeliveryReceiver } from "../../../src/delivery/lane.ts";
-import { createDeliveryLoop, type DeliveryLoop } from "../../../src/delivery/loop.ts";
-import type { DeliveryObserver, Log } from "../../../src/delivery/observer.ts";
-import type { Outbox } from "../../../src/delivery/outbox.ts";
-import { createWebhookReceiver } from "../../../src/delivery/receivers/webhook.ts";
+import type { ComposeSettings } from "../../../src/notify/compose.ts";
+import type { DeliveryReceiver } from "../../../src/notify/lane.ts";
+import { createDeliveryLoop, type DeliveryLoop } from "../../../src/notify/loop.ts";
+import type { DeliveryObserver, Log } from "../../../src/notify/observer.ts";
+import type { Outbox } from "../../../src/notify/outbox.ts";
+import { createWebhookReceiver } from "../../../src/notify/receivers/webhook.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import type { Random } from "../../../src/platform/random.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { DeliveryReceiver } from "../../src/delivery/lane.ts";
-import type { Outbox } from "../../src/delivery/outbox.ts";
-import type { SendResult } from "../../src/delivery/receiver.ts";
+import type { DeliveryReceiver } from "../../src/notify/lane.ts";
+import type { Outbox } from "../../src/notify/outbox.ts";
+import type { SendResult } from "../../src/notify/receiver.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createDelivery } from "./support/delivery.ts";
 import { outboxItem } from "./support/items.ts";

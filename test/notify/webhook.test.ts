@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Webhook } from "standardwebhooks";
 import type { Notification } from "../../src/core/notification.ts";
-import type { Receiver } from "../../src/delivery/receiver.ts";
-import { createWebhookReceiver } from "../../src/delivery/receivers/webhook.ts";
-import { renderWebhookBody } from "../../src/delivery/receivers/webhook-body.ts";
+import type { Receiver } from "../../src/notify/receiver.ts";
+import { createWebhookReceiver } from "../../src/notify/receivers/webhook.ts";
+import { renderWebhookBody } from "../../src/notify/receivers/webhook-body.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

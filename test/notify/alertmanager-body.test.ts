@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import type { Notification } from "../../src/core/notification.ts";
-import { renderAlertmanagerBody } from "../../src/delivery/receivers/alertmanager-body.ts";
+import { renderAlertmanagerBody } from "../../src/notify/receivers/alertmanager-body.ts";
 import { alertmanagerMessageSchema } from "./support/alertmanager-message.ts";
 import { startMs, toldIncident } from "./support/items.ts";
 import { everySubject, hostileTexts, notificationOf } from "./support/notifications.ts";

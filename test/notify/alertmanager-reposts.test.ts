@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToldAlerts } from "../../src/delivery/told-alerts.ts";
+import type { ToldAlerts } from "../../src/notify/told-alerts.ts";
 import { minuteMs, ofServers, openAlertmanager, posted, telling } from "./support/alertmanager.ts";
 import { startMs } from "./support/items.ts";
 import { hang, startReceiverServer, status } from "./support/receiver-server.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { attemptTimeoutMs } from "../../src/delivery/attempt.ts";
-import { lookEveryMs } from "../../src/delivery/lane.ts";
-import type { DeliveryReceiver } from "../../src/delivery/lane.ts";
-import { createSlackReceiver } from "../../src/delivery/receivers/slack.ts";
+import { attemptTimeoutMs } from "../../src/notify/attempt.ts";
+import { lookEveryMs } from "../../src/notify/lane.ts";
+import type { DeliveryReceiver } from "../../src/notify/lane.ts";
+import { createSlackReceiver } from "../../src/notify/receivers/slack.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { expect, it } from "vitest";
-import { composeDue } from "../../src/delivery/compose.ts";
+import { composeDue } from "../../src/notify/compose.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { oneByOne } from "./support/delivery.ts";
 import { outboxItem, startMs } from "./support/items.ts";
