@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
 import { everyInterface } from "../platform/listen-address.ts";
 import type { ListenAddress } from "../platform/listen-address.ts";
 
@@ -21,7 +22,9 @@ export function leavesUnencrypted(url: URL): boolean {
 }
 
 function isLoopback(hostname: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  if (/^(?:.+\.)?localhost$/.test(hostname)) return true;
+  const address = hostname.replace(/^\[|\]$/g, "");
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === "loopback";
 }
 
 export const listenPattern = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/;

@@ -5,7 +5,7 @@ import type { Probe } from "../core/probe.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { Rule } from "../core/rule.ts";
 import type { Schedule } from "../core/schedule.ts";
-import type { OutboundNetworks } from "../platform/outbound-networks.ts";
+import type { OutboundNetworks } from "../platform/networks.ts";
 import type { Secret } from "../platform/secret.ts";
 
 /** A configuration that passed every check. Durations are milliseconds, sizes are bytes. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { parseNetwork } from "../platform/networks.ts";
-import { whatIsNeverReached } from "../platform/outbound-networks.ts";
-import type { OutboundNetworks } from "../platform/outbound-networks.ts";
+import { parseNetwork, whyAlwaysDenied } from "../platform/networks.ts";
+import type { OutboundNetworks } from "../platform/networks.ts";
 import { scalar, settings } from "./fields.ts";
 import { textLike } from "./written.ts";
 
@@ -19,7 +18,7 @@ const reachableAllowed = `${networkAllowed}, that is not always denied (link-loc
 
 const reachableSchema = scalar(reachableAllowed, (value) => {
   const network = typeof value === "string" ? parseNetwork(value) : undefined;
-  return network && whatIsNeverReached(network) === undefined ? network : undefined;
+  return network && whyAlwaysDenied(network) === undefined ? network : undefined;
 }).meta(networkLike);
 
 export const outboundSchema = settings({

@@ -1,89 +1,100 @@
-import { isIPv4, isIPv6 } from "node:net";
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 
-/** A range of addresses: those whose first `prefix` bits are the same. One address is a range too. */
+/** A range of addresses: those whose first `prefix` bits are the same. A single address is a range too. */
 export interface Network {
-  /** Four of IPv4, sixteen of IPv6. */
-  readonly bytes: readonly number[];
+  readonly address: ipaddr.IPv4 | ipaddr.IPv6;
   readonly prefix: number;
 }
 
+/** Where receivers may be reached, as configured. */
+export interface OutboundNetworks {
+  readonly deny: readonly Network[];
+  /** Null: everywhere. */
+  readonly allow: readonly Network[] | null;
+}
+
+export const anyNetwork: OutboundNetworks = { deny: [], allow: null };
+
 /**
- * Reads `10.0.0.0/8`, `fd00::/8` and single addresses; undefined for anything else, and where bits
- * after the prefix are set. IPv4 written as IPv6 (`::ffff:10.0.0.0/104`) is IPv4.
+ * Reads `10.0.0.0/8`, `fd00::/8` and single addresses. Undefined for anything else, and where bits after the prefix are
+ * set. IPv4 written as IPv6 (`::ffff:10.0.0.0/104`) is read as IPv4.
  */
 export function parseNetwork(text: string): Network | undefined {
-  const match = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text);
-  const bytes = match?.[1] === undefined ? undefined : bytesOf(match[1]);
-  if (!bytes) return undefined;
-  const prefix = match?.[2] === undefined ? bytes.length * 8 : Number(match[2]);
-  if (prefix > bytes.length * 8) return undefined;
-  const network = { bytes: masked(bytes, prefix), prefix };
-  return network.bytes.every((byte, index) => byte === bytes[index])
-    ? withoutMapping(network)
-    : undefined;
+  const [written = "", bits, ...more] = text.split("/");
+  // ipaddr.js alone would accept the octal, hexadecimal and shortened forms, too.
+  if (isIP(written) === 0 || written.includes("%") || more.length > 0) return undefined;
+  const address = ipaddr.parse(written);
+  const { length } = address.toByteArray();
+  const prefix = bits === undefined ? length * 8 : /^\d{1,3}$/.test(bits) ? Number(bits) : Infinity;
+  if (prefix > length * 8) return undefined;
+  const family = address.kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6;
+  const first = family.networkAddressFromCIDR(`${written}/${prefix}`);
+  if (first.toString() !== address.toString()) return undefined;
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && prefix >= 96
+    ? { address: address.toIPv4Address(), prefix: prefix - 96 }
+    : { address, prefix };
 }
 
-/** One address as sockets and resolvers write it, perhaps with a zone (`fe80::1%eth0`). */
-export function parseAddress(text: string): Network | undefined {
-  const [address = ""] = text.split("%");
-  return address.includes("/") ? undefined : parseNetwork(address);
-}
+/** No setting opens these: no receiver is there, but much that must not be written to. */
+const alwaysDenied = [
+  // AWS, Google, Scaleway; Alibaba, Oracle, Azure. Most others use 169.254.169.254.
+  ["a metadata service", "169.254.169.254", "fd00:ec2::/32", "fd20:ce::254", "fd00:42::42"],
+  ["a metadata service", "100.100.100.200", "192.0.0.192", "168.63.129.16"],
+  ["a link-local address", "169.254.0.0/16", "fe80::/10"],
+  // Linux takes it for the machine itself.
+  ["the unspecified address", "0.0.0.0", "::"],
+  ["a multicast or broadcast address", "224.0.0.0/4", "ff00::/8", "255.255.255.255"],
+].flatMap(([what = "", ...texts]) => networksOf(...texts).map((network) => ({ what, network })));
 
-export function contains(outer: Network, inner: Network): boolean {
-  if (outer.bytes.length !== inner.bytes.length || inner.prefix < outer.prefix) return false;
-  return masked(inner.bytes, outer.prefix).every((byte, index) => byte === outer.bytes[index]);
-}
-
-/** IPv6 ranges that stand for IPv4 addresses, and at which byte those begin. */
-const embeddings: readonly (readonly [network: Network | undefined, at: number])[] = [
-  [parseNetwork("::/96"), 12],
-  // RFC 7915
-  [parseNetwork("::ffff:0:0:0/96"), 12],
-  // NAT64, RFC 6052 and RFC 8215
-  [parseNetwork("64:ff9b::/96"), 12],
-  [parseNetwork("64:ff9b:1::/48"), 12],
+/** IPv6 ranges that stand for IPv4 addresses, and the byte at which the IPv4 address begins. */
+const embeddings = [
+  // IPv4-compatible; RFC 7915; NAT64, RFC 6052 and RFC 8215
+  ...networksOf("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48").map((network) => ({
+    network,
+    at: 12,
+  })),
   // 6to4, RFC 3056
-  [parseNetwork("2002::/16"), 2],
+  ...networksOf("2002::/16").map((network) => ({ network, at: 2 })),
 ];
 
+/** What a network is if no setting can open any part of it, for a person. */
+export function whyAlwaysDenied(network: Network): string | undefined {
+  return alwaysDenied.find((denied) => contains(denied.network, network))?.what;
+}
+
+/**
+ * Why nothing may be sent to an address; null: it may. An IPv6 address that stands for an IPv4 address is denied with
+ * it.
+ *
+ * @param text as sockets and resolvers write it, possibly with a zone (`fe80::1%eth0`)
+ */
+export function whyDenied(text: string, { deny, allow }: OutboundNetworks): string | null {
+  const address = isIP(text) === 0 ? undefined : parseNetwork(text.replace(/%.*/, ""));
+  if (!address) return "no address";
+  const embedded = embeddedIn(address);
+  const forms = embedded ? [address, embedded] : [address];
+  const why = forms.map(whyAlwaysDenied).find((each) => each !== undefined);
+  if (why !== undefined) return why;
+  const isDenied = deny.some((network) => forms.some((form) => contains(network, form)));
+  if (isDenied) return "denied by deny_networks";
+  const isAllowed = allow?.some((network) => contains(network, address)) ?? true;
+  return isAllowed ? null : "not among allow_networks";
+}
+
 /** The IPv4 address that a gateway may make of an IPv6 address. */
-export function embeddedIn(address: Network): Network | undefined {
-  const found = embeddings.find(([network]) => network && contains(network, address));
-  return found && { bytes: address.bytes.slice(found[1], found[1] + 4), prefix: 32 };
+function embeddedIn(address: Network): Network | undefined {
+  const found = embeddings.find(({ network }) => contains(network, address));
+  if (!found) return undefined;
+  const octets = address.address.toByteArray().slice(found.at, found.at + 4);
+  return { address: new ipaddr.IPv4(octets), prefix: 32 };
 }
 
-function bytesOf(address: string): readonly number[] | undefined {
-  if (isIPv4(address)) return address.split(".").map(Number);
-  if (!isIPv6(address)) return undefined;
-  const [head = "", tail] = address.split("::");
-  const start = groupBytes(head);
-  const end = groupBytes(tail ?? "");
-  return [...start, ...Array<number>(16 - start.length - end.length).fill(0), ...end];
+function contains(outer: Network, inner: Network): boolean {
+  if (outer.address.kind() !== inner.address.kind() || inner.prefix < outer.prefix) return false;
+  return inner.address.match(outer.address, outer.prefix);
 }
 
-function groupBytes(groups: string): number[] {
-  if (groups === "") return [];
-  return groups.split(":").flatMap((group) => {
-    if (group.includes(".")) return group.split(".").map(Number);
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 255];
-  });
-}
-
-function masked(bytes: readonly number[], prefix: number): number[] {
-  return bytes.map((byte, index) => {
-    const bits = Math.min(8, Math.max(0, prefix - index * 8));
-    return byte & (0xff00 >> bits) & 0xff;
-  });
-}
-
-function withoutMapping(network: Network): Network {
-  const { bytes, prefix } = network;
-  const mapped =
-    bytes.length === 16 &&
-    prefix >= 96 &&
-    bytes.slice(0, 10).every((byte) => byte === 0) &&
-    bytes[10] === 255 &&
-    bytes[11] === 255;
-  return mapped ? { bytes: bytes.slice(12), prefix: prefix - 96 } : network;
+function networksOf(...texts: readonly string[]): readonly Network[] {
+  return texts.flatMap((text) => parseNetwork(text) ?? []);
 }

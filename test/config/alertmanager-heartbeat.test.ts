@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parseNetwork } from "../../src/platform/networks.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
 import { configNotes } from "../../src/commands/config-notes.ts";
 import { configOf, faultLines } from "./support.ts";
@@ -121,11 +122,8 @@ describe("outbound networks", () => {
   it("are read as networks and single addresses", () => {
     const outbound = { deny_networks: ["10.0.0.0/8"], allow_networks: ["::1", "0.0.0.0/0"] };
     expect(configOf(parseConfig(withOutbound(outbound))).alerts.outbound).toEqual({
-      deny: [{ bytes: [10, 0, 0, 0], prefix: 8 }],
-      allow: [
-        { bytes: [...Array<number>(15).fill(0), 1], prefix: 128 },
-        { bytes: [0, 0, 0, 0], prefix: 0 },
-      ],
+      deny: [parseNetwork("10.0.0.0/8")],
+      allow: [parseNetwork("::1/128"), parseNetwork("0.0.0.0/0")],
     });
   });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseNetwork } from "../../src/platform/networks.ts";
-import { anyNetwork, whyDenied } from "../../src/platform/outbound-networks.ts";
+import { anyNetwork, parseNetwork, whyDenied } from "../../src/platform/networks.ts";
 
 function networks(...texts: string[]) {
   return texts.map((text) => {
@@ -27,6 +26,9 @@ describe("a network", () => {
     "fd00::1/8",
     "fd00::/129",
     "10.0.0/8",
+    "0x0a.0.0.0/8",
+    "010.0.0.0/8",
+    "10.0.0.0/8/8",
     "10.0.0.0/",
     "10.0.0.0/-1",
     "fe80::1%eth0",
