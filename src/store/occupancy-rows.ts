@@ -1,4 +1,4 @@
-import type { Insertable, Kysely } from "kysely";
+import type { Kysely } from "kysely";
 import { noOpenBuckets } from "../fleet/accounting.ts";
 import type { Accounting, OpenBuckets } from "../fleet/accounting.ts";
 import { isEmptyBucket } from "../fleet/buckets.ts";
@@ -6,9 +6,9 @@ import type { Bucket, Resolution } from "../fleet/buckets.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { bucketFromJson, bucketToJson } from "./bucket-json.ts";
 import { accountToColumns, extentToColumns } from "./occupancy-columns.ts";
-import { prepareRows, replacing } from "./prepared.ts";
+import { prepareUpsert } from "./prepared.ts";
 import type { RowReading } from "./row-reading.ts";
-import type { OccupancyTable, OpenBucketsTable, Tables, TargetBucketsTable } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** No row of `server_names` has it, so the database refuses it. */
 const noName = -1;
@@ -28,7 +28,10 @@ export async function writeOccupancy(
   for (const { resolution, bucket } of written) {
     const isOpen = open[resolution]?.startMs === bucket.startMs;
     if (!isOpen) await insertClosed(trx, targetId, resolution, bucket);
-    else if (resolution !== "5m") await upsertOpen(trx, targetId, resolution, bucket);
+    else if (resolution !== "5m") {
+      const row = { target_id: targetId, resolution, bucket: bucketToJson(bucket) };
+      await upsertOpenBuckets(trx, [row]);
+    }
   }
 }
 
@@ -62,59 +65,19 @@ async function insertClosed(
   }
 }
 
-const upsertTargetBuckets = prepareRows((db, rows: readonly Insertable<TargetBucketsTable>[]) =>
-  db
-    .insertInto("target_buckets")
-    .values(rows)
-    // After a step backwards of the clock a bucket can close once more.
-    .onConflict((conflict) =>
-      conflict
-        .columns(["resolution", "start_at_ms", "target_id"])
-        .doUpdateSet(
-          replacing([
-            "recorded_ms",
-            "unobserved_ms",
-            "idle_least",
-            "idle_most",
-            "occupied_least",
-            "occupied_most",
-            "error_least",
-            "error_most",
-            "unknown_least",
-            "unknown_most",
-          ]),
-        ),
-    ),
-);
-
-const occupancyKey = ["resolution", "start_at_ms", "target_id", "name_id"] as const;
-
-const upsertOccupancy = prepareRows((db, rows: readonly Insertable<OccupancyTable>[]) => {
-  const key = new Set<string>(occupancyKey);
-  const columns = Object.keys(rows[0] ?? {}).filter((column) => !key.has(column));
-  return db
-    .insertInto("occupancy")
-    .values(rows)
-    .onConflict((conflict) => conflict.columns([...occupancyKey]).doUpdateSet(replacing(columns)));
-});
-
-const upsertOpenBuckets = prepareRows((db, rows: readonly Insertable<OpenBucketsTable>[]) =>
-  db
-    .insertInto("open_buckets")
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(["target_id", "resolution"]).doUpdateSet(replacing(["bucket"])),
-    ),
-);
-
-async function upsertOpen(
-  trx: Kysely<Tables>,
-  targetId: number,
-  resolution: Resolution,
-  bucket: Bucket,
-): Promise<void> {
-  await upsertOpenBuckets(trx, [{ target_id: targetId, resolution, bucket: bucketToJson(bucket) }]);
-}
+// After a step backwards of the clock a bucket can close once more.
+const upsertTargetBuckets = prepareUpsert("target_buckets", [
+  "resolution",
+  "start_at_ms",
+  "target_id",
+]);
+const upsertOccupancy = prepareUpsert("occupancy", [
+  "resolution",
+  "start_at_ms",
+  "target_id",
+  "name_id",
+]);
+const upsertOpenBuckets = prepareUpsert("open_buckets", ["target_id", "resolution"]);
 
 /**
  * The ids of server names. Always looked up: a transaction that adds names may be rolled back, so ids that it saw must not

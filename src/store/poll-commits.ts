@@ -1,4 +1,4 @@
-import type { Insertable, Kysely, Transaction } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { PoolOutcome } from "../core/pool-watch.ts";
@@ -13,12 +13,12 @@ import { joinPolls, onePoll } from "./join-polls.ts";
 import type { JoinedPolls } from "./join-polls.ts";
 import { writeOccupancy } from "./occupancy-rows.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { prepareRows, replacing } from "./prepared.ts";
+import { prepareUpsert } from "./prepared.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshot-rows.ts";
 import { StoreError } from "./store-error.ts";
 import { progressToRow } from "./target-rows.ts";
-import type { IncidentsTable, Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** Writes what a poll decided, all of it or nothing. */
 export interface PollCommits {
@@ -39,7 +39,7 @@ export interface PollCommits {
   commitGathered(): void;
 }
 
-const incidentsPerInsert = 50;
+const idsPerStatement = 500;
 
 /** The version of each target's row by its id, as this process read it with the target's state, or last committed it. */
 export type TargetVersions = Map<number, number>;
@@ -139,46 +139,37 @@ async function writeProgress(
   }
 }
 
+const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "scope"]);
+
 async function writePools(
   trx: Transaction<Tables>,
   { incidents, clocks }: PoolOutcome,
 ): Promise<void> {
-  for (const { rule, scope, ms } of clocks) {
-    await trx
-      .insertInto("pool_clocks")
-      .values({ rule, scope, ms })
-      .onConflict((conflict) => conflict.columns(["rule", "scope"]).doUpdateSet({ ms }))
-      .execute();
-  }
+  await upsertPoolClocks(
+    trx,
+    clocks.map(({ rule, scope, ms }) => ({ rule, scope, ms })),
+  );
   await writeIncidents(trx, null, incidents);
 }
 
-const upsertIncidents = prepareRows((db, rows: readonly Insertable<IncidentsTable>[]) =>
-  db
-    .insertInto("incidents")
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict
-        .column("id")
-        .doUpdateSet(
-          replacing([
-            "severity",
-            "receivers",
-            "status",
-            "previous_status",
-            "phase",
-            "held_since_ms",
-            "held_since_polls",
-            "clear_since_ms",
-            "notified_at_clock_ms",
-            "flapping",
-            "fired_at_ms",
-            "resolved_at_ms",
-            "resolved_reason",
-            "revision",
-          ]),
-        ),
-    ),
+const upsertIncidents = prepareUpsert(
+  "incidents",
+  ["id"],
+  // Indexes hold some of these: to write one again costs more than the row.
+  [
+    "rule",
+    "rule_fingerprint",
+    "subject",
+    "target_id",
+    "sandbox_id",
+    "server_id",
+    "server_name",
+    "region",
+    "key",
+    "probe",
+    "receiver",
+    "started_at_ms",
+  ],
 );
 
 // The outbox rows must be written in the same transaction as the incidents that cause them:
@@ -191,13 +182,11 @@ export async function writeIncidents(
   if (isUneventful(incidents)) return;
   const { written, dropped, flaps, outbox } = incidents;
   const revision = written.length > 0 ? await takeSequence(trx, 1) : 0;
-  for await (const some of paced(batches(written, incidentsPerInsert))) {
-    await upsertIncidents(
-      trx,
-      some.map((incident) => ({ ...incidentToRow(targetId, incident), revision })),
-    );
-  }
-  for await (const some of paced(batches(dropped, incidentsPerInsert))) {
+  await upsertIncidents(
+    trx,
+    written.values().map((incident) => ({ ...incidentToRow(targetId, incident), revision })),
+  );
+  for await (const some of paced(batches(dropped, idsPerStatement))) {
     const ids = some.map(({ id }) => id);
     await trx.deleteFrom("incidents").where("id", "in", ids).execute();
   }

@@ -1,5 +1,6 @@
 import { CompiledQuery, sql } from "kysely";
-import type { Kysely, QueryResult, RawBuilder } from "kysely";
+import type { Insertable, Kysely, QueryResult } from "kysely";
+import { batches, paced } from "../platform/paced.ts";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -25,7 +26,35 @@ export function prepareRows<Row extends object>(
   };
 }
 
-/** What an insertion that meets a row with its key replaces there: these columns, by what would have been inserted. */
-export function replacing(columns: readonly string[]): Readonly<Record<string, RawBuilder<never>>> {
-  return Object.fromEntries(columns.map((name) => [name, sql.ref<never>(`excluded.${name}`)]));
+/** A fixed number keeps statements few and reusable. */
+const rowsPerInsert = 50;
+
+/**
+ * Writes rows of a table, some at a time between turns of the event loop. A row that has the key of a stored one replaces it.
+ *
+ * @param kept columns of a stored row that stay as they are
+ */
+export function prepareUpsert<Name extends keyof Tables>(
+  table: Name,
+  key: readonly (keyof Tables[Name] & string)[],
+  kept: readonly (keyof Tables[Name] & string)[] = [],
+) {
+  const fixed = new Set<string>([...key, ...kept]);
+  const upsert = prepareRows((db, rows: readonly Insertable<Tables[Name]>[]) => {
+    const columns = Object.keys(rows[0] ?? {});
+    const values = rows.map((row) => sql`(${sql.join(Object.values(row))})`);
+    const replaced = columns
+      .filter((column) => !fixed.has(column))
+      .map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`);
+    const statement = sql`
+      insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
+      values ${sql.join(values)}
+      on conflict (${sql.join(key.map((column) => sql.ref(column)))})
+      do update set ${sql.join(replaced)}
+    `;
+    return { compile: () => statement.compile(db) };
+  });
+  return async (db: Kysely<Tables>, rows: Iterable<Insertable<Tables[Name]>>): Promise<void> => {
+    for await (const some of paced(batches(rows, rowsPerInsert))) await upsert(db, some);
+  };
 }

@@ -7,12 +7,11 @@ import { restoreSnapshot } from "../fleet/snapshot.ts";
 import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
 import { batches, paced } from "../platform/paced.ts";
-import { prepareRows, replacing } from "./prepared.ts";
+import { prepareUpsert } from "./prepared.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import type { RowReading } from "./row-reading.ts";
 import type { SandboxesTable, ServersTable, Tables } from "./tables.ts";
 
-const rowsPerInsert = 50;
 const idsPerStatement = 500;
 const rowsPerRead = 5_000;
 
@@ -35,12 +34,10 @@ export async function writeSnapshot(
   polls: readonly PollDiff[],
 ): Promise<void> {
   const { known, gone } = lastSandboxes(polls);
-  for await (const some of paced(batches(known, rowsPerInsert))) {
-    await upsertSandboxes(
-      trx,
-      some.map((sandbox) => sandboxToRow(targetId, sandbox)),
-    );
-  }
+  await upsertSandboxes(
+    trx,
+    known.map((sandbox) => sandboxToRow(targetId, sandbox)),
+  );
   for await (const some of paced(batches(gone, idsPerStatement))) {
     await trx
       .deleteFrom("sandboxes")
@@ -48,9 +45,7 @@ export async function writeSnapshot(
       .where("sandbox_id", "in", some)
       .execute();
   }
-  for await (const some of paced(batches(lastServers(targetId, polls), rowsPerInsert))) {
-    await upsertServers(trx, some);
-  }
+  await upsertServers(trx, lastServers(targetId, polls));
 }
 
 function lastSandboxes(polls: readonly PollDiff[]) {
@@ -80,39 +75,8 @@ function lastServers(
   ).values();
 }
 
-const upsertSandboxes = prepareRows((db, rows: readonly Insertable<SandboxesTable>[]) =>
-  db
-    .insertInto("sandboxes")
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict
-        .columns(["target_id", "sandbox_id"])
-        .doUpdateSet(replacing(["status", "benchmark", "missing"])),
-    ),
-);
-
-const upsertServers = prepareRows((db, rows: readonly Insertable<ServersTable>[]) =>
-  db
-    .insertInto("servers")
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict
-        .columns(["target_id", "sandbox_id", "server_id"])
-        .doUpdateSet(
-          replacing([
-            "server_name",
-            "benchmark",
-            "tags",
-            "status",
-            "since_at_ms",
-            "since_observed_ms",
-            "since_witnessed",
-            "missing",
-            "gone_at_ms",
-          ]),
-        ),
-    ),
-);
+const upsertSandboxes = prepareUpsert("sandboxes", ["target_id", "sandbox_id"]);
+const upsertServers = prepareUpsert("servers", ["target_id", "sandbox_id", "server_id"]);
 
 function sandboxToRow(targetId: number, sandbox: Sandbox): Insertable<SandboxesTable> {
   return {

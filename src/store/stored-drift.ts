@@ -2,13 +2,16 @@ import type { Kysely, Selectable } from "kysely";
 import { deviationProblems, kindOf } from "../core/deviation.ts";
 import type { DriftRecord } from "../core/drift-ledger.ts";
 import { operations } from "../core/model.ts";
-import { batches } from "../platform/paced.ts";
-import { replacing } from "./prepared.ts";
+import { prepareUpsert } from "./prepared.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import { storableText } from "./storable-text.ts";
 import type { DriftTable, Tables } from "./tables.ts";
 
-const rowsAtOnce = 50;
+const upsertDrift = prepareUpsert(
+  "drift",
+  ["operation", "region", "field", "problem", "word"],
+  ["example", "first_seen_at_ms"],
+);
 
 /** What is kept of how answers differ from the interface. Each call is one transaction. */
 export function createStoredDrift(kysely: Kysely<Tables>, reading = createRowReading()) {
@@ -21,17 +24,7 @@ export function createStoredDrift(kysely: Kysely<Tables>, reading = createRowRea
     /** Keeps each as it is now, and nothing that was last seen before a moment. */
     async keep(records: readonly DriftRecord[], forgetBeforeMs: number): Promise<void> {
       await kysely.transaction().execute(async (trx) => {
-        for (const some of batches(records, rowsAtOnce)) {
-          await trx
-            .insertInto("drift")
-            .values(some.map(toRow))
-            .onConflict((conflict) =>
-              conflict
-                .columns(["operation", "region", "field", "problem", "word"])
-                .doUpdateSet(replacing(["count", "last_seen_at_ms"])),
-            )
-            .execute();
-        }
+        await upsertDrift(trx, records.map(toRow));
         await trx.deleteFrom("drift").where("last_seen_at_ms", "<", forgetBeforeMs).execute();
       });
     },
