@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import type { ReportSources } from "../reports/sources.ts";
 import { storedSources } from "../reports/stored-sources.ts";
-import { openHistoryStore } from "../store/history-store.ts";
+import { openStoreReadOnly } from "../store/store.ts";
 import { localAddress } from "../platform/listen-address.ts";
 import { unreadableNotes } from "../store/row-reading.ts";
 import { checkWatches } from "./check-watches.ts";
@@ -54,7 +54,7 @@ async function readStore(
   read: HistoryWays["byStore"],
   terminal: Terminal,
 ): Promise<void> {
-  const store = openHistoryStore(config.store.path);
+  const store = openStoreReadOnly(config.store.path);
   try {
     await read(storedSources(store, configuredTargets(config), []));
     tellNotes(unreadableNotes(store.unreadable), terminal);

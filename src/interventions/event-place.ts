@@ -1,5 +1,5 @@
 import { isChangeCursor } from "../store/change-history.ts";
-import { readIncidentPlace } from "../store/incident-place.ts";
+import { isIncidentCursor } from "../store/incident-history.ts";
 
 /** How far someone followed: a place among the changes, and one among the incidents. */
 export interface EventPlace {
@@ -14,6 +14,6 @@ export function eventPlaceText({ changes, incidents }: EventPlace): string {
 /** Undefined when it is no place. */
 export function readEventPlace(text: string): EventPlace | undefined {
   const [changes = "", incidents = "", ...rest] = text.split(",");
-  const isPlace = isChangeCursor(changes) && readIncidentPlace(incidents) && rest.length === 0;
+  const isPlace = isChangeCursor(changes) && isIncidentCursor(incidents) && rest.length === 0;
   return isPlace ? { changes, incidents } : undefined;
 }

@@ -5,7 +5,7 @@ import { zoneText } from "../reports/report-desk.ts";
 import { timeAllowed } from "../reports/time-range.ts";
 import { isChangeCursor } from "../store/change-history.ts";
 import { readEventPlace } from "./event-place.ts";
-import { readIncidentPlace } from "../store/incident-place.ts";
+import { isIncidentCursor } from "../store/incident-history.ts";
 import { flag, limit, listOf, place, serverText, text } from "./requests.ts";
 
 /** What people ask of what happened. */
@@ -64,7 +64,7 @@ export const incidentsQuery = withOneOrder(
     rule: names,
     severity: listOf(z.enum(severities, severities.join(", "))),
     before: place,
-    after: placeText(laterAllowed, (written) => readIncidentPlace(written) !== undefined),
+    after: placeText(laterAllowed, isIncidentCursor),
   }),
 );
 export type IncidentsQuery = z.input<typeof incidentsQuery>;

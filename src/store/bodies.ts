@@ -1,96 +1,41 @@
-import { incidentMessages, nothingTold, subjectKinds } from "../core/notification.ts";
-import type { noTemplates, Notification, OutboxItem, ToldIncident } from "../core/notification.ts";
+import { incidentMessages, noTemplates, nothingTold, subjectKinds } from "../core/notification.ts";
+import type { Notification, OutboxItem } from "../core/notification.ts";
 import { severities } from "../core/rule.ts";
 import { oneOf, textIn } from "./row-reading.ts";
-import type { OutboxItemsTable } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 type ItemRow = Pick<
-  OutboxItemsTable,
+  Tables["outbox_items"],
   "receiver" | "incident_id" | "type" | "caused_at_ms" | "body"
 >;
 
-/** What of an item its row has in columns of its own. */
-type InColumns = "receiver" | "type" | "causedAtMs";
-type Stored<Facts, Left extends keyof Facts> = Readonly<
-  Record<Exclude<keyof Facts, Left>, unknown>
->;
-
-/** As it is written: what is nothing is left out. */
-type Written<Facts, Nothing> = Omit<Facts, keyof Nothing> & Partial<Facts>;
-
-/** There may be very many: what is in columns is left out, and what is null. */
-export function bodyOfItem({ incident, ...item }: OutboxItem): string {
-  // JSON leaves out what is undefined.
-  return JSON.stringify({
-    rule: item.rule,
-    severity: item.severity,
-    condition: item.condition,
-    summaryTemplate: item.summaryTemplate ?? undefined,
-    runbookUrlTemplate: item.runbookUrlTemplate ?? undefined,
-    incident: {
-      state: incident.state,
-      subject: incident.subject,
-      region: incident.region ?? undefined,
-      key: incident.key ?? undefined,
-      sandboxId: incident.sandboxId ?? undefined,
-      serverId: incident.serverId ?? undefined,
-      serverName: incident.serverName ?? undefined,
-      status: incident.status ?? undefined,
-      previousStatus: incident.previousStatus ?? undefined,
-      startedAtMs: incident.startedAtMs,
-      resolvedAtMs: incident.resolvedAtMs ?? undefined,
-      resolvedReason: incident.resolvedReason ?? undefined,
-      receiver: incident.receiver ?? undefined,
-      probe: incident.probe ?? undefined,
-      flapping: incident.flapping || undefined,
-      acknowledgedBy: incident.acknowledgedBy ?? undefined,
-    } satisfies Stored<ToldIncident, "id">,
-  } satisfies Stored<OutboxItem, InColumns>);
+/** What of an item is not in columns of its own, as JSON without what is null or false: there may be very many items. */
+export function bodyOfItem(item: OutboxItem): string {
+  const { receiver: _, type: _type, causedAtMs: _causedAtMs, incident, ...rest } = item;
+  const { id: _id, ...facts } = incident;
+  return JSON.stringify({ ...rest, incident: facts }, (_key, value: unknown) =>
+    value === null || value === false ? undefined : value,
+  );
 }
 
-/**
- * The store alone writes bodies. They also lack what the version that stored them did not know of. Field by
- * field: to spread objects over one another takes longer than to parse them, and the type asks for every field.
- *
- * @throws when the row cannot be read
- */
-export function readItem({
-  receiver,
-  incident_id: id,
-  type,
-  caused_at_ms: causedAtMs,
-  body,
-}: ItemRow): OutboxItem {
-  const item: Written<OutboxItem, typeof noTemplates> = JSON.parse(body);
-  const incident: Written<ToldIncident, typeof nothingTold> = item.incident;
+/** @throws when the row cannot be read */
+export function readItem(row: ItemRow): OutboxItem {
+  const item: OutboxItem = JSON.parse(row.body);
   return {
-    receiver,
-    type: oneOf(incidentMessages, type),
+    ...noTemplates,
+    ...item,
+    receiver: row.receiver,
+    type: oneOf(incidentMessages, row.type),
+    causedAtMs: row.caused_at_ms,
     rule: textIn(item.rule),
     severity: oneOf(severities, item.severity),
     condition: textIn(item.condition),
-    summaryTemplate: item.summaryTemplate ?? null,
-    runbookUrlTemplate: item.runbookUrlTemplate ?? null,
     incident: {
-      id,
-      state: incident.state,
-      subject: oneOf(subjectKinds, incident.subject),
-      region: incident.region ?? null,
-      key: incident.key ?? null,
-      sandboxId: incident.sandboxId ?? null,
-      serverId: incident.serverId ?? null,
-      serverName: incident.serverName ?? null,
-      status: incident.status ?? null,
-      previousStatus: incident.previousStatus ?? null,
-      startedAtMs: incident.startedAtMs,
-      resolvedAtMs: incident.resolvedAtMs ?? null,
-      resolvedReason: incident.resolvedReason ?? null,
-      receiver: incident.receiver ?? null,
-      probe: incident.probe ?? null,
-      flapping: incident.flapping ?? false,
-      acknowledgedBy: incident.acknowledgedBy ?? null,
+      ...nothingTold,
+      ...item.incident,
+      id: row.incident_id,
+      subject: oneOf(subjectKinds, item.incident.subject),
     },
-    causedAtMs,
   };
 }
 

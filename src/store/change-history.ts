@@ -5,7 +5,7 @@ import type { Target } from "../core/model.ts";
 import { presences } from "../fleet/status.ts";
 import type { Presence } from "../fleet/status.ts";
 import { lastSequence } from "./commit-sequence.ts";
-import { beginsWith } from "./conditions.ts";
+import { beginsWith, isBeyond } from "./queries.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
@@ -146,7 +146,7 @@ export function createChangeHistory(reader: Kysely<Tables>, reading = createRowR
     if (servers?.length === 0) return;
     const lastSeq = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : readPlace(keptUpTo).seq;
     let place = cursor === undefined ? null : readPlace(cursor);
-    const comparison = sql.raw(direction === "desc" ? "<" : ">");
+    const comparison = direction === "desc" ? "<" : ">";
     for (;;) {
       let query = select(selection, servers)
         .where("changes.seq", "<=", lastSeq)
@@ -157,9 +157,7 @@ export function createChangeHistory(reader: Kysely<Tables>, reading = createRowR
         .limit(changesAtOnce);
       if (place) {
         const { atMs, seq } = place;
-        query = query.where(
-          sql<boolean>`(changes.at_ms, changes.seq) ${comparison} (${atMs}, ${seq})`,
-        );
+        query = query.where(isBeyond(["changes.at_ms", "changes.seq"], comparison, [atMs, seq]));
       }
       const rows = await query.execute();
       yield* read(rows);

@@ -6,12 +6,11 @@ import { totalOfBucket } from "../fleet/totals.ts";
 import type { BucketTotal } from "../fleet/totals.ts";
 import {
   accountFromColumns,
-  dwellColumns,
   extentFromColumns,
+  sumColumns,
   sumsFromColumns,
 } from "./occupancy-columns.ts";
-import type { SumColumns } from "./occupancy-columns.ts";
-import type { Tables, TargetBucketsTable } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 export type Targets = ReadonlyMap<number, Target>;
 
@@ -52,7 +51,7 @@ export async function readClosed(
 }
 
 export function bucketOf(
-  row: Omit<TargetBucketsTable, "resolution">,
+  row: Omit<Tables["target_buckets"], "resolution">,
   names: ReadonlyMap<string, NameAccount>,
 ): Bucket {
   return {
@@ -88,16 +87,6 @@ export async function readNames(
   return all;
 }
 
-const summed = [
-  "idle_ms",
-  "occupied_ms",
-  "error_ms",
-  "unknown_ms",
-  "unobserved_ms",
-  ...dwellColumns,
-  "dwell_ms",
-] as const satisfies readonly (keyof SumColumns)[];
-
 export async function readClosedTotals(
   reader: Kysely<Tables>,
   window: Window,
@@ -111,7 +100,7 @@ export async function readClosedTotals(
     .select(({ fn }) => [
       "target_id",
       "start_at_ms",
-      ...summed.map((column) => fn.sum<number>(column).as(column)),
+      ...sumColumns.map((column) => fn.sum<number>(column).as(column)),
     ])
     .where("resolution", "=", resolution)
     .where("start_at_ms", ">=", startMs)

@@ -3,8 +3,9 @@ import type { NotificationType } from "../core/notification.ts";
 import type { Severity } from "../core/rule.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { readNotification } from "./bodies.ts";
-import { createRowReading, fillPage, oneOf } from "./row-reading.ts";
-import type { NotificationsTable, Tables } from "./tables.ts";
+import { fillPage } from "./queries.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
+import type { Tables } from "./tables.ts";
 import { holdBackLater, latestBlocker } from "./telling-order.ts";
 
 export const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;
@@ -87,7 +88,7 @@ export function createNotifications(
   reader = kysely,
   reading = createRowReading(),
 ): Notifications {
-  const read = (row: Selectable<NotificationsTable>): NotificationRecord | null =>
+  const read = (row: Selectable<Tables["notifications"]>): NotificationRecord | null =>
     reading.read("notifications", row.seq, () => recordFromRow(row));
 
   /** Each transaction takes the earliest that are left, so that what was told first is first again. */
@@ -121,7 +122,7 @@ export function createNotifications(
       if (receiver !== undefined) query = query.where("receiver", "=", receiver);
       return fillPage(
         limit,
-        (last: Selectable<NotificationsTable> | null, most) => {
+        (last: Selectable<Tables["notifications"]> | null, most) => {
           const bound = last?.seq ?? before;
           const some = bound === undefined ? query : query.where("seq", "<", bound);
           return some.orderBy("seq", "desc").limit(most).execute();
@@ -195,7 +196,7 @@ async function selectSeqs(kysely: Kysely<Tables>, which: DeadLetters): Promise<r
   return rows.map(({ seq }) => seq);
 }
 
-function recordFromRow(row: Selectable<NotificationsTable>): NotificationRecord {
+function recordFromRow(row: Selectable<Tables["notifications"]>): NotificationRecord {
   const { type, rule, severity, summary } = readNotification(row.body);
   return {
     seq: row.seq,

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
 import type { FlapRecord } from "../core/flap-record.ts";
 import { batches, paced } from "../platform/paced.ts";
-import type { FlapRecordsTable, Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 const recordsAtOnce = 20;
 
@@ -48,11 +48,11 @@ async function writeFlap(
     .execute();
 }
 
-export function flapId(row: Selectable<FlapRecordsTable>): string {
+export function flapId(row: Selectable<Tables["flap_records"]>): string {
   return [row.target_id, row.rule, row.sandbox_id, row.server_id].join(" ");
 }
 
-export function flapFromRow(row: Selectable<FlapRecordsTable>): FlapRecord {
+export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord {
   return {
     rule: row.rule,
     ruleFingerprint: row.rule_fingerprint,

@@ -4,13 +4,12 @@ import type { Acknowledgement } from "../core/acknowledgement.ts";
 import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { Severity } from "../core/rule.ts";
-import { beforeAll, incidentPlaceText, newestPlace, readIncidentPlace } from "./incident-place.ts";
-import { beginsWith } from "./conditions.ts";
-import { incidentFromRow } from "./incident-rows.ts";
-import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
-import { createRowReading, fillPage } from "./row-reading.ts";
+import { lastSequence } from "./commit-sequence.ts";
+import { incidentFromRow, selectJoinedIncidents, targetOf } from "./incident-rows.ts";
+import { beginsWith, fillPage, isBeyond } from "./queries.ts";
+import { createRowReading } from "./row-reading.ts";
 import type { ListPlace } from "./silences.ts";
-import type { IncidentsTable, Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** An incident with whose it is and what was said of it. */
 export interface StoredIncident {
@@ -45,11 +44,11 @@ export interface IncidentPageQuery extends IncidentSelection {
   readonly before: ListPlace | null;
 }
 
-/** What was written after a place. */
+/** What was written after a cursor. */
 export interface LaterIncidents {
   /** As they are now, in the order in which they were last written. */
   readonly incidents: readonly StoredIncident[];
-  /** Where to go on: all before it was looked at. */
+  /** Where to go on. */
   readonly cursor: string;
 }
 
@@ -75,16 +74,8 @@ export function createIncidentHistory(reader: Kysely<Tables>, reading = createRo
       const select = (place: ListPlace | null, most: number) => {
         let some = selectIncidents().where(isSelected(selection));
         if (place) {
-          const { atMs, id } = place;
-          some = some.where((where) =>
-            where.or([
-              where("incidents.started_at_ms", "<", atMs),
-              where.and([
-                where("incidents.started_at_ms", "=", atMs),
-                where("incidents.id", "<", id),
-              ]),
-            ]),
-          );
+          const columns = ["incidents.started_at_ms", "incidents.id"];
+          some = some.where(isBeyond(columns, "<", [place.atMs, place.id]));
         }
         return some
           .orderBy("incidents.started_at_ms", "desc")
@@ -100,33 +91,31 @@ export function createIncidentHistory(reader: Kysely<Tables>, reading = createRo
       );
     },
 
-    /** The place of what was written last: nothing was written after it yet. */
+    /** The cursor behind what was written last. */
     async newest(): Promise<string> {
-      return incidentPlaceText(await newestPlace(reader));
+      return cursorText(await newestCursor(reader));
     },
 
-    /** What was written after a place, each as it is now. */
+    /** What was written after a cursor, each as it is now. */
     async after(
       cursor: string,
       selection: IncidentSelection,
       limit: number,
     ): Promise<LaterIncidents> {
-      const newest = await newestPlace(reader);
-      const given = readIncidentPlace(cursor);
-      if (!given) throw new RangeError("a place among the incidents must be one that they gave");
-      // Of a store that was begun anew: there is no place like it.
-      const isUnknown = given.revision > newest.revision;
-      const { revision, id } = isUnknown ? beforeAll : given;
+      const newest = await newestCursor(reader);
+      const given = readCursor(cursor);
+      // A cursor of another store, which was there before this one, is beyond all of this one.
+      const { revision, id } = given.revision > newest.revision ? firstCursor : given;
       const rows = await selectIncidents()
         .where(isSelected(selection))
-        .where(sql<boolean>`(incidents.revision, incidents.id) > (${revision}, ${id})`)
+        .where(isBeyond(["incidents.revision", "incidents.id"], ">", [revision, id]))
         .where("incidents.revision", "<=", newest.revision)
         .orderBy("incidents.revision")
         .orderBy("incidents.id")
         .limit(limit)
         .execute();
       const last = rows.length === limit ? rows.at(-1) : undefined;
-      return { incidents: readAll(rows), cursor: incidentPlaceText(last ?? newest) };
+      return { incidents: readAll(rows), cursor: cursorText(last ?? newest) };
     },
 
     /** Those whose id begins like this, at most a few: enough to tell that it is not unique. */
@@ -190,7 +179,7 @@ function isIn(
   return values.length === 0 ? [] : [sql`${column} in (${sql.join(values)})`];
 }
 
-interface JoinedRow extends Selectable<IncidentsTable> {
+interface JoinedRow extends Selectable<Tables["incidents"]> {
   readonly target_region: string | null;
   readonly target_key: string | null;
   readonly ack_author: string | null;
@@ -208,4 +197,36 @@ function readIncident(row: JoinedRow): StoredIncident {
         ? null
         : { incidentId: row.id, author, note: row.ack_note, atMs },
   };
+}
+
+/** A position in the order in which incidents were last written. Clients hand it back as text, as it was given. */
+interface Cursor {
+  readonly revision: number;
+  readonly id: string;
+}
+
+function cursorText({ revision, id }: Cursor): string {
+  return `${revision}_${id}`;
+}
+
+const cursorPattern = /^(\d{1,15})_(.*)$/;
+
+export function isIncidentCursor(text: string): boolean {
+  return cursorPattern.test(text);
+}
+
+/** @throws {RangeError} when it is not a cursor */
+function readCursor(text: string): Cursor {
+  const [, revision, id] = cursorPattern.exec(text) ?? [];
+  if (revision === undefined || id === undefined) {
+    throw new RangeError("a cursor of incidents must be one that they gave");
+  }
+  return { revision: Number(revision), id };
+}
+
+const firstCursor: Cursor = { revision: 0, id: "" };
+
+/** Behind what was written last. No id of an incident begins with `~`. */
+async function newestCursor(db: Kysely<Tables>): Promise<Cursor> {
+  return { revision: await lastSequence(db), id: "~" };
 }

@@ -1,24 +1,31 @@
-import type { Insertable, Selectable } from "kysely";
+import type { Insertable, Kysely, Selectable } from "kysely";
 import { placeOf } from "../core/incident.ts";
 import type { Incident, Subject } from "../core/incident.ts";
 import type { IncidentPhase } from "../core/incident-phase.ts";
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import { presences } from "../core/model.ts";
+import type { Target } from "../core/model.ts";
 import { resolvedReasons, subjectKinds } from "../core/notification.ts";
 import { severities } from "../core/rule.ts";
+import { batches, paced } from "../platform/paced.ts";
+import { takeSequence } from "./commit-sequence.ts";
+import { writeFlaps } from "./flap-rows.ts";
+import { insertOutboxItems } from "./outbox-items.ts";
+import { prepareUpsert } from "./prepared.ts";
 import { oneOf } from "./row-reading.ts";
 import type { RowReading } from "./row-reading.ts";
 import { readNames } from "./target-rows.ts";
-import type { IncidentsTable } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 const phases = ["pending", "firing", "resolved"] as const;
 
-type IncidentRow = Omit<Selectable<IncidentsTable>, "revision">;
+type IncidentRow = Omit<Selectable<Tables["incidents"]>, "revision">;
 
 /** @param targetId whose incident it is; null for one of a pool, a probe or a receiver */
 export function incidentToRow(
   targetId: number | null,
   incident: Incident,
-): Omit<Insertable<IncidentsTable>, "revision"> {
+): Omit<Insertable<Tables["incidents"]>, "revision"> {
   const { subject, phase } = incident;
   const server = subject.kind === "server" ? subject : null;
   const pool = subject.kind === "pool" ? subject : null;
@@ -121,4 +128,84 @@ function phaseFromRow(row: IncidentRow): IncidentPhase {
         reason: oneOf(resolvedReasons, row.resolved_reason ?? "recovered"),
       };
   }
+}
+
+/** Incidents, each with whose it is and what was said of it. */
+export function selectJoinedIncidents(reader: Kysely<Tables>) {
+  return reader
+    .selectFrom("incidents")
+    .leftJoin("targets", "targets.id", "incidents.target_id")
+    .leftJoin("acknowledgements", "acknowledgements.incident_id", "incidents.id")
+    .selectAll("incidents")
+    .select([
+      "targets.region as target_region",
+      "targets.key as target_key",
+      "acknowledgements.author as ack_author",
+      "acknowledgements.note as ack_note",
+      "acknowledgements.at_ms as ack_at_ms",
+    ]);
+}
+
+/** @returns null for an incident of a pool or a receiver */
+export function targetOf({
+  target_region: region,
+  target_key: key,
+}: {
+  readonly target_region: string | null;
+  readonly target_key: string | null;
+}): Target | null {
+  return region === null || key === null ? null : { region, key };
+}
+
+/** About how many rows an outcome writes. */
+export function incidentRows({ written, dropped, flaps, outbox }: IncidentOutcome): number {
+  return written.length + dropped.length + flaps.length + outbox.length;
+}
+
+export function isUneventful(incidents: IncidentOutcome): boolean {
+  return incidentRows(incidents) === 0;
+}
+
+const idsPerStatement = 500;
+
+const upsertIncidents = prepareUpsert(
+  "incidents",
+  ["id"],
+  // Indexes hold some of these: to write one again costs more than the row.
+  [
+    "rule",
+    "rule_fingerprint",
+    "subject",
+    "target_id",
+    "sandbox_id",
+    "server_id",
+    "server_name",
+    "region",
+    "key",
+    "probe",
+    "receiver",
+    "started_at_ms",
+  ],
+);
+
+// The outbox rows must be written in the same transaction as the incidents that cause them:
+// a crash between the two would either lose the alert or send it twice.
+export async function writeIncidents(
+  trx: Kysely<Tables>,
+  targetId: number | null,
+  incidents: IncidentOutcome,
+): Promise<void> {
+  if (isUneventful(incidents)) return;
+  const { written, dropped, flaps, outbox } = incidents;
+  const revision = written.length > 0 ? await takeSequence(trx, 1) : 0;
+  await upsertIncidents(
+    trx,
+    written.values().map((incident) => ({ ...incidentToRow(targetId, incident), revision })),
+  );
+  for await (const some of paced(batches(dropped, idsPerStatement))) {
+    const ids = some.map(({ id }) => id);
+    await trx.deleteFrom("incidents").where("id", "in", ids).execute();
+  }
+  if (targetId !== null) await writeFlaps(trx, targetId, flaps);
+  await insertOutboxItems(trx, outbox);
 }

@@ -1,9 +1,10 @@
+import { byStatus } from "../fleet/tallies.ts";
+import type { Status } from "../fleet/status.ts";
 import type { Extent, NameAccount } from "../fleet/buckets.ts";
 import { noDwells } from "../fleet/dwell.ts";
-import type { DwellHistogram } from "../fleet/dwell.ts";
 
-/** The columns of `occupancy` that hold a dwell-time histogram's counts, in the order of its bounds. */
-export const dwellColumns = [
+/** The columns of `occupancy` that count dwell times, in the order of the histogram's bounds. */
+const dwellColumns = [
   "dwell_to_10s",
   "dwell_to_30s",
   "dwell_to_1m",
@@ -20,35 +21,23 @@ export const dwellColumns = [
   "dwell_over_7d",
 ] as const;
 
-type DwellColumn = (typeof dwellColumns)[number];
+/** The columns of `occupancy` that can be summed over names. */
+export const sumColumns = [
+  "idle_ms",
+  "occupied_ms",
+  "error_ms",
+  "unknown_ms",
+  "unobserved_ms",
+  ...dwellColumns,
+  "dwell_ms",
+] as const;
 
-export interface ExtentColumns {
-  readonly idle_least: number | null;
-  readonly idle_most: number | null;
-  readonly occupied_least: number | null;
-  readonly occupied_most: number | null;
-  readonly error_least: number | null;
-  readonly error_most: number | null;
-  readonly unknown_least: number | null;
-  readonly unknown_most: number | null;
-}
-
-export interface DwellColumns extends Readonly<Record<DwellColumn, number>> {
-  readonly dwell_ms: number;
-}
-
-/** What of a row of `occupancy` can be summed over names. */
-export interface SumColumns extends DwellColumns {
-  readonly idle_ms: number;
-  readonly occupied_ms: number;
-  readonly error_ms: number;
-  readonly unknown_ms: number;
-  readonly unobserved_ms: number;
-}
+export type SumColumns = Record<(typeof sumColumns)[number], number>;
+export type ExtentColumns = Record<`${Status}_${"least" | "most"}`, number | null>;
 
 /** What a row of `occupancy` holds beside its key. */
 export interface AccountColumns extends ExtentColumns, SumColumns {
-  readonly exhausted_ms: number;
+  exhausted_ms: number;
 }
 
 export function extentToColumns(extent: Extent | null): ExtentColumns {
@@ -67,39 +56,15 @@ export function extentToColumns(extent: Extent | null): ExtentColumns {
 export function extentFromColumns(row: ExtentColumns): Extent | null {
   if (row.idle_least === null) return null;
   return {
-    least: {
-      idle: row.idle_least,
-      occupied: row.occupied_least ?? 0,
-      error: row.error_least ?? 0,
-      unknown: row.unknown_least ?? 0,
-    },
-    most: {
-      idle: row.idle_most ?? 0,
-      occupied: row.occupied_most ?? 0,
-      error: row.error_most ?? 0,
-      unknown: row.unknown_most ?? 0,
-    },
+    least: byStatus((status) => row[`${status}_least`] ?? 0),
+    most: byStatus((status) => row[`${status}_most`] ?? 0),
   };
 }
 
 export function accountToColumns(account: NameAccount): AccountColumns {
   const { ms, dwells } = account;
-  const [
-    to10s = 0,
-    to30s = 0,
-    to1m = 0,
-    to2m = 0,
-    to5m = 0,
-    to15m = 0,
-    to30m = 0,
-    to1h = 0,
-    to2h = 0,
-    to4h = 0,
-    to12h = 0,
-    to1d = 0,
-    to7d = 0,
-    over7d = 0,
-  ] = dwells.counts;
+  const count = (column: (typeof dwellColumns)[number]): number =>
+    dwells.counts[dwellColumns.indexOf(column)] ?? 0;
   return {
     idle_ms: ms.idle,
     occupied_ms: ms.occupied,
@@ -108,20 +73,20 @@ export function accountToColumns(account: NameAccount): AccountColumns {
     unobserved_ms: account.unobservedMs,
     exhausted_ms: account.exhaustedMs,
     ...extentToColumns(account.extent),
-    dwell_to_10s: to10s,
-    dwell_to_30s: to30s,
-    dwell_to_1m: to1m,
-    dwell_to_2m: to2m,
-    dwell_to_5m: to5m,
-    dwell_to_15m: to15m,
-    dwell_to_30m: to30m,
-    dwell_to_1h: to1h,
-    dwell_to_2h: to2h,
-    dwell_to_4h: to4h,
-    dwell_to_12h: to12h,
-    dwell_to_1d: to1d,
-    dwell_to_7d: to7d,
-    dwell_over_7d: over7d,
+    dwell_to_10s: count("dwell_to_10s"),
+    dwell_to_30s: count("dwell_to_30s"),
+    dwell_to_1m: count("dwell_to_1m"),
+    dwell_to_2m: count("dwell_to_2m"),
+    dwell_to_5m: count("dwell_to_5m"),
+    dwell_to_15m: count("dwell_to_15m"),
+    dwell_to_30m: count("dwell_to_30m"),
+    dwell_to_1h: count("dwell_to_1h"),
+    dwell_to_2h: count("dwell_to_2h"),
+    dwell_to_4h: count("dwell_to_4h"),
+    dwell_to_12h: count("dwell_to_12h"),
+    dwell_to_1d: count("dwell_to_1d"),
+    dwell_to_7d: count("dwell_to_7d"),
+    dwell_over_7d: count("dwell_over_7d"),
     dwell_ms: dwells.sumMs,
   };
 }
@@ -137,19 +102,10 @@ export function accountFromColumns(row: AccountColumns): NameAccount {
 export function sumsFromColumns(
   row: SumColumns,
 ): Pick<NameAccount, "ms" | "unobservedMs" | "dwells"> {
-  return {
-    ms: {
-      idle: row.idle_ms,
-      occupied: row.occupied_ms,
-      error: row.error_ms,
-      unknown: row.unknown_ms,
-    },
-    unobservedMs: row.unobserved_ms,
-    dwells: dwellsFromColumns(row),
-  };
-}
-
-function dwellsFromColumns(row: DwellColumns): DwellHistogram {
   const counts = dwellColumns.map((column) => row[column]);
-  return counts.some((count) => count > 0) ? { counts, sumMs: row.dwell_ms } : noDwells;
+  return {
+    ms: byStatus((status) => row[`${status}_ms`]),
+    unobservedMs: row.unobserved_ms,
+    dwells: counts.some((count) => count > 0) ? { counts, sumMs: row.dwell_ms } : noDwells,
+  };
 }

@@ -2,17 +2,13 @@ import type { Kysely, Transaction } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Verdict } from "../core/judge.ts";
 import type { PoolOutcome } from "../core/pool-watch.ts";
-import { batches, paced } from "../platform/paced.ts";
 import { bucketToJson } from "./bucket-json.ts";
 import { writeChanges } from "./change-rows.ts";
-import { takeSequence } from "./commit-sequence.ts";
-import { writeFlaps } from "./flap-rows.ts";
 import { writeGap } from "./gaps.ts";
-import { incidentToRow } from "./incident-rows.ts";
+import { incidentRows, isUneventful, writeIncidents } from "./incident-rows.ts";
 import { joinPolls, onePoll } from "./join-polls.ts";
 import type { JoinedPolls } from "./join-polls.ts";
 import { writeOccupancy } from "./occupancy-rows.ts";
-import { insertOutboxItems } from "./outbox-items.ts";
 import { prepareUpsert } from "./prepared.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshot-rows.ts";
@@ -38,8 +34,6 @@ export interface PollCommits {
   /** No other poll is about to end: those that wait for others are committed now. */
   commitGathered(): void;
 }
-
-const idsPerStatement = 500;
 
 /** The version of each target's row by its id, as this process read it with the target's state, or last committed it. */
 export type TargetVersions = Map<number, number>;
@@ -102,15 +96,6 @@ function poolsOf({ each }: JoinedPolls): readonly PoolOutcome[] {
   return each.flatMap(({ pools }) => pools ?? []);
 }
 
-/** About how many rows an outcome writes. */
-export function incidentRows({ written, dropped, flaps, outbox }: IncidentOutcome): number {
-  return written.length + dropped.length + flaps.length + outbox.length;
-}
-
-function isUneventful(incidents: IncidentOutcome): boolean {
-  return incidentRows(incidents) === 0;
-}
-
 /** No row has this version. */
 const notRead = -1;
 
@@ -150,46 +135,4 @@ async function writePools(
     clocks.map(({ rule, scope, ms }) => ({ rule, scope, ms })),
   );
   await writeIncidents(trx, null, incidents);
-}
-
-const upsertIncidents = prepareUpsert(
-  "incidents",
-  ["id"],
-  // Indexes hold some of these: to write one again costs more than the row.
-  [
-    "rule",
-    "rule_fingerprint",
-    "subject",
-    "target_id",
-    "sandbox_id",
-    "server_id",
-    "server_name",
-    "region",
-    "key",
-    "probe",
-    "receiver",
-    "started_at_ms",
-  ],
-);
-
-// The outbox rows must be written in the same transaction as the incidents that cause them:
-// a crash between the two would either lose the alert or send it twice.
-export async function writeIncidents(
-  trx: Transaction<Tables>,
-  targetId: number | null,
-  incidents: IncidentOutcome,
-): Promise<void> {
-  if (isUneventful(incidents)) return;
-  const { written, dropped, flaps, outbox } = incidents;
-  const revision = written.length > 0 ? await takeSequence(trx, 1) : 0;
-  await upsertIncidents(
-    trx,
-    written.values().map((incident) => ({ ...incidentToRow(targetId, incident), revision })),
-  );
-  for await (const some of paced(batches(dropped, idsPerStatement))) {
-    const ids = some.map(({ id }) => id);
-    await trx.deleteFrom("incidents").where("id", "in", ids).execute();
-  }
-  if (targetId !== null) await writeFlaps(trx, targetId, flaps);
-  await insertOutboxItems(trx, outbox);
 }

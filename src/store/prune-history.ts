@@ -3,6 +3,7 @@ import { resolutionMs } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import { pruneNotifications, pruneOwedItems } from "./prune-notifications.ts";
 import type { PruneBounds } from "./prune-notifications.ts";
+import { isBeyond } from "./queries.ts";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -147,7 +148,7 @@ async function pruneBuckets(
     .where("start_at_ms", "<", beforeMs);
   if (next) {
     const { start_at_ms: startMs, target_id: targetId } = next;
-    deletion = deletion.where(sql<boolean>`(start_at_ms, target_id) < (${startMs}, ${targetId})`);
+    deletion = deletion.where(isBeyond(["start_at_ms", "target_id"], "<", [startMs, targetId]));
   }
   await deletion.execute();
   return next !== undefined;

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type { Target } from "../core/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import { readConsistently } from "./consistent-read.ts";
+import { readConsistently } from "./queries.ts";
 import { createRowReading } from "./row-reading.ts";
 import { readSnapshot } from "./snapshot-rows.ts";
 import type { Tables } from "./tables.ts";

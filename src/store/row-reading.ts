@@ -68,27 +68,6 @@ export function createRowReading(
   };
 }
 
-/**
- * Fills a page: what takes the place of rows that cannot be read is looked for behind them.
- *
- * @param select up to so many rows after one, from the beginning after null
- */
-export async function fillPage<Row, Value>(
-  limit: number,
-  select: (after: Row | null, limit: number) => Promise<readonly Row[]>,
-  read: (row: Row) => Value | null,
-): Promise<readonly Value[]> {
-  const page: Value[] = [];
-  let after: Row | null = null;
-  for (;;) {
-    const wanted = limit - page.length;
-    const rows: readonly Row[] = await select(after, wanted);
-    page.push(...rows.flatMap((row) => read(row) ?? []));
-    after = rows.at(-1) ?? null;
-    if (rows.length < wanted || page.length >= limit) return page;
-  }
-}
-
 /** @throws {RangeError} when the text is none of them */
 export function oneOf<Word extends string>(words: readonly Word[], text: string): Word {
   const word = words.find((each) => each === text);

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { ReceiverState } from "../core/judge-receivers.ts";
-import { writeIncidents } from "./poll-commits.ts";
+import { writeIncidents } from "./incident-rows.ts";
 import { readReceiver } from "./untargeted-incidents.ts";
 import { createRowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";

@@ -1,8 +1,9 @@
 import type { Kysely, Selectable } from "kysely";
 import type { Silence, SilenceMatch } from "../core/silence.ts";
-import { createRowReading, fillPage, oneOf, textIn } from "./row-reading.ts";
+import { fillPage, isBeyond } from "./queries.ts";
+import { createRowReading, oneOf, textIn } from "./row-reading.ts";
 import { storableText } from "./storable-text.ts";
-import type { SilencesTable, Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 export interface StoredSilence extends Silence {
   readonly createdAtMs: number;
@@ -29,7 +30,7 @@ export function createStoredSilences(
   reader = kysely,
   reading = createRowReading(),
 ) {
-  const read = (row: Selectable<SilencesTable>): StoredSilence | null =>
+  const read = (row: Selectable<Tables["silences"]>): StoredSilence | null =>
     reading.read("silences", row.id, () => readSilence(row));
 
   return {
@@ -84,19 +85,13 @@ export function createStoredSilences(
         let select = reader.selectFrom("silences").selectAll();
         if (!query.ended) select = select.where("ends_at_ms", ">", query.nowMs);
         if (place) {
-          const { atMs, id } = place;
-          select = select.where((where) =>
-            where.or([
-              where("created_at_ms", "<", atMs),
-              where.and([where("created_at_ms", "=", atMs), where("id", "<", id)]),
-            ]),
-          );
+          select = select.where(isBeyond(["created_at_ms", "id"], "<", [place.atMs, place.id]));
         }
         return select.orderBy("created_at_ms", "desc").orderBy("id", "desc").limit(most).execute();
       };
       return fillPage(
         query.limit,
-        (last: Selectable<SilencesTable> | null, most) =>
+        (last: Selectable<Tables["silences"]> | null, most) =>
           selectAfter(last ? { atMs: last.created_at_ms, id: last.id } : query.before, most),
         read,
       );
@@ -105,7 +100,7 @@ export function createStoredSilences(
 }
 
 /** @throws when the row cannot be read */
-function readSilence(row: Selectable<SilencesTable>): StoredSilence {
+function readSilence(row: Selectable<Tables["silences"]>): StoredSilence {
   return {
     id: row.id,
     match: readMatch(row.match),

@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
 import type { Insertable, Kysely, Selectable } from "kysely";
 import type { Diff } from "../fleet/diff.ts";
 import { runAtOnce } from "../fleet/slices.ts";
@@ -8,9 +7,10 @@ import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { prepareUpsert } from "./prepared.ts";
+import { isBeyond } from "./queries.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import type { RowReading } from "./row-reading.ts";
-import type { SandboxesTable, ServersTable, Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 const idsPerStatement = 500;
 const rowsPerRead = 5_000;
@@ -61,7 +61,7 @@ function lastSandboxes(polls: readonly PollDiff[]) {
 function lastServers(
   targetId: number,
   polls: readonly PollDiff[],
-): Iterable<Insertable<ServersTable>> {
+): Iterable<Insertable<Tables["servers"]>> {
   const rows = polls.values().flatMap(({ atMs, diff }) =>
     diff.servers.values().flatMap(({ sandboxId, before, after }) => {
       const server = after ?? before;
@@ -78,7 +78,7 @@ function lastServers(
 const upsertSandboxes = prepareUpsert("sandboxes", ["target_id", "sandbox_id"]);
 const upsertServers = prepareUpsert("servers", ["target_id", "sandbox_id", "server_id"]);
 
-function sandboxToRow(targetId: number, sandbox: Sandbox): Insertable<SandboxesTable> {
+function sandboxToRow(targetId: number, sandbox: Sandbox): Insertable<Tables["sandboxes"]> {
   return {
     target_id: targetId,
     sandbox_id: sandbox.id,
@@ -93,7 +93,7 @@ function serverToRow(
   sandboxId: string,
   server: Server,
   goneAtMs: number | null,
-): Insertable<ServersTable> {
+): Insertable<Tables["servers"]> {
   return {
     target_id: targetId,
     sandbox_id: sandboxId,
@@ -136,7 +136,7 @@ export async function readSnapshot(
   );
 }
 
-function idOfSandbox(row: Selectable<SandboxesTable>): string {
+function idOfSandbox(row: Selectable<Tables["sandboxes"]>): string {
   return `${row.sandbox_id} of target ${row.target_id}`;
 }
 
@@ -155,7 +155,7 @@ async function readServers(
       .selectAll()
       .where("target_id", "=", targetId)
       .where("gone_at_ms", "is", null)
-      .where(sql<boolean>`(sandbox_id, server_id) > (${sandboxId}, ${serverId})`)
+      .where(isBeyond(["sandbox_id", "server_id"], ">", [sandboxId, serverId]))
       .orderBy("sandbox_id")
       .orderBy("server_id")
       .limit(rowsPerRead)
@@ -207,7 +207,7 @@ function readTags(json: string): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : noTags;
 }
 
-function serverFromRow(row: Selectable<ServersTable>, shared: Shared): Server {
+function serverFromRow(row: Selectable<Tables["servers"]>, shared: Shared): Server {
   return {
     id: row.server_id,
     name: shared.text(row.server_name),

@@ -5,7 +5,7 @@ import { operations } from "../core/model.ts";
 import { prepareUpsert } from "./prepared.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import { storableText } from "./storable-text.ts";
-import type { DriftTable, Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 const upsertDrift = prepareUpsert(
   "drift",
@@ -31,7 +31,7 @@ export function createStoredDrift(kysely: Kysely<Tables>, reading = createRowRea
   };
 }
 
-function toRow(record: DriftRecord): DriftTable {
+function toRow(record: DriftRecord): Tables["drift"] {
   const [field, problem, word] = kindOf(record);
   return {
     operation: record.operation,
@@ -46,12 +46,12 @@ function toRow(record: DriftRecord): DriftTable {
   };
 }
 
-function driftId({ operation, region, field, problem }: Selectable<DriftTable>): string {
+function driftId({ operation, region, field, problem }: Selectable<Tables["drift"]>): string {
   return [operation, region, field, problem].join(" ");
 }
 
 /** @throws when the row cannot be read */
-function readRecord(row: Selectable<DriftTable>): DriftRecord {
+function readRecord(row: Selectable<Tables["drift"]>): DriftRecord {
   return {
     operation: oneOf(operations, row.operation),
     region: row.region,

@@ -6,11 +6,11 @@ import type { ProbeVerdict } from "../core/judge-probe.ts";
 import { initialProbeProgress, probeFailures } from "../core/probe-progress.ts";
 import type { ProbeProgress, ProbeResult } from "../core/probe-progress.ts";
 import { readNumbers } from "./flap-rows.ts";
-import { incidentRows, writeIncidents } from "./poll-commits.ts";
+import { incidentRows, writeIncidents } from "./incident-rows.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import { storableText } from "./storable-text.ts";
 import type { SharedCommits } from "./shared-commits.ts";
-import type { ProbeFlapRecordsTable, ProbeResultsTable, ProbesTable, Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** A probe in a region with a key as the store knows it. */
 export interface StoredProbe {
@@ -183,7 +183,7 @@ async function writeFlap(
     .execute();
 }
 
-type ProgressColumns = Omit<Selectable<ProbesTable>, "id" | "probe" | "region" | "key">;
+type ProgressColumns = Omit<Selectable<Tables["probes"]>, "id" | "probe" | "region" | "key">;
 
 function progressToRow(progress: ProbeProgress): ProgressColumns {
   return {
@@ -203,11 +203,11 @@ function progressOf(row: ProgressColumns, last: ProbeResult | null): ProbeProgre
   };
 }
 
-function subjectOf({ probe, region, key }: Selectable<ProbesTable>): ProbeSubject {
+function subjectOf({ probe, region, key }: Selectable<Tables["probes"]>): ProbeSubject {
   return { kind: "probe", probe, region, key };
 }
 
-function resultOf(row: Selectable<ProbeResultsTable>): ProbeResult {
+function resultOf(row: Selectable<Tables["probe_results"]>): ProbeResult {
   return checkResult({
     atMs: row.at_ms,
     reason: row.reason,
@@ -221,11 +221,11 @@ function checkResult(result: ProbeResult): ProbeResult {
   return { ...result, reason: result.reason && oneOf(probeFailures, result.reason) };
 }
 
-function flapId(row: Selectable<ProbeFlapRecordsTable>): string {
+function flapId(row: Selectable<Tables["probe_flap_records"]>): string {
   return `${row.probe_id} ${row.rule}`;
 }
 
-function flapOf(subject: ProbeSubject, row: Selectable<ProbeFlapRecordsTable>): FlapRecord {
+function flapOf(subject: ProbeSubject, row: Selectable<Tables["probe_flap_records"]>): FlapRecord {
   return {
     rule: row.rule,
     ruleFingerprint: row.rule_fingerprint,

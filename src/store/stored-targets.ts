@@ -8,7 +8,7 @@ import type { Snapshot } from "../fleet/snapshot.ts";
 import type { PoolClock } from "../core/pool-watch.ts";
 import { initialProgress, nothingKnown } from "../core/target-state.ts";
 import type { TargetProgress } from "../core/target-state.ts";
-import { readConsistently } from "./consistent-read.ts";
+import { readConsistently } from "./queries.ts";
 import { flapFromRow, flapId } from "./flap-rows.ts";
 import { readIncidents } from "./incident-rows.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";

@@ -1,11 +1,11 @@
 import type { Insertable, Selectable } from "kysely";
 import type { TargetProgress } from "../core/target-state.ts";
 import { textIn } from "./row-reading.ts";
-import type { TargetsTable } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** What every poll writes of the target's row. */
 export type ProgressColumns = Omit<
-  Insertable<TargetsTable>,
+  Insertable<Tables["targets"]>,
   "id" | "region" | "key" | "version" | "open_bucket"
 >;
 
@@ -23,7 +23,7 @@ export function progressToRow(progress: TargetProgress): ProgressColumns {
   };
 }
 
-export function progressFromRow(row: Selectable<TargetsTable>): TargetProgress {
+export function progressFromRow(row: Selectable<Tables["targets"]>): TargetProgress {
   return {
     attempted: { polls: row.attempted_polls, ms: row.attempted_ms },
     observed: { polls: row.observed_polls, ms: row.observed_ms },

@@ -3,8 +3,7 @@ import type { Incident } from "../core/incident.ts";
 import type { Target } from "../core/model.ts";
 import type { OutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
-import { readIncidents } from "./incident-rows.ts";
-import { selectJoinedIncidents, targetOf } from "./joined-incidents.ts";
+import { readIncidents, selectJoinedIncidents, targetOf } from "./incident-rows.ts";
 import { createRowReading, textIn } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 

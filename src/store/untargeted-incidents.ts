@@ -2,10 +2,9 @@ import type { Kysely } from "kysely";
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { Incident } from "../core/incident.ts";
 import type { ReceiverState } from "../core/judge-receivers.ts";
-import { readIncidents } from "./incident-rows.ts";
+import { readIncidents, writeIncidents } from "./incident-rows.ts";
 import { createRowReading } from "./row-reading.ts";
 import type { RowReading } from "./row-reading.ts";
-import { writeIncidents } from "./poll-commits.ts";
 import type { Tables } from "./tables.ts";
 
 /** Incidents of pools, probes and receivers, which belong to no target. */

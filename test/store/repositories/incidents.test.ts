@@ -5,7 +5,7 @@ import type { Incident, Subject } from "../../../src/core/incident.ts";
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import type { IncidentPhase } from "../../../src/core/incident-phase.ts";
 import { incidentFromRow } from "../../../src/store/incident-rows.ts";
-import type { IncidentsTable } from "../../../src/store/tables.ts";
+import type { Tables } from "../../../src/store/tables.ts";
 import { judgeBy, listing, research, serverError, watchFleet } from "../../support/fleet.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";
 import { contentOf, contentOfTarget, openPollStore } from "../support/poll-store.ts";
@@ -147,7 +147,7 @@ describe.each(engines)("on $name", (engine) => {
         { id: "incident-2", phase: { name: "firing", toldAtMs: null }, receivers: [] },
       ]);
       expect(await contentOf(store)).toEqual(contentOfTarget(watched));
-      const phaseOf = ({ id, phase, resolved_reason: reason }: Partial<IncidentsTable>) =>
+      const phaseOf = ({ id, phase, resolved_reason: reason }: Partial<Tables["incidents"]>) =>
         `${id} ${phase} ${reason}`;
       expect((await rows("incidents")).map(phaseOf)).toEqual([
         "incident-1 resolved silenced",
