@@ -179,8 +179,16 @@ export interface KeptChange {
   readonly observation: "missing" | "seen" | null;
 }
 
+/** Time in which nobody observed a target. UTC. */
+export interface KeptGap {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 /** What the store has of a target at the end. */
 export interface KeptHistory {
+  /** By their beginning. */
+  readonly gaps: readonly KeptGap[];
   readonly buckets: ReadonlyMap<Resolution, readonly KeptBucket[]>;
   /** With the gaps of observation. */
   readonly changes: readonly KeptChange[];
@@ -204,8 +212,18 @@ export interface Ping {
   readonly atMs: number;
 }
 
+/** A time in which the store answered nothing that a process asked it. */
+export interface StoreOutage {
+  readonly fromMs: number;
+  /** Infinity until it is over. */
+  toMs: number;
+  /** What the store does. */
+  readonly what: string;
+}
+
 /** All that is recorded of a run. */
 export interface Recorded {
+  readonly storeOutages: readonly StoreOutage[];
   readonly requests: readonly ServiceRequest[];
   readonly attempts: readonly Attempt[];
   readonly lives: readonly Life[];

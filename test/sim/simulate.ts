@@ -181,6 +181,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       lives: host.lives,
       requests: service.requests,
       storeFaults: store.faults,
+      storeOutages: store.outages,
       stalls: store.stalls,
     },
   };
@@ -213,7 +214,7 @@ async function readEnd(
   try {
     const store = openStore(path);
     const left = await readLeft(store, waitingUtcMs);
-    const kept = await readKept(store, targets);
+    const kept = await readKept(store, path, targets);
     await store.close();
     return { left, kept };
   } catch (error) {

@@ -1,12 +1,16 @@
-import type { History } from "../history.ts";
+import type { History, Ping } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
+import { stalledMs } from "./check-lives.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
 /** By then what waited for receivers has been delivered, so that nothing withholds a ping. */
 const recoveryMs = 30 * 60_000;
 
-/** That pings come while all is well, and not while a process has not polled or could not keep it. */
+/** Longer than anything takes that is done once a poll has ended. */
+const settlingMs = 300;
+
+/** That pings come while all is well, and not while a process has not polled or its store takes nothing. */
 export function checkHeartbeats(scenario: Scenario, history: History): readonly Violation[] {
   const { heartbeat, calmMs, endMs, targets } = scenario;
   if (heartbeat === null) return [];
@@ -21,20 +25,43 @@ export function checkHeartbeats(scenario: Scenario, history: History): readonly 
     }
     lastMs = atMs;
   }
-  for (const { life, sentMs } of history.pings) {
-    const unpolled = targets.find(
-      ({ name }) =>
-        !history.requests.some(
-          ({ exchange, ...request }) =>
-            request.life === life &&
-            request.target === name &&
-            exchange.end !== null &&
-            exchange.end.atMs <= sentMs,
-        ),
-    );
-    if (!unpolled) continue;
-    found.push(violation(`a heartbeat at ${sentMs} ms, though ${unpolled.name} was not polled`));
+  for (const ping of history.pings) {
+    const reasons = [
+      ...targets.flatMap(({ name }) => ailmentOf(history, ping, name) ?? []),
+      ...history.storeOutages
+        .filter(({ fromMs, toMs }) => ping.sentMs > fromMs && ping.sentMs < toMs)
+        .map(({ what }) => `the store ${what}`),
+    ];
+    if (reasons.length === 0) continue;
+    found.push(violation(`a heartbeat at ${ping.sentMs} ms, though ${reasons.join(", ")}`));
     break;
   }
   return found;
+}
+
+/** Why a process cannot say that it watches a target; null: it can, for all that is certain. */
+function ailmentOf(history: History, { life, sentMs }: Ping, target: string): string | null {
+  const polls = Array.from(history.requests.entries()).flatMap(([index, request]) => {
+    const { end } = request.exchange;
+    const isOwn = request.life === life && request.target === target;
+    return isOwn && request.path === "/local-sandbox" && end !== null && end.atMs <= sentMs
+      ? [{ index, end }]
+      : [];
+  });
+  if (polls.length === 0) return `${target} was not polled`;
+  const listings = new Set(history.sightings.map(({ request }) => request));
+  const settled = polls.filter(({ end }) => {
+    const stalls = stalledMs(history, end.atMs, sentMs);
+    return end.atMs + settlingMs + stalls <= sentMs;
+  });
+  const last = settled.toSorted((one, other) => one.end.moment - other.end.moment).at(-1);
+  if (!last || !listings.has(last.index)) return null;
+  const isStored = history.keptPolls.some(
+    (poll) =>
+      poll.life === life &&
+      poll.target === target &&
+      poll.moment >= last.end.moment &&
+      poll.atMs <= sentMs,
+  );
+  return isStored ? null : `the last poll of ${target} was not stored`;
 }

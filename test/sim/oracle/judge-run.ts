@@ -4,6 +4,7 @@ import { checkDeliveries } from "./check-deliveries.ts";
 import { checkLives } from "./check-lives.ts";
 import { checkPolling } from "./check-polling.ts";
 import { checkHistory } from "./check-history.ts";
+import { checkGaps } from "./check-gaps.ts";
 import { checkGroups } from "./check-groups.ts";
 import { checkReceivers, receiverRule } from "./check-receivers.ts";
 import { checkRequests } from "./check-requests.ts";
@@ -39,6 +40,7 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ...checkGroups(scenario, history),
     ...checkReceivers(scenario, history, told),
     ...scenario.targets.flatMap((each) => checkHistory(scenario, history, each)),
+    ...scenario.targets.flatMap((each) => checkGaps(history, each)),
     ...ofServers,
     ...checkScrapes(scenario, history, standings),
     ...checkHeartbeats(scenario, history),

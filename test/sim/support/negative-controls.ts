@@ -37,6 +37,7 @@ import {
   writesNoGapOfObservation,
 } from "./mutations.ts";
 import type { Mutation } from "./mutations.ts";
+import { beatsWithoutItsStore, storesGapsAlways, storesNoGap } from "./store-mutations.ts";
 
 export interface NegativeControl {
   /** What the daemon does. */
@@ -154,5 +155,29 @@ export const negativeControls: readonly NegativeControl[] = [
     mutation: writesNoGapOfObservation,
     from: 28,
     caughtAs: /changes lack .*"missing"/,
+  },
+  {
+    name: "stores no gap",
+    mutation: storesNoGap,
+    from: 28,
+    caughtAs: /gaps lack the time/,
+  },
+  {
+    name: "takes all time for a gap",
+    mutation: storesGapsAlways,
+    from: 28,
+    caughtAs: /gaps invent the time/,
+  },
+  {
+    name: "sends heartbeats though its store does not answer",
+    mutation: beatsWithoutItsStore,
+    from: 1,
+    caughtAs: /a heartbeat at .* though the store refuses everything/,
+  },
+  {
+    name: "sends heartbeats though its polls are not stored",
+    mutation: showsBeforeItCommits,
+    from: 1,
+    caughtAs: /a heartbeat at .* though the last poll of/,
   },
 ];

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { allTime } from "../../../src/store/change-history.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { collect, collectSome } from "../../support/collect.ts";
@@ -5,12 +6,17 @@ import { resolutions } from "../history.ts";
 import type { KeptBucket, KeptHistory, Resolution } from "../history.ts";
 import type { ScenarioTarget } from "../scenario.ts";
 
-/** What the product says at the end that it has of each target. */
+const gapsOf = `select from_at_ms as fromMs, to_at_ms as toMs from gaps
+  join targets on targets.id = gaps.target_id where region = ? and key = ? order by from_at_ms`;
+
+/** What the product says at the end that it has of each target; the gaps of observation as they are stored. */
 export async function readKept(
   store: Store,
+  path: string,
   targets: readonly ScenarioTarget[],
 ): Promise<ReadonlyMap<string, KeptHistory>> {
   const kept = new Map<string, KeptHistory>();
+  using database = new DatabaseSync(path, { readOnly: true });
   for (const { name, region, key } of targets) {
     const query = { ...allTime, region: [region], key: [key] };
     const buckets = new Map<Resolution, readonly KeptBucket[]>();
@@ -24,7 +30,11 @@ export async function readKept(
     const changes = await collect(
       store.changes.between({ ...query, direction: "asc", observations: true }),
     );
-    kept.set(name, { buckets, changes });
+    const gaps = database
+      .prepare(gapsOf)
+      .all(region, key)
+      .map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));
+    kept.set(name, { gaps, buckets, changes });
   }
   return kept;
 }

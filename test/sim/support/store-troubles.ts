@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { StoreOutage } from "../history.ts";
 import type { Dice } from "./dice.ts";
 import type { WorldTime } from "./world-time.ts";
 
@@ -8,6 +9,8 @@ export interface StoreTroubles {
   end(): void;
   /** Throws as SQLite does, or lets time pass. */
   befall(database: DatabaseSync, sql: string): void;
+  /** When every statement was refused. */
+  readonly outages: readonly StoreOutage[];
   /** The moments in which a statement was refused. */
   readonly faults: ReadonlyMap<number, number>;
   /** How long statements took, by moment. */
@@ -26,11 +29,25 @@ export function createStoreTroubles(
   life: () => number,
 ): StoreTroubles {
   let present: { readonly refuses: number; readonly stalls: number } | null = null;
+  const outages: StoreOutage[] = [];
+  const endOutage = (): void => {
+    const last = outages.at(-1);
+    if (last) last.toMs = Math.min(last.toMs, time.nowMs);
+  };
   const faults = new Map<number, number>();
   const stalls = new Map<number, number>();
   return {
-    begin: (trouble) => void (present = trouble),
-    end: () => void (present = null),
+    begin(trouble) {
+      endOutage();
+      present = trouble;
+      if (trouble.refuses < 1) return;
+      outages.push({ fromMs: time.nowMs, toMs: Infinity, what: "refuses everything" });
+    },
+    end() {
+      endOutage();
+      present = null;
+    },
+    outages,
     befall(database, sql) {
       if (!present || sql === "rollback") return;
       if (dice.chance(present.stalls)) {
