@@ -3,6 +3,7 @@ import type { Scenario } from "../scenario.ts";
 import type { ToldIncident } from "./told.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
+import { timesOf } from "./wall-clocks.ts";
 
 /** What every daemon tells without being asked to. */
 export const receiverRule = "receiver-failing";
@@ -31,7 +32,7 @@ export function checkReceivers(
         ? []
         : attempts.filter(
             (attempt) =>
-              isSure(history, attempt) && !own.some((incident) => isOf(incident, attempt)),
+              isSure(history, attempt) && !own.some((incident) => isOf(history, incident, attempt)),
           );
     return [
       ...invented.map(({ id }) => violation(`${id}: ${name} has refused nothing`, id, name)),
@@ -67,11 +68,15 @@ function isSure({ lives, storeFaults, dueMs }: History, { refused, life }: Attem
 }
 
 /** Whether an incident speaks of a refusal, or is why nothing does. */
-function isOf({ startedUtcMs, resolved }: ToldIncident, { refused }: Attempt): boolean {
+function isOf(
+  history: History,
+  { startedUtcMs, resolved }: ToldIncident,
+  { refused }: Attempt,
+): boolean {
   if (!refused) return false;
-  const { utcMs } = refused;
-  return (
-    Math.abs(utcMs - startedUtcMs) < quietMs ||
-    (startedUtcMs <= utcMs && (resolved?.utcMs ?? Infinity) >= utcMs)
-  );
+  if (Math.abs(refused.utcMs - startedUtcMs) < quietMs) return true;
+  // In the world's time: where the wall clock was stepped back, an incident can end before it began.
+  const atMs = history.dueMs[refused.moment] ?? 0;
+  const endsMs = resolved ? timesOf(history, resolved.utcMs) : [Infinity];
+  return timesOf(history, startedUtcMs).some((ms) => ms <= atMs) && endsMs.some((ms) => ms >= atMs);
 }

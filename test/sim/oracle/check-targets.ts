@@ -1,4 +1,4 @@
-import type { History, WallClock } from "../history.ts";
+import type { History } from "../history.ts";
 import type { Scenario, ScenarioRule } from "../scenario.ts";
 import { isRefusal } from "./read-answer.ts";
 import { isAt, polledWithin } from "./seen.ts";
@@ -6,6 +6,7 @@ import type { Seen } from "./seen.ts";
 import type { ToldIncident } from "./told.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
+import { timesOf } from "./wall-clocks.ts";
 
 type TargetRule = Extract<ScenarioRule, { on: "target" }>;
 
@@ -154,13 +155,4 @@ function faultsOf({ storeFaults }: History, life: number): number {
   let faults = 0;
   for (const hit of storeFaults.values()) if (hit === life) faults += 1;
   return faults;
-}
-
-/** When a wall clock that was stepped may have shown this. */
-function timesOf({ wallClocks }: History, utcMs: number): readonly number[] {
-  return wallClocks.flatMap(({ fromMs, offsetMs }: WallClock, at) => {
-    const ms = utcMs - offsetMs;
-    const untilMs = wallClocks[at + 1]?.fromMs ?? Infinity;
-    return ms >= fromMs && ms <= untilMs ? [ms] : [];
-  });
 }
