@@ -147,17 +147,21 @@ async function storeFault({ daemon, config }: Running, next: Config): Promise<st
 
 const startAgainMs = 1_000;
 
-/** With the configuration before: where its store cannot be opened, until it can or it is to stop. */
+/**
+ * With the configuration before: where its store cannot be opened, until it can or it is to stop. Then what is
+ * returned has been stopped already.
+ */
 async function startAgain(
-  { config, log }: Running,
+  before: Running,
   reloads: Reloads,
   stopping: AbortSignal,
 ): Promise<Running> {
+  const { config, log } = before;
   for (let isFirst = true; ; isFirst = false) {
     try {
       return await start(config, log, reloads, stopping);
     } catch (error) {
-      if (!(error instanceof StoreError) || stopping.aborted) throw error;
+      if (!(error instanceof StoreError)) throw error;
       if (isFirst) {
         log.error(
           { event: "store.not_opened", reason: error.message },
@@ -165,7 +169,7 @@ async function startAgain(
         );
       }
       await setTimeout(startAgainMs, null, { signal: stopping }).catch(() => null);
-      if (stopping.aborted) throw error;
+      if (stopping.aborted) return before;
     }
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
@@ -20,6 +21,8 @@ interface Site {
   reload(headers?: Readonly<Record<string, string>>): Promise<{ status: number; text: string }>;
   /** A metric's value, asked for until it is this. */
   shows(line: string): Promise<void>;
+  /** Has a store that is open go on, and cannot be opened again until the version is what this returns. */
+  setStoreVersion(version: number): number;
 }
 
 /** A port that was free a moment ago: a reload must come back to the same one. */
@@ -74,6 +77,13 @@ alerts:
         if (text.split("\n").includes(line)) return;
       }
     },
+    setStoreVersion(version) {
+      const database = new DatabaseSync(join(folder, "sandwatch.db"), { timeout: 10_000 });
+      const before = database.prepare("pragma user_version").get();
+      database.exec(`pragma user_version = ${version}`);
+      database.close();
+      return Number(before?.["user_version"]);
+    },
   };
 }
 
@@ -106,6 +116,31 @@ describe("reading the configuration again", () => {
     site.daemon.send("SIGTERM");
     const { code, out } = await site.daemon.ended;
     expect([code, out.match(/"daemon.started"/g)]).toEqual([0, [expect.any(String)]]);
+  });
+
+  it("tries again to open the store that could be opened before, until it can", async () => {
+    const site = await startSite();
+    await site.peer.attempted(1);
+    const version = site.setStoreVersion(1_000_000);
+    site.edit("status: error }]", `status: error }, ${second}]`);
+    await site.reload();
+    await site.daemon.line("store.not_opened");
+    site.setStoreVersion(version);
+    await site.shows("sandwatch_config_last_reload_successful 0");
+    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
+    site.daemon.send("SIGTERM");
+    const { code, out } = await site.daemon.ended;
+    expect([code, out.match(/"store.not_opened"/g)]).toEqual([0, [expect.any(String)]]);
+  });
+
+  it("stops with success while it tries to open the store again", async () => {
+    const site = await startSite();
+    await site.peer.attempted(1);
+    site.setStoreVersion(1_000_000);
+    await site.reload();
+    await site.daemon.line("store.not_opened");
+    site.daemon.send("SIGTERM");
+    expect(await site.daemon.ended).toMatchObject({ code: 0, err: "" });
   });
 
   it("takes it on, and goes on with the incidents of rules that are as they were", async () => {
