@@ -121,7 +121,11 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       commits.add(time.moment);
       keptPolls.committed(database, life);
     },
-    onStart: () => fuse.trigger("start"),
+    onStart() {
+      fuse.trigger("start");
+      if (mutation.pingsAtStart !== true) return;
+      pings.push({ life: host.lives.length, sentMs: time.nowMs, atMs: time.nowMs });
+    },
     restartMs: () =>
       restarts.chance(0.7)
         ? restarts.between(500, 20_000)

@@ -27,7 +27,9 @@ export function checkPolling(
         return [violation(text, target)];
       }
       if (!request) break;
-      refusals = isRefusal(request) ? refusals + 1 : 0;
+      // What was not answered takes no refusal back.
+      if (isRefusal(request)) refusals += 1;
+      else if (request.exchange.end?.how === "whole") refusals = 0;
       const waitMs = Math.max(retryAfterMs(request), backOffMs(refusals, intervalMs));
       waitUntilMs = Math.max(waitUntilMs, atMs + waitMs);
     }

@@ -23,6 +23,8 @@ export interface Mutation {
   readonly between?: string;
   /** How much longer it takes to stop. Milliseconds. */
   readonly stopsLateMs?: number;
+  /** Whether it sends a heartbeat as soon as it starts. */
+  readonly pingsAtStart?: boolean;
 }
 
 const ofRules = (change: (rule: ScenarioRule) => ScenarioRule): Mutation => ({
@@ -118,6 +120,34 @@ export const cannotStartAgain: Mutation = { between: "pragma user_version = 1000
 
 export const stopsTooLate: Mutation = { stopsLateMs: 20_000 };
 
+export const failsToStop: Mutation = ofStore((store) => ({
+  ...store,
+  async close() {
+    await store.close();
+    throw new Error("simulated");
+  },
+}));
+
+export const neverStops: Mutation = ofStore((store) => ({
+  ...store,
+  close: () => new Promise<void>(() => {}),
+}));
+
+export const pingsBeforeItPolls: Mutation = { pingsAtStart: true };
+
+const isRefusal = ({ status }: Answer): boolean => status === 401 || status === 403;
+
+/** Takes a refusal of the key for any other failure. */
+export const asksAgainAtEachPoll: Mutation = {
+  answer: (answer) => (isRefusal(answer) ? { ...answer, status: 404 } : answer),
+};
+
+/** Leaves a key that was refused alone for an hour. */
+export const keepsSilentForLong: Mutation = {
+  answer: (answer) =>
+    isRefusal(answer) ? { ...answer, status: 503, headers: { "retry-after": "3600" } } : answer,
+};
+
 export const ignoresRetryAfter: Mutation = {
   answer: (answer) => ({ ...answer, headers: {} }),
 };
@@ -161,6 +191,16 @@ export const decodesNothing: Mutation = {
     answer.headers?.["content-encoding"] === undefined
       ? answer
       : { ...answer, headers: { ...answer.headers, "content-encoding": "none-known" } },
+};
+
+/** Drops ids with a NUL character, and takes the rest for the whole listing. */
+export const dropsOddIds: Mutation = {
+  answer(answer) {
+    const body = Buffer.concat(answer.chunks.map((chunk) => Buffer.from(chunk))).toString("utf8");
+    const odd = /\{"(?:local_sandbox_)?id":"[^"]*\\u0000[^"]*"[^{}]*\}/.source;
+    const without = body.replace(new RegExp(`,${odd}|${odd},?`), "");
+    return without === body ? answer : { ...answer, chunks: [without] };
+  },
 };
 
 /** Whatever the listing says of how many there are. */

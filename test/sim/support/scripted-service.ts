@@ -61,12 +61,23 @@ const oddCounts: readonly [string, ...string[]] = [
   ',"total_count":1e400}',
 ];
 
+const createdAt = "2026-11-20T09:30:00Z";
+const sandbox = (id: string): unknown => ({
+  local_sandbox_id: id,
+  created_at: createdAt,
+  servers: [],
+});
+const tooLong = "x".repeat(513);
+
 /** What cannot be kept: an id that is too long, no id, or nothing of the kind. */
 const oddItems: readonly [unknown, ...unknown[]] = [
-  { local_sandbox_id: "x".repeat(2_000), created_at: "2026-11-20T09:30:00Z", servers: [] },
-  { created_at: "2026-11-20T09:30:00Z", servers: [] },
+  sandbox("x".repeat(2_000)),
+  { created_at: createdAt, servers: [] },
   null,
 ];
+
+/** Ids just beyond what can be kept, and with a NUL character. */
+const oddIds: readonly [string, ...string[]] = [tooLong, "box\0-1", "\0"];
 
 export function createScriptedService(deps: ScriptedServiceDeps): ScriptedService {
   const { scenario, time, dice, trace } = deps;
@@ -77,6 +88,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
   const statuses = new Map<string, string>();
   const changed = new Set<string>();
   const encoding = dice.fork("encoding");
+  const oddities = dice.fork("oddities");
   let isCalm = false;
 
   const nameOf = ({ name }: ScenarioTarget, box: string, server: string): string =>
@@ -150,10 +162,17 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
         const name = names.get(nameOf(target, box, id)) ?? `tool-${id}`;
         return [{ id, server_name: name, status: told, benchmark: null, tags: [] }];
       });
-      return [{ local_sandbox_id: box, created_at: "2026-11-20T09:30:00Z", servers: items }];
+      return [{ local_sandbox_id: box, created_at: createdAt, servers: items }];
     });
     const items: unknown[] = listed;
-    if (oddity === "item") items.splice(dice.between(0, items.length), 0, dice.pick(oddItems));
+    if (oddity === "item") {
+      const [at, odd] = [dice.between(0, items.length), dice.pick(oddItems)];
+      const id = oddities.pick(oddIds);
+      const box = oddities.pick([null, null, ...listed]);
+      if (oddities.chance(0.5)) items.splice(at, 0, odd);
+      else if (box === null) items.splice(at, 0, sandbox(id));
+      else box.servers.push({ id, server_name: "odd", status: "error", benchmark: null, tags: [] });
+    }
     const text = JSON.stringify({ local_sandboxes: items, total_count: boxes.length });
     if (oddity !== "count") return text;
     return text.replace(/,"total_count":\d+\}$/, dice.pick(oddCounts));
