@@ -1,6 +1,6 @@
 import { addDwells, noDwells } from "./dwell.ts";
 import type { DwellHistogram } from "./dwell.ts";
-import { addTimes, byStatus, noneByStatus } from "./tallies.ts";
+import { addTimes, byStatus, countByStatus, noneByStatus } from "./tallies.ts";
 import type { CountByStatus } from "./tallies.ts";
 
 /** From the finest to the coarsest; each is a whole number of the one before, and begins in UTC. */
@@ -62,7 +62,7 @@ export function isEmptyBucket({ recordedMs, names }: Bucket): boolean {
   return recordedMs === 0 && names.size === 0;
 }
 
-const emptyAccount: NameAccount = {
+export const emptyAccount: NameAccount = {
   ms: noneByStatus,
   unobservedMs: 0,
   extent: null,
@@ -95,6 +95,21 @@ export function addBucket(to: Bucket, from: Bucket): Bucket {
 }
 
 /**
+ * The bucket with one account, under the empty name, of the servers of all names. It does not say for how long names were
+ * exhausted.
+ */
+export function mergeNames(bucket: Bucket): Bucket {
+  const { extent } = bucket;
+  const all = bucket.names.values().reduce(addAccount, emptyAccount);
+  return { ...bucket, names: new Map([["", { ...all, extent, exhaustedMs: 0 }]]) };
+}
+
+/** All time recorded of servers: in whatever status, and unobserved. Milliseconds of servers. */
+export function serverMsOf({ ms, unobservedMs }: Pick<NameAccount, "ms" | "unobservedMs">): number {
+  return countByStatus(ms) + unobservedMs;
+}
+
+/**
  * A coarser bucket that passed as a whole without being observed stands for its finer ones, which were not written and
  * are all alike. Gives one of them without its start; null where this bucket does not stand for others.
  */
@@ -114,7 +129,7 @@ export function partOfUnobserved(
   return { recordedMs: partMs, unobservedMs: partMs, extent: null, names: shares };
 }
 
-function addAccount(some: NameAccount, more: NameAccount): NameAccount {
+export function addAccount(some: NameAccount, more: NameAccount): NameAccount {
   if (some === emptyAccount) return more;
   return {
     ms: addTimes(some.ms, more.ms, 1),

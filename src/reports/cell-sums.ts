@@ -1,8 +1,8 @@
+import type { Bucket } from "../fleet/buckets.ts";
 import type { Cell } from "./cells.ts";
 import type { AverageServers } from "./estimates.ts";
 import type { Group, Groups } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
-import type { RecordedBucket } from "./read-buckets.ts";
 import type { ReportRow } from "./row.ts";
 import { addServers, addUnobserved, emptySums } from "./row-sums.ts";
 import type { RowSums } from "./row-sums.ts";
@@ -35,19 +35,13 @@ export function addBucketToCell(
   cell: CellSums,
   groups: Groups,
   target: number,
-  { total, names }: RecordedBucket,
+  { startMs, recordedMs, unobservedMs, names }: Bucket,
 ): void {
-  addAt(cell.observedMs, target, total.recordedMs - total.unobservedMs);
-  if (!names) {
-    const sums = sumsOf(cell, groups.leafOf(target, "").group);
-    addServers(sums, target, total.servers);
-    if (total.mostOccupied !== null) sums.peak.add(total.startMs, total.mostOccupied);
-    return;
-  }
+  addAt(cell.observedMs, target, recordedMs - unobservedMs);
   for (const [name, account] of names) {
     const sums = sumsOf(cell, groups.leafOf(target, name).group);
     addServers(sums, target, account);
-    if (account.extent) sums.peak.add(total.startMs, account.extent.most.occupied);
+    if (account.extent) sums.peak.add(startMs, account.extent.most.occupied);
   }
 }
 

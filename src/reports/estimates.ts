@@ -1,8 +1,8 @@
 import { targetName } from "../core/model.ts";
-import { serverMsOf } from "../fleet/totals.ts";
+import { serverMsOf } from "../fleet/buckets.ts";
 import type { Groups, Leaf } from "./groups.ts";
 import type { Stretch } from "./plan.ts";
-import type { RecordedBucket } from "./read-buckets.ts";
+import type { TargetBucket } from "./sources.ts";
 import { numberTargets } from "./targets.ts";
 import type { ReportedTarget } from "./targets.ts";
 
@@ -19,28 +19,23 @@ export async function estimateServers(
   }: {
     readonly targets: readonly ReportedTarget[];
     readonly wholeRange: readonly Stretch[];
-    readonly read: (stretch: Stretch) => AsyncIterable<Iterable<RecordedBucket>>;
+    readonly read: (stretch: Stretch) => AsyncIterable<readonly TargetBucket[]>;
   },
 ): Promise<AverageServers> {
   const numbers = numberTargets(targets);
   const recordedMs = new Map<number, number>();
   const serverMs = new Map<Leaf, number>();
-  const addBooked = ({ target, total, names }: RecordedBucket): void => {
+  const add = ({ target, bucket }: TargetBucket): void => {
     const number = numbers.get(targetName(target));
     if (number === undefined) return;
-    recordedMs.set(number, (recordedMs.get(number) ?? 0) + total.recordedMs);
-    const add = (name: string, ms: number): void => {
+    recordedMs.set(number, (recordedMs.get(number) ?? 0) + bucket.recordedMs);
+    for (const [name, account] of bucket.names) {
       const leaf = groups.leafOf(number, name);
-      serverMs.set(leaf, (serverMs.get(leaf) ?? 0) + ms);
-    };
-    if (names) {
-      for (const [name, account] of names) add(name, serverMsOf(account));
-    } else {
-      add("", serverMsOf(total.servers));
+      serverMs.set(leaf, (serverMs.get(leaf) ?? 0) + serverMsOf(account));
     }
   };
   for (const stretch of wholeRange) {
-    for await (const some of read(stretch)) for (const found of some) addBooked(found);
+    for await (const some of read(stretch)) some.forEach(add);
   }
   return (number, leaf) => {
     const booked = recordedMs.get(number) ?? 0;

@@ -20,10 +20,10 @@ import { createGroups } from "./groups.ts";
 import type { Groups } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
 import type { Plan, Stretch } from "./plan.ts";
-import type { RecordedBucket } from "./read-buckets.ts";
 import { readCells } from "./read-cells.ts";
 import { placeRows } from "./row.ts";
 import type { PlacedRow, ReportRow, RowPlace } from "./row.ts";
+import type { TargetBucket } from "./sources.ts";
 import { numberTargets } from "./targets.ts";
 import type { ReportedTarget } from "./targets.ts";
 
@@ -35,7 +35,7 @@ export interface OccupancyReport {
   readonly targets: readonly ReportedTarget[];
   /** In order of time. */
   readonly incidents: readonly IncidentTime[];
-  readonly read: (stretch: Stretch) => AsyncIterable<Iterable<RecordedBucket>>;
+  readonly read: (stretch: Stretch) => AsyncIterable<readonly TargetBucket[]>;
 }
 
 /**
@@ -116,8 +116,8 @@ async function* addUpCells(
       if (step.kind === "bucket") {
         const number = numberOf(step.found.target);
         if (number === undefined) continue;
-        recordedMs[number] = (recordedMs[number] ?? 0) + step.found.total.recordedMs;
-        addBucketToCell(sums, groups, number, step.found);
+        recordedMs[number] = (recordedMs[number] ?? 0) + step.found.bucket.recordedMs;
+        addBucketToCell(sums, groups, number, step.found.bucket);
         continue;
       }
       for (const [number, { untilMs }] of targets.entries()) {

@@ -6,7 +6,6 @@ import { keptFromOf } from "./kept.ts";
 import { reportOccupancy } from "./occupancy-report.ts";
 import { planReport } from "./plan.ts";
 import type { Stretch } from "./plan.ts";
-import { readRecorded } from "./read-buckets.ts";
 import { placeRows } from "./row.ts";
 import type { Report, ReportRow, RowPlace } from "./row.ts";
 import { reportServers } from "./server-report.ts";
@@ -66,7 +65,7 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     fields,
     targets,
     incidents: await readIncidentTimes(sources, plan.range, numberTargets(targets)),
-    read: (stretch: Stretch) => readRecorded(sources.occupancy, { ...stretch, ...filter }, byName),
+    read: (stretch: Stretch) => sources.occupancy.buckets({ ...stretch, ...filter, byName }),
   };
   return {
     range: shown(plan.range),

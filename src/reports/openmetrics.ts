@@ -6,7 +6,7 @@ import { resolutionMs } from "../fleet/buckets.ts";
 import type { Bucket, Resolution } from "../fleet/buckets.ts";
 import { endings, escapeLabelValue, familyHeader } from "../metrics/exposition-text.ts";
 import { keptFromOf } from "./kept.ts";
-import type { OccupancySource } from "./sources.ts";
+import type { OccupancyHistory } from "./sources.ts";
 import { isChosen } from "./targets.ts";
 import type { TargetFilter } from "./targets.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -32,7 +32,7 @@ const unobservedHelp =
  */
 export async function* openMetricsOf(
   query: OpenMetricsQuery,
-  occupancy: OccupancySource,
+  occupancy: OccupancyHistory,
 ): AsyncIterable<string> {
   const extents = await occupancy.extents();
   const byName = new Map(extents.map(({ target }) => [targetName(target), target]));
@@ -89,7 +89,7 @@ interface TargetSeries {
 type Counters = Record<Status, number[]>;
 
 async function readSeries(
-  occupancy: OccupancySource,
+  occupancy: OccupancyHistory,
   target: Target,
   resolution: Resolution,
   range: TimeRange,

@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import type { Cell } from "./cells.ts";
 import type { Plan, Stretch } from "./plan.ts";
-import type { RecordedBucket } from "./read-buckets.ts";
+import type { TargetBucket } from "./sources.ts";
 
 /** A bucket of a cell, or the end of the cell. */
 export type CellStep =
-  | { readonly kind: "bucket"; readonly cell: Cell; readonly found: RecordedBucket }
+  | { readonly kind: "bucket"; readonly cell: Cell; readonly found: TargetBucket }
   | { readonly kind: "end"; readonly cell: Cell };
 
 /** So many ends without anything to read between them come before something else has its turn. */
@@ -20,7 +20,7 @@ const endsAtOnce = 500;
 export async function* readCells(
   { cellsSince, stretches }: Pick<Plan, "cellsSince" | "stretches">,
   sinceMs: number,
-  read: (stretch: Stretch) => AsyncIterable<Iterable<RecordedBucket>>,
+  read: (stretch: Stretch) => AsyncIterable<readonly TargetBucket[]>,
 ): AsyncIterable<Iterable<CellStep>> {
   const waiting = Iterator.from(cellsSince(sinceMs));
   let current = waiting.next();
@@ -36,10 +36,10 @@ export async function* readCells(
       await setImmediate();
     }
   }
-  function* stepsOf(some: Iterable<RecordedBucket>): Iterable<CellStep> {
+  function* stepsOf(some: Iterable<TargetBucket>): Iterable<CellStep> {
     for (const found of some) {
-      if (!current.done && current.value.toMs <= found.total.startMs) {
-        yield* endUpTo(found.total.startMs);
+      if (!current.done && current.value.toMs <= found.bucket.startMs) {
+        yield* endUpTo(found.bucket.startMs);
       }
       if (!current.done) yield { kind: "bucket", cell: current.value, found };
     }

@@ -1,10 +1,10 @@
-import { addServerTimes, noServerTimes } from "../fleet/totals.ts";
-import type { ServerTimes } from "../fleet/totals.ts";
+import { addAccount, emptyAccount } from "../fleet/buckets.ts";
+import type { NameAccount } from "../fleet/buckets.ts";
 import type { Peak } from "./row.ts";
 
 /** What a row adds up. */
 export interface RowSums {
-  servers: ServerTimes;
+  servers: NameAccount;
   /** Milliseconds of occupied servers, by number of target. */
   readonly occupiedMs: Map<number, number>;
   readonly peak: PeakSum;
@@ -15,7 +15,7 @@ export interface RowSums {
 
 export function emptySums(): RowSums {
   return {
-    servers: noServerTimes,
+    servers: emptyAccount,
     occupiedMs: new Map(),
     peak: new PeakSum(),
     incidents: 0,
@@ -29,14 +29,10 @@ export function emptySums(): RowSums {
  *
  * @param target its number in the report
  */
-export function addServers(
-  sums: RowSums,
-  target: number,
-  times: Pick<ServerTimes, "ms" | "unobservedMs" | "dwells">,
-): void {
-  sums.servers = addServerTimes(sums.servers, times);
+export function addServers(sums: RowSums, target: number, account: NameAccount): void {
+  sums.servers = addAccount(sums.servers, account);
   const { occupiedMs } = sums;
-  occupiedMs.set(target, (occupiedMs.get(target) ?? 0) + times.ms.occupied);
+  occupiedMs.set(target, (occupiedMs.get(target) ?? 0) + account.ms.occupied);
 }
 
 export function addUnobserved(sums: RowSums, ms: number): void {

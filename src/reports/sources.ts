@@ -1,16 +1,15 @@
 import type { Target } from "../core/model.ts";
 import type { Presence, Status } from "../fleet/status.ts";
-import type { Resolution } from "../fleet/buckets.ts";
 import type { StoredChange } from "../store/change-history.ts";
-import type { BucketExtent, TargetBucket, TargetTotal } from "../store/occupancy-history.ts";
+import type { OccupancyHistory } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/report-reads.ts";
 import type { TimeRange } from "./time-range.ts";
 
-export type { BucketExtent, TargetBucket } from "../store/occupancy-history.ts";
+export type { BucketExtent, OccupancyHistory, TargetBucket } from "../store/occupancy-history.ts";
 
 /** What a report is made of: the history as it is kept. Times are UTC milliseconds. */
 export interface ReportSources {
-  readonly occupancy: OccupancySource;
+  readonly occupancy: OccupancyHistory;
   readonly changes: ChangesSource;
   /** Incidents of servers that began to fire, or were over, within a range. In any order. */
   incidents(range: TimeRange): AsyncIterable<ServerIncidentTimes>;
@@ -18,23 +17,6 @@ export interface ReportSources {
   targets(): Promise<readonly WatchedTarget[]>;
   /** The servers that there are, and when a target was last polled, of the same moment. */
   present(target: Target): Promise<PresentServers>;
-}
-
-export interface BucketQuery extends TimeRange {
-  readonly resolution: Resolution;
-  readonly region?: readonly string[];
-  readonly key?: readonly string[];
-}
-
-export interface OccupancySource {
-  /** By start, then by target, with what is not closed yet; some at a time. */
-  buckets(query: BucketQuery): AsyncIterable<Iterable<TargetBucket>>;
-  /** The same with all names together. */
-  totals(query: BucketQuery): AsyncIterable<Iterable<TargetTotal>>;
-  /** The start of the first and the last bucket of each resolution and target. */
-  extents(): Promise<readonly BucketExtent[]>;
-  /** When nobody watched a target, in order, clipped to the range. */
-  gaps(query: { readonly target: Target } & TimeRange): AsyncIterable<TimeRange>;
 }
 
 export interface ChangesSource {

@@ -1,9 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Target } from "../core/model.ts";
-import { emptyBucket } from "../fleet/buckets.ts";
+import { emptyAccount, mergeNames } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount, Resolution } from "../fleet/buckets.ts";
-import { totalOfBucket } from "../fleet/totals.ts";
-import type { BucketTotal } from "../fleet/totals.ts";
 import {
   accountFromColumns,
   extentFromColumns,
@@ -22,10 +20,9 @@ export interface Window {
   readonly endMs: number;
 }
 
-export interface Found<Value> {
+export interface Found {
   readonly targetId: number;
-  readonly startMs: number;
-  readonly value: Value;
+  readonly bucket: Bucket;
 }
 
 export function inWindow(reader: Kysely<Tables>, { targets, resolution, startMs, endMs }: Window) {
@@ -37,17 +34,25 @@ export function inWindow(reader: Kysely<Tables>, { targets, resolution, startMs,
     .where("target_id", "in", [...targets.keys()]);
 }
 
+/** @param byName whether the servers of each name have an account; else all have one, under the empty name */
 export async function readClosed(
   reader: Kysely<Tables>,
   window: Window,
-): Promise<readonly Found<Bucket>[]> {
+  byName: boolean,
+): Promise<readonly Found[]> {
   const rows = await inWindow(reader, window).selectAll().execute();
-  const names = await readNames(reader, window);
+  const accounts = byName ? await readNames(reader, window) : await readSums(reader, window);
   return rows.map((row) => {
-    const { start_at_ms: startMs, target_id: targetId } = row;
-    const value = bucketOf(row, names.get(`${startMs} ${targetId}`) ?? new Map());
-    return { targetId, startMs, value };
+    const names = accounts.get(placeOf(row)) ?? new Map<string, NameAccount>();
+    const bucket = bucketOf(row, names);
+    return { targetId: row.target_id, bucket: byName ? bucket : mergeNames(bucket) };
   });
+}
+
+type Accounts = ReadonlyMap<string, ReadonlyMap<string, NameAccount>>;
+
+export function placeOf(row: { readonly start_at_ms: number; readonly target_id: number }): string {
+  return `${row.start_at_ms} ${row.target_id}`;
 }
 
 export function bucketOf(
@@ -63,64 +68,43 @@ export function bucketOf(
   };
 }
 
-export async function readNames(
-  reader: Kysely<Tables>,
-  { targets, resolution, startMs, endMs }: Window,
-): Promise<ReadonlyMap<string, ReadonlyMap<string, NameAccount>>> {
-  const rows = await reader
-    .selectFrom("occupancy")
+export async function readNames(reader: Kysely<Tables>, window: Window): Promise<Accounts> {
+  const rows = await selectAccounts(reader, window)
     .innerJoin("server_names", "server_names.id", "occupancy.name_id")
     .selectAll("occupancy")
     .select("server_names.name")
-    .where("resolution", "=", resolution)
-    .where("start_at_ms", ">=", startMs)
-    .where("start_at_ms", "<", endMs)
-    .where("target_id", "in", [...targets.keys()])
     .execute();
   const all = new Map<string, Map<string, NameAccount>>();
   for (const row of rows) {
-    const place = `${row.start_at_ms} ${row.target_id}`;
-    const names = all.get(place) ?? new Map<string, NameAccount>();
-    all.set(place, names);
+    const names = all.get(placeOf(row)) ?? new Map<string, NameAccount>();
+    all.set(placeOf(row), names);
     names.set(row.name, accountFromColumns(row));
   }
   return all;
 }
 
-export async function readClosedTotals(
-  reader: Kysely<Tables>,
-  window: Window,
-): Promise<readonly Found<BucketTotal>[]> {
-  const { targets, resolution, startMs, endMs } = window;
-  const rows = await inWindow(reader, window)
-    .select(["target_id", "start_at_ms", "recorded_ms", "unobserved_ms", "occupied_most"])
-    .execute();
-  const sums = await reader
-    .selectFrom("occupancy")
+async function readSums(reader: Kysely<Tables>, window: Window): Promise<Accounts> {
+  const rows = await selectAccounts(reader, window)
     .select(({ fn }) => [
       "target_id",
       "start_at_ms",
       ...sumColumns.map((column) => fn.sum<number>(column).as(column)),
     ])
+    .groupBy(["start_at_ms", "target_id"])
+    .execute();
+  return new Map(
+    rows.map((row) => [
+      placeOf(row),
+      new Map([["", { ...emptyAccount, ...sumsFromColumns(row) }]]),
+    ]),
+  );
+}
+
+function selectAccounts(reader: Kysely<Tables>, { targets, resolution, startMs, endMs }: Window) {
+  return reader
+    .selectFrom("occupancy")
     .where("resolution", "=", resolution)
     .where("start_at_ms", ">=", startMs)
     .where("start_at_ms", "<", endMs)
-    .where("target_id", "in", [...targets.keys()])
-    .groupBy(["start_at_ms", "target_id"])
-    .execute();
-  const sumsByPlace = new Map(sums.map((row) => [`${row.start_at_ms} ${row.target_id}`, row]));
-  return rows.map((row) => {
-    const sum = sumsByPlace.get(`${row.start_at_ms} ${row.target_id}`);
-    return {
-      targetId: row.target_id,
-      startMs: row.start_at_ms,
-      value: {
-        startMs: row.start_at_ms,
-        recordedMs: row.recorded_ms,
-        unobservedMs: row.unobserved_ms,
-        mostOccupied: row.occupied_most,
-        servers: sum ? sumsFromColumns(sum) : totalOfBucket(emptyBucket(row.start_at_ms)).servers,
-      },
-    };
-  });
+    .where("target_id", "in", [...targets.keys()]);
 }

@@ -7,6 +7,7 @@ import {
   coarserThan,
   emptyBucket,
   isEmptyBucket,
+  mergeNames,
   partOfUnobserved,
   resolutionMs,
   resolutions,
@@ -14,9 +15,7 @@ import {
 import type { Gap, OpenBuckets } from "../fleet/accounting.ts";
 import type { Bucket, Resolution } from "../fleet/buckets.ts";
 import type { Target } from "../core/model.ts";
-import { totalOfBucket } from "../fleet/totals.ts";
-import type { BucketTotal } from "../fleet/totals.ts";
-import { bucketOf, inWindow, readClosed, readClosedTotals, readNames } from "./closed-buckets.ts";
+import { bucketOf, inWindow, placeOf, readClosed, readNames } from "./closed-buckets.ts";
 import type { Found, Targets, Window } from "./closed-buckets.ts";
 import { readGaps } from "./gaps.ts";
 import type { GapQuery } from "./gaps.ts";
@@ -29,11 +28,6 @@ export interface TargetBucket {
   readonly bucket: Bucket;
 }
 
-export interface TargetTotal {
-  readonly target: Target;
-  readonly total: BucketTotal;
-}
-
 export interface BucketQuery {
   readonly resolution: Resolution;
   /** UTC milliseconds: buckets that start at this moment or later, but before the next one. */
@@ -43,6 +37,8 @@ export interface BucketQuery {
   readonly region?: readonly string[] | undefined;
   /** Only targets with these keys; undefined: with all. */
   readonly key?: readonly string[] | undefined;
+  /** Default: the servers of each name have an account. False: all have one, under the empty name; they are summed in SQL. */
+  readonly byName?: boolean;
 }
 
 /** What is kept of a target in a resolution: the starts of its first and its last bucket. */
@@ -58,82 +54,59 @@ export interface BucketExtent {
 export interface OccupancyHistory {
   /**
    * By start, then by target, in the order in which targets were first polled. Complete: with what is not closed
-   * yet, and with what passed unobserved and was kept in coarser buckets only. Some at a time, which are to be gone
-   * through before the next are asked for.
+   * yet, and with what passed unobserved and was kept in coarser buckets only. Some at a time.
    */
-  buckets(query: BucketQuery): AsyncIterable<Iterable<TargetBucket>>;
-  /** The same with all names added up in SQL. */
-  totals(query: BucketQuery): AsyncIterable<Iterable<TargetTotal>>;
+  buckets(query: BucketQuery): AsyncIterable<readonly TargetBucket[]>;
   /** Of each target and resolution of which anything is kept. */
   extents(): Promise<readonly BucketExtent[]>;
   /** When nobody observed a target, in order, clipped to the range. */
   gaps(query: GapQuery): AsyncIterable<Gap>;
 }
 
-/** Buckets of targets that are read with one statement. */
+/** Buckets that are read with one statement. */
 const bucketsAtOnce = 200;
-const totalsAtOnce = 500;
+const sumsAtOnce = 500;
 
 export function createOccupancyHistory(
   reader: Kysely<Tables>,
   reading = createRowReading(),
 ): OccupancyHistory {
-  async function* read<Value>(
-    { resolution, fromMs, toMs, ...filter }: BucketQuery,
-    atOnce: number,
-    closed: (window: Window) => Promise<readonly Found<Value>[]>,
-    of: (bucket: Bucket) => Value,
-  ): AsyncIterable<Iterable<{ readonly target: Target; readonly value: Value }>> {
-    const targets = await readTargets(reader, filter);
-    if (targets.size === 0) return;
-    // Before the closed ones: a bucket that closes meanwhile is found among both, and the closed one counts.
-    const open = await readOpenBuckets(reader, reading);
-    const span = spanOf(await readExtents(reader, targets, open), resolution);
-    const stepMs = resolutionMs[resolution];
-    const lastEndMs = Math.min(span.endMs, toMs);
-    const windowMs = stepMs * Math.max(1, Math.floor(atOnce / Math.max(1, targets.size)));
-    let startMs = Math.max(span.startMs, bucketStart(resolution, fromMs + stepMs - 1));
-    for (; startMs < lastEndMs; startMs += windowMs) {
-      const endMs = Math.min(startMs + windowMs, lastEndMs);
-      const window = { targets, resolution, startMs, endMs };
-      const found = new Map<string, Found<Value>>();
-      const add = (each: Found<Value>): void => {
-        found.set(`${each.startMs} ${each.targetId}`, each);
-      };
-      const made = ({ value, ...place }: Found<Bucket>): void =>
-        add({ ...place, value: of(value) });
-      for (const unobserved of await readUnobserved(reader, window)) {
-        partsOf(unobserved, window).forEach(made);
-      }
-      openParts(open, window).forEach(made);
-      (await closed(window)).forEach(add);
-      const inOrder = [...found.values()].toSorted(
-        (one, other) => one.startMs - other.startMs || one.targetId - other.targetId,
-      );
-      yield inOrder.flatMap(({ targetId, value }) => {
-        const target = targets.get(targetId);
-        return target ? [{ target, value }] : [];
-      });
-      await setImmediate();
-    }
-  }
-
   return {
-    async *buckets(query) {
-      for await (const some of read(
-        query,
-        bucketsAtOnce,
-        (window) => readClosed(reader, window),
-        same,
-      )) {
-        yield Iterator.from(some).map(({ target, value }) => ({ target, bucket: value }));
-      }
-    },
-    async *totals(query) {
-      const closed = (window: Window): Promise<readonly Found<BucketTotal>[]> =>
-        readClosedTotals(reader, window);
-      for await (const some of read(query, totalsAtOnce, closed, totalOfBucket)) {
-        yield Iterator.from(some).map(({ target, value }) => ({ target, total: value }));
+    async *buckets({ resolution, fromMs, toMs, byName = true, ...filter }) {
+      const targets = await readTargets(reader, filter);
+      if (targets.size === 0) return;
+      // Before the closed ones: a bucket that closes meanwhile is found among both, and the closed one counts.
+      const open = await readOpenBuckets(reader, reading);
+      const span = spanOf(await readExtents(reader, targets, open), resolution);
+      const stepMs = resolutionMs[resolution];
+      const atOnce = byName ? bucketsAtOnce : sumsAtOnce;
+      const windowMs = stepMs * Math.max(1, Math.floor(atOnce / targets.size));
+      const lastEndMs = Math.min(span.endMs, toMs);
+      let startMs = Math.max(span.startMs, bucketStart(resolution, fromMs + stepMs - 1));
+      for (; startMs < lastEndMs; startMs += windowMs) {
+        const endMs = Math.min(startMs + windowMs, lastEndMs);
+        const window = { targets, resolution, startMs, endMs };
+        const unobserved = await readUnobserved(reader, window);
+        const made = [
+          ...unobserved.flatMap((each) => partsOf(each, window)),
+          ...openParts(open, window),
+        ];
+        const all = [
+          ...(byName ? made : made.map((each) => ({ ...each, bucket: mergeNames(each.bucket) }))),
+          ...(await readClosed(reader, window, byName)),
+        ];
+        // Of several that stand for the same time the last one counts.
+        const found = new Map(all.map((each) => [`${each.bucket.startMs} ${each.targetId}`, each]));
+        yield [...found.values()]
+          .toSorted(
+            (one, other) =>
+              one.bucket.startMs - other.bucket.startMs || one.targetId - other.targetId,
+          )
+          .flatMap(({ targetId, bucket }) => {
+            const target = targets.get(targetId);
+            return target ? [{ target, bucket }] : [];
+          });
+        await setImmediate();
       }
     },
     async extents() {
@@ -148,8 +121,6 @@ export function createOccupancyHistory(
     gaps: (query) => readGaps(reader, query),
   };
 }
-
-const same = (bucket: Bucket): Bucket => bucket;
 
 async function readTargets(
   reader: Kysely<Tables>,
@@ -273,8 +244,7 @@ async function readUnobserved(
     if (rows.length === 0) continue;
     const names = await readNames(reader, within);
     for (const row of rows) {
-      const place = `${row.start_at_ms} ${row.target_id}`;
-      const bucket = bucketOf(row, names.get(place) ?? new Map());
+      const bucket = bucketOf(row, names.get(placeOf(row)) ?? new Map());
       found.push({ targetId: row.target_id, resolution: coarser, bucket });
     }
   }
@@ -285,17 +255,17 @@ async function readUnobserved(
 function partsOf(
   { targetId, resolution: coarser, bucket }: Unobserved,
   { resolution, startMs, endMs }: Window,
-): readonly Found<Bucket>[] {
+): readonly Found[] {
   const part = partOfUnobserved(bucket, coarser, resolution);
   if (!part) return [];
-  const found: Found<Bucket>[] = [];
+  const found: Found[] = [];
   const lastMs = Math.min(bucket.startMs + resolutionMs[coarser], endMs);
   for (
     let atMs = Math.max(bucket.startMs, startMs);
     atMs < lastMs;
     atMs += resolutionMs[resolution]
   ) {
-    found.push({ targetId, startMs: atMs, value: { ...part, startMs: atMs } });
+    found.push({ targetId, bucket: { ...part, startMs: atMs } });
   }
   return found;
 }
@@ -304,7 +274,7 @@ function partsOf(
 function openParts(
   open: ReadonlyMap<number, OpenBuckets>,
   { targets, resolution, startMs, endMs }: Window,
-): readonly Found<Bucket>[] {
+): readonly Found[] {
   const upTo = resolutions.slice(0, resolutions.indexOf(resolution) + 1);
   return [...targets.keys()].flatMap((targetId) => {
     const buckets = upTo.flatMap((each) => open.get(targetId)?.[each] ?? []);
@@ -312,7 +282,7 @@ function openParts(
       ([atMs, together]) =>
         atMs < startMs || atMs >= endMs || together.every(isEmptyBucket)
           ? []
-          : [{ targetId, startMs: atMs, value: together.reduce(addBucket, emptyBucket(atMs)) }],
+          : [{ targetId, bucket: together.reduce(addBucket, emptyBucket(atMs)) }],
     );
   });
 }

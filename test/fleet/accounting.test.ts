@@ -4,7 +4,7 @@ import { bucketStart, resolutionMs, resolutions } from "../../src/fleet/buckets.
 import type { Resolution } from "../../src/fleet/buckets.ts";
 import { countDwells } from "../../src/fleet/dwell.ts";
 import { noneByStatus } from "../../src/fleet/tallies.ts";
-import { serverMsOf } from "../../src/fleet/totals.ts";
+import { serverMsOf } from "../../src/fleet/buckets.ts";
 import { createLedger, tally } from "../core/support/ledger.ts";
 
 const minuteMs = 60_000;

@@ -5,7 +5,7 @@ import { resolutions } from "../../src/fleet/buckets.ts";
 import type { Bucket } from "../../src/fleet/buckets.ts";
 import { countDwells } from "../../src/fleet/dwell.ts";
 import { statuses } from "../../src/fleet/status.ts";
-import { serverMsOf } from "../../src/fleet/totals.ts";
+import { serverMsOf } from "../../src/fleet/buckets.ts";
 import { createPaper } from "../support/history/paper.ts";
 import type { Paper } from "../support/history/paper.ts";
 import { play } from "../support/history/play.ts";

@@ -1,12 +1,18 @@
 import { batches } from "../../src/platform/paced.ts";
+import type { BucketQuery } from "../../src/store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../../src/store/report-reads.ts";
 import { targetName } from "../../src/core/model.ts";
 import type { Presence, Status, Target } from "../../src/core/model.ts";
 import { noOpenBuckets, recordTime } from "../../src/fleet/accounting.ts";
 import type { EndedDwells, OpenBuckets } from "../../src/fleet/accounting.ts";
-import { addBucket, bucketStart, emptyBucket, resolutions } from "../../src/fleet/buckets.ts";
+import {
+  addBucket,
+  bucketStart,
+  emptyBucket,
+  mergeNames,
+  resolutions,
+} from "../../src/fleet/buckets.ts";
 import type { Bucket, Resolution } from "../../src/fleet/buckets.ts";
-import { totalOfBucket } from "../../src/fleet/totals.ts";
 import { noneByStatus } from "../../src/fleet/tallies.ts";
 import type { NameTally } from "../../src/fleet/tallies.ts";
 import type { PresentServer, ReportSources, ServerChange } from "../../src/reports/sources.ts";
@@ -67,7 +73,7 @@ export function recordHistory(): RecordedHistory {
   const spans: ServerIncidentTimes[] = [];
   const find = (target: Target): Recording | undefined =>
     recordings.find((each) => targetName(each.target) === targetName(target));
-  const chosen = (query: { region?: readonly string[]; key?: readonly string[] }) =>
+  const chosen = (query: Pick<BucketQuery, "region" | "key">) =>
     recordings.filter(
       ({ target }) =>
         (query.region?.includes(target.region) ?? true) &&
@@ -81,25 +87,20 @@ export function recordHistory(): RecordedHistory {
       return recording;
     },
     occupancy: {
-      async *buckets({ resolution, fromMs, toMs, ...filter }) {
+      async *buckets({ resolution, fromMs, toMs, byName = true, ...filter }) {
         const found = chosen(filter).flatMap((recording) =>
           recording
             .whole(resolution)
             .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
-            .map((bucket) => ({ target: recording.target, bucket })),
+            .map((bucket) => ({
+              target: recording.target,
+              bucket: byName ? bucket : mergeNames(bucket),
+            })),
         );
         yield* batches(
           found.toSorted((one, other) => one.bucket.startMs - other.bucket.startMs),
           3,
         );
-      },
-      async *totals(query) {
-        for await (const some of history.occupancy.buckets(query)) {
-          yield Iterator.from(some).map(({ target, bucket }) => ({
-            target,
-            total: totalOfBucket(bucket),
-          }));
-        }
       },
       async extents() {
         return recordings.flatMap((recording) =>

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { bucketStart } from "../../fleet/buckets.ts";
-import { totalOfBucket } from "../../fleet/totals.ts";
 import { targetName } from "../../core/model.ts";
 import { readRequest } from "../../interventions/requests.ts";
 import { timeText } from "../../interventions/views.ts";
@@ -58,7 +57,7 @@ export async function tellInsights(
   const wholeHours = { ...range, fromMs: bucketStart(resolution, range.fromMs) };
   for await (const some of sources.occupancy.buckets({ ...wholeHours, ...filter, resolution })) {
     for (const { target, bucket } of some) {
-      hours.add(bucket.startMs, totalOfBucket(bucket).servers.ms);
+      for (const { ms } of bucket.names.values()) hours.add(bucket.startMs, ms);
       names.add(target, bucket);
     }
   }

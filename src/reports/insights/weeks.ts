@@ -1,7 +1,6 @@
-import { addServerTimes, noServerTimes } from "../../fleet/totals.ts";
-import type { ServerTimes } from "../../fleet/totals.ts";
+import { addAccount, emptyAccount } from "../../fleet/buckets.ts";
 import { countByStatus } from "../../fleet/tallies.ts";
-import type { OccupancySource } from "../sources.ts";
+import type { OccupancyHistory } from "../sources.ts";
 import type { TargetFilter } from "../targets.ts";
 import type { Week } from "./forecast.ts";
 
@@ -13,21 +12,22 @@ const mostWeeks = 12;
 
 /** The last whole weeks up to the beginning of today in UTC, the latest last. */
 export async function readWeeks(
-  occupancy: Pick<OccupancySource, "totals">,
+  occupancy: Pick<OccupancyHistory, "buckets">,
   nowMs: number,
   filter: TargetFilter,
 ): Promise<readonly Week[]> {
   const toMs = Math.floor(nowMs / dayMs) * dayMs;
   const fromMs = toMs - mostWeeks * weekMs;
-  const weeks: ServerTimes[] = Array.from({ length: mostWeeks }, () => noServerTimes);
+  const weeks = Array.from({ length: mostWeeks }, () => emptyAccount);
   const days = Array.from({ length: mostWeeks }, () => new Set<number>());
-  const range = { resolution: "1d", fromMs, toMs, ...filter } as const;
-  for await (const some of occupancy.totals(range)) {
-    for (const { total } of some) {
-      const week = Math.floor((total.startMs - fromMs) / weekMs);
-      days[week]?.add(total.startMs);
-      const sums = weeks[week];
-      if (sums) weeks[week] = addServerTimes(sums, total.servers);
+  const range = { resolution: "1d", fromMs, toMs, byName: false, ...filter } as const;
+  for await (const some of occupancy.buckets(range)) {
+    for (const { bucket } of some) {
+      const week = Math.floor((bucket.startMs - fromMs) / weekMs);
+      days[week]?.add(bucket.startMs);
+      for (const account of bucket.names.values()) {
+        weeks[week] = addAccount(weeks[week] ?? emptyAccount, account);
+      }
     }
   }
   return weeks.map(({ ms, unobservedMs }, week) => {

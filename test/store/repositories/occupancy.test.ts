@@ -1,12 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isEmptyBucket, resolutions } from "../../../src/fleet/buckets.ts";
+import { isEmptyBucket, mergeNames, resolutions } from "../../../src/fleet/buckets.ts";
 import type { Resolution } from "../../../src/fleet/buckets.ts";
-import { totalOfBucket } from "../../../src/fleet/totals.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { BucketQuery } from "../../../src/store/occupancy-history.ts";
 import { engines } from "../support/engines.ts";
-import { totalsIn } from "../support/totals.ts";
 import { ledgerStartMs, tally } from "../../core/support/ledger.ts";
 import type { EndedDwell } from "../../support/ended-dwells.ts";
 import type { Status } from "../../../src/core/model.ts";
@@ -108,8 +106,8 @@ describe.each(engines)("on $name", (engine) => {
               )
               .toSorted((one, other) => one.bucket.startMs - other.bucket.startMs);
             expect(await bucketsOf(books.store, { resolution })).toEqual(expected);
-            expect(await totalsIn(books.store, resolution)).toEqual(
-              expected.map(({ target, bucket }) => ({ target, ...totalOfBucket(bucket) })),
+            expect(await bucketsOf(books.store, { resolution, byName: false })).toEqual(
+              expected.map(({ target, bucket }) => ({ target, bucket: mergeNames(bucket) })),
             );
           }
         }),
