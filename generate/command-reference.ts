@@ -4,9 +4,9 @@ import { markdownTable } from "./markdown-table.ts";
 
 const head = `# Commands
 
-<!-- Made of src/commands by \`npm run generate\`: what is changed here is lost. -->
+<!-- Generated from src/commands by \`npm run generate\`. Do not edit. -->
 
-In a checkout \`node src/cli.js\` is \`sandwatch\`. Exit codes: 0 well, 1 it failed, 2 wrong use or configuration.
+In a checkout, run \`node src/cli.js\` instead of \`sandwatch\`. Exit codes: 0 success, 1 failure, 2 usage or configuration error.
 `;
 
 /** Every command with all that can be given to it. */
@@ -23,12 +23,14 @@ function commandSection(command: Command): string {
   const rows = [
     ...command.registeredArguments.map((argument) => [
       `\`${argumentText(argument)}\``,
-      escaped(argument.description) + (argument.required ? "" : " (may be left out)"),
+      escaped(argument.description) + (argument.required ? "" : " (optional)"),
     ]),
     ...command.options.filter(({ hidden }) => !hidden).map(optionRow),
   ];
   const heading = `## ${nameOf(command)}\n\n${sentence(escaped(command.description()))}\n`;
-  return rows.length === 0 ? heading : `${heading}\n${markdownTable([["what", "for"], ...rows])}`;
+  return rows.length === 0
+    ? heading
+    : `${heading}\n${markdownTable([["argument", "description"], ...rows])}`;
 }
 
 function nameOf(command: Command): string {
@@ -41,7 +43,7 @@ function argumentText(argument: Argument): string {
 
 function optionRow(option: Option): readonly string[] {
   const notes = [
-    ...(option.mandatory ? ["must be given"] : []),
+    ...(option.mandatory ? ["required"] : []),
     ...(option.argChoices ? [`one of ${option.argChoices.join(", ")}`] : []),
     ...defaultNote(option),
   ];

@@ -33,7 +33,13 @@ function tableOf({ path }: SettingRow, tables: readonly string[]): string | unde
 
 function settingsTable(rows: readonly SettingRow[]): string {
   const haveKinds = rows.some(({ kinds }) => kinds.length > 0);
-  const header = ["setting", ...(haveKinds ? ["of"] : []), "allowed", "left out", "what it does"];
+  const header = [
+    "setting",
+    ...(haveKinds ? ["applies to"] : []),
+    "allowed",
+    "default",
+    "description",
+  ];
   const cells = rows.map((row) => [
     `\`${row.path}\``,
     ...(haveKinds ? [row.kinds.join(", ")] : []),

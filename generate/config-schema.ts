@@ -15,7 +15,7 @@ export function asJson(value: unknown): Json {
 
 const head = {
   $schema: "http://json-schema.org/draft-07/schema#",
-  $comment: "Made of src/config by `npm run generate`: what is changed here is lost.",
+  $comment: "Generated from src/config by `npm run generate`. Do not edit.",
   title: "Configuration of sandwatch",
 };
 
@@ -28,7 +28,7 @@ export function configSchema(): string {
   return `${JSON.stringify({ ...head, ...asJson(withoutNotes(describedSettings())) }, null, 2)}\n`;
 }
 
-/** The same with what documents say besides: `leftOut`, which holds where a setting is left out. */
+/** The same with what documents add: `leftOut`, the default where it is not a value. */
 export function describedSettings(): Json {
   return asJson(mend(rawSchema(settingsSchema)));
 }
@@ -61,7 +61,7 @@ function withFile(mapping: Json, fileSetting: string): Json {
   const setting = fileSetting.replace(/_file$/, "");
   const required = namesOf(mapping["required"]);
   const isNeeded = required.includes(setting);
-  const leftOut = isNeeded ? { leftOut: `only beside \`${fileSetting}\`` } : {};
+  const leftOut = isNeeded ? { leftOut: `required without \`${fileSetting}\`` } : {};
   const properties = Object.entries(asJson(mapping["properties"])).flatMap(([name, each]) =>
     name === setting
       ? [[name, { ...asJson(each), ...leftOut }], fileEntry(fileSetting, setting)]
@@ -79,8 +79,8 @@ function withFile(mapping: Json, fileSetting: string): Json {
 }
 
 function fileEntry(fileSetting: string, setting: string): [string, Json] {
-  const description = `The path of a file that holds \`${setting}\` alone; a relative one is taken from the configuration's folder.`;
-  const leftOut = `as \`${setting}\``;
+  const description = `The path of a file that holds only \`${setting}\`. A relative path is resolved against the configuration's folder.`;
+  const leftOut = `none: \`${setting}\` applies`;
   return [
     fileSetting,
     { description, leftOut, type: "string", minLength: 1, errorMessage: "a path" },
@@ -127,7 +127,8 @@ function withoutNotes(node: unknown): unknown {
   if (!isJson(node)) return node;
   const { leftOut, ...rest } = mapEntries(node, withoutNotes);
   if (typeof leftOut !== "string") return rest;
-  return { ...rest, description: `${String(rest["description"])} Left out: ${leftOut}.` };
+  const note = leftOut.startsWith("required") ? `It is ${leftOut}.` : `Default: ${leftOut}.`;
+  return { ...rest, description: `${String(rest["description"])} ${note}` };
 }
 
 function mapEntries(node: Json, map: (value: unknown) => unknown): Json {

@@ -13,10 +13,12 @@ export function addAlertCommands(program: Command, terminal: Terminal): void {
   addSilenceCommands(program, terminal);
 
   forDesk(program.command("ack"))
-    .description("acknowledge an incident that fires: its reminders stop, its end is still told")
-    .argument("<incident>", "its id, or the beginning of it")
-    .requiredOption("--author <name>", "who you are")
-    .option("--note <text>", "what there is to say of it")
+    .description(
+      "acknowledge a firing incident: stops its reminders; you are still notified when it resolves",
+    )
+    .argument("<incident>", "the id of the incident, or a prefix of it")
+    .requiredOption("--author <name>", "your name")
+    .option("--note <text>", "a note, shown with the acknowledgement")
     .action(async (incident: string, options: AckOptions) =>
       (await import("./ack.ts")).ack(incident, options, terminal),
     );
@@ -24,56 +26,56 @@ export function addAlertCommands(program: Command, terminal: Terminal): void {
   addNotificationCommands(program, terminal);
 
   forDesk(program.command("drift"))
-    .description("how the service's answers differ from its interface, latest news first")
+    .description("list how the service's responses deviate from its interface, latest first")
     .action(async (options) => (await import("./drift.ts")).drift(options, terminal));
 
   forDesk(program.command("conformance"))
-    .description("ask every operation of the service once: how its answers go with the interface")
-    .option("--region <name>", "which one; left out: the only one")
-    .option("--key <name>", "which one; left out: the only one")
-    .option("--user <id>", "a user to look up")
-    .option("--universe <id>", "a universe to look up; left out: the first one listed")
-    .option("--client <id>", "an OAuth client to look up")
+    .description(
+      "call every operation of the service once and compare the responses with the interface",
+    )
+    .option("--region <name>", "the region (default: the only one)")
+    .option("--key <name>", "the key (default: the only one)")
+    .option("--user <id>", "the id of a user to look up")
+    .option("--universe <id>", "the id of a universe to look up (default: the first one listed)")
+    .option("--client <id>", "the id of an OAuth client to look up")
     .addOption(
       new Option(
         "--base-url <address>",
-        "instead of a configuration: any deployment's, with its API key in SANDWATCH_API_KEY",
+        "the base address of a deployment, instead of a configuration; its API key is read from SANDWATCH_API_KEY",
       ).conflicts(["config", "url"]),
     )
     .action(async (options) => (await import("./conformance.ts")).conformance(options, terminal));
   forDesk(program.command("probes"))
-    .description("how the probes do: the last run of each, and with --json those before it")
-    .option("--probe <names>", "these alone; several with commas")
-    .option("--limit <n>", "so many runs of each", atLeast(1))
+    .description("show the last run of each probe; with --json earlier runs too")
+    .option("--probe <names>", "only these probes, separated by commas")
+    .option("--limit <n>", "the number of runs of each probe", atLeast(1))
     .action(async (options) => (await import("./probes.ts")).probes(options, terminal));
 
   forDesk(program.command("explain"))
-    .description("all that happened to a server and who was told what, oldest first")
-    .argument("<server>", "its id, the beginning of it, or its name")
+    .description(
+      "show everything that happened to a server and all notifications about it, oldest first",
+    )
+    .argument("<server>", "the id of the server, a prefix of it, or its name")
     .action(async (server: string, options) =>
       (await import("./explain.ts")).explain(server, options, terminal),
     );
 }
 
 function addSilenceCommands(program: Command, terminal: Terminal): void {
-  const silence = program
-    .command("silence")
-    .description("keep incidents from being told for a while");
+  const silence = program.command("silence").description("list, add and expire silences");
 
   paged(forDesk(silence.command("list")))
-    .description("silences and maintenance windows in force or to come")
-    .option("--ended", "those too that have ended")
+    .description("list active and scheduled silences and maintenance windows")
+    .option("--ended", "also list those that have ended")
     .action(async (options) => (await import("./silence.ts")).listSilences(options, terminal));
 
   const add = forDesk(silence.command("add"))
-    .description(
-      "add a silence about all that fits each of the fields given (* for any characters)",
-    )
-    .requiredOption("--author <name>", "who you are")
-    .requiredOption("--reason <text>", "why it is to be silent")
-    .option("--for <duration>", "how long, such as 2h")
-    .option("--until <time>", "until when, such as 2026-11-21T18:00:00Z")
-    .option("--from <time>", "from when; left out: from now");
+    .description("add a silence for incidents that match all given fields (* for any characters)")
+    .requiredOption("--author <name>", "your name")
+    .requiredOption("--reason <text>", "the reason")
+    .option("--for <duration>", "how long it lasts, such as 2h")
+    .option("--until <time>", "when it ends, such as 2026-11-21T18:00:00Z")
+    .option("--from <time>", "when it starts (default: now)");
   for (const { flags, says } of matchOptions) add.option(`${flags} <patterns...>`, says);
   add.action(async (options: AddSilenceOptions & Given) =>
     (await import("./silence.ts")).addSilence({ ...options, match: readGiven(options) }, terminal),
@@ -81,7 +83,7 @@ function addSilenceCommands(program: Command, terminal: Terminal): void {
 
   forDesk(silence.command("expire"))
     .description("end a silence now")
-    .argument("<id>", "its id, or the beginning of it")
+    .argument("<id>", "the id of the silence, or a prefix of it")
     .action(async (id: string, options) =>
       (await import("./silence.ts")).expireSilence(id, options, terminal),
     );
@@ -90,31 +92,34 @@ function addSilenceCommands(program: Command, terminal: Terminal): void {
 function addNotificationCommands(program: Command, terminal: Terminal): void {
   const notifications = program
     .command("notifications")
-    .description("what receivers were told, and what was given up");
+    .description("list, show, replay and discard notifications");
 
   paged(forDesk(notifications.command("list", { isDefault: true })))
-    .description("latest first")
-    .option("--state <states>", "pending, delivered, dead, discarded; several with commas")
-    .option("--receiver <name>", "to this receiver alone")
+    .description("list notifications, latest first")
+    .option(
+      "--state <states>",
+      "only these states, separated by commas: pending, delivered, dead, discarded",
+    )
+    .option("--receiver <name>", "only notifications to this receiver")
     .action(async (options) =>
       (await import("./notifications.ts")).listNotifications(options, terminal),
     );
 
   forDesk(notifications.command("show"))
-    .description("one of them, with every attempt to deliver it")
+    .description("show a notification with all delivery attempts")
     .argument("<seq>", "its number in the list")
     .action(async (seq: string, options) =>
       (await import("./notifications.ts")).showNotification(seq, options, terminal),
     );
 
   chosen(forDesk(notifications.command("replay")))
-    .description("try to deliver again what was given up")
+    .description("send dead letters again")
     .action(async (options) =>
       (await import("./notifications.ts")).replayNotifications(options, terminal),
     );
 
   chosen(forDesk(notifications.command("discard")))
-    .description("let be what was given up")
+    .description("discard dead letters")
     .action(async (options) =>
       (await import("./notifications.ts")).discardNotifications(options, terminal),
     );
@@ -122,8 +127,8 @@ function addNotificationCommands(program: Command, terminal: Terminal): void {
 
 function chosen(command: Command): Command {
   return command
-    .option("--seq <numbers...>", "these, by their numbers in the list", collectNumbers)
-    .option("--receiver <name>", "all of this receiver");
+    .option("--seq <numbers...>", "the dead letters with these numbers in the list", collectNumbers)
+    .option("--receiver <name>", "all dead letters of this receiver");
 }
 
 function collectNumbers(text: string, before: readonly number[] = []): readonly number[] {

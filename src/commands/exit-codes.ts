@@ -1,4 +1,4 @@
-/** 0 well, 1 it failed, 2 wrong use or configuration. */
+/** 0 success, 1 failure, 2 usage or configuration error. */
 export const exitCodes = { ok: 0, failed: 1, wrongUse: 2 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 

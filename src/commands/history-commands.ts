@@ -6,36 +6,42 @@ import type { Terminal } from "./terminal.ts";
 /** Adds the commands for what happened. */
 export function addHistoryCommands(program: Command, terminal: Terminal): void {
   filtered(paged(forDesk(program.command("changes"))))
-    .description("which servers changed status, latest first")
-    .option("--status <statuses>", "from or to these; idle, occupied, error, unknown, absent")
-    .option("--from-status <statuses>", "from these alone; several with commas")
-    .option("--to-status <statuses>", "to these alone; several with commas")
-    .option("--lapses", "also which servers were missing from a listing, and seen again")
+    .description("list changes of servers, latest first")
+    .option(
+      "--status <statuses>",
+      "only changes from or to these statuses: idle, occupied, error, unknown, absent",
+    )
+    .option("--from-status <statuses>", "only changes from these statuses, separated by commas")
+    .option("--to-status <statuses>", "only changes to these statuses, separated by commas")
+    .option("--lapses", "also list when servers were missing from a listing and were listed again")
     .action(async (options) => (await import("./changes.ts")).changes(options, terminal));
 
   filtered(paged(forDesk(program.command("incidents"))))
-    .description("what is and was wrong, latest first")
-    .option("--state <states>", "pending, firing, resolved; several with commas")
-    .option("--rule <names>", "of these rules alone; several with commas")
-    .option("--severity <severities>", "critical, warning, info; several with commas")
+    .description("list incidents, latest first")
+    .option("--state <states>", "only these states, separated by commas: pending, firing, resolved")
+    .option("--rule <names>", "only incidents of these rules, separated by commas")
+    .option(
+      "--severity <severities>",
+      "only these severities, separated by commas: critical, warning, info",
+    )
     .action(async (options) => (await import("./incidents.ts")).incidents(options, terminal));
 }
 
 function filtered(command: Command): Command {
   return command
-    .option("--region <names>", "of these regions alone; several with commas")
-    .option("--key <names>", "of these keys alone; several with commas")
-    .option("--server <server>", "a server's id, the beginning of one, or a name")
-    .option("--sandbox <sandbox>", "a sandbox's id, or the beginning of one")
-    .option("--name <name>", "of servers of this name alone; may be given several times", collect)
+    .option("--region <names>", "only these regions, separated by commas")
+    .option("--key <names>", "only these keys, separated by commas")
+    .option("--server <server>", "the id of a server, a prefix of it, or a name")
+    .option("--sandbox <sandbox>", "the id of a sandbox, or a prefix of it")
+    .option("--name <name>", "only servers of this name; can be repeated", collect)
     .option(
       "--from <time>",
-      "a time such as 2026-11-21T18:00Z, how long ago such as 7d, or a word such as yesterday",
+      "the start: a time such as 2026-11-21T18:00Z, a duration ago such as 7d, or a word such as yesterday",
     )
-    .option("--to <time>", "the same; left out: until now")
-    .option("--tz <zone>", "of which zone these are, such as Europe/Berlin; left out: UTC")
+    .option("--to <time>", "the end, in the same form (default: now)")
+    .option("--tz <zone>", "the time zone of --from and --to, such as Europe/Berlin (default: UTC)")
     .addOption(
-      new Option("--follow", "print what comes as it comes, until Ctrl-C").conflicts([
+      new Option("--follow", "print new entries as they are stored, until Ctrl-C").conflicts([
         "to",
         "before",
       ]),

@@ -10,7 +10,7 @@ import { version } from "../platform/version.ts";
 import { StoreError } from "../store/store-error.ts";
 
 const firstSteps = `
-To see it at work, with nothing to configure:
+To try it without any configuration:
   sandwatch demo
 
 To watch a real service, write a configuration and:
@@ -18,7 +18,7 @@ To watch a real service, write a configuration and:
   sandwatch poll --config sandwatch.yaml
   sandwatch run --config sandwatch.yaml
 
-Exit codes: 0 well, 1 it failed, 2 wrong use or configuration.`;
+Exit codes: 0 success, 1 failure, 2 usage or configuration error.`;
 
 /** Runs the command that the arguments name, and gives the exit code. Never rejects. */
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -33,41 +33,41 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
 /** A command is loaded when it is run: somebody waits for it, and few need all that the daemon does. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command("sandwatch")
-    .description("Watches the sandboxes of a service: metrics, a log of changes, and alerts.")
+    .description("Watches the sandboxes of a service: metrics, history and alerts.")
     .version(version)
-    .showHelpAfterError("(add --help for what there is)")
+    .showHelpAfterError("(see --help)")
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .addHelpText("after", firstSteps);
 
   program
     .command("demo")
-    .description("simulator, daemon and a webhook receiver together, to see what it does")
+    .description("run a simulated service, the daemon and a webhook receiver")
     .addOption(seedOption())
-    .option("--servers <n>", "servers in all", atLeast(1), 60)
-    .option("--keys <n>", "API keys", atLeast(1), 2)
-    .option("--history <days>", "days of a simulated past to begin with", readDays, 28)
-    .option("--no-history", "begin with an empty store")
-    .option("--port <port>", "where to serve metrics (default: 9740, or a free one)", readPort)
+    .option("--servers <n>", "servers in total", atLeast(1), 60)
+    .option("--keys <n>", "number of API keys", atLeast(1), 2)
+    .option("--history <days>", "days of simulated history to start with", readDays, 28)
+    .option("--no-history", "start with an empty store")
+    .option("--port <port>", "port of the HTTP server (default: 9740, or a free port)", readPort)
     .action(async (options) => (await import("./demo.ts")).demo(options, terminal));
 
   program
     .command("run")
-    .description("the daemon: poll, expose, log and alert until it is stopped")
+    .description("run the daemon until it is stopped")
     .addOption(configOption())
     .action(async (options) => (await import("./run.ts")).run(options, terminal));
 
   program
     .command("check-config")
-    .description("validate a configuration, show every fault, and exit")
+    .description("validate a configuration and report all faults")
     .addOption(configOption())
     .action(async (options) => (await import("./check-config.ts")).checkConfig(options, terminal));
 
   program
     .command("poll")
-    .description("poll every target once and print what was seen; keeps nothing, alerts nobody")
+    .description("poll every target once and print the result; stores nothing and notifies nobody")
     .addOption(configOption())
-    .option("--json", "for programs")
+    .option("--json", "print JSON")
     .action(async (options) => (await import("./poll.ts")).poll(options, terminal));
 
   program
@@ -86,35 +86,37 @@ export function createProgram(terminal: Terminal): Command {
 
   program
     .command("test-rules")
-    .description("run tests of alert rules: timelines of statuses, and what must be told when")
-    .argument("<file>", "tests in YAML")
-    .option("--json", "for programs")
+    .description("run tests of alert rules")
+    .argument("<file>", "the tests, in YAML")
+    .option("--json", "print JSON")
     .action(async (file, options) =>
       (await import("./test-rules.ts")).testRules(file, options, terminal),
     );
 
   program
     .command("simulate")
-    .description("the simulated service alone, to point a configuration at")
-    .option("--regions <names>", "comma-separated", readNames, ["us", "eu"])
-    .option("--keys <n>", "API keys", atLeast(1), 2)
+    .description("run the simulated service only")
+    .option("--regions <names>", "names of regions, separated by commas", readNames, ["us", "eu"])
+    .option("--keys <n>", "number of API keys", atLeast(1), 2)
     .option("--servers <n>", "servers in each listing", atLeast(0), 60)
     .addOption(seedOption())
-    .option("--pace <factor>", "how many times faster statuses move; 0: never", readPace, 1)
-    .option("--faults <file>", "YAML or JSON: what is to go wrong, and when")
-    .option("--data <file>", "YAML or JSON: what each region holds, instead of what is made up")
-    .option("--host <address>", "where to serve; :: for every interface", "127.0.0.1")
-    .option("--port <port>", "0 takes a free one", readPort, 9750)
+    .option("--pace <factor>", "how many times faster statuses change; 0: never", readPace, 1)
+    .option("--faults <file>", "faults to inject, in YAML or JSON")
+    .option("--data <file>", "content of the regions, in YAML or JSON (default: generated)")
+    .option("--host <address>", "address to listen on; :: for every interface", "127.0.0.1")
+    .option("--port <port>", "port to listen on; 0 chooses a free port", readPort, 9750)
     .action(async (options) => (await import("./simulate.ts")).simulate(options, terminal));
   return program;
 }
 
 function configOption(): Option {
-  return new Option("-c, --config <file>", "the configuration, in YAML").makeOptionMandatory();
+  return new Option("-c, --config <file>", "the configuration file").makeOptionMandatory();
 }
 
 function seedOption(): Option {
-  return new Option("--seed <n>", "equal seeds give equal worlds").argParser(atLeast(0)).default(1);
+  return new Option("--seed <n>", "seed of the simulated service; equal seeds give equal data")
+    .argParser(atLeast(0))
+    .default(1);
 }
 
 function readPort(text: string): number {

@@ -11,44 +11,48 @@ Examples:
   sandwatch report --config FILE --from yesterday --by hour --tz Europe/Berlin --format csv
 
 --by takes region, key, server_name, hour, day and weekday in any combination, or sandbox or server,
-which are told of as a whole. Left out, it is region,key.`;
+which cannot be combined with hour, day and weekday. Default: region,key.`;
 
 /** Adds the commands that tell how busy servers were. */
 export function addReportCommands(program: Command, terminal: Terminal): void {
   forDesk(program.command("report"))
-    .description("how busy servers were, and how well: of a week, by hours, by name, as you like")
+    .description("report occupancy and errors of servers")
     .requiredOption(
       "--from <time>",
-      "2026-11-01, 2026-11-01T10:00, 7d ago, or a whole yesterday, last week, last month",
+      "the start: a time such as 2026-11-01T10:00, a duration ago such as 7d, or a period such as last week",
     )
-    .option("--to <time>", "up to when; left out: now, or the end of what --from names")
-    .option("--by <fields>", "what each row is of, several with commas")
-    .option("--tz <zone>", "whose hours and days, such as Europe/Berlin; left out: UTC")
-    .option("--region <names>", "of these regions alone; several with commas")
-    .option("--key <names>", "of these keys alone; several with commas")
+    .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
+    .option(
+      "--by <fields>",
+      "the fields that rows are grouped by, separated by commas (default: region,key)",
+    )
+    .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
+    .option("--region <names>", "only these regions, separated by commas")
+    .option("--key <names>", "only these keys, separated by commas")
     .addOption(
-      new Option("--format <format>", "openmetrics is for promtool, to backfill Prometheus")
+      new Option(
+        "--format <format>",
+        "the output format; openmetrics is for backfilling Prometheus with promtool",
+      )
         .choices(["table", "csv", "json", "openmetrics"])
         .conflicts("json"),
     )
     .addOption(
       new Option(
         "--resolution <size>",
-        "how far apart samples of openmetrics are: 1h, if not said",
+        "the distance of the samples of openmetrics (default: 1h)",
       ).choices(resolutions),
     )
     .addHelpText("after", examples)
     .action(async (options) => (await import("./report.ts")).report(options, terminal));
 
   forDesk(program.command("insights"))
-    .description(
-      "what stands out: the busiest hour, what errs, runs out, stays long, and a forecast",
-    )
-    .option("--from <time>", "since when, as for a report; left out: 28 days ago")
-    .option("--to <time>", "up to when; left out: now, or the end of what --from names")
-    .option("--tz <zone>", "whose hours, such as Europe/Berlin; left out: UTC")
-    .option("--region <names>", "of these regions alone; several with commas")
-    .option("--key <names>", "of these keys alone; several with commas")
-    .option("--threshold <share>", "of which occupied share a forecast is made; left out: 0.9")
+    .description("show the busiest hour, most frequent errors, long occupations and a forecast")
+    .option("--from <time>", "the start, as for a report (default: 28d)")
+    .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
+    .option("--tz <zone>", "the time zone of hours, such as Europe/Berlin (default: UTC)")
+    .option("--region <names>", "only these regions, separated by commas")
+    .option("--key <names>", "only these keys, separated by commas")
+    .option("--threshold <share>", "the occupied share that the forecast is about (default: 0.9)")
     .action(async (options) => (await import("./insights.ts")).insights(options, terminal));
 }

@@ -5,7 +5,7 @@ import { placeholders, placeholdersIn } from "../core/template.ts";
 import { duration, name, namesOf, oneOf, readsAsText, scalar, settings } from "./fields.ts";
 import { textLike } from "./written.ts";
 
-const patternsAllowed = "a name or a list of names, * standing for any characters (numbers quoted)";
+const patternsAllowed = "a name or a list of names, with * for any characters (numbers quoted)";
 
 /** One of them, or a list with at least one. */
 export function listOrOne(item: object) {
@@ -28,11 +28,11 @@ export const patternsSchema = z
   })
   .meta({ ...listOrOne({ type: "string", minLength: 1 }), errorMessage: patternsAllowed });
 
-export const regionPatterns = named("Regions. One without `*` must be configured.");
-export const keyPatterns = named("Keys. One without `*` must be configured.");
-export const serverNamePatterns = named("The `server_name` of servers.");
-export const benchmarkPatterns = named("The `benchmark` of servers.");
-export const tagPatterns = named("Tags of servers; one that fits is enough.");
+export const regionPatterns = named("Names of regions. A name without `*` must be configured.");
+export const keyPatterns = named("Names of keys. A name without `*` must be configured.");
+export const serverNamePatterns = named("Names of servers (`server_name`).");
+export const benchmarkPatterns = named("Benchmarks of servers (`benchmark`).");
+export const tagPatterns = named("Tags of servers. One matching tag is enough.");
 
 /** Of things to which a condition is narrowed. */
 export function named(description: string) {
@@ -44,7 +44,7 @@ const targetFields = { region: regionPatterns, key: keyPatterns };
 export const targetMatchSchema = settings(targetFields);
 
 export const probeMatchSchema = settings({
-  probe: named("Probes. One without `*` must be configured."),
+  probe: named("Names of probes. A name without `*` must be configured."),
   ...targetFields,
 });
 
@@ -92,28 +92,31 @@ const runbookSchema = scalar(runbookAllowed, (value) =>
 ).meta(textLike(new RegExp(`^${knownPlaceholders}${runbookPattern.source.slice(1)}`)));
 
 export const ruleName = () =>
-  name().describe("By which the rule is known everywhere else. No other rule has it.");
+  name().describe(
+    "The name of the rule in messages, metrics, commands and the API. It must be unique.",
+  );
 
 export const severity = (usual: Severity) =>
-  oneOf(severities).prefault(usual).describe("How bad it is.");
+  oneOf(severities).prefault(usual).describe("The severity of its incidents.");
 
 export const commonSettings = {
   summary: templateSchema
     .optional()
-    .meta({ description: "The text of messages.", leftOut: "a text of sandwatch's own" }),
+    .meta({ description: "The summary of messages.", leftOut: "a summary that sandwatch writes" }),
   runbook_url: runbookSchema
     .optional()
-    .meta({ description: "Where it is written what to do.", leftOut: "none" }),
+    .meta({ description: "The address of a runbook, which messages link to.", leftOut: "none" }),
   keep_firing_for: duration("0s")
     .prefault("0s")
-    .describe("How long it must be over before that is told."),
+    .describe("How long the condition must have ended before the incident resolves."),
   remind_every: duration("1s").optional().meta({
-    description: "After how long it is told again while it lasts and nobody acknowledged it.",
+    description: "How often a firing incident that nobody has acknowledged is notified again.",
     leftOut: "never",
   }),
   receivers: namesOf("receiver").readonly().optional().meta({
-    description: "Who is told: names out of `alerts.receivers` but heartbeats, each once.",
-    leftOut: "every receiver but heartbeats",
+    description:
+      "The receivers that are notified, from `alerts.receivers`. Heartbeats cannot be named.",
+    leftOut: "every receiver except heartbeats",
   }),
 };
 

@@ -7,7 +7,7 @@ import { duration, scalar } from "./fields.ts";
 import { notBoth, textLike } from "./written.ts";
 
 const cronAllowed =
-  "a cron expression, best of six fields with seconds first, such as */30 * * * * *";
+  "a cron expression, preferably of six fields with seconds first, such as */30 * * * * *";
 
 /** Whatever comes at all came in the years before it. */
 const anyMomentMs = Date.UTC(2024, 11, 31);
@@ -60,14 +60,14 @@ export const scheduleSettings = (what: string, usual: string) => ({
   schedule: cronExpression(cronAllowed, true)
     .optional()
     .meta({
-      description: `${what}, in the time zone \`poll.time_zone\`. Each target has a moment of its own after it, so that not all begin together.`,
-      leftOut: `as \`every\` says; left out too: \`${usual}\``,
+      description: `${what}, in the time zone \`poll.time_zone\`. Each target has a fixed offset from it, so that targets do not start at the same time.`,
+      leftOut: `\`${usual}\`, unless \`every\` is set`,
     }),
   every: duration("1s", "7d")
     .optional()
     .meta({
-      description: `${what}, instead of \`schedule\`: once in so long.`,
-      leftOut: "as `schedule` says",
+      description: `${what}, as an interval. Cannot be combined with \`schedule\`.`,
+      leftOut: "none: `schedule` applies",
     }),
 });
 

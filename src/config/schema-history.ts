@@ -22,10 +22,12 @@ const kept = () =>
 export const historySchema = settings({
   changes: kept()
     .prefault("400d")
-    .describe("Changes of servers, incidents that are resolved, and when nobody watched."),
+    .describe("How long changes of servers, resolved incidents and unobserved time are kept."),
   "5m": kept()
     .prefault("30d")
-    .describe("How long servers were in which status, in stretches of five minutes."),
-  "1h": kept().prefault("400d").describe("The same in hours."),
-  "1d": kept().prefault("forever").describe("The same in days (UTC)."),
+    .describe(
+      "How long buckets of five minutes are kept. A bucket holds the time that servers spent in each status.",
+    ),
+  "1h": kept().prefault("400d").describe("How long buckets of an hour are kept."),
+  "1d": kept().prefault("forever").describe("How long buckets of a day (UTC) are kept."),
 }).transform(({ changes, ...buckets }): HistoryConfig => ({ changes, buckets }));

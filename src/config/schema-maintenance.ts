@@ -21,13 +21,13 @@ const severityPatterns = patternsSchema
   .meta(listOrOne({ anyOf: [...orReference({ enum: severities }).anyOf, textLike(/\*/)] }));
 
 const matchSchema = settings({
-  rule: named("Rules. One without `*` must be configured, or be `receiver-failing`."),
+  rule: named("Names of rules. A name without `*` must be configured, or be `receiver-failing`."),
   severity: severityPatterns
     .exactOptional()
     .meta({ description: "Severities of rules.", leftOut: "all" }),
   region: regionPatterns,
   key: keyPatterns,
-  probe: named("Probes. One without `*` must be configured."),
+  probe: named("Names of probes. A name without `*` must be configured."),
   sandbox_id: named("Ids of sandboxes."),
   server_id: named("Ids of servers."),
   server_name: serverNamePatterns,
@@ -42,14 +42,18 @@ const matchSchema = settings({
   .transform(readMatch);
 
 export const maintenanceSchema = settings({
-  name: name().describe("By which the window is known. No other window has it."),
+  name: name().describe("The name of the window. It must be unique."),
   start: cronExpression(startAllowed, false).describe(
-    "When it begins. In the hour that is missing when clocks are set forward it begins at the end of that hour; in the one that comes twice it begins once.",
+    "When the window begins. A time in the hour that is skipped when clocks are set forward means the end of that hour. In an hour that comes twice the window begins once.",
   ),
-  duration: duration("1m", "31d").describe("How long it lasts."),
-  time_zone: timeZone().prefault("UTC").describe("Whose clock `start` is of."),
-  match: matchSchema.describe("What is not told; all that are given must fit, at least one is."),
-  reason: text().optional().meta({ description: "Why, for whoever wonders.", leftOut: "none" }),
+  duration: duration("1m", "31d").describe("How long the window lasts."),
+  time_zone: timeZone().prefault("UTC").describe("The time zone of `start`."),
+  match: matchSchema.describe(
+    "The incidents whose notifications are suppressed. They match every given field. At least one field is required.",
+  ),
+  reason: text()
+    .optional()
+    .meta({ description: "The reason, shown with the window.", leftOut: "none" }),
 }).transform((window): MaintenanceWindow => ({
   name: window.name,
   start: window.start,

@@ -25,12 +25,12 @@ export const outboundSchema = settings({
   deny_networks: z
     .array(networkSchema, "a list of networks")
     .prefault([])
-    .describe("Networks that are denied, too."),
+    .describe("Further networks that are denied."),
   allow_networks: z
     .array(reachableSchema, "a list of networks")
-    .min(1, "at least one network; left out: all")
+    .min(1, "at least one network; omit the setting for all")
     .optional()
-    .meta({ description: "The only networks that are allowed.", leftOut: "all" }),
+    .meta({ description: "If set, only these networks are allowed.", leftOut: "all" }),
 }).transform((outbound): OutboundNetworks => ({
   deny: outbound.deny_networks,
   allow: outbound.allow_networks ?? null,

@@ -51,14 +51,20 @@ function limitSchema(most: number, whole: boolean) {
     })
       .meta({ ...like, minimum: 0, exclusiveMaximum: most })
       .optional()
-      .meta({ description: "It holds above this.", leftOut: "only beside `below`" }),
+      .meta({
+        description: "The condition holds above this value.",
+        leftOut: "required without `below`",
+      }),
     below: scalar(`${kind} ${lower}`, (value) => {
       const number = read(value);
       return number !== undefined && number > 0 && number <= most ? number : undefined;
     })
       .meta({ ...like, exclusiveMinimum: 0, maximum: most })
       .optional()
-      .meta({ description: "It holds below this.", leftOut: "only beside `above`" }),
+      .meta({
+        description: "The condition holds below this value.",
+        leftOut: "required without `above`",
+      }),
   })
     .meta({ allOf: [oneOfSettings(["above", "below"])] })
     .transform(({ above, below }, context): Limit => {
@@ -74,31 +80,39 @@ const countSchema = limitSchema(Number.MAX_SAFE_INTEGER, true);
 
 const oneMeasure = (schema: ReturnType<typeof limitSchema>, what: string) =>
   schema.optional().meta({
-    description: `${what}. Just one measure is given.`,
-    leftOut: "only beside another measure",
+    description: `${what}. Exactly one measure is set.`,
+    leftOut: "required without another measure",
   });
 
 export const poolRuleSchema = settings({
   name: ruleName(),
   on: z
     .literal("pool")
-    .describe("Holds while one measure of servers taken together is above or below a limit."),
+    .describe(
+      "The condition holds while one measure of a group of servers is above or below a limit.",
+    ),
   severity: severity("warning"),
   by: bySchema
     .prefault(["region", "key"])
-    .describe("Servers alike in these are one pool; `[]`: all of them are."),
+    .describe(
+      "The fields that define pools: servers with equal values are one pool. With `[]` all servers are one pool.",
+    ),
   occupied_ratio: oneMeasure(
     ratioSchema,
-    "Of the servers whose status is known, how many are occupied",
+    "The share of the servers with a known status that are occupied",
   ),
-  idle: oneMeasure(countSchema, "How many servers are idle"),
+  idle: oneMeasure(countSchema, "The number of idle servers"),
   error_ratio: oneMeasure(
     ratioSchema,
-    "Of the servers whose status is known, how many are in error",
+    "The share of the servers with a known status that are in error",
   ),
-  servers: oneMeasure(countSchema, "How many servers there are"),
-  for: duration("0s").prefault("0s").describe("How long it must last before it is told."),
-  match: poolMatchSchema.prefault({}).describe("Which servers; all that are given must fit."),
+  servers: oneMeasure(countSchema, "The number of servers"),
+  for: duration("0s")
+    .prefault("0s")
+    .describe("How long the condition must hold before the incident fires."),
+  match: poolMatchSchema
+    .prefault({})
+    .describe("Limits the rule to servers that match every given field."),
   ...commonSettings,
 })
   .meta({ allOf: [oneOfSettings(poolMeasures)] })

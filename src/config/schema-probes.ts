@@ -16,8 +16,7 @@ const idSchema = scalar(idAllowed, (value) =>
     : undefined,
 ).meta({ type: "string", minLength: 1, maxLength: longestId, not: { enum: [".", ".."] } });
 
-const statusAllowed =
-  "an HTTP status from 200 to 499 other than 429, which asks for patience and tells of no answer";
+const statusAllowed = "an HTTP status from 200 to 499 other than 429, which only asks to wait";
 
 const statusSchema = scalar(statusAllowed, (value) => {
   const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
@@ -87,10 +86,10 @@ function isMapping(value: unknown): value is object {
 
 const someOf = (what: string) =>
   namesOf(what)
-    .min(1, `at least one ${what}; left out: every ${what}`)
+    .min(1, `at least one ${what}; omit the setting for every ${what}`)
     .optional()
     .meta({
-      description: `The ${what}s that it is made with, each once. A key is used in its own regions only.`,
+      description: `The ${what}s for which the probe runs. A key is used in its own regions only.`,
       leftOut: `every ${what}`,
     });
 
@@ -113,36 +112,40 @@ const noIdElsewhere = {
 
 /** What its settings say of one another: `checkProbes`. */
 export const probeSchema = settings({
-  name: name().describe("By which the probe is known everywhere else. No other probe has it."),
-  operation: oneOf(lookupWords).describe("What is asked for, as `sandwatch lookup` has it."),
+  name: name().describe(
+    "The name of the probe in metrics, messages, commands and the API. It must be unique.",
+  ),
+  operation: oneOf(lookupWords).describe("The operation, named as in `sandwatch lookup`."),
   id: idSchema.optional().meta({
     description:
-      "Whose: `user`, `universe-data` and `white-label` need it, others have none. It may be somebody's, and is in no metric, log, message, page or answer of the API.",
-    leftOut: "only where none is needed",
+      "The id to ask for. `user`, `universe-data` and `white-label` require it, the other operations take none. It may identify a person, so it appears in no metric, log, message, page or API response.",
+    leftOut: "required by operations that take an id",
   }),
   regions: someOf("region"),
   keys: someOf("key"),
-  ...scheduleSettings("When it is made", "60s"),
+  ...scheduleSettings("When the probe runs", "60s"),
   expect: settings({
     status: statusSchema
       .prefault(200)
-      .describe("The HTTP status; beside a refusal such as 404 nothing else can be expected."),
+      .describe(
+        "The expected HTTP status. With a refusal such as 404 nothing else can be expected.",
+      ),
     success: flag().optional().meta({
-      description: "Of `white-label`: what the answer must say of itself.",
-      leftOut: "`true` of `white-label` with status 200",
+      description: "For `white-label`: the value that `success` must have in the response.",
+      leftOut: "`true` for `white-label` with status 200",
     }),
     at_least: count(1, 1_000_000_000).optional().meta({
-      description: "Of `universes` and `sandboxes`: how many there must be.",
+      description: "For `universes` and `sandboxes`: the least number that the response must list.",
       leftOut: "any number",
     }),
     fields: fieldsSchema
       .prefault({})
       .describe(
-        "By its path, what a field of the JSON must be equal to, `{ present: true }` or `{ absent: true }`.",
+        "Fields of the JSON by their paths: the value that each must have, `{ present: true }` or `{ absent: true }`.",
       ),
   })
     .prefault({})
-    .describe("What must hold of the answer; all that are given must."),
+    .describe("What is expected of the response. All given expectations must be met."),
 })
   .meta({ allOf: [oneSchedule, idWhereNeeded, noIdElsewhere] })
   .transform(({ id, schedule, every, ...probe }) => {

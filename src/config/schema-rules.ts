@@ -15,7 +15,9 @@ const holdSchema = z
     [
       duration("0s").transform((ms): Hold => ({ kind: "duration", ms })),
       settings({
-        polls: count(1, 1_000_000).describe("So many polls, or runs of a probe, in a row."),
+        polls: count(1, 1_000_000).describe(
+          "The number of consecutive polls, or of consecutive runs of a probe.",
+        ),
       }).transform(({ polls }): Hold => ({ kind: "polls", polls })),
     ],
     holdAllowed,
@@ -24,25 +26,31 @@ const holdSchema = z
 
 const flapSchema = settings({
   changes: count(1, 1_000).describe(
-    "How many times it may come into the condition within `within`; more is flapping.",
+    "How often the condition may start to hold within `within`. If it starts more often, the subject is flapping.",
   ),
-  within: duration("1s").describe("In which time. It has settled when it stayed out for as long."),
+  within: duration("1s").describe(
+    "The period in which changes are counted. Flapping ends when the condition has not started to hold for this long.",
+  ),
 }).transform((flap): FlapLimit => ({ changes: flap.changes, withinMs: flap.within }));
 
 const flap = flapSchema.optional().meta({
   description:
-    "What comes into the condition more often than this is told of as flapping: once, and once when it settled.",
-  leftOut: "every time is told",
+    "Flap detection: a subject that meets the condition more often than this is reported once as flapping, and once when it has settled.",
+  leftOut: "none: every incident is notified",
 });
 
 const serverRuleSchema = settings({
   name: ruleName(),
-  on: z.literal("server").describe("Holds while a server shows the `status`."),
+  on: z.literal("server").describe("The condition holds while a server has the `status`."),
   severity: severity("critical"),
-  status: oneOf(statuses).describe("Which one."),
-  for: holdSchema.prefault("0s").describe("How long it must last before it is told."),
+  status: oneOf(statuses).describe("The status."),
+  for: holdSchema
+    .prefault("0s")
+    .describe("How long the condition must hold before the incident fires."),
   flap,
-  match: serverMatchSchema.prefault({}).describe("Which servers; all that are given must fit."),
+  match: serverMatchSchema
+    .prefault({})
+    .describe("Limits the rule to servers that match every given field."),
   ...commonSettings,
 }).transform((rule) => ({
   ...commonOf(rule),
@@ -56,21 +64,28 @@ const serverRuleSchema = settings({
 
 const targetRuleSchema = settings({
   name: ruleName(),
-  on: z.literal("target").describe("Holds while a key does not see all of a region."),
+  on: z
+    .literal("target")
+    .describe(
+      "The condition holds while a target cannot be observed completely: polls fail, the key is refused, or listings are partial.",
+    ),
   severity: severity("warning"),
   failing: holdSchema.optional().meta({
-    description: "For how long polls must have failed, whatever for. This, `auth` or `partial`.",
-    leftOut: "only beside another of the three",
+    description:
+      "How long polls must fail, for any reason, before the incident fires. Exactly one of `failing`, `auth` and `partial` is set.",
+    leftOut: "required without another of the three",
   }),
   auth: holdSchema.optional().meta({
-    description: "For how long the service must have refused the key (401, 403).",
-    leftOut: "only beside another of the three",
+    description: "How long the service must refuse the key (401 or 403) before the incident fires.",
+    leftOut: "required without another of the three",
   }),
   partial: holdSchema.optional().meta({
-    description: "For how long listings must have been partial.",
-    leftOut: "only beside another of the three",
+    description: "How long listings must be partial before the incident fires.",
+    leftOut: "required without another of the three",
   }),
-  match: targetMatchSchema.prefault({}).describe("Which targets; all that are given must fit."),
+  match: targetMatchSchema
+    .prefault({})
+    .describe("Limits the rule to targets that match every given field."),
   ...commonSettings,
 })
   .meta({ allOf: [oneOfSettings(targetTroubles)] })
@@ -96,11 +111,17 @@ const targetRuleSchema = settings({
 
 const probeRuleSchema = settings({
   name: ruleName(),
-  on: z.literal("probe").describe("Holds while the runs of a probe fail. There must be probes."),
+  on: z
+    .literal("probe")
+    .describe(
+      "The condition holds while the runs of a probe fail. At least one probe must be configured.",
+    ),
   severity: severity("warning"),
-  failing: holdSchema.describe("For how long runs must have failed."),
+  failing: holdSchema.describe("How long runs must fail before the incident fires."),
   flap,
-  match: probeMatchSchema.prefault({}).describe("Which probes; all that are given must fit."),
+  match: probeMatchSchema
+    .prefault({})
+    .describe("Limits the rule to probes that match every given field."),
   ...commonSettings,
 }).transform((rule) => ({
   ...commonOf(rule),

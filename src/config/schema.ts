@@ -22,11 +22,11 @@ const regionSchema = settings({
   )
     .meta(baseAddress)
     .describe(
-      "The base address of the service there; the paths of operations are put after it. One that is not https is refused, unless it is a loopback address or `allow_http: true` stands beside it: keys would travel in the clear.",
+      "The base address of the service in this region, to which the paths of operations are appended. It must be https, so that API keys are not sent in the clear, unless it is a loopback address or `allow_http: true` is set.",
     ),
   allow_http: flag()
     .prefault(false)
-    .describe("Whether `base_url` may be http although it is no loopback address."),
+    .describe("Allows a `base_url` with http that is not a loopback address."),
 }).transform((region) => ({ baseUrl: region.base_url }));
 
 /** As a map from the start: zod would drop a region named `__proto__` from a record in silence. */
@@ -53,18 +53,18 @@ const apiKeyAllowed =
 const keySchema = settings(
   {
     name: name().describe(
-      "By which the key is known everywhere else: in metrics, messages and commands. No other key has it.",
+      "The name of the key in metrics, messages, commands and the API. It must be unique.",
     ),
     api_key: scalar(apiKeyAllowed, (value) =>
       typeof value === "string" && /^[\x21-\x7e]+$/.test(value) ? value : undefined,
     )
       .meta(headerText)
-      .describe("The API key. The same one cannot stand under two names."),
+      .describe("The API key. It must not be configured under two names."),
     regions: namesOf("region")
-      .min(1, "at least one region; left out: every region")
+      .min(1, "at least one region; omit the setting for every region")
       .optional()
       .meta({
-        description: "Where it is used: names out of `regions`, each once.",
+        description: "The regions in which the key is used, from `regions`.",
         leftOut: "every region",
       }),
   },
@@ -86,37 +86,43 @@ const maxBodySchema = scalar(maxBodyAllowed, (value) => {
 });
 
 const pollSchema = settings({
-  ...scheduleSettings("When every target is polled", everyHalfMinute),
+  ...scheduleSettings("When each target is polled", everyHalfMinute),
   time_zone: timeZone()
     .prefault("UTC")
     .describe(
-      "The time zone in which cron expressions of polls and probes run, whatever the zone of the machine is.",
+      "The time zone of the cron expressions of polls and probes. The machine's own zone has no effect.",
     ),
   timeout: duration("100ms", "1h")
     .prefault("10s")
-    .describe("How long one request may take, to its last byte. Probes and look-ups have it too."),
+    .describe(
+      "The longest time that one request may take, to the last byte of the response. It also applies to probes and look-ups.",
+    ),
   rate_limit: settings({
-    requests: count(1, 1_000_000).prefault(2).describe("How many requests may leave in `per`."),
-    per: duration("1ms", "7d").prefault("1s").describe("In which time."),
+    requests: count(1, 1_000_000)
+      .prefault(2)
+      .describe("The number of requests that may be sent in each `per`."),
+    per: duration("1ms", "7d")
+      .prefault("1s")
+      .describe("The period in which at most `requests` requests are sent."),
   })
     .transform((limit) => ({ requests: limit.requests, perMs: limit.per }))
     .prefault({})
     .describe(
-      "What the service allows each key, over all calls made with it: polls, retries, probes and look-ups. Set it to what your account has.",
+      "The rate limit of each key, over all calls made with it: polls, retries, probes and look-ups. Set it to the limit of your account.",
     ),
   max_body: maxBodySchema
     .prefault("64MiB")
     .describe(
-      "How long an answer may be, once it is decoded; a longer one is a failed poll. A listing takes about 400 bytes a server.",
+      "The largest decoded response that is accepted. A larger one is a failed poll. A listing has about 400 bytes per server.",
     ),
   stale_after: count(1, 1_000_000)
     .prefault(3)
     .describe(
-      "After how many failed polls of a target in a row the series of its servers are withheld, their counts too.",
+      "The number of consecutive failed polls of a target after which the series of its servers, and their totals, are no longer exported.",
     ),
   gone_after: count(1, 1_000_000)
     .prefault(2)
-    .describe("After how many complete listings without a server it counts as gone."),
+    .describe("The number of complete listings without a server after which the server is gone."),
 })
   .meta({ allOf: [oneSchedule] })
   .transform((poll) => ({
@@ -143,7 +149,7 @@ const httpSchema = settings({
     .meta(textLike(listenPattern))
     .prefault("127.0.0.1:9740")
     .describe(
-      "Where the status page, the metrics, health and the API are served; port 0 takes a free one. There is no log-in: whoever reaches it may silence and acknowledge.",
+      "The address of the status page, the metrics, the health checks and the API. Port 0 chooses a free port. There is no authentication: anyone who can reach the address can add silences and acknowledge incidents.",
     ),
   allowed_hosts: z
     .array(
@@ -153,15 +159,17 @@ const httpSchema = settings({
       "a list of names",
     )
     .prefault([])
-    .describe("Names by which the API may be called, beside IP addresses and localhost."),
+    .describe(
+      "Host names by which the API may be called, in addition to IP addresses and localhost.",
+    ),
 }).transform((http) => ({ ...http.listen, allowedHosts: http.allowed_hosts }));
 
 const logSchema = settings({
   level: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .prefault("info")
-    .describe("What is too unimportant to be logged is not."),
+    .describe("The lowest level that is logged."),
   format: oneOf(["json", "pretty"]).optional().meta({
-    description: "A JSON object a line, or lines for people.",
+    description: "`json` writes one JSON object per line; `pretty` writes lines for people.",
     leftOut: "`pretty` on a terminal, otherwise `json`",
   }),
 });
@@ -169,61 +177,59 @@ const logSchema = settings({
 const metricsSchema = settings({
   per_server: flag()
     .prefault(true)
-    .describe("Whether there are series of single servers and sandboxes; the totals always are."),
+    .describe("Whether series per server and per sandbox are exported. Totals always are."),
 }).transform((metrics) => ({ perServer: metrics.per_server }));
 
 /** The whole file, each setting for itself. What several settings say together: `crossChecks`. */
 export const settingsSchema = settings({
   regions: regionsSchema.describe(
-    "The deployments of the service that are watched, by name. Any name will do; it becomes a label.",
+    "The watched deployments of the service, by name. The name is used as a label.",
   ),
   keys: z
     .array(keySchema, "a list of keys")
     .min(1, "at least one key")
     .describe("The API keys whose sandboxes are watched."),
-  poll: pollSchema.prefault({}).describe("How listings are fetched."),
+  poll: pollSchema.prefault({}).describe("How listings are polled."),
   probes: z
     .array(probeSchema, "a list of probes")
     .prefault([])
-    .describe(
-      "Calls of single operations on schedules of their own, and what must hold of the answers.",
-    ),
+    .describe("Scheduled calls of single operations, and what is expected of their responses."),
   store: settings({
     path: text("the path of a file")
       .prefault("data/sandwatch.db")
       .describe(
-        "The database, one for each sandwatch. A relative path is taken from the working directory.",
+        "The path of the SQLite database. Each sandwatch needs its own. A relative path is resolved against the working directory.",
       ),
   })
     .prefault({})
-    .describe("Where everything is kept."),
+    .describe("Where sandwatch stores its data."),
   history: historySchema
     .prefault({})
-    .describe("For how long what is kept. The space of what goes is used again."),
-  http: httpSchema.prefault({}).describe("What is served."),
-  log: logSchema.prefault({}).describe("What is written to standard output."),
-  metrics: metricsSchema.prefault({}).describe("What Prometheus gets."),
+    .describe("How long history is kept. Space that is freed is reused."),
+  http: httpSchema.prefault({}).describe("The HTTP server."),
+  log: logSchema.prefault({}).describe("The log, which is written to standard output."),
+  metrics: metricsSchema.prefault({}).describe("What is exported to Prometheus."),
   alerts: settings({
     rules: z.array(ruleSchema, "a list of rules").optional().meta({
-      description: "What is told; an empty list: nothing.",
+      description: "The alert rules. An empty list disables alerts.",
       leftOut: "`server-error`, `target-blind` and `target-partial`, to every receiver",
     }),
     receivers: z
       .array(receiverSchema, "a list of receivers")
       .prefault([])
-      .describe("Where it is told."),
+      .describe("Where notifications are sent."),
     maintenance: z
       .array(maintenanceSchema, "a list of maintenance windows")
       .prefault([])
-      .describe("When what is not told, again and again."),
+      .describe("Recurring maintenance windows, which suppress notifications."),
     outbound: outboundSchema
       .prefault({})
       .describe(
-        "Where receivers may be: every address to which a host resolves is checked as it is connected to. Link-local and multicast addresses and the metadata services of clouds are always denied.",
+        "The networks in which receivers may be. Every address is checked when a connection to it is opened. Link-local addresses, multicast addresses and the metadata services of clouds are always denied.",
       ),
   })
     .prefault({})
-    .describe("Who is told of what."),
+    .describe("Which incidents go to which receivers."),
 });
 
 /** What the file says, with the defaults that need no knowledge of the rest of it. */

@@ -146,7 +146,7 @@ describe("outbound networks", () => {
     [
       "an empty list of what is allowed",
       { allow_networks: [] },
-      "allow_networks: found an empty list; allowed: at least one network; left out: all",
+      "allow_networks: found an empty list; allowed: at least one network; omit the setting for all",
     ],
     [
       "what is always denied",

@@ -167,7 +167,7 @@ export const faultyAlerts: readonly Faulty[] = [
   [
     "a number to match",
     rule({ ...serverRule, match: { server_name: ["git", 12306] } }),
-    "alerts.rules[0].match.server_name[1]: found 12306, which YAML reads as a number: quote it; allowed: a name or a list of names, * standing for any characters (numbers quoted)",
+    "alerts.rules[0].match.server_name[1]: found 12306, which YAML reads as a number: quote it; allowed: a name or a list of names, with * for any characters (numbers quoted)",
   ],
   [
     "an unknown region to match",

@@ -16,7 +16,8 @@ const baseUrl =
   "an https address without user, password, query and fragment, such as https://us.example.com/api";
 const apiKey =
   "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file beside it";
-const cron = "a cron expression, best of six fields with seconds first, such as */30 * * * * *";
+const cron =
+  "a cron expression, preferably of six fields with seconds first, such as */30 * * * * *";
 const encrypted = "https, or a loopback address, or allow_http: true beside it";
 
 export const faultySettings: readonly Faulty[] = [
@@ -121,7 +122,7 @@ export const faultySettings: readonly Faulty[] = [
   [
     "no region",
     key({ regions: [] }),
-    "keys[0].regions: found an empty list; allowed: at least one region; left out: every region",
+    "keys[0].regions: found an empty list; allowed: at least one region; omit the setting for every region",
   ],
   [
     "two keys of one name",

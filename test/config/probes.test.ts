@@ -104,8 +104,7 @@ describe("a probe", () => {
 
 describe("a wrong probe is told by path, what was found and what is allowed", () => {
   const id = "an id of at most 512 characters (numbers quoted), other than . and ..";
-  const status =
-    "an HTTP status from 200 to 499 other than 429, which asks for patience and tells of no answer";
+  const status = "an HTTP status from 200 to 499 other than 429, which only asks to wait";
   const must = "a value to be equal to, { present: true } or { absent: true }";
 
   it.each<[string, unknown, string]>([
@@ -160,7 +159,7 @@ describe("a wrong probe is told by path, what was found and what is allowed", ()
     [
       "no region",
       [{ ...user, regions: [] }],
-      "probes[0].regions: found an empty list; allowed: at least one region; left out: every region",
+      "probes[0].regions: found an empty list; allowed: at least one region; omit the setting for every region",
     ],
     [
       "a key that is in none of the regions",

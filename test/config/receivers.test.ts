@@ -157,7 +157,7 @@ describe("a wrong setting of a receiver is told by path, what was found and what
     [
       "a number that JSON does not know",
       { ...webhook, body: { n: Number.NaN } },
-      "body.n: found a value that is not shown; allowed: a number that JSON knows",
+      "body.n: found a value that is not shown; allowed: a number that JSON can represent",
     ],
   ])("%s", (_title, receiver, line) => {
     const lines = faultLines(parseConfig(configWith(receiver)));

@@ -103,7 +103,7 @@ describe("the document of settings", () => {
     expect([...new Set(known)].toSorted()).toEqual(documentedPaths());
   });
 
-  it("says what must be given: without that sandwatch takes nothing, without all else it does", () => {
+  it("names the required settings: a configuration without one is refused, all others can be omitted", () => {
     expect(faultLines(parseConfig(needed))).toEqual([]);
     for (const row of rows) {
       const given = placesOf(row).filter((place) => valueAt(needed, place) !== undefined);
@@ -133,5 +133,5 @@ describe("the document of settings", () => {
 function mustBeGiven({ path, leftOut }: SettingRow): boolean {
   // There is a rule on probes.
   if (path === "probes") return true;
-  return leftOut === null || ("words" in leftOut && leftOut.words.startsWith("only "));
+  return leftOut === null || ("words" in leftOut && leftOut.words.startsWith("required "));
 }

@@ -18,7 +18,7 @@ export const alertmanagerSchema = settings(
     name: receiverName(),
     type: z
       .literal("alertmanager")
-      .describe("Alerts at the API v2 of Alertmanager, posted again each minute while they last."),
+      .describe("Alerts through API v2 of Alertmanager, sent again every minute while they fire."),
     urls: z
       .array(
         scalar(urlAllowed, (value) => {
@@ -29,7 +29,9 @@ export const alertmanagerSchema = settings(
       )
       .min(1, "the address of at least one instance")
       .meta({ uniqueItems: true })
-      .describe("Every instance, as Prometheus would have them, each once."),
+      .describe(
+        "The addresses of all Alertmanager instances, as in the configuration of Prometheus.",
+      ),
     allow_http: allowHttp("urls"),
     give_up_after: giveUpAfter(),
     bearer_token: scalar(tokenAllowed, (value) =>
@@ -37,13 +39,16 @@ export const alertmanagerSchema = settings(
     )
       .meta(headerText)
       .optional()
-      .meta({ description: "For a proxy that wants it.", leftOut: "none" }),
+      .meta({ description: "A bearer token, for a proxy that requires one.", leftOut: "none" }),
     generator_url: scalar("an https or http address without user and password", (value) =>
       typeof value === "string" ? parseWebAddress(value)?.href : undefined,
     )
       .meta(webAddress)
       .optional()
-      .meta({ description: "What alerts link to, such as a dashboard.", leftOut: "nothing" }),
+      .meta({
+        description: "The address that alerts link to, such as a dashboard.",
+        leftOut: "none",
+      }),
   },
   ["bearer_token_file"],
 ).transform((receiver) => ({

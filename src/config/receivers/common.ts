@@ -8,7 +8,7 @@ import { webAddress } from "../written.ts";
 
 /** By which a receiver is known. */
 export const receiverName = () =>
-  name().describe("By which rules, commands and metrics know it. No other receiver has it.");
+  name().describe("The name of the receiver in rules, commands and metrics. It must be unique.");
 
 /** Where a receiver is; kept secret, since it often holds what lets anyone write to it. */
 export function receiverUrl(): ReturnType<typeof scalar<Secret>> {
@@ -17,7 +17,7 @@ export function receiverUrl(): ReturnType<typeof scalar<Secret>> {
     return url && new Secret(url.href);
   })
     .meta(webAddress)
-    .describe("Where messages are sent. It is kept secret.");
+    .describe("The address that messages are sent to. It is treated as a secret.");
 }
 
 /** How long a message is tried. */
@@ -25,34 +25,34 @@ export function giveUpAfter() {
   return duration("1m", "30d")
     .prefault("24h")
     .describe(
-      "How long a message is tried before it is given up and the other receivers are told so.",
+      "How long a message is retried before it is dead-lettered and the other receivers are notified.",
     );
 }
 
 export function allowHttp(setting: "url" | "urls") {
   return flag()
     .prefault(false)
-    .describe(`Whether \`${setting}\` may be http although it is no loopback address.`);
+    .describe(`Allows \`${setting}\` with http that is not a loopback address.`);
 }
 
 export function sendResolved() {
-  return flag().prefault(true).describe("Whether it is told that an incident is over.");
+  return flag().prefault(true).describe("Whether resolved incidents are notified.");
 }
 
 export function sendAcknowledged(usual: boolean) {
-  return flag()
-    .prefault(usual)
-    .describe("Whether it is told that somebody acknowledged an incident.");
+  return flag().prefault(usual).describe("Whether acknowledgements are notified.");
 }
 
 export function maxIncidents(most: number, usual: number) {
   return count(1, most)
     .prefault(usual)
-    .describe("How many incidents a message names; more are only counted.");
+    .describe("The most incidents that a message names. Further ones are counted.");
 }
 
 export function groupWait(usual: string) {
-  return duration("0s").prefault(usual).describe("How long a message waits for more of the same.");
+  return duration("0s")
+    .prefault(usual)
+    .describe("How long the first message of a group waits for more incidents.");
 }
 
 /** How messages are made, where a receiver can have several incidents in one. */
@@ -62,16 +62,16 @@ export const messageSettings = {
     .readonly()
     .prefault(["rule", "region", "key"])
     .meta({ uniqueItems: true })
-    .describe("Incidents alike in these go into one message. Each field once."),
+    .describe("Incidents with equal values of these fields are sent in one message."),
   group_wait: groupWait("5s"),
   group_interval: duration("0s", "1d").optional().meta({
-    description: "How long after a group's last message its next one comes at the earliest.",
-    leftOut: "as `group_wait`",
+    description: "The least time between two messages of a group.",
+    leftOut: "the value of `group_wait`",
   }),
   merge_above: count(1, 1_000_000)
     .prefault(20)
     .describe(
-      "More servers, targets or probes at once than this, of one region, or of a pool that is told of with them, are one message, whatever `group_by` says.",
+      "If more servers, targets or probes than this are notified at once for one region, or for one pool whose own incident is notified with them, they are sent in one message. `group_by` has no effect on it.",
     ),
   send_resolved: sendResolved(),
   send_acknowledged: sendAcknowledged(false),

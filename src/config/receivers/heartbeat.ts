@@ -8,11 +8,11 @@ export const heartbeatSchema = settings(
     name: receiverName(),
     type: z
       .literal("heartbeat")
-      .describe("Pings a dead-man's switch while sandwatch works. No rule can name it."),
-    url: receiverUrl().describe("What is called. It is kept secret."),
+      .describe("Pings a dead man's switch while sandwatch works. Rules cannot name it."),
+    url: receiverUrl().describe("The address that is called. It is treated as a secret."),
     allow_http: allowHttp("url"),
-    every: duration("10s", "1d").prefault("1m").describe("How often."),
-    method: oneOf(["GET", "POST"]).prefault("GET").describe("The method of the request."),
+    every: duration("10s", "1d").prefault("1m").describe("How often it is called."),
+    method: oneOf(["GET", "POST"]).prefault("GET").describe("The HTTP method."),
   },
   ["url_file"],
 ).transform((receiver) => ({

@@ -14,17 +14,17 @@ const routingKeyAllowed =
 export const pagerdutySchema = settings(
   {
     name: receiverName(),
-    type: z
-      .literal("pagerduty")
-      .describe("Events of the Events API v2, each incident as an alert."),
+    type: z.literal("pagerduty").describe("Events through Events API v2, one alert per incident."),
     routing_key: scalar(routingKeyAllowed, (value) =>
       typeof value === "string" && routingKeyPattern.test(value) ? new Secret(value) : undefined,
     )
       .meta(textLike(routingKeyPattern))
-      .describe("The integration key of a service with an Events API v2 integration."),
+      .describe("The integration key of a PagerDuty service with an Events API v2 integration."),
     url: receiverUrl()
       .prefault("https://events.pagerduty.com/v2/enqueue")
-      .describe("Where events are sent; in the EU `https://events.eu.pagerduty.com/v2/enqueue`."),
+      .describe(
+        "The address that events are sent to. For the EU service region: `https://events.eu.pagerduty.com/v2/enqueue`.",
+      ),
     allow_http: allowHttp("url"),
     group_wait: groupWait("0s"),
     send_resolved: sendResolved(),

@@ -49,7 +49,7 @@ function bodyFaults(value: unknown, path: readonly (string | number)[]): readonl
     return isBodyText(value) ? [] : [{ path: [...path], message: bodyTextAllowed }];
   }
   if (typeof value === "number" && !Number.isFinite(value)) {
-    return [{ path: [...path], message: "a number that JSON knows" }];
+    return [{ path: [...path], message: "a number that JSON can represent" }];
   }
   if (Array.isArray(value))
     return value.flatMap((item, index) => bodyFaults(item, [...path, index]));
@@ -60,20 +60,24 @@ function bodyFaults(value: unknown, path: readonly (string | number)[]): readonl
 export const webhookSchema = settings(
   {
     name: receiverName(),
-    type: z.literal("webhook").describe("JSON over HTTP, as Standard Webhooks has it."),
+    type: z.literal("webhook").describe("JSON over HTTP, following Standard Webhooks."),
     url: receiverUrl(),
     allow_http: allowHttp("url"),
     secret: scalar(signingSecretAllowed, readSigningSecret)
       .meta(signingSecretLike)
       .optional()
-      .meta({ description: "Signs messages after Standard Webhooks.", leftOut: "unsigned" }),
+      .meta({
+        description: "The secret with which messages are signed, following Standard Webhooks.",
+        leftOut: "none: messages are not signed",
+      }),
     format: oneOf(["sandwatch", "alertmanager"]).optional().meta({
-      description: "The body: sandwatch's own, or what Alertmanager sends to webhooks.",
-      leftOut: "`sandwatch`, or `body`",
+      description: "The format of the body: sandwatch's own, or Alertmanager's webhook format.",
+      leftOut: "`sandwatch`, unless `body` is set",
     }),
     body: bodySchema.optional().meta({
-      description: "A body of your own instead of `format`, sent as JSON, its placeholders filled.",
-      leftOut: "as `format` says",
+      description:
+        "A custom body, sent as JSON with its placeholders filled in. Cannot be combined with `format`.",
+      leftOut: "none: `format` applies",
     }),
     ...messageSettings,
   },
