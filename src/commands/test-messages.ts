@@ -1,4 +1,4 @@
-import type { ReceiverConfig } from "../config/config.ts";
+import type { ReceiverConfig } from "../config/schema-receivers.ts";
 import { nothingTold } from "../core/notification.ts";
 import type { Notification, ToldIncident } from "../core/notification.ts";
 

@@ -1,12 +1,12 @@
 import type { MaintenanceWindow } from "../core/maintenance.ts";
 import type { Resolution } from "../fleet/buckets.ts";
-import type { GroupField } from "../core/notification.ts";
 import type { Probe } from "../core/probe.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { Rule } from "../core/rule.ts";
 import type { Schedule } from "../core/schedule.ts";
 import type { OutboundNetworks } from "../platform/networks.ts";
 import type { Secret } from "../platform/secret.ts";
+import type { ReceiverConfig } from "./schema-receivers.ts";
 
 /** A configuration that passed every check. Durations are milliseconds, sizes are bytes. */
 export interface Config {
@@ -65,66 +65,3 @@ export interface LogConfig {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
   readonly format: "json" | "pretty";
 }
-
-/** How a receiver wants its messages. */
-export interface MessageConfig {
-  readonly groupBy: readonly GroupField[];
-  readonly groupWaitMs: number;
-  readonly groupIntervalMs: number;
-  readonly mergeAbove: number;
-  readonly sendResolved: boolean;
-  readonly sendAcknowledged: boolean;
-  /** How many incidents one message holds; the rest is counted. */
-  readonly maxIncidents: number;
-  /** How long a notification is tried. */
-  readonly giveUpAfterMs: number;
-}
-
-export interface WebhookReceiverConfig extends MessageConfig {
-  readonly name: string;
-  readonly type: "webhook";
-  readonly url: Secret;
-  /** `whsec_...` as Standard Webhooks has it; null: messages go unsigned. */
-  readonly secret: Secret | null;
-  readonly format: "sandwatch" | "alertmanager";
-  /** A body of the user's own as JSON, with placeholders in its texts; null: `format` says it. */
-  readonly bodyTemplate: Secret | null;
-}
-
-export interface SlackReceiverConfig extends MessageConfig {
-  readonly name: string;
-  readonly type: "slack";
-  readonly url: Secret;
-}
-
-export interface PagerdutyReceiverConfig extends MessageConfig {
-  readonly name: string;
-  readonly type: "pagerduty";
-  readonly url: Secret;
-  readonly routingKey: Secret;
-}
-
-export interface AlertmanagerReceiverConfig extends MessageConfig {
-  readonly name: string;
-  readonly type: "alertmanager";
-  /** Base addresses, never empty. */
-  readonly urls: readonly Secret[];
-  readonly bearerToken: Secret | null;
-  readonly generatorUrl: string | null;
-}
-
-/** It is told of no incident, so how it wants its messages says nothing. */
-export interface HeartbeatReceiverConfig extends MessageConfig {
-  readonly name: string;
-  readonly type: "heartbeat";
-  readonly url: Secret;
-  readonly everyMs: number;
-  readonly method: "GET" | "POST";
-}
-
-export type ReceiverConfig =
-  | WebhookReceiverConfig
-  | SlackReceiverConfig
-  | PagerdutyReceiverConfig
-  | AlertmanagerReceiverConfig
-  | HeartbeatReceiverConfig;

@@ -7,8 +7,11 @@ import { webhookSchema } from "./receivers/webhook.ts";
 
 const types = "webhook, slack, pagerduty, alertmanager, heartbeat";
 
+/** The settings of every type of receiver. */
 export const receiverSchema = z.discriminatedUnion(
   "type",
   [webhookSchema, slackSchema, pagerdutySchema, alertmanagerSchema, heartbeatSchema],
   { error: (issue) => (issue.code === "invalid_union" ? types : "a mapping") },
 );
+
+export type ReceiverConfig = Readonly<z.output<typeof receiverSchema>>;

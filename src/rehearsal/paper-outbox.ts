@@ -1,4 +1,4 @@
-import type { MessageConfig } from "../config/config.ts";
+import type { MessageConfig } from "../config/receivers/common.ts";
 import { composeMessages } from "../core/grouping.ts";
 import type { IncidentMessage, Notification, OutboxItem } from "../core/notification.ts";
 import type { StoredOutboxItem } from "../core/notification.ts";

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import type { ReceiverConfig } from "../../src/config/config.ts";
+import type { ReceiverConfig } from "../../src/config/schema-receivers.ts";
 import { formatFaults } from "../../src/config/faults.ts";
 import { loadConfig, parseConfig } from "../../src/config/load-config.ts";
 import { configOf, faultLines, urlOf, webhookOf, writeFiles } from "./support.ts";

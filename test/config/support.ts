@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Config, ReceiverConfig, WebhookReceiverConfig } from "../../src/config/config.ts";
+import type { Config } from "../../src/config/config.ts";
+import type { WebhookConfig } from "../../src/config/receivers/webhook.ts";
+import type { ReceiverConfig } from "../../src/config/schema-receivers.ts";
 import { formatFaults } from "../../src/config/faults.ts";
 import type { LoadedConfig } from "../../src/config/load-config.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -35,7 +37,7 @@ export function urlOf(receiver: ReceiverConfig | undefined): string | undefined 
 }
 
 /** The first receiver, which must be a webhook. */
-export function webhookOf({ alerts }: Config): WebhookReceiverConfig {
+export function webhookOf({ alerts }: Config): WebhookConfig {
   const [receiver] = alerts.receivers;
   if (receiver?.type !== "webhook") throw new TypeError("the first receiver is no webhook");
   return receiver;

@@ -3,8 +3,7 @@ import { Secret } from "../../platform/secret.ts";
 import { parseBaseUrl, parseWebAddress } from "../address.ts";
 import { scalar, settings } from "../fields.ts";
 import { baseAddress, headerText, webAddress } from "../written.ts";
-import { allowHttp, giveUpAfter, receiverName } from "./common.ts";
-import { promptMessages } from "./prompt-messages.ts";
+import { allowHttp, giveUpAfter, promptMessages, receiverName } from "./common.ts";
 
 const urlAllowed =
   "an https address without user, password, query and fragment, such as https://alertmanager.example.com";
@@ -60,3 +59,5 @@ export const alertmanagerSchema = settings(
   bearerToken: receiver.bearer_token ?? null,
   generatorUrl: receiver.generator_url ?? null,
 }));
+
+export type AlertmanagerConfig = Readonly<z.output<typeof alertmanagerSchema>>;

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { groupFields, type GroupField } from "../../core/notification.ts";
+import { groupFields } from "../../core/notification.ts";
 import { Secret } from "../../platform/secret.ts";
 import { parseWebAddress } from "../address.ts";
-import type { MessageConfig } from "../config.ts";
 import { count, duration, flag, name, oneOf, scalar } from "../fields.ts";
 import { webAddress } from "../written.ts";
 
@@ -79,18 +78,7 @@ export const messageSettings = {
   give_up_after: giveUpAfter(),
 };
 
-interface MessageSettings {
-  readonly group_by: readonly GroupField[];
-  readonly group_wait: number;
-  readonly group_interval?: number | undefined;
-  readonly merge_above: number;
-  readonly send_resolved: boolean;
-  readonly send_acknowledged: boolean;
-  readonly max_incidents: number;
-  readonly give_up_after: number;
-}
-
-export function messagesOf(receiver: MessageSettings): MessageConfig {
+export function messagesOf(receiver: z.output<z.ZodObject<typeof messageSettings>>) {
   return {
     groupBy: receiver.group_by,
     groupWaitMs: receiver.group_wait,
@@ -102,3 +90,17 @@ export function messagesOf(receiver: MessageSettings): MessageConfig {
     giveUpAfterMs: receiver.give_up_after,
   };
 }
+
+/** How a receiver wants its messages. Durations are milliseconds. */
+export type MessageConfig = Readonly<ReturnType<typeof messagesOf>>;
+
+/** For a receiver that groups by itself, or is notified of no incident: everything, at once. */
+export const promptMessages: Omit<MessageConfig, "giveUpAfterMs"> = {
+  groupBy: [],
+  groupWaitMs: 0,
+  groupIntervalMs: 0,
+  mergeAbove: 1,
+  sendResolved: true,
+  sendAcknowledged: true,
+  maxIncidents: 100,
+};

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { duration, oneOf, settings } from "../fields.ts";
-import { allowHttp, receiverName, receiverUrl } from "./common.ts";
-import { promptMessages } from "./prompt-messages.ts";
+import { allowHttp, promptMessages, receiverName, receiverUrl } from "./common.ts";
 
 export const heartbeatSchema = settings(
   {
@@ -24,3 +23,5 @@ export const heartbeatSchema = settings(
   giveUpAfterMs: receiver.every,
   method: receiver.method,
 }));
+
+export type HeartbeatConfig = Readonly<z.output<typeof heartbeatSchema>>;

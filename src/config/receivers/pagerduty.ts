@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { Secret } from "../../platform/secret.ts";
-import type { PagerdutyReceiverConfig } from "../config.ts";
 import { scalar, settings } from "../fields.ts";
 import { textLike } from "../written.ts";
 import { allowHttp, giveUpAfter, groupWait, receiverName, receiverUrl } from "./common.ts";
@@ -32,7 +31,7 @@ export const pagerdutySchema = settings(
     give_up_after: giveUpAfter(),
   },
   ["url_file", "routing_key_file"],
-).transform((receiver): PagerdutyReceiverConfig => ({
+).transform((receiver) => ({
   name: receiver.name,
   type: receiver.type,
   url: receiver.url,
@@ -42,6 +41,8 @@ export const pagerdutySchema = settings(
   giveUpAfterMs: receiver.give_up_after,
   ...oneIncidentEach(receiver.group_wait),
 }));
+
+export type PagerdutyConfig = Readonly<z.output<typeof pagerdutySchema>>;
 
 /** PagerDuty does the grouping itself, of alerts that are one incident each. */
 function oneIncidentEach(groupWaitMs: number) {

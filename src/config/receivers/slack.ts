@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { SlackReceiverConfig } from "../config.ts";
 import { settings } from "../fields.ts";
 import { allowHttp, maxIncidents, messageSettings, messagesOf } from "./common.ts";
 import { receiverName, receiverUrl, sendAcknowledged } from "./common.ts";
@@ -16,9 +15,11 @@ export const slackSchema = settings(
     max_incidents: maxIncidents(100, 20),
   },
   ["url_file"],
-).transform((receiver): SlackReceiverConfig => ({
+).transform((receiver) => ({
   name: receiver.name,
   type: receiver.type,
   url: receiver.url,
   ...messagesOf(receiver),
 }));
+
+export type SlackConfig = Readonly<z.output<typeof slackSchema>>;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { bodyPlaceholders, isBodyText } from "../../core/body-template.ts";
 import { Secret } from "../../platform/secret.ts";
-import type { WebhookReceiverConfig } from "../config.ts";
 import { oneOf, scalar, settings } from "../fields.ts";
 import { notBoth, textLike } from "../written.ts";
 import { allowHttp, messageSettings, messagesOf, receiverName, receiverUrl } from "./common.ts";
@@ -84,7 +83,7 @@ export const webhookSchema = settings(
   ["url_file", "secret_file"],
 )
   .meta({ allOf: [notBoth("format", "body")] })
-  .transform((receiver, context): WebhookReceiverConfig => {
+  .transform((receiver, context) => {
     if (receiver.format !== undefined && receiver.body !== undefined) {
       context.addIssue({ code: "custom", message: "format or body, not both", path: ["format"] });
       return z.NEVER;
@@ -99,3 +98,5 @@ export const webhookSchema = settings(
       ...messagesOf(receiver),
     };
   });
+
+export type WebhookConfig = Readonly<z.output<typeof webhookSchema>>;
