@@ -1,33 +1,109 @@
-import type { DeliveryLoop } from "./notify/loop.ts";
+import type { Dispatcher } from "undici";
+import type { Config } from "./config/config.ts";
+import type { IncidentOutcome } from "./core/incident-ledger.ts";
+import { judgeReceiver } from "./core/judge-receivers.ts";
+import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
+import { createNotifier } from "./notify/notifier.ts";
+import type { Notifier } from "./notify/notifier.ts";
+import { createOutbound } from "./notify/outbound.ts";
+import type { DeliveryObserver } from "./notify/receiver.ts";
+import { createReceiver } from "./notify/receivers/receivers.ts";
 import type { Clock } from "./platform/clock.ts";
+import type { Logger } from "./platform/logger.ts";
+import type { Random } from "./platform/random.ts";
+import { userAgent } from "./platform/version.ts";
 import type { DeadLetters, Notifications } from "./store/dead-letters.ts";
+import type { Store } from "./store/store.ts";
+import type { Chore } from "./upkeep/upkeep.ts";
 
-/** What people see of notifications, and do about those that were given up. */
+/** What people see of notifications, and do about dead letters. */
 export interface DaemonNotifications extends Pick<Notifications, "list" | "find" | "attempts"> {
-  /** Has dead ones delivered after all, as far as their receivers take them; gives how many. */
+  /** Makes dead letters pending again; returns how many. */
   replay(which: DeadLetters): Promise<number>;
-  /** Lets dead ones be; gives how many. */
+  /** Returns how many were discarded. */
   discard(which: DeadLetters): Promise<number>;
 }
 
-interface NotificationsParts {
-  readonly stored: Notifications;
-  readonly delivery: Pick<DeliveryLoop, "freshTimes" | "wake">;
+interface NotificationsDeps {
+  readonly alerts: Config["alerts"];
+  readonly store: Store;
+  /** Closes the receivers after the deliveries to them. */
+  readonly opening: AsyncDisposableStack;
   readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly observe: DeliveryObserver;
+  readonly createDispatcher?: (() => Dispatcher) | undefined;
+  readonly ailment: () => Promise<string | null>;
+  readonly judge: ReceiverJudgeOptions;
+  /** What became of incidents of receivers, after it was committed. */
+  readonly onIncidents: (outcome: IncidentOutcome) => void;
+  readonly onTurn: (receiver: string) => void;
 }
 
-export function createNotifications({
-  stored,
-  delivery,
-  clock,
-}: NotificationsParts): DaemonNotifications {
+export interface OpenNotifications {
+  readonly notifier: Pick<Notifier, "wake" | "runOnce">;
+  readonly notifications: DaemonNotifications;
+  /** Judges the receivers again, also while nothing is delivered to them. */
+  readonly review: Chore;
+  start(): void;
+}
+
+const deliveryGraceMs = 5_000;
+
+/** The receivers and the delivery to them. */
+export function openNotifications(deps: NotificationsDeps): OpenNotifications {
+  const { alerts, store, opening, clock, log, observe, judge, onIncidents } = deps;
+  const { createDispatcher } = deps;
+  const outbound = createOutbound({
+    clock,
+    userAgent,
+    networks: alerts.outbound,
+    createDispatcher,
+  });
+  opening.defer(() => outbound.close());
+  const receivers = alerts.receivers.map((settings) => {
+    const { ailment } = deps;
+    const common = { outbound, clock, log, observe, notifiedAlerts: store.told, ailment };
+    const receiver = createReceiver(settings, common);
+    opening.defer(() => receiver.close?.());
+    return { ...settings, receiver };
+  });
+  const notifier = createNotifier({
+    ...deps,
+    outbox: store.outbox,
+    receivers: receivers.filter(({ type }) => type !== "heartbeat"),
+  });
+  opening.defer(() => notifier.stop({ graceMs: deliveryGraceMs }));
+
   return {
-    ...stored,
-    async replay(which) {
-      const count = await stored.replay(which, delivery.freshTimes);
-      if (count > 0) delivery.wake();
-      return count;
+    notifier,
+    notifications: {
+      ...store.notifications,
+      async replay(which) {
+        const count = await store.notifications.replay(which, notifier.freshTimes);
+        if (count > 0) notifier.wake();
+        return count;
+      },
+      discard: (which) => store.notifications.discard(which, clock.now().utcMs),
     },
-    discard: (which) => stored.discard(which, clock.now().utcMs),
+    review: {
+      what: "incidents of receivers",
+      // The configuration may have changed.
+      isDueAtStart: true,
+      async step() {
+        const atMs = clock.now().utcMs;
+        const outcomes = await store.untargeted.judgeReceivers((state) =>
+          judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
+        );
+        outcomes.forEach(onIncidents);
+        if (outcomes.some(({ outbox }) => outbox.length > 0)) notifier.wake();
+        return false;
+      },
+    },
+    start() {
+      notifier.start();
+      for (const { receiver } of receivers) receiver.start?.();
+    },
   };
 }

@@ -4,15 +4,12 @@ import { configuredTargets } from "./config/configured-targets.ts";
 import { composeAcknowledged } from "./core/acknowledgement.ts";
 import type { IncidentOutcome } from "./core/incident-ledger.ts";
 import type { JudgeOptions } from "./core/judge.ts";
-import type { ReceiverJudgeOptions } from "./core/judge-receivers.ts";
 import { operations, targetName } from "./core/model.ts";
 import { createRetryBudget, retryShare } from "./core/retry.ts";
 import { wants } from "./core/wants.ts";
 import { serveOperations } from "./api/serve-operations.ts";
-import { createDeliveryLoop } from "./notify/loop.ts";
 import { deliveryFailureReasons } from "./notify/receiver.ts";
 import { createDriftWatch } from "./drift/drift-watch.ts";
-import { createReview } from "./notify/review-receivers.ts";
 import { createDesk } from "./interventions/desk.ts";
 import type { Desk } from "./interventions/desk.ts";
 import { createDriftDesk } from "./interventions/drift-desk.ts";
@@ -36,10 +33,9 @@ import { createServiceClient } from "./service/client.ts";
 import { openStore } from "./store/store.ts";
 import { createDaemonCalls } from "./daemon-calls.ts";
 import { createDaemonProbes } from "./daemon-probes.ts";
-import { createNotifications } from "./daemon-notifications.ts";
+import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
-import { openReceivers } from "./daemon-receivers.ts";
 import { createDaemonStatus } from "./daemon-status.ts";
 import { observeDrift } from "./observe-drift.ts";
 import { observeStore } from "./observe-store.ts";
@@ -75,8 +71,6 @@ export interface Daemon {
   /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
   stop(): Promise<void>;
 }
-
-const deliveryGraceMs = 5_000;
 
 /**
  * Builds the daemon, in one straight line: what is opened registers on the next line how it is
@@ -175,38 +169,21 @@ export async function createDaemon(
   });
   opening.defer(() => service.close());
 
-  const receivers = openReceivers(config.alerts, opening, {
-    clock,
-    userAgent,
-    createDispatcher,
-    toldAlerts: store.told,
-    ailment: () => findAilment({ config, store, targets, probes, watchdog, clock }),
-    log,
-    observe: metrics.delivery,
-  });
-  const judgeReceivers: ReceiverJudgeOptions = { ...judge, receivers: toldNames };
-  const delivery = createDeliveryLoop({
-    outbox: store.outbox,
-    receivers: receivers.filter(({ type }) => type !== "heartbeat"),
+  const { notifier, notifications, review, ...delivery } = openNotifications({
+    alerts: config.alerts,
+    store,
+    opening,
     clock,
     random,
     log,
     observe: metrics.delivery,
-    judge: judgeReceivers,
+    createDispatcher,
+    ailment: () => findAilment({ config, store, targets, probes, watchdog, clock }),
+    judge: { ...judge, receivers: toldNames },
     onIncidents: onUntargeted,
     onTurn: (receiver) => watchdog.turn("deliveries", receiver),
   });
-  opening.defer(() => delivery.stop({ graceMs: deliveryGraceMs }));
 
-  const review = createReview({
-    store,
-    clock,
-    judge: judgeReceivers,
-    onJudged(outcome) {
-      onUntargeted(outcome);
-      if (outcome.outbox.length > 0) delivery.wake();
-    },
-  });
   const upkeep = createUpkeep({
     chores: [review, ...retentionChores(store, config.history, clock, toldNames)],
     clock,
@@ -214,8 +191,6 @@ export async function createDaemon(
     onTurn: () => watchdog.turn("upkeep", "upkeep"),
   });
   opening.defer(() => upkeep.stop());
-
-  const notifications = createNotifications({ stored: store.notifications, delivery, clock });
 
   const alertDesk = createDesk({
     store,
@@ -229,7 +204,7 @@ export async function createDaemon(
     clock,
     newId: overrides.newSilenceId ?? randomUUID,
     log,
-    onOutbox: () => delivery.wake(),
+    onOutbox: () => notifier.wake(),
   });
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
@@ -254,7 +229,7 @@ export async function createDaemon(
     rounds: { usualMs: pollIntervalMs, firstMs: firstRoundMs },
     pools,
     clock,
-    onOutbox: (causedAtMs) => delivery.wake(causedAtMs),
+    onOutbox: (causedAtMs) => notifier.wake(causedAtMs),
     observer: observePolling(metrics, log),
   });
   const scheduler = createScheduler({
@@ -270,7 +245,7 @@ export async function createDaemon(
 
   const probing = createDaemonProbes(
     { config, probes, targets, store, service, limits, judge, metrics, watchdog },
-    { clock, random, log, ticking, onOutbox: () => delivery.wake() },
+    { clock, random, log, ticking, onOutbox: () => notifier.wake() },
   );
   opening.defer(() => probing.stop());
 
@@ -294,7 +269,6 @@ export async function createDaemon(
   const serve = (): Promise<string> => web.listen(config.http);
   const watch = (): void => {
     delivery.start();
-    for (const { receiver } of receivers) receiver.start?.();
     upkeep.start();
     scheduler.start();
     probing.start();
@@ -322,7 +296,7 @@ export async function createDaemon(
       await probing.runOnce();
       await upkeep.runOnce();
       await drift.runOnce();
-      await delivery.runOnce();
+      await notifier.runOnce();
     },
     stop: () => closing.disposeAsync(),
     checkStore: () => store.tryCommit(),

@@ -11,7 +11,7 @@ import { createRetryBudget, retryShare } from "./core/retry.ts";
 import { nothingKnown } from "./core/target-state.ts";
 import type { WatchedView } from "./core/watched-view.ts";
 import { createDaemonCalls } from "./daemon-calls.ts";
-import { usualGiveUpAfterMs } from "./notify/loop.ts";
+import { freshTimes } from "./notify/retry.ts";
 import { emptySnapshot } from "./fleet/snapshot.ts";
 import { createDesk } from "./interventions/desk.ts";
 import type { AlertDesk } from "./interventions/desk.ts";
@@ -126,10 +126,9 @@ async function createOperations(
     notifications: {
       ...store.notifications,
       replay: (which) =>
-        store.notifications.replay(which, (receiver) => ({
-          nextAttemptAtMs: nowMs(),
-          giveUpAtMs: nowMs() + (giveUpAfterMs.get(receiver) ?? usualGiveUpAfterMs),
-        })),
+        store.notifications.replay(which, (receiver) =>
+          freshTimes(nowMs(), giveUpAfterMs.get(receiver)),
+        ),
       discard: (which) => store.notifications.discard(which, nowMs()),
     },
     held: await restoreInterventions(store, maintenance, nowMs()),

@@ -3,7 +3,7 @@ import { configuredTargets } from "./config/configured-targets.ts";
 import { targetName } from "./core/model.ts";
 import { subjectName, subjectsOf } from "./core/probe.ts";
 import type { Schedule } from "./core/schedule.ts";
-import { lookEveryMs } from "./notify/lane.ts";
+import { lookEveryMs } from "./notify/pipeline.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Logger } from "./platform/logger.ts";
 import { longestIntervalOf } from "./polling/ticker.ts";

@@ -1,15 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { silentLog } from "../notify/observer.ts";
-import { createReceiver } from "../notify/receivers/create-receiver.ts";
-import type { ToldAlerts } from "../notify/told-alerts.ts";
+import { createOutbound } from "../notify/outbound.ts";
+import { silentLog } from "../notify/receiver.ts";
+import type { NotifiedAlerts } from "../notify/receivers/alertmanager-alerts.ts";
+import { createReceiver } from "../notify/receivers/receivers.ts";
 import { systemClock } from "../platform/clock.ts";
 import { userAgent } from "../platform/version.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { readConfig } from "./read-config.ts";
 import type { Terminal } from "./terminal.ts";
 import { testMessages } from "./test-messages.ts";
-
-const timeoutMs = 15_000;
 
 /**
  * Sends a test message to a configured receiver, once; to one that keeps alerts also its end.
@@ -21,7 +20,7 @@ export async function testReceiver(
   options: { readonly config: string },
   terminal: Terminal,
 ): Promise<void> {
-  const { receivers, outbound } = readConfig(options.config, terminal).alerts;
+  const { receivers, outbound: networks } = readConfig(options.config, terminal).alerts;
   const settings = receivers.find((each) => each.name === name);
   if (!settings) {
     const known = receivers.map((each) => each.name).join(", ") || "none";
@@ -30,11 +29,11 @@ export async function testReceiver(
       exitCodes.wrongUse,
     );
   }
+  const outbound = createOutbound({ clock: systemClock, userAgent, networks });
   const receiver = createReceiver(settings, {
+    outbound,
     clock: systemClock,
-    userAgent,
-    networks: outbound,
-    toldAlerts: noAlerts,
+    notifiedAlerts: noAlerts,
     ailment: () => Promise.resolve(null),
     log: silentLog,
     observe: { attemptFailed() {} },
@@ -42,7 +41,7 @@ export async function testReceiver(
   const messages = testMessages(settings, randomUUID(), systemClock.now().utcMs);
   try {
     for (const message of messages) {
-      const result = await receiver.send(message, AbortSignal.timeout(timeoutMs));
+      const result = await receiver.send(message, new AbortController().signal);
       if (result.kind === "failed") {
         throw new CommandError(
           `${name} did not take the test message: ${result.reason} (${result.detail})`,
@@ -52,11 +51,12 @@ export async function testReceiver(
     }
     terminal.out(`${name} took the test message\n`);
   } finally {
-    await receiver.close();
+    await receiver.close?.();
+    await outbound.close();
   }
 }
 
-const noAlerts: ToldAlerts = {
+const noAlerts: NotifiedAlerts = {
   toldTo: () => Promise.resolve([]),
   wordsOf: () => Promise.resolve(new Map()),
 };

@@ -2,12 +2,15 @@ import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import type { ReceiverJudgeOptions } from "../core/judge-receivers.ts";
 import { delay, type Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
-import { createDeliveryClock } from "./delivery-clock.ts";
-import { createLane, type DeliveryReceiver } from "./lane.ts";
-import { silentLog, type DeliveryObserver, type Log } from "./observer.ts";
 import type { Outbox } from "./outbox.ts";
+import { createDeliveryWorker } from "./pipeline.ts";
+import type { DeliveryReceiver } from "./pipeline.ts";
+import { silentLog } from "./receiver.ts";
+import type { DeliveryObserver, Log } from "./receiver.ts";
+import { freshTimes } from "./retry.ts";
+import type { FreshTimes } from "./retry.ts";
 
-export interface DeliveryLoopDeps {
+export interface NotifierDeps {
   readonly outbox: Outbox;
   readonly receivers: readonly DeliveryReceiver[];
   readonly clock: Clock;
@@ -15,85 +18,92 @@ export interface DeliveryLoopDeps {
   readonly log?: Log;
   readonly observe: DeliveryObserver;
   readonly judge: ReceiverJudgeOptions;
-  /** What becomes of incidents of receivers, after it was committed. */
+  /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents?: (outcome: IncidentOutcome) => void;
-  /** A receiver's worker woke and looked at the outbox. */
+  /** The worker of a receiver has looked at the outbox. */
   readonly onTurn?: (receiver: string) => void;
 }
 
-export interface DeliveryLoop {
+/** Brings what is in the outbox to the receivers. */
+export interface Notifier {
   /**
    * Looks for new items once they can be due. To be called after each commit that wrote some.
    *
-   * @param causedAtMs none of them was caused before. UTC milliseconds; left out: they are read at once
+   * @param causedAtMs none of them was caused before. UTC milliseconds; default: they are read at once
    */
   wake(causedAtMs?: number): void;
-  /** When what is pending from now on is due and given up, on the clock that decides about it. */
+  /** The times of a notification that becomes pending now. */
   readonly freshTimes: (receiver: string) => FreshTimes;
-  /** Does all that is due now, and resolves when the attempts it led to have ended. */
+  /** Does all that is due now, and resolves when the attempts have ended. */
   runOnce(): Promise<void>;
   start(): void;
   /**
-   * Starts no attempt any more. Those in flight may go on for `graceMs` and are then cut short:
-   * they stay pending, and the next process repeats them under the same id.
+   * Begins no further attempt. Those in flight may go on for `graceMs` and are then cut short: their notifications stay
+   * pending, and the next process sends them again under the same id.
    */
   stop(options: { readonly graceMs: number }): Promise<void>;
 }
 
-/** Milliseconds of the delivery clock. */
-export interface FreshTimes {
-  readonly nextAttemptAtMs: number;
-  readonly giveUpAtMs: number;
-}
+/** A wall clock that falls behind by more from one wake to the next was set back. */
+const mostSlewMs = 1_000;
 
-/** For a receiver that is not configured; who has it in its configuration later bounds it anew. */
-export const usualGiveUpAfterMs = 24 * 60 * 60 * 1_000;
-
-/**
- * Brings what is in the outbox to the receivers. Each has a lane of its own. The receivers are not
- * closed: who opened them does that.
- */
-export function createDeliveryLoop({
+/** Has a delivery worker for each receiver. The receivers are not closed here. */
+export function createNotifier({
   receivers,
   log = silentLog,
   onIncidents = () => {},
   ...deps
-}: DeliveryLoopDeps): DeliveryLoop {
+}: NotifierDeps): Notifier {
   const { clock } = deps;
-  const deliveryClock = createDeliveryClock(clock);
-  const wake = (causedAtMs?: number): void => lanes.forEach((lane) => lane.wake(causedAtMs));
+  const start = clock.now();
+  // UTC at the start plus the time since then on the monotonic clock: a stepped wall clock neither
+  // hastens nor delays retries, and what is stored still means something to the next process.
+  const deliveryClock = (): number =>
+    Math.round(start.utcMs + clock.now().monotonicMs - start.monotonicMs);
+  let wallClockBehindMs = 0;
+
+  const wake = (causedAtMs = Number.NEGATIVE_INFINITY): void => {
+    const wasBehindMs = wallClockBehindMs;
+    wallClockBehindMs = deliveryClock() - clock.now().utcMs;
+    // Items that wait may be from a time that is yet to come, and then wait no longer.
+    const wasSetBack = wallClockBehindMs - wasBehindMs > mostSlewMs;
+    for (const worker of workers) worker.wake(wasSetBack ? Number.NEGATIVE_INFINITY : causedAtMs);
+  };
+
   const onJudged = (outcome: IncidentOutcome): void => {
     onIncidents(outcome);
     if (outcome.outbox.length > 0) wake();
   };
-  const common = { ...deps, log, deliveryClock, onJudged };
-  const lanes = receivers.map((settings) => createLane(settings, common));
+
+  const workerDeps = { ...deps, log, deliveryClock, onJudged };
+  const workers = receivers.map((settings) => createDeliveryWorker(settings, workerDeps));
   const giveUpAfterMs = new Map(receivers.map((each) => [each.receiver.name, each.giveUpAfterMs]));
-  /** What one lane does can be work for another. */
-  const allIdle = async (): Promise<void> => {
-    while (lanes.some(({ isBusy }) => isBusy)) await Promise.all(lanes.map((lane) => lane.idle()));
+
+  /** What one worker does can be work for another. */
+  const idle = async (): Promise<void> => {
+    for (;;) {
+      const work = workers.flatMap((worker) => worker.underWay() ?? []);
+      if (work.length === 0) return;
+      await Promise.all(work);
+    }
   };
 
   return {
     wake,
-    freshTimes(receiver) {
-      const nowMs = deliveryClock();
-      const giveUpAtMs = nowMs + (giveUpAfterMs.get(receiver) ?? usualGiveUpAfterMs);
-      return { nextAttemptAtMs: nowMs, giveUpAtMs };
-    },
+    freshTimes: (receiver) => freshTimes(deliveryClock(), giveUpAfterMs.get(receiver)),
     async runOnce() {
       wake();
-      await allIdle();
+      await idle();
     },
-    start: () => lanes.forEach((lane) => lane.start()),
+    start: () => workers.forEach((worker) => worker.start()),
     async stop({ graceMs }) {
-      lanes.forEach((lane) => lane.stop());
+      workers.forEach((worker) => worker.stop());
       const settled = new AbortController();
-      const idle = allIdle().finally(() => settled.abort());
+      const ended = idle().finally(() => settled.abort());
       await delay(clock, graceMs, settled.signal);
-      lanes.forEach((lane) => lane.abort());
-      await idle;
-      lanes.forEach((lane) => lane.close());
+      workers.forEach((worker) => worker.abort());
+      await ended;
+      workers.forEach((worker) => worker.close());
     },
   };
 }

@@ -1,88 +1,108 @@
 import type { LookupFunction } from "node:net";
-import { Agent, request } from "undici";
+import { Agent, request as sendRequest } from "undici";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../platform/clock.ts";
 import { anyNetwork } from "../platform/networks.ts";
 import type { OutboundNetworks } from "../platform/networks.ts";
 import { parseRetryAfter } from "../platform/retry-after.ts";
+import type { Secret } from "../platform/secret.ts";
 import { createGuardedConnector, DeniedAddressError } from "./guarded-connector.ts";
-import type { GuardedConnector } from "./guarded-connector.ts";
+import { failed } from "./receiver.ts";
 import type { AttemptFailure, AttemptFailureReason, SendResult } from "./receiver.ts";
 
 export interface OutboundRequest {
   readonly url: URL;
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Default: POST. */
+  readonly method?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
 }
 
-/** What a receiver answered; `text` is the beginning of its body. */
+/** The answer of a receiver; `text` is the beginning of its body. */
 export interface Answer {
-  readonly kind: "answered";
   readonly status: number;
   readonly text: string;
   readonly retryAfterMs: number | null;
 }
 
-/**
- * How every kind of receiver reaches the world. Calls never reject; the signal is their only
- * time-out. Redirects are never followed.
- */
+/** The one way in which all receivers reach the network. */
 export interface Outbound {
-  post(request: OutboundRequest, signal: AbortSignal): Promise<Answer | AttemptFailure>;
-  get(
-    request: Omit<OutboundRequest, "body">,
+  /**
+   * Makes one request. It never rejects, ends after `requestTimeoutMs` or when the signal aborts, follows no redirect,
+   * and connects to allowed addresses only.
+   *
+   * @param read what an answer means; default: what its status means in HTTP
+   */
+  send(
+    request: OutboundRequest,
     signal: AbortSignal,
-  ): Promise<Answer | AttemptFailure>;
+    read?: (answer: Answer) => SendResult,
+  ): Promise<SendResult>;
   close(): Promise<void>;
+}
+
+/** What every receiver is built with. */
+export interface SenderDeps {
+  readonly outbound: Outbound;
+  readonly clock: Clock;
 }
 
 export interface OutboundDeps {
   readonly clock: Clock;
-  /** What the header `user-agent` says. */
   readonly userAgent: string;
-  /** Stands in for the network; left out: connections are made. What it gives is destroyed here. */
+  /** Replaces the network. What it returns is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
-  /** Left out: any, but for those that are always denied. */
+  /** Default: all but those that are always denied. */
   readonly networks?: OutboundNetworks;
-  /** Resolves names; left out: as the system does. */
+  /** Resolves host names. Default: the system's resolver. */
   readonly lookup?: LookupFunction;
 }
 
-/** No more of an answer is read: the rest of it is thrown away. */
+/** How long a receiver may take to answer a request. */
+export const requestTimeoutMs = 15_000;
+
+/** No more of an answer is read. */
 const maxAnswerBytes = 64 * 1024;
 const maxHeaderBytes = 16 * 1024;
 
 export function createOutbound(deps: OutboundDeps): Outbound {
-  const { clock, userAgent, networks = anyNetwork, lookup } = deps;
-  const connector = createGuardedConnector(networks, lookup);
-  const dispatcher = deps.createDispatcher?.() ?? createAgent(connector);
-
-  const exchange = async (
-    { url, headers, body }: Omit<OutboundRequest, "body"> & { readonly body?: string },
-    method: "GET" | "POST",
-    signal: AbortSignal,
-  ): Promise<Answer | AttemptFailure> => {
-    try {
-      const answered = await request(url, {
-        method,
-        dispatcher,
-        signal,
-        headers: { "user-agent": userAgent, ...headers },
-        ...(body !== undefined && { body }),
-      });
-      const retryAfter = [answered.headers["retry-after"]].flat()[0];
-      const retryAfterMs = parseRetryAfter(retryAfter, clock.now().utcMs);
-      // The status is the receiver's word: what becomes of the rest of its answer is no matter.
-      const text = await readStart(answered.body).catch(() => "");
-      return { kind: "answered", status: answered.statusCode, text, retryAfterMs };
-    } catch (error) {
-      return readNetworkError(error);
-    }
-  };
+  const { clock, userAgent } = deps;
+  const connector = createGuardedConnector(deps.networks ?? anyNetwork, deps.lookup);
+  const dispatcher =
+    deps.createDispatcher?.() ??
+    new Agent({
+      connect: connector.connect,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: maxHeaderBytes,
+    });
 
   return {
-    post: (posted, signal) => exchange(posted, "POST", signal),
-    get: (asked, signal) => exchange(asked, "GET", signal),
+    async send({ url, method = "POST", headers = {}, body = null }, signal, read = readAnswer) {
+      const timeout = new AbortController();
+      const cancelTimeout = clock.setTimer(requestTimeoutMs, () => timeout.abort());
+      try {
+        const answered = await sendRequest(url, {
+          method,
+          dispatcher,
+          signal: AbortSignal.any([signal, timeout.signal]),
+          headers: { "user-agent": userAgent, ...headers },
+          body,
+        });
+        const [retryAfter] = [answered.headers["retry-after"]].flat();
+        return read({
+          status: answered.statusCode,
+          // The status is the receiver's decision, however its body ends.
+          text: await readStart(answered.body).catch(() => ""),
+          retryAfterMs: parseRetryAfter(retryAfter, clock.now().utcMs),
+        });
+      } catch (error) {
+        if (timeout.signal.aborted) return failed("timeout", "no answer");
+        return signal.aborted ? { kind: "aborted" } : readNetworkError(error);
+      } finally {
+        cancelTimeout();
+      }
+    },
     close() {
       connector.close();
       return dispatcher.destroy();
@@ -90,26 +110,22 @@ export function createOutbound(deps: OutboundDeps): Outbound {
   };
 }
 
-function createAgent({ connect }: GuardedConnector): Dispatcher {
-  return new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: maxHeaderBytes });
-}
-
 /** What a status means where nothing else is known of the receiver. */
 export function readAnswer({ status, retryAfterMs }: Answer): SendResult {
   if (status >= 200 && status < 300) return { kind: "delivered" };
-  return { kind: "failed", reason: readStatus(status), detail: `HTTP ${status}`, retryAfterMs };
+  return failed(reasonOf(status), `HTTP ${status}`, retryAfterMs);
 }
 
-function readStatus(status: number): AttemptFailureReason {
+function reasonOf(status: number): AttemptFailureReason {
   if (status >= 500) return "server_error";
   if (status === 408) return "timeout";
-  // 425 Too Early asks for the same as 429: to come again later.
+  // 425 Too Early asks for the same as 429: to try again later.
   if (status === 429 || status === 425) return "rate_limited";
   if (status === 410) return "gone";
   return status >= 400 ? "rejected" : "redirect";
 }
 
-/** Leaving the loop ends the stream. */
+/** Leaving the loop destroys the stream. */
 async function readStart(stream: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -121,15 +137,19 @@ async function readStart(stream: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8");
 }
 
-/** Only the error's code is used: its message can hold the address. */
+/** Only the code of the error is used: its message can contain the address. */
 function readNetworkError(error: unknown): AttemptFailure {
-  if (error instanceof DeniedAddressError) {
-    return { kind: "failed", reason: "denied", detail: error.why, retryAfterMs: null };
-  }
+  if (error instanceof DeniedAddressError) return failed("denied", error.why);
   const code =
     error instanceof Error && "code" in error && typeof error.code === "string"
       ? error.code
       : "unknown";
-  const reason = /TIMEOUT|TIMEDOUT/.test(code) ? "timeout" : "network";
-  return { kind: "failed", reason, detail: code, retryAfterMs: null };
+  return failed(/TIMEOUT|TIMEDOUT/.test(code) ? "timeout" : "network", code);
+}
+
+/** @throws {Error} when it is not an http or https URL; the error does not contain it */
+export function parseReceiverUrl(receiver: { readonly name: string; readonly url: Secret }): URL {
+  const url = URL.parse(receiver.url.reveal());
+  if (url?.protocol === "https:" || url?.protocol === "http:") return url;
+  throw new Error(`The url of receiver ${receiver.name} is no http or https address.`);
 }

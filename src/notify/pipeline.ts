@@ -1,76 +1,194 @@
 import { earliestDueMs } from "../core/grouping.ts";
-import { attempt } from "./attempt.ts";
+import type { Notification } from "../core/notification.ts";
+import type { Random } from "../platform/random.ts";
 import { composeDue } from "./compose.ts";
 import type { ComposeSettings } from "./compose.ts";
-import type { DeliveryDeps } from "./delivery-deps.ts";
-import type { DueNotification, PendingNotification } from "./outbox.ts";
-import { createPace } from "./pace.ts";
-import { createPersistently } from "./persistently.ts";
-import { createRecorder } from "./recorder.ts";
-import type { Receiver } from "./receiver.ts";
-import { timeBounds } from "./retry.ts";
+import type { DueNotification, Outbox } from "./outbox.ts";
+import { failed } from "./receiver.ts";
+import type { AttemptFailure, Receiver, SendResult } from "./receiver.ts";
+import { createRecorder, unreadableAttempt } from "./record.ts";
+import type { EndedAttempt, RecorderDeps } from "./record.ts";
+import { decide, timeBounds } from "./retry.ts";
+import { createStoreRetries } from "./store-retries.ts";
 
-/** A receiver and how it wants its messages. */
-export interface DeliveryReceiver extends Omit<ComposeSettings, "name"> {
+/** A receiver and how it wants its notifications. */
+export interface DeliveryReceiver extends ComposeSettings {
   readonly receiver: Receiver;
-  /** Whether it is to be notified when an incident is over. Default: true. */
+  /** Whether it is notified when an incident resolves. Default: true. */
   readonly sendResolved?: boolean;
 }
 
-/** The delivery to one receiver. Lanes share nothing but the store: none waits for another. */
-export interface Lane {
-  /** From now on the lane wakes by itself when something is due. */
+export interface WorkerDeps extends RecorderDeps {
+  readonly outbox: Outbox;
+  /** Whole milliseconds that pass evenly, whatever happens to the wall clock. */
+  readonly deliveryClock: () => number;
+  readonly random: Random;
+  /** The worker of a receiver has looked at the outbox. */
+  readonly onTurn?: (receiver: string) => void;
+}
+
+/** The delivery to one receiver. Workers share only the store: none waits for another. */
+export interface DeliveryWorker {
+  /** From now on the worker wakes by itself when something is due. */
   start(): void;
   /**
-   * New items may be there. They are read once they can be due.
+   * There may be new items. They are read once they can be due.
    *
-   * @param causedAtMs none of them was caused before. UTC milliseconds; left out: they are read at once
+   * @param causedAtMs none of them was caused before. UTC milliseconds
    */
-  wake(causedAtMs?: number): void;
-  readonly isBusy: boolean;
-  /** Resolves when nothing is in flight and nothing more is due. */
-  idle(): Promise<void>;
-  /** No attempt starts from now on. */
+  wake(causedAtMs: number): void;
+  /** Resolves when some of the work under way has ended; null: there is none. */
+  underWay(): Promise<unknown> | null;
+  /** No attempt begins from now on. */
   stop(): void;
-  /** Cuts short what is in flight; it stays pending. */
+  /** Cuts short the attempts in flight; their notifications stay pending. */
   abort(): void;
-  /** To be called when it is idle for good: says what was held back of the log. */
+  /** To be called when no work is under way any more. */
   close(): void;
 }
 
+const usuallyInFlight = 4;
+
 /**
- * While the store refuses to keep how attempts ended, others go on: what is due is told. But for so
- * many only: the store is asked again and again for each of them.
+ * While the store does not accept how attempts ended, further notifications are sent, but only this many: each of them
+ * asks the store again and again.
  */
 const mostUnsettled = 50;
 
-/** A lane looks at the outbox at least that often, so that one that hangs can be told from an idle one. */
+/** A worker looks at the outbox at least this often, so that a hanging one can be told from an idle one. */
 export const lookEveryMs = 30_000;
 
-/** A wall clock that falls behind by more from one wake to the next was set back. */
-const mostSlewMs = 1_000;
-
-export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane {
+/**
+ * The stages of a notification to one receiver, in order. The stages before the outbox are part of judging what was
+ * observed (`core/incident-ledger.ts`): flapping, silence, acknowledgement, and what the receiver wants. What they
+ * suppress never becomes an item of the outbox. The stages from there on:
+ *
+ * 1. group: which items become one notification; wait: until `group_wait` and `group_interval` are over
+ *    (`core/grouping.ts`)
+ * 2. compose: text and stable id, stored as pending (`compose.ts`)
+ * 3. order: wait for earlier notifications about the same subject (`Outbox.due`)
+ * 4. pace: how many attempts at a time, and the pause that the receiver asked for
+ * 5. send: one attempt (`receivers/`, `outbound.ts`)
+ * 6. retry: delivered, tried again later, or dead-lettered (`retry.ts`)
+ * 7. record: in the store, in metrics and in the log (`record.ts`)
+ */
+export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDeps): DeliveryWorker {
   const { outbox, clock, deliveryClock } = deps;
   const { receiver } = settings;
-  const grouping = { ...settings, name: receiver.name };
+  const { name, restMs = 0 } = receiver;
+  const mostInFlight = restMs > 0 ? 1 : usuallyInFlight;
   const stopped = new AbortController();
   const aborted = new AbortController();
-  const persistently = createPersistently(deps, receiver.name, stopped.signal);
-  const recorder = createRecorder(receiver.name, deps);
-  const pace = createPace(receiver, deliveryClock);
-  /** Until it is kept how the attempt ended. */
+  const untilStored = createStoreRetries(name, deps, stopped.signal);
+  const recorder = createRecorder(name, deps);
+  /** Until it is stored how the attempt ended. */
   const inFlight = new Map<number, Promise<unknown>>();
   let attempting = 0;
   let turns: Promise<void> | null = null;
   let anotherTurn = false;
   let started = false;
-  let bounded = false;
-  /** On the delivery clock. */
+  let adopted = false;
+  /** No attempt may begin before. Like the next, on the delivery clock. */
+  let restsUntilMs = Number.NEGATIVE_INFINITY;
+  /** When items have to be read again; null: not before a wake. */
   let groupDueAtMs: number | null = deliveryClock();
-  /** When a wake came last, by the delivery clock. */
-  let wallClockBehindMs = 0;
   let cancelTimer = (): void => {};
+
+  /** Stages 1 to 4; the others follow for each notification that begins. */
+  const takeTurn = async (): Promise<void> => {
+    cancelTimer();
+    if (!adopted) await adopt();
+    try {
+      await compose();
+    } finally {
+      // What was composed before needs only to be read from the store.
+      await beginDue();
+    }
+    if (started) await armTimer();
+  };
+
+  /** Stages 5 to 7. */
+  const deliver = async (due: DueNotification): Promise<void> => {
+    const ended = due.notification
+      ? await attempt(due, due.notification)
+      : unreadableAttempt(clock.now().utcMs);
+    if (ended === null) return;
+    const stored = await untilStored(() => recorder.store(due, ended), poke);
+    if (stored) recorder.report(due, ended, stored.value);
+  };
+
+  const compose = async (): Promise<void> => {
+    if (groupDueAtMs === null || groupDueAtMs > deliveryClock()) return;
+    // Cleared first: a wake while the items are composed sets it again.
+    groupDueAtMs = null;
+    // If the store fails, everything is read again.
+    let dueAtMs: number | null = deliveryClock();
+    try {
+      const onUnreadable = (seqs: readonly number[]) => recorder.deadLetterItems(seqs);
+      dueAtMs = await composeDue(name, settings, { ...deps, onStored: beginDue, onUnreadable });
+    } finally {
+      if (dueAtMs !== null) readItemsAt(dueAtMs);
+    }
+  };
+
+  const readItemsAt = (atMs: number): void => {
+    groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, atMs);
+  };
+
+  const beginDue = async (): Promise<void> => {
+    const free = freeSlots();
+    if (free <= 0 || deliveryClock() < restsUntilMs) return;
+    const due = await outbox.due(name, deliveryClock(), free, [...inFlight.keys()]);
+    if (!stopped.signal.aborted) due.forEach(begin);
+  };
+
+  const freeSlots = (): number =>
+    Math.min(mostInFlight - attempting, mostUnsettled - inFlight.size);
+
+  const begin = (due: DueNotification): void => {
+    const ended = deliver(due).finally(() => {
+      inFlight.delete(due.seq);
+      poke();
+    });
+    inFlight.set(due.seq, ended);
+  };
+
+  /** Null: it was aborted. */
+  const attempt = async (
+    { attempts, giveUpAtMs }: DueNotification,
+    notification: Notification,
+  ): Promise<EndedAttempt | null> => {
+    attempting += 1;
+    const result = await receiver.send(notification, aborted.signal).catch(unexpectedError);
+    attempting -= 1;
+    if (result.kind === "aborted") return null;
+    const atMs = clock.now().utcMs;
+    const nowMs = deliveryClock();
+    restsUntilMs = Math.max(restsUntilMs, nowMs + Math.max(restMs, limitedForMs(result)));
+    if (result.kind === "delivered") return { atMs, failure: null, decision: result };
+    const decision = decide(result, attempts + 1, { nowMs, giveUpAtMs }, deps.random);
+    return { atMs, failure: result, decision };
+  };
+
+  /** Takes over what an earlier process left. */
+  const adopt = async (): Promise<void> => {
+    await outbox.boundTimes(name, timeBounds(deliveryClock(), settings.giveUpAfterMs));
+    // They may be from when the receiver was not configured, and it was not known what it wants.
+    if (settings.sendResolved === false) await outbox.discardResolves(name);
+    adopted = true;
+  };
+
+  const armTimer = async (): Promise<void> => {
+    const dueAtMs = [groupDueAtMs, deliveryClock() + lookEveryMs];
+    // Without a free slot, the end of an attempt wakes the worker.
+    if (freeSlots() > 0) {
+      const attemptAtMs = await outbox.nextAttemptAtMs(name, [...inFlight.keys()]);
+      dueAtMs.push(attemptAtMs === null ? null : Math.max(attemptAtMs, restsUntilMs));
+    }
+    const nextAtMs = Math.min(...dueAtMs.map((atMs) => atMs ?? Infinity));
+    if (stopped.signal.aborted) return;
+    cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), poke);
+  };
 
   const poke = (): void => {
     anotherTurn = true;
@@ -80,102 +198,12 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
   const takeTurns = async (): Promise<void> => {
     while (anotherTurn && !stopped.signal.aborted) {
       anotherTurn = false;
-      await persistently(takeTurn);
-      deps.onTurn?.(receiver.name);
+      await untilStored(takeTurn);
+      deps.onTurn?.(name);
     }
     // No await between the check above and this line, or a poke in between would be lost.
     turns = null;
   };
-
-  const takeTurn = async (): Promise<void> => {
-    cancelTimer();
-    if (!bounded) await boundTimes();
-    try {
-      if (groupDueAtMs !== null && groupDueAtMs <= deliveryClock()) await compose();
-    } finally {
-      // What was composed before needs no more of the store than to be read.
-      await beginDue();
-    }
-    if (started) await armTimer();
-  };
-
-  const compose = async (): Promise<void> => {
-    const now = () => ({ utcMs: clock.now().utcMs, deliveryMs: deliveryClock() });
-    // Cleared first: a wake while the items are composed sets it again.
-    groupDueAtMs = null;
-    // If the store fails: all over again, from now.
-    let dueAtMs: number | null = deliveryClock();
-    try {
-      const onUnreadable = (itemSeqs: readonly number[]) => recorder.loseItems(itemSeqs);
-      dueAtMs = await composeDue({ outbox, now, onStored: beginDue, onUnreadable }, grouping);
-    } finally {
-      if (dueAtMs !== null) groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, dueAtMs);
-    }
-  };
-
-  /** New items need not be read before they can be due: there may be very many. */
-  const leastWaitMs = (causedAtMs = -Infinity): number => {
-    const { utcMs } = clock.now();
-    const wasBehindMs = wallClockBehindMs;
-    wallClockBehindMs = deliveryClock() - utcMs;
-    // Set back: what waits may be of a time that is yet to come, and then waits no longer.
-    if (wallClockBehindMs - wasBehindMs > mostSlewMs) return 0;
-    return Math.max(0, earliestDueMs(causedAtMs, settings.groupWaitMs, utcMs) - utcMs);
-  };
-
-  const freeSlots = (): number =>
-    Math.min(pace.mostInFlight - attempting, mostUnsettled - inFlight.size);
-
-  const beginDue = async (): Promise<void> => {
-    const free = freeSlots();
-    if (free <= 0 || deliveryClock() < pace.restsUntilMs) return;
-    const due = await outbox.due(receiver.name, deliveryClock(), free, [...inFlight.keys()]);
-    if (!stopped.signal.aborted) due.forEach(begin);
-  };
-
-  const boundTimes = async (): Promise<void> => {
-    await outbox.boundTimes(receiver.name, timeBounds(deliveryClock(), settings.giveUpAfterMs));
-    // They may be from when the receiver was not configured, and nobody could know what it wants.
-    if (settings.sendResolved === false) await outbox.discardResolves(receiver.name);
-    bounded = true;
-  };
-
-  const begin = ({ notification, ...due }: DueNotification): void => {
-    const ending = notification
-      ? deliver({ ...due, notification })
-      : persistently(() => recorder.lose(due.seq), poke);
-    const ended = ending.finally(() => {
-      inFlight.delete(due.seq);
-      poke();
-    });
-    inFlight.set(due.seq, ended);
-  };
-
-  const deliver = async (pending: PendingNotification): Promise<void> => {
-    attempting += 1;
-    const result = await attempt(receiver, pending.notification, clock, aborted.signal);
-    attempting -= 1;
-    if (result.kind === "aborted") return;
-    pace.ended(result);
-    const outcome = recorder.decide(pending, result);
-    const stored = await persistently(() => recorder.store(pending, outcome), poke);
-    if (stored) recorder.tell(pending, outcome, stored.value);
-  };
-
-  const armTimer = async (): Promise<void> => {
-    const dueAtMs = [groupDueAtMs, deliveryClock() + lookEveryMs];
-    // With no slot free, the end of an attempt is what wakes the lane.
-    if (freeSlots() > 0) {
-      const attemptAtMs = await outbox.nextAttemptAtMs(receiver.name, [...inFlight.keys()]);
-      dueAtMs.push(attemptAtMs === null ? null : Math.max(attemptAtMs, pace.restsUntilMs));
-    }
-    const nextAtMs = Math.min(...dueAtMs.map((atMs) => atMs ?? Infinity));
-    if (stopped.signal.aborted) return;
-    cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), poke);
-  };
-
-  const underWay = (): Promise<unknown> | null =>
-    turns ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null);
 
   return {
     start() {
@@ -183,16 +211,13 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
       poke();
     },
     wake(causedAtMs) {
-      const dueAtMs = deliveryClock() + leastWaitMs(causedAtMs);
-      groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, dueAtMs);
+      // New items need not be read before they can be due: there may be very many.
+      const { utcMs } = clock.now();
+      const waitMs = earliestDueMs(causedAtMs, settings.groupWaitMs, utcMs) - utcMs;
+      readItemsAt(deliveryClock() + Math.max(0, waitMs));
       poke();
     },
-    get isBusy() {
-      return underWay() !== null;
-    },
-    async idle() {
-      for (let work = underWay(); work; work = underWay()) await work;
-    },
+    underWay: () => turns ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null),
     stop() {
       stopped.abort();
       cancelTimer();
@@ -200,4 +225,16 @@ export function createLane(settings: DeliveryReceiver, deps: DeliveryDeps): Lane
     abort: () => aborted.abort(),
     close: () => recorder.close(),
   };
+}
+
+/** A rate limit applies to the receiver, not to one notification. */
+function limitedForMs(result: SendResult): number {
+  return result.kind === "failed" && result.reason === "rate_limited"
+    ? (result.retryAfterMs ?? 0)
+    : 0;
+}
+
+/** A receiver that rejects has a bug. Its error can contain anything, so only its name is used. */
+function unexpectedError(error: unknown): AttemptFailure {
+  return failed("network", error instanceof Error ? error.name : "unknown");
 }

@@ -16,36 +16,64 @@ export const deliveryFailureReasons = [
 export type DeliveryFailureReason = (typeof deliveryFailureReasons)[number];
 
 /**
- * `expired` is never one attempt's failure: it is the end of all of them. `unreadable` is that of a
- * stored notification, which is never attempted.
+ * No single attempt expires: expired is a notification whose retries are exhausted. Unreadable is a row of the outbox,
+ * which is never sent.
  */
 export type AttemptFailureReason = Exclude<DeliveryFailureReason, "expired" | "unreadable">;
 
 export interface AttemptFailure {
   readonly kind: "failed";
   readonly reason: AttemptFailureReason;
-  /** A status code or a network error's code, for a person. Holds no address. */
+  /** A status code or the code of a network error, for a person. Contains no address. */
   readonly detail: string;
   /** How long the receiver asked to be left alone. Milliseconds; null: it did not ask. */
   readonly retryAfterMs: number | null;
 }
 
-export type SendResult = { readonly kind: "delivered" } | AttemptFailure;
+/** `aborted`: sandwatch cut the attempt short, so it says nothing about the receiver. */
+export type SendResult =
+  | { readonly kind: "delivered" }
+  | AttemptFailure
+  | { readonly kind: "aborted" };
 
-/** Where notifications go. One file a kind, in `receivers/`. */
+export function failed(
+  reason: AttemptFailureReason,
+  detail: string,
+  retryAfterMs: number | null = null,
+): AttemptFailure {
+  return { kind: "failed", reason, detail, retryAfterMs };
+}
+
+/** A destination of notifications. One file per type, in `receivers/`. */
 export interface Receiver {
   readonly name: string;
   /**
-   * How long it is left alone after each attempt, in milliseconds; it then gets one message at a
-   * time. Left out: several at a time without rest.
+   * How long to leave it alone after each attempt, in milliseconds; it then gets one notification at a time. Default:
+   * several at a time, without a pause.
    */
   readonly restMs?: number;
-  /**
-   * Makes one attempt. It never rejects, and ends soon after the signal aborts: then as delivered
-   * if the receiver had taken the message by then.
-   */
+  /** Makes one attempt. Never rejects, and ends soon after the signal aborts. */
   send(notification: Notification, signal: AbortSignal): Promise<SendResult>;
-  /** From now on does what it does of itself, beside sending. Ends with `close`. */
+  /** Starts what the receiver does by itself besides sending; `close` ends it. */
   start?(): void;
-  close(): Promise<void>;
+  close?(): Promise<void>;
 }
+
+/** Counts what deliveries come to. */
+export interface DeliveryObserver {
+  attemptFailed(receiver: string, reason: AttemptFailureReason): void;
+  /** @param delaySeconds from the end of the poll that observed the cause until the receiver accepted the notification */
+  delivered(receiver: string, delaySeconds: number): void;
+  dead(receiver: string, reason: DeliveryFailureReason): void;
+}
+
+type LogFields = Readonly<Record<string, string | number>>;
+
+/** The part of a pino logger that this folder writes to. */
+export interface Log {
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}
+
+export const silentLog: Log = { info() {}, warn() {}, error() {} };

@@ -1,142 +1,163 @@
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
 import { judgeReceiver } from "../core/judge-receivers.ts";
-import type { ReceiverEvent, ReceiverState } from "../core/judge-receivers.ts";
-import { createDeadLog } from "./dead-log.ts";
-import type { DeliveryDeps } from "./delivery-deps.ts";
-import type { PendingNotification } from "./outbox.ts";
-import type { AttemptFailure, SendResult } from "./receiver.ts";
-import { decide, type Decision } from "./retry.ts";
+import type {
+  ReceiverEvent,
+  ReceiverJudgeOptions,
+  ReceiverState,
+} from "../core/judge-receivers.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { DueNotification, Outbox } from "./outbox.ts";
+import type { AttemptFailure, DeliveryObserver, Log } from "./receiver.ts";
+import type { Decision } from "./retry.ts";
 
-export type Outcome =
-  | { readonly kind: "delivered"; readonly atMs: number }
-  | {
-      readonly kind: "failed";
-      readonly atMs: number;
-      readonly failure: AttemptFailure;
-      readonly decision: Decision;
-    };
+export interface RecorderDeps {
+  readonly outbox: Pick<Outbox, "settle" | "settleUnreadable" | "retryLater">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observe: DeliveryObserver;
+  /** Who is notified when the receiver fails. */
+  readonly judge: ReceiverJudgeOptions;
+  /** The incident of the receiver was committed, perhaps with notifications for other receivers. */
+  readonly onJudged: (outcome: IncidentOutcome) => void;
+}
 
-/** Turns the result of an attempt into what is stored, counted and logged about it. */
+const unreadable = { reason: "unreadable", detail: "its row in the store cannot be read" } as const;
+
+/** An attempt that ended, and what becomes of its notification. */
+export interface EndedAttempt {
+  /** UTC milliseconds. */
+  readonly atMs: number;
+  /** Null: the receiver accepted the notification. */
+  readonly failure: Pick<AttemptFailure, "reason" | "detail"> | typeof unreadable | null;
+  readonly decision: Decision | { readonly kind: "delivered" };
+}
+
+/** Stores, counts and logs how attempts end. */
 export interface Recorder {
-  decide(pending: PendingNotification, result: SendResult): Outcome;
-  /** Gives what it means for the receiver; null: nothing. */
-  store(pending: PendingNotification, outcome: Outcome): Promise<IncidentOutcome | null>;
-  /** Only for an outcome that was stored. */
-  tell(pending: PendingNotification, outcome: Outcome, judged: IncidentOutcome | null): void;
-  /** Dead-letters a notification that cannot be read. */
-  lose(seq: number): Promise<void>;
+  /** Stores it in one transaction with what it means for the incident of the receiver. */
+  store(due: DueNotification, ended: EndedAttempt): Promise<IncidentOutcome | null>;
+  /** Counts and logs it. Only for what was stored. */
+  report(due: DueNotification, ended: EndedAttempt, judged: IncidentOutcome | null): void;
   /** Dead-letters items that cannot be read. */
-  loseItems(itemSeqs: readonly number[]): Promise<void>;
-  /** Says what was held back of the log. */
+  deadLetterItems(itemSeqs: readonly number[]): Promise<void>;
+  /** Logs what was counted and not logged yet. */
   close(): void;
 }
 
-const unreadable = "unreadable";
-const unreadableText = "its row in the store cannot be read";
+/** How a pending notification that cannot be read ends: it is not sent. */
+export function unreadableAttempt(atMs: number): EndedAttempt {
+  return { atMs, failure: unreadable, decision: { kind: "dead", reason: unreadable.reason } };
+}
 
-export function createRecorder(
-  receiver: string,
-  { outbox, clock, deliveryClock, random, log, observe, judge, onJudged }: DeliveryDeps,
-): Recorder {
-  const deadLog = createDeadLog(receiver, { clock, log });
+export function createRecorder(receiver: string, deps: RecorderDeps): Recorder {
+  const { outbox, clock, log, observe, onJudged } = deps;
+  const deadLog = createDeadLog(receiver, deps);
   /** A receiver that is down is logged once, not at every attempt. */
   let failing = false;
 
-  const tellDelivered = ({ notification, attempts }: PendingNotification, atMs: number): void => {
-    failing = false;
-    const delaySeconds = Math.max(0, atMs - notification.causedAtMs) / 1_000;
-    observe.delivered(receiver, delaySeconds);
-    const fields = { receiver, notification_id: notification.id, attempts: attempts + 1 };
-    log.info(
-      { event: "notification.delivered", ...fields, delay_seconds: delaySeconds },
-      `${receiver}: ${notification.summary}`,
-    );
+  const judging = (event: ReceiverEvent, atMs: number) => (state: ReceiverState) =>
+    judgeReceiver(state, event, atMs, deps.judge);
+
+  const reportUnreadable = (fields: Readonly<Record<string, number>>): void => {
+    observe.dead(receiver, unreadable.reason);
+    deadLog.add({ receiver, ...unreadable, ...fields }, unreadable.detail);
   };
 
-  const tellFailed = (
-    { notification, attempts }: PendingNotification,
-    { reason, detail }: AttemptFailure,
-    decision: Decision,
+  const reportAttempt = (
+    { id, causedAtMs, summary }: NonNullable<DueNotification["notification"]>,
+    attempts: number,
+    { atMs, failure, decision }: EndedAttempt,
   ): void => {
-    observe.attemptFailed(receiver, reason);
-    const fields = { receiver, notification_id: notification.id, attempts: attempts + 1, detail };
+    const fields = { receiver, notification_id: id, attempts };
+    if (failure === null) {
+      failing = false;
+      const delaySeconds = Math.max(0, atMs - causedAtMs) / 1_000;
+      observe.delivered(receiver, delaySeconds);
+      const event = "notification.delivered";
+      return log.info({ event, ...fields, delay_seconds: delaySeconds }, `${receiver}: ${summary}`);
+    }
+    const { reason, detail } = failure;
+    if (reason !== "unreadable") observe.attemptFailed(receiver, reason);
     if (decision.kind === "dead") {
       observe.dead(receiver, decision.reason);
-      deadLog.add({ ...fields, reason: decision.reason }, notification.summary);
+      deadLog.add({ ...fields, detail, reason: decision.reason }, summary);
     } else if (!failing) {
       failing = true;
       log.warn(
-        { event: "notification.retry", ...fields, reason },
-        `${receiver} takes no notifications, they are tried again`,
+        { event: "notification.retry", ...fields, detail, reason },
+        `${receiver}: notifications are not accepted, they are tried again`,
       );
     }
   };
 
-  const judging =
-    (event: ReceiverEvent, atMs: number) =>
-    (state: ReceiverState): IncidentOutcome =>
-      judgeReceiver(state, event, atMs, judge);
-
-  const tellLost = (fields: Readonly<Record<string, number>>): void => {
-    observe.dead(receiver, unreadable);
-    deadLog.add(
-      { receiver, reason: unreadable, detail: unreadableText, ...fields },
-      unreadableText,
-    );
-  };
-
   return {
-    decide(pending, result) {
-      const atMs = clock.now().utcMs;
-      if (result.kind === "delivered") return { kind: "delivered", atMs };
-      const times = { nowMs: deliveryClock(), giveUpAtMs: pending.giveUpAtMs };
-      const decision = decide(result, pending.attempts + 1, times, random);
-      return { kind: "failed", atMs, failure: result, decision };
-    },
-    async store({ seq }, outcome) {
-      const { atMs } = outcome;
-      if (outcome.kind === "delivered") {
-        const settlement = { state: "delivered", settledAtMs: atMs } as const;
-        return outbox.settle(
-          seq,
-          settlement,
-          { atMs, failure: null },
-          judging({ kind: "took" }, atMs),
-        );
-      }
-      const { decision, failure } = outcome;
+    async store({ seq }, { atMs, failure, decision }) {
       const attempt = { atMs, failure };
       if (decision.kind === "retry") {
         await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
         return null;
       }
+      if (decision.kind === "delivered") {
+        const delivered = { state: "delivered", settledAtMs: atMs } as const;
+        return outbox.settle(seq, delivered, attempt, judging({ kind: "took" }, atMs));
+      }
       const { reason } = decision;
-      const settlement = { state: "dead", reason, settledAtMs: atMs } as const;
-      return outbox.settle(seq, settlement, attempt, judging({ kind: "lost", reason }, atMs));
+      const dead = { state: "dead", reason, settledAtMs: atMs } as const;
+      return outbox.settle(seq, dead, attempt, judging({ kind: "lost", reason }, atMs));
     },
-    tell(pending, outcome, judged) {
-      if (outcome.kind === "delivered") tellDelivered(pending, outcome.atMs);
-      else tellFailed(pending, outcome.failure, outcome.decision);
+    report({ seq, notification, attempts }, ended, judged) {
+      if (notification) reportAttempt(notification, attempts + 1, ended);
+      else reportUnreadable({ notification_seq: seq });
       if (judged) onJudged(judged);
     },
-    async lose(seq) {
+    async deadLetterItems(itemSeqs) {
+      const { reason } = unreadable;
       const atMs = clock.now().utcMs;
-      const settlement = { state: "dead", reason: unreadable, settledAtMs: atMs } as const;
-      const attempt = { atMs, failure: { reason: unreadable, detail: unreadableText } } as const;
-      const event = { kind: "lost", reason: unreadable } as const;
-      const judged = await outbox.settle(seq, settlement, attempt, judging(event, atMs));
-      if (!judged) return;
-      tellLost({ notification_seq: seq });
-      onJudged(judged);
-    },
-    async loseItems(itemSeqs) {
-      const atMs = clock.now().utcMs;
-      const settlement = { state: "dead", reason: unreadable, settledAtMs: atMs } as const;
-      const judgeLost = judging({ kind: "lost", reason: unreadable }, atMs);
-      const judged = await outbox.settleUnreadable(receiver, itemSeqs, settlement, judgeLost);
-      for (const item of itemSeqs) tellLost({ outbox_item: item });
+      const dead = { state: "dead", reason, settledAtMs: atMs } as const;
+      const judge = judging({ kind: "lost", reason }, atMs);
+      const judged = await outbox.settleUnreadable(receiver, itemSeqs, dead, judge);
+      for (const item of itemSeqs) reportUnreadable({ outbox_item: item });
       onJudged(judged);
     },
     close: () => deadLog.close(),
+  };
+}
+
+const minuteMs = 60_000;
+
+/** Logs dead letters, at most one line a minute, and the number of the others. */
+function createDeadLog(
+  receiver: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+) {
+  /** On the monotonic clock. */
+  let quietUntilMs = -Infinity;
+  let counted = 0;
+  let cancelTimer = (): void => {};
+
+  const logCount = (): void => {
+    cancelTimer();
+    if (counted === 0) return;
+    log.error(
+      { event: "notification.more_dead", receiver, count: counted },
+      `${receiver}: ${counted} more notifications were dead-lettered`,
+    );
+    counted = 0;
+    quietUntilMs = clock.now().monotonicMs + minuteMs;
+  };
+
+  return {
+    add(fields: Readonly<Record<string, string | number>>, summary: string): void {
+      const nowMs = clock.now().monotonicMs;
+      if (nowMs < quietUntilMs) {
+        counted += 1;
+        if (counted === 1) cancelTimer = clock.setTimer(quietUntilMs - nowMs, logCount);
+        return;
+      }
+      quietUntilMs = nowMs + minuteMs;
+      const text = `${receiver}: a notification was dead-lettered: ${summary}`;
+      log.error({ event: "notification.dead", ...fields }, text);
+    },
+    close: logCount,
   };
 }

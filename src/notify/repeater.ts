@@ -3,32 +3,32 @@ import type { Clock } from "../platform/clock.ts";
 export interface RepeaterDeps {
   readonly clock: Clock;
   readonly everyMs: number;
-  /** When the first turn is, counted from the start. */
+  /** The delay of the first run after the start. */
   readonly firstAfterMs: number;
-  /** Must not reject. One that is still under way when the next is due takes that one's place. */
-  readonly turn: () => Promise<void>;
+  /** Must not reject. While one run is under way, no other begins. */
+  readonly run: () => Promise<void>;
 }
 
-/** Does something again and again, at even distances on the monotonic clock. */
+/** Repeats something at even intervals of the monotonic clock. */
 export interface Repeater {
   start(): void;
-  /** Resolves when the turn under way has ended. */
+  /** Resolves when the run under way has ended. */
   stop(): Promise<void>;
 }
 
-export function createRepeater({ clock, everyMs, firstAfterMs, turn }: RepeaterDeps): Repeater {
+export function createRepeater({ clock, everyMs, firstAfterMs, run }: RepeaterDeps): Repeater {
   let underWay: Promise<void> | null = null;
   let stopped = false;
   let cancel = (): void => {};
 
-  const takeTurn = (): void => {
-    cancel = clock.setTimer(everyMs, takeTurn);
-    underWay ??= turn().finally(() => (underWay = null));
+  const repeat = (): void => {
+    cancel = clock.setTimer(everyMs, repeat);
+    underWay ??= run().finally(() => (underWay = null));
   };
 
   return {
     start() {
-      if (!stopped) cancel = clock.setTimer(firstAfterMs, takeTurn);
+      if (!stopped) cancel = clock.setTimer(firstAfterMs, repeat);
     },
     async stop() {
       stopped = true;

@@ -5,7 +5,7 @@ import type { AttemptFailure, AttemptFailureReason, DeliveryFailureReason } from
 
 const longestBackoffMs = 5 * 60 * 1_000;
 
-/** Keeps an unlucky draw from hammering a receiver that is in trouble. */
+/** A small random number must not make attempts at a failing receiver follow each other at once. */
 const shortestBackoffMs = 100;
 
 export type Decision =
@@ -13,11 +13,11 @@ export type Decision =
   | { readonly kind: "dead"; readonly reason: DeliveryFailureReason };
 
 /**
- * What becomes of a notification after a failed attempt. The last attempt is made when the time to
- * give up has come, so that a receiver's long `Retry-After` costs attempts but not the message.
+ * What becomes of a notification after a failed attempt. The last attempt is made at the time to give up, so that a long
+ * `Retry-After` costs attempts but not the notification.
  *
- * @param failures how many attempts failed so far, this one included
- * @param nowMs like `giveUpAtMs`, milliseconds of the delivery clock
+ * @param failures how many attempts have failed, this one included
+ * @param times milliseconds of the delivery clock
  */
 export function decide(
   failure: AttemptFailure,
@@ -31,15 +31,31 @@ export function decide(
   return { kind: "retry", nextAttemptAtMs: Math.round(Math.min(nowMs + waitMs, giveUpAtMs)) };
 }
 
-/** One second in the mean after the first failure, doubling up to the longest. */
+/** On average one second after the first failure, doubling up to the longest. */
 export function backoffMs(failures: number, random: Random): number {
   const limits = { firstMs: 2_000, longestMs: longestBackoffMs };
   return Math.max(shortestBackoffMs, fullJitterMs(failures - 1, limits, random()));
 }
 
+export function isFinal(reason: AttemptFailureReason): boolean {
+  switch (reason) {
+    case "timeout":
+    case "network":
+    case "rate_limited":
+    case "server_error":
+    // The address that a name resolves to may be corrected, or was wrong for a moment only.
+    case "denied":
+      return false;
+    case "rejected":
+    case "gone":
+    case "redirect":
+      return true;
+  }
+}
+
 /**
- * What an earlier process stored, perhaps by another wall clock, must not wait or end for that.
- * That a receiver's longer `Retry-After` is forgotten at a restart is the price.
+ * Limits for the times that an earlier process stored, perhaps by another wall clock. The price is that a longer
+ * `Retry-After` is forgotten at a restart.
  */
 export function timeBounds(nowMs: number, giveUpAfterMs: number): TimeBounds {
   return {
@@ -50,19 +66,19 @@ export function timeBounds(nowMs: number, giveUpAfterMs: number): TimeBounds {
   };
 }
 
-/** Whether it makes no sense to try again. */
-export function isFinal(reason: AttemptFailureReason): boolean {
-  switch (reason) {
-    case "timeout":
-    case "network":
-    case "rate_limited":
-    case "server_error":
-    // What a name resolves to may be mended, or was wrong for a moment only.
-    case "denied":
-      return false;
-    case "rejected":
-    case "gone":
-    case "redirect":
-      return true;
-  }
+/** For a receiver that is not configured; when it is configured again, its own setting applies. */
+const defaultGiveUpAfterMs = 24 * 60 * 60 * 1_000;
+
+/** Milliseconds of the delivery clock. */
+export interface FreshTimes {
+  readonly nextAttemptAtMs: number;
+  readonly giveUpAtMs: number;
+}
+
+/** When a notification that becomes pending now is due, and when it is given up. */
+export function freshTimes(
+  nowMs: number,
+  giveUpAfterMs: number = defaultGiveUpAfterMs,
+): FreshTimes {
+  return { nextAttemptAtMs: nowMs, giveUpAtMs: nowMs + giveUpAfterMs };
 }

@@ -1,55 +1,51 @@
 import { delay, type Clock } from "../platform/clock.ts";
-import type { Log } from "./observer.ts";
+import type { Log } from "./receiver.ts";
 
 const retryAfterMs = 1_000;
 
 /**
- * Runs a store operation until the store takes it; null: it was stopped before.
+ * Repeats a store operation each second until it succeeds; null: delivery was stopped before that.
  *
- * @param onRefused called when the store refused it the first time
+ * @param onRefused called when the operation fails for the first time
  */
-export type Persistently = <T>(
+export type UntilStored = <T>(
   operation: () => Promise<T>,
   onRefused?: () => void,
 ) => Promise<{ readonly value: T } | null>;
 
 /**
- * A broken store must not end delivery: what it refuses is tried again after a second. A message
- * that was delivered is so never sent again just because it could not be marked.
+ * A failing store must not end delivery, and a notification that was delivered must not be sent again because that could
+ * not be stored.
  */
-export function createPersistently(
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+export function createStoreRetries(
   receiver: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
   stopped: AbortSignal,
-): Persistently {
-  /** How many operations are refused at the moment. It is said of the first. */
-  let refused = 0;
+): UntilStored {
+  /** How many operations fail at present. Only the first is logged. */
+  let failing = 0;
 
-  const noteRefusal = (error: unknown): void => {
-    refused += 1;
-    if (refused > 1) return;
-    const fields = { event: "delivery.store_failed", receiver, error: String(error) };
-    log.error(fields, `${receiver}: the store failed, delivery tries again`);
+  const retry = async <T>(operation: () => Promise<T>): Promise<{ readonly value: T } | null> => {
+    for (;;) {
+      await delay(clock, retryAfterMs, stopped);
+      if (stopped.aborted) return null;
+      try {
+        return { value: await operation() };
+      } catch {
+        // Logged when it failed first.
+      }
+    }
   };
 
-  return async (operation, onRefused = () => {}) => {
-    let isRefused = false;
+  return async (operation, onRefused) => {
     try {
-      for (;;) {
-        try {
-          return { value: await operation() };
-        } catch (error) {
-          if (!isRefused) {
-            isRefused = true;
-            noteRefusal(error);
-            onRefused();
-          }
-        }
-        if (!stopped.aborted) await delay(clock, retryAfterMs, stopped);
-        if (stopped.aborted) return null;
-      }
-    } finally {
-      if (isRefused) refused -= 1;
+      return { value: await operation() };
+    } catch (error) {
+      const fields = { event: "delivery.store_failed", receiver, error: String(error) };
+      if (failing === 0) log.error(fields, `${receiver}: the store failed, delivery tries again`);
     }
+    failing += 1;
+    onRefused?.();
+    return retry(operation).finally(() => (failing -= 1));
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToldAlerts } from "../../src/notify/told-alerts.ts";
+import type { NotifiedAlerts } from "../../src/notify/receivers/alertmanager-alerts.ts";
 import { minuteMs, ofServers, openAlertmanager, posted, telling } from "./support/alertmanager.ts";
 import { startMs } from "./support/items.ts";
 import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
@@ -136,7 +136,7 @@ describe("an Alertmanager receiver that was started", () => {
       clock.advance(minuteMs);
       await ended(count);
     }
-    await receiver.close();
+    await receiver.close?.();
     expect(observed).toEqual(["am server_error", "am server_error"]);
     expect(logged).toEqual(["alertmanager.failed 1", "alertmanager.recovered 1"]);
     expect(ofServers(posted(away).at(-1))).toEqual([["of-a", 1]]);
@@ -187,7 +187,7 @@ describe("an Alertmanager receiver that was started", () => {
     await commit(firing("a"));
     let broken = true;
     let asked = (): void => {};
-    const toldAlerts: ToldAlerts = {
+    const toldAlerts: NotifiedAlerts = {
       wordsOf: (...question) => store.told.wordsOf(...question),
       toldTo: (...question) => {
         asked();
@@ -216,7 +216,7 @@ describe("an Alertmanager receiver that was started", () => {
     receiver.start?.();
     clock.advance(0);
     await hanging.received(1);
-    await receiver.close();
+    await receiver.close?.();
     expect(clock.armed).toBe(0);
     expect(observed).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { composeDue } from "../../src/notify/compose.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 import { oneByOne } from "./support/delivery.ts";
 import { outboxItem, startMs } from "./support/items.ts";
 import { openTestStore } from "./support/test-store.ts";
@@ -11,7 +12,7 @@ const dayMs = 86_400_000;
 it("tells what comes after very much that waits for its group's next message", async () => {
   const { kysely, outbox, notifications } = openTestStore();
   await sql`pragma synchronous = off`.execute(kysely);
-  const settings = { ...oneByOne, name: "oncall", groupIntervalMs: dayMs };
+  const settings = { ...oneByOne, groupIntervalMs: dayMs };
   const insert = (sandboxId: string, from: number, count: number): Promise<void> =>
     kysely.transaction().execute((trx) =>
       insertOutboxItems(
@@ -22,9 +23,14 @@ it("tells what comes after very much that waits for its group's next message", a
       ),
     );
   const compose = (nowMs: number): Promise<number | null> => {
-    const now = () => ({ utcMs: nowMs, deliveryMs: nowMs });
     const nothing = () => Promise.resolve();
-    return composeDue({ outbox, now, onStored: nothing, onUnreadable: nothing }, settings);
+    return composeDue("oncall", settings, {
+      outbox,
+      clock: createFakeClock(nowMs),
+      deliveryClock: () => nowMs,
+      onStored: nothing,
+      onUnreadable: nothing,
+    });
   };
 
   await insert("large", 0, 1);

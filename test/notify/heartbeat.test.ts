@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createHeartbeatReceiver } from "../../src/notify/receivers/heartbeat.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { openOutbound } from "./support/outbound.ts";
 import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
 import type { ReceiverServer } from "./support/receiver-server.ts";
 
@@ -21,16 +22,16 @@ function open(server: ReceiverServer, method: "GET" | "POST" = "GET") {
   };
   let ailment: () => Promise<string | null> = () => Promise.resolve(null);
   const receiver = createHeartbeatReceiver(
-    { name: "watchdog", type: "heartbeat", url: server.url, everyMs, method },
+    { name: "watchdog", url: server.url, everyMs, method },
     {
       clock,
-      userAgent: "sandwatch/test",
+      outbound: openOutbound(clock),
       ailment: () => ailment(),
       log: { info: write, warn: write, error: write },
       observe: { attemptFailed: (name, reason) => tell(`${name} ${reason}`) },
     },
   );
-  onTestFinished(() => receiver.close());
+  onTestFinished(() => receiver.close?.());
   return {
     receiver,
     clock,
@@ -129,7 +130,7 @@ describe("a heartbeat", () => {
     receiver.start?.();
     clock.advance(everyMs);
     await server.received(1);
-    await receiver.close();
+    await receiver.close?.();
     expect(clock.armed).toBe(0);
     expect(news).toEqual([]);
   });

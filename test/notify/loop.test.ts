@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { attemptTimeoutMs } from "../../src/notify/attempt.ts";
+import { requestTimeoutMs } from "../../src/notify/outbound.ts";
 import type { Outbox } from "../../src/notify/outbox.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createDelivery, webhook } from "./support/delivery.ts";
@@ -217,7 +217,7 @@ describe("delivery", () => {
     await Promise.all([well.received(40), stuck.received(4)]);
     expect(stuck.requests).toHaveLength(4);
     stuck.answerWith(status(204));
-    clock.advance(attemptTimeoutMs);
+    clock.advance(requestTimeoutMs);
     await turn;
     expect(observed.filter((line) => line === "failed stuck timeout")).toHaveLength(4);
   });

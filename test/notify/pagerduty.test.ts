@@ -1,9 +1,11 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import type { Notification, ToldIncident } from "../../src/core/notification.ts";
-import type { DeliveryReceiver } from "../../src/notify/lane.ts";
-import { renderPagerdutyEvent } from "../../src/notify/receivers/pagerduty-event.ts";
-import { createPagerdutyReceiver } from "../../src/notify/receivers/pagerduty.ts";
+import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
+import {
+  createPagerdutyReceiver,
+  renderPagerdutyEvent,
+} from "../../src/notify/receivers/pagerduty.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
@@ -12,6 +14,7 @@ import { outboxItem, startMs, toldIncident } from "./support/items.ts";
 import { everySubject, hostileTexts, notificationOf } from "./support/notifications.ts";
 import { resolvedIncident, textsIn, unsendable } from "./support/notifications.ts";
 import { largestEvent, pagerdutyEventSchema } from "./support/pagerduty-event.ts";
+import { openOutbound } from "./support/outbound.ts";
 import { startReceiverServer, status, type ReceiverServer } from "./support/receiver-server.ts";
 import { openTestStore } from "./support/test-store.ts";
 import { fire, resolve } from "./support/told.ts";
@@ -34,10 +37,9 @@ function pagerdutyAt(
   clock: FakeClock = createFakeClock(),
 ): DeliveryReceiver {
   const receiver = createPagerdutyReceiver(
-    { name: "oncall", type: "pagerduty", url: server.url, routingKey: new Secret(routingKey) },
-    { clock, userAgent: "sandwatch/test" },
+    { name: "oncall", url: server.url, routingKey: new Secret(routingKey) },
+    { clock, outbound: openOutbound(clock) },
   );
-  onTestFinished(() => receiver.close());
   return { ...oneByOne, groupBy: ["incident"], maxIncidents: 1, receiver };
 }
 

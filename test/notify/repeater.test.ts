@@ -11,7 +11,7 @@ function repeat(firstAfterMs: number) {
     clock,
     everyMs: 1_000,
     firstAfterMs,
-    turn: () => new Promise((resolve) => void turns.push(resolve)),
+    run: () => new Promise((resolve) => void turns.push(resolve)),
   });
   /** Lets time pass; then gives how many turns have begun. */
   const pass = async (ms: number): Promise<number> => {

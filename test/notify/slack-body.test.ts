@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Notification } from "../../src/core/notification.ts";
-import { renderSlackBody } from "../../src/notify/receivers/slack-body.ts";
+import { renderSlackBody } from "../../src/notify/receivers/slack.ts";
 import { startMs, toldIncident } from "./support/items.ts";
 import { everySubject, hostileTexts, notificationOf } from "./support/notifications.ts";
 import { resolvedIncident, textsIn, unsendable } from "./support/notifications.ts";

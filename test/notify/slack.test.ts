@@ -1,13 +1,14 @@
-import { describe, expect, it, onTestFinished } from "vitest";
-import { attemptTimeoutMs } from "../../src/notify/attempt.ts";
-import { lookEveryMs } from "../../src/notify/lane.ts";
-import type { DeliveryReceiver } from "../../src/notify/lane.ts";
+import { describe, expect, it } from "vitest";
+import { requestTimeoutMs } from "../../src/notify/outbound.ts";
+import { lookEveryMs } from "../../src/notify/pipeline.ts";
+import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
 import { createSlackReceiver } from "../../src/notify/receivers/slack.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { createDelivery, oneByOne } from "./support/delivery.ts";
 import { notificationOf } from "./support/notifications.ts";
+import { openOutbound } from "./support/outbound.ts";
 import { startReceiverServer, status } from "./support/receiver-server.ts";
 import type { Answer, ReceiverServer } from "./support/receiver-server.ts";
 import { slackMessageSchema } from "./support/slack-message.ts";
@@ -18,10 +19,9 @@ const never = new AbortController().signal;
 
 function slackAt(server: ReceiverServer, clock: FakeClock = createFakeClock()): DeliveryReceiver {
   const receiver = createSlackReceiver(
-    { name: "oncall", type: "slack", url: server.url },
-    { clock, userAgent: "sandwatch/test" },
+    { name: "oncall", url: server.url },
+    { clock, outbound: openOutbound(clock) },
   );
-  onTestFinished(() => receiver.close());
   return { ...oneByOne, receiver };
 }
 
@@ -69,8 +69,8 @@ describe("a post to Slack", () => {
   it("says without its address that the address cannot be used", () => {
     const build = (): unknown =>
       createSlackReceiver(
-        { name: "oncall", type: "slack", url: new Secret("T0PSECRET") },
-        { clock: createFakeClock(), userAgent: "sandwatch/test" },
+        { name: "oncall", url: new Secret("T0PSECRET") },
+        { clock: createFakeClock(), outbound: openOutbound(createFakeClock()) },
       );
     expect(build).toThrow("The url of receiver oncall is no http or https address.");
   });
@@ -115,7 +115,7 @@ describe("delivery to Slack", () => {
     await insertOutboxItems(store.kysely, [fire("a"), fire("b")]);
     loop.start();
     await loop.runOnce();
-    const usual: readonly number[] = [attemptTimeoutMs, lookEveryMs];
+    const usual: readonly number[] = [requestTimeoutMs, lookEveryMs];
     expect(delays.filter((delayMs) => !usual.includes(delayMs))).toEqual([1_000]);
     await loop.stop({ graceMs: 0 });
   });
@@ -154,10 +154,9 @@ describe("delivery to Slack", () => {
     const store = openTestStore();
     const { loop } = createDelivery(store.outbox, (clock) => {
       const free = createSlackReceiver(
-        { name: "other", type: "slack", url: other.url },
-        { clock, userAgent: "sandwatch/test" },
+        { name: "other", url: other.url },
+        { clock, outbound: openOutbound(clock) },
       );
-      onTestFinished(() => free.close());
       const { restMs: _, ...unpaced } = free;
       return [slackAt(slack, clock), { ...oneByOne, receiver: unpaced }];
     });

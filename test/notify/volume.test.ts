@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { DeliveryReceiver } from "../../src/notify/lane.ts";
+import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
 import type { Outbox } from "../../src/notify/outbox.ts";
 import type { SendResult } from "../../src/notify/receiver.ts";
 import { insertOutboxItems } from "../../src/store/outbox.ts";

@@ -1,14 +1,14 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Webhook } from "standardwebhooks";
 import type { Notification } from "../../src/core/notification.ts";
-import { createWebhookReceiver } from "../../src/notify/receivers/webhook.ts";
-import { renderWebhookBody } from "../../src/notify/receivers/webhook-body.ts";
+import { createWebhookReceiver, renderWebhookBody } from "../../src/notify/receivers/webhook.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { webhookBodySchema } from "../support/webhook-body.ts";
 import { alertmanagerMessageSchema } from "./support/alertmanager-message.ts";
 import { plainWebhook } from "./support/delivery.ts";
+import { openOutbound } from "./support/outbound.ts";
 import { startMs, toldIncident } from "./support/items.ts";
 import { everySubject, hostileTexts, notificationOf } from "./support/notifications.ts";
 import { startReceiverServer, type ReceivedRequest } from "./support/receiver-server.ts";
@@ -25,9 +25,8 @@ async function posted(
   const server = await startReceiverServer();
   const receiver = createWebhookReceiver(
     { ...plainWebhook, name: "oncall", url: server.url, ...settings },
-    { clock, userAgent: "sandwatch/test" },
+    { clock, outbound: openOutbound(clock) },
   );
-  onTestFinished(() => receiver.close());
   expect(await receiver.send(notification, never)).toEqual({ kind: "delivered" });
   const [request] = server.requests;
   if (!request) throw new Error("nothing was sent");

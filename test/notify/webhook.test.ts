@@ -1,14 +1,14 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Webhook } from "standardwebhooks";
 import type { Notification } from "../../src/core/notification.ts";
 import type { Receiver } from "../../src/notify/receiver.ts";
-import { createWebhookReceiver } from "../../src/notify/receivers/webhook.ts";
-import { renderWebhookBody } from "../../src/notify/receivers/webhook-body.ts";
+import { createWebhookReceiver, renderWebhookBody } from "../../src/notify/receivers/webhook.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { webhookBodySchema } from "../support/webhook-body.ts";
 import { plainWebhook } from "./support/delivery.ts";
+import { openOutbound } from "./support/outbound.ts";
 import { startMs, toldIncident } from "./support/items.ts";
 import { notificationOf } from "./support/notifications.ts";
 import {
@@ -33,9 +33,8 @@ function receiverAt(
 ): Receiver {
   const receiver = createWebhookReceiver(
     { ...plainWebhook, name: "oncall", url, secret },
-    { clock, userAgent: "sandwatch/1.2.3" },
+    { clock, outbound: openOutbound(clock, { userAgent: "sandwatch/1.2.3" }) },
   );
-  onTestFinished(() => receiver.close());
   return receiver;
 }
 
@@ -228,7 +227,7 @@ describe("no answer", () => {
     const sending = receiverAt(server.url).send(notification, abort.signal);
     await server.received(1);
     abort.abort();
-    expect(await sending).toMatchObject({ kind: "failed", reason: "network" });
+    expect(await sending).toEqual({ kind: "aborted" });
   });
 });
 

@@ -1,81 +1,68 @@
+import type { AlertmanagerConfig } from "../../config/receivers/alertmanager.ts";
 import type { Notification } from "../../core/notification.ts";
 import { batches } from "../../platform/paced.ts";
 import type { Secret } from "../../platform/secret.ts";
-import type { AttemptResult } from "../attempt.ts";
-import type { DeliveryObserver, Log } from "../observer.ts";
-import { createOutbound } from "../outbound.ts";
-import type { OutboundDeps } from "../outbound.ts";
-import type { AttemptFailure, Receiver, SendResult } from "../receiver.ts";
+import type { SenderDeps } from "../outbound.ts";
+import { failed } from "../receiver.ts";
+import type { AttemptFailure, DeliveryObserver, Log, Receiver, SendResult } from "../receiver.ts";
 import { createRepeater } from "../repeater.ts";
 import { isFinal } from "../retry.ts";
-import type { ToldAlerts } from "../told-alerts.ts";
-import { renderAlert, repostEveryMs, testAlert } from "./alertmanager-alert.ts";
-import type { PostableAlert } from "./alertmanager-alert.ts";
-import { createInstance, type Instance } from "./alertmanager-instance.ts";
-import { readAlerts, type WordedAlert } from "./alertmanager-state.ts";
+import {
+  currentAlerts,
+  renderAlert,
+  renderTestAlert,
+  repostEveryMs,
+} from "./alertmanager-alerts.ts";
+import type { CurrentAlert, NotifiedAlerts, PostableAlert } from "./alertmanager-alerts.ts";
 
-export interface AlertmanagerReceiverSettings {
-  readonly name: string;
-  readonly type: "alertmanager";
-  /** The base address of every instance; each gets every alert, as from Prometheus. */
-  readonly urls: readonly Secret[];
-  readonly bearerToken: Secret | null;
-  /** What an alert links to; null: nothing. */
-  readonly generatorUrl: string | null;
-}
-
-export interface AlertmanagerReceiverDeps extends OutboundDeps {
-  readonly toldAlerts: ToldAlerts;
+export interface AlertmanagerDeps extends SenderDeps {
   readonly log: Log;
   readonly observe: Pick<DeliveryObserver, "attemptFailed">;
+  readonly notifiedAlerts: NotifiedAlerts;
 }
+
+export type AlertmanagerSettings = Pick<
+  AlertmanagerConfig,
+  "name" | "urls" | "bearerToken" | "generatorUrl"
+>;
 
 const alertsPerRequest = 500;
 
-const storeFailure: AttemptFailure = {
-  kind: "failed",
-  reason: "network",
-  detail: "the store failed",
-  retryAfterMs: null,
-};
-
 /**
- * Posts alerts to the API v2 of Alertmanager. That wants states, not steps: what is posted is what
- * the store says now, so that nothing late or repeated undoes what came after it. A notification only
- * makes its alerts be posted at once, and is delivered when one instance took them; everything is
- * posted to every instance again each minute.
+ * Posts alerts to the API v2 of Alertmanager. That API wants states, not changes: what is posted is what the store
+ * contains at the time, so that nothing late or repeated undoes what came after it. A notification only makes its alerts
+ * be posted at once, and is delivered when one instance accepted them; all alerts are posted to every instance again each
+ * minute.
  *
- * @throws {Error} when an address cannot be used; it does not show it
+ * @throws {Error} when a URL cannot be used; the error does not contain it
  */
 export function createAlertmanagerReceiver(
-  { name, urls, bearerToken, generatorUrl }: AlertmanagerReceiverSettings,
-  deps: AlertmanagerReceiverDeps,
+  { name, urls, bearerToken, generatorUrl }: AlertmanagerSettings,
+  deps: AlertmanagerDeps,
 ): Receiver {
-  const { clock, toldAlerts, log, observe } = deps;
-  const outbound = createOutbound(deps);
+  const { clock, log } = deps;
   const closing = new AbortController();
   const instances = urls.map((url, index) =>
-    createInstance({ receiver: name, number: index + 1, url, bearerToken, outbound, clock, log }),
+    createInstance({ receiver: name, number: index + 1, url, bearerToken }, deps),
   );
-  const refreshing = new Map<Instance, Promise<void>>();
+  const reposting = new Map<Instance, Promise<void>>();
   let storeFailing = false;
 
-  const now = (): { nowMs: number; generatorUrl: string | null } => {
-    return { nowMs: clock.now().utcMs, generatorUrl };
-  };
+  const options = () => ({ nowMs: clock.now().utcMs, generatorUrl });
 
-  /** Rendered only as they are posted, so that a slow instance gets no old times. */
-  function* render(
-    alerts: readonly WordedAlert[],
-  ): Generator<readonly PostableAlert[], void, void> {
+  /** Rendered only when posted, so that a slow instance gets no old times. */
+  function* render(alerts: readonly CurrentAlert[]): Generator<readonly PostableAlert[]> {
     for (const batch of batches(alerts, alertsPerRequest)) {
-      yield batch.map(({ alert, words }) => renderAlert(alert, words, now()));
+      yield batch.map((alert) => renderAlert(alert, options()));
     }
   }
 
-  const read = async (about?: ReadonlySet<string>): Promise<readonly WordedAlert[] | null> => {
+  /** Null: the store failed. */
+  const read = async (
+    about: ReadonlySet<string> | "all",
+  ): Promise<readonly CurrentAlert[] | null> => {
     try {
-      const alerts = await readAlerts(toldAlerts, name, clock.now().utcMs, about);
+      const alerts = await currentAlerts(deps.notifiedAlerts, name, clock.now().utcMs, about);
       storeFailing = false;
       return alerts;
     } catch (error) {
@@ -86,83 +73,151 @@ export function createAlertmanagerReceiver(
     }
   };
 
-  const refresh = async (instance: Instance, alerts: readonly WordedAlert[]): Promise<void> => {
-    const result = await instance.post(render(alerts), closing.signal);
-    if (result.kind === "failed") observe.attemptFailed(name, result.reason);
-    refreshing.delete(instance);
-  };
-
-  const refreshAll = async (): Promise<void> => {
-    const alerts = await read();
-    if (alerts === null) return;
-    for (const instance of instances) {
-      // One that hangs gets no second round beside the first, and delays no other.
-      if (refreshing.has(instance)) continue;
-      refreshing.set(instance, refresh(instance, alerts));
-    }
+  const repost = async (instance: Instance, alerts: readonly CurrentAlert[]): Promise<void> => {
+    const result = await instance(render(alerts), closing.signal);
+    if (result.kind === "failed") deps.observe.attemptFailed(name, result.reason);
+    reposting.delete(instance);
   };
 
   const repeater = createRepeater({
     clock,
     everyMs: repostEveryMs,
-    // What fired before a restart must not end for it.
+    // At once: a restart must not resolve what was firing before it.
     firstAfterMs: 0,
-    turn: refreshAll,
+    async run() {
+      const alerts = await read("all");
+      if (alerts === null) return;
+      for (const instance of instances) {
+        // An instance that hangs gets no second round beside the first, and delays no other.
+        if (!reposting.has(instance)) reposting.set(instance, repost(instance, alerts));
+      }
+    },
   });
-
-  const post = async (notification: Notification, signal: AbortSignal): Promise<SendResult> => {
-    const isCut = notification.truncated > 0;
-    const ids = new Set(notification.incidents.map(({ id }) => id));
-    const alerts = await read(isCut ? undefined : ids);
-    if (alerts === null) return storeFailure;
-    const either = AbortSignal.any([signal, closing.signal]);
-    return anyDelivered(instances.map((instance) => instance.post(render(alerts), either)));
-  };
-
-  const postTest = async (notification: Notification, signal: AbortSignal): Promise<SendResult> => {
-    const alerts = [[testAlert(notification, now())]];
-    const results = await Promise.all(instances.map((instance) => instance.post(alerts, signal)));
-    const failed = results.findIndex(({ kind }) => kind !== "delivered");
-    const failure = asFailure(results[failed]);
-    return failure
-      ? { ...failure, detail: `Alertmanager ${failed + 1}: ${failure.detail}` }
-      : { kind: "delivered" };
-  };
 
   return {
     name,
-    send: (notification, signal) =>
-      notification.type === "test" ? postTest(notification, signal) : post(notification, signal),
+    async send(notification, signal) {
+      const either = AbortSignal.any([signal, closing.signal]);
+      if (notification.type === "test") {
+        const alerts = [[renderTestAlert(notification, options())]];
+        return allAccepted(instances.map((instance) => instance(alerts, either)));
+      }
+      const alerts = await read(incidentsOf(notification));
+      if (alerts === null) return failed("network", "the store failed");
+      return anyAccepted(instances.map((instance) => instance(render(alerts), either)));
+    },
     start: () => repeater.start(),
     async close() {
       closing.abort();
       await repeater.stop();
-      await Promise.all(refreshing.values());
-      await outbound.close();
+      await Promise.all(reposting.values());
     },
   };
 }
 
-/** Resolves as soon as one is: an instance that hangs delays nobody, and hears it in a minute. */
-function anyDelivered(posts: readonly Promise<AttemptResult>[]): Promise<SendResult> {
-  const delivered = new Promise<SendResult>((resolve) => {
+function incidentsOf({ incidents, truncated }: Notification): ReadonlySet<string> | "all" {
+  return truncated > 0 ? "all" : new Set(incidents.map(({ id }) => id));
+}
+
+async function allAccepted(posts: readonly Promise<SendResult>[]): Promise<SendResult> {
+  const results = await Promise.all(posts);
+  const index = results.findIndex(({ kind }) => kind !== "delivered");
+  const result = results[index] ?? { kind: "delivered" };
+  if (result.kind !== "failed") return result;
+  return { ...result, detail: `Alertmanager ${index + 1}: ${result.detail}` };
+}
+
+/** Resolves as soon as one instance accepted: an instance that hangs delays nothing, and is posted to each minute. */
+function anyAccepted(posts: readonly Promise<SendResult>[]): Promise<SendResult> {
+  const accepted = new Promise<SendResult>((resolve) => {
     for (const post of posts) {
       void post.then((result) => result.kind === "delivered" && resolve(result));
     }
   });
-  return Promise.race([delivered, Promise.all(posts).then(mostHopeful)]);
+  return Promise.race([accepted, Promise.all(posts).then(mostHopeful)]);
 }
 
-/** Where one instance may take it later, the refusals of others are not the end of it. */
-function mostHopeful(results: readonly AttemptResult[]): SendResult {
-  const failures = results.flatMap((result) => asFailure(result) ?? []);
-  if (failures.length < results.length) return { kind: "delivered" };
-  return failures.find(({ reason }) => !isFinal(reason)) ?? failures[0] ?? { kind: "delivered" };
+/** Where one instance may accept it later, the rejections of others are not final. */
+function mostHopeful(results: readonly SendResult[]): SendResult {
+  const mayRetry = (result: SendResult): boolean =>
+    result.kind !== "failed" || !isFinal(result.reason);
+  return (
+    results.find(({ kind }) => kind === "delivered") ??
+    results.find(mayRetry) ??
+    results[0] ?? { kind: "delivered" }
+  );
 }
 
-function asFailure(result: AttemptResult | undefined): AttemptFailure | null {
-  if (!result || result.kind === "delivered") return null;
-  return result.kind === "failed"
-    ? result
-    : { kind: "failed", reason: "network", detail: "stopped", retryAfterMs: null };
+interface InstanceSettings {
+  readonly receiver: string;
+  /** Counted from 1, in the order of the configuration: the URL is secret. */
+  readonly number: number;
+  readonly url: Secret;
+  readonly bearerToken: Secret | null;
+}
+
+/** Posts batches to one Alertmanager, one after the other, as far as it accepts them. Never rejects. */
+type Instance = (
+  batches: Iterable<readonly PostableAlert[]>,
+  signal: AbortSignal,
+) => Promise<SendResult>;
+
+/** Each notification that another instance accepts would leave one more request at an instance that hangs. */
+const mostUnanswered = 8;
+
+/** @throws {Error} when the URL cannot be used; the error does not contain it */
+function createInstance(
+  { receiver, number, url: secretUrl, bearerToken }: InstanceSettings,
+  { outbound, log }: SenderDeps & { readonly log: Log },
+): Instance {
+  const url = URL.parse(`${secretUrl.reveal().replace(/\/+$/, "")}/api/v2/alerts`);
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") {
+    throw new Error(`Address ${number} of receiver ${receiver} is no http or https address.`);
+  }
+  const headers = {
+    "content-type": "application/json",
+    ...(bearerToken && { authorization: `Bearer ${bearerToken.reveal()}` }),
+  };
+  let failing = false;
+  let unanswered = 0;
+
+  const note = (failure: AttemptFailure | null): void => {
+    if ((failure !== null) === failing) return;
+    failing = failure !== null;
+    const fields = { receiver, instance: number };
+    if (failure === null) {
+      const text = `${receiver}: Alertmanager ${number} accepts alerts again`;
+      return log.info({ event: "alertmanager.recovered", ...fields }, text);
+    }
+    const { reason, detail } = failure;
+    const text = `${receiver}: Alertmanager ${number} does not accept alerts, they are posted again each minute`;
+    log.warn({ event: "alertmanager.failed", ...fields, reason, detail }, text);
+  };
+
+  const postAll = async (
+    all: Iterable<readonly PostableAlert[]>,
+    signal: AbortSignal,
+  ): Promise<SendResult> => {
+    let failure: AttemptFailure | null = null;
+    let posted = false;
+    for (const batch of all) {
+      posted = true;
+      const result = await outbound.send({ url, body: JSON.stringify(batch), headers }, signal);
+      if (result.kind === "aborted") return result;
+      if (result.kind === "delivered") continue;
+      failure = result;
+      // After a rejected batch the next may be accepted; an instance that is down accepts none.
+      if (result.reason !== "rejected") break;
+    }
+    if (posted) note(failure);
+    return failure ?? { kind: "delivered" };
+  };
+
+  return async (all, signal) => {
+    if (unanswered >= mostUnanswered) {
+      return failed("timeout", "earlier alerts are still unanswered");
+    }
+    unanswered += 1;
+    return postAll(all, signal).finally(() => (unanswered -= 1));
+  };
 }

@@ -1,87 +1,75 @@
-import type { Secret } from "../../platform/secret.ts";
-import { inTime } from "../attempt.ts";
-import type { DeliveryObserver, Log } from "../observer.ts";
-import { createOutbound, readAnswer } from "../outbound.ts";
-import type { OutboundDeps } from "../outbound.ts";
-import type { Receiver, SendResult } from "../receiver.ts";
+import type { HeartbeatConfig } from "../../config/receivers/heartbeat.ts";
+import { parseReceiverUrl } from "../outbound.ts";
+import type { SenderDeps } from "../outbound.ts";
+import type { DeliveryObserver, Log, Receiver, SendResult } from "../receiver.ts";
 import { createRepeater } from "../repeater.ts";
 
-export interface HeartbeatReceiverSettings {
-  readonly name: string;
-  readonly type: "heartbeat";
-  readonly url: Secret;
-  readonly everyMs: number;
-  readonly method: "GET" | "POST";
-}
-
-export interface HeartbeatReceiverDeps extends OutboundDeps {
-  /** Why sandwatch cannot be relied on now, for a person; null: it can. */
-  readonly ailment: () => Promise<string | null>;
+export interface HeartbeatDeps extends SenderDeps {
   readonly log: Log;
   readonly observe: Pick<DeliveryObserver, "attemptFailed">;
+  /** Why sandwatch cannot be relied on at present, for a person; null: it can. */
+  readonly ailment: () => Promise<string | null>;
 }
 
 /**
- * Pings an outside dead-man's switch while sandwatch does its work, and does not while it cannot: it
- * is the silence that tells. No incident is told to it; whatever it is asked to send is one ping.
+ * Pings an external dead-man's switch while sandwatch does its work, and does not while it cannot. It is notified of no
+ * incident; a test sends one ping.
  *
- * @throws {Error} when the address cannot be used; it does not show it
+ * @throws {Error} when the URL cannot be used; the error does not contain it
  */
 export function createHeartbeatReceiver(
-  settings: HeartbeatReceiverSettings,
-  deps: HeartbeatReceiverDeps,
+  settings: Pick<HeartbeatConfig, "name" | "url" | "everyMs" | "method">,
+  deps: HeartbeatDeps,
 ): Receiver {
   const { name, everyMs, method } = settings;
-  const { clock, log, observe } = deps;
-  const url = parseUrl(settings);
-  const outbound = createOutbound(deps);
+  const { outbound, clock, log, observe } = deps;
+  const url = parseReceiverUrl(settings);
   const closing = new AbortController();
   let withheld = false;
   let failing = false;
 
-  const ping = async (signal: AbortSignal): Promise<SendResult> => {
-    const answer = await (method === "GET"
-      ? outbound.get({ url, headers: {} }, signal)
-      : outbound.post({ url, headers: {}, body: "" }, signal));
-    return answer.kind === "answered" ? readAnswer(answer) : answer;
-  };
+  const ping = (signal: AbortSignal): Promise<SendResult> =>
+    outbound.send({ url, method, ...(method === "POST" && { body: "" }) }, signal);
 
   const noteAilment = (ailment: string | null): void => {
     if (ailment !== null && !withheld) {
       const fields = { event: "heartbeat.withheld", receiver: name, reason: ailment };
-      log.error(fields, `${name} gets no heartbeat: ${ailment}`);
+      log.error(fields, `${name}: no heartbeat is sent: ${ailment}`);
     } else if (ailment === null && withheld) {
-      log.info({ event: "heartbeat.resumed", receiver: name }, `${name} gets heartbeats again`);
+      log.info(
+        { event: "heartbeat.resumed", receiver: name },
+        `${name}: heartbeats are sent again`,
+      );
     }
     withheld = ailment !== null;
   };
 
   const notePing = (result: SendResult): void => {
+    if (result.kind === "aborted") return;
     if (result.kind === "failed") {
-      observe.attemptFailed(name, result.reason);
       const { reason, detail } = result;
+      observe.attemptFailed(name, reason);
       const fields = { event: "heartbeat.failed", receiver: name, reason, detail };
-      if (!failing) log.warn(fields, `${name} takes no heartbeat, the next is sent when it is due`);
+      if (!failing) log.warn(fields, `${name}: the heartbeat failed, the next is sent when due`);
     } else if (failing) {
-      log.info({ event: "heartbeat.recovered", receiver: name }, `${name} takes heartbeats again`);
+      log.info(
+        { event: "heartbeat.recovered", receiver: name },
+        `${name}: heartbeats succeed again`,
+      );
     }
     failing = result.kind === "failed";
-  };
-
-  const beat = async (): Promise<void> => {
-    const ailment = await deps.ailment().catch(() => "the store does not answer");
-    noteAilment(ailment);
-    if (ailment !== null) return;
-    const result = await inTime(ping, clock, closing.signal);
-    if (result.kind !== "aborted") notePing(result);
   };
 
   const repeater = createRepeater({
     clock,
     everyMs,
-    // Not at once: a process that dies soon after each start must not look alive.
+    // Not at once: a process that ends soon after each start must not look healthy.
     firstAfterMs: everyMs,
-    turn: beat,
+    async run() {
+      const ailment = await deps.ailment().catch(() => "the store does not answer");
+      noteAilment(ailment);
+      if (ailment === null) notePing(await ping(closing.signal));
+    },
   });
 
   return {
@@ -91,13 +79,6 @@ export function createHeartbeatReceiver(
     async close() {
       closing.abort();
       await repeater.stop();
-      await outbound.close();
     },
   };
-}
-
-function parseUrl({ name, url }: HeartbeatReceiverSettings): URL {
-  const parsed = URL.parse(url.reveal());
-  if (parsed?.protocol === "https:" || parsed?.protocol === "http:") return parsed;
-  throw new Error(`The url of receiver ${name} is no http or https address.`);
 }

@@ -1,43 +1,44 @@
-import type { Secret } from "../../platform/secret.ts";
-import { createOutbound, readAnswer } from "../outbound.ts";
-import type { Answer, OutboundDeps } from "../outbound.ts";
+import type { SlackConfig } from "../../config/receivers/slack.ts";
+import type { Notification, ToldIncident } from "../../core/notification.ts";
+import { readable } from "../../core/readable.ts";
+import { parseReceiverUrl, readAnswer } from "../outbound.ts";
+import type { Answer, SenderDeps } from "../outbound.ts";
+import { failed } from "../receiver.ts";
 import type { AttemptFailureReason, Receiver, SendResult } from "../receiver.ts";
-import { parseReceiverUrl } from "./receiver-url.ts";
-import { renderSlackBody } from "./slack-body.ts";
+import {
+  endedUnobserved,
+  incidentLine,
+  runbookLink,
+  shortTexts,
+  shownSummary,
+} from "./message-text.ts";
 
-export interface SlackReceiverSettings {
-  readonly name: string;
-  readonly type: "slack";
-  /** Of an incoming webhook. */
-  readonly url: Secret;
-}
-
-/** Slack takes about one message a second from an incoming webhook. */
+/** Slack accepts about one message a second from an incoming webhook. */
 const restMs = 1_000;
 
 /**
  * Posts notifications to a Slack incoming webhook.
  *
- * @throws {Error} when the address cannot be used; it does not show it
+ * @throws {Error} when the URL cannot be used; the error does not contain it
  */
-export function createSlackReceiver(settings: SlackReceiverSettings, deps: OutboundDeps): Receiver {
+export function createSlackReceiver(
+  settings: Pick<SlackConfig, "name" | "url">,
+  { outbound, clock }: SenderDeps,
+): Receiver {
   const url = parseReceiverUrl(settings);
-  const outbound = createOutbound(deps);
   const headers = { "content-type": "application/json; charset=utf-8" };
 
   return {
     name: settings.name,
     restMs,
-    async send(notification, signal) {
-      const body = renderSlackBody(notification, deps.clock.now().utcMs);
-      const answer = await outbound.post({ url, body, headers }, signal);
-      return answer.kind === "answered" ? readSlackAnswer(answer) : answer;
+    send(notification, signal) {
+      const body = renderSlackBody(notification, clock.now().utcMs);
+      return outbound.send({ url, body, headers }, signal, readSlackAnswer);
     },
-    close: () => outbound.close(),
   };
 }
 
-/** What Slack says in words, and what it means: whether trying again can help, and who must act. */
+/** What the error texts of Slack mean: whether a retry can help, and who must act. */
 const errors = new Map<string, AttemptFailureReason>([
   ["invalid_payload", "rejected"],
   ["invalid_blocks", "rejected"],
@@ -61,13 +62,158 @@ const errors = new Map<string, AttemptFailureReason>([
 ]);
 
 /**
- * Of the text only a word that is known is shown: it could hold anything. What such a word says goes
- * before the status, which proxies and services that speak like Slack may leave at 200.
+ * Only a known text is reported: an unknown one could contain anything. A known text precedes the status, which proxies
+ * and services that imitate Slack may leave at 200.
  */
 function readSlackAnswer(answer: Answer): SendResult {
-  const word = answer.text.trim();
-  const reason = errors.get(word);
+  const text = answer.text.trim();
+  const reason = errors.get(text);
   if (reason === undefined) return readAnswer(answer);
-  const { status, retryAfterMs } = answer;
-  return { kind: "failed", reason, detail: `HTTP ${status} ${word}`, retryAfterMs };
+  return failed(reason, `HTTP ${answer.status} ${text}`, answer.retryAfterMs);
+}
+
+/** What Slack accepts, from the reference of its Block Kit; in characters. */
+const longestHeader = 150;
+const longestText = 3_000;
+/** Slack allows 50 blocks, of which fewer than ten are not lists of incidents. */
+const mostLists = 40;
+
+/** Escaping makes at most five characters of one: `&amp;`. */
+const longestEscape = 5;
+const longestSummary = Math.floor(longestText / longestEscape) - 1;
+const longestLine = 400;
+const longestField = 200;
+
+interface PlainText {
+  readonly type: "plain_text";
+  readonly text: string;
+  readonly emoji: true;
+}
+
+interface Mrkdwn {
+  readonly type: "mrkdwn";
+  readonly text: string;
+  /** URLs, channels and people named in a text remain text. */
+  readonly verbatim: true;
+}
+
+type Block =
+  | { readonly type: "header"; readonly text: PlainText }
+  | { readonly type: "section"; readonly text: Mrkdwn }
+  | { readonly type: "section"; readonly fields: readonly Mrkdwn[] }
+  | { readonly type: "context"; readonly elements: readonly Mrkdwn[] };
+
+/**
+ * A message in Block Kit. Whatever the names are, it keeps Slack's limits, and nothing in them becomes a link, a mention
+ * or a command.
+ *
+ * @param nowMs when the notification is sent. UTC milliseconds
+ */
+export function renderSlackBody(notification: Notification, nowMs: number): string {
+  const { mark, title } = heading(notification);
+  const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
+  const blocks: readonly Block[] = [
+    header(`${mark} ${title} (${notification.severity}): ${notification.rule}`),
+    section(summary),
+    fields(notification),
+    ...incidentLists(notification),
+    context(notification),
+  ];
+  // Shown where there is no room for blocks, such as in a phone's notification.
+  return JSON.stringify({ text: `${mark} ${summary}`, blocks });
+}
+
+const marks = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
+
+function heading({ type, severity, incidents }: Notification): {
+  readonly mark: string;
+  readonly title: string;
+} {
+  const flapping = incidents.some((incident) => incident.flapping) ? ", flapping" : "";
+  switch (type) {
+    case "incident.firing":
+      return { mark: marks[severity], title: `Firing${flapping}` };
+    case "incident.reminder":
+      return { mark: marks[severity], title: `Still firing${flapping}` };
+    case "incident.acknowledged":
+      return { mark: "👀", title: "Acknowledged" };
+    case "incident.resolved":
+      return incidents.some(endedUnobserved)
+        ? { mark: "⚪", title: "Alert ended" }
+        : { mark: "✅", title: "Resolved" };
+    case "test":
+      return { mark: "🧪", title: "Test" };
+  }
+}
+
+function fields({ severity, group }: Notification): Block {
+  const { incident: _, ...groupValues } = group;
+  const shown = Object.entries(shortTexts({ severity, ...groupValues }, longestField));
+  return {
+    type: "section",
+    fields: shown.map(([name, value]) =>
+      mrkdwn(`*${name.replaceAll("_", " ")}*\n${escapeMrkdwn(value)}`),
+    ),
+  };
+}
+
+/** As many sections as the incidents need; incidents that do not fit are counted. */
+function incidentLists({ incidents, truncated }: Notification): readonly Block[] {
+  const texts: string[] = [];
+  let left = incidents.length;
+  for (const incident of incidents) {
+    const line = listItem(incident);
+    const text = texts.at(-1);
+    const longer = text === undefined ? undefined : `${text}\n${line}`;
+    if (longer !== undefined && longer.length <= longestText) texts[texts.length - 1] = longer;
+    else if (texts.length < mostLists) texts.push(line);
+    else break;
+    left--;
+  }
+  const more = left + truncated;
+  return [
+    ...texts.map((text) => section(text)),
+    ...(more === 0 ? [] : [section(`… and ${more} more`)]),
+  ];
+}
+
+function listItem(incident: ToldIncident): string {
+  const line = escapeMrkdwn(readable(incidentLine(incident), longestLine));
+  const { startedAtMs, resolvedAtMs } = incident;
+  const times =
+    resolvedAtMs === null
+      ? `since ${dateText(startedAtMs)}`
+      : `from ${dateText(startedAtMs)} to ${dateText(resolvedAtMs)}`;
+  return `• ${line}; ${times}`;
+}
+
+function context(notification: Notification): Block {
+  const link = runbookLink(notification);
+  const runbook = link === null ? [] : [`<${escapeMrkdwn(link).replaceAll("|", "%7C")}|Runbook>`];
+  const texts = [...runbook, `seen ${dateText(notification.causedAtMs)}`, "sandwatch"];
+  return { type: "context", elements: texts.map((text) => mrkdwn(text)) };
+}
+
+/** Slack shows it in each reader's own time zone. */
+function dateText(utcMs: number): string {
+  const iso = new Date(utcMs).toISOString();
+  return `<!date^${Math.floor(utcMs / 1_000)}^{date_short_pretty} {time_secs}|${iso}>`;
+}
+
+function header(text: string): Block {
+  const short = readable(text, longestHeader - 1);
+  return { type: "header", text: { type: "plain_text", text: short, emoji: true } };
+}
+
+function section(text: string): Block {
+  return { type: "section", text: mrkdwn(text) };
+}
+
+function mrkdwn(text: string): Mrkdwn {
+  return { type: "mrkdwn", text, verbatim: true };
+}
+
+/** The three characters that have a meaning to Slack. */
+function escapeMrkdwn(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

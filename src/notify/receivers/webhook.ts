@@ -1,57 +1,62 @@
 import { Webhook } from "standardwebhooks";
+import type { WebhookConfig } from "../../config/receivers/webhook.ts";
 import { fillBody } from "../../core/body-template.ts";
 import type { Json } from "../../core/body-template.ts";
-import type { Notification } from "../../core/notification.ts";
-import type { Secret } from "../../platform/secret.ts";
-import { createOutbound, readAnswer } from "../outbound.ts";
-import type { OutboundDeps } from "../outbound.ts";
+import { summaryAt } from "../../core/lateness.ts";
+import type { Notification, ToldIncident } from "../../core/notification.ts";
+import { parseReceiverUrl } from "../outbound.ts";
+import type { SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
 import { renderAlertmanagerBody } from "./alertmanager-body.ts";
-import { parseReceiverUrl } from "./receiver-url.ts";
-import { renderWebhookBody } from "./webhook-body.ts";
+import { delayedSeconds, isoTime, subjectFields } from "./message-text.ts";
 
-export interface WebhookReceiverSettings {
-  readonly name: string;
-  readonly type: "webhook";
-  readonly url: Secret;
-  /** `whsec_` and base64, as Standard Webhooks has it; null: messages go unsigned. */
-  readonly secret: Secret | null;
-  readonly format: "sandwatch" | "alertmanager";
-  /** A body with placeholders in its texts, as JSON, in the place of `format`; null: none. */
-  readonly bodyTemplate: Secret | null;
-}
+export type WebhookSettings = Pick<
+  WebhookConfig,
+  "name" | "url" | "secret" | "format" | "bodyTemplate"
+>;
 
 /**
- * Posts notifications as Standard Webhooks, in any of the forms that a body can have.
+ * Posts notifications as Standard Webhooks, in any of the formats that a body can have.
  *
- * @throws {Error} when the address or the signing secret cannot be used; it shows neither
+ * @throws {Error} when the URL or the signing secret cannot be used; the error contains neither
  */
 export function createWebhookReceiver(
-  settings: WebhookReceiverSettings,
-  deps: OutboundDeps,
+  settings: WebhookSettings,
+  { outbound, clock }: SenderDeps,
 ): Receiver {
   const url = parseReceiverUrl(settings);
   const signer = createSigner(settings);
   const render = chooseBody(settings);
-  const outbound = createOutbound(deps);
 
   return {
     name: settings.name,
-    async send(notification, signal) {
-      const nowMs = deps.clock.now().utcMs;
+    send(notification, signal) {
+      const { id } = notification;
+      const nowMs = clock.now().utcMs;
       const body = render(notification, nowMs);
-      const signed = signedHeaders(notification, body, nowMs, signer);
-      const headers = { "content-type": "application/json", ...signed };
-      const answer = await outbound.post({ url, body, headers }, signal);
-      return answer.kind === "answered" ? readAnswer(answer) : answer;
+      const headers = {
+        "content-type": "application/json",
+        "webhook-id": id,
+        "webhook-timestamp": String(Math.floor(nowMs / 1_000)),
+        ...(signer && { "webhook-signature": signer.sign(id, new Date(nowMs), body) }),
+      };
+      return outbound.send({ url, body, headers }, signal);
     },
-    close: () => outbound.close(),
   };
+}
+
+function createSigner({ name, secret }: WebhookSettings): Webhook | null {
+  if (!secret) return null;
+  try {
+    return new Webhook(secret.reveal());
+  } catch {
+    throw new Error(`The secret of receiver ${name} is not whsec_ followed by base64.`);
+  }
 }
 
 type RenderBody = (notification: Notification, nowMs: number) => string;
 
-function chooseBody({ format, bodyTemplate }: WebhookReceiverSettings): RenderBody {
+function chooseBody({ format, bodyTemplate }: WebhookSettings): RenderBody {
   if (bodyTemplate !== null) {
     const template: Json = JSON.parse(bodyTemplate.reveal());
     return (notification, nowMs) => JSON.stringify(fillBody(template, notification, nowMs));
@@ -64,22 +69,43 @@ function chooseBody({ format, bodyTemplate }: WebhookReceiverSettings): RenderBo
   }
 }
 
-function signedHeaders(
-  { id }: Notification,
-  body: string,
-  nowMs: number,
-  signer: Webhook | null,
-): Record<string, string> {
-  const headers = { "webhook-id": id, "webhook-timestamp": String(Math.floor(nowMs / 1_000)) };
-  if (!signer) return headers;
-  return { ...headers, "webhook-signature": signer.sign(id, new Date(nowMs), body) };
+/**
+ * The body in the format of Standard Webhooks: `type`, `timestamp`, `data`.
+ *
+ * @param nowMs when the notification is sent. UTC milliseconds
+ */
+export function renderWebhookBody(notification: Notification, nowMs: number): string {
+  const delay = delayedSeconds(notification, nowMs);
+  return JSON.stringify({
+    type: notification.type,
+    timestamp: isoTime(notification.createdAtMs),
+    data: {
+      rule: notification.rule,
+      severity: notification.severity,
+      group: notification.group,
+      summary: summaryAt(notification, nowMs),
+      incidents: notification.incidents.map(incidentFields),
+      truncated: notification.truncated,
+      ...(notification.runbookUrl !== null && { runbook_url: notification.runbookUrl }),
+      ...(delay !== null && { delayed_seconds: delay }),
+    },
+  });
 }
 
-function createSigner({ name, secret }: WebhookReceiverSettings): Webhook | null {
-  if (!secret) return null;
-  try {
-    return new Webhook(secret.reveal());
-  } catch {
-    throw new Error(`The secret of receiver ${name} is not whsec_ followed by base64.`);
-  }
+function incidentFields(incident: ToldIncident) {
+  const { receiver, probe, ...subject } = subjectFields(incident);
+  return {
+    id: incident.id,
+    state: incident.state,
+    ...subject,
+    status: incident.status,
+    previous_status: incident.previousStatus,
+    started_at: isoTime(incident.startedAtMs),
+    resolved_at: incident.resolvedAtMs === null ? null : isoTime(incident.resolvedAtMs),
+    resolved_reason: incident.resolvedReason,
+    ...(receiver !== null && { receiver }),
+    ...(probe !== null && { probe }),
+    ...(incident.flapping && { flapping: true }),
+    ...(incident.acknowledgedBy !== null && { acknowledged_by: incident.acknowledgedBy }),
+  };
 }

@@ -1,16 +1,17 @@
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { attemptTimeoutMs } from "../../../src/notify/attempt.ts";
+import { requestTimeoutMs } from "../../../src/notify/outbound.ts";
 import type { Notification } from "../../../src/core/notification.ts";
 import { createAlertmanagerReceiver } from "../../../src/notify/receivers/alertmanager.ts";
-import type { AlertmanagerReceiverSettings } from "../../../src/notify/receivers/alertmanager.ts";
+import type { AlertmanagerSettings } from "../../../src/notify/receivers/alertmanager.ts";
 import type { Receiver } from "../../../src/notify/receiver.ts";
-import type { ToldAlerts } from "../../../src/notify/told-alerts.ts";
+import type { NotifiedAlerts } from "../../../src/notify/receivers/alertmanager-alerts.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { Secret } from "../../../src/platform/secret.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { postableAlertsSchema, type PostedAlert } from "../../support/postable-alerts.ts";
 import { startMs, toldIncident } from "./items.ts";
+import { openOutbound } from "./outbound.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
 export const minuteMs = 60_000;
@@ -42,9 +43,9 @@ export interface Opened {
 }
 
 export function openAlertmanager(
-  toldAlerts: ToldAlerts,
+  notifiedAlerts: NotifiedAlerts,
   servers: readonly ReceiverServer[],
-  more: Partial<AlertmanagerReceiverSettings> = {},
+  more: Partial<AlertmanagerSettings> = {},
 ): Opened {
   const clock = createFakeClock();
   const { watched, ended } = watchRequests(clock);
@@ -57,7 +58,6 @@ export function openAlertmanager(
   const receiver = createAlertmanagerReceiver(
     {
       name: "am",
-      type: "alertmanager",
       urls: servers.map(({ origin }) => new Secret(`${origin}/T0PSECRET`)),
       bearerToken: null,
       generatorUrl: null,
@@ -65,13 +65,13 @@ export function openAlertmanager(
     },
     {
       clock: watched,
-      userAgent: "sandwatch/test",
-      toldAlerts,
+      outbound: openOutbound(watched),
+      notifiedAlerts,
       log: { info: write, warn: write, error: write },
       observe: { attemptFailed: (name, reason) => void observed.push(`${name} ${reason}`) },
     },
   );
-  onTestFinished(() => receiver.close());
+  onTestFinished(() => receiver.close?.());
   return { receiver, clock, observed, logged, ended };
 }
 
@@ -85,7 +85,7 @@ function watchRequests(clock: FakeClock): { watched: Clock; ended: Opened["ended
       const cancel = clock.setTimer(delayMs, callback);
       return () => {
         cancel();
-        if (delayMs !== attemptTimeoutMs) return;
+        if (delayMs !== requestTimeoutMs) return;
         requests += 1;
         news.dispatchEvent(new Event("news"));
       };

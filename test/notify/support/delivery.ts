@@ -1,27 +1,26 @@
-import { onTestFinished } from "vitest";
 import { noInterventions } from "../../../src/core/interventions.ts";
 import type { ReceiverJudgeOptions } from "../../../src/core/judge-receivers.ts";
 import type { ComposeSettings } from "../../../src/notify/compose.ts";
-import type { DeliveryReceiver } from "../../../src/notify/lane.ts";
-import { createDeliveryLoop, type DeliveryLoop } from "../../../src/notify/loop.ts";
-import type { DeliveryObserver, Log } from "../../../src/notify/observer.ts";
+import { createNotifier, type Notifier } from "../../../src/notify/notifier.ts";
+import type { DeliveryReceiver } from "../../../src/notify/pipeline.ts";
+import type { DeliveryObserver, Log } from "../../../src/notify/receiver.ts";
 import type { Outbox } from "../../../src/notify/outbox.ts";
 import { createWebhookReceiver } from "../../../src/notify/receivers/webhook.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import type { Random } from "../../../src/platform/random.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { openOutbound } from "./outbound.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
 /** A webhook with the usual body, unsigned. */
 export const plainWebhook = {
-  type: "webhook",
   secret: null,
   format: "sandwatch",
   bodyTemplate: null,
 } as const;
 
 /** Every incident a message of its own, at once, unless the test says otherwise. */
-export const oneByOne: Omit<ComposeSettings, "name"> = {
+export const oneByOne: ComposeSettings = {
   groupBy: ["rule", "region", "key", "sandbox_id"],
   groupWaitMs: 0,
   groupIntervalMs: 0,
@@ -42,7 +41,7 @@ export function judging(...receivers: readonly string[]): ReceiverJudgeOptions {
 }
 
 export interface Delivery {
-  readonly loop: DeliveryLoop;
+  readonly loop: Notifier;
   readonly clock: FakeClock;
   /** What was observed and logged, in order: "delivered oncall", "notification.dead oncall". */
   readonly observed: readonly string[];
@@ -54,14 +53,13 @@ export interface Delivery {
 export function webhook(
   server: ReceiverServer,
   clock: FakeClock,
-  more: Partial<ComposeSettings> = {},
+  more: Partial<ComposeSettings & { readonly name: string }> = {},
 ): DeliveryReceiver {
   const { name = "oncall", ...grouping } = more;
   const receiver = createWebhookReceiver(
     { ...plainWebhook, name, url: server.url },
-    { clock, userAgent: "sandwatch/test" },
+    { clock, outbound: openOutbound(clock) },
   );
-  onTestFinished(() => receiver.close());
   return { ...oneByOne, ...grouping, receiver };
 }
 
@@ -87,7 +85,7 @@ export function createDelivery(
   };
   const log = { info: write, warn: write, error: write };
   const made = receivers(clock);
-  const loop = createDeliveryLoop({
+  const loop = createNotifier({
     outbox,
     receivers: made,
     judge: judging(...made.map(({ receiver }) => receiver.name)),

@@ -1,0 +1,189 @@
+import { conditionOfIncident } from "../../core/condition.ts";
+import { tellIncident } from "../../core/incident.ts";
+import type { Incident } from "../../core/incident.ts";
+import type { Target } from "../../core/model.ts";
+import type { Notification, OutboxItem } from "../../core/notification.ts";
+import { noTemplates } from "../../core/notification.ts";
+import { summarize } from "../../core/notification-summary.ts";
+import { fillUrlTemplate } from "../../core/template.ts";
+import { batches, paced } from "../../platform/paced.ts";
+import { alertLabels } from "./alertmanager-body.ts";
+import { isoTime } from "./message-text.ts";
+import type { Texts } from "./message-text.ts";
+
+/** An incident that a receiver was notified of, as it is now. */
+export interface NotifiedAlert {
+  /** Null for an incident of a pool or a receiver. */
+  readonly target: Target | null;
+  readonly incident: Incident;
+  readonly acknowledgedBy: string | null;
+}
+
+/** The text of the last notification of an incident, besides the incident itself. */
+export type AlertText = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
+
+/** What a receiver that is notified of states, not of changes, needs of the store. */
+export interface NotifiedAlerts {
+  /**
+   * The incidents that the receiver was notified of and that are firing, or were resolved at or after a moment (UTC
+   * milliseconds).
+   *
+   * @param about only these incidents and others of the same rules and subjects; the result may contain more
+   */
+  toldTo(
+    receiver: string,
+    resolvedSinceMs: number,
+    about: readonly string[] | "all",
+  ): Promise<readonly NotifiedAlert[]>;
+  /** By incident id. Without incidents whose notifications are not kept any more. */
+  wordsOf(
+    receiver: string,
+    incidentIds: readonly string[],
+  ): Promise<ReadonlyMap<string, AlertText>>;
+}
+
+/** An alert with its text; null: none is kept. */
+export interface CurrentAlert extends NotifiedAlert {
+  readonly text: AlertText | null;
+}
+
+/** Resolved alerts are posted for this long, for instances that were down when they ended. */
+const resolvedForMs = 15 * 60_000;
+
+const textsAtOnce = 500;
+
+/**
+ * The alerts that a receiver's Alertmanagers must have at present: one for each set of labels. A firing incident
+ * precedes a resolved one, and of several resolved ones the latest counts.
+ *
+ * @param about only the alerts of these incidents. Where a later incident of the same rule and subject has taken an
+ *   alert over, the alert is that incident's
+ */
+export async function currentAlerts(
+  store: NotifiedAlerts,
+  receiver: string,
+  nowMs: number,
+  about: ReadonlySet<string> | "all",
+): Promise<readonly CurrentAlert[]> {
+  const asked = about === "all" ? about : [...about];
+  const byLabels = new Map<string, NotifiedAlert>();
+  const wanted = new Set<string>();
+  for (const alert of await store.toldTo(receiver, nowMs - resolvedForMs, asked)) {
+    const labels = JSON.stringify(labelsOf(alert));
+    const known = byLabels.get(labels);
+    if (!known || endOf(alert) >= endOf(known)) byLabels.set(labels, alert);
+    if (about === "all" || about.has(alert.incident.id)) wanted.add(labels);
+  }
+  const latest = [...wanted].flatMap((labels) => byLabels.get(labels) ?? []);
+  const alerts: CurrentAlert[] = [];
+  for await (const some of paced(batches(latest, textsAtOnce))) {
+    const ids = some.map(({ incident }) => incident.id);
+    const texts = await store.wordsOf(receiver, ids);
+    for (const alert of some) {
+      alerts.push({ ...alert, text: texts.get(alert.incident.id) ?? null });
+    }
+  }
+  return alerts;
+}
+
+function endOf({ incident }: NotifiedAlert): number {
+  return incident.resolvedAtMs ?? Infinity;
+}
+
+/** An alert as Alertmanager's API v2 accepts it: `postableAlert` of its OpenAPI specification. */
+export interface PostableAlert {
+  readonly labels: Texts;
+  readonly annotations: Texts;
+  readonly startsAt: string;
+  readonly endsAt: string;
+  readonly generatorURL?: string;
+}
+
+/** Alerts are posted again at this interval. */
+export const repostEveryMs = 60_000;
+
+/** Alertmanager resolves an alert that it has not received again for this long. */
+const firingForMs = 5 * repostEveryMs;
+
+export interface RenderOptions {
+  /** By the wall clock, UTC milliseconds. */
+  readonly nowMs: number;
+  /** What alerts link to; null: nothing. */
+  readonly generatorUrl: string | null;
+}
+
+export function renderAlert(
+  alert: CurrentAlert,
+  { nowMs, generatorUrl }: RenderOptions,
+): PostableAlert {
+  const { startedAtMs, resolvedAtMs } = alert.incident;
+  // After the wall clock was set back, an alert must not end before it starts, which Alertmanager
+  // rejects, nor be resolved in the future, until when it would be firing.
+  const endMs = resolvedAtMs === null ? nowMs + firingForMs : Math.min(resolvedAtMs, nowMs);
+  const startMs = Math.min(startedAtMs, nowMs, endMs);
+  return {
+    labels: labelsOf(alert),
+    annotations: annotationsOf(alert),
+    startsAt: isoTime(startMs),
+    endsAt: isoTime(endMs),
+    ...(generatorUrl !== null && { generatorURL: generatorUrl }),
+  };
+}
+
+/** Ends by itself after a minute: it only shows that alerts arrive. */
+export function renderTestAlert(
+  { summary }: Notification,
+  { nowMs, generatorUrl }: RenderOptions,
+): PostableAlert {
+  return {
+    labels: { alertname: "sandwatch-test", severity: "info" },
+    annotations: { summary },
+    startsAt: isoTime(nowMs),
+    endsAt: isoTime(nowMs + repostEveryMs),
+    ...(generatorUrl !== null && { generatorURL: generatorUrl }),
+  };
+}
+
+function labelsOf({ target, incident }: NotifiedAlert): Texts {
+  return sendable(
+    alertLabels(incident.rule, incident.severity, tellIncident(target, incident, null)),
+  );
+}
+
+function annotationsOf({ target, incident, acknowledgedBy, text }: CurrentAlert): Texts {
+  const notified = tellIncident(target, incident, acknowledgedBy);
+  const item: OutboxItem = {
+    condition: conditionOfIncident(incident),
+    ...noTemplates,
+    ...text,
+    receiver: "",
+    type: notified.state === "firing" ? "incident.firing" : "incident.resolved",
+    rule: incident.rule,
+    severity: incident.severity,
+    incident: notified,
+    causedAtMs: incident.startedAtMs,
+  };
+  return sendable({
+    summary: summarize([item]),
+    runbook_url:
+      item.runbookUrlTemplate === null ? null : fillUrlTemplate(item.runbookUrlTemplate, [item]),
+    incident_id: incident.id,
+    status: notified.status,
+    previous_status: notified.previousStatus,
+    resolved_reason: notified.resolvedReason,
+    flapping: notified.flapping ? "true" : null,
+    acknowledged_by: acknowledgedBy,
+  });
+}
+
+/**
+ * Without empty values, as Alertmanager treats them. Names come from the service: text that is not valid Unicode would
+ * be rejected together with all alerts of its request.
+ */
+function sendable(values: Readonly<Record<string, string | null>>): Texts {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      value === null || value === "" ? [] : [[name, value.toWellFormed()]],
+    ),
+  );
+}

@@ -1,0 +1,11 @@
+import { onTestFinished } from "vitest";
+import { createOutbound } from "../../../src/notify/outbound.ts";
+import type { Outbound, OutboundDeps } from "../../../src/notify/outbound.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+
+/** Closed when the test ends. */
+export function openOutbound(clock: Clock, more: Partial<OutboundDeps> = {}): Outbound {
+  const outbound = createOutbound({ clock, userAgent: "sandwatch/test", ...more });
+  onTestFinished(() => outbound.close());
+  return outbound;
+}
