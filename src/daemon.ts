@@ -4,7 +4,7 @@ import { configuredTargets } from "./config/configured-targets.ts";
 import { composeAcknowledged } from "./core/acknowledgement.ts";
 import type { IncidentOutcome } from "./core/incident-ledger.ts";
 import type { JudgeOptions } from "./core/judge.ts";
-import { operations, targetName } from "./core/model.ts";
+import { operations } from "./core/model.ts";
 import { createRetryBudget, retryShare } from "./core/retry.ts";
 import { wants } from "./core/wants.ts";
 import { serveOperations } from "./api/serve-operations.ts";
@@ -19,27 +19,23 @@ import { systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
 import { timedUuid } from "./platform/timed-uuid.ts";
 import { revision, userAgent, version } from "./platform/version.ts";
-import { createCallListing } from "./polling/call-listing.ts";
+import { logIncidents } from "./polling/incident-log.ts";
 import { createKeyLimits } from "./polling/key-limits.ts";
-import { createPolling } from "./polling/polling.ts";
-import { logIncidents, logLateTick } from "./polling/polling-log.ts";
-import { restorePools } from "./polling/restore-pools.ts";
-import { restoreTargets } from "./polling/restore-targets.ts";
-import { createScheduler } from "./polling/scheduler.ts";
-import { createTicker, firstRoundOf } from "./polling/ticker.ts";
+import { createProbeUnits } from "./polling/probe-unit.ts";
+import { restorePools, restoreProbes, restoreTargets } from "./polling/restore.ts";
+import { createRunner } from "./polling/runner.ts";
+import { createTargetUnits } from "./polling/target-unit.ts";
+import { intervalOf } from "./polling/ticker.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
-import { restoreProbes } from "./probing/restore-probes.ts";
 import { createServiceClient } from "./service/client.ts";
 import { openStore } from "./store/store.ts";
 import { createDaemonCalls } from "./daemon-calls.ts";
-import { createDaemonProbes } from "./daemon-probes.ts";
 import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { createDaemonStatus } from "./daemon-status.ts";
 import { observeDrift } from "./observe-drift.ts";
 import { observeStore } from "./observe-store.ts";
-import { observePolling } from "./observe-polling.ts";
 import { observeWeb } from "./observe-web.ts";
 import { retentionChores } from "./upkeep/retention.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
@@ -86,15 +82,13 @@ export async function createDaemon(
   const { newIncidentId = () => timedUuid(clock.now().utcMs) } = overrides;
   const log = overrides.log ?? createLogger(config.log);
   const firstRead = { successful: true, successAtMs: clock.now().utcMs };
-  const onUntargeted = (outcome: IncidentOutcome): void => logIncidents(log, null, outcome);
+  const onUntargeted = (outcome: IncidentOutcome): void => void logIncidents(log, null, outcome);
   await using opening = new AsyncDisposableStack();
 
   const store = (overrides.openStore ?? openStore)(config.store.path, clock, observeStore(log));
   opening.defer(() => store.close());
 
   const watchdog = opening.adopt(watchLoops(config, { clock, log }), (each) => each.stop());
-  const ticking = { clock, wakeAt: overrides.wakeAt, onLateTick: logLateTick(log) };
-  const ticker = createTicker(config.poll.schedule, ticking);
 
   /** Those that can be told of an incident. */
   const toldConfigs = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
@@ -109,28 +103,13 @@ export async function createDaemon(
     interventions: held,
     tells: (receiver, type) => wants(receiverConfigs.get(receiver), type),
   };
-  const targets = await restoreTargets(store, configuredTargets(config), {
-    judge,
-    staleAfter: config.poll.staleAfter,
-    restoredForMs: config.poll.staleAfter * ticker.intervalMs,
-    nowUtcMs: clock.now().utcMs,
-    onRetired: (target, outcome) => logIncidents(log, target, outcome),
-  });
-
-  const pools = await restorePools(store, {
-    rules: config.alerts.rules,
-    targets: configuredTargets(config),
-    judge,
-    nowUtcMs: clock.now().utcMs,
-    onRetired: onUntargeted,
-  });
-
-  const probes = await restoreProbes(store, config.probes, {
-    judge,
-    staleAfter: config.poll.staleAfter,
-    nowUtcMs: clock.now().utcMs,
-    onRetired: onUntargeted,
-  });
+  const pollIntervalMs = intervalOf(config.poll.schedule);
+  const { staleAfter } = config.poll;
+  const restoredForMs = staleAfter * pollIntervalMs;
+  const restore = { judge, staleAfter, restoredForMs, nowUtcMs: clock.now().utcMs, log };
+  const targets = await restoreTargets(store, configuredTargets(config), restore);
+  const pools = await restorePools(store, configuredTargets(config), restore);
+  const probes = await restoreProbes(store, config.probes, restore);
 
   const composed = composeAcknowledged(config.alerts.rules, judge.tells);
   await store.acknowledgements.notifyPending(composed);
@@ -209,44 +188,25 @@ export async function createDaemon(
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const budget = createRetryBudget(retryShare);
-  const { intervalMs: pollIntervalMs } = ticker;
   const calls = createDaemonCalls({ config, service, limits, budget, clock, pollIntervalMs });
   opening.defer(() => calls.close());
 
   const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...calls.conformance };
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
-  const firstRoundMs = firstRoundOf(config.poll.schedule, clock);
-  const polling = createPolling({
-    targets: targets.flatMap((watched) => {
-      const apiKey = apiKeys.get(watched.target.key);
-      return apiKey ? [{ watched, apiKey }] : [];
-    }),
-    callListing: createCallListing({ service, limits, budget, clock, random }),
-    commit: (targetId, verdict) => store.commitPoll(targetId, verdict),
-    onLull: () => store.commitGathered(),
-    judge,
-    rounds: { usualMs: pollIntervalMs, firstMs: firstRoundMs },
-    pools,
-    clock,
-    onOutbox: (causedAtMs) => notifier.wake(causedAtMs),
-    observer: observePolling(metrics, log),
-  });
-  const scheduler = createScheduler({
-    targets: targets.map(({ target }) => target),
-    ticker,
-    clock,
-    poll: watchdog.watched("polls", targetName, (...turn) => polling.poll(...turn)),
-  });
-  opening.defer(() => {
-    polling.abort();
-    return scheduler.stop();
-  });
-
-  const probing = createDaemonProbes(
-    { config, probes, targets, store, service, limits, judge, metrics, watchdog },
-    { clock, random, log, ticking, onOutbox: () => notifier.wake() },
+  const ticking = { clock, wakeAt: overrides.wakeAt, log };
+  const running = { limits, clock, random, watchdog, store, ticking };
+  const units = { apiKeys, service, judge, store, notifier, metrics: metrics.polls, log, clock };
+  const polling = createRunner(
+    createTargetUnits(targets, { ...units, schedule: config.poll.schedule, pools }),
+    { ...running, loop: "polls", budget },
   );
+  opening.defer(() => polling.stop());
+  const probing = createRunner(createProbeUnits(probes, { ...units, targets }), {
+    ...running,
+    loop: "probes",
+    budget: createRetryBudget(retryShare),
+  });
   opening.defer(() => probing.stop());
 
   const { allowedHosts } = config.http;
@@ -270,13 +230,9 @@ export async function createDaemon(
   const watch = (): void => {
     delivery.start();
     upkeep.start();
-    scheduler.start();
+    polling.start();
     probing.start();
     watchdog.start();
-  };
-  const pollOnce = async (): Promise<void> => {
-    const deadlineMs = clock.now().monotonicMs + ticker.intervalMs;
-    await Promise.all(targets.map(({ target }) => polling.poll(target, deadlineMs)));
   };
   const closing = opening.move();
   return {
@@ -290,9 +246,9 @@ export async function createDaemon(
       watch();
       return address;
     },
-    pollOnce,
+    pollOnce: () => polling.runOnce(),
     async runOnce() {
-      await pollOnce();
+      await polling.runOnce();
       await probing.runOnce();
       await upkeep.runOnce();
       await drift.runOnce();

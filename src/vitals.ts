@@ -63,7 +63,7 @@ export async function checkReadiness(
     const reason = `the first poll of ${waiting} of ${targets.length} targets has not ended`;
     return { ready: false, reason };
   }
-  const lost = targets.filter(({ lostTurns }) => lostTurns > 0).length;
+  const lost = targets.filter(({ lostPolls }) => lostPolls > 0).length;
   return lost === 0
     ? { ready: true }
     : {

@@ -1,18 +1,16 @@
-import { nothingUnkept } from "../service/unkept.ts";
 import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { noInterventions } from "../core/interventions.ts";
-import type { JudgeOptions, Verdict } from "../core/judge.ts";
+import { judgePoll } from "../core/judge.ts";
+import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
 import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { phaseOf } from "../core/schedule.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { TurnOutcome } from "../polling/call-listing.ts";
-import { createPolling } from "../polling/polling.ts";
-import type { Polling, PollingObserver } from "../polling/polling.ts";
-import { restorePools } from "../polling/restore-pools.ts";
-import { restoreTargets } from "../polling/restore-targets.ts";
+import { isSeenWhole } from "../core/target-state.ts";
+import { createLogger } from "../platform/logger.ts";
+import { restorePools, restoreTargets } from "../polling/restore.ts";
+import type { WatchedTarget } from "../polling/watched-target.ts";
 import { identityOf, uuidOf } from "../simulator/hash.ts";
 import { listDirectly } from "../simulator/list-directly.ts";
 import { troublesOf } from "../simulator/troubles.ts";
@@ -63,35 +61,53 @@ export async function makeHistory(options: HistoryOptions): Promise<number> {
   const targets = configuredTargets(config);
   const intervalMs = intervalOf(targets.length, options.servers, days);
   const beginMs = untilMs() - days * dayMs;
-  const time = createPastTime(beginMs);
   const batches = createBatches(store);
-  const polling = await openPolling(options, {
-    store,
-    targets,
-    clock: time,
-    commit: (id, verdict) => batches.add(id, verdict),
-  });
+  const judge = judgeOf(options);
+  const restore = {
+    judge,
+    nowUtcMs: beginMs,
+    log: createLogger({ level: "silent", format: "json" }),
+  };
+  const shown = { staleAfter: config.poll.staleAfter, restoredForMs: 0 };
+  const watched = await restoreTargets(store, targets, { ...restore, ...shown });
+  const pools = await restorePools(store, targets, restore);
 
   let polls = 0;
-  const pollAt = async (target: Target, atMs: number): Promise<void> => {
-    time.goTo(atMs);
-    await polling.poll(target, Number.POSITIVE_INFINITY);
+  let nowMs = beginMs;
+  const pollAt = async ({ watched: polled, look }: HistoryTarget, atMs: number): Promise<void> => {
+    nowMs = Math.max(nowMs, atMs);
+    const { id, target, state } = polled;
+    const at = { utcMs: nowMs, monotonicMs: nowMs - beginMs };
+    const verdict = judgePoll(state, look(nowMs), at, judge);
+    const { snapshot, progress } = verdict;
+    const whole = isSeenWhole(progress);
+    const ofPools = pools.concerns(target)
+      ? pools.judge({ target, at, snapshot, whole }, judge)
+      : null;
+    const committed = { ...verdict, pools: ofPools?.outcome ?? null };
+    await batches.add(id, committed);
+    ofPools?.accept();
+    polled.accept(committed);
     polls += 1;
   };
-  const turns = targets
-    .map((target) => ({ target, phaseMs: Math.floor(phaseOf(targetName(target)) * intervalMs) }))
+  const turns = watched
+    .map((each) => ({
+      watched: each,
+      look: createLook(each.target, options),
+      phaseMs: Math.floor(phaseOf(targetName(each.target)) * intervalMs),
+    }))
     .toSorted((one, other) => one.phaseMs - other.phaseMs);
   // The rounds are the same ones whenever it ends.
   let roundMs = Math.ceil(beginMs / intervalMs) * intervalMs;
   for (let round = 1; roundMs + intervalMs <= untilMs(); round++, roundMs += intervalMs) {
-    for (const { target, phaseMs } of turns) await pollAt(target, roundMs + phaseMs);
+    for (const each of turns) await pollAt(each, roundMs + each.phaseMs);
     if (round % roundsAtOnce > 0) continue;
     onProgress((roundMs - beginMs) / (untilMs() - beginMs));
     await setImmediate();
     if (signal.aborted) return polls;
   }
   // So that next to nothing is missing before the daemon goes on.
-  for (const { target } of turns) await pollAt(target, untilMs());
+  for (const each of turns) await pollAt(each, untilMs());
   await batches.flush();
   return polls;
 }
@@ -101,16 +117,6 @@ function intervalOf(targets: number, servers: number, days: number): number {
   const isShortEnough = (intervalMs: number): boolean =>
     ((days * dayMs) / intervalMs) * targets * (servers + looksOfAPoll) <= mostLooks;
   return possibleIntervals.find(isShortEnough) ?? 360 * minuteMs;
-}
-
-/** A clock that somebody else moves on. Nothing here waits. */
-function createPastTime(beginMs: number): Clock & { goTo(utcMs: number): void } {
-  let nowMs = beginMs;
-  return {
-    now: () => ({ utcMs: nowMs, monotonicMs: nowMs - beginMs }),
-    setTimer: () => () => {},
-    goTo: (utcMs) => void (nowMs = Math.max(nowMs, utcMs)),
-  };
 }
 
 /** Gathers polls until there are enough of a target to be written. */
@@ -134,77 +140,36 @@ function createBatches(store: Store) {
   };
 }
 
-interface PollingParts {
-  readonly store: Store;
-  readonly targets: readonly Target[];
-  readonly clock: Clock;
-  readonly commit: (targetId: number, verdict: Verdict) => Promise<void>;
+interface HistoryTarget {
+  readonly watched: WatchedTarget;
+  /** What a poll at a moment gives. UTC milliseconds. */
+  readonly look: (utcMs: number) => PollOutcome;
 }
 
-async function openPolling(
-  { config, seed, ...options }: HistoryOptions,
-  { store, targets, clock, commit }: PollingParts,
-): Promise<Polling> {
-  const { rules } = config.alerts;
-  const { goneAfter, staleAfter } = config.poll;
+function createLook(
+  target: Target,
+  { seed, servers, world }: HistoryOptions,
+): HistoryTarget["look"] {
+  const troubleAt = troublesOf(seed, target);
+  return (utcMs) => {
+    const trouble = troubleAt(utcMs);
+    if (trouble !== null && trouble !== "partial") return { kind: "failed", reason: trouble };
+    const complete = trouble === null;
+    const view = { target, utcMs, servers, pins: new Map() };
+    const sandboxes = listDirectly(world.sandboxes(view), complete ? 1 : 0.6);
+    const texts = sandboxes.map(() => null);
+    return { kind: "listed", listing: { sandboxes, texts, complete } };
+  };
+}
+
+function judgeOf({ config, seed }: HistoryOptions): JudgeOptions {
   let incidents = 0;
-  const judge: JudgeOptions = {
-    rules,
-    goneAfter,
+  return {
+    rules: config.alerts.rules,
+    goneAfter: config.poll.goneAfter,
     interventions: noInterventions,
     newIncidentId: () => uuidOf(identityOf("incident", seed, ++incidents)),
-    // Whoever watches now hears of what is wrong now.
+    // Nobody is notified of the past: the daemon notifies of what is wrong when it starts.
     tells: () => false,
   };
-  const nowUtcMs = clock.now().utcMs;
-  const onRetired = (): void => {};
-  const watched = await restoreTargets(store, targets, {
-    judge,
-    staleAfter,
-    restoredForMs: 0,
-    nowUtcMs,
-    onRetired,
-  });
-  const pools = await restorePools(store, { rules, targets, judge, nowUtcMs, onRetired });
-  const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
-  const troubles = new Map(
-    targets.map((target) => [targetName(target), troublesOf(seed, target)] as const),
-  );
-  return createPolling({
-    targets: watched.flatMap((each) => {
-      const apiKey = apiKeys.get(each.target.key);
-      return apiKey ? [{ watched: each, apiKey }] : [];
-    }),
-    async callListing(target): Promise<TurnOutcome> {
-      const { utcMs } = clock.now();
-      const trouble = troubles.get(targetName(target))?.(utcMs) ?? null;
-      if (trouble !== null && trouble !== "partial") {
-        return { kind: "failed", reason: trouble, status: null, retryAfterMs: null, detail: "" };
-      }
-      const complete = trouble === null;
-      const view = { target, utcMs, servers: options.servers, pins: new Map() };
-      const sandboxes = listDirectly(options.world.sandboxes(view), complete ? 1 : 0.6);
-      const listing = { sandboxes, texts: sandboxes.map(() => null), complete };
-      const partial = complete ? null : "simulated";
-      return { kind: "ok", value: { listing, partial, unkept: nothingUnkept } };
-    },
-    commit,
-    onLull() {},
-    judge,
-    pools,
-    clock,
-    observer: silent,
-    onOutbox() {},
-  });
 }
-
-/** What cannot be written is no history. */
-const silent: PollingObserver = {
-  polled() {},
-  listed() {},
-  committed() {},
-  refused() {},
-  turnFailed(_, error) {
-    throw error;
-  },
-};

@@ -10,7 +10,7 @@ export interface TargetVitals {
   /** Whether a turn of it ended since the start, well or badly. */
   readonly polled: boolean;
   /** Turns in a row that the store did not take. */
-  readonly lostTurns: number;
+  readonly lostPolls: number;
 }
 
 export interface ProbeVitals {
@@ -33,7 +33,7 @@ const longestDelayMs = 15 * 60_000;
 /** Why sandwatch would not notice an error, or could not tell anybody; null: it would, and could. */
 export function ailmentOf({ targets, probes, receivers }: Vitals): string | null {
   const count = (number: number): string => `${number} of ${targets.length} targets`;
-  const lost = targets.filter(({ lostTurns }) => lostTurns > 0).length;
+  const lost = targets.filter(({ lostPolls }) => lostPolls > 0).length;
   if (lost > 0) return `the store did not take the last poll of ${count(lost)}`;
   const unpolled = targets.filter(({ polled }) => !polled).length;
   if (unpolled > 0) return `the first poll of ${count(unpolled)} has not ended`;

@@ -6,7 +6,7 @@ import type { RetryBudget } from "../core/retry.ts";
 import { readRequest } from "../interventions/requests.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
-import { admitCalls } from "../polling/admitted-call.ts";
+import { mayResend } from "../polling/key-limits.ts";
 import type { Granted, KeyLimits } from "../polling/key-limits.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
@@ -58,7 +58,6 @@ const mostAtOnce = 8;
 
 export function createLookups(deps: LookupDeps): Lookups {
   const { service, limits, budget, clock, signal, maxBodyBytes, showSecrets = false } = deps;
-  const admitCall = admitCalls(limits, budget);
   // The tokens that look-ups wait for are gone for polls: a poll is to find one before its next turn.
   const patienceMs = Math.min(
     longestPatienceMs,
@@ -76,11 +75,18 @@ export function createLookups(deps: LookupDeps): Lookups {
   };
 
   const ask = async (target: Target, apiKey: Secret, lookup: Lookup) => {
-    const { ended, ...admitted } = admitCall(target, await takeToken(target));
+    const granted = await takeToken(target);
     budget?.requestSent();
     const limit = maxBodyBytes !== undefined && { maxBodyBytes };
-    const call = { region: target.region, apiKey, signal, ...admitted, ...limit };
-    const result = await service.look(call, lookup).finally(ended);
+    const call = {
+      region: target.region,
+      apiKey,
+      signal,
+      onSent: granted.sent,
+      mayResend: () => mayResend(granted, budget),
+      ...limit,
+    };
+    const result = await service.look(call, lookup).finally(granted.ended);
     if (result.kind === "failed" && result.retryAfterMs !== null) {
       limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);
     }

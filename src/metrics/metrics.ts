@@ -1,5 +1,6 @@
 import { Gauge, Registry } from "prom-client";
 import type { Incident } from "../core/incident.ts";
+import type { Verdict } from "../core/judge.ts";
 import { receiverRule } from "../core/judge-receivers.ts";
 import type { ProbeView } from "../core/probe-view.ts";
 import type { Rule } from "../core/rule.ts";
@@ -61,6 +62,10 @@ function createUnreadableMetric(registry: Registry, read: MetricsOptions["readUn
 export interface Metrics {
   readonly sandboxes: SandboxMetrics;
   readonly targets: TargetMetrics;
+  readonly polls: Pick<TargetMetrics, "polled"> & {
+    committed(watched: WatchedView, verdict: Verdict, durationMs: number): void;
+    lost(): void;
+  };
   readonly service: ServiceMetrics;
   readonly delivery: DeliveryMetrics;
   readonly scrape: Scraper;
@@ -108,5 +113,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ],
     onUnread: options.onUnread,
   });
-  return { ...metrics, scrape };
+  const polls: Metrics["polls"] = {
+    polled: (...poll) => metrics.targets.polled(...poll),
+    committed(watched, verdict, durationMs) {
+      metrics.targets.committed(durationMs);
+      metrics.sandboxes.committed(watched, verdict);
+    },
+    lost: () => metrics.targets.turnFailed(),
+  };
+  return { ...metrics, polls, scrape };
 }

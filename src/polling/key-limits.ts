@@ -2,127 +2,173 @@ import { targetName } from "../core/model.ts";
 import type { Target } from "../core/model.ts";
 import { createTokenBucket } from "../core/rate-limit.ts";
 import type { RateLimit, TokenBucket } from "../core/rate-limit.ts";
+import type { RetryBudget } from "../core/retry.ts";
 import { delay } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 
-/** A call may leave at once. Its token comes back some time after it was sent, so that must be told. */
+/** A call may leave at once. Its token comes back a period after it was sent, so sending must be reported. */
 export interface Granted {
   readonly kind: "granted";
   /** The request is being sent. */
   readonly sent: () => void;
-  /** The call is over, or is made elsewhere. Must come sooner or later, whether it was sent or not. */
+  /** Takes another token for sending the request again, if one is free now. */
+  readonly resend: () => boolean;
+  /** The call is over, or is made elsewhere. Must be called in the end, whether it was sent or not. */
   readonly ended: () => void;
 }
 
 export type Admission = Granted | { readonly kind: "too_late" } | { readonly kind: "stopped" };
 
-/** Every call that is made with a key asks here first: polls, retries, probes and look-ups. */
+/** The rate limits of all keys. Every call made with a key asks here first: polls, retries, probes and look-ups. */
 export interface KeyLimits {
   /**
-   * Waits for the key's next token, first come, first served. Too late: there is none before the
-   * deadline (monotonic milliseconds), and none was taken.
+   * Waits for the key's next token, first come, first served. Too late: none comes before the deadline
+   * (monotonic milliseconds), and none was taken.
+   *
+   * @param order `one_by_one`: of the calls of a target that are admitted like this, only the first waits
+   *   for a token. However many probes a target has, a poll waits for one of them at most.
    */
-  admit(target: Target, deadlineMs: number, signal: AbortSignal): Promise<Admission>;
-  /** Takes a token if there is one this very moment. */
+  admit(
+    target: Target,
+    deadlineMs: number,
+    signal: AbortSignal,
+    order?: "one_by_one",
+  ): Promise<Admission>;
+  /** Takes a token if one is free now. */
   admitNow(target: Target): Granted | null;
   /** When the next call may leave, as far as is known, monotonic milliseconds: now or later. */
   nextFreeMs(target: Target): number;
-  /** The service asked for patience with this key in this region: nothing is sent until then. */
+  /** The service sent `Retry-After` for this key in this region: nothing is sent until then. */
   pause(target: Target, untilMs: number): void;
 }
 
 /** The calls of a key that wait for one of its tokens, in their order. */
-interface Line {
+interface KeyQueue {
   readonly bucket: TokenBucket;
-  readonly waiting: Waiting[];
+  readonly waiting: WaitingCall[];
 }
 
-interface Waiting {
-  /** Has it look again when it may leave. */
+interface WaitingCall {
+  /** Makes it check again whether it may leave. */
   wake: () => void;
 }
 
 export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
-  const lines = new Map<string, Line>();
+  const queues = new Map<string, KeyQueue>();
+  /** By target. */
   const pausedUntilMs = new Map<string, number>();
+  /** By target: the calls admitted one by one. The first waits for a token, the others for the first. */
+  const oneByOne = new Map<string, WaitingCall[]>();
 
-  const lineOf = ({ key }: Target): Line => {
-    let line = lines.get(key);
-    if (!line) lines.set(key, (line = { bucket: createTokenBucket(limit), waiting: [] }));
-    return line;
+  const queueOf = ({ key }: Target): KeyQueue => {
+    let queue = queues.get(key);
+    if (!queue) queues.set(key, (queue = { bucket: createTokenBucket(limit), waiting: [] }));
+    return queue;
   };
 
-  const resumptionOf = (target: Target): number =>
+  const pauseEndOf = (target: Target): number =>
     pausedUntilMs.get(targetName(target)) ?? Number.NEGATIVE_INFINITY;
 
   const freeAtMs = (target: Target, nowMs: number): number => {
-    const { bucket, waiting } = lineOf(target);
-    return Math.max(resumptionOf(target), bucket.freeAtMs(nowMs, waiting.length));
+    const { bucket, waiting } = queueOf(target);
+    return Math.max(pauseEndOf(target), bucket.freeAtMs(nowMs, waiting.length));
   };
 
-  const grant = (line: Line, nowMs: number): Granted => {
-    const token = line.bucket.take(nowMs);
+  const grant = (target: Target, nowMs: number): Granted => {
+    const { bucket, waiting } = queueOf(target);
+    let token = bucket.take(nowMs);
     let isSent = false;
+    const end = (): void => {
+      token.ended();
+      // The token of a call that was never sent comes back sooner.
+      if (!isSent) wakeAll(waiting);
+    };
     return {
       kind: "granted",
       sent() {
         isSent = true;
         token.sent(clock.now().monotonicMs);
       },
-      ended() {
-        token.ended();
-        if (!isSent) moveUp(line);
+      resend() {
+        const againMs = clock.now().monotonicMs;
+        if (freeAtMs(target, againMs) > againMs) return false;
+        end();
+        token = bucket.take(againMs);
+        isSent = false;
+        return true;
       },
+      ended: end,
     };
   };
 
-  const admitAt = (target: Target, nowMs: number): Granted | null =>
-    freeAtMs(target, nowMs) > nowMs ? null : grant(lineOf(target), nowMs);
+  const admitNow = (target: Target): Granted | null => {
+    const nowMs = clock.now().monotonicMs;
+    return freeAtMs(target, nowMs) > nowMs ? null : grant(target, nowMs);
+  };
+
+  const waitForToken = async (
+    target: Target,
+    deadlineMs: number,
+    signal: AbortSignal,
+    peers: readonly WaitingCall[] | null,
+    call: WaitingCall,
+  ): Promise<Admission> => {
+    const { bucket, waiting } = queueOf(target);
+    const sleep = (ms: number): Promise<void> => {
+      const woken = new AbortController();
+      call.wake = () => woken.abort();
+      return delay(clock, ms, woken.signal);
+    };
+    const stop = (): void => call.wake();
+    signal.addEventListener("abort", stop);
+    try {
+      while (!signal.aborted) {
+        const nowMs = clock.now().monotonicMs;
+        if (peers && peers[0] !== call) {
+          if (nowMs >= deadlineMs) return { kind: "too_late" };
+          await sleep(deadlineMs - nowMs);
+          continue;
+        }
+        const pauseEndMs = pauseEndOf(target);
+        const place = waiting.indexOf(call);
+        const freeMs = bucket.freeAtMs(nowMs, place < 0 ? waiting.length : place);
+        if (Math.max(nowMs, pauseEndMs, freeMs) > deadlineMs) return { kind: "too_late" };
+        if (pauseEndMs > nowMs) {
+          // A call that waits for the end of a pause holds up no call to the key's other regions.
+          leave(waiting, call);
+          await sleep(pauseEndMs - nowMs);
+        } else if (freeMs > nowMs) {
+          if (place < 0) waiting.push(call);
+          await sleep(freeMs - nowMs);
+        } else {
+          // The calls behind it gain nothing by it, so they are not woken.
+          if (place >= 0) waiting.splice(place, 1);
+          return grant(target, nowMs);
+        }
+      }
+      return { kind: "stopped" };
+    } finally {
+      signal.removeEventListener("abort", stop);
+      leave(waiting, call);
+    }
+  };
 
   return {
+    admitNow,
     nextFreeMs: (target) => freeAtMs(target, clock.now().monotonicMs),
-    async admit(target, deadlineMs, signal) {
-      const line = lineOf(target);
-      const { bucket, waiting } = line;
-      const startedMs = clock.now().monotonicMs;
-      const mayLeave = startedMs <= deadlineMs && waiting.length === 0 && !signal.aborted;
-      const granted = mayLeave ? admitAt(target, startedMs) : null;
-      if (granted) return granted;
-      const call: Waiting = { wake() {} };
-      const sleep = (ms: number): Promise<void> => {
-        const woken = new AbortController();
-        call.wake = () => woken.abort();
-        return delay(clock, ms, woken.signal);
-      };
-      const stop = (): void => call.wake();
-      signal.addEventListener("abort", stop);
+    async admit(target, deadlineMs, signal, order) {
+      const call: WaitingCall = { wake() {} };
+      if (order === undefined) return waitForToken(target, deadlineMs, signal, null, call);
+      const name = targetName(target);
+      const peers = oneByOne.get(name) ?? [];
+      oneByOne.set(name, peers);
+      peers.push(call);
       try {
-        while (!signal.aborted) {
-          const nowMs = clock.now().monotonicMs;
-          const resumesMs = resumptionOf(target);
-          const place = waiting.indexOf(call);
-          const freeMs = bucket.freeAtMs(nowMs, place < 0 ? waiting.length : place);
-          if (Math.max(resumesMs, freeMs) > deadlineMs) return { kind: "too_late" };
-          if (resumesMs > nowMs) {
-            // Who waits for the end of a pause holds up no call to the key's other regions.
-            leave(line, call);
-            await sleep(resumesMs - nowMs);
-          } else if (freeMs > nowMs) {
-            if (place < 0) waiting.push(call);
-            await sleep(freeMs - nowMs);
-          } else {
-            // None of those behind it may leave any earlier for that.
-            if (place >= 0) waiting.splice(place, 1);
-            return grant(line, nowMs);
-          }
-        }
-        return { kind: "stopped" };
+        return await waitForToken(target, deadlineMs, signal, peers, call);
       } finally {
-        signal.removeEventListener("abort", stop);
-        leave(line, call);
+        leave(peers, call);
       }
     },
-    admitNow: (target) => admitAt(target, clock.now().monotonicMs),
     pause(target, untilMs) {
       const name = targetName(target);
       pausedUntilMs.set(name, Math.max(untilMs, pausedUntilMs.get(name) ?? untilMs));
@@ -130,14 +176,24 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
   };
 }
 
-/** Whoever leaves without a token lets those behind it move up. */
-function leave(line: Line, call: Waiting): void {
-  const place = line.waiting.indexOf(call);
+/** A call that leaves without a token lets those behind it move up. */
+function leave(waiting: WaitingCall[], call: WaitingCall): void {
+  const place = waiting.indexOf(call);
   if (place < 0) return;
-  line.waiting.splice(place, 1);
-  moveUp(line);
+  waiting.splice(place, 1);
+  wakeAll(waiting);
 }
 
-function moveUp(line: Line): void {
-  for (const { wake } of line.waiting) wake();
+function wakeAll(waiting: readonly WaitingCall[]): void {
+  for (const { wake } of waiting) wake();
+}
+
+/**
+ * Whether a request may be sent again at once because its kept connection turned out dead: it is one more
+ * request within the key's limit, and a retry within the budget. Without a budget it may not.
+ */
+export function mayResend({ resend }: Granted, budget: RetryBudget | undefined): boolean {
+  if (!budget?.hasRetry || !resend()) return false;
+  budget.requestSent();
+  return budget.takeRetry();
 }

@@ -1,29 +1,26 @@
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
 import { phaseOf } from "../core/schedule.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ticker } from "./ticker.ts";
 
-export interface SchedulerDeps<T extends Target = Target> {
-  readonly targets: readonly T[];
-  /** Tells them apart, and says where in a round each has its turn. Left out: `targetName`. */
-  readonly nameOf?: (target: T) => string;
+export interface SchedulerDeps<U extends { readonly name: string }> {
+  /** Their names say when in a round each is run. */
+  readonly units: readonly U[];
   readonly ticker: Ticker;
   readonly clock: Clock;
-  /** A turn of a target. Never rejects. `deadlineMs`: when its next turn is, monotonic. */
-  readonly poll: (target: T, deadlineMs: number) => Promise<void>;
+  /** Never rejects. `deadlineMs`: when its next run is due, monotonic. */
+  readonly run: (unit: U, deadlineMs: number) => Promise<void>;
 }
 
-/** Gives every target its turn in each round, at its own phase, never two at once. */
+/** Runs every unit once in each round, at its own phase, and never one twice at a time. */
 export interface Scheduler {
   start(): void;
-  /** Starts no more turns; resolves when those under way have ended. */
+  /** Starts no more runs; resolves when those under way have ended. */
   stop(): Promise<void>;
 }
 
 /** The first polls are spread, however many targets there are, over at most this long. */
-const firstPollsWithinMs = 2_000;
-const firstPollsApartMs = 50;
+const firstRunsWithinMs = 2_000;
+const firstRunsApartMs = 50;
 
 /**
  * Turns of a round that are due this close to one another begin together: of many calls at once each
@@ -37,105 +34,102 @@ const longestSpreadMs = 60_000;
 /** A round that begins late, the process having been held up, can have next to nothing left. */
 const leastTimeMs = 1_000;
 
-interface Turn<T> {
-  readonly target: T;
+interface Slot<U> {
+  readonly unit: U;
+  /** From 0 (included) to 1 (excluded). */
   readonly phase: number;
 }
 
-export function createScheduler<T extends Target>({
-  targets,
-  nameOf = targetName,
+export function createScheduler<U extends { readonly name: string }>({
+  units,
   ticker,
   clock,
-  poll,
-}: SchedulerDeps<T>): Scheduler {
-  const turns: readonly Turn<T>[] = targets
-    .map((target) => ({ target, phase: phaseOf(nameOf(target)) }))
+  run,
+}: SchedulerDeps<U>): Scheduler {
+  const slots: readonly Slot<U>[] = units
+    .map((unit) => ({ unit, phase: phaseOf(unit.name) }))
     .toSorted((a, b) => a.phase - b.phase);
-  const underWay = new Map<string, Promise<void>>();
-  const firstPollMs = new Map<string, number>();
+  const underWay = new Map<U, Promise<void>>();
+  const firstRunMs = new Map<U, number>();
   let endRound = (): void => {};
-  let endFirstPolls = (): void => {};
+  let endFirstRuns = (): void => {};
   let stopped = false;
 
-  const take = (target: T, turnMs: number, lengthMs: number): void => {
-    const name = nameOf(target);
-    if (stopped || underWay.has(name)) return;
+  const start = (unit: U, dueMs: number, lengthMs: number): void => {
+    if (stopped || underWay.has(unit)) return;
     const nowMs = clock.now().monotonicMs;
-    // A turn that comes late, for the same reason, would otherwise be over before it began: what the
-    // process was held up for would be taken for a rate limit that leaves no room.
-    const beganMs = nowMs - turnMs > lengthMs / 2 ? nowMs : turnMs;
-    const deadlineMs = beganMs + Math.max(lengthMs, leastTimeMs);
-    underWay.set(
-      name,
-      poll(target, deadlineMs).finally(() => underWay.delete(name)),
-    );
+    // A run that starts late, as the process was held up, would otherwise be over before it began: that would
+    // look like a rate limit that leaves no room.
+    const startedMs = nowMs - dueMs > lengthMs / 2 ? nowMs : dueMs;
+    const deadlineMs = startedMs + Math.max(lengthMs, leastTimeMs);
+    const ended = run(unit, deadlineMs).finally(() => underWay.delete(unit));
+    underWay.set(unit, ended);
   };
 
-  const startFirstPolls = (): void => {
+  const startFirstRuns = (): void => {
     const startedMs = clock.now().monotonicMs;
-    const apartMs = Math.min(firstPollsApartMs, firstPollsWithinMs / Math.max(1, turns.length));
-    for (const [index, { target }] of turns.entries()) {
-      firstPollMs.set(nameOf(target), startedMs + index * apartMs);
+    const apartMs = Math.min(firstRunsApartMs, firstRunsWithinMs / Math.max(1, slots.length));
+    for (const [index, { unit }] of slots.entries()) {
+      firstRunMs.set(unit, startedMs + index * apartMs);
     }
-    const dueMs = (_: Turn<T>, index: number): number => startedMs + index * apartMs;
-    endFirstPolls = walk(clock, turns, dueMs, (turn, turnMs) => {
-      take(turn.target, turnMs, ticker.intervalMs);
+    const dueMs = (_: Slot<U>, index: number): number => startedMs + index * apartMs;
+    endFirstRuns = walk(clock, slots, dueMs, ({ unit }, atMs) => {
+      start(unit, atMs, ticker.intervalMs);
     });
   };
 
   const startRound = (lengthMs: number): void => {
     const startedMs = clock.now().monotonicMs;
-    // Before a pause turns are where they always are: further apart they would come late, or not at all.
+    // Before a pause of the schedule, runs are where they always are: spread over all of it they would be late.
     const usualMs = Math.min(lengthMs, ticker.intervalMs);
     const spreadMs = Math.min(usualMs, longestSpreadMs);
-    const dueMs = ({ phase }: Turn<T>): number =>
+    const dueMs = ({ phase }: Slot<U>): number =>
       startedMs + Math.floor((phase * spreadMs) / togetherMs) * togetherMs;
     endRound();
-    endRound = walk(clock, turns, dueMs, ({ target }, turnMs) => {
-      // Right after the start a target's phase can follow its first poll too closely.
-      const first = firstPollMs.get(nameOf(target));
-      if (first !== undefined && turnMs - first < usualMs / 2) return;
-      firstPollMs.delete(nameOf(target));
-      take(target, turnMs, lengthMs);
+    endRound = walk(clock, slots, dueMs, ({ unit }, atMs) => {
+      // Right after the start a unit's phase can follow its first run too closely.
+      const first = firstRunMs.get(unit);
+      if (first !== undefined && atMs - first < usualMs / 2) return;
+      firstRunMs.delete(unit);
+      start(unit, atMs, lengthMs);
     });
   };
 
   return {
     start() {
-      startFirstPolls();
+      startFirstRuns();
       ticker.start(startRound);
     },
     async stop() {
       stopped = true;
       ticker.stop();
       endRound();
-      endFirstPolls();
+      endFirstRuns();
       await Promise.all(underWay.values());
     },
   };
 }
 
 /**
- * Calls back for each turn when it is due, with one timer at a time: thousands of targets cost one
- * timer. The due times must not decrease. The returned function ends the walk, calling back for
- * what is due by then: a phase at the very end of a round must not be lost to a late timer.
+ * Calls back for each slot when it is due, with one timer at a time: thousands of units cost one timer. The
+ * due times must not decrease. The returned function ends the walk, calling back for what is due by then: a
+ * phase at the very end of a round must not be lost to a late timer.
  */
-function walk<T>(
+function walk<U>(
   clock: Clock,
-  turns: readonly Turn<T>[],
-  dueMs: (turn: Turn<T>, index: number) => number,
-  onDue: (turn: Turn<T>, dueMs: number) => void,
+  slots: readonly Slot<U>[],
+  dueMs: (slot: Slot<U>, index: number) => number,
+  onDue: (slot: Slot<U>, dueMs: number) => void,
 ): () => void {
   let index = 0;
   let cancel = (): void => {};
   const takeDue = (): number | null => {
-    for (let turn = turns[index]; turn; turn = turns[index]) {
-      const turnMs = dueMs(turn, index);
-      const aheadMs = turnMs - clock.now().monotonicMs;
+    for (let slot = slots[index]; slot; slot = slots[index]) {
+      const atMs = dueMs(slot, index);
+      const aheadMs = atMs - clock.now().monotonicMs;
       if (aheadMs > 0) return aheadMs;
       index += 1;
-      onDue(turn, turnMs);
+      onDue(slot, atMs);
     }
     return null;
   };

@@ -2,13 +2,16 @@ import { schedule as scheduleCron } from "node-cron";
 import type { Schedule } from "../core/schedule.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
 import { parseCronTimes } from "../platform/cron-times.ts";
 import type { CronTimes } from "../platform/cron-times.ts";
 
 /** Starts the rounds in which every target has its turn once. */
 export interface Ticker {
-  /** The usual length of a round. Milliseconds. */
+  /** The usual length of a round: see `intervalOf`. Milliseconds. */
   readonly intervalMs: number;
+  /** How long after the ticker was made its first whole round can begin: a schedule may pause. Milliseconds. */
+  readonly firstRoundMs: number;
   /** Calls back at the start of each round with the time until the next one in milliseconds. */
   start(onRound: (lengthMs: number) => void): void;
   stop(): void;
@@ -21,8 +24,7 @@ export interface TickerDeps {
   readonly clock: Clock;
   /** Default: node-cron. */
   readonly wakeAt?: WakeAt | undefined;
-  /** A round had to be started without node-cron: the wall clock was set back, or it was held up. */
-  readonly onLateTick: () => void;
+  readonly log: Pick<Logger, "warn">;
 }
 
 export function createTicker(schedule: Schedule, deps: TickerDeps): Ticker {
@@ -35,6 +37,7 @@ function createEveryTicker(lengthMs: number, clock: Clock): Ticker {
   let cancel = (): void => {};
   return {
     intervalMs: lengthMs,
+    firstRoundMs: lengthMs,
     start(onRound) {
       // Each round is counted from the start, so that late timers do not add up.
       const startedMs = clock.now().monotonicMs;
@@ -88,14 +91,16 @@ const lookEveryMs = 60_000;
  */
 function createCronTicker(
   times: CronTimes,
-  { clock, onLateTick, wakeAt = wakeByNodeCron }: TickerDeps,
+  { clock, log, wakeAt = wakeByNodeCron }: TickerDeps,
 ): Ticker {
   let cancelWake = (): void => {};
   let cancelWatch = (): void => {};
   let stopped = false;
 
+  const nowMs = clock.now().utcMs;
   return {
     intervalMs: times.gaps.shortestMs,
+    firstRoundMs: Math.max(times.gaps.shortestMs, (times.next(nowMs) ?? nowMs) - nowMs),
     start(onRound) {
       /** @returns the time until the next round. Milliseconds */
       const awaitNext = (): number => {
@@ -118,7 +123,8 @@ function createCronTicker(
             cancelWatch = clock.setTimer(Math.min(lateInMs, lookEveryMs), watch);
             return;
           }
-          onLateTick();
+          // The wall clock was set back, or node-cron was held up.
+          log.warn({ event: "clock.late" }, "a schedule is late; its round is started without it");
           round();
         };
         cancelWatch();
@@ -126,10 +132,7 @@ function createCronTicker(
         watch();
         return aheadMs;
       };
-      const round = (): void => {
-        // Whoever is told that a round is late may stop this one.
-        if (!stopped) onRound(awaitNext());
-      };
+      const round = (): void => onRound(awaitNext());
       awaitNext();
     },
     stop() {
@@ -145,14 +148,6 @@ function timesOf({ expression, timeZone }: Extract<Schedule, { kind: "cron" }>):
   if (!times)
     throw new TypeError(`not a cron expression and a time zone: ${expression}, ${timeZone}`);
   return times;
-}
-
-/** How long until the next round of a schedule can begin: at least its usual length. Milliseconds. */
-export function firstRoundOf(schedule: Schedule, clock: Clock): number {
-  if (schedule.kind === "every") return schedule.ms;
-  const times = timesOf(schedule);
-  const nowMs = clock.now().utcMs;
-  return Math.max(times.gaps.shortestMs, (times.next(nowMs) ?? nowMs) - nowMs);
 }
 
 /**

@@ -21,14 +21,14 @@ export interface RestoredTarget {
 /** A target while it is watched: its state, and what may be shown of it. */
 export interface WatchedTarget extends WatchedView {
   readonly id: number;
-  /** Turns in a row whose verdict was not kept. */
-  readonly lostTurns: number;
+  /** Polls in a row that were not stored. */
+  readonly lostPolls: number;
   /** Takes the state on, after the verdict was committed. */
   accept(verdict: Verdict, detail?: PollDetail | null): void;
-  /** Turns stayed out: what passed since the last verdict was not watched. */
-  lapse(): void;
-  /** A turn broke: its verdict was not kept, so what passed since the last one was not watched. */
-  loseTurn(): void;
+  /** Polls are missing: the time since the last one was not observed. */
+  noteGap(): void;
+  /** A poll was not stored: the time since the last one that was is not observed. */
+  losePoll(): void;
 }
 
 export interface WatchOptions {
@@ -46,7 +46,7 @@ export function watchTarget(
 ): WatchedTarget {
   const held = holdIncidents(openIncidents, restoredFlaps);
   let polled = false;
-  let lostTurns = 0;
+  let lostPolls = 0;
   let lastDetail: PollDetail | null = null;
   let restoredTooOld =
     options.nowUtcMs - (progress.lastSuccessAtMs ?? options.nowUtcMs) > options.restoredForMs;
@@ -61,8 +61,8 @@ export function watchTarget(
     buckets,
   };
 
-  const lapse = (): void => {
-    // As after a restart: nobody knows what was between the last verdict that was kept and now.
+  // As after a restart: nobody observed what was between the last poll that was stored and now.
+  const noteGap = (): void => {
     state.lastPollMonotonicMs = null;
   };
 
@@ -76,21 +76,21 @@ export function watchTarget(
     get detail() {
       return lastDetail;
     },
-    get lostTurns() {
-      return lostTurns;
+    get lostPolls() {
+      return lostPolls;
     },
     get up() {
-      return lostTurns === 0 && state.progress.failuresInARow === 0;
+      return lostPolls === 0 && state.progress.failuresInARow === 0;
     },
     get withheld() {
-      const blindTurns = state.progress.failuresInARow + lostTurns;
-      return restoredTooOld || blindTurns >= options.staleAfter;
+      const pollsDown = state.progress.failuresInARow + lostPolls;
+      return restoredTooOld || pollsDown >= options.staleAfter;
     },
-    lapse,
-    loseTurn() {
+    noteGap,
+    losePoll() {
       polled = true;
-      lostTurns += 1;
-      lapse();
+      lostPolls += 1;
+      noteGap();
     },
     accept(verdict, detail = null) {
       lastDetail = detail;
@@ -100,7 +100,7 @@ export function watchTarget(
       state.buckets = verdict.accounting.open;
       state.lastPollMonotonicMs = verdict.at.monotonicMs;
       polled = true;
-      lostTurns = 0;
+      lostPolls = 0;
       if (verdict.progress.failuresInARow > 0) return;
       // A partial listing may lack the very server that is in error: the next one is judged whole too.
       if (verdict.progress.lastComplete) state.rulesApplied = true;

@@ -4,7 +4,7 @@ import type { ProbeVitals, ReceiverVitals, TargetVitals } from "../../src/core/a
 
 const minuteMs = 60_000;
 
-const well: TargetVitals = { polled: true, lostTurns: 0 };
+const well: TargetVitals = { polled: true, lostPolls: 0 };
 
 function receiver(more: Partial<ReceiverVitals> = {}): ReceiverVitals {
   return { groupingMs: 0, pendingForMs: null, ungroupedForMs: null, ...more };
@@ -31,7 +31,7 @@ describe("sandwatch is well", () => {
 
 describe("sandwatch is not well", () => {
   it.each<[string, Partial<TargetVitals>, string]>([
-    ["the store does not take a poll", { lostTurns: 1 }, "the store did not take the last poll"],
+    ["the store does not take a poll", { lostPolls: 1 }, "the store did not take the last poll"],
     ["a target was never polled", { polled: false }, "the first poll of 1 of 2 targets"],
   ])("while %s", (_, target, ailment) => {
     const targets = [well, { ...well, ...target }];

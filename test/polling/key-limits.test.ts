@@ -2,62 +2,7 @@ import { getEventListeners } from "node:events";
 import { setImmediate as settle } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Target } from "../../src/core/model.ts";
-import type { Clock } from "../../src/platform/clock.ts";
-import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import type { Granted } from "../../src/polling/key-limits.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
-
-const us: Target = { region: "us", key: "research" };
-const eu: Target = { region: "eu", key: "research" };
-const other: Target = { region: "us", key: "other" };
-
-function start(limit = { requests: 2, perMs: 1_000 }) {
-  const clock = createFakeClock();
-  const startedMs = clock.now().monotonicMs;
-  let dueMs: readonly number[] = [];
-  const setTimer: Clock["setTimer"] = (delayMs, call) => {
-    dueMs = [...dueMs, clock.now().monotonicMs + delayMs];
-    return clock.setTimer(delayMs, call);
-  };
-  const limits = createKeyLimits({ now: () => clock.now(), setTimer }, limit);
-  /** Who was let through or turned away, and when, in order. */
-  const log: { name: string; admission: string; atMs: number }[] = [];
-  const stop = new AbortController();
-  const ask = async (
-    target: Target,
-    name: string,
-    deadlineMs: number,
-    onGranted: (granted: Granted) => void,
-  ): Promise<void> => {
-    const admission = await limits.admit(target, deadlineMs, stop.signal);
-    log.push({ name, admission: admission.kind, atMs: clock.now().monotonicMs - startedMs });
-    if (admission.kind === "granted") onGranted(admission);
-  };
-  /** A call that is sent as soon as it may leave. */
-  const admit = (target: Target, name: string, withinMs = Number.POSITIVE_INFINITY): void =>
-    void ask(target, name, startedMs + withinMs, ({ sent }) => sent());
-  /** Calls that leave, and whose connections are opened meanwhile, by their names. */
-  const opening = new Map<string, Granted>();
-  const admitOpening = (target: Target, name: string): void =>
-    void ask(target, name, Number.POSITIVE_INFINITY, (granted) => opening.set(name, granted));
-  /** Stops at every timer on the way, so that what it leads to happens at its moment. */
-  const advance = async (ms: number): Promise<void> => {
-    const untilMs = clock.now().monotonicMs + ms;
-    for (;;) {
-      await settle();
-      const nowMs = clock.now().monotonicMs;
-      dueMs = dueMs.filter((due) => due > nowMs);
-      clock.advance(Math.min(untilMs, ...dueMs) - nowMs);
-      if (clock.now().monotonicMs >= untilMs) return settle();
-    }
-  };
-  const pause = (target: Target, untilMs: number): void =>
-    limits.pause(target, startedMs + untilMs);
-  const granted = () =>
-    log.filter(({ admission }) => admission === "granted").map(({ name, atMs }) => [name, atMs]);
-  return { clock, limits, log, stop, admit, admitOpening, opening, advance, pause, granted };
-}
+import { eu, other, startLimits, us } from "./support/start-limits.ts";
 
 describe("the limit of a key", () => {
   it("lets no more calls leave in any window than it allows, whenever they come", async () => {
@@ -71,7 +16,7 @@ describe("the limit of a key", () => {
     );
     await fc.assert(
       fc.asyncProperty(limit, arrivals, async ({ requests, perMs }, calls) => {
-        const { admit, advance, granted } = start({ requests, perMs });
+        const { admit, advance, granted } = startLimits({ requests, perMs });
         for (const [index, { afterMs, region }] of calls.entries()) {
           await advance(afterMs);
           admit(region, String(index));
@@ -87,7 +32,7 @@ describe("the limit of a key", () => {
   });
 
   it("lets calls leave in the order in which they came, whatever region they are for", async () => {
-    const { admit, advance, granted } = start({ requests: 1, perMs: 100 });
+    const { admit, advance, granted } = startLimits({ requests: 1, perMs: 100 });
     const names = Array.from({ length: 20 }, (_, index) => String(index));
     for (const [index, name] of names.entries()) admit(index % 2 ? us : eu, name);
     await advance(3_000);
@@ -95,7 +40,7 @@ describe("the limit of a key", () => {
   });
 
   it("is shared by its regions and not by other keys", async () => {
-    const { admit, advance, granted } = start({ requests: 1, perMs: 1_000 });
+    const { admit, advance, granted } = startLimits({ requests: 1, perMs: 1_000 });
     admit(us, "us");
     admit(eu, "eu");
     admit(other, "other key");
@@ -109,7 +54,7 @@ describe("the limit of a key", () => {
   });
 
   it("turns away at once whoever would come too late, and takes no token for it", async () => {
-    const { admit, advance, log } = start({ requests: 1, perMs: 1_000 });
+    const { admit, advance, log } = startLimits({ requests: 1, perMs: 1_000 });
     admit(us, "first");
     admit(us, "too late", 1_000);
     admit(us, "second", 1_100);
@@ -125,7 +70,7 @@ describe("the limit of a key", () => {
 
 describe("a call that opens its connection first", () => {
   it("keeps those behind it waiting a period from when it is sent", async () => {
-    const { admit, admitOpening, opening, advance, granted } = start();
+    const { admit, admitOpening, opening, advance, granted } = startLimits();
     for (const name of ["a", "b"]) admitOpening(us, name);
     for (const name of ["c", "d", "e"]) admit(us, name);
     await advance(300);
@@ -143,7 +88,7 @@ describe("a call that opens its connection first", () => {
   });
 
   it("and fails to, holds nobody up for longer than a call that was sent, nor lets anybody pass", async () => {
-    const { admit, admitOpening, opening, advance, granted } = start();
+    const { admit, admitOpening, opening, advance, granted } = startLimits();
     for (const name of ["a", "b"]) admitOpening(us, name);
     await advance(900);
     admit(us, "c");
@@ -162,7 +107,7 @@ describe("a call that opens its connection first", () => {
   });
 
   it("holds up the key's other regions for three periods at most where it never ends", async () => {
-    const { admit, admitOpening, advance, granted } = start({ requests: 1, perMs: 1_000 });
+    const { admit, admitOpening, advance, granted } = startLimits({ requests: 1, perMs: 1_000 });
     admitOpening(us, "hangs");
     admit(eu, "first");
     admit(eu, "second");
@@ -174,7 +119,10 @@ describe("a call that opens its connection first", () => {
   });
 
   it("turns away, when it is sent too late, who would leave after its deadline for it, and nobody else", async () => {
-    const { admit, admitOpening, opening, advance, log } = start({ requests: 1, perMs: 1_000 });
+    const { admit, admitOpening, opening, advance, log } = startLimits({
+      requests: 1,
+      perMs: 1_000,
+    });
     admitOpening(us, "late");
     admit(us, "impatient", 1_200);
     admit(us, "patient");
@@ -190,7 +138,7 @@ describe("a call that opens its connection first", () => {
 
 describe("a pause", () => {
   it("holds back the key's calls in that region, and no others", async () => {
-    const { admit, advance, pause, granted } = start();
+    const { admit, advance, pause, granted } = startLimits();
     pause(us, 5_000);
     admit(us, "paused");
     admit(eu, "other region");
@@ -207,7 +155,7 @@ describe("a pause", () => {
   });
 
   it("is not shortened by a later, shorter one, and is lengthened by a longer one", async () => {
-    const { admit, advance, pause, granted } = start();
+    const { admit, advance, pause, granted } = startLimits();
     pause(us, 5_000);
     pause(us, 1_000);
     admit(us, "patient");
@@ -221,7 +169,7 @@ describe("a pause", () => {
   });
 
   it("holds back also who was already waiting for a token", async () => {
-    const { admit, advance, pause, granted } = start({ requests: 1, perMs: 1_000 });
+    const { admit, advance, pause, granted } = startLimits({ requests: 1, perMs: 1_000 });
     admit(us, "first");
     admit(us, "second");
     await advance(500);
@@ -233,7 +181,7 @@ describe("a pause", () => {
   });
 
   it("lets those who wait behind a call that it holds back move up", async () => {
-    const { admit, advance, pause, granted } = start({ requests: 1, perMs: 1_000 });
+    const { admit, advance, pause, granted } = startLimits({ requests: 1, perMs: 1_000 });
     admit(us, "first");
     admit(us, "held back");
     admit(eu, "second");
@@ -250,7 +198,7 @@ describe("a pause", () => {
   });
 
   it("that outlasts the deadline turns away at once and takes no token", async () => {
-    const { admit, pause, log } = start({ requests: 1, perMs: 1_000 });
+    const { admit, pause, log } = startLimits({ requests: 1, perMs: 1_000 });
     pause(us, 5_000);
     admit(us, "paused", 4_999);
     admit(eu, "other region");
@@ -262,7 +210,7 @@ describe("a pause", () => {
   });
 
   it("lets those whom it held back leave no faster than the limit", async () => {
-    const { admit, advance, pause, granted } = start({ requests: 2, perMs: 1_000 });
+    const { admit, advance, pause, granted } = startLimits({ requests: 2, perMs: 1_000 });
     pause(us, 3_000);
     for (const name of ["a", "b", "c", "d"]) admit(us, name);
     await advance(6_000);
@@ -276,7 +224,7 @@ describe("a pause", () => {
 });
 
 it("stopping ends the waits at once and leaves no timer", async () => {
-  const { clock, admit, pause, stop, log } = start({ requests: 1, perMs: 1_000 });
+  const { clock, admit, pause, stop, log } = startLimits({ requests: 1, perMs: 1_000 });
   admit(us, "first");
   admit(us, "waits for a token");
   pause(eu, 60_000);
@@ -296,7 +244,7 @@ it("stopping ends the waits at once and leaves no timer", async () => {
 });
 
 it("leaves nothing on the signal of a call that was let through", async () => {
-  const { admit, advance, stop, granted } = start({ requests: 1, perMs: 1_000 });
+  const { admit, advance, stop, granted } = startLimits({ requests: 1, perMs: 1_000 });
   admit(us, "at once");
   admit(us, "after a wait");
   await advance(1_050);
@@ -305,7 +253,7 @@ it("leaves nothing on the signal of a call that was let through", async () => {
 });
 
 it("says when the next call may leave, after the calls before and a pause", async () => {
-  const { limits, clock, pause } = start({ requests: 1, perMs: 1_000 });
+  const { limits, clock, pause } = startLimits({ requests: 1, perMs: 1_000 });
   const nowMs = clock.now().monotonicMs;
   expect(limits.nextFreeMs(us)).toBe(nowMs);
   limits.admitNow(us)?.sent();

@@ -1,7 +1,8 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { createRetryBudget, retryShare } from "../../src/core/retry.ts";
+import { callWithRetries } from "../../src/polling/call.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import { createPersistentCall } from "../../src/polling/persistent-call.ts";
 import { answerJson, createTestClient, emptyListing, startPeer } from "../service/peer.ts";
 import { createLateConnections } from "../support/late-connections.ts";
 
@@ -23,9 +24,9 @@ async function start() {
   const startedMs = clock.now().monotonicMs;
   const now = (): number => clock.now().monotonicMs - startedMs;
   const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
-  const callPersistently = createPersistentCall({ limits, clock, random: () => 0.5 });
+  const deps = { limits, clock, random: () => 0.5, budget: createRetryBudget(retryShare) };
   const make = (signal = new AbortController().signal) =>
-    callPersistently(target, { deadlineMs: Number.POSITIVE_INFINITY, signal }, (attempt) =>
+    callWithRetries(deps, target, { deadlineMs: Infinity, signal }, (attempt) =>
       client.listSandboxes({ ...call, ...attempt }),
     );
   const advance = async (ms: number): Promise<void> => {

@@ -10,14 +10,14 @@ describe("a refused key", () => {
     const started = startPolling(() =>
       refused[asked++] ? { ...failed("auth"), status: 403 } : listed(listing({})),
     );
-    const { clock, turn, requests } = started;
+    const { clock, poll, calls } = started;
     const startMs = clock.now().monotonicMs;
     const askedAt: number[] = [];
-    for (let poll = 0; asked < refused.length; poll += 1) {
-      const before = requests();
-      await turn();
-      if (requests() > before) askedAt.push((clock.now().monotonicMs - startMs) / second);
-      clock.advance(30 * second + 200 * (1 - (poll % 3)));
+    for (let polls = 0; asked < refused.length; polls += 1) {
+      const before = calls.length;
+      await poll();
+      if (calls.length > before) askedAt.push((clock.now().monotonicMs - startMs) / second);
+      clock.advance(30 * second + 200 * (1 - (polls % 3)));
     }
     return { ...started, askedAt: askedAt.map((each) => Math.round(each)) };
   };
@@ -35,19 +35,22 @@ describe("a refused key", () => {
   });
 
   it("that is refused after it was accepted again is asked about at the next poll again", async () => {
-    const { askedAt, heard } = await play([true, true, true, false, true, true]);
+    const { askedAt, lines } = await play([true, true, true, false, true, true]);
     expect(askedAt).toEqual([0, 30, 90, 210, 240, 270]);
-    expect(heard().filter((line) => line === "refused 0.5")).toHaveLength(2);
+    const refusals = lines.filter(({ event }) => event === "target.refused");
+    const line = { level: "warn", region: "us", key: "research", retry_seconds: 30 };
+    expect(refusals).toMatchObject([line, line]);
+    expect(refusals[0]?.["msg"]).toContain("at least every 5 minutes");
   });
 
   it("whose answer does not come in between is asked at the next poll, and is refused still", async () => {
     let answer: Answer = failed("auth");
-    const { clock, turn, requests } = startPolling(() => answer);
+    const polling = startPolling(() => answer);
     const poll = async (): Promise<number> => {
-      const before = requests();
-      await turn();
-      clock.advance(30 * second);
-      return requests() - before;
+      const before = polling.calls.length;
+      await polling.poll();
+      polling.clock.advance(30 * second);
+      return polling.calls.length - before;
     };
     expect([await poll(), await poll(), await poll()]).toEqual([1, 1, 0]);
     answer = failed("http_error");
@@ -60,18 +63,18 @@ describe("a refused key", () => {
   });
 
   it("is asked about at each poll where polls are rarer than five minutes", async () => {
-    const { clock, turn, requests } = startPolling(() => failed("auth"));
+    const { clock, poll, calls } = startPolling(() => failed("auth"));
     for (let polls = 0; polls < 4; polls += 1) {
-      await turn(undefined, 10 * minute);
+      await poll(10 * minute);
       clock.advance(10 * minute);
     }
-    expect(requests()).toBe(4);
+    expect(calls).toHaveLength(4);
   });
 
   it("keeps its target down while it is not asked, and no poll failed then", async () => {
-    const { clock, turn, watched, heard } = startPolling(() => failed("auth"));
+    const { clock, poll, watched, heard } = startPolling(() => failed("auth"));
     for (let polls = 0; polls < 10; polls += 1) {
-      await turn();
+      await poll();
       clock.advance(30 * second);
     }
     expect(watched.up).toBe(false);
@@ -87,12 +90,12 @@ describe("a refused key", () => {
 
   it("stays refused over a call without an answer, and no longer than until another answer", async () => {
     let answer: Answer = failed("auth");
-    const { clock, turn, heard } = startPolling(() => answer);
-    const pollAnswered = async (next: Answer): Promise<readonly string[]> => {
+    const { clock, poll, lines } = startPolling(() => answer);
+    const pollAnswered = async (next: Answer) => {
       answer = next;
       clock.advance(5 * minute);
-      await turn();
-      return heard().filter((line) => line.startsWith("refused"));
+      await poll();
+      return lines.splice(0).filter(({ event }) => event === "target.refused");
     };
     expect(await pollAnswered(failed("auth"))).toHaveLength(1);
     expect(await pollAnswered(failed("network"))).toEqual([]);
@@ -102,13 +105,13 @@ describe("a refused key", () => {
   });
 
   it("raises an incident as any other failure does", async () => {
-    const { turn, committed, clock, requests } = startPolling(() => failed("auth"));
+    const { poll, committed, clock, calls } = startPolling(() => failed("auth"));
     while (committed.every(({ incidents }) => incidents.outbox.length === 0)) {
-      await turn();
+      await poll();
       clock.advance(30 * second);
     }
     // Its rule asks for three polls: those that were not sent are none.
-    expect([requests(), committed.length]).toEqual([3, 4]);
+    expect([calls.length, committed.length]).toEqual([3, 4]);
     expect(committed[3]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
   });
 });

@@ -1,8 +1,6 @@
 import { setImmediate as settle } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { targetName } from "../../src/core/model.ts";
-import type { Target } from "../../src/core/model.ts";
 import { createScheduler } from "../../src/polling/scheduler.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
 import type { Ticker } from "../../src/polling/ticker.ts";
@@ -12,8 +10,8 @@ import type { FakeClock } from "../support/fake-clock.ts";
 const second = 1_000;
 const minute = 60 * second;
 
-function manyTargets(count: number): readonly Target[] {
-  return Array.from({ length: count }, (_, index) => ({ region: "us", key: `key-${index}` }));
+function manyTargets(count: number): readonly { readonly name: string }[] {
+  return Array.from({ length: count }, (_, index) => ({ name: `us/key-${index}` }));
 }
 
 interface Turn {
@@ -25,11 +23,11 @@ interface Turn {
 
 /** A scheduler whose polls end at once, unless `poll` says otherwise. */
 function start(
-  targets: readonly Target[],
+  units: readonly { readonly name: string }[],
   {
     lengthMs = 30 * second,
     clock = createFakeClock(),
-    ticker = createTicker({ kind: "every", ms: lengthMs }, { clock, onLateTick() {} }),
+    ticker = createTicker({ kind: "every", ms: lengthMs }, { clock, log: { warn() {} } }),
     poll = () => Promise.resolve(),
   }: {
     lengthMs?: number;
@@ -41,11 +39,10 @@ function start(
   const startedMs = clock.now().monotonicMs;
   const turns: Turn[] = [];
   const scheduler = createScheduler({
-    targets,
+    units,
     ticker,
     clock,
-    poll(target, deadlineMs) {
-      const name = targetName(target);
+    run({ name }, deadlineMs) {
       const atMs = clock.now().monotonicMs - startedMs;
       turns.push({ name, atMs, deadlineMs: deadlineMs - startedMs });
       return poll(name);
@@ -89,6 +86,7 @@ describe("the first poll", () => {
     let beginRound: (lengthMs: number) => void = () => {};
     const ticker = {
       intervalMs: 60 * minute,
+      firstRoundMs: 60 * minute,
       start: (onRound: (lengthMs: number) => void) => void (beginRound = onRound),
       stop() {},
     };
@@ -110,7 +108,7 @@ describe("the turns after it", () => {
     const { advance, timesOf } = start(targets);
     await advance(5 * 30 * second + 3 * second);
     const phases = targets.map((target) => {
-      const times = timesOf(targetName(target)).slice(2);
+      const times = timesOf(target.name).slice(2);
       const inRound = times.map((atMs) => Math.round(atMs % (30 * second)));
       expect(times.length).toBeGreaterThan(2);
       expect(new Set(inRound).size).toBe(1);
@@ -124,7 +122,7 @@ describe("the turns after it", () => {
   });
 
   it("do not depend on which other targets there are", async () => {
-    const lone = start([{ region: "us", key: "key-5" }]);
+    const lone = start([{ name: "us/key-5" }]);
     const among = start(manyTargets(20));
     await lone.advance(95 * second);
     await among.advance(95 * second);
@@ -148,7 +146,7 @@ describe("the turns after it", () => {
     const { advance, timesOf } = start(targets, { lengthMs });
     await advance(6 * lengthMs, lengthMs / 20);
     const gaps = targets.flatMap((target) => {
-      const times = timesOf(targetName(target));
+      const times = timesOf(target.name);
       return times.slice(1).map((each, index) => each - (times[index] ?? 0));
     });
     expect(gaps.length).toBeGreaterThan(3 * count);
@@ -172,7 +170,7 @@ describe("the turns after it", () => {
           const { advance, timesOf } = start(targets, { lengthMs: 10 * second, clock });
           await advance(65 * second, 250);
           for (const target of targets) {
-            const rounds = timesOf(targetName(target)).map((atMs) => Math.floor(atMs / 10_000));
+            const rounds = timesOf(target.name).map((atMs) => Math.floor(atMs / 10_000));
             const gaps = rounds.slice(1).map((each, index) => each - (rounds[index] ?? 0));
             expect(Math.max(...gaps)).toBeLessThanOrEqual(2);
             expect(rounds.length).toBeGreaterThanOrEqual(6);
@@ -201,6 +199,7 @@ describe("where the schedule pauses", () => {
     let beginRound: (lengthMs: number) => void = () => {};
     const ticker = {
       intervalMs: 10 * second,
+      firstRoundMs: 10 * second,
       start: (onRound: (lengthMs: number) => void) => void (beginRound = onRound),
       stop() {},
     };
@@ -212,7 +211,7 @@ describe("where the schedule pauses", () => {
     }
     beginRound(13 * 60 * minute);
     await advance(2 * minute);
-    return targets.map((target) => timesOf(targetName(target)));
+    return targets.map((target) => timesOf(target.name));
   }
 
   it("the last turns before are as far from those before them as ever", async () => {

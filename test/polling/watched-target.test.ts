@@ -54,7 +54,7 @@ describe("a turn whose verdict is not kept", () => {
     const { watched, poll } = watchFleet(research, { staleAfter: 3 });
     poll(listing({ a: "idle" }));
     const shown = [1, 2, 3].map(() => {
-      watched.loseTurn();
+      watched.losePoll();
       return [watched.up, watched.withheld];
     });
     expect(shown).toEqual([
@@ -63,7 +63,7 @@ describe("a turn whose verdict is not kept", () => {
       [false, true],
     ]);
     poll(listing({ a: "idle" }));
-    expect([watched.up, watched.withheld, watched.lostTurns]).toEqual([true, false, 0]);
+    expect([watched.up, watched.withheld, watched.lostPolls]).toEqual([true, false, 0]);
   });
 
   it("counts towards the blindness that failed polls began", () => {
@@ -71,7 +71,7 @@ describe("a turn whose verdict is not kept", () => {
     poll(listing({ a: "idle" }));
     poll("failed");
     poll("failed");
-    watched.loseTurn();
+    watched.losePoll();
     expect(watched.withheld).toBe(true);
   });
 });

@@ -8,8 +8,8 @@ import { subjectsOf } from "../../src/core/probe.ts";
 import type { Probe } from "../../src/core/probe.ts";
 import { initialProbeProgress } from "../../src/core/probe-progress.ts";
 import type { ProbeRule, Rule } from "../../src/core/rule.ts";
-import { watchProbe } from "../../src/probing/watched-probe.ts";
-import type { RestoredProbe, WatchedProbe } from "../../src/probing/watched-probe.ts";
+import { watchProbe } from "../../src/polling/watched-probe.ts";
+import type { RestoredProbe, WatchedProbe } from "../../src/polling/watched-probe.ts";
 import { research, startMs } from "./fleet.ts";
 
 export const login: Probe = {

@@ -1,4 +1,4 @@
-import type { RestoredProbe, WatchedProbe } from "../../../src/probing/watched-probe.ts";
+import type { RestoredProbe, WatchedProbe } from "../../../src/polling/watched-probe.ts";
 
 /** The probe as a store that took every verdict gives it back. */
 export function restoredFrom({ id, subject, state }: WatchedProbe): RestoredProbe {

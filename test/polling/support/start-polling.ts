@@ -1,17 +1,20 @@
 import type { Verdict } from "../../../src/core/judge.ts";
 import { createPoolWatch } from "../../../src/core/pool-watch.ts";
-import type { FailureReason, Target } from "../../../src/core/model.ts";
+import type { FailureReason } from "../../../src/core/model.ts";
+import { createRetryBudget, retryShare } from "../../../src/core/retry.ts";
 import { Secret } from "../../../src/platform/secret.ts";
-import { createCallListing } from "../../../src/polling/call-listing.ts";
 import { createKeyLimits } from "../../../src/polling/key-limits.ts";
-import type { CallFailure, CallSuccess } from "../../../src/polling/listing-caller.ts";
-import { createPolling } from "../../../src/polling/polling.ts";
-import type { ListingCall } from "../../../src/service/client.ts";
+import { createRunner } from "../../../src/polling/runner.ts";
+import { createTargetUnits } from "../../../src/polling/target-unit.ts";
+import type { CallResult, ListingCall, TakenListing } from "../../../src/service/client.ts";
+import { failure } from "../../../src/service/failure.ts";
+import type { CallFailure } from "../../../src/service/failure.ts";
+import { nothingUnkept } from "../../../src/service/unkept.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { judgeBy, research, watchFleet } from "../../support/fleet.ts";
 import { readListing } from "../../support/listing.ts";
 import type { Listing } from "../../support/listing.ts";
-import { nothingUnkept } from "../../../src/service/unkept.ts";
+import { captureLog } from "../../support/capture-log.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -22,78 +25,88 @@ export function listed(value: Listing): Answer {
   return { kind: "listed", listing: value };
 }
 
-function toResult(answer: Answer): CallSuccess | CallFailure {
+export function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
+  return failure(reason, reason, { retryAfterMs });
+}
+
+function toResult(answer: Answer): CallResult<TakenListing> {
   if (answer.kind === "failed") return answer;
   const listing = readListing(answer.listing);
   const partial = listing.complete ? null : "some sandboxes are missing";
-  return { kind: "ok", value: { listing, partial, unkept: nothingUnkept } };
-}
-
-export function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
-  return { kind: "failed", reason, status: null, retryAfterMs, detail: reason };
+  const value = { listing, partial, unkept: nothingUnkept };
+  return { kind: "ok", value, status: 200, deviations: [] };
 }
 
 /** Polling of one target whose service and store are as the test says at each moment. */
 export function startPolling(
   answer: () => Answer | Promise<Answer>,
-  firstRoundMs: number = 30 * second,
+  schedule: Parameters<typeof createTargetUnits>[1]["schedule"] = {
+    kind: "every",
+    ms: 30 * second,
+  },
 ) {
   const clock = createFakeClock();
   const { watched } = watchFleet();
-  const told: string[] = [];
+  const heard: string[] = [];
   const committed: Verdict[] = [];
-  const store = { commit: (_verdict: Verdict): Promise<void> => Promise.resolve() };
   const calls: Pick<ListingCall, "before" | "poll">[] = [];
-  let lulls = 0;
-  const polling = createPolling({
-    targets: [{ watched, apiKey: new Secret("T0PSECRET") }],
-    callListing: createCallListing({
-      clock,
-      random: () => 0.5,
-      limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
-      service: {
-        async listSandboxes({ before, poll }) {
-          calls.push({ before, poll });
-          return toResult(await answer());
-        },
-      },
-    }),
-    async commit(targetId, verdict) {
-      told.push(`commit ${targetId}`);
-      await store.commit(verdict);
+  const world = { commit: (_verdict: Verdict): Promise<void> => Promise.resolve() };
+  let gathered = 0;
+  const { log, lines } = captureLog();
+  const store = {
+    async commitPoll(targetId: number, verdict: Verdict) {
+      heard.push(`commit ${targetId}`);
+      await world.commit(verdict);
       committed.push(verdict);
     },
-    onLull: () => void (lulls += 1),
-    judge: judgeBy(),
-    rounds: { usualMs: 30 * second, firstMs: firstRoundMs },
-    pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
-    clock,
-    onOutbox: (causedAtMs) => told.push(`outbox ${causedAtMs}`),
-    observer: {
-      polled: (target, failure, durationMs) =>
-        told.push(`polled ${target.region} ${failure?.reason ?? "ok"} ${durationMs}`),
-      listed() {},
-      committed(shown, verdict) {
-        told.push(`committed ${shown.state.progress === verdict.progress}`);
+    commitGathered: () => void (gathered += 1),
+  };
+  const [unit] = createTargetUnits([watched], {
+    apiKeys: new Map([[research.key, new Secret("T0PSECRET")]]),
+    schedule,
+    service: {
+      async listSandboxes({ before, poll }) {
+        calls.push({ before, poll });
+        return toResult(await answer());
       },
-      refused: (_target, retryMs) => told.push(`refused ${retryMs / minute}`),
-      turnFailed: (_target, error) => told.push(`turn failed: ${String(error)}`),
     },
+    judge: judgeBy(),
+    pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
+    store,
+    notifier: { wake: (causedAtMs) => heard.push(`outbox ${causedAtMs}`) },
+    metrics: {
+      polled: ({ region }, reason, durationMs) =>
+        heard.push(`polled ${region} ${reason ?? "ok"} ${durationMs}`),
+      committed: ({ state }, { progress }) =>
+        heard.push(`committed ${state.progress === progress}`),
+      lost: () => heard.push("lost"),
+    },
+    log,
+    clock,
   });
-  const turn = (target: Target = research, lengthMs: number = 30 * second): Promise<void> =>
-    polling.poll(target, clock.now().monotonicMs + lengthMs);
-  /** What was told since the last time. */
-  const heard = (): readonly string[] => told.splice(0);
+  if (!unit) throw new Error("a target with a key is polled");
+  const polling = createRunner([unit], {
+    loop: "polls",
+    limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
+    budget: createRetryBudget(retryShare),
+    random: () => 0.5,
+    watchdog: { turn() {} },
+    ticking: { clock, log },
+    store,
+    clock,
+  });
   return {
     clock,
     polling,
     watched,
-    store,
+    world,
     committed,
-    turn,
-    heard,
     calls,
-    requests: () => calls.length,
-    lulls: () => lulls,
+    lines,
+    poll: (lengthMs: number = 30 * second): Promise<void> =>
+      polling.run(unit, clock.now().monotonicMs + lengthMs),
+    /** What happened since the last time. */
+    heard: (): readonly string[] => heard.splice(0),
+    gathered: () => gathered,
   };
 }

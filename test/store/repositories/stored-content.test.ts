@@ -103,7 +103,7 @@ describe.each(engines)("on $name", (engine) => {
               const [lost] = await Promise.allSettled([store.commitPoll(watched.id, spoilt)]);
               outcomes.push(lost?.status ?? "");
               kept.push(JSON.stringify(await opened.everything()) === JSON.stringify(before));
-              watched.loseTurn();
+              watched.losePoll();
             } else {
               await store.commitPoll(watched.id, verdict);
               watched.accept(verdict);

@@ -48,7 +48,7 @@ export async function play(
     const monotonicMs = 1_000 + worldMs - beganMs;
     const verdict = judgePoll(watched.state, polled, { utcMs, monotonicMs }, options);
     if (!kept) {
-      watched.loseTurn();
+      watched.losePoll();
       continue;
     }
     await keeper.commit(watched.id, verdict);

@@ -1,11 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";
 import type { Target } from "../../src/core/model.ts";
 import { targetName } from "../../src/core/model.ts";
 import { phaseOf } from "../../src/core/schedule.ts";
-import { restoreTargets } from "../../src/polling/restore-targets.ts";
+import { restoreTargets } from "../../src/polling/restore.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -17,6 +16,7 @@ import {
   targetBlind,
   watchFleet,
 } from "../support/fleet.ts";
+import { captureLog } from "../support/capture-log.ts";
 import { addTarget } from "../support/add-target.ts";
 
 const evals: Target = { region: "us", key: "evals" };
@@ -38,15 +38,15 @@ async function restore(
   configured: readonly Target[],
   { judge = judgeBy(), afterSeconds = 90 } = {},
 ) {
-  const retired: { target: string; outcome: IncidentOutcome }[] = [];
+  const { log, lines } = captureLog();
   const watched = await restoreTargets(store, configured, {
     judge,
     staleAfter: 3,
     restoredForMs: 90_000,
     nowUtcMs: startMs + afterSeconds * 1_000,
-    onRetired: (target, outcome) => retired.push({ target: targetName(target), outcome }),
+    log,
   });
-  return { watched, retired };
+  return { watched, retired: lines };
 }
 
 describe("the configured targets", () => {
@@ -108,10 +108,8 @@ describe("incidents that no rule owns any more", () => {
       judge: judgeBy(rules),
     });
     expect(watched[0]?.state.incidents.size).toBe(0);
-    expect(retired.map(({ target }) => target)).toEqual(["us/research"]);
-    expect(retired[0]?.outcome.steps).toMatchObject([
-      { step: "resolved", incident: { id: "incident-1", phase: { reason: "rule_removed" } } },
-    ]);
+    const resolved = { event: "incident.resolved", key: "research", reason: "rule_removed" };
+    expect(retired).toMatchObject([{ ...resolved, incident_id: "incident-1" }]);
     const told = await store.outbox.openItems("oncall", 10);
     expect(told.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
     const again = await restore(store, [research, evals], { judge: judgeBy(rules) });
@@ -129,7 +127,7 @@ describe("incidents that no rule owns any more", () => {
     const store = await storeAfterError();
     const { watched, retired } = await restore(store, [evals]);
     expect(watched.map(({ target }) => target)).toEqual([evals]);
-    expect(retired.map(({ target }) => target)).toEqual(["us/research"]);
+    expect(retired).toMatchObject([{ event: "incident.resolved", key: "research" }]);
     const stored = await store.targets.all();
     expect(stored.flatMap(({ openIncidents }) => openIncidents)).toEqual([]);
   });

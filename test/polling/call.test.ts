@@ -3,36 +3,22 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { failureReasons } from "../../src/core/model.ts";
 import type { FailureReason, Target } from "../../src/core/model.ts";
-import { emptySnapshot } from "../../src/fleet/snapshot.ts";
+import { createRetryBudget, retryShare } from "../../src/core/retry.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Random } from "../../src/platform/random.ts";
-import { Secret } from "../../src/platform/secret.ts";
-import { createCallListing } from "../../src/polling/call-listing.ts";
-import type { TurnOutcome } from "../../src/polling/call-listing.ts";
+import { callWithRetries } from "../../src/polling/call.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import type { CallFailure, CallSuccess } from "../../src/polling/listing-caller.ts";
+import type { CallFailure } from "../../src/service/failure.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { nothingUnkept } from "../../src/service/unkept.ts";
+import { failed } from "./support/start-polling.ts";
 
 const target: Target = { region: "us", key: "research" };
-const apiKey = new Secret("T0PSECRET");
 
-const ok: CallSuccess = {
-  kind: "ok",
-  value: {
-    listing: { sandboxes: [], texts: [], complete: true },
-    partial: null,
-    unkept: nothingUnkept,
-  },
-};
-
-function failed(reason: FailureReason, retryAfterMs: number | null = null): CallFailure {
-  return { kind: "failed", reason, status: null, retryAfterMs, detail: reason };
-}
+const ok = { kind: "ok" } as const;
 
 /** What the service does with its n-th request; it takes `tookMs` unless it is given up before. */
 type Script = (request: number) => {
-  readonly result: CallSuccess | CallFailure;
+  readonly result: typeof ok | CallFailure;
   readonly tookMs?: number;
 };
 
@@ -42,52 +28,40 @@ function start(script: Script, { random = (): number => 0.5 }: { random?: Random
   const sent: number[] = [];
   const stop = new AbortController();
   const givenUp = failed("network");
-  const callListing = createCallListing({
-    clock,
-    random,
-    limits: createKeyLimits(clock, { requests: 100, perMs: 1_000 }),
-    service: {
-      listSandboxes({ signal }) {
-        const { result, tookMs = 0 } = script(sent.length);
-        sent.push(clock.now().monotonicMs - startedMs);
-        return new Promise((resolve) => {
-          if (signal?.aborted) return resolve(givenUp);
-          if (tookMs === 0) return resolve(result);
-          const cancel = clock.setTimer(tookMs, () => resolve(result));
-          const end = (): void => (cancel(), resolve(givenUp));
-          signal?.addEventListener("abort", end, { once: true });
-        });
-      },
-    },
-  });
-  const takeTurn = (deadlineMs: number): Promise<TurnOutcome> =>
-    callListing(target, {
-      apiKey,
-      deadlineMs,
-      signal: stop.signal,
-      before: emptySnapshot,
-      poll: 0,
+  const limits = createKeyLimits(clock, { requests: 100, perMs: 1_000 });
+  const deps = { clock, random, limits, budget: createRetryBudget(retryShare) };
+  const makeCall = (deadlineMs: number) =>
+    callWithRetries(deps, target, { deadlineMs, signal: stop.signal }, ({ signal }) => {
+      const { result, tookMs = 0 } = script(sent.length);
+      sent.push(clock.now().monotonicMs - startedMs);
+      return new Promise<typeof ok | CallFailure>((resolve) => {
+        if (signal.aborted) return resolve(givenUp);
+        if (tookMs === 0) return resolve(result);
+        const cancel = clock.setTimer(tookMs, () => resolve(result));
+        const end = (): void => (cancel(), resolve(givenUp));
+        signal.addEventListener("abort", end, { once: true });
+      });
     });
-  const turn = async (deadlineMs: number): Promise<{ outcome: TurnOutcome; endedMs: number }> => {
-    const ended: { outcome: TurnOutcome; endedMs: number }[] = [];
+  const call = async (deadlineMs: number) => {
+    const ended: { outcome: Awaited<ReturnType<typeof makeCall>>; endedMs: number }[] = [];
     const end = async (): Promise<void> => {
-      const outcome = await takeTurn(startedMs + deadlineMs);
+      const outcome = await makeCall(startedMs + deadlineMs);
       ended.push({ outcome, endedMs: clock.now().monotonicMs - startedMs });
     };
     const running = end();
     for (await settle(); ended.length === 0; await settle()) clock.advance(10);
     await running;
     const [first] = ended;
-    if (!first) throw new Error("the turn did not end");
+    if (!first) throw new Error("the call did not end");
     return first;
   };
   /** Successful turns, so that there are retries to spend. */
   const saveRetries = async (): Promise<void> => {
-    for (let request = 0; request < 30; request += 1) await turn(1_000_000);
+    for (let request = 0; request < 30; request += 1) await call(1_000_000);
     sent.length = 0;
   };
   const now = (): number => clock.now().monotonicMs - startedMs;
-  return { clock, takeTurn, sent, stop, turn, saveRetries, now, startedMs };
+  return { clock, makeCall, sent, stop, call, saveRetries, now, startedMs };
 }
 
 /** Thirty successes first, then the script. */
@@ -113,7 +87,7 @@ describe("which failures are tried again", () => {
       afterSaving((request) => ({ result: request === 0 ? failed(reason) : ok })),
     );
     await service.saveRetries();
-    const { outcome } = await service.turn(service.now() + 30_000);
+    const { outcome } = await service.call(service.now() + 30_000);
     expect(service.sent.length).toBe(table[reason] ? 2 : 1);
     expect(outcome).toEqual(table[reason] ? ok : failed(reason));
   });
@@ -128,7 +102,7 @@ describe("retries", () => {
       },
     );
     await service.saveRetries();
-    await service.turn(service.now() + 60_000);
+    await service.call(service.now() + 60_000);
     const gaps = service.sent.slice(1).map((at, index) => at - (service.sent[index] ?? 0));
     expect(gaps).toEqual([400, 800, 1_600]);
   });
@@ -139,7 +113,7 @@ describe("retries", () => {
       { random: () => 0 },
     );
     await service.saveRetries();
-    const { outcome } = await service.turn(service.now() + 30_000);
+    const { outcome } = await service.call(service.now() + 30_000);
     expect((service.sent[2] ?? 0) - (service.sent[0] ?? 0)).toBeLessThanOrEqual(20);
     expect([service.sent.length, outcome.kind]).toEqual([3, "ok"]);
   });
@@ -147,7 +121,7 @@ describe("retries", () => {
   it("are not begun when one as slow as the last could not end before the next turn", async () => {
     const service = start(afterSaving(() => ({ result: failed("server_error"), tookMs: 5_000 })));
     await service.saveRetries();
-    const { outcome } = await service.turn(service.now() + 10_000);
+    const { outcome } = await service.call(service.now() + 10_000);
     expect(service.sent.length).toBe(1);
     expect(outcome).toEqual(failed("server_error"));
   });
@@ -160,7 +134,7 @@ describe("retries", () => {
     );
     await service.saveRetries();
     const nextTurnMs = service.now() + 10_000;
-    const { outcome, endedMs } = await service.turn(nextTurnMs);
+    const { outcome, endedMs } = await service.call(nextTurnMs);
     expect(service.sent.length).toBe(2);
     expect(outcome).toEqual(failed("server_error"));
     expect(endedMs).toBeLessThan(nextTurnMs);
@@ -169,7 +143,7 @@ describe("retries", () => {
 
   it("do not cut a first attempt short", async () => {
     const service = start(() => ({ result: ok, tookMs: 20_000 }));
-    const { outcome, endedMs } = await service.turn(10_000);
+    const { outcome, endedMs } = await service.call(10_000);
     expect([outcome.kind, endedMs]).toEqual(["ok", 20_000]);
   });
 
@@ -186,7 +160,7 @@ describe("retries", () => {
           );
           const turns = 300;
           for (let turn = 0; turn < turns; turn += 1) {
-            await service.turn(service.now() + 30_000);
+            await service.call(service.now() + 30_000);
           }
           const retries = service.sent.length - turns;
           expect(retries).toBeGreaterThan(10);
@@ -205,7 +179,7 @@ describe("Retry-After", () => {
     );
     await service.saveRetries();
     const begunMs = service.now();
-    const { outcome } = await service.turn(begunMs + 30_000);
+    const { outcome } = await service.call(begunMs + 30_000);
     expect(outcome.kind).toBe("ok");
     expect(service.sent).toEqual([begunMs, begunMs + 7_000]);
     expect(service.clock.armed).toBe(0);
@@ -218,7 +192,7 @@ describe("Retry-After", () => {
     const outcomes: string[] = [];
     for (const turnMs of [0, 30_000, 60_000, 90_000]) {
       service.clock.advance(turnMs - service.now());
-      const { outcome } = await service.turn(turnMs + 30_000);
+      const { outcome } = await service.call(turnMs + 30_000);
       outcomes.push(outcome.kind);
     }
     expect(outcomes).toEqual(["failed", "not_sent", "ok", "ok"]);
@@ -230,12 +204,12 @@ describe("Retry-After", () => {
     const service = start(afterSaving(() => ({ result: failed("server_error", patienceMs) })));
     await service.saveRetries();
     for (let turn = 0; turn < 5; turn += 1) {
-      await service.turn(service.now() + 30_000);
+      await service.call(service.now() + 30_000);
       service.clock.advance(60_000);
     }
     expect(service.sent.length).toBe(5);
     patienceMs = null;
-    await service.turn(service.now() + 30_000);
+    await service.call(service.now() + 30_000);
     expect(service.sent.length).toBeGreaterThan(6);
   });
 
@@ -243,8 +217,8 @@ describe("Retry-After", () => {
     const service = start((request) => ({
       result: request === 0 ? failed("http_error", 20_000) : ok,
     }));
-    await service.turn(10_000);
-    const { outcome } = await service.turn(15_000);
+    await service.call(10_000);
+    const { outcome } = await service.call(15_000);
     expect([outcome.kind, service.sent.length]).toEqual(["not_sent", 1]);
   });
 });
@@ -260,7 +234,7 @@ describe("stopping", () => {
     const service = start(afterSaving(script));
     await service.saveRetries();
     const deadlineMs = service.clock.now().monotonicMs + 300_000;
-    const turn = service.takeTurn(deadlineMs);
+    const turn = service.makeCall(deadlineMs);
     await settle();
     service.clock.advance(1_000);
     await settle();
@@ -271,7 +245,7 @@ describe("stopping", () => {
 
   it("is no failure, also where no retry is left", async () => {
     const service = start(() => hanging);
-    const turn = service.takeTurn(300_000);
+    const turn = service.makeCall(300_000);
     await settle();
     service.stop.abort();
     expect(await turn).toEqual({ kind: "stopped" });

@@ -5,13 +5,15 @@ import { describe, expect, it } from "vitest";
 import { failureReasons } from "../../src/core/model.ts";
 import type { ProbeVerdict } from "../../src/core/judge-probe.ts";
 import type { Probe } from "../../src/core/probe.ts";
+import { createRetryBudget } from "../../src/core/retry.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import { createPersistentCall } from "../../src/polling/persistent-call.ts";
-import { createCallOperation } from "../../src/probing/call-operation.ts";
-import { createProbing } from "../../src/probing/probing.ts";
-import { watchProbe } from "../../src/probing/watched-probe.ts";
+import { callProbe } from "../../src/polling/probe-call.ts";
+import { createProbeUnits } from "../../src/polling/probe-unit.ts";
+import { createRunner } from "../../src/polling/runner.ts";
+import { watchProbe } from "../../src/polling/watched-probe.ts";
 import { answerJson, createTestClient, startPeer } from "../service/peer.ts";
+import { captureLog } from "../support/capture-log.ts";
 import { judgeProbesBy, login, neverRun, probeFailing } from "../support/probes.ts";
 
 const second = 1_000;
@@ -33,23 +35,35 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
   const told: string[] = [];
   const verdicts: ProbeVerdict[] = [];
   const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
-  const callPersistently = createPersistentCall({ limits, clock, random: () => 0.5 });
-  const probing = createProbing({
-    probes: [{ watched, apiKey: new Secret("T0PSECRET") }],
-    callOperation: createCallOperation(client, callPersistently, clock),
-    async commit(id, verdict) {
-      await world.commit();
-      told.push(`commit ${id}`);
-      verdicts.push(verdict);
-    },
+  const { log, lines } = captureLog();
+  const commitRun = async (id: number, verdict: ProbeVerdict): Promise<void> => {
+    await world.commit();
+    told.push(`commit ${id}`);
+    verdicts.push(verdict);
+  };
+  const [unit] = createProbeUnits([watched], {
+    apiKeys: new Map([[watched.subject.key, new Secret("T0PSECRET")]]),
+    targets: [],
+    service: client,
     judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
-    isTold: () => false,
-    clock,
-    onOutbox: () => told.push("outbox"),
-    observer: {
-      committed: ({ progress }, verdict) => told.push(`committed ${progress === verdict.progress}`),
-      runFailed: (_, error) => told.push(`run failed: ${String(error)}`),
+    store: { probes: { commitRun } },
+    notifier: {
+      wake: () => told.push(`outbox ${watched.progress === verdicts.at(-1)?.progress}`),
     },
+    metrics: { lost: () => told.push("lost") },
+    log,
+    clock,
+  });
+  if (!unit) throw new Error("a probe with a key is run");
+  const probing = createRunner([unit], {
+    loop: "probes",
+    limits,
+    budget: createRetryBudget(0),
+    random: () => 0.5,
+    watchdog: { turn() {} },
+    ticking: { clock, log },
+    store: { commitGathered() {} },
+    clock,
   });
   return {
     world,
@@ -59,20 +73,22 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     watched,
     probing,
     told,
-    run: (): Promise<void> => probing.run(watched.subject, clock.now().monotonicMs + minute),
+    lines,
+    run: (): Promise<void> => probing.run(unit, clock.now().monotonicMs + minute),
     last: () => verdicts.at(-1)?.result,
     figures: () => watched.readings,
   };
 }
 
 describe("a run", () => {
-  it("asks, commits, and shows only then, and calls on delivery when there is something to tell", async () => {
-    const { run, told, world, last } = await start(user(null));
+  it("calls, commits, and shows only then, and wakes delivery after a commit with notifications", async () => {
+    const { run, told, world, last, watched } = await start(user(null));
     await run();
-    expect(told.splice(0)).toEqual(["commit 1", "committed true"]);
+    expect(told.splice(0)).toEqual(["commit 1"]);
+    expect(watched.progress.attempted.polls).toBe(1);
     world.answer = (response) => answerJson(response, {}, 404);
     await run();
-    expect(told).toEqual(["commit 1", "outbox", "committed true"]);
+    expect(told).toEqual(["commit 1", "outbox true"]);
     expect(last()).toMatchObject({
       reason: "http_error",
       detail: "HTTP 404: nothing is known by this id",
@@ -151,19 +167,28 @@ describe("a run", () => {
   });
 
   it("whose verdict is not kept counts for nothing, and the next one decides afresh", async () => {
-    const { run, told, world, watched } = await start((response) => answerJson(response, {}, 404));
+    const { run, told, world, watched, lines } = await start((response) =>
+      answerJson(response, {}, 404),
+    );
     world.commit = () => Promise.reject(new Error("disk full"));
     await run();
-    expect(told).toEqual(["run failed: Error: disk full"]);
-    expect(watched).toMatchObject({ lostRuns: 1, progress: { attempted: { polls: 0 } } });
+    await run();
+    expect(told).toEqual(["lost", "lost"]);
+    expect(watched).toMatchObject({ lostRuns: 2, progress: { attempted: { polls: 0 } } });
+    expect(lines).toMatchObject([{ level: "error", event: "probe.lost", probe: "login" }]);
     world.commit = () => Promise.resolve();
     await run();
-    expect(told.slice(1)).toEqual(["commit 1", "outbox", "committed true"]);
+    expect(told.slice(2)).toEqual(["commit 1", "outbox true"]);
     expect(watched.lostRuns).toBe(0);
+    expect(lines.slice(1).map(({ event }) => event)).toEqual([
+      "probe.kept",
+      "probe.failed",
+      "incident.fired",
+    ]);
   });
 
   it("that is under way when sandwatch stops commits nothing, and none follows it", async () => {
-    const { run, probing, told, peer } = await start(() => probing.abort());
+    const { run, probing, told, peer } = await start(() => void probing.stop());
     await run();
     await run();
     expect(told).toEqual([]);
@@ -232,8 +257,25 @@ it("any answer whatsoever of any operation ends in a result, never in a fault", 
       );
       await run();
       expect([null, "unmet", ...failureReasons]).toContain(last()?.reason);
-      expect(told.filter((line) => line.startsWith("run failed"))).toEqual([]);
+      expect(told).not.toContain("lost");
     }),
     { numRuns: 40 },
   );
+});
+
+it("a listing of which fields are expected is held as a whole, and its sandboxes are counted alike", async () => {
+  const box = { local_sandbox_id: "a", created_at: "then", status: "idle", servers: [] };
+  const boxes = [box, { ...box, status: "error" }, { ...box, local_sandbox_id: "" }, 7];
+  const listing = {
+    local_sandboxes: [...boxes, { ...box, local_sandbox_id: "b" }],
+    total_count: 5,
+  };
+  const peer = await startPeer((_, response) => answerJson(response, listing));
+  const { client, call } = createTestClient(peer.baseUrl);
+  const fields = [{ path: ["total_count"], must: { be: "equal", to: 5 } as const }];
+  const sandboxes = { operation: "list_sandboxes", id: null } as const;
+  const counted = await callProbe(client, { ...sandboxes, expect: { fields: [] } }, call);
+  expect(counted).toMatchObject({ outcome: { kind: "read", content: null, listed: 2 } });
+  const whole = await callProbe(client, { ...sandboxes, expect: { fields } }, call);
+  expect(whole).toMatchObject({ outcome: { kind: "read", content: listing, listed: 2 } });
 });

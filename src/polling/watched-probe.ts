@@ -21,11 +21,11 @@ export interface WatchedProbe extends ProbeView {
   readonly probe: Probe;
   /** The same object throughout: it always reads as of the last commit. */
   readonly state: ProbeState;
-  /** Runs in a row whose verdict was not kept. */
+  /** Runs in a row that were not stored. */
   readonly lostRuns: number;
   /** Takes the state on, after the verdict was committed. */
   accept(verdict: ProbeVerdict): void;
-  /** A run broke: its verdict was not kept, so what passed since the last one was not watched. */
+  /** A run was not stored: the time since the last one that was is not observed. */
   loseRun(): void;
 }
 
@@ -70,7 +70,7 @@ export function watchProbe(
     },
     loseRun() {
       lostRuns += 1;
-      // As after a restart: nobody knows what was between the last verdict that was kept and now.
+      // As after a restart: nobody observed what was between the last run that was stored and now.
       state.lastRunMonotonicMs = null;
       readings = readingsAfterLoss(readings, staleAfter);
     },

@@ -1,0 +1,79 @@
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { IncidentStep } from "../core/incident-phase.ts";
+import { poolText, serverText } from "../core/incident.ts";
+import type { Incident } from "../core/incident.ts";
+import { targetName } from "../core/model.ts";
+import type { Target } from "../core/model.ts";
+import { subjectName } from "../core/probe.ts";
+import { writePaced } from "../platform/logger.ts";
+import type { Logger, LogLine } from "../platform/logger.ts";
+
+const levelOfStep = {
+  opened: "info",
+  dropped: "info",
+  fired: "warn",
+  muted: "info",
+  reminded: "warn",
+  flapping: "warn",
+  settled: "warn",
+  resolved: "info",
+} as const satisfies Record<IncidentStep, "info" | "warn">;
+
+/**
+ * One line for each step of an incident.
+ *
+ * @param target whose they are; null: those of pools, probes or receivers
+ */
+export async function logIncidents(
+  log: Logger,
+  target: Target | null,
+  { steps }: IncidentOutcome,
+): Promise<void> {
+  if (steps.length === 0) return;
+  const name = target === null ? "" : `${targetName(target)} `;
+  await writePaced(
+    log,
+    Iterator.from(steps).map(({ step, incident }): LogLine => {
+      const { fields, text } = describeSubject(incident);
+      const { id, rule, severity, phase } = incident;
+      return {
+        level: levelOfStep[step],
+        fields: {
+          event: `incident.${step}`,
+          ...target,
+          incident_id: id,
+          rule,
+          severity,
+          ...fields,
+          ...(phase.name === "resolved" && { reason: phase.reason }),
+        },
+        msg: `${rule} ${step}: ${name}${text}`.trimEnd(),
+      };
+    }),
+  );
+}
+
+function describeSubject({ subject, status }: Incident): {
+  readonly fields: Readonly<Record<string, string | null>>;
+  readonly text: string;
+} {
+  switch (subject.kind) {
+    case "target":
+      return { fields: {}, text: "" };
+    case "server": {
+      const { sandboxId: sandbox_id, serverId: server_id, serverName: server_name } = subject;
+      const text = `${serverText(subject)} ${status ?? ""}`;
+      return { fields: { sandbox_id, server_id, server_name, status }, text };
+    }
+    case "pool": {
+      const { region, key, serverName: server_name } = subject;
+      return { fields: { region, key, server_name }, text: poolText(subject) };
+    }
+    case "probe": {
+      const { probe, region, key } = subject;
+      return { fields: { probe, region, key }, text: `probe ${subjectName(subject)}` };
+    }
+    case "receiver":
+      return { fields: { receiver: subject.receiver }, text: subject.receiver };
+  }
+}

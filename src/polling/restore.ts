@@ -1,0 +1,190 @@
+import type { FlapRecord } from "../core/flap-record.ts";
+import type { IncidentOutcome } from "../core/incident-ledger.ts";
+import type { Incident, ProbeSubject } from "../core/incident.ts";
+import { retireIncidents } from "../core/judge.ts";
+import type { JudgeOptions } from "../core/judge.ts";
+import { retireProbe } from "../core/judge-probe.ts";
+import { targetName } from "../core/model.ts";
+import type { Target } from "../core/model.ts";
+import { holdIncidents } from "../core/open-incidents.ts";
+import type { OpenIncidents } from "../core/open-incidents.ts";
+import { createPoolWatch } from "../core/pool-watch.ts";
+import type { PoolClock, PoolWatch } from "../core/pool-watch.ts";
+import { subjectName, subjectsOf } from "../core/probe.ts";
+import type { Probe } from "../core/probe.ts";
+import { phaseOf } from "../core/schedule.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
+import type { Logger } from "../platform/logger.ts";
+import { logIncidents } from "./incident-log.ts";
+import { watchProbe } from "./watched-probe.ts";
+import type { RestoredProbe, WatchedProbe } from "./watched-probe.ts";
+import { watchTarget } from "./watched-target.ts";
+import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-target.ts";
+
+/** What restoring needs of the store. */
+export interface StoredState {
+  readonly targets: {
+    all(): Promise<readonly RestoredTarget[]>;
+    addAll(targets: readonly Target[]): Promise<readonly RestoredTarget[]>;
+    snapshotOf(targetId: number): Promise<Snapshot>;
+    poolClocks(): Promise<readonly PoolClock[]>;
+  };
+  readonly probes: {
+    all(): Promise<readonly StoredProbe[]>;
+    add(subject: ProbeSubject): Promise<StoredProbe>;
+    remove(id: number): Promise<void>;
+    commitRetired(id: number, incidents: IncidentOutcome): Promise<void>;
+  };
+  /** The open incidents of pools, probes and receivers. */
+  readonly untargeted: { open(): Promise<readonly Incident[]> };
+  commitIncidents(targetId: number | null, incidents: IncidentOutcome): Promise<void>;
+}
+
+type StoredProbe = Omit<RestoredProbe, "openIncidents">;
+
+export interface RestoreOptions {
+  readonly judge: JudgeOptions;
+  readonly nowUtcMs: number;
+  readonly log: Logger;
+}
+
+/**
+ * The configured targets as the store last knew them. Incidents that no rule owns any more end, also those of
+ * targets that are not configured any more.
+ */
+export async function restoreTargets(
+  store: Pick<StoredState, "targets" | "commitIncidents">,
+  configured: readonly Target[],
+  options: RestoreOptions & WatchOptions,
+): Promise<readonly WatchedTarget[]> {
+  const { judge, nowUtcMs, log } = options;
+  const stored = new Map<string, RestoredTarget>();
+  const keep = (restored: readonly RestoredTarget[]): void => {
+    for (const each of restored) stored.set(targetName(each.target), each);
+  };
+  keep(await store.targets.all());
+  const unknown = new Map(configured.map((target) => [targetName(target), target]));
+  for (const name of stored.keys()) unknown.delete(name);
+  if (unknown.size > 0) keep(await store.targets.addAll(inOrderOfPolls([...unknown.values()])));
+
+  const retire = (restored: RestoredTarget, by: JudgeOptions): Promise<RestoredTarget> => {
+    const { id, target } = restored;
+    return retireUnowned(
+      restored,
+      (held) => retireIncidents({ target, ...held }, nowUtcMs, by),
+      async (outcome) => {
+        await store.commitIncidents(id, outcome);
+        await logIncidents(log, target, outcome);
+      },
+    );
+  };
+
+  const watched: WatchedTarget[] = [];
+  for (const target of configured) {
+    const known = stored.get(targetName(target));
+    // A target that is configured twice is watched once.
+    if (!known) continue;
+    stored.delete(targetName(target));
+    const restored = await retire(known, judge);
+    watched.push(watchTarget(restored, await store.targets.snapshotOf(restored.id), options));
+  }
+  for (const abandoned of stored.values()) await retire(abandoned, { ...judge, rules: [] });
+  return watched;
+}
+
+/** Targets whose polls are committed together are then stored together, and few pages are written. */
+function inOrderOfPolls(targets: readonly Target[]): readonly Target[] {
+  const phase = (target: Target): number => phaseOf(targetName(target));
+  return targets.toSorted((one, other) => phase(one) - phase(other));
+}
+
+/**
+ * The configured probes as the store last knew them. Incidents that no rule owns any more end, also those of
+ * probes that are not configured any more; these are then removed.
+ *
+ * @param options.staleAfter runs in a row without news before the last result is withheld
+ */
+export async function restoreProbes(
+  store: Pick<StoredState, "probes" | "untargeted">,
+  configured: readonly Probe[],
+  { judge, staleAfter, nowUtcMs, log }: RestoreOptions & Pick<WatchOptions, "staleAfter">,
+): Promise<readonly WatchedProbe[]> {
+  const incidentsOf = Map.groupBy(await store.untargeted.open(), ({ subject }) =>
+    subject.kind === "probe" ? subjectName(subject) : "",
+  );
+  const stored = new Map(
+    (await store.probes.all()).map((known) => [subjectName(known.subject), known]),
+  );
+
+  const retire = (known: StoredProbe, by: JudgeOptions): Promise<RestoredProbe> => {
+    const { id, subject } = known;
+    const openIncidents = incidentsOf.get(subjectName(subject)) ?? [];
+    return retireUnowned(
+      { ...known, openIncidents },
+      (held) => retireProbe({ subject, ...held }, nowUtcMs, by),
+      async (outcome) => {
+        await store.probes.commitRetired(id, outcome);
+        await logIncidents(log, null, outcome);
+      },
+    );
+  };
+
+  const watched: WatchedProbe[] = [];
+  for (const probe of configured) {
+    for (const subject of subjectsOf(probe)) {
+      const known = stored.get(subjectName(subject)) ?? (await store.probes.add(subject));
+      stored.delete(subjectName(subject));
+      watched.push(watchProbe(probe, await retire(known, judge), staleAfter));
+    }
+  }
+  for (const abandoned of stored.values()) {
+    await retire(abandoned, { ...judge, rules: [] });
+    await store.probes.remove(abandoned.id);
+  }
+  return watched;
+}
+
+/** The pools as the store last knew them. Incidents that no rule owns any more end. */
+export async function restorePools(
+  store: Pick<StoredState, "untargeted" | "commitIncidents"> & {
+    readonly targets: Pick<StoredState["targets"], "poolClocks">;
+  },
+  targets: readonly Target[],
+  { judge, nowUtcMs, log }: RestoreOptions,
+): Promise<PoolWatch> {
+  const open = await store.untargeted.open();
+  const pools = createPoolWatch({
+    rules: judge.rules.filter((rule) => rule.on === "pool"),
+    targets,
+    openIncidents: open.filter(({ subject }) => subject.kind === "pool"),
+    clocks: await store.targets.poolClocks(),
+  });
+  const retired = pools.retire(nowUtcMs, judge);
+  const { incidents } = retired.outcome;
+  if (incidents.steps.length > 0) {
+    await store.commitIncidents(null, incidents);
+    retired.accept();
+    await logIncidents(log, null, incidents);
+  }
+  return pools;
+}
+
+interface WithIncidents {
+  readonly openIncidents: readonly Incident[];
+  readonly flaps: readonly FlapRecord[];
+}
+
+/** Gives what is restored with the incidents that go on. */
+async function retireUnowned<Restored extends WithIncidents>(
+  restored: Restored,
+  retire: (held: OpenIncidents) => IncidentOutcome,
+  commit: (outcome: IncidentOutcome) => Promise<void>,
+): Promise<Restored> {
+  const held = holdIncidents(restored.openIncidents, restored.flaps);
+  const outcome = retire(held);
+  if (outcome.steps.length === 0 && outcome.flaps.length === 0) return restored;
+  await commit(outcome);
+  held.takeOn(outcome);
+  const { incidents, flaps } = held;
+  return { ...restored, openIncidents: [...incidents.values()], flaps: [...flaps.values()] };
+}

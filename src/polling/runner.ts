@@ -1,0 +1,182 @@
+import type { Target } from "../core/model.ts";
+import type { Schedule } from "../core/schedule.ts";
+import type { Secret } from "../platform/secret.ts";
+import type { CallFailure } from "../service/failure.ts";
+import { callWithRetries } from "./call.ts";
+import type { AttemptCall, CallDeps, NotSent } from "./call.ts";
+import { notRefused, refusalAfter } from "./refusal.ts";
+import type { Refusal } from "./refusal.ts";
+import { createScheduler } from "./scheduler.ts";
+import { createTicker } from "./ticker.ts";
+import type { Ticker, TickerDeps } from "./ticker.ts";
+
+/** What is called on a schedule with a key in a region: a target for its listing, or a probe. */
+export interface Unit<Success extends { readonly kind: "ok" }, Decision> {
+  /** Unique among the units of a runner. It says where in a round the unit is run. */
+  readonly name: string;
+  readonly target: Target;
+  readonly apiKey: Secret;
+  readonly schedule: Schedule;
+  /** How its calls wait for a token of the key. */
+  readonly order?: "one_by_one";
+  /** A refusal with this HTTP status is expected, and says nothing against the key. */
+  readonly expectedStatus?: number;
+  /** One attempt. */
+  call(attempt: AttemptCall): Promise<Success | CallFailure>;
+  /** What the outcome means. The unit's state stays as it is. */
+  decide(outcome: Outcome<Success>, run: Run): Promise<Decision>;
+  /** Stores the decision; only then the unit's state, metrics and log show it, and messages are sent. */
+  commit(decision: Decision): Promise<void>;
+  /** A run threw, most likely in the store: nothing of it counts, and the next one decides again. */
+  lose(error: unknown): void;
+  /** Runs are missing, as the process was held up: the time until now was not observed. */
+  noteGap?(): void;
+}
+
+export type Outcome<Success> =
+  | Success
+  | CallFailure
+  | NotSent
+  /** The key was refused a short time ago: nothing was sent, so nothing failed. */
+  | { readonly kind: "backing_off" };
+
+/** One run of a unit. Monotonic milliseconds. */
+export interface Run {
+  readonly startedMs: number;
+  /** When the first attempt began, after the wait for a token; null: there was none. */
+  readonly calledMs: number | null;
+  readonly endedMs: number;
+  /** When the next run is due. */
+  readonly deadlineMs: number;
+  /** The service refuses the key, and did not before. */
+  readonly isNewlyRefused: boolean;
+}
+
+export interface RunnerDeps extends CallDeps {
+  readonly loop: "polls" | "probes";
+  readonly watchdog: { turn(loop: RunnerDeps["loop"], name: string): void };
+  readonly store: {
+    /** No other decision is about to be committed: those that wait for others are committed now. */
+    commitGathered(): void;
+  };
+  readonly ticking: TickerDeps;
+}
+
+/** Runs units on their schedules, and never one twice at a time. */
+export interface Runner<U> {
+  start(): void;
+  /** Runs a unit now. Never rejects. */
+  run(unit: U, deadlineMs: number): Promise<void>;
+  /** Runs each once, outside its schedule. */
+  runOnce(): Promise<void>;
+  /** Ends the calls under way and starts no more runs; resolves when the commits under way have ended. */
+  stop(): Promise<void>;
+}
+
+/** What is kept of a unit between two runs. */
+interface UnitState {
+  readonly ticker: Ticker;
+  refusal: Refusal;
+  /** When its next run must start for the time until then to count as observed; null: it has not run. */
+  observedUntilMs: number | null;
+}
+
+/** Runs may be this many times as far apart as usual before some count as missing. */
+const mostApart = 1.1;
+
+export function createRunner<
+  Success extends { readonly kind: "ok" },
+  Decision,
+  U extends Unit<Success, Decision> = Unit<Success, Decision>,
+>(units: readonly U[], deps: RunnerDeps): Runner<U> {
+  const { clock, loop, watchdog, store, ticking } = deps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const states = new Map<U, UnitState>();
+  let undecided = 0;
+
+  const decide = async (
+    unit: U,
+    state: UnitState,
+    { startedMs, deadlineMs }: Pick<Run, "startedMs" | "deadlineMs">,
+  ): Promise<Decision | null> => {
+    const { target, order, expectedStatus } = unit;
+    const { refusal } = state;
+    let calledMs: number | null = null;
+    const outcome =
+      startedMs < refusal.backOffUntilMs
+        ? ({ kind: "backing_off" } as const)
+        : await callWithRetries(deps, target, { deadlineMs, signal, order }, (attempt) => {
+            calledMs ??= clock.now().monotonicMs;
+            return unit.call(attempt);
+          });
+    if (outcome.kind === "stopped") return null;
+    const isExpected = outcome.kind === "failed" && outcome.status === expectedStatus;
+    const end = isExpected ? ({ kind: "ok" } as const) : outcome;
+    state.refusal = refusalAfter(refusal, end, { startedMs, deadlineMs });
+    const isNewlyRefused = refusal.inARow === 0 && state.refusal.inARow === 1;
+    const endedMs = clock.now().monotonicMs;
+    return unit.decide(outcome, { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused });
+  };
+
+  const run = async (unit: U, deadlineMs: number): Promise<void> => {
+    const state = states.get(unit);
+    if (!state || signal.aborted) return;
+    const startedMs = clock.now().monotonicMs;
+    if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
+    try {
+      undecided += 1;
+      const decision = await decide(unit, state, { startedMs, deadlineMs }).finally(() => {
+        undecided -= 1;
+        // Once this decision, too, was given to the store.
+        if (undecided === 0) setImmediate(() => undecided === 0 && store.commitGathered());
+      });
+      if (decision !== null) await unit.commit(decision);
+    } catch (error) {
+      unit.lose(error);
+    }
+    // A run may be skipped where this one was slow or the next one is late, and the schedule may pause right
+    // after the start. With more runs missing, the process was held up.
+    const { intervalMs, firstRoundMs } = state.ticker;
+    const firstMs = state.observedUntilMs === null ? startedMs + firstRoundMs : 0;
+    const dueMs = Math.max(deadlineMs, firstMs, clock.now().monotonicMs);
+    state.observedUntilMs = dueMs + mostApart * Math.max(intervalMs, deadlineMs - startedMs);
+  };
+
+  const runScheduled = async (unit: U, deadlineMs: number): Promise<void> => {
+    watchdog.turn(loop, unit.name);
+    await run(unit, deadlineMs);
+    watchdog.turn(loop, unit.name);
+  };
+
+  const bySchedule = Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule));
+  const schedulers = bySchedule
+    .values()
+    .toArray()
+    .flatMap((alike) => {
+      const schedule = alike[0]?.schedule;
+      if (!schedule) return [];
+      const ticker = createTicker(schedule, ticking);
+      for (const unit of alike) {
+        states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null });
+      }
+      return createScheduler({ units: alike, ticker, clock, run: runScheduled });
+    });
+
+  return {
+    start() {
+      for (const scheduler of schedulers) scheduler.start();
+    },
+    run,
+    async runOnce() {
+      const nowMs = clock.now().monotonicMs;
+      await Promise.all(
+        states.entries().map(([unit, { ticker }]) => run(unit, nowMs + ticker.intervalMs)),
+      );
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.all(schedulers.map((scheduler) => scheduler.stop()));
+    },
+  };
+}

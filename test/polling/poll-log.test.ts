@@ -1,0 +1,244 @@
+import { describe, expect, it } from "vitest";
+import { logPoll } from "../../src/polling/poll-log.ts";
+import { captureLog } from "../support/capture-log.ts";
+import type { Line } from "../support/capture-log.ts";
+import {
+  judgeBy,
+  listing,
+  research,
+  server,
+  serverError,
+  targetBlind,
+  watchFleet,
+} from "../support/fleet.ts";
+import { changesOf } from "../support/listing.ts";
+
+const outage = "no whole answer within 10 s";
+
+function start(judge = judgeBy([serverError, targetBlind]), level: "debug" | "info" = "info") {
+  const { log, lines } = captureLog(level);
+  const fleet = watchFleet(research, { judge });
+  /** The lines of one poll. */
+  const poll = async (
+    outcome: Parameters<typeof fleet.poll>[0],
+    detail: string | null = null,
+  ): Promise<readonly Line[]> => {
+    await logPoll(log, research, fleet.poll(outcome), { detail, lostPolls: 0 });
+    return lines.splice(0);
+  };
+  return { poll };
+}
+
+describe("changes", () => {
+  it("of a first listing are one line with counts, all later ones a line each in any number", async () => {
+    const { poll } = start(judgeBy([]));
+    const all = (status: "idle" | "occupied") =>
+      listing(Object.fromEntries(Array.from({ length: 1_005 }, (_, id) => [`s${id}`, status])));
+    expect(await poll(all("idle"))).toMatchObject([
+      {
+        level: "info",
+        event: "target.first_listing",
+        region: "us",
+        key: "research",
+        servers: 1_005,
+        idle: 1_005,
+        msg: "us/research lists 1005 servers: 1005 idle",
+      },
+    ]);
+    const lines = await poll(all("occupied"));
+    expect(new Set(lines.map(({ event }) => event))).toEqual(new Set(["server.changed"]));
+    expect(lines).toHaveLength(1_005);
+  });
+
+  it("of a first listing are a line each for debugging", async () => {
+    const { poll } = start(judgeBy([]), "debug");
+    const lines = await poll(listing({ a: "idle", b: "error" }));
+    expect(lines.map(({ level, event, msg }) => [level, event, msg])).toEqual([
+      ["info", "target.first_listing", "us/research lists 2 servers: 1 idle, 1 in error"],
+      ["debug", "server.changed", "us/research github (a): absent -> idle"],
+      ["debug", "server.changed", "us/research github (b): absent -> error"],
+    ]);
+  });
+
+  it("are one line each, with everything that tells which server it is", async () => {
+    const { poll } = start(judgeBy([]));
+    await poll(listing({ a: "idle", b: "idle", c: "idle" }));
+    const lines = await poll(listing({ a: "occupied", b: "error", c: "idle" }));
+    const changed = {
+      level: "info",
+      event: "server.changed",
+      region: "us",
+      key: "research",
+      sandbox_id: "box",
+      server_name: "github",
+      from: "idle",
+    };
+    expect(lines).toEqual([
+      {
+        ...changed,
+        server_id: "a",
+        to: "occupied",
+        msg: "us/research github (a): idle -> occupied",
+      },
+      { ...changed, server_id: "b", to: "error", msg: "us/research github (b): idle -> error" },
+    ]);
+  });
+
+  it("of two targets at once are each logged of their own target, in any number", async () => {
+    const { log, lines } = captureLog();
+    const all = (status: "idle" | "occupied") => ({
+      sandboxes: Array.from({ length: 4_100 }, (_, at) => ({
+        id: `box-${at}`,
+        status: "idle" as const,
+        benchmark: null,
+        servers: [
+          server(`server-${at}`, { status, name: at % 7 === 0 ? null : `name-${at % 600}` }),
+        ],
+      })),
+      complete: true,
+    });
+    const judge = judgeBy([]);
+    const fleets = ["one", "other"].map((key) => watchFleet({ region: "us", key }, { judge }));
+    for (const { poll } of fleets) poll(all("idle"));
+    const verdicts = fleets.map(({ poll }) => poll(all("occupied")));
+    await Promise.all(
+      verdicts.map((verdict, index) => {
+        const target = fleets[index]?.watched.target ?? research;
+        return logPoll(log, target, verdict, { detail: null, lostPolls: 0 });
+      }),
+    );
+    for (const [index, key] of ["one", "other"].entries()) {
+      const changes = verdicts[index] ? changesOf(verdicts[index].diff) : [];
+      expect(changes).toHaveLength(4_100);
+      expect(lines.filter((line) => line["key"] === key)).toMatchObject(
+        changes.map(({ serverId, serverName, from, to }) => {
+          const shown = serverId.slice(0, 8);
+          const name = serverName === null ? shown : `${serverName} (${shown})`;
+          return { server_id: serverId, msg: `us/${key} ${name}: ${from} -> ${to}` };
+        }),
+      );
+    }
+  });
+
+  it("are also a server's first sight and its end", async () => {
+    const { poll } = start(judgeBy([]));
+    await poll(listing({}));
+    expect(await poll(listing({ a: "idle" }))).toMatchObject([{ from: "absent", to: "idle" }]);
+    expect(await poll(listing({}))).toEqual([]);
+    expect(await poll(listing({}))).toMatchObject([{ from: "idle", to: "absent", server_id: "a" }]);
+  });
+
+  it("that are none are no lines", async () => {
+    const { poll } = start();
+    await poll(listing({ a: "idle" }));
+    expect(await poll(listing({ a: "idle" }))).toEqual([]);
+  });
+});
+
+it("names from the service reach a terminal without their control characters", async () => {
+  const { poll } = start(judgeBy([]));
+  await poll(listing({}));
+  const odd = server("a", { name: "two\nlines \u001b[31m" });
+  const box = { id: "box", status: "idle", benchmark: null, servers: [odd] } as const;
+  const [line] = await poll({ sandboxes: [box], complete: true });
+  expect(line?.["msg"]).toBe("us/research two?lines ?[31m (a): absent -> idle");
+  expect(line?.["server_name"]).toBe("two\nlines \u001b[31m");
+});
+
+describe("incidents", () => {
+  it("of a server are one line a step", async () => {
+    const { poll } = start(
+      judgeBy([{ ...serverError, for: { kind: "polls", polls: 2 }, remindEveryMs: 30_000 }]),
+    );
+    const steps: Line[][] = [];
+    for (const status of ["idle", "error", "error", "error", "idle"] as const) {
+      const lines = await poll(listing({ a: status }));
+      steps.push(lines.filter(({ event }) => String(event).startsWith("incident.")));
+    }
+    const told = {
+      region: "us",
+      key: "research",
+      incident_id: "incident-1",
+      rule: "server-error",
+      severity: "critical",
+      sandbox_id: "box",
+      server_id: "a",
+      server_name: "github",
+    };
+    const line = (step: string, level: string, status: string) => ({
+      ...told,
+      event: `incident.${step}`,
+      level,
+      status,
+      msg: `server-error ${step}: us/research github (a) ${status}`,
+    });
+    expect(steps).toEqual([
+      [],
+      [line("opened", "info", "error")],
+      [line("fired", "warn", "error")],
+      [line("reminded", "warn", "error")],
+      [{ ...line("resolved", "info", "idle"), reason: "recovered" }],
+    ]);
+  });
+
+  it("that end before they fire are told as dropped", async () => {
+    const { poll } = start(judgeBy([{ ...serverError, for: { kind: "polls", polls: 9 } }]));
+    await poll(listing({ a: "error" }));
+    const events = (await poll(listing({ a: "idle" }))).map(({ event }) => event);
+    expect(events).toEqual(["server.changed", "incident.dropped"]);
+  });
+
+  it("of a target name no server", async () => {
+    const { poll } = start(judgeBy([{ ...targetBlind, for: { kind: "polls", polls: 1 } }]));
+    const fired = (await poll("failed", outage)).find(({ event }) => event === "incident.fired");
+    expect(Object.keys(fired ?? {}).toSorted()).toEqual([
+      "event",
+      "incident_id",
+      "key",
+      "level",
+      "msg",
+      "region",
+      "rule",
+      "severity",
+    ]);
+  });
+});
+
+describe("a target that goes down and comes up", () => {
+  it("is one line each, not one a failed poll", async () => {
+    const { poll } = start(judgeBy([]));
+    await poll(listing({}));
+    const lines = [
+      await poll("failed", outage),
+      await poll("failed", outage),
+      await poll("failed", outage),
+      await poll(listing({})),
+      await poll(listing({})),
+    ];
+    expect(lines).toEqual([
+      [
+        {
+          level: "warn",
+          event: "target.lost",
+          region: "us",
+          key: "research",
+          reason: "timeout",
+          detail: "no whole answer within 10 s",
+          msg: "polls of us/research fail: no whole answer within 10 s",
+        },
+      ],
+      [],
+      [],
+      [
+        {
+          level: "info",
+          event: "target.returned",
+          region: "us",
+          key: "research",
+          msg: "polls of us/research succeed again",
+        },
+      ],
+      [],
+    ]);
+  });
+});

@@ -1,0 +1,137 @@
+import { setImmediate as settle } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createRetryBudget } from "../../src/core/retry.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { createRunner } from "../../src/polling/runner.ts";
+import type { Run, Unit } from "../../src/polling/runner.ts";
+import type { CallFailure } from "../../src/service/failure.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { research } from "../support/fleet.ts";
+import { failed, second } from "./support/start-polling.ts";
+
+const ok = { kind: "ok" } as const;
+
+/** Units by their names, whose calls are as the test says. */
+function start(
+  intervals: Readonly<Record<string, number>>,
+  call: (name: string) => Promise<typeof ok | CallFailure> = () => Promise.resolve(ok),
+) {
+  const clock = createFakeClock();
+  const startedMs = clock.now().monotonicMs;
+  const runs: { readonly name: string; readonly atMs: number; readonly run: Run }[] = [];
+  const turns: string[] = [];
+  const toUnit = ([name, seconds]: readonly [string, number]): Unit<typeof ok, null> => ({
+    name,
+    target: research,
+    apiKey: new Secret("T0PSECRET"),
+    schedule: { kind: "every", ms: seconds * second },
+    call: () => call(name),
+    decide(_, run) {
+      runs.push({ name, atMs: run.startedMs - startedMs, run });
+      return Promise.resolve(null);
+    },
+    commit: () => Promise.resolve(),
+    lose: (error) => {
+      throw error;
+    },
+  });
+  const units = Object.entries(intervals).map(toUnit);
+  const log = { warn() {} };
+  const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
+  const runner = createRunner(units, {
+    loop: "probes",
+    limits,
+    budget: createRetryBudget(1),
+    random: () => 0.5,
+    watchdog: { turn: (loop, name) => turns.push(`${loop} ${name}`) },
+    ticking: { clock, log },
+    store: { commitGathered() {} },
+    clock,
+  });
+  const pass = async (seconds: number): Promise<void> => {
+    for (let time = 0; time < seconds; time += 1) {
+      clock.advance(second);
+      await settle();
+    }
+  };
+  const runsOf = (name: string) => runs.filter((each) => each.name === name);
+  return { clock, runner, units, limits, runs, runsOf, turns, pass };
+}
+
+it("runs each unit right after the start, and then once in each round of its own schedule", async () => {
+  const { runner, pass, runsOf, turns } = start({ fast: 10, slow: 60, other: 10 });
+  runner.start();
+  await pass(2);
+  for (const name of ["fast", "slow", "other"]) expect(runsOf(name)).toHaveLength(1);
+  expect(turns.filter((turn) => turn === "probes slow")).toHaveLength(2);
+  await pass(120);
+  for (const [name, rounds] of [["fast", 12] as const, ["slow", 2] as const]) {
+    expect(runsOf(name).length - rounds).toBeOneOf([0, 1]);
+  }
+  for (const { run } of runsOf("fast").slice(2)) {
+    expect(run.deadlineMs - run.startedMs).toBeLessThanOrEqual(10 * second);
+  }
+  await runner.stop();
+});
+
+it("never runs a unit twice at a time, and the others do not wait for it", async () => {
+  const held = Promise.withResolvers<typeof ok>();
+  const { runner, pass, runsOf } = start({ fast: 10, other: 10 }, (name) =>
+    name === "fast" ? held.promise : Promise.resolve(ok),
+  );
+  runner.start();
+  await pass(45);
+  expect([runsOf("fast").length, runsOf("other").length]).toEqual([0, 5]);
+  held.resolve(ok);
+  await pass(15);
+  expect(runsOf("fast").length).toBeGreaterThan(1);
+  await runner.stop();
+});
+
+it("stops once what is under way has ended, and leaves no timer", async () => {
+  const held = Promise.withResolvers<typeof ok>();
+  const { clock, runner, pass, runs } = start({ one: 10, other: 60 }, () => held.promise);
+  runner.start();
+  await pass(1);
+  let stopped = false;
+  const stopping = runner.stop().then(() => (stopped = true));
+  await settle();
+  expect(stopped).toBe(false);
+  held.resolve(ok);
+  await stopping;
+  await pass(60);
+  expect([runs.length, clock.armed]).toEqual([0, 0]);
+});
+
+describe("the time of a call", () => {
+  it("runs from its first attempt, after the wait for the key's limit, to the end of its last", async () => {
+    const answers = [failed("server_error"), ok];
+    const { clock, runner, units, limits, runs } = start({ one: 60 }, () => {
+      clock.advance(second);
+      return Promise.resolve(answers.shift() ?? ok);
+    });
+    const [unit] = units;
+    if (!unit) throw new Error("there is a unit");
+    limits.pause(research, clock.now().monotonicMs + 5 * second);
+    const running = runner.run(unit, clock.now().monotonicMs + 60 * second);
+    await settle();
+    clock.advance(5 * second);
+    await settle();
+    // The wait before the retry.
+    clock.advance(250);
+    await running;
+    const times = runs.map(({ run }) => [
+      (run.calledMs ?? 0) - run.startedMs,
+      run.endedMs - run.startedMs,
+    ]);
+    expect(times).toEqual([[5 * second, 7_250]]);
+  });
+
+  it("is none where the key's limit leaves no room for it", async () => {
+    const { clock, runner, limits, runs } = start({ one: 60 });
+    limits.pause(research, clock.now().monotonicMs + 300 * second);
+    await runner.runOnce();
+    expect(runs).toMatchObject([{ run: { calledMs: null } }]);
+  });
+});
