@@ -21,8 +21,8 @@ export interface StatusView {
 export interface TargetView {
   readonly region: string;
   readonly key: string;
-  readonly sight: "seen" | "blind" | "not polled yet";
-  /** Why it is blind. */
+  readonly state: "up" | "down" | "not polled yet";
+  /** Why it is down. */
   readonly reason: string | null;
   /** Why the last listing is partial; null: it is complete, or there is none. */
   readonly partial: string | null;
@@ -41,7 +41,7 @@ export interface IncidentView {
   readonly key: string | null;
   readonly subject: string;
   readonly startedAtMs: number;
-  /** Whether a silence keeps it from being told. */
+  /** Whether a silence suppresses its notifications. */
   readonly muted: boolean;
   /** What there is to say of it, such as "acknowledged by ann". */
   readonly notes: readonly string[];
@@ -68,7 +68,7 @@ const mostSilences = 100;
 /** Enough of an incident's id to acknowledge it by. */
 const shownOfId = 8;
 
-/** The page a person opens first: what is seen, what is wrong, what waits to be told. */
+/** The page that a person opens first: targets, probes, open incidents, silences and receivers. */
 export function renderStatusPage(view: StatusView): string {
   const page = html`<!doctype html>
     <html lang="en">
@@ -85,7 +85,7 @@ export function renderStatusPage(view: StatusView): string {
         ${targetTable(view)} ${probeSection(view.probes)}
         <h2>Open incidents</h2>
         ${incidentTable(view)}
-        <h2>Silences in force</h2>
+        <h2>Active silences</h2>
         ${silenceTable(view)}
         <h2>Receivers</h2>
         ${receiverTable(view)}
@@ -111,11 +111,11 @@ th { font-weight: 600; opacity: .7; } .number { text-align: right; }
 @media (prefers-color-scheme: dark) { .bad { color: #ff8a80; } .good { color: #81c995; } }
 `;
 
-/** A browser tab tells at a glance. */
+/** A browser tab shows the counts. */
 function title({ targets, incidents }: StatusView): string {
   const firing = incidents.filter((each) => each.state === "firing" && !each.muted).length;
-  const blind = targets.filter(({ sight }) => sight === "blind").length;
-  const troubles = [firing > 0 ? `${firing} firing` : "", blind > 0 ? `${blind} blind` : ""];
+  const down = targets.filter(({ state }) => state === "down").length;
+  const troubles = [firing > 0 ? `${firing} firing` : "", down > 0 ? `${down} down` : ""];
   return [...troubles, "sandwatch"].filter((part) => part !== "").join(" · ");
 }
 
@@ -125,24 +125,24 @@ function targetTable({ targets }: StatusView): Html {
       html`<tr>
         <td>${target.region}</td>
         <td>${target.key}</td>
-        <td class="${toneOfSight[target.sight]}">${sightText(target)}</td>
+        <td class="${toneOfTarget[target.state]}">${targetText(target)}</td>
         <td>${target.lastSuccessAtMs === null ? "never" : time(target.lastSuccessAtMs)}</td>
         ${joinHtml(statuses.map((status) => countCell(target, status)))}
       </tr> `,
   );
   const numbers = statuses.map((status) => ({ number: status }));
-  return table(["region", "key", "sight", "last seen", ...numbers], rows);
+  return table(["region", "key", "state", "last success", ...numbers], rows);
 }
 
-const toneOfSight: Readonly<Record<TargetView["sight"], string>> = {
-  seen: "good",
-  blind: "bad",
+const toneOfTarget: Readonly<Record<TargetView["state"], string>> = {
+  up: "good",
+  down: "bad",
   "not polled yet": "quiet",
 };
 
-function sightText({ sight, reason, partial }: TargetView): string {
-  if (sight === "seen" && partial !== null) return `seen, partial: ${partial}`;
-  return sight === "blind" && reason !== null ? `blind: ${reason}` : sight;
+function targetText({ state, reason, partial }: TargetView): string {
+  if (state === "up" && partial !== null) return `up, partial: ${partial}`;
+  return state === "down" && reason !== null ? `down: ${reason}` : state;
 }
 
 function countCell({ servers }: TargetView, status: keyof CountByStatus): Html {
@@ -170,7 +170,7 @@ function incidentTable({ incidents }: StatusView): Html {
   return html`${table(heads, rows)}${moreThan(rows, incidents)}`;
 }
 
-/** What nobody is to hear of does not shout. */
+/** A silenced incident is not shown in red. */
 function toneOf({ state, muted }: IncidentView): string {
   if (muted) return "quiet";
   return state === "firing" ? "bad" : "";
@@ -191,12 +191,12 @@ function silenceTable({ silences }: StatusView): Html {
         <td>${time(silence.endsAtMs)}</td>
       </tr> `,
   );
-  return html`${table(["about", "by", "why", "until"], rows)}${moreThan(rows, silences)}`;
+  return html`${table(["matches", "by", "reason", "until"], rows)}${moreThan(rows, silences)}`;
 }
 
 function receiverTable({ receivers }: StatusView): Html {
   if (receivers.length === 0) {
-    return html`<p class="bad">There are none: nobody is alerted.</p>`;
+    return html`<p class="bad">None: nobody is notified.</p>`;
   }
   const rows = receivers.map(
     ({ receiver, pending, dead }) =>
@@ -206,5 +206,5 @@ function receiverTable({ receivers }: StatusView): Html {
         <td class="number ${dead > 0 ? "bad" : ""}">${String(dead)}</td>
       </tr> `,
   );
-  return table(["receiver", { number: "pending" }, { number: "given up" }], rows);
+  return table(["receiver", { number: "pending" }, { number: "dead" }], rows);
 }

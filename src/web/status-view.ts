@@ -61,21 +61,21 @@ export function viewStatus(source: StatusSource): StatusView {
   };
 }
 
-/** What was told comes before what was not, and what is worse before what is less so. */
+/** Notified incidents come before silenced and pending ones, and higher severities before lower ones. */
 function urgencyOf({ state, muted, severity }: IncidentView): number {
-  const told = state !== "firing" ? 0 : muted ? 1 : 2;
-  return told * severities.length - severities.findIndex((each) => each === severity);
+  const rank = state !== "firing" ? 0 : muted ? 1 : 2;
+  return rank * severities.length - severities.findIndex((each) => each === severity);
 }
 
 function viewTarget({ target, state, polled, up, withheld, detail }: WatchedView): TargetView {
   const { lastFailure, lastSuccessAtMs } = state.progress;
   return {
     ...target,
-    sight: !polled ? "not polled yet" : up ? "seen" : "blind",
+    state: !polled ? "not polled yet" : up ? "up" : "down",
     reason: up
       ? null
       : lastFailure === null
-        ? "not kept, see the log"
+        ? "not stored, see the log"
         : reasonOf(lastFailure, detail),
     partial: polled && up ? (detail?.text ?? null) : null,
     lastSuccessAtMs,
@@ -130,7 +130,7 @@ function isMuted({ phase }: Incident): boolean {
 function notesOf(incident: Incident, acknowledgedBy: string | null): readonly string[] {
   const { phase } = incident;
   return [
-    ...(isMuted(incident) ? ["not told: silenced"] : []),
+    ...(isMuted(incident) ? ["silenced"] : []),
     ...(phase.name === "firing" && phase.flapping ? ["flapping"] : []),
     ...(acknowledgedBy === null ? [] : [`acknowledged by ${acknowledgedBy}`]),
   ];

@@ -9,10 +9,10 @@ function render(view: StatusView): string {
   return renderStatusPage(view).replaceAll(/>\s+</g, "><");
 }
 
-const seen: TargetView = {
+const up: TargetView = {
   region: "us",
   key: "research",
-  sight: "seen",
+  state: "up",
   reason: null,
   partial: null,
   lastSuccessAtMs: Date.UTC(2026, 10, 20, 9, 29, 30),
@@ -33,28 +33,28 @@ const firing: IncidentView = {
 };
 
 describe("the status page", () => {
-  it("shows each target with its sight, when it was last seen and its servers by status", () => {
-    const page = render({ ...emptyStatus, targets: [seen] });
+  it("shows each target with its state, its last successful poll and its servers by status", () => {
+    const page = render({ ...emptyStatus, targets: [up] });
     expect(page).toContain("<td>us</td><td>research</td>");
-    expect(page).toContain('<td class="good">seen</td>');
+    expect(page).toContain('<td class="good">up</td>');
     expect(page).toContain("2026-11-20 09:29:30 UTC");
     expect(page).toMatch(/>7<\/td>.*>5<\/td>.*>0<\/td>.*>0<\/td>/s);
   });
 
-  it("says why a target is blind, and shows no old counts as the present", () => {
-    const blind: TargetView = { ...seen, sight: "blind", reason: "timeout", servers: null };
-    const page = render({ ...emptyStatus, targets: [blind] });
-    expect(page).toContain('<td class="bad">blind: timeout</td>');
+  it("says why a target is down, and shows no old counts", () => {
+    const down: TargetView = { ...up, state: "down", reason: "timeout", servers: null };
+    const page = render({ ...emptyStatus, targets: [down] });
+    expect(page).toContain('<td class="bad">down: timeout</td>');
     expect(page).not.toContain(">7</td>");
   });
 
-  it("tells troubles in the title, for whoever has it in a tab", () => {
+  it("counts firing incidents and targets that are down in the title", () => {
     const page = render({
       ...emptyStatus,
-      targets: [{ ...seen, sight: "blind" }],
+      targets: [{ ...up, state: "down" }],
       incidents: [firing, { ...firing, muted: true }, { ...firing, state: "pending" }],
     });
-    expect(page).toContain("<title>1 firing · 1 blind · sandwatch</title>");
+    expect(page).toContain("<title>1 firing · 1 down · sandwatch</title>");
   });
 
   it("names two hundred incidents and counts the rest", () => {
@@ -64,7 +64,7 @@ describe("the status page", () => {
     expect(page).toContain("and 3 more");
   });
 
-  it("says of an incident who acknowledged it, and that a silence keeps it from being told", async () => {
+  it("shows who acknowledged an incident, and that a silence suppresses one", async () => {
     const world = await watchWorld({ servers: 2 });
     const { desk } = world.daemon();
     world.show(0, "error");
@@ -78,16 +78,16 @@ describe("the status page", () => {
     const response = await fetch(await world.address());
     const page = (await response.text()).replaceAll(/>\s+</g, "><");
     expect(page).toContain('<td class="bad">firing, acknowledged by ann</td>');
-    expect(page).toContain('<td class="quiet">firing, not told: silenced</td>');
+    expect(page).toContain('<td class="quiet">firing, silenced</td>');
     expect(page).toContain("<title>1 firing · sandwatch</title>");
-    expect(page.indexOf("acknowledged by ann")).toBeLessThan(page.indexOf("not told"));
+    expect(page.indexOf("acknowledged by ann")).toBeLessThan(page.indexOf("firing, silenced"));
     expect(page).toContain(
       `<td>server_id=${match.server_id}</td><td>bob</td><td>being &lt;moved&gt;</td>`,
     );
     expect(page).toContain("<td>2026-11-20 10:30:05 UTC</td>");
   });
 
-  it("says of an incident that it flaps, and shows enough of its id to acknowledge it", async () => {
+  it("shows that an incident flaps, and enough of its id to acknowledge it", async () => {
     const rules = [
       { name: "server-error", on: "server", status: "error", flap: { changes: 1, within: "1m" } },
     ];
@@ -103,8 +103,8 @@ describe("the status page", () => {
     expect(page).toContain(`<td class="quiet">${id.slice(0, 8)}</td>`);
   });
 
-  it("says that nobody is alerted when there is no receiver", () => {
-    expect(render(emptyStatus)).toContain("nobody is alerted");
+  it("says that nobody is notified when there is no receiver", () => {
+    expect(render(emptyStatus)).toContain("nobody is notified");
   });
 
   it("shows what comes from outside as text, never as markup", () => {
@@ -127,7 +127,7 @@ describe("the status page", () => {
     expect(response.headers.get("content-security-policy")).toBe(
       "default-src 'none'; style-src 'self'",
     );
-    expect(page).toContain("blind: server_error");
+    expect(page).toContain("down: server_error");
     expect(page).toContain("<td>server-error</td>");
     expect(page).toContain("<td>oncall</td>");
     const style = await fetch(`${address}/status-page.css`);
