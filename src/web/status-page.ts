@@ -65,8 +65,6 @@ export interface ReceiverView {
 /** More open incidents than this are only counted. */
 const mostIncidents = 200;
 const mostSilences = 100;
-/** Enough of an incident's id to acknowledge it by. */
-const shownOfId = 8;
 
 /** The page that a person opens first: targets, probes, open incidents, silences and receivers. */
 export function renderStatusPage(view: StatusView): string {
@@ -107,6 +105,7 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; }
 th { font-weight: 600; opacity: .7; } .number { text-align: right; }
 .bad { color: #c5221f; font-weight: 600; } .good { color: #188038; }
+.id { font: .75rem ui-monospace, monospace; white-space: nowrap; }
 .quiet, .foot { opacity: .7; } .foot { margin-top: 3rem; font-size: .85rem; }
 @media (prefers-color-scheme: dark) { .bad { color: #ff8a80; } .good { color: #81c995; } }
 `;
@@ -163,7 +162,7 @@ function incidentTable({ incidents }: StatusView): Html {
         <td>${incident.key ?? "–"}</td>
         <td>${incident.subject}</td>
         <td>${time(incident.startedAtMs)}</td>
-        <td class="quiet">${incident.id.slice(0, shownOfId)}</td>
+        <td class="id">${incident.id}</td>
       </tr> `,
   );
   const heads = ["state", "severity", "rule", "region", "key", "subject", "since", "id"];
