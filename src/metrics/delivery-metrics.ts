@@ -42,21 +42,21 @@ export function createDeliveryMetrics(
 
   const delivered = new Counter({
     name: "sandwatch_notifications_total",
-    help: "Notifications that the receiver took.",
+    help: "Notifications that the receiver accepted.",
     labelNames: ["receiver"],
     registers,
   });
 
   const failures = new Counter({
     name: "sandwatch_notification_failures_total",
-    help: "Attempts at a notification that failed, by reason; expired ones ran out of time, unreadable ones could not be read from the store.",
+    help: "Failed deliveries, by reason; also notifications that expired or could not be read from the store.",
     labelNames: ["receiver", "reason"],
     registers,
   });
 
   const delay = new Histogram({
     name: "sandwatch_notification_delay_seconds",
-    help: "From the poll that saw the cause to the receiver's answer that it took the notification.",
+    help: "Time from the poll that observed the cause until the receiver accepted the notification.",
     labelNames: ["receiver"],
     buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 43_200, 86_400],
     registers,
@@ -64,21 +64,21 @@ export function createDeliveryMetrics(
 
   const pending = new Gauge({
     name: names.pending,
-    help: "Notifications that were neither taken by the receiver nor given up.",
+    help: "Notifications that wait for delivery.",
     labelNames: ["receiver"],
     registers,
   });
 
   const dead = new Gauge({
     name: names.dead,
-    help: "Notifications that were given up and are kept.",
+    help: "Dead letters that are kept.",
     labelNames: ["receiver"],
     registers,
   });
 
   const oldest = new Gauge({
     name: names.oldest,
-    help: "When the cause of the oldest untold notification was seen, in seconds since 1970; absent when there is none.",
+    help: "When the cause of the oldest pending notification was observed, in seconds since 1970; absent without one.",
     labelNames: ["receiver"],
     registers,
   });

@@ -27,7 +27,7 @@ export function createIncidentMetrics(
   let untargeted: readonly Incident[] = [];
   new Gauge({
     name: incidentsFamily,
-    help: "Open incidents of a rule: pending ones do not hold for long enough yet.",
+    help: "Open incidents of a rule, pending or firing.",
     labelNames: ["rule", "severity", "state"],
     registers: [registry],
     collect() {

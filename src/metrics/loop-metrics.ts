@@ -15,7 +15,7 @@ export function createLoopMetrics(
 ): void {
   new Gauge({
     name: "sandwatch_loop_last_turn_timestamp_seconds",
-    help: "When a loop last had a turn; of several parts, the one that is most overdue.",
+    help: "When a loop last ran, in seconds since 1970; of several parts, the most overdue one.",
     labelNames: ["loop"],
     registers: [registry],
     collect() {
@@ -25,7 +25,7 @@ export function createLoopMetrics(
   });
   new Gauge({
     name: "sandwatch_loop_interval_seconds",
-    help: "How far apart the turns of that loop usually are at most.",
+    help: "The longest usual interval between two runs of the loop.",
     labelNames: ["loop"],
     registers: [registry],
     collect() {

@@ -50,7 +50,7 @@ export interface MetricsOptions {
 function createUnreadableMetric(registry: Registry, read: MetricsOptions["readUnreadable"]): void {
   new Gauge({
     name: "sandwatch_store_unreadable_rows",
-    help: "Rows of the store that could not be read since the start, by table; absent when there are none.",
+    help: "Damaged rows of the store that were found since the start, by table; absent without any.",
     labelNames: ["table"],
     registers: [registry],
     collect() {

@@ -22,7 +22,7 @@ export function createPollFamilies(
   return [
     {
       name: up,
-      help: "Whether the last poll of a target was accepted, and kept.",
+      help: "Whether the last poll of a target succeeded and was stored.",
       type: "gauge",
       take: () =>
         targets
@@ -31,7 +31,7 @@ export function createPollFamilies(
     },
     {
       name: lastSuccess,
-      help: "When a poll of a target was last accepted, in seconds since 1970; 0 when never.",
+      help: "When a poll of a target last succeeded, in seconds since 1970; 0 if never.",
       type: "gauge",
       take: () =>
         targets.map(({ target, state }) => {
@@ -41,7 +41,7 @@ export function createPollFamilies(
     },
     {
       name: polls,
-      help: "Polls ended, well or badly, those included for which the key's rate limit left no room.",
+      help: "Polls, including failed polls and polls that the rate limit prevented.",
       type: "counter",
       take: () =>
         Array.from(
@@ -51,7 +51,7 @@ export function createPollFamilies(
     },
     {
       name: failures,
-      help: "Polls that gave no listing, by reason.",
+      help: "Failed polls, by reason.",
       type: "counter",
       take: () =>
         Array.from(counts, ([target, counted]) => {

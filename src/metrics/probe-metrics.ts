@@ -19,7 +19,7 @@ export function createProbeMetrics(registry: Registry, probes: readonly ProbeVie
 
   new Gauge({
     name: "sandwatch_probe_success",
-    help: "Whether the last run of a probe brought what is expected.",
+    help: "Whether the last run of a probe met its expectations.",
     labelNames: ownLabels,
     registers,
     collect() {
@@ -29,7 +29,7 @@ export function createProbeMetrics(registry: Registry, probes: readonly ProbeVie
 
   new Gauge({
     name: "sandwatch_probe_duration_seconds",
-    help: "How long the last run of a probe took, from its first request to the end of its last retry.",
+    help: "Duration of the last run of a probe, from its first request to the end of its last retry.",
     labelNames: ownLabels,
     registers,
     collect() {
@@ -39,7 +39,7 @@ export function createProbeMetrics(registry: Registry, probes: readonly ProbeVie
 
   new Gauge({
     name: "sandwatch_universes",
-    help: "Universes in the last answer that a probe of operation universes could read.",
+    help: "Universes in the last readable response to a probe of universes.",
     labelNames: ["region", "key"],
     registers,
     collect() {
@@ -52,7 +52,7 @@ export function createProbeMetrics(registry: Registry, probes: readonly ProbeVie
 
   new Gauge({
     name: "sandwatch_user_last_used_timestamp_seconds",
-    help: "When the user that a probe asks for was last used, in seconds since 1970; absent when there is none.",
+    help: "When the user of a probe was last used, in seconds since 1970; absent if unknown.",
     labelNames: ["probe", "region", "key"],
     registers,
     collect() {

@@ -32,7 +32,7 @@ export function createBuildMetric(
 ): void {
   new Gauge({
     name: "sandwatch_build_info",
-    help: "The version that runs, always 1.",
+    help: "The running version; always 1.",
     labelNames: ["version", "revision", "node_version"],
     registers: [registry],
   }).set({ ...build, node_version: process.version }, 1);

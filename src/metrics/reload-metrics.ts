@@ -11,7 +11,7 @@ export interface ReloadView {
 export function createReloadMetrics(registry: Registry, read: () => ReloadView): void {
   new Gauge({
     name: "sandwatch_config_last_reload_successful",
-    help: "Whether the configuration could be used when it was last read.",
+    help: "Whether the configuration was valid when it was last read.",
     registers: [registry],
     collect() {
       this.set(Number(read().successful));
@@ -19,7 +19,7 @@ export function createReloadMetrics(registry: Registry, read: () => ReloadView):
   });
   new Gauge({
     name: "sandwatch_config_last_reload_success_timestamp_seconds",
-    help: "When the configuration that is in use was read.",
+    help: "When the configuration in use was read, in seconds since 1970.",
     registers: [registry],
     collect() {
       this.set(read().successAtMs / 1_000);

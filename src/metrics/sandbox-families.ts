@@ -60,7 +60,7 @@ function serversFamily(targets: readonly WatchedView[]): TargetFamily {
   };
   return {
     name,
-    help: "Servers in a status, by name.",
+    help: "Servers by name and status.",
     type: "gauge",
     take: () => {
       const shown = targets.filter(({ withheld }) => !withheld).map(takeState);
@@ -73,7 +73,7 @@ function sandboxesFamily(targets: readonly WatchedView[]): TargetFamily {
   const name = "sandbox_sandboxes";
   return {
     name,
-    help: "Sandboxes in a status.",
+    help: "Sandboxes by status.",
     type: "gauge",
     take() {
       const isShown = ({ state, withheld }: WatchedView): boolean =>
@@ -101,7 +101,7 @@ function secondsFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFamily
   };
   return {
     name,
-    help: "Server-seconds observed in a status: the rate is the time-weighted number of servers in it.",
+    help: "Observed server-seconds in a status; the rate is the time-weighted number of servers.",
     type: "counter",
     take: () => {
       const taken = Array.from(
@@ -117,7 +117,7 @@ function unobservedFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFam
   const name = "sandbox_unobserved_seconds_total";
   return {
     name,
-    help: "Seconds in which a target was not observed; its servers' time counts for no status.",
+    help: "Seconds in which a target was not observed.",
     type: "counter",
     take() {
       const taken = Array.from(
@@ -148,7 +148,7 @@ function transitionsFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFa
   };
   return {
     name,
-    help: "Changes of servers from one status to another; absent is before they appear and after they are gone.",
+    help: "Changes of servers; absent is the status before a server appears and after it is gone.",
     type: "counter",
     take: () => {
       const taken = Array.from(
@@ -164,7 +164,7 @@ function dwellsFamily(counts: ReadonlyMap<Target, SandboxCounts>): TargetFamily 
   const name = "sandbox_server_status_duration_seconds";
   return {
     name,
-    help: "How long servers stayed in a status, where its start and end were both observed.",
+    help: "Dwell times of servers in a status whose start and end were observed.",
     type: "histogram",
     take(syntax) {
       const taken = Array.from(counts, ([target, { dwells }]) => [target, dwells.take()] as const);

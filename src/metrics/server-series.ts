@@ -23,12 +23,12 @@ export interface ServerFamily {
 export const serverFamilies: readonly ServerFamily[] = [
   {
     name: "sandbox_server_status",
-    help: "Whether a server is in a status, 1 for the one that it is in.",
+    help: "The status of a server: 1 for its status, 0 for the others.",
     lines: eachServer((start, { status }) => oneHot(start, status)),
   },
   {
     name: "sandbox_server_info",
-    help: "What is known of a server, always 1.",
+    help: "Information about a server; always 1.",
     lines: eachServer((start, { name, benchmark }) => {
       const serverName = escapeLabelValue(name ?? "");
       return `${start},server_name="${serverName}",benchmark="${escapeLabelValue(benchmark ?? "")}"} 1\n`;
@@ -36,12 +36,12 @@ export const serverFamilies: readonly ServerFamily[] = [
   },
   {
     name: "sandbox_server_status_since_timestamp_seconds",
-    help: "When a server was first seen in the status that it is in, in seconds since 1970.",
+    help: "When a server was first observed in its status, in seconds since 1970.",
     lines: eachServer((start, { since }) => `${start}} ${since.atMs / 1_000}\n`),
   },
   {
     name: "sandbox_status",
-    help: "Whether a sandbox is in a status, 1 for the one that it is in.",
+    help: "The status of a sandbox: 1 for its status, 0 for the others.",
     lines: (start, { status }) => oneHot(start, status),
   },
 ];

@@ -44,14 +44,14 @@ export function createServiceMetrics(
 
   const duration = new LabelledHistogram({
     name: "sandwatch_api_request_duration_seconds",
-    help: "How long requests to the service took, to the last byte.",
+    help: "Duration of requests to the service, to the last byte of the response.",
     bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     labels,
   });
 
   const deviations = new Counter({
     name: "sandwatch_schema_deviations_total",
-    help: "Places in the service's answers that were not as its interface has them.",
+    help: "Deviations of responses from the interface of the service.",
     labelNames: ["region", "operation", "field"],
     registers,
   });

@@ -29,21 +29,21 @@ export function createTargetMetrics(
   const indexOf = new Map(regions.map((region, index) => [region, index]));
   const pollDuration = new LabelledHistogram({
     name: "sandwatch_poll_duration_seconds",
-    help: "How long polls took, with retries and the wait for the key's rate limit.",
+    help: "Duration of polls, with retries and the wait for the rate limit.",
     bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     labels: regions.map((region) => `region="${escapeLabelValue(region)}"`),
   });
 
   const commitDuration = new Histogram({
     name: "sandwatch_store_commit_duration_seconds",
-    help: "How long polls took to be committed, with the wait for others to share a transaction with.",
+    help: "Duration of commits of polls, with the wait for others in the same transaction.",
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers,
   });
 
   const commitFailures = new Counter({
     name: "sandwatch_store_commit_failures_total",
-    help: "Polls that came to nothing because the store did not take them, or sandwatch itself failed.",
+    help: "Polls whose result could not be stored.",
     registers,
   });
 

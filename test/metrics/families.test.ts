@@ -231,15 +231,15 @@ it("counts deviations past a hundred distinct fields as other, for the life of t
   });
 });
 
-it("is listed in docs/metrics.md as it is, each family with its type and its labels, and no other", () => {
+it("has a row in docs/metrics.md for each family, with its type and labels", () => {
   const document = readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8");
-  const told: Record<string, readonly string[]> = {};
-  const rows = document.matchAll(/^\| (`sand[^|]+) \| ([a-z]+)[^|]* \| ([^|]*)\|$/gm);
+  const documented: Record<string, readonly string[]> = {};
+  const rows = document.matchAll(/^\| (`sand[^|]+) \| ([a-z]+) +\| ([^|]*)\| [^|]+\|$/gm);
   for (const [, names = "", type = "", labels = ""] of rows) {
     const labelNames = [...labels.matchAll(/\w+/g)].map(([label]) => label);
     for (const [, name = ""] of names.matchAll(/`(\w+)`/g)) {
-      told[name] = [type, ...labelNames.toSorted((a, b) => (a < b ? -1 : 1))];
+      documented[name] = [type, ...labelNames.toSorted((a, b) => (a < b ? -1 : 1))];
     }
   }
-  expect(told).toEqual(promised);
+  expect(documented).toEqual(promised);
 });

@@ -27,10 +27,10 @@ describe("OpenMetrics", () => {
       "sandbox_server_info",
     ];
     expect(await render({ syntax: "openmetrics", collect })).toMatchInlineSnapshot(`
-      "# HELP sandwatch_polls Polls ended, well or badly, those included for which the key's rate limit left no room.
+      "# HELP sandwatch_polls Polls, including failed polls and polls that the rate limit prevented.
       # TYPE sandwatch_polls counter
       sandwatch_polls_total{region="us",key="research"} 2
-      # HELP sandwatch_poll_duration_seconds How long polls took, with retries and the wait for the key's rate limit.
+      # HELP sandwatch_poll_duration_seconds Duration of polls, with retries and the wait for the rate limit.
       # TYPE sandwatch_poll_duration_seconds histogram
       sandwatch_poll_duration_seconds_bucket{le="0.01",region="us"} 0
       sandwatch_poll_duration_seconds_bucket{le="0.025",region="us"} 0
@@ -46,10 +46,10 @@ describe("OpenMetrics", () => {
       sandwatch_poll_duration_seconds_bucket{le="+Inf",region="us"} 2
       sandwatch_poll_duration_seconds_sum{region="us"} 0.5
       sandwatch_poll_duration_seconds_count{region="us"} 2
-      # HELP sandwatch_schema_deviations Places in the service's answers that were not as its interface has them.
+      # HELP sandwatch_schema_deviations Deviations of responses from the interface of the service.
       # TYPE sandwatch_schema_deviations counter
       sandwatch_schema_deviations_total{region="us",operation="list_sandboxes",field="say \\"what\\"\\n"} 3
-      # HELP sandbox_server_info What is known of a server, always 1.
+      # HELP sandbox_server_info Information about a server; always 1.
       # TYPE sandbox_server_info gauge
       sandbox_server_info{region="us",key="research",sandbox="box",server="a",server_name="github",benchmark=""} 1
       sandbox_server_info{region="us",key="research",sandbox="box",server="b",server_name="github",benchmark=""} 1
