@@ -1,16 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { insertOutboxItems } from "../../src/store/outbox.ts";
-import { createDelivery, webhook } from "./support/delivery.ts";
-import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
+import { openDelivery } from "./support/delivery.ts";
+import type { Delivery } from "./support/delivery.ts";
+import { fire, resolve, sentTo } from "./support/items.ts";
+import { startReceiverServer, status } from "./support/receiver-server.ts";
 import type { ReceiverServer } from "./support/receiver-server.ts";
-import { openTestStore } from "./support/test-store.ts";
-import type { TestStore } from "./support/test-store.ts";
-import { fire } from "./support/told.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** What came in about receivers, as "receiver oncall takes no notifications (rejected)". */
+/** The summaries about receivers that came in. */
 function aboutReceivers(server: ReceiverServer): readonly string[] {
   return server.requests
     .map(({ body }): { data: { rule: string; summary: string } } => JSON.parse(body))
@@ -18,159 +16,241 @@ function aboutReceivers(server: ReceiverServer): readonly string[] {
     .map(({ data }) => data.summary);
 }
 
-describe("giving up", () => {
-  it("comes when the receiver's own time is over, not before", async () => {
-    const server = await startReceiverServer(status(503));
-    const store = openTestStore();
-    const { loop, clock } = createDelivery(store.outbox, (c) => [
-      webhook(server, c, { giveUpAfterMs: hourMs }),
-    ]);
-    await insertOutboxItems(store.kysely, [fire("a")]);
-    await loop.runOnce();
-    clock.advance(hourMs - 1);
-    await loop.runOnce();
-    expect(await store.states()).toEqual(["pending"]);
-    clock.advance(1);
-    await loop.runOnce();
-    expect(await store.states()).toEqual(["dead"]);
-    expect(await store.notifications.list({ limit: 9 })).toMatchObject([
-      { state: "dead", lastReason: "expired", receiver: "oncall", attempts: 3 },
-    ]);
-  });
+async function replay(
+  { store, notifier }: Delivery,
+  which: { readonly seqs: readonly number[] } | { readonly receiver: string },
+): Promise<number> {
+  const count = await store.notifications.replay(which, notifier.freshTimes);
+  await notifier.runOnce();
+  return count;
+}
 
-  it("is logged with its notification once, and of very many counted once a minute", async () => {
+describe("dead letters", () => {
+  it("are logged, of very many one a minute, and the others counted", async () => {
     const server = await startReceiverServer(status(400));
-    const store = openTestStore();
-    const { loop, clock, logged } = createDelivery(store.outbox, (c) => [webhook(server, c)]);
-    await insertOutboxItems(
-      store.kysely,
-      Array.from({ length: 40 }, (_, n) => fire(`incident-${n}`)),
-    );
-    await loop.runOnce();
+    const { notifier, clock, insert, logged } = openDelivery(server);
+    await insert(...Array.from({ length: 40 }, (_, n) => fire(`incident-${n}`)));
+    await notifier.runOnce();
     const one = "notification.dead oncall";
     const more = "notification.more_dead oncall";
     expect(logged).toEqual([one]);
     clock.advance(minuteMs);
     expect(logged).toEqual([one, more]);
-    await insertOutboxItems(store.kysely, [fire("in the second minute")]);
-    await loop.runOnce();
+    await insert(fire("in the second minute"));
+    await notifier.runOnce();
     expect(logged).toEqual([one, more]);
     clock.advance(minuteMs);
     expect(logged).toEqual([one, more, more]);
     clock.advance(minuteMs);
-    await insertOutboxItems(store.kysely, [fire("later"), fire("last")]);
-    await loop.runOnce();
-    await loop.stop({ graceMs: 0 });
+    await insert(fire("later"), fire("last"));
+    await notifier.runOnce();
+    await notifier.stop({ graceMs: 0 });
     expect(logged).toEqual([one, more, more, one, more]);
     expect(clock.armed).toBe(0);
   });
+
+  it("have their attempts with what the receiver answered, the first and last ten", async () => {
+    const server = await startReceiverServer(status(503));
+    const { notifier, clock, store, insert } = openDelivery(server);
+    await insert(fire("a"));
+    const startMs = clock.now().utcMs;
+    for (let hour = 0; hour < 24; hour++) {
+      await notifier.runOnce();
+      clock.advance(hourMs);
+    }
+    server.answerWith(status(404));
+    await notifier.runOnce();
+    const attempts = await store.notifications.attempts(1);
+    expect(attempts.map(({ atMs }) => (atMs - startMs) / hourMs)).toEqual([
+      0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
+    ]);
+    expect(attempts[0]).toMatchObject({ reason: "server_error", detail: "HTTP 503" });
+    expect(attempts.at(-1)).toMatchObject({ reason: "rejected", detail: "HTTP 404" });
+    expect(await store.notifications.list({ limit: 9 })).toMatchObject([
+      { state: "dead", lastReason: "rejected", receiver: "oncall", attempts: 25 },
+    ]);
+  });
 });
 
-describe("a receiver that does not take its notifications", () => {
-  it("is told of to the others once, and so is that it takes them again", async () => {
-    const [broken, well] = [await startReceiverServer(status(400)), await startReceiverServer()];
-    const store = openTestStore();
-    const { loop } = createDelivery(store.outbox, (c) => [
-      webhook(broken, c),
-      webhook(well, c, { name: "other" }),
-    ]);
-    await insertOutboxItems(store.kysely, [fire("a"), fire("b"), fire("c")]);
-    await loop.runOnce();
-    expect(aboutReceivers(well)).toEqual(["receiver oncall takes no notifications (rejected)"]);
+describe("a receiver that does not accept its notifications", () => {
+  it("is reported to the others once, and so is that it accepts them again", async () => {
+    const [oncall, other] = [await startReceiverServer(status(400)), await startReceiverServer()];
+    const { notifier, insert } = openDelivery({ oncall, other });
+    await insert(fire("a"), fire("b"), fire("c"));
+    await notifier.runOnce();
+    expect(aboutReceivers(other)).toHaveLength(1);
 
-    broken.answerWith(status(204));
-    await insertOutboxItems(store.kysely, [fire("d"), fire("e")]);
-    await loop.runOnce();
-    expect(aboutReceivers(well)).toEqual([
+    oncall.answerWith(status(204));
+    await insert(fire("d"), fire("e"));
+    await notifier.runOnce();
+    expect(aboutReceivers(other)).toEqual([
       "receiver oncall takes no notifications (rejected)",
       "receiver oncall takes notifications again",
     ]);
-    expect(aboutReceivers(broken)).toEqual([]);
+    expect(aboutReceivers(oncall)).toEqual([]);
   });
 
-  it("is told of by itself, though the others have nothing else to do", async () => {
-    const [broken, well] = [await startReceiverServer(status(410)), await startReceiverServer()];
-    const store = openTestStore();
-    const { loop } = createDelivery(store.outbox, (c) => [
-      webhook(broken, c),
-      webhook(well, c, { name: "other" }),
-    ]);
-    loop.start();
-    await insertOutboxItems(store.kysely, [fire("a")]);
-    loop.wake();
-    await well.received(1);
-    await loop.stop({ graceMs: 5_000 });
-    expect(aboutReceivers(well)).toEqual(["receiver oncall takes no notifications (gone)"]);
+  it("is reported although the others have nothing else to do", async () => {
+    const [oncall, other] = [await startReceiverServer(status(410)), await startReceiverServer()];
+    const { notifier, insert } = openDelivery({ oncall, other });
+    notifier.start();
+    await insert(fire("a"));
+    notifier.wake();
+    await other.received(1);
+    await notifier.stop({ graceMs: 5_000 });
+    expect(aboutReceivers(other)).toEqual(["receiver oncall takes no notifications (gone)"]);
   });
 
-  it("may be one of two: each is told of to the other once, and that ends", async () => {
-    const [one, two] = [await startReceiverServer(status(400)), await startReceiverServer(hang)];
-    two.answerWith(status(404));
-    const store = openTestStore();
-    const { loop } = createDelivery(store.outbox, (c) => [
-      webhook(one, c),
-      webhook(two, c, { name: "other" }),
-    ]);
-    await insertOutboxItems(store.kysely, [fire("a")]);
-    await loop.runOnce();
-    expect(aboutReceivers(two)).toEqual(["receiver oncall takes no notifications (rejected)"]);
-    expect(aboutReceivers(one)).toEqual(["receiver other takes no notifications (rejected)"]);
+  it("may be one of two: each is reported to the other once, and that ends", async () => {
+    const oncall = await startReceiverServer(status(400));
+    const other = await startReceiverServer(status(404));
+    const { notifier, insert } = openDelivery({ oncall, other });
+    await insert(fire("a"));
+    await notifier.runOnce();
+    expect(aboutReceivers(other)).toEqual(["receiver oncall takes no notifications (rejected)"]);
+    expect(aboutReceivers(oncall)).toEqual(["receiver other takes no notifications (rejected)"]);
   });
 
-  it("is not told of twice by a process that takes over, nor forgotten", async () => {
-    const [broken, well] = [await startReceiverServer(status(400)), await startReceiverServer()];
-    const first = openTestStore();
-    const committed = Promise.withResolvers<void>();
-    const killedAfterwards: TestStore["outbox"] = {
-      ...first.outbox,
-      async settle(...settled) {
-        await first.outbox.settle(...settled);
-        committed.resolve();
-        return new Promise(() => {});
-      },
-    };
-    const before = createDelivery(killedAfterwards, (c) => [webhook(broken, c)]);
-    await insertOutboxItems(first.kysely, [fire("a")]);
-    before.loop.start();
-    await committed.promise;
+  it.each(["before", "after"])(
+    "is reported once when the process is killed %s the end of the attempt is stored",
+    async (when) => {
+      const [oncall, other] = [await startReceiverServer(status(400)), await startReceiverServer()];
+      const killed = Promise.withResolvers<void>();
+      const before = openDelivery(oncall, {
+        outbox: ({ settle }) => ({
+          async settle(...settled) {
+            if (when === "after") await settle(...settled);
+            killed.resolve();
+            return new Promise(() => {});
+          },
+        }),
+      });
+      await before.insert(fire("a"));
+      before.notifier.start();
+      await killed.promise;
 
-    // The first process knew of no other receiver: whoever is new is told, like of any incident.
-    const second = await first.reopen();
-    const after = createDelivery(second.outbox, (c) => [
-      webhook(broken, c),
-      webhook(well, c, { name: "other" }),
-    ]);
-    await insertOutboxItems(second.kysely, [fire("b"), fire("c")]);
-    await after.loop.runOnce();
-    expect(aboutReceivers(well)).toEqual(["receiver oncall takes no notifications (rejected)"]);
-    const incidents = await second.kysely.selectFrom("incidents").selectAll().execute();
-    expect(incidents).toMatchObject([{ subject: "receiver", receiver: "oncall", target_id: null }]);
+      // The first process had no other receiver: a new one is notified as of any incident.
+      const store = await before.store.reopen();
+      const after = openDelivery({ oncall, other }, { store });
+      await after.insert(fire("b"));
+      await after.notifier.runOnce();
+      expect(aboutReceivers(other)).toEqual(["receiver oncall takes no notifications (rejected)"]);
+      expect(new Set(oncall.ids()).size).toBe(2);
+      const incidents = await store.kysely.selectFrom("incidents").selectAll().execute();
+      expect(incidents).toMatchObject([{ subject: "receiver", receiver: "oncall" }]);
+      expect(await store.notifications.attempts(1)).toHaveLength(1);
+    },
+  );
+});
+
+describe("a replay", () => {
+  it("sends dead letters under the same id, with their attempts, and nothing else", async () => {
+    const server = await startReceiverServer(status(400));
+    const delivery = openDelivery(server);
+    const { notifier, store, insert } = delivery;
+    await insert(fire("a"), fire("b"));
+    await notifier.runOnce();
+    server.answerWith(status(204));
+    expect(await replay(delivery, { receiver: "other" })).toBe(0);
+    expect(await replay(delivery, { receiver: "oncall" })).toBe(2);
+    expect(new Set(server.ids().slice(2))).toEqual(new Set(server.ids().slice(0, 2)));
+    const delivered = { state: "delivered", attempts: 2, lastReason: null };
+    expect(await store.notifications.list({ limit: 9 })).toMatchObject([delivered, delivered]);
+    expect(await replay(delivery, { seqs: [1, 2, 99] })).toBe(0);
+    expect(server.requests).toHaveLength(4);
   });
 
-  it("is told of once when the process is killed before it could keep what was refused", async () => {
-    const [broken, well] = [await startReceiverServer(status(400)), await startReceiverServer()];
-    const first = openTestStore();
-    const killed = Promise.withResolvers<void>();
-    const killedBefore: TestStore["outbox"] = {
-      ...first.outbox,
-      settle() {
-        killed.resolve();
-        return new Promise(() => {});
-      },
-    };
-    const before = createDelivery(killedBefore, (c) => [webhook(broken, c)]);
-    await insertOutboxItems(first.kysely, [fire("a")]);
-    before.loop.start();
-    await killed.promise;
+  it("has the whole time to give up again", async () => {
+    const server = await startReceiverServer(status(400));
+    const delivery = openDelivery(server, { settings: { giveUpAfterMs: hourMs } });
+    const { notifier, clock, store, insert } = delivery;
+    await insert(fire("a"));
+    await notifier.runOnce();
+    clock.advance(5 * hourMs);
+    server.answerWith(status(503));
+    await replay(delivery, { receiver: "oncall" });
+    for (const [passedMs, state] of [
+      [hourMs - 1, "pending"],
+      [1, "dead"],
+    ] as const) {
+      clock.advance(passedMs);
+      await notifier.runOnce();
+      expect(await store.states()).toEqual([state]);
+    }
+  });
 
-    const second = await first.reopen();
-    const after = createDelivery(second.outbox, (c) => [
-      webhook(broken, c),
-      webhook(well, c, { name: "other" }),
-    ]);
-    await after.loop.runOnce();
-    expect(new Set(broken.ids()).size).toBe(1);
-    expect(aboutReceivers(well)).toHaveLength(1);
-    expect(await second.notifications.attempts(1)).toHaveLength(1);
+  it.each([
+    ["the resolve first", [[2], [1]]],
+    ["the firing first", [[1], [2]]],
+    ["both at once", [[2, 1]]],
+  ])("keeps the order of what happened to one server: %s", async (_, replays) => {
+    const server = await startReceiverServer(status(400));
+    const delivery = openDelivery(server);
+    const { notifier, clock, store, insert } = delivery;
+    await insert(fire("a"), resolve("a"));
+    await notifier.runOnce();
+    const { length } = server.requests;
+    server.answerWith(status(503));
+    for (const seqs of replays) {
+      await store.notifications.replay({ seqs }, notifier.freshTimes);
+      if (seqs.includes(1)) await notifier.runOnce();
+    }
+    await notifier.runOnce();
+    expect(sentTo(server).slice(length)).toEqual(["firing a"]);
+    server.answerWith(status(204));
+    clock.advance(10 * minuteMs);
+    await notifier.runOnce();
+    expect(sentTo(server).slice(length)).toEqual(["firing a", "firing a", "resolved a"]);
+  });
+
+  it("holds back what is still pending about the same server", async () => {
+    const server = await startReceiverServer((response, request) =>
+      status(request.body.includes("incident.firing") ? 400 : 503)(response, request, 0),
+    );
+    const delivery = openDelivery(server);
+    const { notifier, clock, store, insert } = delivery;
+    await insert(fire("a"), resolve("a"));
+    await notifier.runOnce();
+    expect(await store.states()).toEqual(["dead", "pending"]);
+    const { length } = server.requests;
+    server.answerWith(status(503));
+    clock.advance(10 * minuteMs);
+    await replay(delivery, { receiver: "oncall" });
+    expect(sentTo(server).slice(length)).toEqual(["firing a"]);
+    server.answerWith(status(204));
+    clock.advance(10 * minuteMs);
+    await notifier.runOnce();
+    expect(sentTo(server).slice(length)).toEqual(["firing a", "firing a", "resolved a"]);
+  });
+
+  it("of hundreds keeps their order", async () => {
+    const server = await startReceiverServer(status(400));
+    const delivery = openDelivery(server);
+    const items = Array.from({ length: 130 }, (_, n) => [fire(`${n}`), resolve(`${n}`)]).flat();
+    await delivery.insert(...items);
+    await delivery.notifier.runOnce();
+    server.answerWith(status(204));
+    const { length } = server.requests;
+    expect(await replay(delivery, { receiver: "oncall" })).toBe(260);
+    const order = sentTo(server).slice(length);
+    expect(order).toHaveLength(260);
+    for (let n = 0; n < 130; n++) {
+      expect(order.indexOf(`firing ${n}`)).toBeLessThan(order.indexOf(`resolved ${n}`));
+    }
+  });
+
+  it("does not send what was discarded", async () => {
+    const server = await startReceiverServer(status(400));
+    const delivery = openDelivery(server);
+    const { notifier, clock, store, insert } = delivery;
+    await insert(fire("a"), fire("b"));
+    await notifier.runOnce();
+    const atMs = clock.now().utcMs;
+    expect(await store.notifications.discard({ seqs: [1] }, atMs)).toBe(1);
+    expect(await store.notifications.discard({ seqs: [1] }, atMs)).toBe(0);
+    expect(await store.states()).toEqual(["discarded", "dead"]);
+    expect(await store.outbox.figures()).toMatchObject([{ dead: 1, pending: 0 }]);
+    expect(await replay(delivery, { receiver: "oncall" })).toBe(1);
+    expect(server.requests).toHaveLength(3);
   });
 });

@@ -3,47 +3,51 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import type { LookupFunction } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createOutbound } from "../../src/notify/outbound.ts";
 import type { OutboundDeps } from "../../src/notify/outbound.ts";
+import { failed } from "../../src/notify/receiver.ts";
 import type { SendResult } from "../../src/notify/receiver.ts";
 import { parseNetwork } from "../../src/platform/networks.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { startMs } from "./support/items.ts";
 import { openOutbound } from "./support/outbound.ts";
-import { startReceiverServer, status } from "./support/receiver-server.ts";
+import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
+import type { Answer } from "./support/receiver-server.ts";
 
 const never = new AbortController().signal;
+const delivered: SendResult = { kind: "delivered" };
 
-type More = Partial<Pick<OutboundDeps, "networks" | "lookup">>;
-
-function open(more: More = {}) {
-  const outbound = openOutbound(createFakeClock(), more);
-  const post = (url: string | URL, signal = never): Promise<SendResult> =>
+/** Posts to a URL. */
+function open(more: Partial<OutboundDeps> = {}) {
+  const clock = createFakeClock();
+  const outbound = openOutbound(clock, more);
+  return (url: string, signal = never): Promise<SendResult> =>
     outbound.send({ url: new URL(url), body: "{}" }, signal);
-  return { post };
 }
 
-/** A resolver of names that gives one list after another, the last one from then on. */
+/** What a request comes to that is answered so, and how often the server was asked. */
+async function answeredWith(answer: Answer): Promise<readonly [SendResult, requests: number]> {
+  const server = await startReceiverServer(answer);
+  return [await open()(server.url.reveal()), server.requests.length];
+}
+
+/** A resolver of names that returns one list after another, the last one from then on. */
 function resolver(...answers: readonly (readonly string[])[]) {
   const asked: string[] = [];
   const lookup: LookupFunction = (hostname, _, callback) => {
     const addresses = answers[Math.min(asked.length, answers.length - 1)] ?? [];
     asked.push(hostname);
+    const family = (address: string): number => (address.includes(":") ? 6 : 4);
     callback(
       null,
-      addresses.map((address): LookupAddress => ({
-        address,
-        family: address.includes(":") ? 6 : 4,
-      })),
+      addresses.map((address): LookupAddress => ({ address, family: family(address) })),
     );
   };
   return { asked, lookup };
 }
 
-function networks(...texts: string[]) {
-  return texts.flatMap((text) => parseNetwork(text) ?? []);
-}
+const networks = (...texts: string[]) => texts.flatMap((text) => parseNetwork(text) ?? []);
 
-/** Answers each connection as it wants, over plain TCP. Counts what was connected. */
+/** Answers each connection as it wants, over plain TCP. */
 async function startTcpServer(answer: (socket: Socket) => void) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -59,16 +63,8 @@ async function startTcpServer(answer: (socket: Socket) => void) {
   });
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : 0;
-  const connected = (): Promise<unknown> => once(server, "connection");
-  return { url: `http://127.0.0.1:${port}/T0PSECRET`, port, sockets, connected };
+  return { url: `http://127.0.0.1:${port}/T0PSECRET`, port, server, sockets };
 }
-
-const denied = (detail: string) => ({
-  kind: "failed",
-  reason: "denied",
-  detail,
-  retryAfterMs: null,
-});
 
 describe("a receiver's host", () => {
   it.each([
@@ -82,7 +78,7 @@ describe("a receiver's host", () => {
     ["http://[::]/", "the unspecified address"],
     ["https://224.0.0.1/", "a multicast or broadcast address"],
   ])("that is the address %s is denied", async (url, why) => {
-    expect(await open().post(url)).toEqual(denied(why));
+    expect(await open()(url)).toEqual(failed("denied", why));
   });
 
   it.each([
@@ -94,89 +90,130 @@ describe("a receiver's host", () => {
   ])("that resolves to %j is denied", async (addresses, why) => {
     const { lookup, asked } = resolver(addresses);
     const url = "http://hooks.example.com:9/T0PSECRET";
-    expect(await open({ lookup }).post(url)).toEqual(denied(why));
+    expect(await open({ lookup })(url)).toEqual(failed("denied", why));
     expect(asked).toEqual(["hooks.example.com"]);
   });
 
-  it("is asked for once, and connected to where that answer was, whatever the next would be", async () => {
+  it("is resolved once, and that address is connected to, whatever the next answer is", async () => {
     const server = await startReceiverServer();
     const { lookup, asked } = resolver(["127.0.0.1"], ["169.254.169.254"]);
-    const { post } = open({ lookup });
     const url = server.url.reveal().replace("127.0.0.1", "hooks.example.com");
-    expect(await post(url)).toEqual({ kind: "delivered" });
+    expect(await open({ lookup })(url)).toEqual(delivered);
     expect(server.requests).toHaveLength(1);
     expect(asked).toEqual(["hooks.example.com"]);
   });
 
-  it("is asked for again with a new connection, and then denied if it has moved", async () => {
+  it("is resolved again for a new connection, and then denied if it has moved", async () => {
     const server = await startReceiverServer(status(204, { connection: "close" }));
     const { lookup } = resolver(["127.0.0.1"], ["127.0.0.1", "169.254.169.254"]);
-    const { post } = open({ lookup });
+    const post = open({ lookup });
     const url = server.url.reveal().replace("127.0.0.1", "hooks.example.com");
-    expect(await post(url)).toEqual({ kind: "delivered" });
-    expect(await post(url)).toEqual(denied("a metadata service"));
+    expect(await post(url)).toEqual(delivered);
+    expect(await post(url)).toEqual(failed("denied", "a metadata service"));
     expect(server.requests).toHaveLength(1);
   });
 
-  it("is denied where the configuration denies its network, by address and by name", async () => {
+  it.each([
+    ["denies its network", networks("127.0.0.0/8"), null, "denied by deny_networks"],
+    ["allows other networks only", [], networks("10.0.0.0/8"), "not among allow_networks"],
+    ["allows its network", [], networks("127.0.0.0/8"), null],
+  ])("by address and by name, where the configuration %s", async (_, deny, allow, why) => {
     const server = await startReceiverServer();
     const { lookup } = resolver(["127.0.0.1"]);
-    const { post } = open({ lookup, networks: { deny: networks("127.0.0.0/8"), allow: null } });
-    expect(await post(server.url.reveal())).toEqual(denied("denied by deny_networks"));
-    const named = server.url.reveal().replace("127.0.0.1", "hooks.example.com");
-    expect(await post(named)).toEqual(denied("denied by deny_networks"));
-    expect(server.requests).toEqual([]);
-  });
-
-  it("is denied where the configuration allows other networks alone", async () => {
-    const server = await startReceiverServer();
-    const elsewhere = open({ networks: { deny: [], allow: networks("10.0.0.0/8") } });
-    expect(await elsewhere.post(server.url.reveal())).toEqual(denied("not among allow_networks"));
-    const here = open({ networks: { deny: [], allow: networks("127.0.0.0/8") } });
-    expect(await here.post(server.url.reveal())).toEqual({ kind: "delivered" });
-    expect(server.requests).toHaveLength(1);
+    const post = open({ lookup, networks: { deny, allow } });
+    const url = server.url.reveal();
+    for (const each of [url, url.replace("127.0.0.1", "hooks.example.com")]) {
+      expect(await post(each)).toEqual(why === null ? delivered : failed("denied", why));
+    }
+    expect(server.requests).toHaveLength(why === null ? 2 : 0);
   });
 
   it.each([
     ["that cannot be resolved is a network failure", "ENOTFOUND", "network"],
     ["that takes too long to be reached is a time-out", "ETIMEDOUT", "timeout"],
     ["that takes too long to be connected to is a time-out", "UND_ERR_CONNECT_TIMEOUT", "timeout"],
-  ])("%s, which does not name it", async (_, code, reason) => {
+  ] as const)("%s, which does not contain it", async (_, code, reason) => {
     const lookup: LookupFunction = (hostname, _options, callback) => {
       callback(Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code }), "");
     };
-    const result = await open({ lookup }).post("http://T0PSECRET.example.com/");
-    expect(result).toEqual({ kind: "failed", reason, detail: code, retryAfterMs: null });
+    expect(await open({ lookup })("http://T0PSECRET.example.com/")).toEqual(failed(reason, code));
   });
 
   it("that resolves to nothing is a network failure", async () => {
     const { lookup } = resolver([]);
-    const result = await open({ lookup }).post("http://hooks.example.com/");
+    const result = await open({ lookup })("http://hooks.example.com/");
     expect(result).toMatchObject({ kind: "failed", reason: "network" });
   });
 });
 
 describe("an answer", () => {
+  it.each([
+    [200, null],
+    [204, null],
+    [301, "redirect"],
+    [400, "rejected"],
+    [401, "rejected"],
+    [404, "rejected"],
+    [408, "timeout"],
+    [410, "gone"],
+    [422, "rejected"],
+    [425, "rate_limited"],
+    [429, "rate_limited"],
+    [500, "server_error"],
+    [599, "server_error"],
+  ] as const)("with status %i means: %s", async (code, reason) => {
+    const [result, requests] = await answeredWith(status(code));
+    expect(result).toEqual(reason === null ? delivered : failed(reason, `HTTP ${code}`));
+    expect(requests).toBe(1);
+  });
+
   it.each(["http://169.254.169.254/latest/meta-data/", "/elsewhere"])(
-    "that redirects to %s is a failure, and is not followed",
+    "that redirects to %s is not followed",
     async (location) => {
-      const server = await startReceiverServer(status(307, { location }));
-      const result = await open().post(server.url.reveal());
-      expect(result).toMatchObject({ reason: "redirect", detail: "HTTP 307" });
-      expect(server.requests).toHaveLength(1);
+      const [result, requests] = await answeredWith(status(307, { location }));
+      expect(result).toEqual(failed("redirect", "HTTP 307"));
+      expect(requests).toBe(1);
     },
   );
 
-  it("of garbage is a network failure", async () => {
-    const server = await startTcpServer((socket) => socket.end("T0PSECRET garbage\r\n\r\n"));
-    const result = await open().post(server.url);
-    expect(result).toMatchObject({ kind: "failed", reason: "network" });
-    expect(JSON.stringify(result)).not.toContain("T0PSECRET");
+  it.each([
+    ["120", 120_000],
+    ["0", 0],
+    [new Date(startMs + 90_000).toUTCString(), 90_000],
+    [new Date(startMs - 90_000).toUTCString(), 0],
+    ["soon", null],
+    ["-5", 0],
+    ["", null],
+  ])("with Retry-After %j asks to wait %s ms", async (value, retryAfterMs) => {
+    const [result] = await answeredWith(status(429, { "retry-after": value }));
+    expect(result).toMatchObject({ kind: "failed", retryAfterMs });
   });
 
-  it("with endless headers is a network failure, read no further than 16 KiB and a little", async () => {
+  it("whose body never ends is read no further than it must", async () => {
+    let written = 0;
+    const [result] = await answeredWith((response) => {
+      response.writeHead(200);
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(16_384))) written += 16_384;
+      };
+      response.on("drain", more);
+      more();
+    });
+    expect(result).toEqual(delivered);
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it("whose body breaks off counts by its status", async () => {
+    const [result] = await answeredWith((response) => {
+      response.writeHead(200, { "content-length": "1000" });
+      response.write("half", () => response.destroy());
+    });
+    expect(result).toEqual(delivered);
+  });
+
+  it("whose headers never end is a network failure, read no further than 16 KiB and a little", async () => {
     const line = `x-more: ${"a".repeat(1_000)}\r\n`;
-    const server = await startTcpServer((socket) => {
+    const { url } = await startTcpServer((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
       const more = (): void => {
         while (!socket.destroyed && socket.write(line));
@@ -184,41 +221,49 @@ describe("an answer", () => {
       };
       more();
     });
-    const result = await open().post(server.url);
-    expect(result).toMatchObject({ reason: "network", detail: "UND_ERR_HEADERS_OVERFLOW" });
+    expect(await open()(url)).toEqual(failed("network", "UND_ERR_HEADERS_OVERFLOW"));
   });
 
-  it("that never comes ends with the signal", async () => {
-    const ending = new AbortController();
-    const server = await startTcpServer((socket) => {
-      socket.write("HTTP/1.1 200 OK\r\nx-slow: ");
-      ending.abort();
-    });
-    const result = await open().post(server.url, ending.signal);
-    expect(result).toEqual({ kind: "aborted" });
+  it.each<[string, (socket: Socket) => void]>([
+    ["of garbage", (socket) => void socket.end("T0PSECRET garbage\r\n\r\n")],
+    ["that breaks off", (socket) => void socket.destroy()],
+  ])("%s is a network failure, which contains nothing of it", async (_, answer) => {
+    const result = await open()((await startTcpServer(answer)).url);
+    expect(result).toMatchObject({ kind: "failed", reason: "network" });
+    expect(JSON.stringify(result)).not.toContain("T0PSECRET");
+  });
+
+  it("of a closed port is a network failure", async () => {
+    const { url, server } = await startTcpServer(() => {});
+    await new Promise((resolve) => server.close(resolve));
+    expect(await open()(url)).toEqual(failed("network", "ECONNREFUSED"));
+  });
+
+  it("that never comes is aborted with the signal", async () => {
+    const server = await startReceiverServer(hang);
+    const aborting = new AbortController();
+    const sent = open()(server.url.reveal(), aborting.signal);
+    await server.received(1);
+    aborting.abort();
+    expect(await sent).toEqual({ kind: "aborted" });
   });
 });
 
-it("makes no connection any more once it is closed", async () => {
-  const server = await startTcpServer(() => {});
-  let answer = (): void => {};
-  let looked = (): void => {};
-  const looking = new Promise<void>((resolve) => (looked = resolve));
-  const lookup: LookupFunction = (_, __, callback) => {
-    answer = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
-    looked();
-  };
-  const deps = { clock: createFakeClock(), userAgent: "sandwatch/test", lookup };
-  const outbound = createOutbound(deps);
-  const url = new URL(`http://hooks.example.com:${server.port}/`);
-  const sent = outbound.send({ url, body: "{}" }, never);
-  await looking;
+it("connects to nothing after it was closed", async () => {
+  const { port, server, sockets } = await startTcpServer(() => {});
+  const looking = Promise.withResolvers<() => void>();
+  const lookup: LookupFunction = (_, __, callback) =>
+    looking.resolve(() => callback(null, [{ address: "127.0.0.1", family: 4 }]));
+  const outbound = openOutbound(createFakeClock(), { lookup });
+  const sent = outbound.send({ url: new URL(`http://hooks.example.com:${port}/`) }, never);
+  const answer = await looking.promise;
   await outbound.close();
   expect(await sent).toMatchObject({ kind: "failed", reason: "network" });
 
   answer();
-  const ours = connect(server.port, "127.0.0.1");
+  const connected = once(server, "connection");
+  const ours = connect(port, "127.0.0.1");
   onTestFinished(() => void ours.destroy());
-  await server.connected();
-  expect(server.sockets.map(({ remotePort }) => remotePort)).toEqual([ours.localPort]);
+  await connected;
+  expect(sockets.map(({ remotePort }) => remotePort)).toEqual([ours.localPort]);
 });

@@ -6,52 +6,46 @@ import { createFakeClock } from "../support/fake-clock.ts";
 /** Repeats something every second that ends when the test says so. */
 function repeat(firstAfterMs: number) {
   const clock = createFakeClock();
-  const turns: (() => void)[] = [];
+  const runs: (() => void)[] = [];
   const repeater = createRepeater({
     clock,
     everyMs: 1_000,
     firstAfterMs,
-    run: () => new Promise((resolve) => void turns.push(resolve)),
+    run: () => new Promise((resolve) => void runs.push(resolve)),
   });
-  /** Lets time pass; then gives how many turns have begun. */
+  repeater.start();
+  /** Lets time pass; then returns how many runs have begun. */
   const pass = async (ms: number): Promise<number> => {
     clock.advance(ms);
     await setImmediate();
-    return turns.length;
+    return runs.length;
   };
-  return { clock, repeater, turns, pass };
+  return { clock, repeater, runs, pass };
 }
 
-it("begins after the first delay, and then at even distances", async () => {
-  const { repeater, turns, pass } = repeat(300);
-  repeater.start();
+it("begins after the first delay, then at even intervals, but no run beside another", async () => {
+  const { runs, pass } = repeat(300);
   expect(await pass(299)).toBe(0);
   for (const count of [1, 2, 3]) {
     expect(await pass(1)).toBe(count);
-    turns[count - 1]?.();
+    runs[count - 1]?.();
     expect(await pass(999)).toBe(count);
   }
+  expect(await pass(1)).toBe(4);
+  expect(await pass(2_500)).toBe(4);
+  runs[3]?.();
+  expect(await pass(499)).toBe(4);
+  expect(await pass(1)).toBe(5);
 });
 
-it("begins no turn beside one that takes longer than the distance between two", async () => {
-  const { repeater, turns, pass } = repeat(0);
-  repeater.start();
-  expect(await pass(0)).toBe(1);
-  expect(await pass(2_500)).toBe(1);
-  turns[0]?.();
-  expect(await pass(499)).toBe(1);
-  expect(await pass(1)).toBe(2);
-});
-
-it("stops when the turn under way has ended, and begins no other", async () => {
-  const { clock, repeater, turns, pass } = repeat(0);
-  repeater.start();
+it("stops when the run under way has ended, and begins no other", async () => {
+  const { clock, repeater, runs, pass } = repeat(0);
   await pass(0);
   let isStopped = false;
   const stopped = repeater.stop().then(() => (isStopped = true));
   await pass(5_000);
-  expect([isStopped, turns.length, clock.armed]).toEqual([false, 1, 0]);
-  turns[0]?.();
+  expect([isStopped, runs.length, clock.armed]).toEqual([false, 1, 0]);
+  runs[0]?.();
   await stopped;
   repeater.start();
   expect(await pass(5_000)).toBe(1);

@@ -1,169 +1,248 @@
 import { describe, expect, it } from "vitest";
-import type { Outbox } from "../../src/notify/outbox.ts";
-import { insertOutboxItems } from "../../src/store/outbox.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { createDelivery, webhook } from "./support/delivery.ts";
-import { outboxItem, startMs } from "./support/items.ts";
+import { openDelivery } from "./support/delivery.ts";
+import { fire, outboxItem, resolve, startMs } from "./support/items.ts";
 import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
-import { openTestStore } from "./support/test-store.ts";
 
-const hourMs = 3_600_000;
 const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 
 describe("a restart", () => {
-  it("in the middle of an attempt repeats it under the same id, and the rest in order", async () => {
+  it("during an attempt repeats it under the same id, and then sends the rest in order", async () => {
     const server = await startReceiverServer(hang);
-    const first = openTestStore();
-    const before = createDelivery(first.outbox, (clock) => [webhook(server, clock)]);
-    const resolved = outboxItem({ type: "incident.resolved" });
-    await insertOutboxItems(first.kysely, [outboxItem(), resolved]);
-    before.loop.start();
+    const before = openDelivery(server);
+    await before.insert(outboxItem(), outboxItem({ type: "incident.resolved" }));
+    before.notifier.start();
     await server.received(1);
 
-    const second = await first.reopen();
+    const store = await before.store.reopen();
     server.answerWith(status(204));
-    const after = createDelivery(second.outbox, (clock) => [webhook(server, clock)]);
-    await after.loop.runOnce();
+    await openDelivery(server, { store }).notifier.runOnce();
     const [interrupted, repeated, next, ...more] = server.ids();
     expect(repeated).toBe(interrupted);
     expect(next).not.toBe(interrupted);
     expect(more).toEqual([]);
-    expect(await second.states()).toEqual(["delivered", "delivered"]);
+    expect(await store.states()).toEqual(["delivered", "delivered"]);
   });
 
-  it("between the receiver's yes and its marking repeats the message under the same id", async () => {
+  it("after the receiver accepted, before that is stored, sends again under the same id", async () => {
     const server = await startReceiverServer();
-    const first = openTestStore();
     const killed = Promise.withResolvers<void>();
-    const outbox: Outbox = {
-      ...first.outbox,
-      settle() {
-        killed.resolve();
-        return new Promise(() => {});
-      },
-    };
-    const before = createDelivery(outbox, (clock) => [webhook(server, clock)]);
-    await insertOutboxItems(first.kysely, [outboxItem()]);
-    before.loop.start();
+    const before = openDelivery(server, {
+      outbox: () => ({
+        settle() {
+          killed.resolve();
+          return new Promise(() => {});
+        },
+      }),
+    });
+    await before.insert(outboxItem());
+    before.notifier.start();
     await killed.promise;
 
-    const second = await first.reopen();
-    const after = createDelivery(second.outbox, (clock) => [webhook(server, clock)]);
-    await after.loop.runOnce();
-    await after.loop.runOnce();
+    const store = await before.store.reopen();
+    const after = openDelivery(server, { store });
+    await after.notifier.runOnce();
+    await after.notifier.runOnce();
     expect(server.requests).toHaveLength(2);
     expect(new Set(server.ids()).size).toBe(1);
   });
 
-  it("before a group was composed loses nothing and composes it once", async () => {
+  it("before a group is composed composes it once", async () => {
     const server = await startReceiverServer();
-    const first = openTestStore();
-    const before = createDelivery(first.outbox, (clock) => [
-      webhook(server, clock, { groupWaitMs: 5_000 }),
-    ]);
-    await insertOutboxItems(first.kysely, [outboxItem()]);
-    await before.loop.runOnce();
+    const settings = { groupWaitMs: 5_000 };
+    const before = openDelivery(server, { settings });
+    await before.insert(outboxItem());
+    await before.notifier.runOnce();
 
-    const second = await first.reopen();
+    const store = await before.store.reopen();
     const clock = createFakeClock(startMs + 5_000);
-    const receivers = [webhook(server, clock, { groupWaitMs: 5_000 })];
-    const after = createDelivery(second.outbox, () => receivers, clock);
-    await after.loop.runOnce();
+    await openDelivery(server, { settings, store, clock }).notifier.runOnce();
     expect(server.requests).toHaveLength(1);
   });
 
-  it("before what was composed was committed composes it again under the same id", async () => {
+  it("before what was composed is stored composes it again under the same id", async () => {
     const server = await startReceiverServer();
-    const store = openTestStore();
     const composed: string[] = [];
-    const outbox: Outbox = {
-      ...store.outbox,
-      compose(notifications) {
-        composed.push(...notifications.map(({ notification }) => notification.id));
-        return Promise.reject(new Error("killed"));
-      },
-    };
-    await insertOutboxItems(store.kysely, [outboxItem()]);
-    const before = createDelivery(outbox, (clock) => [webhook(server, clock)]);
-    const failed = before.nextLog("delivery.store_failed oncall");
-    before.loop.start();
-    await failed;
-    await before.loop.stop({ graceMs: 0 });
+    const before = openDelivery(server, {
+      outbox: () => ({
+        compose(notifications) {
+          composed.push(...notifications.map(({ notification }) => notification.id));
+          return Promise.reject(new Error("killed"));
+        },
+      }),
+    });
+    await before.insert(outboxItem());
+    const logged = before.nextLog("delivery.store_failed oncall");
+    before.notifier.start();
+    await logged;
+    await before.notifier.stop({ graceMs: 0 });
 
     const clock = createFakeClock(startMs + minuteMs);
-    const after = createDelivery(store.outbox, (c) => [webhook(server, c)], clock);
-    await after.loop.runOnce();
+    await openDelivery(server, { store: before.store, clock }).notifier.runOnce();
     expect(server.ids()).toEqual(composed);
   });
 
-  it.each([-10 * hourMs, 0, 48 * hourMs])(
-    "on a wall clock that moved by %i ms tries again within five minutes, more than once, and for no more than a day",
-    async (movedMs) => {
-      const server = await startReceiverServer(status(503, { "retry-after": "3600" }));
-      const first = openTestStore();
-      const before = createDelivery(first.outbox, (clock) => [webhook(server, clock)]);
-      await insertOutboxItems(first.kysely, [outboxItem()]);
-      await before.loop.runOnce();
-
-      const second = await first.reopen();
-      server.answerWith(status(503));
-      const clock = createFakeClock(startMs + movedMs);
-      const after = createDelivery(second.outbox, (c) => [webhook(server, c)], clock);
-      await after.loop.runOnce();
-      clock.advance(5 * minuteMs - 1);
-      await after.loop.runOnce();
-      expect(await second.states()).toEqual(["pending"]);
-      clock.advance(1);
-      await after.loop.runOnce();
-      expect(server.requests.length).toBeGreaterThanOrEqual(2);
-      clock.advance(24 * hourMs);
-      await after.loop.runOnce();
-      expect(await second.states()).toEqual(["dead"]);
-    },
-  );
-
   it.each([
-    ["five minutes", 24 * hourMs, 5 * minuteMs],
-    ["its whole time where that is shorter", minuteMs, minuteMs],
-  ])("after the time to give up has come tries again for %s", async (_, giveUpAfterMs, leftMs) => {
+    ["by -10 h tries again within five minutes", -10 * hourMs, 24 * hourMs, 5 * minuteMs],
+    ["not at all tries again within five minutes", 0, 24 * hourMs, 5 * minuteMs],
+    ["by 48 h tries again within five minutes", 48 * hourMs, 24 * hourMs, 5 * minuteMs],
+    ["by 48 h has its whole time where that is shorter", 48 * hourMs, minuteMs, minuteMs],
+  ])("on a wall clock that moved %s", async (_, movedMs, giveUpAfterMs, leftMs) => {
     const server = await startReceiverServer(status(503, { "retry-after": "604800" }));
-    const first = openTestStore();
-    const before = createDelivery(first.outbox, (c) => [webhook(server, c, { giveUpAfterMs })]);
-    await insertOutboxItems(first.kysely, [outboxItem()]);
-    await before.loop.runOnce();
+    const settings = { giveUpAfterMs };
+    const before = openDelivery(server, { settings });
+    await before.insert(outboxItem());
+    await before.notifier.runOnce();
 
-    const second = await first.reopen();
-    const clock = createFakeClock(startMs + 48 * hourMs);
-    const receivers = [webhook(server, clock, { giveUpAfterMs })];
-    const after = createDelivery(second.outbox, () => receivers, clock);
-    await after.loop.runOnce();
+    const store = await before.store.reopen();
+    server.answerWith(status(503));
+    const clock = createFakeClock(startMs + movedMs);
+    const { notifier } = openDelivery(server, { settings, store, clock });
+    await notifier.runOnce();
     clock.advance(leftMs - 1);
-    await after.loop.runOnce();
-    expect([server.requests.length, await second.states()]).toEqual([2, ["pending"]]);
+    await notifier.runOnce();
+    expect(await store.states()).toEqual(["pending"]);
     clock.advance(1);
-    await after.loop.runOnce();
-    expect([server.requests.length, await second.states()]).toEqual([3, ["dead"]]);
+    await notifier.runOnce();
+    expect(server.requests.length).toBeGreaterThanOrEqual(2);
+    clock.advance(24 * hourMs);
+    await notifier.runOnce();
+    expect(await store.states()).toEqual(["dead"]);
   });
 
-  it("leaves a notification the time it had, however long nobody tried or far the clock moved", async () => {
+  it("does not count the time in which no process ran towards giving up", async () => {
     const server = await startReceiverServer(status(503));
-    const first = openTestStore();
-    const earlier = createFakeClock();
-    const before = createDelivery(first.outbox, (clock) => [webhook(server, clock)], earlier);
-    await insertOutboxItems(first.kysely, [outboxItem()]);
-    await before.loop.runOnce();
-    earlier.advance(10 * hourMs);
-    await before.loop.runOnce();
+    const before = openDelivery(server);
+    await before.insert(outboxItem());
+    await before.notifier.runOnce();
+    before.clock.advance(10 * hourMs);
+    await before.notifier.runOnce();
 
-    const second = await first.reopen();
+    const store = await before.store.reopen();
     const clock = createFakeClock(startMs + 72 * hourMs);
-    const after = createDelivery(second.outbox, (c) => [webhook(server, c)], clock);
-    await after.loop.runOnce();
+    const { notifier } = openDelivery(server, { store, clock });
+    await notifier.runOnce();
     clock.advance(13 * hourMs);
-    await after.loop.runOnce();
-    expect(await second.states()).toEqual(["pending"]);
+    await notifier.runOnce();
+    expect(await store.states()).toEqual(["pending"]);
     clock.advance(hourMs);
-    await after.loop.runOnce();
-    expect(await second.states()).toEqual(["dead"]);
+    await notifier.runOnce();
+    expect(await store.states()).toEqual(["dead"]);
   });
 });
+
+describe("a store that fails", () => {
+  it("is asked again after a second, and delivery continues", async () => {
+    const server = await startReceiverServer();
+    let calls = 0;
+    const { notifier, clock, insert, logged, nextLog } = openDelivery(server, {
+      outbox: ({ openItems }) => ({
+        openItems: (...query) => (++calls <= 2 ? refuse() : openItems(...query)),
+      }),
+    });
+    await insert(fire("a"));
+    const refused = nextLog("delivery.store_failed oncall");
+    const run = notifier.runOnce();
+    await refused;
+    for (const [passedMs, count] of [
+      [999, 1],
+      [1, 2],
+    ] as const) {
+      clock.advance(passedMs);
+      await promisesRan();
+      expect([calls, server.requests.length]).toEqual([count, 0]);
+    }
+    clock.advance(1_000);
+    await run;
+    expect(server.requests).toHaveLength(1);
+    expect(logged).toEqual(["delivery.store_failed oncall", "notification.delivered oncall"]);
+  });
+
+  it("prevents nothing stored from being sent, once each, and is told how that ended later", async () => {
+    const server = await startReceiverServer();
+    let isFull = true;
+    const { notifier, clock, store, insert, observed, logged } = openDelivery(server, {
+      outbox: ({ settle }) => ({
+        settle: (...settled) => (isFull ? refuse() : settle(...settled)),
+      }),
+    });
+    const items = Array.from({ length: 9 }, (_, index) => fire(`s${index}`));
+    await insert(...items);
+    const run = notifier.runOnce();
+    await server.received(items.length);
+    expect(await store.states()).toEqual(items.map(() => "pending"));
+    isFull = false;
+    await passUntil(run, () => clock.advance(1_000));
+    expect(server.requests).toHaveLength(items.length);
+    expect(await store.states()).toEqual(items.map(() => "delivered"));
+    expect(observed).toHaveLength(items.length);
+    expect(logged.filter((line) => line === "delivery.store_failed oncall")).toHaveLength(1);
+  });
+
+  it("prevents nothing stored from being sent while it accepts nothing new", async () => {
+    const server = await startReceiverServer(status(503));
+    let isFull = false;
+    const { notifier, clock, insert } = openDelivery(server, {
+      outbox: ({ compose }) => ({
+        compose: (...composed) => (isFull ? refuse() : compose(...composed)),
+      }),
+    });
+    await insert(fire("a"));
+    await notifier.runOnce();
+    isFull = true;
+    server.answerWith(status(204));
+    await insert(resolve("b"));
+    clock.advance(minuteMs);
+    const run = notifier.runOnce();
+    await server.received(2);
+    expect(new Set(server.ids()).size).toBe(1);
+    isFull = false;
+    await passUntil(run, () => clock.advance(1_000));
+    expect(new Set(server.ids()).size).toBe(2);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it("is asked at the same time for at most 50 notifications that were sent", async () => {
+    const server = await startReceiverServer();
+    const refused = new Set<number>();
+    let isFull = true;
+    const { notifier, clock, insert } = openDelivery(server, {
+      outbox: ({ settle }) => ({
+        settle(seq, ...settled) {
+          if (!isFull) return settle(seq, ...settled);
+          refused.add(seq);
+          return refuse();
+        },
+      }),
+    });
+    await insert(...Array.from({ length: 80 }, (_, index) => fire(`s${index}`)));
+    const run = notifier.runOnce();
+    await server.received(50);
+    for (let times = 0; times < 20; times++) await promisesRan();
+    expect([server.requests.length, refused.size]).toEqual([50, 50]);
+    isFull = false;
+    await passUntil(run, () => clock.advance(1_000));
+    expect(new Set(server.ids()).size).toBe(80);
+  });
+});
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error("disk full"));
+}
+
+async function passUntil(run: Promise<void>, pass: () => void): Promise<void> {
+  const state = { ended: false };
+  const note = (): void => void (state.ended = true);
+  run.then(note, note);
+  while (!state.ended) {
+    await promisesRan();
+    pass();
+  }
+  await run;
+}
+
+/** A refusal that comes at once is over by then. */
+function promisesRan(): Promise<void> {
+  return new Promise((done) => setImmediate(done));
+}

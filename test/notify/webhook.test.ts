@@ -1,52 +1,109 @@
 import { describe, expect, it } from "vitest";
 import { Webhook } from "standardwebhooks";
+import type { z } from "zod";
 import type { Notification } from "../../src/core/notification.ts";
-import type { Receiver } from "../../src/notify/receiver.ts";
+import { failed } from "../../src/notify/receiver.ts";
+import { renderAlertmanagerBody } from "../../src/notify/receivers/alertmanager-body.ts";
 import { createWebhookReceiver, renderWebhookBody } from "../../src/notify/receivers/webhook.ts";
+import type { WebhookSettings } from "../../src/notify/receivers/webhook.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { webhookBodySchema } from "../support/webhook-body.ts";
+import { alertmanagerMessageSchema } from "./support/alertmanager-message.ts";
 import { plainWebhook } from "./support/delivery.ts";
-import { openOutbound } from "./support/outbound.ts";
 import { startMs, toldIncident } from "./support/items.ts";
-import { notificationOf } from "./support/notifications.ts";
-import {
-  hang,
-  startReceiverServer,
-  status,
-  type ReceiverServer,
-} from "./support/receiver-server.ts";
-
-const signingSecret = `whsec_${Buffer.from("a signing secret of some length").toString("base64")}`;
-
-const notification = notificationOf({ causedAtMs: startMs - 5_000 });
+import { everySubject, hostileTexts, notificationOf } from "./support/notifications.ts";
+import { resolvedIncident, textsIn, unsendable } from "./support/notifications.ts";
+import { openOutbound } from "./support/outbound.ts";
+import { startReceiverServer, status } from "./support/receiver-server.ts";
+import type { ReceivedRequest } from "./support/receiver-server.ts";
 
 const never = new AbortController().signal;
+const signingSecret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+const ownBody = (body: unknown) => ({ bodyTemplate: new Secret(JSON.stringify(body)) });
 
-function receiverAt(
-  url: Secret,
-  {
-    secret = null,
-    clock = createFakeClock(),
-  }: { secret?: Secret | null; clock?: typeof systemClock } = {},
-): Receiver {
-  const receiver = createWebhookReceiver(
-    { ...plainWebhook, name: "oncall", url, secret },
-    { clock, outbound: openOutbound(clock, { userAgent: "sandwatch/1.2.3" }) },
+function open(settings: Partial<WebhookSettings> & Pick<WebhookSettings, "url">, atMs = startMs) {
+  const clock = createFakeClock(atMs);
+  return createWebhookReceiver(
+    { ...plainWebhook, name: "oncall", ...settings },
+    { clock, outbound: openOutbound(clock) },
   );
-  return receiver;
 }
 
-async function sentTo(server: ReceiverServer, options = {}): Promise<Headers> {
-  await receiverAt(server.url, options).send(notification, never);
+/** Sends one notification, and returns the request that was made of it. */
+async function sent(
+  settings: Partial<WebhookSettings>,
+  notification: Notification = notificationOf(),
+  atMs = startMs,
+): Promise<ReceivedRequest> {
+  const server = await startReceiverServer();
+  const receiver = open({ url: server.url, ...settings }, atMs);
+  expect(await receiver.send(notification, never)).toEqual({ kind: "delivered" });
   const [request] = server.requests;
-  return new Headers(Object.entries(request?.headers ?? {}).map(([k, v]) => [k, String(v)]));
+  if (!request) throw new Error("nothing was sent");
+  return request;
 }
 
-describe("the body", () => {
-  it("has the documented form", () => {
-    expect(JSON.parse(renderWebhookBody(notification, startMs))).toEqual({
+describe("a webhook", () => {
+  it("posts JSON that names its notification, its time and its sender, to the whole URL", async () => {
+    const { path, headers, body } = await sent({});
+    expect(path).toBe("/hook/T0PSECRET?token=T0PSECRET");
+    expect(headers).toMatchObject({
+      "webhook-id": "msg_1",
+      "webhook-timestamp": String(startMs / 1_000),
+      "content-type": "application/json",
+      "user-agent": "sandwatch/test",
+    });
+    expect(headers).not.toHaveProperty("webhook-signature");
+    expect(body).toBe(renderWebhookBody(notificationOf(), startMs));
+  });
+
+  it.each([
+    ["its usual format", {}],
+    ["the format of Alertmanager", { format: "alertmanager" }],
+    ["the user's own format", ownBody({ text: "{summary}" })],
+  ] as const)("signs a body in %s as Standard Webhooks verifies it", async (_, format) => {
+    const secret = new Secret(signingSecret);
+    // The verifier compares with the real time.
+    const nowMs = systemClock.now().utcMs;
+    const { body, headers } = await sent({ secret, ...format }, notificationOf(), nowMs);
+    const signed = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k, String(v)]));
+    expect(new Webhook(signingSecret).verify(body, signed)).toEqual(JSON.parse(body));
+    const other = new Webhook(Buffer.from("another").toString("base64"));
+    expect(() => other.verify(body, signed)).toThrow("No matching signature");
+    expect(() => new Webhook(signingSecret).verify(`${body} `, signed)).toThrow("No matching");
+  });
+
+  it("reports a failure without its URL", async () => {
+    const server = await startReceiverServer(status(404));
+    const result = await open({ url: server.url }).send(notificationOf(), never);
+    expect(result).toEqual(failed("rejected", "HTTP 404"));
+  });
+
+  it.each(["T0PSECRET", "ftp://T0PSECRET", "http://T0PSECRET:99999/"])(
+    "refuses a URL without showing it %#",
+    (url) => {
+      expect(() => open({ url: new Secret(url) })).toThrow(
+        /^The url of receiver oncall is no http or https address\.$/,
+      );
+    },
+  );
+
+  it.each(["whsec_not base64 T0PSECRET", "whsec_", ""])(
+    "refuses a signing secret without showing it %#",
+    (secret) => {
+      const url = new Secret("http://localhost/");
+      expect(() => open({ url, secret: new Secret(secret) })).toThrow(
+        /^The secret of receiver oncall is not whsec_ followed by base64\.$/,
+      );
+    },
+  );
+});
+
+describe("the usual body", () => {
+  it("has the documented format", () => {
+    expect(JSON.parse(renderWebhookBody(notificationOf(), startMs))).toEqual({
       type: "incident.firing",
       timestamp: "2026-11-20T09:30:00.000Z",
       data: {
@@ -76,186 +133,169 @@ describe("the body", () => {
     });
   });
 
-  it.each<[string, Notification]>([
-    ["a firing server", notification],
-    [
-      "a resolved target",
+  it.each<[string, Partial<Notification>]>([
+    ...everySubject.map((incident): [string, Partial<Notification>] => [
+      `a ${incident.state} ${incident.subject}`,
       {
-        ...notification,
-        type: "incident.resolved",
+        type: incident.state === "resolved" ? "incident.resolved" : "incident.firing",
         truncated: 3,
-        incidents: [
-          toldIncident({
-            subject: "target",
-            state: "resolved",
-            sandboxId: null,
-            serverId: null,
-            serverName: null,
-            status: null,
-            previousStatus: null,
-            resolvedAtMs: startMs + 1,
-            resolvedReason: "recovered",
-          }),
-        ],
+        runbookUrl: "https://runbooks.example/",
+        incidents: [{ ...incident, flapping: true, acknowledgedBy: "ada" }],
       },
-    ],
-    ["a test", { ...notification, type: "test", group: {}, incidents: [] }],
-  ])("holds nothing but the documented fields for %s", (_, told) => {
-    expect(() =>
-      webhookBodySchema.parse(JSON.parse(renderWebhookBody(told, startMs))),
-    ).not.toThrow();
-  });
-});
-
-describe("a request", () => {
-  it("names its message, its moment and its sender, and posts JSON", async () => {
-    const server = await startReceiverServer();
-    const headers = await sentTo(server);
-    expect(headers.get("webhook-id")).toBe("msg_1");
-    expect(headers.get("webhook-timestamp")).toBe(String(startMs / 1_000));
-    expect(headers.get("content-type")).toBe("application/json");
-    expect(headers.get("user-agent")).toBe("sandwatch/1.2.3");
-    expect(headers.has("webhook-signature")).toBe(false);
-    expect(server.requests[0]?.body).toBe(renderWebhookBody(notification, startMs));
-    expect(server.requests[0]?.path).toBe("/hook/T0PSECRET?token=T0PSECRET");
+    ]),
+    ["a test", { type: "test", group: {}, incidents: [] }],
+  ])("contains only the documented fields for %s", (_, more) => {
+    const body: unknown = JSON.parse(renderWebhookBody(notificationOf(more), startMs));
+    expect(() => webhookBodySchema.parse(body)).not.toThrow();
   });
 
-  it("is signed so that Standard Webhooks verifies it, and no other secret does", async () => {
-    const server = await startReceiverServer();
-    // The verifier compares with the real time.
-    const clock = createFakeClock(systemClock.now().utcMs);
-    const headers = await sentTo(server, { secret: new Secret(signingSecret), clock });
-    const body = server.requests[0]?.body ?? "";
-    const signed = Object.fromEntries(headers);
-    expect(new Webhook(signingSecret).verify(body, signed)).toEqual(JSON.parse(body));
-    const other = new Webhook(Buffer.from("another").toString("base64"));
-    expect(() => other.verify(body, signed)).toThrow("No matching signature");
-    expect(() => new Webhook(signingSecret).verify(`${body} `, signed)).toThrow("No matching");
-  });
-});
-
-describe("an answer", () => {
-  it.each([
-    [200, null],
-    [202, null],
-    [204, null],
-    [301, "redirect"],
-    [307, "redirect"],
-    [400, "rejected"],
-    [401, "rejected"],
-    [404, "rejected"],
-    [408, "timeout"],
-    [410, "gone"],
-    [413, "rejected"],
-    [422, "rejected"],
-    [425, "rate_limited"],
-    [429, "rate_limited"],
-    [500, "server_error"],
-    [503, "server_error"],
-    [599, "server_error"],
-  ])("of %i counts as %s", async (code, reason) => {
-    const server = await startReceiverServer(status(code, { location: "/elsewhere" }));
-    const result = await receiverAt(server.url).send(notification, never);
-    expect(result).toEqual(
-      reason === null
-        ? { kind: "delivered" }
-        : { kind: "failed", reason, detail: `HTTP ${code}`, retryAfterMs: null },
-    );
-    expect(server.requests).toHaveLength(1);
-  });
-
-  it.each([
-    ["120", 120_000],
-    ["0", 0],
-    [new Date(startMs + 90_000).toUTCString(), 90_000],
-    [new Date(startMs - 90_000).toUTCString(), 0],
-    ["soon", null],
-    ["-5", 0],
-    ["", null],
-  ])("with Retry-After %j asks to wait %s ms", async (value, retryAfterMs) => {
-    const server = await startReceiverServer(status(429, { "retry-after": value }));
-    const result = await receiverAt(server.url).send(notification, never);
-    expect(result).toMatchObject({ kind: "failed", retryAfterMs });
-  });
-
-  it("that never ends is read no further than it must", async () => {
-    let written = 0;
-    const server = await startReceiverServer((response) => {
-      response.writeHead(200);
-      const more = (): void => {
-        while (!response.destroyed && response.write(Buffer.alloc(16_384))) written += 16_384;
-      };
-      response.on("drain", more);
-      more();
+  it("states how late it is, and only then", () => {
+    const at = (nowMs: number): unknown => JSON.parse(renderWebhookBody(notificationOf(), nowMs));
+    expect(at(startMs + 300_000)).not.toHaveProperty("data.delayed_seconds");
+    expect(webhookBodySchema.parse(at(startMs + 300_001))).toMatchObject({
+      data: {
+        delayed_seconds: 300,
+        summary: "Late by 5m: 1 server in error in us (research): github",
+      },
     });
-    const result = await receiverAt(server.url).send(notification, never);
-    expect(result).toEqual({ kind: "delivered" });
-    expect(written).toBeLessThan(64 * 1024 * 1024);
   });
+});
 
-  it("whose body breaks off still counts by its status", async () => {
-    const server = await startReceiverServer((response) => {
-      response.writeHead(200, { "content-length": "1000" });
-      response.write("half", () => response.destroy());
+describe("the user's own body", () => {
+  it("has its placeholders filled, in texts alone", async () => {
+    const template = {
+      content: "[{severity}] {summary}",
+      items: ["{rule}", { "{rule}": "{server_name} in {sandbox_id}" }],
+      level: 3,
+      loud: true,
+      nothing: null,
+    };
+    expect(JSON.parse((await sent(ownBody(template))).body)).toEqual({
+      content: "[critical] 1 server in error in us (research): github",
+      items: ["server-error", { "{rule}": "github in sandbox-1" }],
+      level: 3,
+      loud: true,
+      nothing: null,
     });
-    const result = await receiverAt(server.url).send(notification, never);
-    expect(result).toEqual({ kind: "delivered" });
+  });
+
+  it.each(hostileTexts)("keeps its form with a server named by %s", async (_, name) => {
+    const notification = notificationOf({ incidents: [toldIncident({ serverName: name })] });
+    const { body } = await sent(ownBody({ text: "<{server_name}>" }), notification);
+    const { text, ...others }: Record<string, string> = JSON.parse(body);
+    expect(others).toEqual({});
+    expect(text).toMatch(/^<.*>$/);
+    expect(text?.isWellFormed()).toBe(true);
+    expect(body.length).toBeLessThan(500);
   });
 });
 
-describe("no answer", () => {
-  it("counts as a network failure when the connection is refused", async () => {
-    const port = await closedPort();
-    const result = await receiverAt(new Secret(`http://127.0.0.1:${port}/T0PSECRET`)).send(
-      notification,
-      never,
-    );
-    expect(result).toMatchObject({ kind: "failed", reason: "network", detail: "ECONNREFUSED" });
-    expect(JSON.stringify(result)).not.toContain("T0PSECRET");
-  });
+type Message = z.infer<typeof alertmanagerMessageSchema>;
 
-  it("counts as a network failure when the connection breaks", async () => {
-    const server = await startReceiverServer((response) => void response.destroy());
-    const result = await receiverAt(server.url).send(notification, never);
-    expect(result).toMatchObject({ kind: "failed", reason: "network" });
-    expect(JSON.stringify(result)).not.toContain("T0PSECRET");
-  });
-
-  it("ends when the signal aborts", async () => {
-    const server = await startReceiverServer(hang);
-    const abort = new AbortController();
-    const sending = receiverAt(server.url).send(notification, abort.signal);
-    await server.received(1);
-    abort.abort();
-    expect(await sending).toEqual({ kind: "aborted" });
-  });
-});
-
-describe("a receiver that cannot be built", () => {
-  it.each(["T0PSECRET", "ftp://T0PSECRET", "http://T0PSECRET:99999/"])(
-    "says so without its address %#",
-    (url) => {
-      expect(() => receiverAt(new Secret(url))).toThrow(
-        "The url of receiver oncall is no http or https address.",
-      );
-    },
-  );
-
-  it.each(["whsec_not base64 T0PSECRET", "whsec_", ""])(
-    "says so without its signing secret %#",
-    (secret) => {
-      const build = (): Receiver =>
-        receiverAt(new Secret("http://localhost/"), { secret: new Secret(secret) });
-      expect(build).toThrow("The secret of receiver oncall is not whsec_ followed by base64.");
-    },
-  );
-});
-
-async function closedPort(): Promise<string> {
-  const { createServer } = await import("node:net");
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address ? String(address.port) : "0";
+function messageOf(more: Partial<Notification> = {}, nowMs = startMs): Message {
+  const text = renderAlertmanagerBody(notificationOf(more), nowMs);
+  return alertmanagerMessageSchema.parse(JSON.parse(text));
 }
+
+describe("a body in the format of Alertmanager", () => {
+  it("is that of Alertmanager's version 4", async () => {
+    const runbookUrl = "https://runbooks.example/errors";
+    const labels = {
+      alertname: "server-error",
+      severity: "critical",
+      subject: "server",
+      region: "us",
+      key: "research",
+      sandbox_id: "sandbox-1",
+      server_id: "server-1",
+      server_name: "github",
+    };
+    const annotations = {
+      summary: "1 server in error in us (research): github",
+      description: "github (server-1) in sandbox sandbox-1 in us (research): error, was occupied",
+      runbook_url: runbookUrl,
+      incident_id: "incident-1",
+      status: "error",
+      previous_status: "occupied",
+    };
+    const notification = notificationOf({ runbookUrl, truncated: 3 });
+    const { body } = await sent({ format: "alertmanager" }, notification);
+    expect(JSON.parse(body)).toEqual({
+      version: "4",
+      groupKey: '{}:{alertname="server-error", key="research", region="us", severity="critical"}',
+      truncatedAlerts: 3,
+      status: "firing",
+      receiver: "oncall",
+      groupLabels: { alertname: "server-error", region: "us", key: "research" },
+      commonLabels: labels,
+      commonAnnotations: annotations,
+      externalURL: "",
+      alerts: [
+        {
+          status: "firing",
+          labels,
+          annotations,
+          startsAt: "2026-11-20T09:30:00.000Z",
+          endsAt: "0001-01-01T00:00:00Z",
+          generatorURL: "",
+          fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+        },
+      ],
+    });
+  });
+
+  it("is resolved when all of its incidents are, each with its end", () => {
+    const both = messageOf({ incidents: [resolvedIncident(), toldIncident()] });
+    expect([both.status, ...both.alerts.map((alert) => alert.status)]).toEqual([
+      "firing",
+      "resolved",
+      "firing",
+    ]);
+    const message = messageOf({ type: "incident.resolved", incidents: [resolvedIncident()] });
+    expect(message.status).toBe("resolved");
+    expect(message.alerts[0]).toMatchObject({
+      status: "resolved",
+      endsAt: "2026-11-20T09:31:00.000Z",
+      annotations: { resolved_reason: "recovered" },
+    });
+  });
+
+  it("identifies a subject by the same fingerprint while it lasts, and no other", () => {
+    const [first, ...others] = [
+      toldIncident(),
+      toldIncident({ id: "the next", serverId: "server-1", status: "unknown" }),
+      resolvedIncident(),
+      toldIncident({ serverId: "server-2" }),
+    ].map((incident) => messageOf({ incidents: [incident] }).alerts[0]?.fingerprint);
+    expect(others.map((print) => print === first)).toEqual([true, true, false]);
+  });
+
+  it("lists what its alerts have in common, and no empty label", () => {
+    const { alerts, commonLabels, commonAnnotations } = messageOf({
+      incidents: everySubject.map((incident, index) => ({ ...incident, id: `incident-${index}` })),
+    });
+    expect(commonLabels).toEqual({ alertname: "server-error", severity: "critical" });
+    expect(Object.keys(commonAnnotations)).toEqual(["summary"]);
+    expect(alerts.find(({ labels }) => labels["subject"] === "receiver")?.labels).toEqual({
+      alertname: "server-error",
+      severity: "critical",
+      subject: "receiver",
+      receiver: "pager",
+    });
+  });
+
+  it("states that it is late", () => {
+    const { annotations } = messageOf({}, startMs + 600_000).alerts[0] ?? {};
+    expect(annotations).toMatchObject({
+      summary: "Late by 10m: 1 server in error in us (research): github",
+      delayed_seconds: "600",
+    });
+  });
+
+  it.each(hostileTexts)("keeps its form with a server named by %s", (_, name) => {
+    const incidents = [toldIncident({ serverName: name, sandboxId: name, acknowledgedBy: name })];
+    const message = messageOf({ incidents, group: { server_name: name, incident: "incident-1" } });
+    expect(textsIn(message).filter((text) => unsendable.test(text))).toEqual([]);
+    expect(JSON.stringify(message).length).toBeLessThan(20_000);
+  });
+});

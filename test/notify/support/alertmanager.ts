@@ -1,52 +1,55 @@
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { requestTimeoutMs } from "../../../src/notify/outbound.ts";
 import type { Notification } from "../../../src/core/notification.ts";
+import { requestTimeoutMs } from "../../../src/notify/outbound.ts";
 import { createAlertmanagerReceiver } from "../../../src/notify/receivers/alertmanager.ts";
 import type { AlertmanagerSettings } from "../../../src/notify/receivers/alertmanager.ts";
-import type { Receiver } from "../../../src/notify/receiver.ts";
 import type { NotifiedAlerts } from "../../../src/notify/receivers/alertmanager-alerts.ts";
+import type { Receiver } from "../../../src/notify/receiver.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { Secret } from "../../../src/platform/secret.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { postableAlertsSchema, type PostedAlert } from "../../support/postable-alerts.ts";
 import { startMs, toldIncident } from "./items.ts";
+import { notificationOf } from "./notifications.ts";
 import { openOutbound } from "./outbound.ts";
-import type { ReceiverServer } from "./receiver-server.ts";
+import { startReceiverServer, status } from "./receiver-server.ts";
+import type { Answer, ReceiverServer } from "./receiver-server.ts";
+import { openToldStore } from "./told-store.ts";
+import type { ToldStore } from "./told-store.ts";
 
 export const minuteMs = 60_000;
+export const accept = status(200);
 
-export function telling(...ids: readonly string[]): Notification {
-  return {
-    id: "msg_1",
-    receiver: "am",
-    type: "incident.firing",
-    rule: "server-error",
-    severity: "critical",
-    group: {},
-    summary: "servers in error",
-    runbookUrl: null,
-    createdAtMs: startMs,
-    causedAtMs: startMs,
-    incidents: ids.map((id) => toldIncident({ id })),
-    truncated: 0,
-  };
+export function about(...ids: readonly string[]): Notification {
+  return notificationOf({ receiver: "am", incidents: ids.map((id) => toldIncident({ id })) });
 }
 
-export interface Opened {
+export interface Opened extends ToldStore {
   readonly receiver: Receiver;
   readonly clock: FakeClock;
+  readonly servers: readonly ReceiverServer[];
+  /** The first of them. */
+  readonly server: ReceiverServer;
   readonly observed: readonly string[];
   readonly logged: readonly string[];
-  /** Resolves when so many requests have ended in all, and what follows from that was done. */
+  /** Resolves when this many requests have ended in all, and what follows from that was done. */
   readonly ended: (count: number) => Promise<void>;
 }
 
-export function openAlertmanager(
-  notifiedAlerts: NotifiedAlerts,
-  servers: readonly ReceiverServer[],
-  more: Partial<AlertmanagerSettings> = {},
-): Opened {
+interface Options extends Partial<AlertmanagerSettings> {
+  /** The receiver's view of the store. */
+  readonly notifiedAlerts?: (stored: NotifiedAlerts) => NotifiedAlerts;
+}
+
+/** A receiver with an instance for each answer. */
+export async function openAlertmanager(
+  answers: readonly Answer[] = [accept],
+  { notifiedAlerts = (stored) => stored, ...settings }: Options = {},
+): Promise<Opened> {
+  const told = await openToldStore();
+  const servers: ReceiverServer[] = [];
+  for (const answer of answers) servers.push(await startReceiverServer(answer));
   const clock = createFakeClock();
   const { watched, ended } = watchRequests(clock);
   const observed: string[] = [];
@@ -58,24 +61,26 @@ export function openAlertmanager(
   const receiver = createAlertmanagerReceiver(
     {
       name: "am",
-      urls: servers.map(({ origin }) => new Secret(`${origin}/T0PSECRET`)),
+      urls: servers.map(({ origin }) => new Secret(`${origin}/T0PSECRET//`)),
       bearerToken: null,
       generatorUrl: null,
-      ...more,
+      ...settings,
     },
     {
       clock: watched,
       outbound: openOutbound(watched),
-      notifiedAlerts,
+      notifiedAlerts: notifiedAlerts(told.store.told),
       log: { info: write, warn: write, error: write },
       observe: { attemptFailed: (name, reason) => void observed.push(`${name} ${reason}`) },
     },
   );
   onTestFinished(() => receiver.close?.());
-  return { receiver, clock, observed, logged, ended };
+  const [server] = servers;
+  if (!server) throw new Error("no instance");
+  return { ...told, receiver, clock, servers, server, observed, logged, ended };
 }
 
-/** Each request has a time-out of its own, which it takes back when it has ended. */
+/** Each request has a time-out of its own, which it cancels when it has ended. */
 function watchRequests(clock: FakeClock): { watched: Clock; ended: Opened["ended"] } {
   let requests = 0;
   const news = new EventTarget();
@@ -94,8 +99,7 @@ function watchRequests(clock: FakeClock): { watched: Clock; ended: Opened["ended
   return {
     watched,
     async ended(count) {
-      const isEnough = (): boolean => requests >= count;
-      while (!isEnough()) {
+      while (requests < count) {
         await new Promise((resolve) => news.addEventListener("news", resolve, { once: true }));
       }
       await setImmediate();

@@ -1,4 +1,5 @@
 import type { IncidentMessage, OutboxItem, ToldIncident } from "../../../src/core/notification.ts";
+import type { ReceiverServer } from "./receiver-server.ts";
 
 /** The moment at which fake clocks start. */
 export const startMs = Date.UTC(2026, 10, 20, 9, 30);
@@ -49,4 +50,17 @@ export function outboxItem({ incident, ...more }: ItemFields = {}): OutboxItem {
     ...more,
     incident: toldIncident({ ...resolved, ...incident }),
   };
+}
+
+/** Changes of an incident, each incident in a sandbox of its own. */
+export const fire = (id: string): OutboxItem => outboxItem({ incident: { id, sandboxId: id } });
+export const resolve = (id: string): OutboxItem =>
+  outboxItem({ type: "incident.resolved", incident: { id, sandboxId: id } });
+
+/** What was sent to a webhook, as "firing a", in order. */
+export function sentTo(server: ReceiverServer): readonly string[] {
+  return server.requests.map(({ body }) => {
+    const { data }: { data: { incidents: { state: string; id: string }[] } } = JSON.parse(body);
+    return data.incidents.map(({ state, id }) => `${state} ${id}`).join(", ");
+  });
 }
