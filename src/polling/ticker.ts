@@ -97,10 +97,9 @@ function createCronTicker(
   let cancelWatch = (): void => {};
   let stopped = false;
 
-  const nowMs = clock.now().utcMs;
   return {
     intervalMs: times.gaps.shortestMs,
-    firstRoundMs: Math.max(times.gaps.shortestMs, (times.next(nowMs) ?? nowMs) - nowMs),
+    firstRoundMs: firstRoundOf(times, clock.now().utcMs),
     start(onRound) {
       /** @returns the time until the next round. Milliseconds */
       const awaitNext = (): number => {
@@ -141,6 +140,15 @@ function createCronTicker(
       cancelWake();
     },
   };
+}
+
+/** A round that begins right after the start is passed over (see `createScheduler`), and the schedule may pause after it. */
+function firstRoundOf(times: CronTimes, nowMs: number): number {
+  const { shortestMs } = times.gaps;
+  const nextMs = times.next(nowMs) ?? nowMs;
+  const isPassedOver = nextMs - nowMs < shortestMs / 2;
+  const firstMs = isPassedOver ? (times.next(nextMs) ?? nextMs) : nextMs;
+  return Math.max(shortestMs, firstMs - nowMs);
 }
 
 function timesOf({ expression, timeZone }: Extract<Schedule, { kind: "cron" }>): CronTimes {

@@ -269,3 +269,17 @@ const unexpected = {
     throw new Error("the schedule was never late");
   },
 };
+
+describe("the first round in which targets have turns", () => {
+  const firstAfter = (startsAt: string): number =>
+    createTicker(
+      { kind: "cron", expression: "0,20,40 */2 * * *", timeZone: "UTC" },
+      { clock: createFakeClock(Date.parse(startsAt)), log: unexpected },
+    ).firstRoundMs;
+
+  it("is the next one, or where that is passed over the one after it, however long the schedule pauses", () => {
+    expect(firstAfter("2026-03-08T05:00:00Z")).toBe(60 * minute);
+    expect(firstAfter("2026-03-08T04:05:00Z")).toBe(20 * minute);
+    expect(firstAfter("2026-03-08T04:35:00Z")).toBe(85 * minute);
+  });
+});
