@@ -1,3 +1,4 @@
+import { cronExpression } from "./poll-schedule.ts";
 import type { Violation } from "./oracle/violation.ts";
 import type { Run } from "./simulate.ts";
 import { timeText } from "./support/trace.ts";
@@ -15,7 +16,7 @@ export function account({ scenario, story, hash }: Run, violations: readonly Vio
     ...violations.map(({ text }) => `  - ${text.replaceAll(/\b(\d{5,}) ms\b/g, readTime)}`),
     `again: npm run test:sim -- --seeds 1 --start ${scenario.seed} --story`,
     "",
-    `polled every ${scenario.intervalMs} ms, gone after ${scenario.goneAfter}`,
+    `polled every ${scenario.intervalMs} ms${scenario.schedule ? ` by ${cronExpression(scenario.schedule)} in ${scenario.schedule.timeZone}` : ""}, gone after ${scenario.goneAfter}`,
     ...scenario.rules.map((rule) => `rule ${JSON.stringify(rule)}`),
     ...scenario.receivers.map((receiver) => `receiver ${JSON.stringify(receiver)}`),
     "",

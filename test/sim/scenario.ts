@@ -1,3 +1,5 @@
+import { drawSchedule } from "./poll-schedule.ts";
+import type { PollSchedule } from "./poll-schedule.ts";
 import { createDice } from "./support/dice.ts";
 import type { Dice } from "./support/dice.ts";
 
@@ -67,7 +69,12 @@ export interface ServiceTraits {
 /** What is the same from a run's beginning to its end. Milliseconds. */
 export interface Scenario {
   readonly seed: number;
+  /** What the wall clock shows at first. */
+  readonly startUtcMs: number;
+  /** How far apart polls usually are. */
   readonly intervalMs: number;
+  /** Null: they come once in each interval. */
+  readonly schedule: PollSchedule | null;
   readonly timeoutMs: number;
   /** What the service allows each key. */
   readonly rateLimit: { readonly requests: number; readonly perMs: number };
@@ -96,12 +103,15 @@ const longestGroupWaitMs = 3 * minute;
 /** No message waits for longer for others, or after one of its group. */
 export const longestWaitMs = 30 * minute;
 
+/** A world that is polled rarely would take long. */
+const longestScheduledMs = day;
+
 /** Longer than any receiver asks to be left alone, and than the longest wait between attempts. */
 const calmForMs = 90 * minute;
 
 export function drawScenario(seed: number): Scenario {
   const dice = createDice(seed, "scenario");
-  const intervalMs = dice.pick([
+  const drawnMs = dice.pick([
     30 * second,
     minute,
     2 * minute,
@@ -109,13 +119,17 @@ export function drawScenario(seed: number): Scenario {
     10 * minute,
     20 * minute,
   ]);
+  const scheduled = drawSchedule(dice.fork("schedule"), drawnMs);
+  const intervalMs = scheduled?.schedule.intervalMs ?? drawnMs;
   const receivers = drawReceivers(dice.fork("receivers"), intervalMs);
   const polls = dice.between(50, 160);
-  const calmMs = polls * intervalMs;
+  const calmMs = Math.min(polls * intervalMs, scheduled ? longestScheduledMs : Infinity);
   const rules = drawRules(dice.fork("rules"), intervalMs, receivers);
   return {
     seed,
+    startUtcMs: scheduled?.startUtcMs ?? Date.UTC(2026, 10, 20, 9, 30),
     intervalMs,
+    schedule: scheduled?.schedule ?? null,
     timeoutMs: 10 * second,
     rateLimit: dice.fork("limit").pick([
       { requests: 2, perMs: second },

@@ -1,3 +1,4 @@
+import { cronExpression } from "./poll-schedule.ts";
 import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
 import type { Hold, MaintenanceWindow, Scenario } from "./scenario.ts";
 
@@ -6,13 +7,13 @@ const second = 1_000;
 /** What of a scenario can be configured otherwise than it is. */
 export type Configured = Pick<
   Scenario,
-  "rules" | "receivers" | "rateLimit" | "intervalMs" | "heartbeat" | "maintenance"
+  "rules" | "receivers" | "rateLimit" | "intervalMs" | "schedule" | "heartbeat" | "maintenance"
 >;
 
 /** The scenario as a configuration file has it, with rules of its own or later ones. */
 export function settingsOf(
   scenario: Scenario,
-  { rules, receivers, rateLimit, intervalMs, heartbeat, maintenance }: Configured,
+  { rules, receivers, rateLimit, intervalMs, schedule, heartbeat, maintenance }: Configured,
   secret: string,
 ): unknown {
   const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
@@ -27,7 +28,9 @@ export function settingsOf(
       api_key: apiKeyOf(name),
     })),
     poll: {
-      every: ms(intervalMs),
+      ...(schedule === null
+        ? { every: ms(intervalMs) }
+        : { schedule: cronExpression(schedule), time_zone: schedule.timeZone }),
       timeout: ms(scenario.timeoutMs),
       gone_after: scenario.goneAfter,
       rate_limit: { requests: rateLimit.requests, per: ms(rateLimit.perMs) },

@@ -34,8 +34,6 @@ export interface Run {
   readonly hash: string;
 }
 
-const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
-
 let warm: Promise<void> | undefined;
 
 /** What the product does once and keeps must not make the first world differ from the same one later. */
@@ -50,6 +48,7 @@ async function warmUp(): Promise<void> {
 export async function simulate(seed: number, mutation: Mutation = {}): Promise<Run> {
   await (warm ??= warmUp());
   const scenario = drawScenario(seed);
+  const { startUtcMs } = scenario;
   const dice = createDice(seed, "world");
   const time = createWorldTime(startUtcMs);
   const trace = createTrace(() => time.nowMs);
@@ -78,7 +77,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       onTaken: () => fuse.trigger("taken"),
     }),
   );
-  const servicePeers = service.peers.map((peer) => misreading(peer, mutation));
+  const servicePeers = service.peers.map((peer) => misreading(peer, time, mutation));
   const pings: Ping[] = [];
   const pulse: Peer = {
     origin: receiverOrigin("pulse"),
@@ -196,13 +195,14 @@ async function passUntil(time: WorldTime, untilMs: number): Promise<void> {
   while (time.jump(untilMs));
 }
 
-function misreading(peer: Peer, { answer }: Mutation): Peer {
-  if (!answer) return peer;
+function misreading(peer: Peer, time: WorldTime, { answer, asks }: Mutation): Peer {
+  if (!answer && !asks) return peer;
   return {
     origin: peer.origin,
     receive(request) {
+      if (asks && !asks(time.utcMs)) return { kind: "breaks", afterMs: 1, code: "ECONNREFUSED" };
       const reaction = peer.receive(request);
-      return reaction.kind === "answers" ? answer(reaction) : reaction;
+      return answer && reaction.kind === "answers" ? answer(reaction) : reaction;
     },
   };
 }

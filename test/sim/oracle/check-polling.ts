@@ -4,13 +4,14 @@ import { isRefusal } from "./read-answer.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
-/** That polling never falls silent, or nothing that is seen would say anything. */
+/** That polling never falls silent, or nothing that is seen would say anything; by a schedule: `checkSchedule`. */
 export function checkPolling(
   scenario: Scenario,
   history: History,
   target: string,
 ): readonly Violation[] {
-  const { intervalMs, timeoutMs } = scenario;
+  const { intervalMs, timeoutMs, schedule } = scenario;
+  if (schedule !== null) return [];
   return history.lives.flatMap(({ number, watchMs, lastPollMs }) => {
     if (watchMs === null) return [];
     const requests = history.requests.filter(

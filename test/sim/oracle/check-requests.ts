@@ -2,6 +2,7 @@ import type { History, Life, ServiceRequest } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { stalledMs } from "./check-lives.ts";
 import { backOffMs, retryAfterMs } from "./check-polling.ts";
+import { longestGapMs, stepsBetween, turnsWithin } from "./due-polls.ts";
 import { isRefusal } from "./read-answer.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
@@ -13,14 +14,17 @@ export function checkRequests(scenario: Scenario, history: History): readonly Vi
       .filter((request) => request.life === life.number)
       .toSorted((one, other) => one.exchange.sentMs - other.exchange.sentMs);
     return [
-      ...checkRetries(scenario, life, own),
+      ...checkRetries(scenario, history, life, own),
       ...by(own, ({ key }) => key).flatMap((some) => checkLimit(scenario, some)),
       ...by(own, ({ target }) => target).flatMap(checkPatience),
       ...by(own, ({ target, path }) => `${target} ${path}`).flatMap((some) => [
         ...checkOverlaps(some),
         ...checkAbandoned(scenario, life, some),
         ...(some[0]?.path === "/local-sandbox"
-          ? [...checkTurns(scenario, history, life, some), ...checkRefusals(scenario, some)]
+          ? [
+              ...checkTurns(scenario, history, life, some),
+              ...checkRefusals(scenario, history, some),
+            ]
           : []),
       ]),
     ];
@@ -94,21 +98,26 @@ function isRetryable({ answer, exchange: { end } }: ServiceRequest): boolean {
   return answer.status === 429 || answer.status >= 500;
 }
 
+/** When turns began. Where nothing is retryable, a request begins one. */
+export function turnsOf(own: readonly ServiceRequest[]): readonly number[] {
+  return own.flatMap(({ exchange }, at) => {
+    const before = own[at - 1];
+    return before && isRetryable(before) ? [] : [exchange.sentMs];
+  });
+}
+
 /**
  * A turn comes once in each interval, at its own place in it, so that no more turns begin in a time than
- * it has intervals; the first turn of a process is beside them. Where nothing is retryable, a request begins a turn.
+ * it has intervals; the first turn of a process is beside them.
  */
 function checkTurns(
-  { intervalMs }: Scenario,
+  { intervalMs, schedule }: Scenario,
   history: History,
   { startMs }: Life,
   own: readonly ServiceRequest[],
 ): readonly Violation[] {
-  const turns: number[] = [];
-  for (const [at, { exchange }] of own.entries()) {
-    const before = own[at - 1];
-    if (!before || !isRetryable(before)) turns.push(exchange.sentMs);
-  }
+  if (schedule !== null) return [];
+  const turns = turnsOf(own);
   for (const [from, fromMs] of turns.entries()) {
     for (const [to, toMs] of turns.entries()) {
       if (to <= from) continue;
@@ -125,7 +134,8 @@ function checkTurns(
 
 /** A key that is refused again and again is asked about at ever longer distances. */
 function checkRefusals(
-  { intervalMs }: Scenario,
+  { intervalMs, schedule }: Scenario,
+  history: History,
   own: readonly ServiceRequest[],
 ): readonly Violation[] {
   let refusals = 0;
@@ -136,6 +146,9 @@ function checkRefusals(
     if (refusals === 0 || !next) continue;
     const distanceMs = next.exchange.sentMs - exchange.sentMs;
     if (distanceMs >= backOffMs(refusals, intervalMs) + intervalMs / 2 - slackMs) continue;
+    // A step of the wall clock can make the next poll due at once.
+    const { sentMs } = next.exchange;
+    if (schedule && stepsBetween(history, sentMs - longestGapMs(schedule), sentMs) > 0) continue;
     const text = `${target} was asked for ${distanceMs} ms after it had refused the key ${refusals} times in a row`;
     return [violation(text, target)];
   }
@@ -147,13 +160,15 @@ const slackMs = 15_000;
 
 /** Requests that begin no turn are retries, which are at most a tenth of all requests. */
 function checkRetries(
-  { intervalMs, targets }: Scenario,
+  scenario: Scenario,
+  history: History,
   { number, watchMs, lastPollMs }: Life,
   own: readonly ServiceRequest[],
 ): readonly Violation[] {
   if (watchMs === null) return [];
   const lastMs = Math.min(own.at(-1)?.exchange.sentMs ?? watchMs, lastPollMs ?? Infinity);
-  const turns = targets.length * (Math.floor((lastMs - watchMs) / intervalMs) + 2);
+  const { most } = turnsWithin(scenario, history, watchMs, lastMs);
+  const turns = scenario.targets.length * (most + 2);
   const polls = own.filter(({ path }) => path === "/local-sandbox").length;
   if (polls - turns <= own.length / 10) return [];
   const text = `process ${number} sent ${polls} requests for listings, with at most ${turns} turns`;

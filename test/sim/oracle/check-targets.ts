@@ -1,5 +1,6 @@
 import type { History } from "../history.ts";
 import type { Scenario, ScenarioRule } from "../scenario.ts";
+import { longestTurnMs, turnsWithin } from "./due-polls.ts";
 import { isRefusal } from "./read-answer.ts";
 import { isAt, polledWithin } from "./seen.ts";
 import type { Seen } from "./seen.ts";
@@ -107,7 +108,7 @@ function mayHaveFired(
 
 /** How many polls failed in a time without a sighting, and what passed between them. */
 function countFailed(
-  { intervalMs }: Scenario,
+  scenario: Scenario,
   history: History,
   target: string,
   { fromMs, toMs }: Stretch,
@@ -119,16 +120,17 @@ function countFailed(
     const polled = polledWithin(life, fromMs, toMs);
     if (!polled) continue;
     const lengthMs = polled.toMs - polled.fromMs;
+    const turns = turnsWithin(scenario, history, polled.fromMs, polled.toMs);
     if (bound === "most") {
-      polls += Math.floor(lengthMs / intervalMs) + 2;
+      polls += turns.most + 2;
       ms += lengthMs;
     } else {
       const lost = faultsOf(history, life.number);
-      const usual = Math.floor(lengthMs / intervalMs) - 2;
+      const usual = turns.least - 2;
       const refused = refusalsWithin(history, target, life.number, polled);
       // Polls that are not sent, as the key is refused, do not count.
       polls += Math.max(0, (refused === 0 ? usual : Math.min(usual, refused - 1)) - lost);
-      ms += Math.max(0, lengthMs - (3 + 2 * lost) * intervalMs);
+      ms += Math.max(0, lengthMs - (3 + 2 * lost) * longestTurnMs(scenario));
     }
   }
   return { polls, ms };

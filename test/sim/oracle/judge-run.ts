@@ -11,8 +11,10 @@ import { checkRequests } from "./check-requests.ts";
 import { checkHeartbeats } from "./check-heartbeats.ts";
 import { checkScrapes } from "./check-scrapes.ts";
 import type { Standing } from "./check-scrapes.ts";
+import { checkSchedule } from "./check-schedule.ts";
 import { checkServer } from "./check-servers.ts";
 import { checkTarget } from "./check-targets.ts";
+import { longestTurnMs } from "./due-polls.ts";
 import { sightingsOf } from "./sightings.ts";
 import { seenOf } from "./seen.ts";
 import type { ToldIncident } from "./told.ts";
@@ -54,10 +56,11 @@ function judgeTargets(
   onStanding: (standing: Standing) => void,
 ): readonly Violation[] {
   return scenario.targets.flatMap(({ name: target, sandboxes }) => {
-    const seen = seenOf(history, target, scenario.intervalMs);
+    const seen = seenOf(history, target, longestTurnMs(scenario));
     const servers = Array.from(sandboxes).flatMap(([box, ids]) => ids.map((id) => `${box} ${id}`));
     return [
       ...checkPolling(scenario, history, target),
+      ...checkSchedule(scenario, history, target),
       ...scenario.rules.flatMap((rule) => {
         const own = told.filter((each) => each.rule === rule.name && each.target === target);
         return rule.on === "target"

@@ -231,8 +231,10 @@ export function createHost(deps: HostDeps): Host {
     trace.tell(`process ${life.number} starts`);
     if (deps.between !== null && lives.length > 1) runBetween(deps.between);
     deps.onStart();
+    const clock = clockOf(process);
     const starting = createDaemon(config, {
-      clock: clockOf(process),
+      clock,
+      wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
       random: dice.random,
       newIncidentId: () => `incident-${++incidents}`,
       // As long as one another, as ids are: none is the beginning of another.
@@ -250,7 +252,7 @@ export function createHost(deps: HostDeps): Host {
         process.dispatchers.push(dispatcher);
         return dispatcher;
       },
-      openStore: (_, clock) =>
+      openStore: () =>
         deps.mutate(openStore(storePath, clock, withoutDisk), process.databases),
     });
     void watchOnce(process, starting);

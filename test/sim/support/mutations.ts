@@ -3,6 +3,7 @@ import { noOpenBuckets } from "../../../src/fleet/accounting.ts";
 import type { Bucket } from "../../../src/fleet/buckets.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { restoreSnapshot } from "../../../src/fleet/snapshot.ts";
+import { transitions } from "../poll-schedule.ts";
 import type { ScenarioReceiver, ScenarioRule } from "../scenario.ts";
 import type { Configured } from "../settings.ts";
 import type { Scrape } from "../history.ts";
@@ -15,6 +16,8 @@ type Answer = Extract<Reaction, { kind: "answers" }>;
 export interface Mutation {
   readonly store?: StoreMutation;
   readonly configured?: (settings: Configured) => Configured;
+  /** Whether it asks the service for anything. Left out: it does. */
+  readonly asks?: (utcMs: number) => boolean;
   /** What it makes of an answer of the service. */
   readonly answer?: (answer: Answer) => Answer;
   /** What it makes of how it does. */
@@ -233,6 +236,19 @@ export const mergesTooSoon = ofReceivers((receiver) => ({ ...receiver, mergeAbov
 
 export const pollsTwiceAsOften: Mutation = {
   configured: (settings) => ({ ...settings, intervalMs: settings.intervalMs / 2 }),
+};
+
+/** Falls silent in the hour that comes twice. */
+export const pausesInAutumn: Mutation = {
+  asks: (now) => !transitions.some(({ utcMs, byMs }) => now >= utcMs && now < utcMs - byMs),
+};
+
+/** Takes the times of its schedule to be those of UTC. */
+export const knowsNoZone: Mutation = {
+  configured: (settings) => ({
+    ...settings,
+    schedule: settings.schedule && { ...settings.schedule, timeZone: "UTC" },
+  }),
 };
 
 export const sendsTooMany: Mutation = {

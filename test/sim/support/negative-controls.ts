@@ -31,6 +31,8 @@ import {
   waitsForNoInterval,
   mergesTooSoon,
   pollsTwiceAsOften,
+  pausesInAutumn,
+  knowsNoZone,
   sendsTooMany,
   keepsQuietAboutDeadLetters,
   replaysNothing,
@@ -104,6 +106,18 @@ export const negativeControls: readonly NegativeControl[] = [
     mutation: pollsTwiceAsOften,
     from: 27,
     caughtAs: /had \d+ turns from/,
+  },
+  {
+    name: "does not poll in the hour that comes twice",
+    mutation: pausesInAutumn,
+    from: 37,
+    caughtAs: /did not ask for .*, though a poll was due/,
+  },
+  {
+    name: "takes its schedule to be in UTC",
+    mutation: knowsNoZone,
+    from: 16,
+    caughtAs: /more often than a poll was due/,
   },
   {
     name: "sends more than the limit of its key",
