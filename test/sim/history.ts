@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { webhookBodySchema } from "../support/webhook-body.ts";
 import type { ScenarioRule } from "./scenario.ts";
+import type { Stage } from "./stages.ts";
 import type { ExchangeRecord } from "./support/virtual-network.ts";
 
 /** Times are milliseconds since the world began unless they are called UTC. */
@@ -82,6 +83,7 @@ export interface Life {
   readonly startMoment: number;
   /** What it was configured with. */
   readonly rules: readonly ScenarioRule[];
+  readonly stage: Stage;
   /** Since when it polls; null: it did not get that far. */
   watchMs: number | null;
   /** When it was told to stop or was killed, whichever came first; null: it still runs. */

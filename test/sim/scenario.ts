@@ -1,5 +1,7 @@
 import { drawSchedule } from "./poll-schedule.ts";
 import type { PollSchedule } from "./poll-schedule.ts";
+import { drawStages } from "./stages.ts";
+import type { Stage } from "./stages.ts";
 import { createDice } from "./support/dice.ts";
 import type { Dice } from "./support/dice.ts";
 
@@ -84,6 +86,8 @@ export interface Scenario {
   /** What a process that starts after some time is configured with instead; null: the same. */
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
+  /** Which of them are configured, and whom rules name, from time to time. */
+  readonly stages: readonly [Stage, ...Stage[]];
   readonly maintenance: readonly MaintenanceWindow[];
   readonly service: ServiceTraits;
   /** Null: nobody waits for pings. */
@@ -142,6 +146,7 @@ export function drawScenario(seed: number): Scenario {
     rules,
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
+    stages: drawStages(dice.fork("stages"), receivers, rules, calmMs),
     maintenance: drawMaintenance(dice.fork("maintenance"), rules),
     service: {
       encodes: dice.fork("encodes").chance(0.3),

@@ -1,11 +1,12 @@
 import { cronExpression } from "./poll-schedule.ts";
 import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
+import type { Stage } from "./stages.ts";
 import type { Hold, MaintenanceWindow, Scenario } from "./scenario.ts";
 
 const second = 1_000;
 
 /** What of a scenario can be configured otherwise than it is. */
-export type Configured = Pick<
+export type Configured = { readonly stage: Stage } & Pick<
   Scenario,
   "rules" | "receivers" | "rateLimit" | "intervalMs" | "schedule" | "heartbeat" | "maintenance"
 >;
@@ -13,7 +14,7 @@ export type Configured = Pick<
 /** The scenario as a configuration file has it, with rules of its own or later ones. */
 export function settingsOf(
   scenario: Scenario,
-  { rules, receivers, rateLimit, intervalMs, schedule, heartbeat, maintenance }: Configured,
+  { rules, receivers, stage, rateLimit, intervalMs, schedule, heartbeat, maintenance }: Configured,
   secret: string,
 ): unknown {
   const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
@@ -50,23 +51,25 @@ export function settingsOf(
           ? { flap: { changes: rule.flap.changes, within: ms(rule.flap.withinMs) } }
           : {}),
         ...(rule.remindEveryMs === null ? {} : { remind_every: ms(rule.remindEveryMs) }),
-        receivers: rule.receivers,
+        receivers: stage.routes.get(rule.name) ?? rule.receivers,
       })),
       receivers: [
         ...(heartbeat === null ? [] : [heartbeatSetting(heartbeat)]),
-        ...receivers.map((receiver) => ({
-          name: receiver.name,
-          type: "webhook",
-          url: receiverOrigin(receiver.name),
-          secret,
-          group_wait: ms(receiver.groupWaitMs),
-          group_interval: ms(receiver.groupIntervalMs),
-          group_by: receiver.groupBy,
-          merge_above: receiver.mergeAbove,
-          give_up_after: ms(receiver.giveUpAfterMs),
-          send_resolved: receiver.sendResolved,
-          send_acknowledged: receiver.sendAcknowledged,
-        })),
+        ...receivers
+          .filter(({ name }) => stage.receivers.has(name))
+          .map((receiver) => ({
+            name: receiver.name,
+            type: "webhook",
+            url: receiverOrigin(receiver.name),
+            secret,
+            group_wait: ms(receiver.groupWaitMs),
+            group_interval: ms(receiver.groupIntervalMs),
+            group_by: receiver.groupBy,
+            merge_above: receiver.mergeAbove,
+            give_up_after: ms(receiver.giveUpAfterMs),
+            send_resolved: receiver.sendResolved,
+            send_acknowledged: receiver.sendAcknowledged,
+          })),
       ],
     },
   };

@@ -7,7 +7,8 @@ import { testConfig } from "../support/test-config.ts";
 import type { Attempt, Ping, Recorded, Scrape, WallClock } from "./history.ts";
 import { drawScenario, longestWaitMs, receiverOrigin } from "./scenario.ts";
 import { settingsOf } from "./settings.ts";
-import type { Scenario, ScenarioRule } from "./scenario.ts";
+import { stageAt } from "./stages.ts";
+import type { Scenario } from "./scenario.ts";
 import { beginChaos } from "./support/chaos.ts";
 import { createDice } from "./support/dice.ts";
 import { createFuse } from "./support/fuse.ts";
@@ -90,16 +91,17 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   const store = createStoreTroubles(time, dice.fork("disk"), () => host.lives.length);
   const restarts = dice.fork("restarts");
   const { configured: mutate = (settings) => settings } = mutation;
-  const configured = (rules: readonly ScenarioRule[]): Configured => ({
-    rules,
-    config: testConfig(settingsOf(scenario, mutate({ ...scenario, rules }), signingSecret)),
-  });
+  const configured = (): Configured => {
+    const isLater = scenario.later !== null && time.nowMs >= scenario.later.fromMs;
+    const rules = isLater ? scenario.later.rules : scenario.rules;
+    const stage = stageAt(scenario.stages, time.nowMs);
+    const settings = mutate({ ...scenario, rules, stage });
+    return { rules, stage, config: testConfig(settingsOf(scenario, settings, signingSecret)) };
+  };
   const keptPolls = createKeptPolls(() => {
     const { moment, nowMs: atMs, utcMs } = time;
     return { moment, atMs, utcMs };
   });
-  const first = configured(scenario.rules);
-  const later = configured(scenario.later?.rules ?? scenario.rules);
   using host = createHost({
     folder: folder.path,
     time,
@@ -109,7 +111,9 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     between: mutation.between ?? null,
     stopsLateMs: mutation.stopsLateMs ?? 0,
     dice: dice.fork("daemon"),
-    configure: () => (scenario.later && time.nowMs >= scenario.later.fromMs ? later : first),
+    reloading: mutation.reloading ?? null,
+    configure: configured,
+    reloads: () => stageAt(scenario.stages, time.nowMs),
     onPassing: () => {
       if (!fuse.passing()) return false;
       fuse.put();
@@ -133,6 +137,9 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
 
   service.begin();
   host.start();
+  for (const { fromMs } of scenario.stages.slice(1)) {
+    time.setTimer(fromMs, () => void host.reload());
+  }
   beginChaos({
     scenario,
     time,
@@ -212,12 +219,12 @@ const unchanged: StoreMutation = (store) => store;
 /** What the last process left. */
 async function readEnd(
   path: string,
-  { targets }: Scenario,
+  { targets, stages }: Scenario,
   waitingUtcMs: number,
 ): Promise<Pick<Recorded, "left" | "kept">> {
   try {
     const store = openStore(path);
-    const left = await readLeft(store, waitingUtcMs);
+    const left = await readLeft(store, stages.at(-1)?.receivers ?? new Set(), waitingUtcMs);
     const kept = await readKept(store, path, targets);
     await store.close();
     return { left, kept };
@@ -226,10 +233,16 @@ async function readEnd(
   }
 }
 
-async function readLeft(store: Store, waitingUtcMs: number): Promise<readonly string[]> {
+/** What a receiver is owed that is not configured waits for it. */
+async function readLeft(
+  store: Store,
+  configured: ReadonlySet<string>,
+  waitingUtcMs: number,
+): Promise<readonly string[]> {
   const figures = await store.outbox.figures();
   return figures.flatMap(({ receiver, openItems, pending, dead, oldestCausedAtMs }) =>
-    pending + dead === 0 && (oldestCausedAtMs ?? Infinity) > waitingUtcMs
+    !configured.has(receiver) ||
+    (pending + dead === 0 && (oldestCausedAtMs ?? Infinity) > waitingUtcMs)
       ? []
       : [`${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`],
   );

@@ -1,6 +1,7 @@
 import type { Attempt, History } from "../history.ts";
 import { longestOutageMs, longestWaitMs } from "../scenario.ts";
 import type { Scenario, ScenarioRule } from "../scenario.ts";
+import { hasStages, isThereAtTheEnd, routeOf } from "./routes.ts";
 import { subjectOf } from "./told.ts";
 import type { ToldIncident } from "./told.ts";
 import { violation } from "./violation.ts";
@@ -20,6 +21,19 @@ export function checkDeliveries(
       ...told.flatMap((incident) => checkTelling(scenario, history, { name, attempts }, incident)),
     ];
   });
+}
+
+/** That nothing is sent to a receiver that is not configured. */
+export function checkAbsent({ attempts, lives }: History): readonly Violation[] {
+  return attempts.flatMap(({ receiver, life, webhookId, atMs }) =>
+    lives[life - 1]?.stage.receivers.has(receiver)
+      ? []
+      : [
+          violation(
+            `${receiver} was sent ${webhookId} at ${atMs} ms, though it was not configured`,
+          ),
+        ],
+  );
 }
 
 /** A later attempt may differ in how late it is, and in nothing else. */
@@ -116,27 +130,30 @@ function checkTelling(
   const { id, resolved } = incident;
   const rule = scenario.rules.find(({ name }) => name === incident.rule);
   const settings = scenario.receivers.find(({ name }) => name === receiver);
-  const isTold =
-    incident.about === null
-      ? (rule?.receivers.includes(receiver) ?? false)
-      : incident.about !== receiver;
+  const isThere = isThereAtTheEnd(scenario, receiver);
+  const route = routeOf(scenario, history, receiver, incident);
   const messages = (type: string): number => messagesOf(attempts, id, type).size;
   const acknowledged = history.acknowledgements.filter((each) => each.incidentId === id);
+  const fires = Math.max(
+    route.must ? 1 : 0,
+    Math.min(messages("incident.firing"), route.may ? 1 : 0),
+  );
   const expected = {
-    "incident.firing": isTold ? 1 : 0,
-    "incident.resolved": isTold && resolved && settings?.sendResolved ? 1 : 0,
+    "incident.firing": fires,
+    "incident.resolved": fires === 1 && resolved && settings?.sendResolved ? 1 : 0,
   };
   const found: Violation[] = [];
   for (const [type, count] of Object.entries(expected)) {
     if (messages(type) === count) continue;
+    if (messages(type) < count && !isThere) continue;
     // A group that began to wait just before the end waits still.
     if (messages(type) < count && isLate(history, id, type)) continue;
     const what = `${receiver} was told ${type} of ${id} ${messages(type)} times`;
     found.push(violation(`${what} instead of ${count}`, id));
   }
   const heard = messages("incident.acknowledged");
-  const isHeard = isTold && settings?.sendAcknowledged === true && acknowledged.length > 0;
-  const isSure = isHeard && acknowledged.some(({ sure }) => sure);
+  const isHeard = route.may && settings?.sendAcknowledged === true && acknowledged.length > 0;
+  const isSure = isHeard && !hasStages(scenario) && acknowledged.some(({ sure }) => sure);
   if (heard > (isHeard ? 1 : 0) || heard < (isSure ? 1 : 0)) {
     const what = `${receiver} was told ${heard} times that somebody acknowledged ${id}`;
     found.push(violation(what, id));

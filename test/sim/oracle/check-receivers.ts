@@ -1,5 +1,6 @@
 import type { Attempt, History } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
+import { heardFire, isThereAtTheEnd } from "./routes.ts";
 import type { ToldIncident } from "./told.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
@@ -27,20 +28,19 @@ export function checkReceivers(
             atMs <= heardMs && (refused !== null || (answered === null && giveUpAfterMs < longMs)),
         ),
     );
-    const untold =
-      scenario.receivers.length < 2
-        ? []
-        : attempts.filter(
-            (attempt) =>
-              isSure(history, attempt) && !own.some((incident) => isOf(history, incident, attempt)),
-          );
+    const untold = attempts.filter(
+      (attempt) =>
+        (history.lives[attempt.life - 1]?.stage.receivers.size ?? 0) > 1 &&
+        isSure(history, attempt) &&
+        !own.some((incident) => isOf(history, incident, attempt)),
+    );
     return [
       ...invented.map(({ id }) => violation(`${id}: ${name} has refused nothing`, id, name)),
       ...untold.map(({ atMs, webhookId }) =>
         violation(`nobody was told that ${name} refused ${webhookId} at ${atMs} ms`, name),
       ),
       ...own.flatMap(({ id, resolved }) =>
-        isOver(scenario, name, resolved)
+        isOver(scenario, history, name, id, resolved)
           ? []
           : [violation(`${id} went on, though ${name} took what was sent again`, id)],
       ),
@@ -51,9 +51,21 @@ export function checkReceivers(
 /** Patience for less than this can come to its end in an outage. */
 const longMs = 12 * 60 * quietMs;
 
-function isOver(scenario: Scenario, about: string, resolved: ToldIncident["resolved"]): boolean {
+function isOver(
+  scenario: Scenario,
+  history: History,
+  about: string,
+  id: string,
+  resolved: ToldIncident["resolved"],
+): boolean {
   if (resolved) return true;
-  return !scenario.receivers.some(({ name, sendResolved }) => name !== about && sendResolved);
+  return !scenario.receivers.some(
+    ({ name, sendResolved }) =>
+      name !== about &&
+      sendResolved &&
+      isThereAtTheEnd(scenario, name) &&
+      heardFire(history, name, id),
+  );
 }
 
 /** Whether the process has certainly noted that it was refused. */

@@ -56,7 +56,9 @@ function checkPauses(
       return [violation(text, target)];
     }
     if (!request) break;
-    refusals = isRefusal(request) ? refusals + 1 : 0;
+    // What was not answered takes no refusal back.
+    if (isRefusal(request)) refusals += 1;
+    else if (request.exchange.end?.how === "whole") refusals = 0;
     const answeredMs = request.exchange.end?.atMs ?? sentMs;
     fromMs = Math.max(
       fromMs,

@@ -2,6 +2,7 @@ import type { History } from "../history.ts";
 import type { Scenario, ScenarioRule } from "../scenario.ts";
 import { longestTurnMs, turnsWithin } from "./due-polls.ts";
 import { isRefusal } from "./read-answer.ts";
+import { tellsEnd } from "./routes.ts";
 import { isAt, polledWithin } from "./seen.ts";
 import type { Seen } from "./seen.ts";
 import type { ToldIncident } from "./told.ts";
@@ -31,10 +32,8 @@ export function checkTarget(
   told: readonly ToldIncident[],
 ): readonly Violation[] {
   const found: Violation[] = [];
-  const tellsResolved = scenario.receivers.some(
-    ({ name, sendResolved }) => sendResolved && rule.receivers.includes(name),
-  );
   const placed = told.flatMap((incident): readonly Placed[] => {
+    const tellsResolved = tellsEnd(scenario, history, rule, incident.id);
     const tries = timesOf(history, incident.startedUtcMs)
       .filter((ms) => ms <= incident.heardMs)
       .filter((ms) => mayHaveFired(scenario, history, { target, seen }, rule, ms))

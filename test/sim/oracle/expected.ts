@@ -3,6 +3,7 @@ import { longestWaitMs } from "../scenario.ts";
 import type { Scenario, ScenarioServerRule } from "../scenario.ts";
 import type { Course } from "./course.ts";
 import { messagesOf } from "./check-deliveries.ts";
+import { hasStages, tellsEnd } from "./routes.ts";
 import { isAt } from "./seen.ts";
 import type { Seen } from "./seen.ts";
 import type { ToldIncident } from "./told.ts";
@@ -44,11 +45,13 @@ export function expect(
     faults.add(fault);
     return false;
   };
-  const tellsResolved = scenario.receivers.some(
-    ({ name, sendResolved }) => sendResolved && rule.receivers.includes(name),
-  );
   const lateMs = history.endMs - 1.5 * longestWaitMs;
   const lateUtcMs = seen.find(({ fromMs }) => fromMs > lateMs)?.sighting.utcMs ?? Infinity;
+
+  // One that came later or was away meanwhile misses some.
+  const remindable = hasStages(scenario)
+    ? scenario.receivers.map(({ name }) => name)
+    : rule.receivers;
 
   const isSeenAt = (at: number, utcMs: number): boolean => {
     const each = seen[at];
@@ -59,10 +62,10 @@ export function expect(
   const isReminded = ({ told: count, reminders }: Course, most = reminders): boolean => {
     const incident = told[count - 1];
     if (!incident) return true;
-    return rule.receivers.every((receiver) => {
+    return remindable.every((receiver) => {
       const own = history.attempts.filter((attempt) => attempt.receiver === receiver);
       const times = messagesOf(own, incident.id, "incident.reminder").size;
-      if (times <= most && (times > 0 || reminders === 0)) return true;
+      if (times <= most && (times > 0 || reminders === 0 || hasStages(scenario))) return true;
       return refuse(`${receiver} was reminded of ${incident.id} ${times} times, not ${reminders}`);
     });
   };
@@ -70,7 +73,7 @@ export function expect(
   const isOver = (course: Course, reason: string, isThen: (utcMs: number) => boolean): boolean => {
     if (!isReminded(course)) return false;
     const incident = told[course.told - 1];
-    if (!incident || !tellsResolved) return true;
+    if (!incident || !tellsEnd(scenario, history, rule, incident.id)) return true;
     const { id, resolved } = incident;
     if (!resolved) return refuse(`${id} went on, though it was over (${reason})`);
     return (

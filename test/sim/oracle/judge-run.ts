@@ -1,6 +1,6 @@
 import type { History, Recorded } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
-import { checkDeliveries } from "./check-deliveries.ts";
+import { checkAbsent, checkDeliveries } from "./check-deliveries.ts";
 import { checkLives } from "./check-lives.ts";
 import { checkPolling } from "./check-polling.ts";
 import { checkHistory } from "./check-history.ts";
@@ -38,6 +38,7 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ...told.filter(({ rule }) => !known.has(rule)).map(({ id }) => violation(`${id}: no rule`, id)),
     ...checkLives(history),
     ...checkRequests(scenario, history),
+    ...checkAbsent(history),
     ...checkDeliveries(scenario, history, told),
     ...checkGroups(scenario, history),
     ...checkReceivers(scenario, history, told),

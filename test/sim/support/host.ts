@@ -1,21 +1,22 @@
-import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { Server } from "node:http";
-import { Writable } from "node:stream";
 import type { Config } from "../../../src/config/config.ts";
 import { createDaemon } from "../../../src/daemon.ts";
 import type { Daemon } from "../../../src/daemon.ts";
 import type { Desk } from "../../../src/interventions/desk.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
 import type { OpenOptions } from "../../../src/store/sqlite/database.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Life, LifeEnd, Scrape } from "../history.ts";
+import type { Stage } from "../stages.ts";
 import type { ScenarioRule } from "../scenario.ts";
 import { watchDecoders } from "./decoders.ts";
 import type { Dice } from "./dice.ts";
+import { createProcessLog } from "./process-log.ts";
+import { copyStore, runSql } from "./store-files.ts";
 import { hookStatements } from "./statement-hook.ts";
 import type { Trace } from "./trace.ts";
 import { openVirtualDoor } from "./virtual-door.ts";
@@ -26,17 +27,23 @@ import type { WorldTime } from "./world-time.ts";
 /** What a process wrote outlives it, on the disk or not; and a real disk takes a time of its own. */
 const withoutDisk: OpenOptions = { isTemporary: true };
 
+/** How long after a reload that could not be the next one is asked for. */
+const reloadAgainMs = 60_000;
+
 /** Puts something between the daemon and its store. */
 export type StoreMutation = (store: Store, databases: Iterable<DatabaseSync>) => Store;
 
 export interface Configured {
   readonly config: Config;
   readonly rules: readonly ScenarioRule[];
+  readonly stage: Stage;
 }
 
 export interface HostDeps {
   /** What a process is configured with that starts now. */
   readonly configure: () => Configured;
+  /** What a reload takes on. */
+  readonly reloads: () => Stage;
   readonly folder: string;
   readonly time: WorldTime;
   readonly dice: Dice;
@@ -45,6 +52,8 @@ export interface HostDeps {
   readonly mutate: StoreMutation;
   /** SQL that runs on the store before another process starts. */
   readonly between: string | null;
+  /** SQL that runs on the store within a reload, once it is known what is configured now. */
+  readonly reloading: ((stage: Stage) => string) | null;
   /** How much longer a process takes to stop than it does. */
   readonly stopsLateMs: number;
   /** True: the process dies here. */
@@ -64,6 +73,8 @@ export interface Host extends Disposable {
   start(): void;
   /** Asks the process to end in good order, if one runs. */
   stop(): void;
+  /** Has the process that runs read its configuration again and go on with it, as `SIGHUP` does. */
+  reload(): Promise<void>;
   /** Of the process that runs, if it has come so far. */
   readonly desk: Desk | null;
   /** Asks the process that runs how it does. */
@@ -74,8 +85,11 @@ export interface Host extends Disposable {
   readonly storePath: string;
 }
 
+/** A reload makes a new one, too, within the same process of the machine. */
 interface Process {
   readonly life: Life;
+  /** When the monotonic clock began. */
+  readonly bornMs: number;
   readonly databases: Set<DatabaseSync>;
   server: Server | null;
   readonly dispatchers: VirtualDispatcher[];
@@ -137,7 +151,13 @@ export function createHost(deps: HostDeps): Host {
     if (current) current.server = server;
   });
 
-  const end = (process: Process, ended: LifeEnd, how: string): void => {
+  /** `goesOnSinceMs`: the process of the machine goes on, with what is configured now. */
+  const end = (
+    process: Process,
+    ended: LifeEnd,
+    how: string,
+    goesOnSinceMs: number | null = null,
+  ): void => {
     const { life } = process;
     life.ended = ended;
     process.alive = false;
@@ -146,7 +166,10 @@ export function createHost(deps: HostDeps): Host {
     life.endMs = time.nowMs;
     life.lastPollMs ??= time.nowMs;
     trace.tell(`process ${life.number} ${how}`);
-    if (!retired) time.setTimer(deps.restartMs(), start);
+    if (goesOnSinceMs !== null) {
+      if (deps.reloading !== null) runBetween(deps.reloading(deps.reloads()));
+      start(goesOnSinceMs);
+    } else if (!retired) time.setTimer(deps.restartMs(), () => start(time.nowMs));
   };
 
   const endBadly = (
@@ -158,10 +181,7 @@ export function createHost(deps: HostDeps): Host {
   /** Leaves the files just as they are: nothing is rolled back, flushed or tidied up. */
   const kill = (process: Process, what: string): void => {
     const next = join(deps.folder, String(process.life.number + 1), "sandwatch.db");
-    mkdirSync(dirname(next));
-    for (const ending of ["", "-wal", "-shm"]) {
-      if (existsSync(storePath + ending)) copyFileSync(storePath + ending, next + ending);
-    }
+    copyStore(storePath, next);
     storePath = next;
     end(process, { how: "killed" }, `is killed: ${what}`);
     bury(process);
@@ -175,40 +195,25 @@ export function createHost(deps: HostDeps): Host {
 
   const clockOf = (process: Process): Clock => ({
     // The monotonic clock of a process begins with it.
-    now: () => ({ utcMs: time.utcMs, monotonicMs: 1_000 + time.nowMs - process.life.startMs }),
+    now: () => ({ utcMs: time.utcMs, monotonicMs: 1_000 + time.nowMs - process.bornMs }),
     setTimer: (delayMs, callback) =>
       time.setTimer(delayMs, () => {
         if (process.alive) callback();
       }),
   });
 
-  const logOf = (process: Process) => {
-    const destination = new Writable({
-      write(chunk, _, done) {
-        for (const text of String(chunk).trimEnd().split("\n")) {
-          const line: { level: string; msg: string } = JSON.parse(text);
-          if (!process.alive) continue;
-          trace.tell(`process ${process.life.number} ${line.level}: ${line.msg}`);
-        }
-        done();
-      },
-    });
-    return createLogger({ level: "warn", format: "json" }, destination);
-  };
-
   const runBetween = (sql: string): void => {
     reading = true;
-    const database = new DatabaseSync(storePath);
-    database.exec(sql);
-    database.close();
+    runSql(storePath, sql);
     reading = false;
   };
 
-  const start = (): void => {
+  const start = (bornMs: number): void => {
     const { nowMs: startMs, moment: startMoment } = time;
-    const { config, rules } = deps.configure();
+    const { config, rules, stage } = deps.configure();
     const life: Life = {
       rules,
+      stage,
       number: lives.length + 1,
       startMs,
       startMoment,
@@ -220,6 +225,7 @@ export function createHost(deps: HostDeps): Host {
     };
     const process: Process = {
       life,
+      bornMs,
       databases: new Set(),
       server: null,
       dispatchers: [],
@@ -229,7 +235,7 @@ export function createHost(deps: HostDeps): Host {
     lives.push(life);
     current = process;
     trace.tell(`process ${life.number} starts`);
-    if (deps.between !== null && lives.length > 1) runBetween(deps.between);
+    if (deps.between !== null && lives.length > 1 && bornMs === startMs) runBetween(deps.between);
     deps.onStart();
     const clock = clockOf(process);
     const starting = createDaemon(config, {
@@ -239,7 +245,7 @@ export function createHost(deps: HostDeps): Host {
       newIncidentId: () => `incident-${++incidents}`,
       // As long as one another, as ids are: none is the beginning of another.
       newSilenceId: () => `silence-${String(++silences).padStart(4, "0")}`,
-      log: logOf(process),
+      log: createProcessLog(life.number, trace, () => process.alive),
       createDispatcher: () => {
         const dispatcher = new VirtualDispatcher({
           time,
@@ -252,8 +258,7 @@ export function createHost(deps: HostDeps): Host {
         process.dispatchers.push(dispatcher);
         return dispatcher;
       },
-      openStore: () =>
-        deps.mutate(openStore(storePath, clock, withoutDisk), process.databases),
+      openStore: () => deps.mutate(openStore(storePath, clock, withoutDisk), process.databases),
     });
     void watchOnce(process, starting);
   };
@@ -267,12 +272,17 @@ export function createHost(deps: HostDeps): Host {
       process.daemon = daemon;
       process.life.watchMs = time.nowMs;
       daemon.watch();
+      if (deps.reloads() !== process.life.stage) void reload();
     } catch (error) {
       if (process.alive) endBadly(process, "could not start", error);
     }
   };
 
-  const stop = async (process: Process, daemon: Daemon): Promise<void> => {
+  const stop = async (
+    process: Process,
+    daemon: Daemon,
+    goesOnSinceMs: number | null = null,
+  ): Promise<void> => {
     process.life.lastPollMs = time.nowMs;
     trace.tell(`process ${process.life.number} is asked to stop`);
     try {
@@ -280,18 +290,34 @@ export function createHost(deps: HostDeps): Host {
       if (deps.stopsLateMs > 0) {
         await new Promise<void>((resolve) => void time.setTimer(deps.stopsLateMs, resolve));
       }
-      if (process.alive) end(process, { how: "stopped" }, "stopped");
+      if (process.alive) end(process, { how: "stopped" }, "stopped", goesOnSinceMs);
     } catch (error) {
       if (process.alive) endBadly(process, "stopped badly", error);
     }
+  };
+
+  /** As `run` does: what runs goes on while its store takes nothing, and is asked again. */
+  const reload = async (): Promise<void> => {
+    const process = current;
+    if (!process?.daemon || process.life.lastPollMs !== null) return;
+    if (deps.reloads() === process.life.stage) return;
+    const { daemon, life, bornMs } = process;
+    trace.tell(`process ${life.number} is asked to reload`);
+    const isUsable = await daemon.checkStore().then(
+      () => true,
+      () => false,
+    );
+    if (!isUsable) time.setTimer(reloadAgainMs, () => void reload());
+    else if (process.alive && life.lastPollMs === null) await stop(process, daemon, bornMs);
   };
 
   return {
     lives,
     start: () => {
       mkdirSync(dirname(storePath));
-      start();
+      start(time.nowMs);
     },
+    reload,
     stop() {
       if (!current?.daemon || current.life.lastPollMs !== null) return;
       void stop(current, current.daemon);
@@ -307,17 +333,9 @@ export function createHost(deps: HostDeps): Host {
       if (!process?.server || process.life.lastPollMs !== null) return;
       const { life, server } = process;
       const { moment, nowMs: atMs } = time;
-      door.get(server, "/-/ready", (ready) => {
-        door.get(server, "/metrics", (metrics) => {
-          if (!process.alive || time.moment !== moment) return;
-          onScrape({
-            life: life.number,
-            moment,
-            atMs,
-            ready: ready?.status ?? null,
-            metrics: metrics?.status === 200 ? metrics.body : null,
-          });
-        });
+      const isStillAsked = (): boolean => process.alive && time.moment === moment;
+      door.scrape(server, (answers) => {
+        if (isStillAsked()) onScrape({ life: life.number, moment, atMs, ...answers });
       });
     },
     retire: () => void (retired = true),

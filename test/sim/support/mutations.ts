@@ -5,6 +5,7 @@ import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { restoreSnapshot } from "../../../src/fleet/snapshot.ts";
 import { transitions } from "../poll-schedule.ts";
 import type { ScenarioReceiver, ScenarioRule } from "../scenario.ts";
+import type { Stage } from "../stages.ts";
 import type { Configured } from "../settings.ts";
 import type { Scrape } from "../history.ts";
 import type { StoreMutation } from "./host.ts";
@@ -24,6 +25,8 @@ export interface Mutation {
   readonly scraped?: (scrape: Scrape) => Scrape;
   /** SQL that runs on the store between two processes. */
   readonly between?: string;
+  /** SQL that runs on the store within a reload. */
+  readonly reloading?: (stage: Stage) => string;
   /** How much longer it takes to stop. Milliseconds. */
   readonly stopsLateMs?: number;
   /** Whether it sends a heartbeat as soon as it starts. */
@@ -117,6 +120,23 @@ export const forgetsSilencesAtRestart: Mutation = { between: "delete from silenc
 
 export const forgetsAcknowledgementsAtRestart: Mutation = {
   between: "delete from acknowledgements",
+};
+
+/** Drops at a reload what waits for a receiver that is not configured any more. */
+export const forgetsWhoLeaves: Mutation = {
+  reloading({ receivers }) {
+    const names = Array.from(receivers, (name) => `'${name}'`).join();
+    return `delete from outbox_items where notification_seq is null and receiver not in (${names});
+      update notifications set state = 'delivered' where state = 'pending' and receiver not in (${names});`;
+  },
+};
+
+/** Goes on with the receivers that there were at first. */
+export const keepsWhoLeaves: Mutation = {
+  configured(settings) {
+    const receivers = new Set(settings.receivers.map(({ name }) => name));
+    return { ...settings, stage: { ...settings.stage, receivers } };
+  },
 };
 
 export const cannotStartAgain: Mutation = { between: "pragma user_version = 1000000" };

@@ -1,11 +1,14 @@
 import { Server } from "node:http";
 import { duplexPair } from "node:stream";
+import type { Scrape } from "../history.ts";
 import { replaceMethod } from "./statement-hook.ts";
 
 /** The HTTP servers that a process has opened: they listen to nobody but the world. */
 export interface VirtualDoor extends Disposable {
   /** What a process answers to a GET that it is asked now; "" where it answers nothing. */
   get(server: Server, path: string, onEnd: (answer: HttpAnswer | null) => void): void;
+  /** Asks a process how it does. */
+  scrape(server: Server, onEnd: (answers: Pick<Scrape, "ready" | "metrics">) => void): void;
 }
 
 export interface HttpAnswer {
@@ -48,6 +51,16 @@ export function openVirtualDoor(onListen: (server: Server) => void): VirtualDoor
       client.once("error", end);
       server.emit("connection", other);
       client.write(`GET ${path} HTTP/1.0\r\nhost: ${address.address}:${address.port}\r\n\r\n`);
+    },
+    scrape(server, onEnd) {
+      this.get(server, "/-/ready", (ready) => {
+        this.get(server, "/metrics", (metrics) => {
+          onEnd({
+            ready: ready?.status ?? null,
+            metrics: metrics?.status === 200 ? metrics.body : null,
+          });
+        });
+      });
     },
     [Symbol.dispose]: () => undo.dispose(),
   };
