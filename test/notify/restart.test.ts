@@ -137,8 +137,8 @@ describe("a store that fails", () => {
     const server = await startReceiverServer();
     let calls = 0;
     const { notifier, clock, insert, logged, nextLog } = openDelivery(server, {
-      outbox: ({ openItems }) => ({
-        openItems: (...query) => (++calls <= 2 ? refuse() : openItems(...query)),
+      outbox: (outbox) => ({
+        openItems: (...query) => (++calls <= 2 ? refuse() : outbox.openItems(...query)),
       }),
     });
     await insert(fire("a"));
@@ -184,8 +184,8 @@ describe("a store that fails", () => {
     const server = await startReceiverServer(status(503));
     let isFull = false;
     const { notifier, clock, insert } = openDelivery(server, {
-      outbox: ({ compose }) => ({
-        compose: (...composed) => (isFull ? refuse() : compose(...composed)),
+      outbox: (outbox) => ({
+        compose: (...composed) => (isFull ? refuse() : outbox.compose(...composed)),
       }),
     });
     await insert(fire("a"));

@@ -99,7 +99,8 @@ function watchRequests(clock: FakeClock): { watched: Clock; ended: Opened["ended
   return {
     watched,
     async ended(count) {
-      while (requests < count) {
+      const isEnough = (): boolean => requests >= count;
+      while (!isEnough()) {
         await new Promise((resolve) => news.addEventListener("news", resolve, { once: true }));
       }
       await setImmediate();
