@@ -322,8 +322,6 @@ describe("wrong use", () => {
     const ended = await runSandwatch(["--help"]);
     expect(ended).toMatchObject({ code: 0, err: "" });
     expect(ended.out).toContain("sandwatch demo");
-    expect(ended.out).toContain(
-      "Exit codes: 0 success, 1 failure, 2 usage or configuration error.",
-    );
+    expect(ended.out).toContain("Exit codes: 0 success, 1 failure, 2 usage");
   });
 });

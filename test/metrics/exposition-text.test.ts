@@ -32,7 +32,7 @@ describe("a small fleet", () => {
     poll(small, 0);
     poll(small, 60);
     expect(sandboxPart(await render())).toMatchInlineSnapshot(`
-      "# HELP sandbox_servers Servers in a status, by name.
+      "# HELP sandbox_servers Servers by name and status.
       # TYPE sandbox_servers gauge
       sandbox_servers{region="us",key="research",server_name="github",status="idle"} 0
       sandbox_servers{region="us",key="research",server_name="github",status="occupied"} 0
@@ -42,13 +42,13 @@ describe("a small fleet", () => {
       sandbox_servers{region="us",key="research",server_name="沙箱",status="occupied"} 0
       sandbox_servers{region="us",key="research",server_name="沙箱",status="error"} 0
       sandbox_servers{region="us",key="research",server_name="沙箱",status="unknown"} 0
-      # HELP sandbox_sandboxes Sandboxes in a status.
+      # HELP sandbox_sandboxes Sandboxes by status.
       # TYPE sandbox_sandboxes gauge
       sandbox_sandboxes{region="us",key="research",status="idle"} 0
       sandbox_sandboxes{region="us",key="research",status="occupied"} 1
       sandbox_sandboxes{region="us",key="research",status="error"} 0
       sandbox_sandboxes{region="us",key="research",status="unknown"} 0
-      # HELP sandbox_server_status_seconds_total Server-seconds observed in a status: the rate is the time-weighted number of servers in it.
+      # HELP sandbox_server_status_seconds_total Observed server-seconds in a status; the rate is the time-weighted number of servers.
       # TYPE sandbox_server_status_seconds_total counter
       sandbox_server_status_seconds_total{region="us",key="research",server_name="github",status="idle"} 0
       sandbox_server_status_seconds_total{region="us",key="research",server_name="github",status="occupied"} 0
@@ -58,10 +58,10 @@ describe("a small fleet", () => {
       sandbox_server_status_seconds_total{region="us",key="research",server_name="沙箱",status="occupied"} 0
       sandbox_server_status_seconds_total{region="us",key="research",server_name="沙箱",status="error"} 0
       sandbox_server_status_seconds_total{region="us",key="research",server_name="沙箱",status="unknown"} 0
-      # HELP sandbox_unobserved_seconds_total Seconds in which a target was not observed; its servers' time counts for no status.
+      # HELP sandbox_unobserved_seconds_total Seconds in which a target was not observed.
       # TYPE sandbox_unobserved_seconds_total counter
       sandbox_unobserved_seconds_total{region="us",key="research"} 0
-      # HELP sandbox_server_transitions_total Changes of servers from one status to another; absent is before they appear and after they are gone.
+      # HELP sandbox_server_transitions_total Changes of servers; absent is the status before a server appears and after it is gone.
       # TYPE sandbox_server_transitions_total counter
       sandbox_server_transitions_total{region="us",key="research",server_name="github",from="idle",to="error"} 0
       sandbox_server_transitions_total{region="us",key="research",server_name="github",from="occupied",to="error"} 0
@@ -72,7 +72,7 @@ describe("a small fleet", () => {
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="unknown",to="error"} 0
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="absent",to="idle"} 1
       sandbox_server_transitions_total{region="us",key="research",server_name="沙箱",from="absent",to="error"} 0
-      # HELP sandbox_server_status_duration_seconds How long servers stayed in a status, where its start and end were both observed.
+      # HELP sandbox_server_status_duration_seconds Dwell times of servers in a status whose start and end were observed.
       # TYPE sandbox_server_status_duration_seconds histogram
       sandbox_server_status_duration_seconds_sum{region="us",key="research",status="idle"} 0
       sandbox_server_status_duration_seconds_count{region="us",key="research",status="idle"} 0
@@ -82,7 +82,7 @@ describe("a small fleet", () => {
       sandbox_server_status_duration_seconds_count{region="us",key="research",status="error"} 0
       sandbox_server_status_duration_seconds_sum{region="us",key="research",status="unknown"} 0
       sandbox_server_status_duration_seconds_count{region="us",key="research",status="unknown"} 0
-      # HELP sandbox_server_status Whether a server is in a status, 1 for the one that it is in.
+      # HELP sandbox_server_status The status of a server: 1 for its status, 0 for the others.
       # TYPE sandbox_server_status gauge
       sandbox_server_status{region="us",key="research",sandbox="box \\"1\\"",server="a\\\\b",status="idle"} 0
       sandbox_server_status{region="us",key="research",sandbox="box \\"1\\"",server="a\\\\b",status="occupied"} 0
@@ -92,15 +92,15 @@ describe("a small fleet", () => {
       sandbox_server_status{region="us",key="research",sandbox="box \\"1\\"",server="c\\nd",status="occupied"} 0
       sandbox_server_status{region="us",key="research",sandbox="box \\"1\\"",server="c\\nd",status="error"} 0
       sandbox_server_status{region="us",key="research",sandbox="box \\"1\\"",server="c\\nd",status="unknown"} 0
-      # HELP sandbox_server_info What is known of a server, always 1.
+      # HELP sandbox_server_info Information about a server; always 1.
       # TYPE sandbox_server_info gauge
       sandbox_server_info{region="us",key="research",sandbox="box \\"1\\"",server="a\\\\b",server_name="github",benchmark="MCP_Atlas"} 1
       sandbox_server_info{region="us",key="research",sandbox="box \\"1\\"",server="c\\nd",server_name="沙箱",benchmark=""} 1
-      # HELP sandbox_server_status_since_timestamp_seconds When a server was first seen in the status that it is in, in seconds since 1970.
+      # HELP sandbox_server_status_since_timestamp_seconds When a server was first observed in its status, in seconds since 1970.
       # TYPE sandbox_server_status_since_timestamp_seconds gauge
       sandbox_server_status_since_timestamp_seconds{region="us",key="research",sandbox="box \\"1\\"",server="a\\\\b"} 1795167000
       sandbox_server_status_since_timestamp_seconds{region="us",key="research",sandbox="box \\"1\\"",server="c\\nd"} 1795167000
-      # HELP sandbox_status Whether a sandbox is in a status, 1 for the one that it is in.
+      # HELP sandbox_status The status of a sandbox: 1 for its status, 0 for the others.
       # TYPE sandbox_status gauge
       sandbox_status{region="us",key="research",sandbox="box \\"1\\"",status="idle"} 0
       sandbox_status{region="us",key="research",sandbox="box \\"1\\"",status="occupied"} 1
