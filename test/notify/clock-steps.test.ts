@@ -78,6 +78,7 @@ describe("a step of the wall clock", () => {
     await insert({ ...fire("a"), causedAtMs });
     notifier.wake(causedAtMs);
     await server.received(1);
+    expect(sentTo(server)).toEqual(["firing a"]);
     await notifier.stop({ graceMs: 5_000 });
   });
 
