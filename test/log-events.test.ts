@@ -14,7 +14,7 @@ const sources = globSync("src/**/*.ts", { cwd: root })
 /** The last part of an event that is put together is a key of the record of levels beside it. */
 function namesIn(source: string): readonly string[] {
   const names = Array.from(
-    source.matchAll(/\bevent: (?:"([a-z]+\.[a-z_]+)"|`([a-z]+)\.\$\{\w+\}`)/g),
+    source.matchAll(/\bevent(?::| =) (?:"([a-z]+\.[a-z_]+)"|`([a-z]+)\.\$\{\w+\}`)/g),
     ([, whole, first]) => (whole === undefined ? stepsIn(source, first ?? "") : [whole]),
   );
   return names.flat();
