@@ -1,27 +1,17 @@
 import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import type { ReceiverJudgeOptions } from "../core/judge-receivers.ts";
-import { delay, type Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
-import type { Outbox } from "./outbox.ts";
+import { delay } from "../platform/clock.ts";
 import { createDeliveryWorker } from "./pipeline.ts";
-import type { DeliveryReceiver } from "./pipeline.ts";
+import type { DeliveryReceiver, WorkerDeps } from "./pipeline.ts";
 import { silentLog } from "./receiver.ts";
-import type { DeliveryObserver, Log } from "./receiver.ts";
+import type { Log } from "./receiver.ts";
 import { freshTimes } from "./retry.ts";
 import type { FreshTimes } from "./retry.ts";
 
-export interface NotifierDeps {
-  readonly outbox: Outbox;
+export interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock" | "log" | "onJudged"> {
   readonly receivers: readonly DeliveryReceiver[];
-  readonly clock: Clock;
-  readonly random: Random;
   readonly log?: Log;
-  readonly observe: DeliveryObserver;
-  readonly judge: ReceiverJudgeOptions;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents?: (outcome: IncidentOutcome) => void;
-  /** The worker of a receiver has looked at the outbox. */
-  readonly onTurn?: (receiver: string) => void;
 }
 
 /** Brings what is in the outbox to the receivers. */

@@ -27,26 +27,6 @@ export interface WorkerDeps extends RecorderDeps {
   readonly onTurn?: (receiver: string) => void;
 }
 
-/** The delivery to one receiver. Workers share only the store: none waits for another. */
-export interface DeliveryWorker {
-  /** From now on the worker wakes by itself when something is due. */
-  start(): void;
-  /**
-   * There may be new items. They are read once they can be due.
-   *
-   * @param causedAtMs none of them was caused before. UTC milliseconds
-   */
-  wake(causedAtMs: number): void;
-  /** Resolves when some of the work under way has ended; null: there is none. */
-  underWay(): Promise<unknown> | null;
-  /** No attempt begins from now on. */
-  stop(): void;
-  /** Cuts short the attempts in flight; their notifications stay pending. */
-  abort(): void;
-  /** To be called when no work is under way any more. */
-  close(): void;
-}
-
 const usuallyInFlight = 4;
 
 /**
@@ -59,7 +39,9 @@ const mostUnsettled = 50;
 export const lookEveryMs = 30_000;
 
 /**
- * The stages of a notification to one receiver, in order. The stages before the outbox are part of judging what was
+ * Delivers to one receiver. Workers share only the store: none waits for another.
+ *
+ * The stages of a notification, in order. The stages before the outbox are part of judging what was
  * observed (`core/incident-ledger.ts`): flapping, silence, acknowledgement, and what the receiver wants. What they
  * suppress never becomes an item of the outbox. The stages from there on:
  *
@@ -72,7 +54,7 @@ export const lookEveryMs = 30_000;
  * 6. retry: delivered, tried again later, or dead-lettered (`retry.ts`)
  * 7. record: in the store, in metrics and in the log (`record.ts`)
  */
-export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDeps): DeliveryWorker {
+export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDeps) {
   const { outbox, clock, deliveryClock } = deps;
   const { receiver } = settings;
   const { name, restMs = 0 } = receiver;
@@ -206,23 +188,34 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   };
 
   return {
-    start() {
+    /** From now on the worker wakes by itself when something is due. */
+    start(): void {
       started = true;
       poke();
     },
-    wake(causedAtMs) {
+    /**
+     * There may be new items. They are read once they can be due.
+     *
+     * @param causedAtMs none of them was caused before. UTC milliseconds
+     */
+    wake(causedAtMs: number): void {
       // New items need not be read before they can be due: there may be very many.
       const { utcMs } = clock.now();
       const waitMs = earliestDueMs(causedAtMs, settings.groupWaitMs, utcMs) - utcMs;
       readItemsAt(deliveryClock() + Math.max(0, waitMs));
       poke();
     },
-    underWay: () => turns ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null),
-    stop() {
+    /** Resolves when some of the work under way has ended; null: there is none. */
+    underWay: (): Promise<unknown> | null =>
+      turns ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null),
+    /** Begins no attempt from now on. */
+    stop(): void {
       stopped.abort();
       cancelTimer();
     },
+    /** Cuts short the attempts in flight; their notifications stay pending. */
     abort: () => aborted.abort(),
+    /** To be called when no work is under way any more. */
     close: () => recorder.close(),
   };
 }

@@ -32,24 +32,13 @@ export interface EndedAttempt {
   readonly decision: Decision | { readonly kind: "delivered" };
 }
 
-/** Stores, counts and logs how attempts end. */
-export interface Recorder {
-  /** Stores it in one transaction with what it means for the incident of the receiver. */
-  store(due: DueNotification, ended: EndedAttempt): Promise<IncidentOutcome | null>;
-  /** Counts and logs it. Only for what was stored. */
-  report(due: DueNotification, ended: EndedAttempt, judged: IncidentOutcome | null): void;
-  /** Dead-letters items that cannot be read. */
-  deadLetterItems(itemSeqs: readonly number[]): Promise<void>;
-  /** Logs what was counted and not logged yet. */
-  close(): void;
-}
-
 /** How a pending notification that cannot be read ends: it is not sent. */
 export function unreadableAttempt(atMs: number): EndedAttempt {
   return { atMs, failure: unreadable, decision: { kind: "dead", reason: unreadable.reason } };
 }
 
-export function createRecorder(receiver: string, deps: RecorderDeps): Recorder {
+/** Stores, counts and logs how attempts end. */
+export function createRecorder(receiver: string, deps: RecorderDeps) {
   const { outbox, clock, log, observe, onJudged } = deps;
   const deadLog = createDeadLog(receiver, deps);
   /** A receiver that is down is logged once, not at every attempt. */
@@ -91,7 +80,11 @@ export function createRecorder(receiver: string, deps: RecorderDeps): Recorder {
   };
 
   return {
-    async store({ seq }, { atMs, failure, decision }) {
+    /** Stores it in one transaction with what it means for the incident of the receiver. */
+    async store(
+      { seq }: DueNotification,
+      { atMs, failure, decision }: EndedAttempt,
+    ): Promise<IncidentOutcome | null> {
       const attempt = { atMs, failure };
       if (decision.kind === "retry") {
         await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
@@ -105,12 +98,18 @@ export function createRecorder(receiver: string, deps: RecorderDeps): Recorder {
       const dead = { state: "dead", reason, settledAtMs: atMs } as const;
       return outbox.settle(seq, dead, attempt, judging({ kind: "lost", reason }, atMs));
     },
-    report({ seq, notification, attempts }, ended, judged) {
+    /** Counts and logs it. Only for what was stored. */
+    report(
+      { seq, notification, attempts }: DueNotification,
+      ended: EndedAttempt,
+      judged: IncidentOutcome | null,
+    ): void {
       if (notification) reportAttempt(notification, attempts + 1, ended);
       else reportUnreadable({ notification_seq: seq });
       if (judged) onJudged(judged);
     },
-    async deadLetterItems(itemSeqs) {
+    /** Dead-letters items that cannot be read. */
+    async deadLetterItems(itemSeqs: readonly number[]): Promise<void> {
       const { reason } = unreadable;
       const atMs = clock.now().utcMs;
       const dead = { state: "dead", reason, settledAtMs: atMs } as const;
@@ -119,6 +118,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps): Recorder {
       for (const item of itemSeqs) reportUnreadable({ outbox_item: item });
       onJudged(judged);
     },
+    /** Logs what was counted and not logged yet. */
     close: () => deadLog.close(),
   };
 }

@@ -8,7 +8,7 @@ import { summarize } from "../../core/notification-summary.ts";
 import { fillUrlTemplate } from "../../core/template.ts";
 import { batches, paced } from "../../platform/paced.ts";
 import { alertLabels } from "./alertmanager-body.ts";
-import { isoTime } from "./message-text.ts";
+import { isoTime, stateFields } from "./message-text.ts";
 import type { Texts } from "./message-text.ts";
 
 /** An incident that a receiver was notified of, as it is now. */
@@ -168,11 +168,7 @@ function annotationsOf({ target, incident, acknowledgedBy, text }: CurrentAlert)
     runbook_url:
       item.runbookUrlTemplate === null ? null : fillUrlTemplate(item.runbookUrlTemplate, [item]),
     incident_id: incident.id,
-    status: notified.status,
-    previous_status: notified.previousStatus,
-    resolved_reason: notified.resolvedReason,
-    flapping: notified.flapping ? "true" : null,
-    acknowledged_by: acknowledgedBy,
+    ...stateFields(notified),
   });
 }
 

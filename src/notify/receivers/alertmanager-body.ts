@@ -6,19 +6,10 @@ import {
   incidentLine,
   isoTime,
   shortTexts,
+  stateFields,
   subjectFields,
 } from "./message-text.ts";
 import type { Texts } from "./message-text.ts";
-
-interface WebhookAlert {
-  readonly status: "firing" | "resolved";
-  readonly labels: Texts;
-  readonly annotations: Texts;
-  readonly startsAt: string;
-  readonly endsAt: string;
-  readonly generatorURL: string;
-  readonly fingerprint: string;
-}
 
 /** Go's zero time: how Alertmanager says that an alert has not ended. */
 const noTime = "0001-01-01T00:00:00Z";
@@ -58,25 +49,16 @@ export function renderAlertmanagerBody(notification: Notification, nowMs: number
   });
 }
 
-function webhookAlert(
-  incident: ToldIncident,
-  notification: Notification,
-  nowMs: number,
-): WebhookAlert {
+function webhookAlert(incident: ToldIncident, notification: Notification, nowMs: number) {
   const { rule, severity } = notification;
   const labels = shortTexts(alertLabels(rule, severity, incident), longestValue);
-  const delay = delayedSeconds(notification, nowMs);
   const annotations = {
     summary: summaryAt(notification, nowMs),
     description: incidentLine(incident),
     runbook_url: notification.runbookUrl,
     incident_id: incident.id,
-    status: incident.status,
-    previous_status: incident.previousStatus,
-    acknowledged_by: incident.acknowledgedBy,
-    flapping: incident.flapping ? "true" : null,
-    resolved_reason: incident.resolvedReason,
-    delayed_seconds: delay === null ? null : String(delay),
+    ...stateFields(incident),
+    delayed_seconds: delayedSeconds(notification, nowMs)?.toString() ?? null,
   };
   return {
     status: incident.state,

@@ -23,10 +23,10 @@ export function shownSummary(notification: Notification, nowMs: number, longest:
   return summary.trim() === "" ? notification.rule : summary;
 }
 
-/** Null: it is not late. */
-export function delayedSeconds(notification: Notification, nowMs: number): number | null {
+/** Undefined: it is not late. */
+export function delayedSeconds(notification: Notification, nowMs: number): number | undefined {
   const lateMs = latenessMs(notification, nowMs);
-  return lateMs === null ? null : Math.round(lateMs / 1_000);
+  return lateMs === null ? undefined : Math.round(lateMs / 1_000);
 }
 
 /** RFC 3339 with milliseconds. */
@@ -54,6 +54,17 @@ export function subjectFields(incident: ToldIncident) {
     server_name: incident.serverName,
     probe: incident.probe,
     receiver: incident.receiver,
+  };
+}
+
+/** The state of an incident under the names that documents use. */
+export function stateFields(incident: ToldIncident) {
+  return {
+    status: incident.status,
+    previous_status: incident.previousStatus,
+    resolved_reason: incident.resolvedReason,
+    flapping: incident.flapping ? "true" : null,
+    acknowledged_by: incident.acknowledgedBy,
   };
 }
 

@@ -5,7 +5,7 @@ import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
 import { delayedSeconds, isoTime, runbookLink, shortTexts } from "./message-text.ts";
-import { shownSummary, subjectFields } from "./message-text.ts";
+import { shownSummary, stateFields, subjectFields } from "./message-text.ts";
 import type { Texts } from "./message-text.ts";
 
 /**
@@ -106,18 +106,13 @@ function actionOf(
 }
 
 function detailsOf(notification: Notification, incident: ToldIncident, nowMs: number): Texts {
-  const delay = delayedSeconds(notification, nowMs);
   const values = {
     rule: notification.rule,
     ...subjectFields(incident),
-    status: incident.status,
-    previous_status: incident.previousStatus,
+    ...stateFields(incident),
     started_at: isoTime(incident.startedAtMs),
     resolved_at: incident.resolvedAtMs === null ? null : isoTime(incident.resolvedAtMs),
-    resolved_reason: incident.resolvedReason,
-    flapping: incident.flapping ? "true" : null,
-    acknowledged_by: incident.acknowledgedBy,
-    delayed_seconds: delay === null ? null : String(delay),
+    delayed_seconds: delayedSeconds(notification, nowMs)?.toString() ?? null,
   };
   return shortTexts(values, longestValue);
 }

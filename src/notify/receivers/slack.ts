@@ -84,25 +84,6 @@ const longestSummary = Math.floor(longestText / longestEscape) - 1;
 const longestLine = 400;
 const longestField = 200;
 
-interface PlainText {
-  readonly type: "plain_text";
-  readonly text: string;
-  readonly emoji: true;
-}
-
-interface Mrkdwn {
-  readonly type: "mrkdwn";
-  readonly text: string;
-  /** URLs, channels and people named in a text remain text. */
-  readonly verbatim: true;
-}
-
-type Block =
-  | { readonly type: "header"; readonly text: PlainText }
-  | { readonly type: "section"; readonly text: Mrkdwn }
-  | { readonly type: "section"; readonly fields: readonly Mrkdwn[] }
-  | { readonly type: "context"; readonly elements: readonly Mrkdwn[] };
-
 /**
  * A message in Block Kit. Whatever the names are, it keeps Slack's limits, and nothing in them becomes a link, a mention
  * or a command.
@@ -112,7 +93,7 @@ type Block =
 export function renderSlackBody(notification: Notification, nowMs: number): string {
   const { mark, title } = heading(notification);
   const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
-  const blocks: readonly Block[] = [
+  const blocks = [
     header(`${mark} ${title} (${notification.severity}): ${notification.rule}`),
     section(summary),
     fields(notification),
@@ -125,10 +106,7 @@ export function renderSlackBody(notification: Notification, nowMs: number): stri
 
 const marks = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
 
-function heading({ type, severity, incidents }: Notification): {
-  readonly mark: string;
-  readonly title: string;
-} {
+function heading({ type, severity, incidents }: Notification) {
   const flapping = incidents.some((incident) => incident.flapping) ? ", flapping" : "";
   switch (type) {
     case "incident.firing":
@@ -146,7 +124,7 @@ function heading({ type, severity, incidents }: Notification): {
   }
 }
 
-function fields({ severity, group }: Notification): Block {
+function fields({ severity, group }: Notification) {
   const { incident: _, ...groupValues } = group;
   const shown = Object.entries(shortTexts({ severity, ...groupValues }, longestField));
   return {
@@ -158,7 +136,7 @@ function fields({ severity, group }: Notification): Block {
 }
 
 /** As many sections as the incidents need; incidents that do not fit are counted. */
-function incidentLists({ incidents, truncated }: Notification): readonly Block[] {
+function incidentLists({ incidents, truncated }: Notification) {
   const texts: string[] = [];
   let left = incidents.length;
   for (const incident of incidents) {
@@ -187,7 +165,7 @@ function listItem(incident: ToldIncident): string {
   return `• ${line}; ${times}`;
 }
 
-function context(notification: Notification): Block {
+function context(notification: Notification) {
   const link = runbookLink(notification);
   const runbook = link === null ? [] : [`<${escapeMrkdwn(link).replaceAll("|", "%7C")}|Runbook>`];
   const texts = [...runbook, `seen ${dateText(notification.causedAtMs)}`, "sandwatch"];
@@ -200,16 +178,17 @@ function dateText(utcMs: number): string {
   return `<!date^${Math.floor(utcMs / 1_000)}^{date_short_pretty} {time_secs}|${iso}>`;
 }
 
-function header(text: string): Block {
+function header(text: string) {
   const short = readable(text, longestHeader - 1);
   return { type: "header", text: { type: "plain_text", text: short, emoji: true } };
 }
 
-function section(text: string): Block {
+function section(text: string) {
   return { type: "section", text: mrkdwn(text) };
 }
 
-function mrkdwn(text: string): Mrkdwn {
+/** URLs, channels and people named in the text remain text. */
+function mrkdwn(text: string) {
   return { type: "mrkdwn", text, verbatim: true };
 }
 

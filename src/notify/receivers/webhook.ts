@@ -75,7 +75,6 @@ function chooseBody({ format, bodyTemplate }: WebhookSettings): RenderBody {
  * @param nowMs when the notification is sent. UTC milliseconds
  */
 export function renderWebhookBody(notification: Notification, nowMs: number): string {
-  const delay = delayedSeconds(notification, nowMs);
   return JSON.stringify({
     type: notification.type,
     timestamp: isoTime(notification.createdAtMs),
@@ -87,7 +86,7 @@ export function renderWebhookBody(notification: Notification, nowMs: number): st
       incidents: notification.incidents.map(incidentFields),
       truncated: notification.truncated,
       ...(notification.runbookUrl !== null && { runbook_url: notification.runbookUrl }),
-      ...(delay !== null && { delayed_seconds: delay }),
+      delayed_seconds: delayedSeconds(notification, nowMs),
     },
   });
 }
