@@ -32,6 +32,7 @@ export type ScenarioRule = ScenarioServerRule | ScenarioTargetRule;
 
 export interface ScenarioReceiver {
   readonly name: string;
+  readonly type: "webhook" | "pagerduty";
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
   readonly groupBy: readonly string[];
@@ -199,23 +200,34 @@ function drawTargets(dice: Dice, moves: boolean): readonly ScenarioTarget[] {
 
 function drawReceivers(dice: Dice, intervalMs: number): readonly ScenarioReceiver[] {
   const names = ["oncall", "team", "board"].slice(0, dice.between(1, 3));
-  return names.map((name) => ({
-    name,
-    groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
-    groupIntervalMs: dice
-      .fork(`interval ${name}`)
-      .pick([0, minute, Math.min(5 * intervalMs, longestWaitMs)]),
-    mergeAbove: dice.fork(`merge ${name}`).pick([20, 20, 1, 2]),
-    giveUpAfterMs: dice.fork(`patience ${name}`).pick([day, day, day, 20 * minute]),
-    groupBy: dice.pick([
-      ["rule", "region", "key"],
-      ["rule"],
-      ["rule", "region", "sandbox_id"],
-      ["server_name"],
-    ]),
-    sendResolved: dice.chance(0.8),
-    sendAcknowledged: dice.fork(name).chance(0.5),
-  }));
+  const types = dice.fork("service-types");
+  const mixed = types.pick([0, 0, 0, 0.5]);
+  return names.map((name) =>
+    asItsType({
+      name,
+      type: types.chance(mixed) ? "pagerduty" : "webhook",
+      groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
+      groupIntervalMs: dice
+        .fork(`interval ${name}`)
+        .pick([0, minute, Math.min(5 * intervalMs, longestWaitMs)]),
+      mergeAbove: dice.fork(`merge ${name}`).pick([20, 20, 1, 2]),
+      giveUpAfterMs: dice.fork(`patience ${name}`).pick([day, day, day, 20 * minute]),
+      groupBy: dice.pick([
+        ["rule", "region", "key"],
+        ["rule"],
+        ["rule", "region", "sandbox_id"],
+        ["server_name"],
+      ]),
+      sendResolved: dice.chance(0.8),
+      sendAcknowledged: dice.fork(name).chance(0.5),
+    }),
+  );
+}
+
+/** PagerDuty gets an event for each incident. */
+function asItsType(receiver: ScenarioReceiver): ScenarioReceiver {
+  if (receiver.type === "webhook") return receiver;
+  return { ...receiver, groupBy: ["incident"], groupIntervalMs: 0, mergeAbove: Infinity };
 }
 
 /** One rule on servers is gone, or has become another. */

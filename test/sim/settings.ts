@@ -1,7 +1,10 @@
 import { cronExpression } from "./poll-schedule.ts";
 import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
 import type { Stage } from "./stages.ts";
-import type { Hold, MaintenanceWindow, Scenario } from "./scenario.ts";
+import type { Hold, MaintenanceWindow, Scenario, ScenarioReceiver } from "./scenario.ts";
+
+/** Of PagerDuty. */
+export const routingKey = "0123456789abcdef".repeat(2);
 
 const second = 1_000;
 
@@ -59,13 +62,11 @@ export function settingsOf(
           .filter(({ name }) => stage.receivers.has(name))
           .map((receiver) => ({
             name: receiver.name,
-            type: "webhook",
             url: receiverOrigin(receiver.name),
-            secret,
+            ...(receiver.type === "pagerduty"
+              ? { type: "pagerduty", routing_key: routingKey }
+              : { type: "webhook", secret, ...groupSettings(receiver) }),
             group_wait: ms(receiver.groupWaitMs),
-            group_interval: ms(receiver.groupIntervalMs),
-            group_by: receiver.groupBy,
-            merge_above: receiver.mergeAbove,
             give_up_after: ms(receiver.giveUpAfterMs),
             send_resolved: receiver.sendResolved,
             send_acknowledged: receiver.sendAcknowledged,
@@ -82,6 +83,10 @@ export function settingsOf(
     const cron = `${start.minute} */${start.everyHours} * * *`;
     const duration = ms(durationMs);
     return [{ name, start: cron, duration, time_zone: timeZone, match: { rule: own } }];
+  }
+
+  function groupSettings({ groupIntervalMs, groupBy, mergeAbove }: ScenarioReceiver): object {
+    return { group_interval: ms(groupIntervalMs), group_by: groupBy, merge_above: mergeAbove };
   }
 
   function heartbeatSetting({ everyMs }: { readonly everyMs: number }): unknown {

@@ -67,9 +67,10 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     dice: dice.fork("service"),
     onNews: () => fuse.trigger("news"),
   });
-  const receivers = scenario.receivers.map(({ name }) =>
+  const receivers = scenario.receivers.map(({ name, type }) =>
     createScriptedReceiver({
       name,
+      type,
       time,
       trace,
       attempts,
@@ -87,7 +88,12 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       return { kind: "answers", afterMs: 5, status: 200, chunks: ["ok"], chunkMs: 0 };
     },
   };
-  const peers = new Map([...servicePeers, ...receivers, pulse].map((peer) => [peer.origin, peer]));
+  const peers = new Map(
+    [...servicePeers, ...receivers.map((peer) => rewriting(peer, mutation)), pulse].map((peer) => [
+      peer.origin,
+      peer,
+    ]),
+  );
   const store = createStoreTroubles(time, dice.fork("disk"), () => host.lives.length);
   const restarts = dice.fork("restarts");
   const { configured: mutate = (settings) => settings } = mutation;
@@ -200,6 +206,14 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
 async function passUntil(time: WorldTime, untilMs: number): Promise<void> {
   do await comeToRest();
   while (time.jump(untilMs));
+}
+
+function rewriting(peer: Peer, { sent }: Mutation): Peer {
+  if (!sent) return peer;
+  return {
+    origin: peer.origin,
+    receive: (request) => peer.receive({ ...request, body: sent(request.body) }),
+  };
 }
 
 function misreading(peer: Peer, time: WorldTime, { answer, asks }: Mutation): Peer {

@@ -21,6 +21,8 @@ export interface Mutation {
   readonly asks?: (utcMs: number) => boolean;
   /** What it makes of an answer of the service. */
   readonly answer?: (answer: Answer) => Answer;
+  /** What it sends to receivers in place of a body. */
+  readonly sent?: (body: string) => string;
   /** What it makes of how it does. */
   readonly scraped?: (scrape: Scrape) => Scrape;
   /** SQL that runs on the store between two processes. */
@@ -120,23 +122,6 @@ export const forgetsSilencesAtRestart: Mutation = { between: "delete from silenc
 
 export const forgetsAcknowledgementsAtRestart: Mutation = {
   between: "delete from acknowledgements",
-};
-
-/** Drops at a reload what waits for a receiver that is not configured any more. */
-export const forgetsWhoLeaves: Mutation = {
-  reloading({ receivers }) {
-    const names = Array.from(receivers, (name) => `'${name}'`).join();
-    return `delete from outbox_items where notification_seq is null and receiver not in (${names});
-      update notifications set state = 'delivered' where state = 'pending' and receiver not in (${names});`;
-  },
-};
-
-/** Goes on with the receivers that there were at first. */
-export const keepsWhoLeaves: Mutation = {
-  configured(settings) {
-    const receivers = new Set(settings.receivers.map(({ name }) => name));
-    return { ...settings, stage: { ...settings.stage, receivers } };
-  },
 };
 
 export const cannotStartAgain: Mutation = { between: "pragma user_version = 1000000" };

@@ -7,8 +7,6 @@ import {
   forgetsSilencesAtRestart,
   forgetsAcknowledgementsAtRestart,
   cannotStartAgain,
-  forgetsWhoLeaves,
-  keepsWhoLeaves,
   stopsTooLate,
   failsToStop,
   neverStops,
@@ -47,6 +45,7 @@ import {
   writesNoGapOfObservation,
 } from "./mutations.ts";
 import type { Mutation } from "./mutations.ts";
+import { forgetsWhoLeaves, keepsWhoLeaves, resolvesAnotherAlert } from "./receiver-mutations.ts";
 import { beatsWithoutItsStore, storesGapsAlways, storesNoGap } from "./store-mutations.ts";
 
 export interface NegativeControl {
@@ -150,6 +149,12 @@ export const negativeControls: readonly NegativeControl[] = [
     mutation: keepsWhoLeaves,
     from: 27,
     caughtAs: /though it was not configured/,
+  },
+  {
+    name: "resolves at PagerDuty under another dedup_key",
+    mutation: resolvesAnotherAlert,
+    from: 4,
+    caughtAs: /a resolve overtook its fire/,
   },
   { name: "cannot start again", mutation: cannotStartAgain, from: 27, caughtAs: /could not start/ },
   { name: "takes too long to stop", mutation: stopsTooLate, from: 1, caughtAs: /did not stop in/ },

@@ -2,7 +2,9 @@ import { Webhook } from "standardwebhooks";
 import { webhookBodySchema } from "../../support/webhook-body.ts";
 import type { Attempt } from "../history.ts";
 import { receiverOrigin } from "../scenario.ts";
+import type { ScenarioReceiver } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
+import { readPagerdutyEvent } from "./pagerduty-events.ts";
 import type { Trace } from "./trace.ts";
 import type { Peer, Reaction, VirtualRequest } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
@@ -30,6 +32,7 @@ export interface ScriptedReceiver extends Peer {
 
 export interface ScriptedReceiverDeps {
   readonly name: string;
+  readonly type: ScenarioReceiver["type"];
   readonly time: WorldTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -40,29 +43,27 @@ export interface ScriptedReceiverDeps {
 }
 
 export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedReceiver {
-  const { name, time, dice, trace, attempts, refused } = deps;
+  const { name, type, time, dice, trace, attempts, refused } = deps;
   const webhook = new Webhook(signingSecret);
   let present: { readonly trouble: ReceiverTrouble; readonly chance: number } | null = null;
 
-  /** Throws when it is not what it should be. */
-  const read = ({ headers, body, sender }: VirtualRequest, taken: boolean): Attempt => {
+  const readWebhook = ({
+    headers,
+    body,
+  }: VirtualRequest): Pick<Attempt, "webhookId" | "message"> => {
     const webhookId = headers["webhook-id"] ?? "";
     const sentAt = new Date(Number(headers["webhook-timestamp"]) * 1_000);
     const signature = webhook.sign(webhookId, sentAt, body);
     if (headers["webhook-signature"] !== signature) throw new Error("the signature is wrong");
-    const message = webhookBodySchema.parse(JSON.parse(body));
+    return { webhookId, message: webhookBodySchema.parse(JSON.parse(body)) };
+  };
+
+  /** Throws when it is not what it should be. */
+  const read = (request: VirtualRequest, taken: boolean): Attempt => {
     const { nowMs: atMs } = time;
-    return {
-      receiver: name,
-      life: sender,
-      atMs,
-      webhookId,
-      body,
-      message,
-      taken,
-      answered: null,
-      refused: null,
-    };
+    const { sender: life, body } = request;
+    const said = type === "webhook" ? readWebhook(request) : readPagerdutyEvent(request, atMs);
+    return { receiver: name, life, atMs, ...said, body, taken, answered: null, refused: null };
   };
 
   const answer = (status: number, afterMs: number, attempt: Attempt, retryAfter?: number) => {
@@ -116,14 +117,14 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
       try {
         const attempt = read(request, taken);
         attempts.push(attempt);
-        const { type, data } = attempt.message;
+        const { type: what, data } = attempt.message;
         const about = data.incidents.map(
           (each) =>
             `${each.id} (${each.region}/${each.key} ${each.sandbox_id ?? ""} ${each.server_id ?? ""})`,
         );
         const did = taken ? (trouble ?? "takes") : `${trouble}, and does not take`;
         trace.tell(
-          `${name} ${did} ${attempt.webhookId.slice(0, 10)}: ${data.rule} ${type} ${about.join(", ")}`,
+          `${name} ${did} ${attempt.webhookId.slice(0, 10)}: ${data.rule} ${what} ${about.join(", ")}`,
         );
         const reaction = react(trouble, attempt);
         if (taken) deps.onTaken();

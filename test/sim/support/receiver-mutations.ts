@@ -1,0 +1,28 @@
+import type { Mutation } from "./mutations.ts";
+
+/** Daemons that break promises about receivers of a type, or that come and go. */
+
+/** Drops at a reload what waits for a receiver that is not configured any more. */
+export const forgetsWhoLeaves: Mutation = {
+  reloading({ receivers }) {
+    const names = Array.from(receivers, (name) => `'${name}'`).join();
+    return `delete from outbox_items where notification_seq is null and receiver not in (${names});
+      update notifications set state = 'delivered' where state = 'pending' and receiver not in (${names});`;
+  },
+};
+
+/** Goes on with the receivers that there were at first. */
+export const keepsWhoLeaves: Mutation = {
+  configured(settings) {
+    const receivers = new Set(settings.receivers.map(({ name }) => name));
+    return { ...settings, stage: { ...settings.stage, receivers } };
+  },
+};
+
+/** Resolves at PagerDuty an alert that there is not. */
+export const resolvesAnotherAlert: Mutation = {
+  sent: (body) =>
+    body.includes('"event_action":"resolve"')
+      ? body.replace(/"dedup_key":"[^"]*/, "$&-over")
+      : body,
+};
