@@ -58,14 +58,14 @@ describe("the daemon that does not see everything", () => {
     world.show(0, "idle");
     world.show(1, "error");
     await world.poll(4);
-    expect(told(world)).toEqual(["server-error firing", "target-blind firing"]);
+    expect(told(world)).toEqual(["server-error firing", "target-down firing"]);
 
     world.fail();
     await world.poll();
     expect(told(world).slice(2).toSorted()).toEqual([
       "server-error firing",
       "server-error resolved",
-      "target-blind resolved",
+      "target-down resolved",
     ]);
     expect(events(world).filter((event) => event?.startsWith("target."))).toEqual([
       "target.first_listing",

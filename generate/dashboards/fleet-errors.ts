@@ -26,7 +26,7 @@ export function fleetErrors(): Row {
         {
           title: "Where servers are in error",
           description:
-            "How many servers of a name are in error, over time, of the thirty worst. Where there is nothing, none is, or the target is blind.",
+            "How many servers of a name are in error, over time, of the thirty worst. No line: none is in error, or the target is down.",
           unit: "short",
           width: 12,
           height: 9,

@@ -30,7 +30,8 @@ export function fleetOccupancy(): Row {
       lines(
         {
           title: "Servers by status",
-          description: "How many servers were in each status. Those of blind targets are in none.",
+          description:
+            "How many servers were in each status. Servers of targets that are down are not counted.",
           unit: "short",
           width: 12,
           queries: [

@@ -30,7 +30,7 @@ function now(): Row {
       stat({
         title: "Servers",
         description:
-          "Servers that are listed, in whatever status. Those of blind targets are not counted.",
+          "Servers that are listed, in whatever status. Servers of targets that are down are not counted.",
         unit: "short",
         width: 4,
         queries: [atEnd(servers(), "servers")],
@@ -62,12 +62,12 @@ function now(): Row {
       ),
       stat(
         {
-          title: "Blind targets",
+          title: "Targets down",
           description:
             "Keys in regions whose last poll failed: nothing is known of their servers, and none of them is in the other numbers.",
           unit: "short",
           width: 4,
-          queries: [atEnd(`sum(${series("sandwatch_target_up", ofTarget)} == bool 0)`, "blind")],
+          queries: [atEnd(`sum(${series("sandwatch_target_up", ofTarget)} == bool 0)`, "down")],
         },
         { limits: [[1, unwell]] },
       ),
@@ -108,7 +108,7 @@ function notSeen(): Row {
         {
           title: "Targets",
           description:
-            "Whether the last poll of each key in each region succeeded: the fifty that were blind, if there are more.",
+            "Whether the last poll of each key in each region succeeded: at most fifty, those that were down first.",
           unit: "short",
           width: 12,
           queries: [
@@ -118,7 +118,7 @@ function notSeen(): Row {
             ),
           ],
         },
-        { mapping: wellnessMapping({ well: "seen", unwell: "blind" }) },
+        { mapping: wellnessMapping({ well: "up", unwell: "down" }) },
       ),
       lines(
         {

@@ -30,7 +30,7 @@ export function polls(): Row {
         {
           title: "Failed polls by reason",
           description:
-            "Polls that gave no listing. The runbook of SandboxTargetBlind tells what each reason is.",
+            "Polls that gave no listing. The runbook of SandboxTargetDown tells what each reason is.",
           unit: "opm",
           width: 8,
           interval,

@@ -35,7 +35,7 @@ function now(): Row {
       stat(
         {
           title: "Status",
-          description: "The server's status; not seen: it is gone, or its target is blind.",
+          description: "The status of the server. No status: it is gone, or its target is down.",
           unit: "short",
           width: 4,
           queries: [atEnd(statusNumber("sandbox_server_status", ofServer, "server"), "{{server}}")],
@@ -151,7 +151,7 @@ function life(): Row {
             ),
           ],
         },
-        { mapping: wellnessMapping({ well: "seen", unwell: "blind" }) },
+        { mapping: wellnessMapping({ well: "up", unwell: "down" }) },
       ),
       lines({
         title: "Age of what is known",

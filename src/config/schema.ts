@@ -212,7 +212,7 @@ export const settingsSchema = settings({
   alerts: settings({
     rules: z.array(ruleSchema, "a list of rules").optional().meta({
       description: "The alert rules. An empty list disables alerts.",
-      leftOut: "`server-error`, `target-blind` and `target-partial`, to every receiver",
+      leftOut: "`server-error`, `target-down` and `target-partial`, to every receiver",
     }),
     receivers: z
       .array(receiverSchema, "a list of receivers")

@@ -47,7 +47,7 @@ export function toConfig(settings: Settings, logFormat: LogConfig["format"]): Co
 }
 
 /** Of the rules that there are where the configuration has none. */
-export const defaultRuleNames = ["server-error", "target-blind", "target-partial"] as const;
+export const defaultRuleNames = ["server-error", "target-down", "target-partial"] as const;
 
 function defaultRules(receivers: readonly string[]): Rule[] {
   const common = {

@@ -19,7 +19,7 @@ describe("the example", () => {
     const config = configOf(loadConfig(file, exampleEnvironment));
     expect(config.alerts.rules.map((rule) => rule.name)).toEqual([
       "server-error",
-      "target-blind",
+      "target-down",
       "target-partial",
       "pool-full",
       "probe-failing",

@@ -92,7 +92,7 @@ describe("a maintenance window in the configuration", () => {
     [
       "about an unknown rule, of the usual ones",
       { match: { rule: "server-eror" } },
-      `${at}.match.rule: found "server-eror"; allowed: the name of a configured rule: server-error, target-blind, target-partial, receiver-failing; did you mean "server-error"?`,
+      `${at}.match.rule: found "server-eror"; allowed: the name of a configured rule: server-error, target-down, target-partial, receiver-failing; did you mean "server-error"?`,
     ],
     [
       "about an unknown severity",

@@ -73,7 +73,7 @@ describe("defaults", () => {
       },
       {
         ...common,
-        name: "target-blind",
+        name: "target-down",
         on: "target",
         trouble: "failing",
         for: { kind: "polls", polls: 3 },

@@ -206,7 +206,7 @@ describe("the laws of grouping", () => {
     .array(
       fc.record({
         type: fc.constantFrom(...incidentMessages),
-        rule: fc.constantFrom("server-error", "target-blind"),
+        rule: fc.constantFrom("server-error", "target-down"),
         severity: fc.constantFrom("critical", "warning"),
         incident: fc.record({
           id: fc.constantFrom("a", "b", "c", "d"),

@@ -114,7 +114,7 @@ describe("a rule that is no more", () => {
     const watch = createWatch({ rules });
     for (let poll = 0; poll < 3; poll += 1) watch.fail();
     const retired = watch.restart({ rules: [serverRule()] });
-    expect(stepsOf(retired)).toEqual(["resolved target-blind (rule_removed)"]);
+    expect(stepsOf(retired)).toEqual(["resolved target-down (rule_removed)"]);
     expect(retired.outbox).toMatchObject([{ condition: "cannot be seen" }]);
   });
 

@@ -113,7 +113,7 @@ describe("an incident that starts inside a silence", () => {
 
   it("is of a target as well", () => {
     const watch = silencedWatch({ rules: [targetRule({ for: inPolls(1) })] });
-    expect(stepsOf(watch.fail().incidents)).toEqual(["muted target-blind"]);
+    expect(stepsOf(watch.fail().incidents)).toEqual(["muted target-down"]);
     watch.silence(null);
     expect(told(watch.fail())).toEqual(["oncall incident.firing incident-1"]);
   });

@@ -109,9 +109,9 @@ describe("a target that cannot be seen", () => {
     watch.see();
     const failures = [watch.fail(), watch.fail("network"), watch.fail("auth")];
     expect(failures.map(({ incidents }) => stepsOf(incidents))).toEqual([
-      ["opened target-blind"],
+      ["opened target-down"],
       [],
-      ["fired target-blind"],
+      ["fired target-down"],
     ]);
     expect(failures[2]?.incidents.outbox).toMatchObject([
       {
@@ -129,7 +129,7 @@ describe("a target that cannot be seen", () => {
       },
     ]);
     const back = watch.see().incidents;
-    expect(stepsOf(back)).toEqual(["resolved target-blind (recovered)"]);
+    expect(stepsOf(back)).toEqual(["resolved target-down (recovered)"]);
     expect(back.outbox).toMatchObject([
       { condition: "cannot be seen", incident: { status: null, previousStatus: null } },
     ]);
@@ -138,22 +138,22 @@ describe("a target that cannot be seen", () => {
   it("is one whose failures are in a row: a success in between starts the count anew", () => {
     const watch = createWatch(blind);
     failTimes(watch, 2);
-    expect(stepsOf(watch.see().incidents)).toEqual(["dropped target-blind"]);
-    expect(failTimes(watch, 2)).toEqual(["opened target-blind"]);
-    expect(failTimes(watch, 1)).toEqual(["fired target-blind"]);
+    expect(stepsOf(watch.see().incidents)).toEqual(["dropped target-down"]);
+    expect(failTimes(watch, 2)).toEqual(["opened target-down"]);
+    expect(failTimes(watch, 1)).toEqual(["fired target-down"]);
   });
 
   it("is seen again by a partial listing: the target answers", () => {
     const watch = createWatch(blind);
     failTimes(watch, 3);
-    expect(stepsOf(watch.seePart().incidents)).toEqual(["resolved target-blind (recovered)"]);
+    expect(stepsOf(watch.seePart().incidents)).toEqual(["resolved target-down (recovered)"]);
   });
 
   it("fires once, also when sandwatch restarts in the middle", () => {
     const watch = createWatch(blind);
     failTimes(watch, 2);
     watch.restart();
-    expect(failTimes(watch, 1)).toEqual(["fired target-blind"]);
+    expect(failTimes(watch, 1)).toEqual(["fired target-down"]);
     watch.restart();
     expect(failTimes(watch, 4)).toEqual([]);
   });
@@ -161,14 +161,14 @@ describe("a target that cannot be seen", () => {
   it("by a duration fires when it failed for so long since the first failure", () => {
     const watch = createWatch({ rules: [targetRule({ for: lasting(2 * intervalMs) })] });
     watch.see();
-    expect(failTimes(watch, 2)).toEqual(["opened target-blind"]);
-    expect(failTimes(watch, 1)).toEqual(["fired target-blind"]);
+    expect(failTimes(watch, 2)).toEqual(["opened target-down"]);
+    expect(failTimes(watch, 1)).toEqual(["fired target-down"]);
   });
 
   it("is reminded of while it lasts: its own clock runs on", () => {
     const watch = createWatch({ rules: [targetRule({ remindEveryMs: 2 * intervalMs })] });
-    expect(failTimes(watch, 4)).toEqual(["opened target-blind", "fired target-blind"]);
-    expect(failTimes(watch, 2)).toEqual(["reminded target-blind"]);
+    expect(failTimes(watch, 4)).toEqual(["opened target-down", "fired target-down"]);
+    expect(failTimes(watch, 2)).toEqual(["reminded target-down"]);
   });
 
   it("is reported lost once and returned once, and lost anew by a process that starts blind", () => {

@@ -121,7 +121,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
   await untilFiring("SandboxAnswersDeviate");
 
   world.fail({ kind: "status", status: 500 });
-  await untilFiring("SandboxTargetBlind", "SandwatchBlind");
+  await untilFiring("SandboxTargetDown", "SandwatchAllTargetsDown");
   await until("servers that have been stale for some evaluations", async () =>
     (await prometheus.query("absent_over_time(sandbox_servers[5s])")).length > 0 ? true : undefined,
   );
@@ -129,7 +129,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
 
   world.show(3, "idle");
   world.fail();
-  await untilOver("SandboxTargetBlind", "SandwatchBlind", "SandboxServerInError");
+  await untilOver("SandboxTargetDown", "SandwatchAllTargetsDown", "SandboxServerInError");
 
   world.fail({ kind: "status", status: 401 });
   await untilFiring("SandboxKeyRefused");

@@ -99,7 +99,7 @@ describe("a name that nothing has", () => {
     };
     const { id, notes } = await desk.addSilence({ ...sound, match });
     expect(notes).toEqual([
-      'no rule is called "server-eror", there are: server-error, target-blind, target-partial, receiver-failing; did you mean "server-error"?',
+      'no rule is called "server-eror", there are: server-error, target-down, target-partial, receiver-failing; did you mean "server-error"?',
       'no severity is called "urgent", there are: critical, warning, info',
       'no region is called "e*", there are: us',
       'no key is called "reserch", there are: research; did you mean "research"?',
@@ -141,7 +141,7 @@ describe("a name that nothing has", () => {
     expect((await desk.replay({ receiver: "on-call" })).notes).toEqual(misspelt);
     expect((await desk.discard({ receiver: "on-call" })).notes).toEqual(misspelt);
     expect((await desk.discard({ receiver: "oncall" })).notes).toEqual([]);
-    expect((await desk.incidents({ rule: "target-blind" })).notes).toEqual([]);
+    expect((await desk.incidents({ rule: "target-down" })).notes).toEqual([]);
   });
 });
 

@@ -113,8 +113,8 @@ describe("before anything happened", () => {
     ).toEqual([
       ["server-error", "critical", "pending", 0],
       ["server-error", "critical", "firing", 0],
-      ["target-blind", "warning", "pending", 0],
-      ["target-blind", "warning", "firing", 0],
+      ["target-down", "warning", "pending", 0],
+      ["target-down", "warning", "firing", 0],
       ["receiver-failing", "warning", "pending", 0],
       ["receiver-failing", "warning", "firing", 0],
     ]);

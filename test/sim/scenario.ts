@@ -278,7 +278,7 @@ function drawRules(
       flap: drawFlap(),
     },
     {
-      ...drawAny("target-blind"),
+      ...drawAny("target-down"),
       keepFiringMs: 0,
       on: "target",
       hold: dice.pick<Hold>([{ polls: 3 }, { polls: 1 }, { ms: 3 * intervalMs }]),

@@ -31,7 +31,7 @@ export const serverError: ServerRule = {
 };
 
 export const targetBlind: TargetRule = {
-  name: "target-blind",
+  name: "target-down",
   on: "target",
   trouble: "failing",
   for: { kind: "polls", polls: 3 },

@@ -56,7 +56,7 @@ export function serverRule(more: Partial<ServerRule> = {}): ServerRule {
 
 export function targetRule(more: Partial<TargetRule> = {}): TargetRule {
   return {
-    name: "target-blind",
+    name: "target-down",
     on: "target",
     trouble: "failing",
     for: inPolls(3),

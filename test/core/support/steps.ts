@@ -1,7 +1,7 @@
 import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
 
-/** An outcome's steps as short lines: "fired server-error a", "resolved target-blind (recovered)". */
+/** An outcome's steps as short lines: "fired server-error a", "resolved target-down (recovered)". */
 export function stepsOf({ steps }: IncidentOutcome): readonly string[] {
   return steps.map(({ step, incident: { rule, subject, phase } }) => {
     const server = subject.kind === "server" ? ` ${subject.serverId}` : "";
