@@ -136,6 +136,18 @@ export interface KeptPoll {
   readonly utcMs: number;
 }
 
+/** A run of a probe that was written to the store. */
+export interface KeptRun {
+  readonly probe: string;
+  readonly target: string;
+  readonly life: number;
+  /** False: nothing was sent, as the key had been refused, and it counts as no run. */
+  readonly isCounted: boolean;
+  readonly moment: number;
+  readonly atMs: number;
+  readonly utcMs: number;
+}
+
 /** By name. In UTC: five minutes, an hour, a day. */
 export const resolutionMs = { "5m": 300_000, "1h": 3_600_000, "1d": 86_400_000 } as const;
 export type Resolution = keyof typeof resolutionMs;
@@ -246,6 +258,8 @@ export interface Recorded {
   readonly left: readonly string[];
   /** The polls that were written, in order. */
   readonly keptPolls: readonly KeptPoll[];
+  /** The runs that were written, in order. */
+  readonly keptRuns: readonly KeptRun[];
   readonly kept: ReadonlyMap<string, KeptHistory>;
   readonly scrapes: readonly Scrape[];
   readonly pings: readonly Ping[];

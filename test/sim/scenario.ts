@@ -2,6 +2,10 @@ import { drawSchedule } from "./poll-schedule.ts";
 import type { PollSchedule } from "./poll-schedule.ts";
 import { drawStages } from "./stages.ts";
 import type { Stage } from "./stages.ts";
+import { drawPoolRules } from "./pool-rules.ts";
+import type { ScenarioPoolRule } from "./pool-rules.ts";
+import { drawProbeRules, drawProbes } from "./probes.ts";
+import type { ScenarioProbe, ScenarioProbeRule } from "./probes.ts";
 import { createDice } from "./support/dice.ts";
 import type { Dice } from "./support/dice.ts";
 
@@ -28,7 +32,11 @@ export interface ScenarioTargetRule extends AnyRule {
 }
 
 /** The rules of a scenario, as the oracle knows them. */
-export type ScenarioRule = ScenarioServerRule | ScenarioTargetRule;
+export type ScenarioRule =
+  | ScenarioServerRule
+  | ScenarioTargetRule
+  | ScenarioPoolRule
+  | ScenarioProbeRule;
 
 export interface ScenarioReceiver {
   readonly name: string;
@@ -84,6 +92,7 @@ export interface Scenario {
   readonly goneAfter: number;
   readonly targets: readonly ScenarioTarget[];
   readonly rules: readonly ScenarioRule[];
+  readonly probes: readonly ScenarioProbe[];
   /** What a process that starts after some time is configured with instead; null: the same. */
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
@@ -129,19 +138,21 @@ export function drawScenario(seed: number): Scenario {
   const receivers = drawReceivers(dice.fork("receivers"), intervalMs);
   const polls = dice.between(50, 160);
   const calmMs = Math.min(polls * intervalMs, scheduled ? longestScheduledMs : Infinity);
-  const rules = drawRules(dice.fork("rules"), intervalMs, receivers);
+  const rateLimit = drawRateLimit(dice.fork("limit"));
+  const probes = scheduled ? [] : drawProbes(dice.fork("probes"), { intervalMs, rateLimit });
+  const rules = [
+    ...drawRules(dice.fork("rules"), intervalMs, receivers),
+    ...drawPoolRules(dice.fork("pool rules"), intervalMs, receivers),
+    ...drawProbeRules(dice.fork("probe rules"), probes, receivers),
+  ];
   return {
     seed,
     startUtcMs: scheduled?.startUtcMs ?? Date.UTC(2026, 10, 20, 9, 30),
     intervalMs,
     schedule: scheduled?.schedule ?? null,
     timeoutMs: 10 * second,
-    rateLimit: dice.fork("limit").pick([
-      { requests: 2, perMs: second },
-      { requests: 2, perMs: second },
-      { requests: 1, perMs: 5 * second },
-      { requests: 4, perMs: 15 * second },
-    ]),
+    rateLimit,
+    probes,
     goneAfter: dice.between(1, 3),
     targets: drawTargets(dice.fork("targets"), dice.fork("moves").chance(0.3)),
     rules,
@@ -158,6 +169,15 @@ export function drawScenario(seed: number): Scenario {
     calmMs,
     endMs: calmMs + calmForMs + 6 * intervalMs,
   };
+}
+
+function drawRateLimit(dice: Dice): Scenario["rateLimit"] {
+  return dice.pick([
+    { requests: 2, perMs: second },
+    { requests: 2, perMs: second },
+    { requests: 1, perMs: 5 * second },
+    { requests: 4, perMs: 15 * second },
+  ]);
 }
 
 function drawMaintenance(dice: Dice, rules: readonly ScenarioRule[]): readonly MaintenanceWindow[] {

@@ -1,7 +1,15 @@
+import { poolCondition } from "./pool-rules.ts";
 import { cronExpression } from "./poll-schedule.ts";
+import { probeSetting } from "./probes.ts";
 import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
 import type { Stage } from "./stages.ts";
-import type { Hold, MaintenanceWindow, Scenario, ScenarioReceiver } from "./scenario.ts";
+import type {
+  Hold,
+  MaintenanceWindow,
+  Scenario,
+  ScenarioReceiver,
+  ScenarioRule,
+} from "./scenario.ts";
 
 /** Of PagerDuty. */
 export const routingKey = "0123456789abcdef".repeat(2);
@@ -11,13 +19,30 @@ const second = 1_000;
 /** What of a scenario can be configured otherwise than it is. */
 export type Configured = { readonly stage: Stage } & Pick<
   Scenario,
-  "rules" | "receivers" | "rateLimit" | "intervalMs" | "schedule" | "heartbeat" | "maintenance"
+  | "rules"
+  | "probes"
+  | "receivers"
+  | "rateLimit"
+  | "intervalMs"
+  | "schedule"
+  | "heartbeat"
+  | "maintenance"
 >;
 
 /** The scenario as a configuration file has it, with rules of its own or later ones. */
 export function settingsOf(
   scenario: Scenario,
-  { rules, receivers, stage, rateLimit, intervalMs, schedule, heartbeat, maintenance }: Configured,
+  {
+    rules,
+    probes,
+    receivers,
+    stage,
+    rateLimit,
+    intervalMs,
+    schedule,
+    heartbeat,
+    maintenance,
+  }: Configured,
   secret: string,
 ): unknown {
   const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
@@ -39,6 +64,7 @@ export function settingsOf(
       gone_after: scenario.goneAfter,
       rate_limit: { requests: rateLimit.requests, per: ms(rateLimit.perMs) },
     },
+    ...(probes.length === 0 ? {} : { probes: probes.map(probeSetting) }),
     store: { path: "replaced by the host's" },
     metrics: { per_server: false },
     alerts: {
@@ -46,11 +72,9 @@ export function settingsOf(
       rules: rules.map((rule) => ({
         name: rule.name,
         on: rule.on,
-        ...(rule.on === "server"
-          ? { status: rule.status, for: holdSetting(rule.hold) }
-          : { failing: holdSetting(rule.hold) }),
+        ...conditionSetting(rule),
         keep_firing_for: ms(rule.keepFiringMs),
-        ...(rule.on === "server" && rule.flap !== null
+        ...("flap" in rule && rule.flap !== null
           ? { flap: { changes: rule.flap.changes, within: ms(rule.flap.withinMs) } }
           : {}),
         ...(rule.remindEveryMs === null ? {} : { remind_every: ms(rule.remindEveryMs) }),
@@ -91,6 +115,18 @@ export function settingsOf(
 
   function heartbeatSetting({ everyMs }: { readonly everyMs: number }): unknown {
     return { name: "pulse", type: "heartbeat", url: receiverOrigin("pulse"), every: ms(everyMs) };
+  }
+
+  function conditionSetting(rule: ScenarioRule): object {
+    switch (rule.on) {
+      case "server":
+        return { status: rule.status, for: holdSetting(rule.hold) };
+      case "target":
+      case "probe":
+        return { failing: holdSetting(rule.hold) };
+      case "pool":
+        return poolCondition(rule);
+    }
   }
 
   function holdSetting(hold: Hold): unknown {

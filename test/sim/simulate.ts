@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
-import type { Attempt, Ping, Recorded, Scrape, WallClock } from "./history.ts";
+import type { Attempt, KeptRun, Ping, Recorded, Scrape, WallClock } from "./history.ts";
 import { drawScenario, longestWaitMs, receiverOrigin } from "./scenario.ts";
 import { settingsOf } from "./settings.ts";
 import { stageAt } from "./stages.ts";
@@ -17,6 +17,7 @@ import type { Configured, StoreMutation } from "./support/host.ts";
 import type { Mutation } from "./support/mutations.ts";
 import { beginPeople } from "./support/people.ts";
 import { createKeptPolls } from "./support/kept-polls.ts";
+import { createKeptRuns } from "./support/kept-runs.ts";
 import { readKept } from "./support/read-kept.ts";
 import { createScriptedReceiver, signingSecret } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
@@ -104,10 +105,12 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     const settings = mutate({ ...scenario, rules, stage });
     return { rules, stage, config: testConfig(settingsOf(scenario, settings, signingSecret)) };
   };
-  const keptPolls = createKeptPolls(() => {
+  const now = (): Pick<KeptRun, "moment" | "atMs" | "utcMs"> => {
     const { moment, nowMs: atMs, utcMs } = time;
     return { moment, atMs, utcMs };
-  });
+  };
+  const keptPolls = createKeptPolls(now);
+  const keptRuns = createKeptRuns(now);
   using host = createHost({
     folder: folder.path,
     time,
@@ -129,6 +132,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     onCommit(database, life) {
       commits.add(time.moment);
       keptPolls.committed(database, life);
+      if (scenario.probes.length > 0) keptRuns.committed(database, life);
     },
     onStart() {
       fuse.trigger("start");
@@ -190,6 +194,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       dueMs: time.dueMs,
       left: [...left, ...keptPolls.faults],
       keptPolls: keptPolls.polls,
+      keptRuns: keptRuns.runs,
       scrapes,
       pings,
       kept,
@@ -223,7 +228,7 @@ function misreading(peer: Peer, time: WorldTime, { answer, asks }: Mutation): Pe
     receive(request) {
       if (asks && !asks(time.utcMs)) return { kind: "breaks", afterMs: 1, code: "ECONNREFUSED" };
       const reaction = peer.receive(request);
-      return answer && reaction.kind === "answers" ? answer(reaction) : reaction;
+      return answer && reaction.kind === "answers" ? answer(reaction, request.path) : reaction;
     },
   };
 }

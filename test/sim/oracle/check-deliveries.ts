@@ -2,7 +2,7 @@ import type { Attempt, History } from "../history.ts";
 import { longestOutageMs, longestWaitMs } from "../scenario.ts";
 import type { Scenario, ScenarioRule } from "../scenario.ts";
 import { hasStages, isThereAtTheEnd, routeOf } from "./routes.ts";
-import { subjectOf } from "./told.ts";
+import { poolOf, probeOf, subjectOf } from "./told.ts";
 import type { ToldIncident } from "./told.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
@@ -118,7 +118,7 @@ function givenUp(scenario: Scenario, attempts: readonly Attempt[]): ReadonlySet<
 
 function subjectText(rule: string, incident: Attempt["message"]["data"]["incidents"][number]) {
   const { target, server } = subjectOf(incident);
-  return `${rule} ${target} ${server} ${incident.receiver ?? ""}`.trim();
+  return `${rule} ${target} ${server} ${poolOf(incident) ?? probeOf(incident) ?? ""} ${incident.receiver ?? ""}`.trim();
 }
 
 function checkTelling(
@@ -175,7 +175,7 @@ function isLate({ attempts, endMs }: History, incidentId: string, type: string):
 
 function mayRemind(rule: ScenarioRule | undefined): boolean {
   if (!rule) return false;
-  return rule.remindEveryMs !== null || (rule.on === "server" && rule.flap !== null);
+  return rule.remindEveryMs !== null || ("flap" in rule && rule.flap !== null);
 }
 
 /** The ids of the messages that told something of an incident, and were taken. */

@@ -47,8 +47,12 @@ function readTelling(attempt: Attempt, { groupBy }: ScenarioReceiver): Telling {
     key,
     sandbox_id: box,
     server_id: id,
+    server_name: name,
+    subject,
+    probe,
     receiver,
-  }: (typeof data.incidents)[number]): string => [region, key, box, id, receiver].join(" ");
+  }: (typeof data.incidents)[number]): string =>
+    [region, key, box, id, subject === "pool" ? name : "", probe, receiver].join(" ");
   return {
     attempt,
     createdUtcMs: Date.parse(timestamp),

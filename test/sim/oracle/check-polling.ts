@@ -4,14 +4,30 @@ import { isRefusal } from "./read-answer.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
-/** That polling never falls silent, or nothing that is seen would say anything; by a schedule: `checkSchedule`. */
+/** That no polls or probes fall silent, or nothing that is seen would say anything; polls by a schedule: `checkSchedule`. */
 export function checkPolling(
   scenario: Scenario,
   history: History,
   target: string,
 ): readonly Violation[] {
-  const { intervalMs, timeoutMs, schedule } = scenario;
-  if (schedule !== null) return [];
+  const { intervalMs, schedule, probes } = scenario;
+  return [
+    ...(schedule === null
+      ? checkSilence(scenario, history, target, { path: "/local-sandbox", intervalMs })
+      : []),
+    ...probes.flatMap(({ path, everyMs }) =>
+      checkSilence(scenario, history, target, { path, intervalMs: everyMs }),
+    ),
+  ];
+}
+
+function checkSilence(
+  { timeoutMs }: Scenario,
+  history: History,
+  target: string,
+  { path, intervalMs }: { readonly path: string; readonly intervalMs: number },
+): readonly Violation[] {
+  const asked = path === "/local-sandbox" ? target : `${path} of ${target}`;
   return history.lives.flatMap(({ number, watchMs, lastPollMs }) => {
     if (watchMs === null) return [];
     const requests = history.requests.filter(
@@ -23,16 +39,22 @@ export function checkPolling(
     for (const request of [...requests, null]) {
       const atMs = request?.atMs ?? endMs;
       const latestMs = waitUntilMs + 2.5 * intervalMs + timeoutMs;
-      if (atMs > latestMs) {
-        const text = `process ${number} did not ask for ${target} from ${waitUntilMs} to ${atMs} ms`;
+      const isOwn = request === null || request.path === path;
+      if (isOwn && atMs > latestMs) {
+        const text = `process ${number} did not ask for ${asked} from ${waitUntilMs} to ${atMs} ms`;
         return [violation(text, target)];
       }
       if (!request) break;
+      // Every call with a key in a region waits for as long as an answer to one of them asked for.
+      const patientMs = atMs + retryAfterMs(request);
+      if (!isOwn) {
+        if (retryAfterMs(request) > 0) waitUntilMs = Math.max(waitUntilMs, patientMs);
+        continue;
+      }
       // What was not answered takes no refusal back.
       if (isRefusal(request)) refusals += 1;
       else if (request.exchange.end?.how === "whole") refusals = 0;
-      const waitMs = Math.max(retryAfterMs(request), backOffMs(refusals, intervalMs));
-      waitUntilMs = Math.max(waitUntilMs, atMs + waitMs);
+      waitUntilMs = Math.max(waitUntilMs, patientMs, atMs + backOffMs(refusals, intervalMs));
     }
     return [];
   });

@@ -20,12 +20,8 @@ export function checkRequests(scenario: Scenario, history: History): readonly Vi
       ...by(own, ({ target, path }) => `${target} ${path}`).flatMap((some) => [
         ...checkOverlaps(some),
         ...checkAbandoned(scenario, life, some),
-        ...(some[0]?.path === "/local-sandbox"
-          ? [
-              ...checkTurns(scenario, history, life, some),
-              ...checkRefusals(scenario, history, some),
-            ]
-          : []),
+        ...checkTurns(history, life, some, timingOf(scenario, own, some)),
+        ...checkRefusals(history, some, timingOf(scenario, own, some)),
       ]),
     ];
   });
@@ -53,7 +49,7 @@ function checkPatience(own: readonly ServiceRequest[]): readonly Violation[] {
     const waitMs = retryAfterMs(request);
     if (waitMs === 0 || end?.how !== "whole") continue;
     const early = own.find(
-      (other) => other.exchange.sentMs >= end.atMs && other.exchange.sentMs < end.atMs + waitMs,
+      ({ exchange: { sentMs } }) => sentMs > end.atMs && sentMs < end.atMs + waitMs,
     );
     if (!early) continue;
     const text = `${target} was asked for at ${early.exchange.sentMs} ms, though the answer at ${end.atMs} ms asked for ${waitMs} ms of patience`;
@@ -111,45 +107,83 @@ export function turnsOf(own: readonly ServiceRequest[]): readonly number[] {
  * it has intervals; the first turn of a process is beside them.
  */
 function checkTurns(
-  { intervalMs, schedule }: Scenario,
   history: History,
   { startMs }: Life,
   own: readonly ServiceRequest[],
+  timing: Timing,
 ): readonly Violation[] {
+  const { intervalMs, schedule } = timing;
   if (schedule !== null) return [];
-  const turns = turnsOf(own);
+  const turns = turnsOf(own).filter((sentMs) => !hadToWait(sentMs, timing));
   for (const [from, fromMs] of turns.entries()) {
     for (const [to, toMs] of turns.entries()) {
       if (to <= from) continue;
       const more = to - from - (from === 0 ? 1 : 0);
       const slackMs = intervalMs / 2 + stalledMs(history, startMs, toMs);
       if (more * intervalMs <= toMs - fromMs + slackMs) continue;
-      const { target } = own[0] ?? {};
-      const text = `${target} had ${to - from + 1} turns from ${fromMs} to ${toMs} ms`;
-      return [violation(text, target ?? "")];
+      const text = `${askedFor(own[0])} had ${to - from + 1} turns from ${fromMs} to ${toMs} ms`;
+      return [violation(text, own[0]?.target ?? "")];
     }
   }
   return [];
 }
 
+interface Timing {
+  /** Null: as often as `intervalMs` says. */
+  readonly schedule: Scenario["schedule"];
+  /** How often it is asked for. */
+  readonly intervalMs: number;
+  /** When the time was over that an answer with the same key and region asked to wait for. */
+  readonly resumptionsMs: readonly number[];
+}
+
+function timingOf(
+  { intervalMs, schedule, probes }: Scenario,
+  all: readonly ServiceRequest[],
+  [first]: readonly ServiceRequest[],
+): Timing {
+  const probe = probes.find(({ path }) => path === first?.path);
+  const resumptionsMs = all.flatMap((request) => {
+    const waitMs = retryAfterMs(request);
+    const { end } = request.exchange;
+    return request.target === first?.target && waitMs > 0 && end ? [end.atMs + waitMs] : [];
+  });
+  return probe
+    ? { schedule: null, intervalMs: probe.everyMs, resumptionsMs }
+    : { schedule, intervalMs, resumptionsMs };
+}
+
+/** Whether the turn of a request began earlier than it was sent. */
+function hadToWait(sentMs: number, { resumptionsMs }: Timing): boolean {
+  return resumptionsMs.some((ms) => sentMs >= ms && sentMs < ms + slackMs);
+}
+
+function askedFor(request: ServiceRequest | undefined): string {
+  if (request === undefined) return "";
+  const { target, path } = request;
+  return path === "/local-sandbox" ? target : `${path} of ${target}`;
+}
+
 /** A key that is refused again and again is asked about at ever longer distances. */
 function checkRefusals(
-  { intervalMs, schedule }: Scenario,
   history: History,
   own: readonly ServiceRequest[],
+  timing: Timing,
 ): readonly Violation[] {
+  const { intervalMs, schedule } = timing;
   let refusals = 0;
   for (const [at, request] of own.entries()) {
     const { target, exchange } = request;
     refusals = isRefusal(request) ? refusals + 1 : 0;
     const next = own[at + 1];
-    if (refusals === 0 || !next) continue;
+    // The distance is one of turns, and this one began earlier.
+    if (refusals === 0 || !next || hadToWait(exchange.sentMs, timing)) continue;
     const distanceMs = next.exchange.sentMs - exchange.sentMs;
     if (distanceMs >= backOffMs(refusals, intervalMs) + intervalMs / 2 - slackMs) continue;
     // A step of the wall clock can make the next poll due at once.
     const { sentMs } = next.exchange;
     if (schedule && stepsBetween(history, sentMs - longestGapMs(schedule), sentMs) > 0) continue;
-    const text = `${target} was asked for ${distanceMs} ms after it had refused the key ${refusals} times in a row`;
+    const text = `${askedFor(request)} was asked for ${distanceMs} ms after it had refused the key ${refusals} times in a row`;
     return [violation(text, target)];
   }
   return [];
@@ -170,7 +204,7 @@ function checkRetries(
   const { most } = turnsWithin(scenario, history, watchMs, lastMs);
   const turns = scenario.targets.length * (most + 2);
   const polls = own.filter(({ path }) => path === "/local-sandbox").length;
-  if (polls - turns <= own.length / 10) return [];
+  if (polls - turns <= polls / 10) return [];
   const text = `process ${number} sent ${polls} requests for listings, with at most ${turns} turns`;
   return [violation(text, `process ${number} `)];
 }

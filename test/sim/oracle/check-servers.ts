@@ -110,7 +110,8 @@ function ruleIn(
   return found?.on === "server" ? found : null;
 }
 
-function distinct(courses: readonly Course[]): readonly Course[] {
+/** Each once. */
+export function distinct<T>(courses: readonly T[]): readonly T[] {
   if (courses.length < 2) return courses;
   return [...new Map(courses.map((course) => [JSON.stringify(course), course])).values()];
 }

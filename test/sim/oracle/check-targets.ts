@@ -1,5 +1,6 @@
 import type { History } from "../history.ts";
 import type { Scenario, ScenarioRule } from "../scenario.ts";
+import { retryAfterMs } from "./check-polling.ts";
 import { longestTurnMs, turnsWithin } from "./due-polls.ts";
 import { isRefusal } from "./read-answer.ts";
 import { tellsEnd } from "./routes.ts";
@@ -95,9 +96,10 @@ function mayHaveFired(
   const failed = history.requests.some(
     (request, index) =>
       request.target === target &&
-      request.atMs >= (before?.fromMs ?? 0) &&
       request.atMs <= startMs &&
-      !answered.has(index),
+      // Polls that have to wait too long, as an answer to a probe asked for it, fail as well.
+      request.atMs + retryAfterMs(request) >= (before?.fromMs ?? 0) &&
+      (request.path === "/local-sandbox" ? !answered.has(index) : retryAfterMs(request) > 0),
   );
   if (!failed) return false;
   const stretch = { fromMs: startMs, toMs: after?.fromMs ?? history.endMs };
@@ -144,6 +146,7 @@ function refusalsWithin(
   return requests.filter(
     (request) =>
       isRefusal(request) &&
+      request.path === "/local-sandbox" &&
       request.life === life &&
       request.target === target &&
       request.atMs >= fromMs &&

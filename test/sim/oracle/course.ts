@@ -1,5 +1,4 @@
-import type { ScenarioServerRule } from "../scenario.ts";
-import type { EndReason, Expected } from "./expected.ts";
+import type { EndReason, Expected, FollowedRule } from "./expected.ts";
 import type { Seen } from "./seen.ts";
 import { noTime, plus, reach } from "./span.ts";
 import type { Span } from "./span.ts";
@@ -50,7 +49,9 @@ export interface Step {
   readonly at: number;
   readonly seen: Seen;
   readonly look: Look;
-  readonly rule: ScenarioServerRule;
+  /** False: it is none of the polls or runs that a rule counts. */
+  readonly isCounted?: boolean;
+  readonly rule: FollowedRule;
   readonly goneAfter: number;
   /** Whether a silence was in force: both where both can be. */
   readonly silenced: readonly boolean[];
@@ -86,14 +87,14 @@ function unseen(course: Course, { seen }: Step): Course {
 }
 
 function onHolds(before: Course, step: Step): Courses {
-  const { seen, rule, at } = step;
+  const { seen, rule, at, isCounted = true } = step;
   const { episode } = before;
   const enters = episode === null || episode.clear !== null;
   const current: Episode = episode
     ? {
         ...episode,
         held: episode.phase === "pending" ? plus(episode.held, seen) : noTime,
-        polls: episode.phase === "pending" ? episode.polls + 1 : 0,
+        polls: episode.phase === "pending" ? episode.polls + (isCounted ? 1 : 0) : 0,
         quiet: plus(episode.quiet, seen),
         clear: null,
       }
@@ -129,7 +130,7 @@ function begin(start: number): Episode {
   };
 }
 
-function hold({ held, polls }: Episode, { hold: limit }: ScenarioServerRule) {
+function hold({ held, polls }: Episode, { hold: limit }: FollowedRule) {
   return "ms" in limit ? reach(held, limit.ms) : [{ reached: polls >= limit.polls, span: held }];
 }
 

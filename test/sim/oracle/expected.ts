@@ -9,6 +9,9 @@ import type { Seen } from "./seen.ts";
 import type { ToldIncident } from "./told.ts";
 import { acknowledgedAt } from "./people.ts";
 
+/** What of a rule says when it is notified. */
+export type FollowedRule = Omit<ScenarioServerRule, "on" | "status">;
+
 export type EndReason = "recovered" | "gone" | "silenced";
 
 /** Compares what a server should have been told of with what was told, and notes what differs. */
@@ -35,7 +38,7 @@ export function expect(
     seen,
     told,
   }: {
-    readonly rule: ScenarioServerRule;
+    readonly rule: FollowedRule;
     readonly seen: readonly Seen[];
     readonly told: readonly ToldIncident[];
   },

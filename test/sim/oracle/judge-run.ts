@@ -6,6 +6,8 @@ import { checkPolling } from "./check-polling.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkGaps } from "./check-gaps.ts";
 import { checkGroups } from "./check-groups.ts";
+import { checkPools } from "./check-pools.ts";
+import { checkProbes } from "./check-probes.ts";
 import { checkReceivers, receiverRule } from "./check-receivers.ts";
 import { checkRequests } from "./check-requests.ts";
 import { checkHeartbeats } from "./check-heartbeats.ts";
@@ -45,6 +47,19 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ...scenario.targets.flatMap((each) => checkHistory(scenario, history, each)),
     ...scenario.targets.flatMap((each) => checkGaps(history, each)),
     ...ofServers,
+    ...scenario.rules.flatMap((rule) =>
+      rule.on === "pool"
+        ? checkPools(
+            scenario,
+            history,
+            rule,
+            told.filter((each) => each.rule === rule.name),
+          )
+        : [],
+    ),
+    ...scenario.rules.flatMap((rule) =>
+      rule.on === "probe" ? checkProbes(scenario, history, rule, told) : [],
+    ),
     ...checkScrapes(scenario, history, standings),
     ...checkHeartbeats(scenario, history),
   ];
@@ -64,6 +79,7 @@ function judgeTargets(
       ...checkSchedule(scenario, history, target),
       ...scenario.rules.flatMap((rule) => {
         const own = told.filter((each) => each.rule === rule.name && each.target === target);
+        if (rule.on === "pool" || rule.on === "probe") return [];
         return rule.on === "target"
           ? checkTarget(scenario, history, { target, seen }, rule, own)
           : servers.flatMap((server) => {

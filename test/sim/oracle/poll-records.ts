@@ -1,16 +1,31 @@
-import type { History, ServiceRequest, Sighting } from "../history.ts";
+import type { History, KeptPoll, ServiceRequest, Sighting } from "../history.ts";
 import type { PollRecord } from "./truth.ts";
 
-/** A poll of which something is known, kept or not. */
-interface EndedPoll {
+/** A poll that was kept, and what is known of its end. */
+export interface KeptEnd {
   readonly life: number;
+  /** When its last answer came, or when it was kept if it sent nothing. */
+  readonly moment: number;
   readonly atMs: number;
   readonly utcMs: number;
+  /** Null: it failed. */
   readonly sighting: Sighting | null;
+  readonly kept: KeptPoll;
+  /** Polls before it that came to nothing. */
+  readonly lost: readonly LostPoll[];
 }
 
-/** The polls of a target that were kept, with what the answers to them say. */
-export function pollRecordsOf(history: History, target: string): readonly PollRecord[] {
+/** A poll that ended and was not kept. */
+export interface LostPoll {
+  readonly life: number;
+  readonly moment: number;
+  readonly atMs: number;
+  /** False: it may not have been one, but a request that was repeated in the same poll. */
+  readonly certain: boolean;
+}
+
+/** The polls of a target that were kept, in order. */
+export function keptEndsOf(history: History, target: string): readonly KeptEnd[] {
   const sightings = new Map(history.sightings.map((each) => [each.request, each]));
   const ended = history.requests.flatMap((request, index) =>
     request.target === target && request.path === "/local-sandbox" && request.exchange.end !== null
@@ -18,31 +33,38 @@ export function pollRecordsOf(history: History, target: string): readonly PollRe
       : [],
   );
   ended.sort((one, other) => one.end.moment - other.end.moment);
-  const records: PollRecord[] = [];
-  let last: EndedPoll | null = null;
   let next = 0;
-  for (const kept of history.keptPolls.filter((each) => each.target === target)) {
-    const since = ended.slice(next).filter(({ end }) => end.moment <= kept.moment);
-    next += since.length;
-    const own = since.filter(({ request }) => request.life === kept.life).at(-1);
-    const poll: EndedPoll = own
-      ? { life: kept.life, ...own.end, sighting: own.sighting }
-      : { ...kept, sighting: null };
-    const others = since.filter((each) => each !== own);
-    const isBroken =
-      last?.life !== poll.life ||
-      others.some((each) => wasLost(history, each.request, each.sighting));
-    records.push(recordOf(last, poll, isBroken));
-    last = poll;
-  }
-  return records;
+  return history.keptPolls
+    .filter((each) => each.target === target)
+    .map((kept) => {
+      const since = ended.slice(next).filter(({ end }) => end.moment <= kept.moment);
+      next += since.length;
+      const own = since.filter(({ request }) => request.life === kept.life).at(-1);
+      const lost = since
+        .filter((each) => each !== own)
+        .filter(({ request, sighting }) => wasLost(history, request, sighting))
+        .map(({ request: { life }, end: { moment, atMs }, sighting }) => {
+          return { life, moment, atMs, certain: sighting !== null };
+        });
+      const { life } = kept;
+      if (!own) return { ...kept, sighting: null, kept, lost };
+      const { moment, atMs, utcMs } = own.end;
+      return { life, moment, atMs, utcMs, sighting: own.sighting, kept, lost };
+    });
 }
 
-function recordOf(last: EndedPoll | null, poll: EndedPoll, isBroken: boolean): PollRecord {
+/** The polls of a target that were kept, with what the answers to them say. */
+export function pollRecordsOf(history: History, target: string): readonly PollRecord[] {
+  const ends = keptEndsOf(history, target);
+  return ends.map((end, at) => recordOf(ends[at - 1] ?? null, end));
+}
+
+function recordOf(last: KeptEnd | null, poll: KeptEnd): PollRecord {
+  const isBroken = last?.life !== poll.life || poll.lost.length > 0;
   const inUtcMs = last === null ? 0 : Math.max(0, poll.utcMs - last.utcMs);
   return {
     utcMs: poll.utcMs,
-    elapsedMs: isBroken || last === null ? inUtcMs : poll.atMs - last.atMs,
+    elapsedMs: isBroken ? inUtcMs : poll.atMs - last.atMs,
     unbroken: !isBroken,
     accepted: poll.sighting !== null,
     complete: poll.sighting?.complete ?? false,

@@ -19,9 +19,9 @@ const failed: ReadAnswer = { kind: "failed" };
 const longestId = 512;
 
 /** Reads what was sent to a poll by the interface of the service alone. */
-export function readAnswer({ status, headers, body }: SentAnswer): ReadAnswer {
-  if (status !== 200) return failed;
-  const root = parse(decode(body, headers["content-encoding"]));
+export function readAnswer(answer: SentAnswer): ReadAnswer {
+  if (answer.status !== 200) return failed;
+  const root = readJson(answer);
   if (!isObject(root)) return failed;
   const items = root["local_sandboxes"];
   if (!Array.isArray(items)) return failed;
@@ -44,6 +44,11 @@ export function readAnswer({ status, headers, body }: SentAnswer): ReadAnswer {
   }
   const total = root["total_count"];
   return { kind: "listed", complete: complete && total === boxes.size, shown };
+}
+
+/** Null: it is no JSON, or it is null. */
+export function readJson({ headers, body }: SentAnswer): unknown {
+  return parse(decode(body, headers["content-encoding"]));
 }
 
 /** Whether the key was refused: then fewer polls than usual send a request. */
@@ -94,6 +99,6 @@ function parse(body: Uint8Array | null): unknown {
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -99,7 +99,7 @@ export function isThereAtTheEnd({ stages }: Scenario, receiver: string): boolean
 export function tellsEnd(
   scenario: Scenario,
   history: History,
-  rule: ScenarioRule,
+  rule: Pick<ScenarioRule, "receivers">,
   incidentId: string,
 ): boolean {
   return scenario.receivers.some(

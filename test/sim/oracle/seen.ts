@@ -37,6 +37,11 @@ export function seenOf(history: History, target: string, intervalMs: number): re
       continue;
     }
     const { request } = before.sighting;
+    if (keptBetween(history, before.sighting, sighting) > 1) {
+      // A poll that sent nothing was kept between them, so the time is unobserved.
+      seen.push({ ...known, leastMs: 0, mostMs: 0 });
+      continue;
+    }
     const inSight = !failed.some((index) => index > request && index < sighting.request);
     const sure = inSight && known.certain && before.certain;
     const mostMs = toMs - before.fromMs;
@@ -48,6 +53,13 @@ export function seenOf(history: History, target: string, intervalMs: number): re
     });
   }
   return seen;
+}
+
+/** How many polls were kept from one sighting on until another: that of the first is one of them. */
+function keptBetween({ keptPolls }: History, from: Sighting, to: Sighting): number {
+  return keptPolls.filter(
+    ({ target, moment }) => target === from.target && moment >= from.moment && moment < to.moment,
+  ).length;
 }
 
 /** How long what a listing changed nothing about may wait until it is stored together with others. */

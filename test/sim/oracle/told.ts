@@ -9,6 +9,10 @@ export interface ToldIncident {
   readonly target: string;
   /** By sandbox and server id; null: the target itself. */
   readonly server: string | null;
+  /** Of an incident of a pool: its region, key and server name. */
+  readonly pool: string | null;
+  /** Of an incident of a probe: which, of what target. */
+  readonly probe: string | null;
   /** Of an incident of a receiver: which; null: of anything else. */
   readonly about: string | null;
   readonly startedUtcMs: number;
@@ -37,12 +41,26 @@ export function subjectOf(incident: ToldInMessage): { target: string; server: st
   return { target: `${region}/${key}`, server: box === null ? null : `${box} ${server}` };
 }
 
+export function poolOf({ subject, region, key, server_name: name }: ToldInMessage): string | null {
+  return subject === "pool" ? `${region} ${key} ${name}` : null;
+}
+
+export function probeOf({ probe, region, key }: ToldInMessage): string | null {
+  return probe === undefined ? null : probeText(probe, `${region}/${key}`);
+}
+
+export function probeText(probe: string, target: string): string {
+  return `${probe} of ${target}`;
+}
+
 function readTold(rule: string, incident: ToldInMessage): Omit<ToldIncident, "heardMs"> {
   const { id, started_at: startedAt, resolved_at: resolvedAt } = incident;
   return {
     id,
     rule,
     ...subjectOf(incident),
+    pool: poolOf(incident),
+    probe: probeOf(incident),
     about: incident.receiver ?? null,
     startedUtcMs: Date.parse(startedAt),
     resolved:

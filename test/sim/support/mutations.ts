@@ -20,7 +20,7 @@ export interface Mutation {
   /** Whether it asks the service for anything. Left out: it does. */
   readonly asks?: (utcMs: number) => boolean;
   /** What it makes of an answer of the service. */
-  readonly answer?: (answer: Answer) => Answer;
+  readonly answer?: (answer: Answer, path: string) => Answer;
   /** What it sends to receivers in place of a body. */
   readonly sent?: (body: string) => string;
   /** What it makes of how it does. */
@@ -35,7 +35,7 @@ export interface Mutation {
   readonly pingsAtStart?: boolean;
 }
 
-const ofRules = (change: (rule: ScenarioRule) => ScenarioRule): Mutation => ({
+export const ofRules = (change: (rule: ScenarioRule) => ScenarioRule): Mutation => ({
   configured: (settings) => ({ ...settings, rules: settings.rules.map(change) }),
 });
 
@@ -51,7 +51,7 @@ const nothing: IncidentOutcome = {
   outbox: [],
 };
 
-const ofStore = (store: StoreMutation): Mutation => ({ store });
+export const ofStore = (store: StoreMutation): Mutation => ({ store });
 
 /** What the oracle must catch: the product with one of its promises broken. */
 
@@ -143,7 +143,7 @@ export const neverStops: Mutation = ofStore((store) => ({
 
 export const pingsBeforeItPolls: Mutation = { pingsAtStart: true };
 
-const isRefusal = ({ status }: Answer): boolean => status === 401 || status === 403;
+export const isRefusal = ({ status }: Answer): boolean => status === 401 || status === 403;
 
 /** Takes a refusal of the key for any other failure. */
 export const asksAgainAtEachPoll: Mutation = {

@@ -45,6 +45,7 @@ import {
   writesNoGapOfObservation,
 } from "./mutations.ts";
 import type { Mutation } from "./mutations.ts";
+import { poolAndProbeControls } from "./pool-and-probe-controls.ts";
 import { forgetsWhoLeaves, keepsWhoLeaves, resolvesAnotherAlert } from "./receiver-mutations.ts";
 import { beatsWithoutItsStore, storesGapsAlways, storesNoGap } from "./store-mutations.ts";
 
@@ -245,4 +246,5 @@ export const negativeControls: readonly NegativeControl[] = [
     from: 1,
     caughtAs: /a heartbeat at .* though the last poll of/,
   },
+  ...poolAndProbeControls,
 ];

@@ -46,6 +46,7 @@ export function readPagerdutyEvent(
           resolved_at: said("resolved_at"),
           resolved_reason: said("resolved_reason"),
           ...(details["receiver"] !== undefined && { receiver: details["receiver"] }),
+          ...(details["probe"] !== undefined && { probe: details["probe"] }),
         },
       ],
       truncated: 0,

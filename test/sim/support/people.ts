@@ -101,7 +101,7 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
 
   const acknowledge = async (dice: Dice): Promise<void> => {
     const incident = attempts[attempts.length - 1 - dice.between(0, 4)]?.message.data.incidents[0];
-    if (!incident || incident.subject !== "server") return;
+    if (!incident || !["server", "pool", "probe"].includes(incident.subject)) return;
     const incidentId = incident.id;
     const acknowledged = { ...asking(), incidentId };
     acknowledgements.push(acknowledged);

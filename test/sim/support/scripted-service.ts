@@ -1,8 +1,10 @@
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { apiKeyOf, roamer, serviceOrigin } from "../scenario.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import type { ServiceRequest } from "../history.ts";
+import type { ProbedOperation } from "../probes.ts";
 import type { Dice } from "./dice.ts";
+import { encode, pieces } from "./encoded-answer.ts";
+import { createScriptedOperations } from "./scripted-operations.ts";
 import type { Trace } from "./trace.ts";
 import type { Peer, Reaction, VirtualRequest } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
@@ -25,6 +27,18 @@ export const serviceTroubles = [
   "is_slow",
 ] as const;
 export type ServiceTrouble = (typeof serviceTroubles)[number];
+
+/** Those of every operation. */
+const troublesOfAll: ReadonlySet<ServiceTrouble> = new Set<ServiceTrouble>([
+  "refuses",
+  "breaks",
+  "hangs",
+  "fails",
+  "asks_for_patience",
+  "limits",
+  "rejects_the_key",
+  "talks_nonsense",
+]);
 
 /** A service whose servers change by a script of their own. */
 export interface ScriptedService {
@@ -235,16 +249,33 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     }
   };
 
+  const operate = createScriptedOperations(dice.fork("operations"));
+  /** What is wrong with listings alone leaves the other operations as they are. */
+  const perform = (
+    target: ScenarioTarget,
+    operation: ProbedOperation,
+    trouble: ServiceTrouble | null,
+  ): Reaction => {
+    if (trouble !== null && troublesOfAll.has(trouble)) return spoil(target, trouble);
+    const { status, text, headers } = operate(target.name, operation, isCalm);
+    return answer(status, text, { headers });
+  };
+
   const receive = (region: string, request: VirtualRequest): Reaction => {
     const target = targets.find(
       (each) =>
         each.region === region &&
         request.headers["authorization"] === `Bearer ${apiKeyOf(each.key)}`,
     );
-    if (!target || request.path !== "/local-sandbox") return answer(401, "");
+    const probe = scenario.probes.find(({ path }) => path === request.path);
+    if (!target || (!probe && request.path !== "/local-sandbox")) return answer(401, "");
     const present = troubles.get(region);
     const trouble = present && dice.chance(present.chance) ? present.trouble : null;
-    const plain = trouble === null ? list(target, null, false) : spoil(target, trouble);
+    const respond = (): Reaction => {
+      if (probe) return perform(target, probe.operation, trouble);
+      return trouble === null ? list(target, null, false) : spoil(target, trouble);
+    };
+    const plain = respond();
     const reaction = scenario.service.encodes ? encode(plain, request, encoding) : plain;
     requests.push({
       target: target.name,
@@ -256,6 +287,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       exchange: request.exchange,
     });
     trace.mark(`${target.name} was asked for: ${trouble ?? "all is well"}`);
+    if (probe) trace.tell(`${probe.name} of ${target.name} is answered ${toldOf(reaction)}`);
     return reaction;
   };
 
@@ -293,27 +325,12 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
   };
 }
 
+function toldOf(reaction: Reaction): string {
+  return reaction.kind === "answers" ? String(reaction.status) : reaction.kind;
+}
+
 function sentAnswer(reaction: Reaction): ServiceRequest["answer"] {
   if (reaction.kind !== "answers") return null;
   const { status, headers = {}, chunks } = reaction;
   return { status, headers, body: Buffer.concat(chunks.map((chunk) => Buffer.from(chunk))) };
-}
-
-function pieces(body: Uint8Array, dice: Dice): readonly Uint8Array[] {
-  if (body.length === 0) return [];
-  const cut = dice.between(1, body.length);
-  return [body.subarray(0, cut), body.subarray(cut)].filter((piece) => piece.length > 0);
-}
-
-const encoders = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync } as const;
-
-/** The same answer, encoded as a client takes it. */
-function encode(reaction: Reaction, request: VirtualRequest, dice: Dice): Reaction {
-  if (reaction.kind !== "answers" || reaction.chunks.length === 0) return reaction;
-  const encoding = dice.pick(["gzip", "br", "deflate"] as const);
-  const accepted = request.headers["accept-encoding"] ?? "";
-  if (!accepted.split(/, */).includes(encoding) || dice.chance(0.2)) return reaction;
-  const body = Buffer.concat(reaction.chunks.map((chunk) => Buffer.from(chunk)));
-  const headers = { ...reaction.headers, "content-encoding": encoding };
-  return { ...reaction, headers, chunks: pieces(encoders[encoding](body), dice) };
 }
