@@ -16,7 +16,8 @@ export function checkHeartbeats(scenario: Scenario, history: History): readonly 
   if (heartbeat === null) return [];
   const { everyMs } = heartbeat;
   const found: Violation[] = [];
-  let lastMs = calmMs + recoveryMs;
+  // The last process can start later.
+  let lastMs = Math.max(calmMs + recoveryMs, history.lives.at(-1)?.watchMs ?? 0);
   for (const atMs of [...history.pings.map((ping) => ping.atMs), endMs]) {
     if (atMs < lastMs) continue;
     if (atMs - lastMs > 2 * everyMs + 15_000) {
@@ -48,7 +49,13 @@ function ailmentOf(history: History, { life, sentMs }: Ping, target: string): st
       ? [{ index, end }]
       : [];
   });
-  if (polls.length === 0) return `${target} was not polled`;
+  if (polls.length === 0) {
+    // A poll can end without a request, where an answer to a probe asked for patience.
+    const isKept = history.keptPolls.some(
+      (poll) => poll.life === life && poll.target === target && poll.atMs <= sentMs,
+    );
+    return isKept ? null : `${target} was not polled`;
+  }
   const listings = new Set(history.sightings.map(({ request }) => request));
   const settled = polls.filter(({ end }) => {
     const stalls = stalledMs(history, end.atMs, sentMs);

@@ -69,7 +69,14 @@ function wasSeen(
   const rule = rules.find((each) => each.name === name);
   if (server === null || rule?.on !== "server" || history.wallClocks.length > 1) return false;
   if (life.ended?.how !== "stopped" || hasFaults(history, life)) return false;
-  const overMs = resolved === null ? Infinity : timesOf(history, resolved.utcMs)[0];
+  // Where nobody was told of its end, it goes on at most until the server was seen in another status.
+  const left = history.sightings.find(
+    (each) =>
+      each.target === target &&
+      each.atMs > heardMs &&
+      each.shown.get(server)?.status !== rule.status,
+  );
+  const overMs = resolved === null ? left?.atMs : timesOf(history, resolved.utcMs)[0];
   const seen = history.sightings.filter(
     (each) =>
       each.life === life.number &&
