@@ -13,7 +13,7 @@ const ofErring = 'server=~"$erring"';
 const withName = `* on (${identity}) group_left (server_name)
     max by (${identity}, server_name) (${series("sandbox_server_info", ofName, ofErring)})`;
 
-const perServerOnly = "It asks for series of single servers: none with metrics.per_server off.";
+const perServerOnly = "Needs series per server: empty with metrics.per_server off.";
 
 export function fleetErrors(): Row {
   const since = `max by (${identity}) (${series("sandbox_server_status_since_timestamp_seconds", ofTarget, ofErring)})`;
@@ -26,7 +26,7 @@ export function fleetErrors(): Row {
         {
           title: "Where servers are in error",
           description:
-            "How many servers of a name are in error, over time, of the thirty worst. No line: none is in error, or the target is down.",
+            "Servers in error by name, for the thirty worst names. No line: none is in error, or the target is down.",
           unit: "short",
           width: 12,
           height: 9,
@@ -42,7 +42,7 @@ export function fleetErrors(): Row {
       table(
         {
           title: "Servers in error now",
-          description: `Of two hundred of them at most, the hundred that have been in error for longest; a server's id leads to its own dashboard. ${perServerOnly}`,
+          description: `The hundred servers that have been in error for longest, of at most two hundred. The id of a server links to its dashboard. ${perServerOnly}`,
           unit: "s",
           width: 12,
           height: 9,
@@ -56,8 +56,8 @@ export function fleetErrors(): Row {
       ),
       timeline(
         {
-          title: "Lives of servers in error",
-          description: `What servers that are in error now, two hundred at most, were before; a band leads to the server's own dashboard. Where there is nothing, it was gone or not seen. ${perServerOnly}`,
+          title: "History of servers in error",
+          description: `Past status of the servers that are in error now, at most two hundred. A band links to the dashboard of the server. No band: it was gone or unobserved. ${perServerOnly}`,
           unit: "short",
           width: 12,
           height: 9,
@@ -70,7 +70,7 @@ export function fleetErrors(): Row {
       lines(
         {
           title: "New errors",
-          description: "Servers that went into error, of the twenty names with most of them.",
+          description: "Changes into error, of the twenty names with the most.",
           unit: "short",
           width: 12,
           height: 9,

@@ -31,7 +31,7 @@ export function fleetOccupancy(): Row {
         {
           title: "Servers by status",
           description:
-            "How many servers were in each status. Servers of targets that are down are not counted.",
+            "Number of servers in each status. Servers of targets that are down are not counted.",
           unit: "short",
           width: 12,
           queries: [
@@ -49,9 +49,9 @@ export function fleetOccupancy(): Row {
         `${shareOfTime} The twenty busiest names at each point.`,
       ),
       histogram({
-        title: "How long servers stay occupied",
+        title: "Dwell times in occupied",
         description:
-          "Completed stays in occupied, by how long they were; of all names. Stays whose beginning or end was not watched are left out.",
+          "Completed dwell times in occupied, of all names. Dwell times whose start or end was unobserved are not included.",
         unit: "s",
         width: 24,
         interval: "5m",
@@ -69,13 +69,13 @@ const windows = ["1h", "1d", "7d", "30d"] as const;
 
 export function fleetWeeks(): Row {
   return {
-    title: "Over weeks (by the recording rules of occupancy.rules.yaml)",
+    title: "Over weeks (needs the recording rules of occupancy.rules.yaml)",
     panels: [
       shares(
         {
           title: "Occupancy by hour of day",
           description:
-            "How busy servers were in each hour of each day, in the dashboard's time zone. Where there is no cell, nothing was watched, or the recording rules were not loaded yet.",
+            "Occupancy in each hour of each day, in the time zone of the dashboard. No cell: nothing was observed, or the recording rules were not loaded yet.",
           unit: "percentunit",
           width: 14,
           height: 12,
@@ -90,7 +90,7 @@ export function fleetWeeks(): Row {
         {
           title: "Occupancy by pool",
           description:
-            "The share of their time that servers of a name were occupied: in the last hour, day, week and thirty days. Empty until the recording rules have been loaded for a while.",
+            "The occupied share of the time of servers of a name, in the last hour, day, week and thirty days. Empty until the recording rules have been loaded for a while.",
           unit: "percentunit",
           width: 10,
           height: 12,

@@ -13,7 +13,7 @@ export function fleet(): string {
   return dashboardText({
     uid: uids.fleet,
     title: "sandwatch: fleet",
-    description: "All watched servers: what is wrong, how busy they are, and what was not seen.",
+    description: "All monitored servers: errors, occupancy and unobserved time.",
     since: "24h",
     refresh: "1m",
     variables: fleetVariables,
@@ -30,7 +30,7 @@ function now(): Row {
       stat({
         title: "Servers",
         description:
-          "Servers that are listed, in whatever status. Servers of targets that are down are not counted.",
+          "Listed servers in any status. Servers of targets that are down are not counted.",
         unit: "short",
         width: 4,
         queries: [atEnd(servers(), "servers")],
@@ -38,7 +38,7 @@ function now(): Row {
       stat(
         {
           title: "In error",
-          description: "Servers whose status is error.",
+          description: "Number of servers in error.",
           unit: "short",
           width: 4,
           queries: [atEnd(servers('status="error"'), "in error")],
@@ -48,7 +48,7 @@ function now(): Row {
       stat(
         {
           title: "Occupied",
-          description: "The share of servers that are occupied, of those whose status is known.",
+          description: "The share of servers with a known status that are occupied.",
           unit: "percentunit",
           width: 4,
           queries: [
@@ -64,7 +64,7 @@ function now(): Row {
         {
           title: "Targets down",
           description:
-            "Keys in regions whose last poll failed: nothing is known of their servers, and none of them is in the other numbers.",
+            "Targets whose last poll failed. Their servers are not included in the other numbers.",
           unit: "short",
           width: 4,
           queries: [atEnd(`sum(${series("sandwatch_target_up", ofTarget)} == bool 0)`, "down")],
@@ -73,14 +73,14 @@ function now(): Row {
       ),
       stat(
         {
-          title: "Not watched",
-          description: "The share of the time range in which targets were not watched, on average.",
+          title: "Unobserved",
+          description: "The share of the time range that was unobserved, averaged over targets.",
           unit: "percentunit",
           width: 4,
           queries: [
             atEnd(
               `avg(rate(${series("sandbox_unobserved_seconds_total", ofTarget)}[$__range]))`,
-              "not watched",
+              "unobserved",
             ),
           ],
         },
@@ -89,7 +89,7 @@ function now(): Row {
       stat(
         {
           title: "Firing incidents",
-          description: "Incidents of sandwatch's own rules, of all regions, keys and names.",
+          description: "Incidents of sandwatch's rules, of all regions, keys and names.",
           unit: "short",
           width: 4,
           queries: [atEnd('sum(sandwatch_incidents{state="firing"})', "firing")],
@@ -102,13 +102,13 @@ function now(): Row {
 
 function notSeen(): Row {
   return {
-    title: "What was not seen",
+    title: "Unobserved time",
     panels: [
       timeline(
         {
           title: "Targets",
           description:
-            "Whether the last poll of each key in each region succeeded: at most fifty, those that were down first.",
+            "Whether the last poll of each target succeeded: at most fifty targets, those that were down first.",
           unit: "short",
           width: 12,
           queries: [
@@ -122,9 +122,9 @@ function notSeen(): Row {
       ),
       lines(
         {
-          title: "Time not watched",
+          title: "Unobserved time by target",
           description:
-            "The share of the time that was not watched, of the twenty worst targets. That time counts for no status and no occupancy.",
+            "The share of unobserved time of the twenty worst targets. Unobserved time counts for no status and no occupancy.",
           unit: "percentunit",
           width: 12,
           interval: "2m",

@@ -35,7 +35,7 @@ function toServer(valueOf: (label: string) => string): DashboardLink {
   );
   const query = ["${datasource:queryparam}", ...variables, "${__url_time_range}"].join("&");
   return {
-    title: "This server's life",
+    title: "This server",
     type: DashboardLinkType.Link,
     icon: "",
     tooltip: "",

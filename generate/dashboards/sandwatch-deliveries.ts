@@ -12,8 +12,8 @@ export function deliveries(): Row {
     panels: [
       lines(
         {
-          title: "Taken",
-          description: "Notifications that each receiver took.",
+          title: "Accepted",
+          description: "Notifications that each receiver accepted.",
           unit: "short",
           width: 8,
           interval,
@@ -28,9 +28,9 @@ export function deliveries(): Row {
       ),
       lines(
         {
-          title: "Failed attempts",
+          title: "Failed deliveries",
           description:
-            "Attempts that failed, by receiver and reason; reposts and heartbeats count too.",
+            "Failed deliveries, by receiver and reason, including repeated alerts and heartbeats.",
           unit: "short",
           width: 8,
           interval,
@@ -45,9 +45,9 @@ export function deliveries(): Row {
       ),
       bars(
         {
-          title: "Until they were told",
+          title: "Delay",
           description:
-            "From the poll that saw the cause to the receiver's yes, within the time range: half of all notifications, and one in twenty, took longer.",
+            "Time from the poll that observed the cause until the receiver accepted the notification: median and 95th percentile.",
           unit: "s",
           width: 8,
           queries: [
@@ -55,18 +55,18 @@ export function deliveries(): Row {
             atEnd(delay(0.95), "{{receiver}} one in twenty"),
           ],
         },
-        { limits: [[60, unwell]], none: "none told" },
+        { limits: [[60, unwell]], none: "none delivered" },
       ),
       lines({
-        title: "Waiting",
-        description: "Notifications that were neither taken nor given up.",
+        title: "Pending",
+        description: "Notifications that wait for delivery.",
         unit: "short",
         width: 8,
         queries: [overTime(byReceiver("sandwatch_notifications_pending"), "{{receiver}}")],
       }),
       lines({
-        title: "Age of the oldest that waits",
-        description: "Since its cause was seen. Where there is nothing, nothing waits.",
+        title: "Age of the oldest pending notification",
+        description: "Time since its cause was observed. No line: none is pending.",
         unit: "s",
         width: 8,
         queries: [
@@ -79,7 +79,7 @@ export function deliveries(): Row {
       lines({
         title: "Dead letters",
         description:
-          "Notifications that were given up, until they are replayed or discarded: the runbook of SandwatchNotificationsDead tells how.",
+          "Dead letters, until they are replayed or discarded, as the runbook of SandwatchNotificationsDead describes.",
         unit: "short",
         width: 8,
         queries: [overTime(byReceiver("sandwatch_notifications_dead"), "{{receiver}}")],

@@ -20,7 +20,7 @@ export function polls(): Row {
     panels: [
       lines({
         title: "Polls",
-        description: "Polls that ended, well or badly.",
+        description: "Polls, including failed ones.",
         unit: "opm",
         width: 8,
         interval,
@@ -29,8 +29,7 @@ export function polls(): Row {
       lines(
         {
           title: "Failed polls by reason",
-          description:
-            "Polls that gave no listing. The runbook of SandboxTargetDown tells what each reason is.",
+          description: "Failed polls. docs/metrics.md describes the reasons.",
           unit: "opm",
           width: 8,
           interval,
@@ -41,9 +40,8 @@ export function polls(): Row {
         { stacked: true },
       ),
       lines({
-        title: "How long polls take",
-        description:
-          "From the first request to the end: half of all polls, and one in a hundred, take longer.",
+        title: "Duration of polls",
+        description: "From the first request to the end: median and 99th percentile.",
         unit: "s",
         width: 8,
         interval,
@@ -60,16 +58,14 @@ export function polls(): Row {
       }),
       lines({
         title: "Since the last success",
-        description:
-          "Since the last poll that succeeded, of the twenty targets that wait for longest.",
+        description: "Time since the last successful poll, of the twenty targets with the longest.",
         unit: "s",
         width: 8,
         queries: [overTime(worst, "{{region}} {{key}}")],
       }),
       lines({
-        title: "Held back by rate limits",
-        description:
-          "Answers 429 by operation, and polls that came to nothing because of them or of the time that they asked to wait.",
+        title: "Rate limited",
+        description: "Responses 429 by operation, and polls that failed because of them.",
         unit: "opm",
         width: 8,
         interval,
@@ -87,7 +83,7 @@ export function polls(): Row {
       lines({
         title: "Clock",
         description:
-          "How long ago, for Prometheus, the latest poll succeeded. Below nought, one of the two clocks is wrong; it grows while nothing can be seen.",
+          "Age of the latest successful poll by the clock of Prometheus. Negative values: one of the two clocks is wrong. It grows while all targets are down.",
         unit: "s",
         width: 8,
         queries: [
@@ -103,12 +99,11 @@ export function polls(): Row {
 
 export function answers(): Row {
   return {
-    title: "The service's answers",
+    title: "Responses of the service",
     panels: [
       lines({
-        title: "Requests by answer",
-        description:
-          "Requests to the service, by operation and HTTP status, or by the reason why there was no answer.",
+        title: "Requests by result",
+        description: "Requests to the service, by operation and by HTTP status or failure reason.",
         unit: "opm",
         width: 8,
         interval,
@@ -120,8 +115,8 @@ export function answers(): Row {
         ],
       }),
       lines({
-        title: "How long requests take",
-        description: "To the last byte: one in a hundred takes longer.",
+        title: "Duration of requests",
+        description: "To the last byte: 99th percentile.",
         unit: "s",
         width: 8,
         interval,
@@ -136,7 +131,7 @@ export function answers(): Row {
         {
           title: "Drift",
           description:
-            "Places in answers that were not as the service's interface has them, within the time range: the thirty fields with most of them.",
+            "Deviations of responses from the interface in the time range: the thirty fields with the most.",
           unit: "short",
           width: 8,
           queries: [
@@ -146,12 +141,12 @@ export function answers(): Row {
             ),
           ],
         },
-        { limits: [[1, unwell]], none: "none ever" },
+        { limits: [[1, unwell]], none: "none" },
       ),
       timeline(
         {
           title: "Probes",
-          description: "Whether the last run of each probe brought what is expected.",
+          description: "Whether the last run of each probe met its expectations.",
           unit: "short",
           width: 8,
           queries: [
@@ -164,8 +159,8 @@ export function answers(): Row {
         { mapping: wellnessMapping({ well: "as expected", unwell: "failed" }), none: "no probes" },
       ),
       lines({
-        title: "How long probes take",
-        description: "The last run of each, with its retries.",
+        title: "Duration of probes",
+        description: "The last run of each probe, with retries.",
         unit: "s",
         width: 8,
         queries: [
@@ -177,8 +172,7 @@ export function answers(): Row {
       }),
       lines({
         title: "Universes",
-        description:
-          "How many the last answer listed. There are none without a probe of universes.",
+        description: "Universes in the last response. Needs a probe of universes.",
         unit: "short",
         width: 4,
         queries: [
@@ -189,8 +183,8 @@ export function answers(): Row {
         ],
       }),
       lines({
-        title: "Users last used",
-        description: "How long ago the user that a probe asks for was last used.",
+        title: "Last use of users",
+        description: "Time since the user of a probe was last used.",
         unit: "s",
         width: 4,
         queries: [

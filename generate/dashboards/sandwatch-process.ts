@@ -26,7 +26,7 @@ export function eventLoopAndMemory(): Row {
       lines({
         title: "Event loop",
         description:
-          "How late it is: half of its turns, one in a hundred, and the worst between two scrapes.",
+          "Delay of the event loop: median, 99th percentile, and the largest between two scrapes.",
         unit: "s",
         width: 8,
         queries: [
@@ -37,8 +37,7 @@ export function eventLoopAndMemory(): Row {
       }),
       lines({
         title: "Memory",
-        description:
-          "Of the process as a whole, of its heap, and outside the heap, such as buffers.",
+        description: "Memory of the process, of its heap, and outside the heap, such as buffers.",
         unit: "bytes",
         width: 8,
         queries: [
@@ -49,8 +48,7 @@ export function eventLoopAndMemory(): Row {
       }),
       lines({
         title: "CPU",
-        description:
-          "How much of one core it uses. Much more than all of one is not possible for long.",
+        description: "CPU time used, in cores.",
         unit: "percentunit",
         width: 8,
         interval,
@@ -60,23 +58,22 @@ export function eventLoopAndMemory(): Row {
         ],
       }),
       lines({
-        title: "How long scrapes take",
-        description: "Past the scrape's timeout Prometheus has nothing at all.",
+        title: "Duration of scrapes",
+        description: "After the timeout of the scrape Prometheus has nothing.",
         unit: "s",
         width: 8,
         queries: [plain("scrape_duration_seconds", "")],
       }),
       lines({
         title: "Series",
-        description:
-          "How many a scrape shows: a few for each server, unless metrics.per_server is off.",
+        description: "Series of a scrape: several per server, unless metrics.per_server is off.",
         unit: "short",
         width: 8,
         queries: [plain("scrape_samples_scraped", "")],
       }),
       lines({
         title: "Open files",
-        description: "Connections, the store's files and others, of as many as it may open.",
+        description: "Connections, files of the store and others, and the limit.",
         unit: "short",
         width: 8,
         queries: [plain("process_open_fds", "open"), plain("process_max_fds", "at most")],
@@ -90,8 +87,8 @@ export function store(): Row {
     title: "Store",
     panels: [
       lines({
-        title: "How long commits take",
-        description: "Half of all commits, and one in a hundred, take longer.",
+        title: "Duration of commits",
+        description: "Duration of commits: median and 99th percentile.",
         unit: "s",
         width: 12,
         interval,
@@ -108,8 +105,7 @@ export function store(): Row {
       }),
       lines({
         title: "Commits",
-        description:
-          "Polls that the store took, and those that it did not: what these saw came to nothing.",
+        description: "Polls that were stored, and polls whose result could not be stored.",
         unit: "opm",
         width: 12,
         interval,
@@ -135,7 +131,7 @@ export function configuration(): Row {
       timeline(
         {
           title: "Reloads",
-          description: "Whether the configuration could be used when it was last read.",
+          description: "Whether the configuration was valid when it was last read.",
           unit: "short",
           width: 16,
           height: 5,
@@ -150,7 +146,7 @@ export function configuration(): Row {
       ),
       stat({
         title: "Age of the configuration",
-        description: "Since the configuration in use was read.",
+        description: "Time since the configuration in use was read.",
         unit: "s",
         width: 8,
         height: 5,

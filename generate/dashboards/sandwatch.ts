@@ -14,7 +14,7 @@ export function sandwatch(): string {
   return dashboardText({
     uid: uids.sandwatch,
     title: "sandwatch: its own health",
-    description: "Whether sandwatch polls, tells, keeps, and has what it needs.",
+    description: "Polls, notifications, store and process of sandwatch.",
     since: "6h",
     refresh: "1m",
     variables: sandwatchVariables,
@@ -29,7 +29,7 @@ function now(): Row {
       stat(
         {
           title: "Scraped",
-          description: "Whether Prometheus could scrape it the last time; of several, the worst.",
+          description: "Whether the last scrape succeeded; of several instances, the worst.",
           unit: "short",
           width: 3,
           queries: [atEnd(`min(${series("up", ofInstance)})`, "up")],
@@ -39,7 +39,7 @@ function now(): Row {
       stat(
         {
           title: "Version",
-          description: "The version that runs, and its Node.js.",
+          description: "The running version, and its Node.js.",
           unit: "none",
           width: 4,
           queries: [
@@ -50,7 +50,7 @@ function now(): Row {
       ),
       stat({
         title: "Running for",
-        description: "Since the process was started; of several, the latest.",
+        description: "Time since the process started; of several instances, the latest.",
         unit: "s",
         width: 3,
         queries: [
@@ -58,16 +58,15 @@ function now(): Row {
         ],
       }),
       stat({
-        title: "Targets seen",
-        description:
-          "The share of all targets, whatever region and key, whose last poll succeeded.",
+        title: "Targets up",
+        description: "The share of all targets whose last poll succeeded.",
         unit: "percentunit",
         width: 3,
         queries: [atEnd(`avg(${series("sandwatch_target_up", ofInstance)})`, "seen")],
       }),
       stat({
-        title: "Waiting",
-        description: "Notifications that no receiver took yet and that were not given up.",
+        title: "Pending",
+        description: "Notifications that wait for delivery.",
         unit: "short",
         width: 3,
         queries: [
@@ -77,8 +76,7 @@ function now(): Row {
       stat(
         {
           title: "Dead letters",
-          description:
-            "Notifications that were given up. They are kept until they are replayed or discarded.",
+          description: "Dead letters. They are kept until they are replayed or discarded.",
           unit: "short",
           width: 3,
           queries: [atEnd(`sum(${series("sandwatch_notifications_dead", ofInstance)})`, "dead")],
@@ -89,7 +87,7 @@ function now(): Row {
         {
           title: "Configuration",
           description:
-            "Whether it could be used when it was last read. If not, the one before is in use.",
+            "Whether it was valid when it was last read. If not, the previous one is in use.",
           unit: "short",
           width: 5,
           queries: [
@@ -104,7 +102,7 @@ function now(): Row {
       timeline(
         {
           title: "Scraped",
-          description: "When Prometheus could scrape it. Where there is nothing, it was no target.",
+          description: "Whether scrapes succeeded. No band: it was no target.",
           unit: "short",
           width: 12,
           height: 5,

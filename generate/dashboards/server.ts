@@ -19,8 +19,7 @@ export function server(): string {
   return dashboardText({
     uid: uids.server,
     title: "sandwatch: server",
-    description:
-      "One server's life. It asks for series of single servers: there are none with metrics.per_server off.",
+    description: "One server. Needs series per server: empty with metrics.per_server off.",
     since: "24h",
     refresh: "1m",
     variables: serverVariables,
@@ -44,7 +43,7 @@ function now(): Row {
       ),
       stat({
         title: "In this status for",
-        description: "Since it was first seen in the status that it is in.",
+        description: "Time since it was first observed in its status.",
         unit: "s",
         width: 4,
         queries: [atEnd(`time() - ${since}`, "since")],
@@ -52,7 +51,7 @@ function now(): Row {
       stat(
         {
           title: "Name and benchmark",
-          description: "What the service says of the server. Either may be missing.",
+          description: "As the service states them. Either can be missing.",
           unit: "none",
           width: 6,
           queries: [
@@ -63,7 +62,7 @@ function now(): Row {
       ),
       stat({
         title: "Status changes",
-        description: "How often its status changed within the time range, as far as it was seen.",
+        description: "Observed changes of its status in the time range.",
         unit: "short",
         width: 4,
         queries: [
@@ -75,9 +74,9 @@ function now(): Row {
       }),
       stat(
         {
-          title: "Last seen",
+          title: "Last observed",
           description:
-            "Since the last poll of its target that succeeded. What is longer ago than a few polls is not claimed any more.",
+            "Time since the last successful poll of its target. After a few failed polls its series end.",
           unit: "s",
           width: 6,
           queries: [
@@ -95,13 +94,13 @@ function now(): Row {
 
 function life(): Row {
   return {
-    title: "Its life",
+    title: "History",
     panels: [
       timeline(
         {
           title: "Status",
           description:
-            "The status of the server, and of the sandbox that it is in. Where there is nothing, it was gone or not seen.",
+            "The status of the server and of its sandbox. No band: it was gone or unobserved.",
           unit: "short",
           width: 16,
           queries: [
@@ -112,12 +111,12 @@ function life(): Row {
             ),
           ],
         },
-        { mapping: statusMapping, none: "Nothing is known of it in this time" },
+        { mapping: statusMapping, none: "No data in this time range" },
       ),
       bars(
         {
           title: "Share of time",
-          description: "The share of each status, of the time in which it was seen.",
+          description: "The share of each status of the observed time.",
           unit: "percentunit",
           width: 8,
           queries: [
@@ -131,7 +130,7 @@ function life(): Row {
       ),
       lines({
         title: "Time in its status",
-        description: "How long it had been in the status that it was in. Each fall is a change.",
+        description: "How long it had been in its status. Each drop is a change.",
         unit: "s",
         width: 8,
         height: 6,
@@ -140,7 +139,7 @@ function life(): Row {
       timeline(
         {
           title: "Its target",
-          description: "Whether the last poll of the server's key in its region succeeded.",
+          description: "Whether the last poll of its target succeeded.",
           unit: "short",
           width: 8,
           height: 6,
@@ -154,8 +153,8 @@ function life(): Row {
         { mapping: wellnessMapping({ well: "up", unwell: "down" }) },
       ),
       lines({
-        title: "Age of what is known",
-        description: "Since the last poll of its target that succeeded.",
+        title: "Age of the data",
+        description: "Time since the last successful poll of its target.",
         unit: "s",
         width: 8,
         height: 6,
@@ -172,12 +171,12 @@ function life(): Row {
 
 function around(): Row {
   return {
-    title: "Around it",
+    title: "Servers of the same name",
     panels: [
       lines(
         {
-          title: "Servers of its name",
-          description: "How many servers with its region, key and name were in each status.",
+          title: "Servers by status",
+          description: "Number of servers with its region, key and name in each status.",
           unit: "short",
           width: 8,
           queries: [
@@ -191,9 +190,9 @@ function around(): Row {
       ),
       lines(
         {
-          title: "Transitions of its name",
+          title: "Changes",
           description:
-            "Changes of all servers with its region, key and name, from one status to another. Absent is before they appear and after they are gone.",
+            "Changes of all servers with its region, key and name. Absent is the status before a server appears and after it is gone.",
           unit: "short",
           width: 8,
           interval: "2m",
@@ -209,7 +208,7 @@ function around(): Row {
       lines({
         title: "Firing incidents",
         description:
-          "Incidents of each rule, of all servers: `sandwatch explain SERVER` tells which were this one's.",
+          "Incidents of each rule, of all servers. `sandwatch explain SERVER` shows those of this server.",
         unit: "short",
         width: 8,
         queries: [

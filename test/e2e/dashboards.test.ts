@@ -145,7 +145,7 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
   expect(await answerOf("fleet.json", "Servers in error now")).toMatchObject([
     { metric: { ...identity, server_name: info?.metric["server_name"] } },
   ]);
-  const [life] = await answerOf("fleet.json", "Lives of servers in error");
+  const [life] = await answerOf("fleet.json", "History of servers in error");
   expect(life?.values.at(-1)).toBe(numberOf("error"));
   expect(await answerOf("server.json", "Status")).toMatchObject([{ values: [numberOf("error")] }]);
 
@@ -159,7 +159,7 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
     await untilNothing("fleet.json", title);
   }
   await untilNothing("server.json", "Status");
-  expect(await answerOf("fleet.json", "Blind targets")).toMatchObject([{ values: [1] }]);
+  expect(await answerOf("fleet.json", "Targets down")).toMatchObject([{ values: [1] }]);
   const [target] = await answerOf("server.json", "Its target");
   expect(target?.values.at(-1)).toBe(0);
 

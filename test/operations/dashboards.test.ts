@@ -21,7 +21,7 @@ const allPanels = dashboards.flatMap(({ whole, panels }) =>
 /** What may ask for series of single servers, beside the dashboard of one: the servers in error. */
 const mayBePerServer = [
   "sandwatch: fleet: Servers in error now",
-  "sandwatch: fleet: Lives of servers in error",
+  "sandwatch: fleet: History of servers in error",
 ];
 
 async function knownSeries() {
