@@ -10,8 +10,8 @@ In a checkout, run \`node src/cli.js\` instead of \`sandwatch\`. Exit codes: 0 s
 `;
 
 /** Every command with all that can be given to it. */
-export function commandReference(): string {
-  const program = createProgram({ out: () => {}, err: () => {}, isInteractive: false });
+export async function commandReference(): Promise<string> {
+  const program = await createProgram({ out: () => {}, err: () => {}, isInteractive: false });
   return [head, ...runnable(program).map(commandSection)].join("\n");
 }
 

@@ -12,17 +12,8 @@ import type { Clock } from "./platform/clock.ts";
 import type { Logger } from "./platform/logger.ts";
 import type { Random } from "./platform/random.ts";
 import { userAgent } from "./platform/version.ts";
-import type { DeadLetters, Notifications } from "./store/dead-letters.ts";
 import type { Store } from "./store/store.ts";
 import type { Chore } from "./upkeep/upkeep.ts";
-
-/** What people see of notifications, and do about dead letters. */
-export interface DaemonNotifications extends Pick<Notifications, "list" | "find" | "attempts"> {
-  /** Makes dead letters pending again; returns how many. */
-  replay(which: DeadLetters): Promise<number>;
-  /** Returns how many were discarded. */
-  discard(which: DeadLetters): Promise<number>;
-}
 
 interface NotificationsDeps {
   readonly alerts: Config["alerts"];
@@ -42,8 +33,7 @@ interface NotificationsDeps {
 }
 
 export interface OpenNotifications {
-  readonly notifier: Pick<Notifier, "wake" | "runOnce">;
-  readonly notifications: DaemonNotifications;
+  readonly notifier: Pick<Notifier, "wake" | "runOnce" | "freshTimes">;
   /** Judges the receivers again, also while nothing is delivered to them. */
   readonly review: Chore;
   start(): void;
@@ -78,15 +68,6 @@ export function openNotifications(deps: NotificationsDeps): OpenNotifications {
 
   return {
     notifier,
-    notifications: {
-      ...store.notifications,
-      async replay(which) {
-        const count = await store.notifications.replay(which, notifier.freshTimes);
-        if (count > 0) notifier.wake();
-        return count;
-      },
-      discard: (which) => store.notifications.discard(which, clock.now().utcMs),
-    },
     review: {
       what: "incidents of receivers",
       // The configuration may have changed.

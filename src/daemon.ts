@@ -7,12 +7,14 @@ import type { JudgeOptions } from "./core/judge.ts";
 import { operations } from "./core/model.ts";
 import { createRetryBudget, retryShare } from "./core/retry.ts";
 import { wants } from "./core/wants.ts";
-import { serveOperations } from "./api/serve-operations.ts";
+import type { ApiContext } from "./api/context.ts";
+import { describeApi } from "./api/openapi.ts";
+import { createApi } from "./api/operation.ts";
+import type { CallApi } from "./api/operation.ts";
+import { apiOperations } from "./api/operations.ts";
+import { readEvents } from "./api/operations/events.ts";
 import { deliveryFailureReasons } from "./notify/receiver.ts";
 import { createDriftWatch } from "./drift/drift-watch.ts";
-import { createDesk } from "./interventions/desk.ts";
-import type { Desk } from "./interventions/desk.ts";
-import { createDriftDesk } from "./interventions/drift-desk.ts";
 import { restoreInterventions } from "./interventions/interventions.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
@@ -27,11 +29,10 @@ import { createRunner } from "./polling/runner.ts";
 import { createTargetUnits } from "./polling/target-unit.ts";
 import { intervalOf } from "./polling/ticker.ts";
 import type { WatchedTarget } from "./polling/watched-target.ts";
+import { storedSources } from "./reports/stored-sources.ts";
 import { createServiceClient } from "./service/client.ts";
 import { openStore } from "./store/store.ts";
-import { createDaemonCalls } from "./daemon-calls.ts";
 import { openNotifications } from "./daemon-notifications.ts";
-import type { DaemonNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { createDaemonStatus } from "./daemon-status.ts";
 import { observeDrift } from "./observe-drift.ts";
@@ -41,14 +42,12 @@ import { retentionChores } from "./upkeep/retention.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
 import { checkReadiness, findAilment } from "./vitals.ts";
 import { watchLoops } from "./watch-loops.ts";
-import { createEventFeed } from "./interventions/event-feed.ts";
 import { createWebServer } from "./web/server.ts";
 
 export interface Daemon {
   readonly targets: readonly WatchedTarget[];
-  readonly notifications: DaemonNotifications;
-  /** What people ask about its alerts; it answers also while nothing is served and polled. */
-  readonly desk: Desk;
+  /** Calls operations of its API in this process, also while it neither serves nor polls. */
+  readonly api: CallApi;
   /** Serves from now on, without polling. Gives the address to open. */
   serve(): Promise<string>;
   /** Polls and delivers from now on, without serving. */
@@ -67,6 +66,9 @@ export interface Daemon {
   /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
   stop(): Promise<void>;
 }
+
+/** Of a call that an operation of the API makes: a larger response would block the event loop for too long. */
+const maxCalledBodyBytes = 8 * 2 ** 20;
 
 /**
  * Builds the daemon, in one straight line: what is opened registers on the next line how it is
@@ -148,7 +150,7 @@ export async function createDaemon(
   });
   opening.defer(() => service.close());
 
-  const { notifier, notifications, review, ...delivery } = openNotifications({
+  const { notifier, review, ...delivery } = openNotifications({
     alerts: config.alerts,
     store,
     opening,
@@ -171,27 +173,35 @@ export async function createDaemon(
   });
   opening.defer(() => upkeep.stop());
 
-  const alertDesk = createDesk({
+  const limits = createKeyLimits(clock, config.poll.rateLimit);
+  const budget = createRetryBudget(retryShare);
+  const callsEnd = new AbortController();
+  opening.defer(() => callsEnd.abort());
+  const context: ApiContext = {
     store,
-    notifications,
-    held,
+    reports: storedSources(store, configuredTargets(config), targets),
     targets,
     probes,
     rules: config.alerts.rules,
     receivers: toldNames,
-    composeAcknowledged: composed,
+    interventions: held,
+    drift,
     clock,
-    newId: overrides.newSilenceId ?? randomUUID,
     log,
+    newId: overrides.newSilenceId ?? randomUUID,
+    composeAcknowledged: composed,
+    retryTimes: notifier.freshTimes,
     onOutbox: () => notifier.wake(),
-  });
-
-  const limits = createKeyLimits(clock, config.poll.rateLimit);
-  const budget = createRetryBudget(retryShare);
-  const calls = createDaemonCalls({ config, service, limits, budget, clock, pollIntervalMs });
-  opening.defer(() => calls.close());
-
-  const desk: Desk = { ...alertDesk, ...createDriftDesk(drift), ...calls.conformance };
+    service,
+    limits,
+    budget,
+    keys: config.keys,
+    pollIntervalMs,
+    maxBodyBytes: maxCalledBodyBytes,
+    signal: callsEnd.signal,
+    inProgress: { lookups: 0, checks: 0 },
+  };
+  const api = createApi(context);
 
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const ticking = { clock, wakeAt: overrides.wakeAt, log };
@@ -216,8 +226,10 @@ export async function createDaemon(
     death: () => watchdog.death(),
     status: createDaemonStatus({ store, held, targets, probes, receivers: toldNames, clock }),
     api: {
-      ...serveOperations({ desk, lookups: calls.lookups }),
-      events: createEventFeed(desk),
+      operations: apiOperations,
+      call: api,
+      events: (query) => readEvents(api, query),
+      document: describeApi,
       allowedHosts,
     },
     reload: reloads && { requestReload: () => reloads.request(), allowedHosts },
@@ -237,8 +249,7 @@ export async function createDaemon(
   const closing = opening.move();
   return {
     targets,
-    notifications,
-    desk,
+    api,
     serve,
     watch,
     async start() {

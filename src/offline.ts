@@ -1,22 +1,14 @@
 import { randomUUID } from "node:crypto";
+import type { HistoryContext, ServiceContext, StoreContext } from "./api/context.ts";
 import type { Config } from "./config/config.ts";
 import { configuredTargets } from "./config/configured-targets.ts";
-import type { ConformanceDesk } from "./conformance/conformance-desk.ts";
-import type { Incident } from "./core/incident.ts";
 import { targetName } from "./core/model.ts";
-import type { Target } from "./core/model.ts";
 import { initialProbeProgress } from "./core/probe-progress.ts";
 import { subjectName, subjectsOf } from "./core/probe.ts";
-import { createRetryBudget, retryShare } from "./core/retry.ts";
 import { nothingKnown } from "./core/target-state.ts";
 import type { WatchedView } from "./core/watched-view.ts";
-import { createDaemonCalls } from "./daemon-calls.ts";
 import { freshTimes } from "./notify/retry.ts";
 import { emptySnapshot } from "./fleet/snapshot.ts";
-import { createDesk } from "./interventions/desk.ts";
-import type { AlertDesk } from "./interventions/desk.ts";
-import { createDriftDesk } from "./interventions/drift-desk.ts";
-import type { DriftDesk } from "./interventions/drift-desk.ts";
 import { restoreInterventions } from "./interventions/interventions.ts";
 import { systemClock } from "./platform/clock.ts";
 import type { Clock } from "./platform/clock.ts";
@@ -27,26 +19,18 @@ import { intervalOf } from "./polling/ticker.ts";
 import { watchTarget } from "./polling/watched-target.ts";
 import { watchProbe } from "./polling/watched-probe.ts";
 import type { WatchedProbe } from "./polling/watched-probe.ts";
+import { storedSources } from "./reports/stored-sources.ts";
 import { createServiceClient } from "./service/client.ts";
 import { openStore, openStoreReadOnly } from "./store/store.ts";
 import type { Store } from "./store/store.ts";
 
-/** The operations that a store answers while no daemon runs on it. */
-export type StoredOperations = AlertDesk & DriftDesk;
-
-/** Those of them that only read. */
-export type StoredQueries = Omit<
-  StoredOperations,
-  "addSilence" | "expireSilence" | "acknowledge" | "replay" | "discard"
->;
-
-export interface Offline<Operations> {
-  readonly operations: Operations;
-  close(): Promise<void>;
+/** What operations of the API need where no daemon answers them. */
+export interface Offline<Context> extends AsyncDisposable {
+  readonly context: Context;
 }
 
 /**
- * Answers queries from the store, which is opened read-only: nothing of the configuration is applied to
+ * Opens the store read-only, for operations that only read. Nothing of the configuration is applied to
  * what is stored.
  *
  * @throws {StoreError} when there is no such store, or it cannot be read
@@ -54,12 +38,12 @@ export interface Offline<Operations> {
 export function openForQueries(
   config: Config,
   clock: Clock = systemClock,
-): Promise<Offline<StoredQueries>> {
+): Promise<Offline<StoreContext>> {
   return openOffline(config, openStoreReadOnly(config.store.path), clock);
 }
 
 /**
- * The same with the operations that write. Each writes what it says and nothing else; what follows from
+ * Opens the store for operations that write. Each writes what it says and nothing else; what follows from
  * that is left to the daemon.
  *
  * @throws {StoreError} when there is no such store, it cannot be used, or a daemon runs on it
@@ -67,32 +51,54 @@ export function openForQueries(
 export function openForChanges(
   config: Config,
   clock: Clock = systemClock,
-): Promise<Offline<StoredOperations>> {
+): Promise<Offline<StoreContext>> {
   const store = openStore(config.store.path, undefined, { mustExist: true });
   return openOffline(config, store, clock);
 }
 
-/** Asks the service itself, for what needs no store. */
-export function openService(config: Config, clock: Clock = systemClock): Offline<ConformanceDesk> {
-  const service = createServiceClient({
-    regions: config.regions,
-    timeoutMs: config.poll.timeoutMs,
-    maxBodyBytes: config.poll.maxBodyBytes,
-    userAgent,
-    clock,
-  });
-  const calls = createDaemonCalls({
-    config,
-    service,
-    limits: createKeyLimits(clock, config.poll.rateLimit),
-    budget: createRetryBudget(retryShare),
-    clock,
-    pollIntervalMs: intervalOf(config.poll.schedule),
-  });
+/**
+ * Opens the history of a store read-only for reports, also beside a daemon that runs on it.
+ *
+ * @throws {StoreError} when there is no such store, or it cannot be read
+ */
+export function openForReports(
+  config: Config,
+  clock: Clock = systemClock,
+): Offline<HistoryContext> & Pick<Store, "unreadable"> {
+  const store = openStoreReadOnly(config.store.path);
+  const reports = storedSources(store, configuredTargets(config), []);
   return {
-    operations: calls.conformance,
-    async close() {
-      calls.close();
+    context: { reports, clock },
+    unreadable: store.unreadable,
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
+
+interface ServiceConfig extends Pick<Config, "regions" | "keys"> {
+  readonly poll: Pick<Config["poll"], "timeoutMs" | "maxBodyBytes" | "rateLimit">;
+}
+
+/** Calls the service itself, for operations that need no store. */
+export function openService(
+  { regions, keys, poll }: ServiceConfig,
+  clock: Clock = systemClock,
+): Offline<ServiceContext> {
+  const { timeoutMs, maxBodyBytes, rateLimit } = poll;
+  const ending = new AbortController();
+  const service = createServiceClient({ regions, timeoutMs, maxBodyBytes, userAgent, clock });
+  return {
+    context: {
+      service,
+      limits: createKeyLimits(clock, rateLimit),
+      targets: configuredTargets({ keys }).map((target) => ({ target })),
+      keys,
+      clock,
+      maxBodyBytes,
+      signal: ending.signal,
+      inProgress: { lookups: 0, checks: 0 },
+    },
+    async [Symbol.asyncDispose]() {
+      ending.abort();
       await service.close();
     },
   };
@@ -102,50 +108,41 @@ async function openOffline(
   config: Config,
   store: Store,
   clock: Clock,
-): Promise<Offline<StoredOperations>> {
+): Promise<Offline<StoreContext>> {
   try {
-    const operations = await createOperations(config, store, clock);
-    return { operations, close: () => store.close() };
+    const context = await createContext(config, store, clock);
+    return { context, [Symbol.asyncDispose]: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-async function createOperations(
-  config: Config,
-  store: Store,
-  clock: Clock,
-): Promise<StoredOperations> {
+async function createContext(config: Config, store: Store, clock: Clock): Promise<StoreContext> {
   const { rules, receivers, maintenance } = config.alerts;
   const drift = await store.drift.all();
   const giveUpAfterMs = new Map(receivers.map((each) => [each.name, each.giveUpAfterMs]));
-  const nowMs = (): number => clock.now().utcMs;
-  const alerts = createDesk({
+  const nowMs = clock.now().utcMs;
+  const targets = await readTargets(config, store, nowMs);
+  return {
     store,
-    notifications: {
-      ...store.notifications,
-      replay: (which) =>
-        store.notifications.replay(which, (receiver) =>
-          freshTimes(nowMs(), giveUpAfterMs.get(receiver)),
-        ),
-      discard: (which) => store.notifications.discard(which, nowMs()),
-    },
-    held: await restoreInterventions(store, maintenance, nowMs()),
-    targets: await readTargets(config, store, nowMs()),
+    reports: storedSources(store, configuredTargets(config), targets),
+    targets,
     probes: await readProbes(config, store),
     rules,
     receivers: receivers.filter(({ type }) => type !== "heartbeat").map(({ name }) => name),
-    composeAcknowledged: null,
+    interventions: await restoreInterventions(store, maintenance, nowMs),
+    drift: { records: () => drift },
     clock,
-    newId: randomUUID,
     log: createLogger({ level: "silent", format: "json" }),
+    newId: randomUUID,
+    composeAcknowledged: null,
+    retryTimes: (receiver) => freshTimes(nowMs, giveUpAfterMs.get(receiver)),
     onOutbox() {},
-  });
-  return { ...alerts, ...createDriftDesk({ records: () => drift }) };
+  };
 }
 
-/** The configured targets as they are stored; one that is not stored yet was never polled. */
+/** The configured targets as they are stored. One that is not stored was never polled. */
 async function readTargets(
   config: Config,
   store: Store,
@@ -156,15 +153,15 @@ async function readTargets(
   const stored = new Map(
     (await store.targets.all()).map((each) => [targetName(each.target), each]),
   );
-  const configured = new Map(configuredTargets(config).map((each) => [targetName(each), each]));
-  const read = async (name: string, target: Target): Promise<WatchedView> => {
-    const known = stored.get(name);
-    return known
-      ? watchTarget(known, await store.targets.snapshotOf(known.id), options)
-      : watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, options);
-  };
   const targets: WatchedView[] = [];
-  for (const [name, target] of configured) targets.push(await read(name, target));
+  for (const target of configuredTargets(config)) {
+    const known = stored.get(targetName(target));
+    targets.push(
+      known
+        ? watchTarget(known, await store.targets.snapshotOf(known.id), options)
+        : watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, options),
+    );
+  }
   return targets;
 }
 
@@ -172,12 +169,11 @@ async function readProbes(config: Config, store: Store): Promise<readonly Watche
   const stored = new Map(
     (await store.probes.all()).map((known) => [subjectName(known.subject), known]),
   );
-  const openIncidents: readonly Incident[] = [];
   return config.probes.flatMap((probe) =>
     subjectsOf(probe).map((subject) => {
       const known = stored.get(subjectName(subject));
       const never = { id: 0, subject, progress: initialProbeProgress, flaps: [] };
-      return watchProbe(probe, { ...(known ?? never), openIncidents }, config.poll.staleAfter);
+      return watchProbe(probe, { ...(known ?? never), openIncidents: [] }, config.poll.staleAfter);
     }),
   );
 }

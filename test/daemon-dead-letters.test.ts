@@ -1,4 +1,10 @@
 import { describe, expect, it } from "vitest";
+import {
+  discardNotifications,
+  listNotifications,
+  replayNotifications,
+} from "../src/api/operations/notifications.ts";
+import { listIncidents } from "../src/api/operations/incidents.ts";
 import { sumOf } from "./support/heard.ts";
 import { watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld } from "./support/watched-world.ts";
@@ -103,7 +109,7 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     oncall.answer(404);
     world.show(0, "error");
     await world.poll(2);
-    const { incidents } = await world.daemon().desk.incidents({ rule: "receiver-failing" });
+    const { incidents } = await world.daemon().api(listIncidents, { rule: "receiver-failing" });
     expect(incidents).toMatchObject([{ receiver: "oncall", receivers: ["backup"] }]);
     const page = await fetch(`${await world.address()}/`);
     expect(await page.text()).not.toContain("watchdog");
@@ -119,9 +125,9 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     expect(sumOf(await world.metrics(), "sandwatch_notifications_dead", "oncall")).toBe(2);
 
     oncall.answer(204);
-    const { notifications } = world.daemon();
-    expect(await notifications.list({ states: ["dead"], limit: 10 })).toHaveLength(2);
-    expect(await notifications.replay({ receiver: "oncall" })).toBe(2);
+    const { api } = world.daemon();
+    expect((await api(listNotifications, { state: "dead" })).notifications).toHaveLength(2);
+    expect(await api(replayNotifications, { receiver: "oncall" })).toMatchObject({ count: 2 });
     await world.poll();
     expect(oncall.alerts.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
     expect(sumOf(await world.metrics(), "sandwatch_notifications_dead", "oncall")).toBe(0);
@@ -132,8 +138,8 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     oncall.answer(400);
     world.show(0, "error");
     await world.poll();
-    const { notifications } = world.daemon();
-    expect(await notifications.discard({ receiver: "oncall" })).toBe(1);
+    const { api } = world.daemon();
+    expect(await api(discardNotifications, { receiver: "oncall" })).toMatchObject({ count: 1 });
     expect(sumOf(await world.metrics(), "sandwatch_notifications_dead", "oncall")).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { driftView } from "../src/interventions/drift-desk.ts";
+import { listDrift } from "../src/api/operations/drift.ts";
 import type { Fault } from "../src/simulator/faults.ts";
 import { apiKey, watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld } from "./support/watched-world.ts";
@@ -18,7 +18,7 @@ const drifts = (world: WatchedWorld) => lines(world, "drift.seen");
 
 async function askApi(world: WatchedWorld) {
   const response = await fetch(`${await world.address()}/api/v1/drift`);
-  return driftView.parse(await response.json()).drift;
+  return listDrift.response.parse(await response.json()).drift;
 }
 
 it("says each kind of drift once, counts every sight of it, and keeps that over restarts", async () => {

@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { acknowledgeIncident, listIncidents } from "../src/api/operations/incidents.ts";
+import { listServers } from "../src/api/operations/servers.ts";
+import { addSilence, expireSilence, listSilences } from "../src/api/operations/silences.ts";
 import { events, told } from "./support/heard.ts";
 import { watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld } from "./support/watched-world.ts";
@@ -8,13 +11,13 @@ const reason = "the region is being moved";
 const erring = { name: "erring", on: "server", status: "error", remind_every: "1m" };
 
 async function firingIncident(world: WatchedWorld): Promise<string> {
-  const { incidents } = await world.daemon().desk.incidents({ state: "firing" });
+  const { incidents } = await world.daemon().api(listIncidents, { state: "firing" });
   return incidents[0]?.id ?? "";
 }
 
 function silenceUs(world: WatchedWorld, duration: string) {
   const request = { match: { region: "us" }, author: "ann", reason, duration };
-  return world.daemon().desk.addSilence(request);
+  return world.daemon().api(addSilence, request);
 }
 
 describe("a silence", () => {
@@ -52,7 +55,7 @@ describe("a silence", () => {
     expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
     expect(world.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "silenced" });
 
-    await world.daemon().desk.expireSilence(id);
+    await world.daemon().api(expireSilence, { id });
     await world.poll(2);
     expect(told(world).slice(2)).toEqual(["server-error firing"]);
   });
@@ -60,7 +63,7 @@ describe("a silence", () => {
   it("says nothing of what it is not about", async () => {
     const world = await watchWorld();
     const match = { server_id: world.serverIds[1] ?? "" };
-    await world.daemon().desk.addSilence({ match, author: "ann", reason, duration: "1d" });
+    await world.daemon().api(addSilence, { match, author: "ann", reason, duration: "1d" });
     world.show(0, "error");
     world.show(1, "error");
     await world.poll();
@@ -88,13 +91,13 @@ describe("a silence", () => {
     const rule = on === "pool" ? rules.pool : rules.server;
     const world = await watchWorld({ servers: 60, alerts: { rules: [rule] } });
     await world.poll();
-    const { desk } = world.daemon();
-    const { servers } = await desk.servers({ limit: 60 });
+    const { api } = world.daemon();
+    const { servers } = await api(listServers, { limit: 60 });
     const server = servers.find(({ benchmark, tags }) => benchmark !== null && tags.length > 0);
     const values = { ...rule, rule: rule.name, ...server, tag: server?.tags[0] };
     const value = Object.entries(values).find(([name]) => name === by)?.[1];
     const silence = (match: object) =>
-      desk.addSilence({ match, author: "ann", reason, duration: "1d" });
+      api(addSilence, { match, author: "ann", reason, duration: "1d" });
 
     await silence({ [by]: "another" });
     world.show(world.serverIds.indexOf(server?.server_id ?? ""), "error");
@@ -111,7 +114,7 @@ describe("a silence", () => {
     const world = await watchWorld({ alerts: { rules: [rule] } });
     for (const by of ["sandbox_id", "server_id", "benchmark", "tag", "server_name", "region"]) {
       const request = { match: { [by]: "*" }, author: "ann", reason, duration: "1d" };
-      await world.daemon().desk.addSilence(request);
+      await world.daemon().api(addSilence, request);
     }
     world.show(0, "error");
     await world.poll();
@@ -121,7 +124,7 @@ describe("a silence", () => {
   it("that is to come keeps quiet until then", async () => {
     const world = await watchWorld();
     const startMs = world.clock.now().utcMs + 60_000;
-    await world.daemon().desk.addSilence({
+    await world.daemon().api(addSilence, {
       match: { rule: "server-*" },
       author: "ann",
       reason,
@@ -152,7 +155,7 @@ describe("a maintenance window", () => {
     world.show(0, "error");
     await world.poll(4);
     expect(told(world)).toEqual([]);
-    const { silences } = await world.daemon().desk.silences({});
+    const { silences } = await world.daemon().api(listSilences, {});
     expect(silences).toMatchObject([
       {
         id: "maintenance:deploys",
@@ -173,7 +176,9 @@ describe("an acknowledged incident", () => {
     await world.poll(14);
     expect(told(world)).toEqual(["erring firing", "erring reminder"]);
 
-    await world.daemon().desk.acknowledge(await firingIncident(world), { author: "ann" });
+    await world
+      .daemon()
+      .api(acknowledgeIncident, { id: await firingIncident(world), author: "ann" });
     await world.poll(14);
     await world.restart();
     await world.poll(14);
@@ -189,10 +194,14 @@ describe("an acknowledged incident", () => {
     const world = await watchWorld({ receiver: { send_acknowledged: true } });
     world.show(0, "error");
     await world.poll();
-    const { desk } = world.daemon();
+    const { api } = world.daemon();
     const id = await firingIncident(world);
-    const first = await desk.acknowledge(id.slice(0, 8), { author: "ann", note: "rebooting it" });
-    const second = await desk.acknowledge(id, { author: "bob" });
+    const first = await api(acknowledgeIncident, {
+      id: id.slice(0, 8),
+      author: "ann",
+      note: "rebooting it",
+    });
+    const second = await api(acknowledgeIncident, { id, author: "bob" });
     await world.poll();
 
     expect(told(world)).toEqual(["server-error firing", "server-error acknowledged"]);
@@ -206,7 +215,9 @@ describe("an acknowledged incident", () => {
     world.show(0, "error");
     await world.daemon().start();
     await world.peer.received(1);
-    await world.daemon().desk.acknowledge(await firingIncident(world), { author: "ann" });
+    await world
+      .daemon()
+      .api(acknowledgeIncident, { id: await firingIncident(world), author: "ann" });
     await world.peer.received(2);
     expect(told(world)).toEqual(["server-error firing", "server-error acknowledged"]);
   });
@@ -218,7 +229,7 @@ describe("an acknowledged incident", () => {
     const id = await firingIncident(world);
     world.show(0, "idle");
     await world.poll();
-    await expect(world.daemon().desk.acknowledge(id, { author: "ann" })).rejects.toThrow(
+    await expect(world.daemon().api(acknowledgeIncident, { id, author: "ann" })).rejects.toThrow(
       `Incident ${id} is over already`,
     );
     expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);

@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { canStandInPath } from "../src/service/operation-path.ts";
 import { createDaemon } from "../src/daemon.ts";
-import { createApiCall } from "../src/commands/api-call.ts";
-import { lookupView } from "../src/lookups/views.ts";
+import { createApiClient } from "../src/api/client.ts";
+import { lookUp } from "../src/api/operations/lookups.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { createWatchedClock } from "./simulator/start-simulator.ts";
 import { testConfig } from "./support/test-config.ts";
@@ -123,12 +123,12 @@ describe("a look-up through the daemon", () => {
 
 it("every id reaches the service as it was asked for, through the daemon", async () => {
   const { address, paths } = await serveDaemon({ requests: 100_000, per: "1s" });
-  const call = createApiCall(address);
+  const api = createApiClient(address);
   const special = fc.constantFrom("a/b", "../x", "%2e%2e", "a?b#c", "...", "\0\n +&=", "é漢😀");
   const id = fc.oneof(special, fc.string({ unit: "binary", maxLength: 50 })).filter(canStandInPath);
   await fc.assert(
     fc.asyncProperty(id, async (each) => {
-      const view = await call(lookupView, "lookups/universe-data", { query: { id: each } });
+      const view = await api(lookUp, { operation: "universe-data", id: each });
       expect(view).toMatchObject({ outcome: "answered", id: each });
       const parts = (paths.at(-1) ?? "").split("/").map(decodeURIComponent);
       expect(parts).toEqual(["", "us", "universes", each, "initial_data"]);

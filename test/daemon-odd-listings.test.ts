@@ -186,7 +186,7 @@ it("the status page and the API say why a listing is partial, and why a poll fai
   await world.poll();
   const address = await world.address();
   const read = async (path: string): Promise<string> => (await fetch(address + path)).text();
-  expect(await read("/")).toContain("seen, partial: total_count is null");
+  expect(await read("/")).toContain("up, partial: total_count is null");
   expect(JSON.parse(await read("/api/v1/targets"))).toMatchObject({
     targets: [{ up: true, partial: "total_count is null", last_failure_detail: null }],
   });

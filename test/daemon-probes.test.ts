@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createDeskClient } from "../src/commands/desk-client.ts";
-import { probes as printProbes } from "../src/commands/probes.ts";
+import { acknowledgeIncident, listIncidents } from "../src/api/operations/incidents.ts";
+import { listProbes } from "../src/api/operations/probes.ts";
+import { addSilence } from "../src/api/operations/silences.ts";
+import { createApiClient } from "../src/api/client.ts";
+import { runCommand } from "./support/run-command.ts";
 import { told } from "./support/heard.ts";
 import { apiKey, watchWorld } from "./support/watched-world.ts";
 import type { WatchedWorld, WorldOptions } from "./support/watched-world.ts";
@@ -95,12 +98,12 @@ describe("a probe that fails", () => {
     const world = await probing();
     world.fail(unknownUser);
     await world.poll(2);
-    const { incidents } = await world.daemon().desk.incidents({ state: "firing" });
+    const { incidents } = await world.daemon().api(listIncidents, { state: "firing" });
     expect(incidents).toMatchObject([{ subject: "probe", probe: "login", region: "us" }]);
-    const { desk } = world.daemon();
-    await desk.acknowledge(incidents[0]?.id ?? "", { author: "ann" });
+    const { api } = world.daemon();
+    await api(acknowledgeIncident, { id: incidents[0]?.id ?? "", author: "ann" });
     const silence = { author: "ann", reason: "known", duration: "1h" };
-    await desk.addSilence({ match: { region: "us", rule: "probe-*" }, ...silence });
+    await api(addSilence, { match: { region: "us", rule: "probe-*" }, ...silence });
     await world.poll();
     expect(told(world)).toEqual(["probe-failing firing", "probe-failing resolved"]);
     expect(world.alerts[1]?.data.incidents[0]?.resolved_reason).toBe("silenced");
@@ -110,7 +113,7 @@ describe("a probe that fails", () => {
     const other = { ...login, name: "other", id: "user-2" };
     const world = await probing({ probes: [login, other] });
     const silence = { author: "ann", reason: "known", duration: "1h" };
-    await world.daemon().desk.addSilence({ match: { probe: "log*" }, ...silence });
+    await world.daemon().api(addSilence, { match: { probe: "log*" }, ...silence });
     world.fail(unknownUser);
     await world.poll(2);
     expect(told(world)).toEqual(["probe-failing firing"]);
@@ -154,7 +157,7 @@ describe("what is expected of an answer", () => {
   const expecting = async (probe: object): Promise<unknown> => {
     const world = await watchWorld({ probes: [{ ...probe, name: "probe" }] });
     await world.poll();
-    const { probes } = await world.daemon().desk.probes({});
+    const { probes } = await world.daemon().api(listProbes, {});
     return probes[0]?.results[0];
   };
 
@@ -237,9 +240,9 @@ describe("what there is to see of probes", () => {
     await world.poll();
     world.fail(unknownUser);
     await world.poll(2);
-    const client = createDeskClient(await world.address());
-    const view = await client.probes({ probe: "login,logn", limit: 2 });
-    expect(view).toEqual(await world.daemon().desk.probes({ probe: "login,logn", limit: 2 }));
+    const client = createApiClient(await world.address());
+    const view = await client(listProbes, { probe: "login,logn", limit: 2 });
+    expect(view).toEqual(await world.daemon().api(listProbes, { probe: "login,logn", limit: 2 }));
     expect(view).toMatchObject({
       probes: [{ probe: "login", state: "failing", failures_in_a_row: 2 }],
       notes: ['no probe is called "logn", there are: login; did you mean "login"?'],
@@ -248,19 +251,16 @@ describe("what there is to see of probes", () => {
       "http_error",
       "http_error",
     ]);
-    expect((await client.probes({})).probes[0]?.results).toHaveLength(3);
-    await expect(client.probes({ limit: 0 })).rejects.toThrow("limit: a whole number from 1");
+    expect((await client(listProbes, {})).probes[0]?.results).toHaveLength(3);
+    await expect(client(listProbes, { limit: 0 })).rejects.toThrow("limit: a whole number from 1");
   });
 
   it("is a table for a person, also when no daemon runs", async () => {
     const world = await watchWorld({ probes: [login, universes] });
     await world.poll(2);
     const url = await world.address();
-    const printed: string[] = [];
-    const out = (text: string): void => void printed.push(text);
-    const terminal = { out, err: out, isInteractive: false };
-    await printProbes({ url }, terminal);
-    expect(printed.join("").split("\n")).toEqual([
+    const printed = await runCommand(["probes", "--url", url]);
+    expect(printed.out.split("\n")).toEqual([
       expect.stringMatching(/^probe +region +key +operation +state +last run +took +what failed$/),
       expect.stringMatching(/^login +us +research +get_user +ok +2026-\S+Z +0s$/),
       expect.stringMatching(
@@ -268,11 +268,11 @@ describe("what there is to see of probes", () => {
       ),
       "",
     ]);
-    await printProbes({ url, probe: "none" }, terminal);
-    expect(printed.slice(1)).toEqual([
-      "There are no such probes.\n",
-      'note: no probe is called "none", there are: login, worlds\n',
-    ]);
+    expect(await runCommand(["probes", "--url", url, "--probe", "none"])).toEqual({
+      code: 0,
+      out: "There are no such probes.\n",
+      err: 'note: no probe is called "none", there are: login, worlds\n',
+    });
   });
 
   it("is on the status page, those that fail first", async () => {
@@ -291,7 +291,7 @@ describe("what there is to see of probes", () => {
     const world = await probing({ probes: [probe] });
     await world.poll(2);
     const page = await (await fetch(await world.address())).text();
-    const api = JSON.stringify(await world.daemon().desk.probes({}));
+    const api = JSON.stringify(await world.daemon().api(listProbes, {}));
     const messages = JSON.stringify(world.alerts);
     const all = [page, api, messages, await world.metrics(), JSON.stringify(world.log)].join("\n");
     expect(all).toContain("field userId has another value");
@@ -304,7 +304,7 @@ describe("what there is to see of probes", () => {
     await world.poll(2);
     await world.restart({ probes: [universes] });
     await world.restart({ probes: [login, universes] });
-    const { probes } = await world.daemon().desk.probes({});
+    const { probes } = await world.daemon().api(listProbes, {});
     expect(probes.map(({ results }) => results.length)).toEqual([0, 2]);
     expect(probes.map(({ state }) => state)).toEqual(["not_run", "failing"]);
   });

@@ -2,6 +2,16 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { listDrift } from "../src/api/operations/drift.ts";
+import { listIncidents } from "../src/api/operations/incidents.ts";
+import {
+  discardNotifications,
+  listNotifications,
+  showNotification,
+} from "../src/api/operations/notifications.ts";
+import { listProbes } from "../src/api/operations/probes.ts";
+import { listServers } from "../src/api/operations/servers.ts";
+import { addSilence, listSilences } from "../src/api/operations/silences.ts";
 import { posted } from "./notify/support/alertmanager.ts";
 import { startReceiverServer, status } from "./notify/support/receiver-server.ts";
 import { told } from "./support/heard.ts";
@@ -73,7 +83,7 @@ describe("a pending notification that cannot be read", () => {
     world.show(1, "error");
     await world.poll(2);
 
-    const { incidents } = await world.daemon().desk.incidents({});
+    const { incidents } = await world.daemon().api(listIncidents, {});
     expect(incidents.map(({ rule }) => rule).toSorted()).toContain("receiver-failing");
     expect(told(world)).toContain("server-error firing");
     expect(
@@ -91,15 +101,15 @@ describe("a pending notification that cannot be read", () => {
     expect(text).toContain('sandwatch_store_unreadable_rows{table="notifications"} 1');
     expect(text).toContain('sandwatch_notifications_dead{receiver="oncall"} 1');
 
-    const { desk } = world.daemon();
-    const listed = await desk.notifications({});
+    const { api } = world.daemon();
+    const listed = await api(listNotifications, {});
     expect(listed.notifications.length).toBeGreaterThan(1);
     const [[, seq] = []] = [...unreadable(world)].filter(Array.isArray);
     expect(listed.notes).toEqual([
       `1 row is missing: the store cannot read them (notifications: ${seq})`,
     ]);
-    await expect(desk.notification(String(seq))).rejects.toThrow("cannot be read");
-    expect(await desk.discard({ seqs: [Number(seq)] })).toMatchObject({ count: 1 });
+    await expect(api(showNotification, { id: String(seq) })).rejects.toThrow("cannot be read");
+    expect(await api(discardNotifications, { seqs: [Number(seq)] })).toMatchObject({ count: 1 });
     expect(JSON.stringify([world.log, listed, text])).not.toContain(secret);
     expect(unreadable(world)).toHaveLength(1);
   });
@@ -166,7 +176,7 @@ describe("a row that cannot be read", () => {
       const world = await watchWorld({ servers: 4, alerts: { rules }, probes });
       await world.poll(2);
       const silence = { match: { rule: "nothing" }, author: "ann", reason: "r", duration: "1d" };
-      await world.daemon().desk.addSilence(silence);
+      await world.daemon().api(addSilence, silence);
       world.fail({ kind: "status", status: 404, operation: "get_user" });
       world.show(0, "error");
       await world.poll(2);
@@ -182,18 +192,18 @@ describe("a row that cannot be read", () => {
       const text = await world.metrics();
       expect(text).toMatch(new RegExp(`sandwatch_store_unreadable_rows\\{table="${table}"\\} \\d`));
       expect(text).toContain('sandwatch_target_up{region="us",key="research"} 1');
-      const { desk } = world.daemon();
+      const { api } = world.daemon();
       for (const query of [
-        desk.incidents({}),
-        desk.silences({}),
-        desk.probes({}),
-        desk.drift({}),
+        api(listIncidents, {}),
+        api(listSilences, {}),
+        api(listProbes, {}),
+        api(listDrift, {}),
       ]) {
         await expect(query).resolves.toBeDefined();
       }
       world.show(1, "error");
       await world.poll();
-      const { incidents } = await desk.incidents({ state: "firing", rule: "erring" });
+      const { incidents } = await api(listIncidents, { state: "firing", rule: "erring" });
       expect(incidents.map((each) => each.server_id)).toContain(world.serverIds[1]);
     },
   );
@@ -219,7 +229,7 @@ describe("servers that cannot be read", () => {
     ]);
     await world.restart();
     expect(unreadable(world)).toHaveLength(3);
-    const { servers } = await world.daemon().desk.servers({});
+    const { servers } = await world.daemon().api(listServers, {});
     expect(servers.map((each) => each.server_id).toSorted()).toEqual(world.serverIds.toSorted());
   });
 });

@@ -4,10 +4,11 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { describedSettings } from "../generate/config-schema.ts";
 import { settingRows } from "../generate/settings-rows.ts";
+import { pathFields } from "../src/api/operation.ts";
 import { apiOperations } from "../src/api/operations.ts";
 import { bodyPlaceholders } from "../src/core/body-template.ts";
 import { placeholders } from "../src/core/template.ts";
-import { eventsQuery } from "../src/interventions/history-requests.ts";
+import { eventsQuery } from "../src/api/operations/events.ts";
 import { matchFields } from "../src/core/written-match.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -65,9 +66,9 @@ it("every operation of the API is documented with what it takes, and nothing els
       Array.from(taken.matchAll(/`(\w+)`/g), ([, name = ""]) => name),
     ],
   );
-  const operations = apiOperations.map(({ method, path, query, body }) => [
+  const operations = apiOperations.map(({ method, path, request }) => [
     `${method} /api/v1${path}`,
-    [...takenBy(query), ...takenBy(body)],
+    takenBy(request).filter((field) => !pathFields(path).includes(field)),
   ]);
   expect(rows).toEqual([
     ...operations,

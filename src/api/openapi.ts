@@ -1,19 +1,21 @@
 import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
-import * as fleetViews from "../interventions/fleet-views.ts";
-import { eventsQuery } from "../interventions/history-requests.ts";
-import * as historyViews from "../interventions/history-views.ts";
-import * as views from "../interventions/views.ts";
-import { version } from "../platform/version.ts";
-import type { ApiOperation } from "./operation.ts";
-import { apiOperations } from "./operations.ts";
 import { statusText } from "../platform/status-text.ts";
+import { version } from "../platform/version.ts";
+import { pathFields } from "./operation.ts";
+import type { Operation } from "./operation.ts";
+import { apiOperations } from "./operations.ts";
+import { changeView } from "./operations/changes.ts";
+import { eventsQuery } from "./operations/events.ts";
+import { incidentView } from "./operations/incidents.ts";
+import { notificationView } from "./operations/notifications.ts";
+import { serverView } from "./operations/servers.ts";
+import { silenceView } from "./operations/silences.ts";
+import { targetView } from "./operations/targets.ts";
+import { documentPath, eventsPath, operationsRoot } from "./paths.ts";
 
-export const apiPrefix = "/api/v1";
-export const documentPath = "/api/openapi.json";
-
-/** As RFC 9457 has it. */
+/** As in RFC 9457. */
 const problem = z.object({
   type: z.string(),
   title: z.string(),
@@ -25,76 +27,94 @@ const problem = z.object({
     .describe("Which parts of the request are wrong"),
 });
 
-/** What the desks are asked, checked with and answer, as an OpenAPI 3.1 document. */
+let document: ReturnType<typeof createDocument> | undefined;
+
+/** The API as an OpenAPI 3.1 document. */
 export function describeApi(): ReturnType<typeof createDocument> {
+  return (document ??= makeDocument());
+}
+
+function makeDocument(): ReturnType<typeof createDocument> {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {
     [documentPath]: { get: describeDocument() },
-    [`${apiPrefix}/events`]: { get: describeEvents() },
+    [eventsPath]: { get: describeEvents() },
   };
   for (const operation of apiOperations) {
-    const path = `${apiPrefix}${operation.path}`;
-    paths[path] = {
-      ...paths[path],
-      [operation.method.toLowerCase()]: describeOperation(operation),
-    };
+    const path = operationsRoot + operation.path;
+    const method = operation.method.toLowerCase();
+    paths[path] = { ...paths[path], [method]: describeOperation(operation) };
   }
-  const document = createDocument(
+  return createDocument(
     {
       openapi: "3.1.1",
       info: {
         title: "sandwatch",
         version,
-        description: "What sandwatch watches, keeps and tells of. Times are in UTC.",
+        description: "What sandwatch observes, stores and notifies. Times are in UTC.",
       },
-      // Relative to the document, wherever a proxy serves that.
+      // Relative to the document, wherever a proxy serves it.
       servers: [{ url: ".." }],
       paths,
       components: {
         schemas: {
           Problem: problem,
-          Target: fleetViews.targetView,
-          Server: fleetViews.serverView,
-          Change: historyViews.changeView,
-          Incident: views.incidentView,
-          Silence: views.silenceView,
-          Notification: views.notificationView,
+          Target: targetView,
+          Server: serverView,
+          Change: changeView,
+          Incident: incidentView,
+          Silence: silenceView,
+          Notification: notificationView,
         },
       },
     },
     {
-      // Whatever JSON the service gave.
+      // Any JSON of the service.
       allowEmptySchema: { custom: true },
-      // It would say that clients may not send what they only ever receive.
+      // It would mean that clients must not send what they only receive.
       override: ({ jsonSchema }) => {
         delete jsonSchema.readOnly;
       },
     },
   );
-  return document;
 }
 
-function describeOperation(operation: ApiOperation): ZodOpenApiOperationObject {
-  const { name, summary, id, query, body, answer, status, method } = operation;
-  const codes = [400, 403, ...operation.refusals, ...(method === "POST" ? [413, 415] : []), 500];
+function describeOperation(operation: Operation): ZodOpenApiOperationObject {
+  const { name, summary, method, path, request, response, status = 200 } = operation;
+  const { refusals = [], callsService = false } = operation;
+  const isGet = method === "GET";
+  const codes = [400, 403, ...refusals, ...(isGet ? [] : [413, 415]), 500];
+  const inPath = pathFields(path);
+  const pathSchema = pickFields(request, (field) => inPath.includes(field));
+  const others = pickFields(request, (field) => !inPath.includes(field));
+  const body = inPath.length > 0 ? others : request;
+  const hasQuery = isGet && Object.keys(others.shape).length > 0;
   return {
     operationId: name,
     summary,
     requestParams: {
-      ...(id && { path: z.object({ id }) }),
-      ...(query && { query: withLists(query) }),
+      ...(inPath.length > 0 && { path: pathSchema }),
+      ...(hasQuery && { query: withLists(others) }),
     },
-    ...(body && {
+    ...(!isGet && {
       requestBody: { required: true, content: { "application/json": { schema: body } } },
     }),
     responses: {
-      [status]: { description: summary, content: { "application/json": { schema: answer } } },
-      ...(method === "GET" && !operation.isCostly && notModified),
+      [status]: { description: summary, content: { "application/json": { schema: response } } },
+      ...(isGet && !callsService && notModified),
       ...Object.fromEntries(codes.map((code) => [code, describeProblem(code)])),
     },
   };
 }
 
-/** Lists are written with commas between what is in them. */
+/** Some fields of a request. None of one that is no object. */
+function pickFields(request: z.ZodType, isPicked: (field: string) => boolean): z.ZodObject {
+  const shape = request instanceof z.ZodObject ? request.shape : {};
+  return z.strictObject(
+    Object.fromEntries(Object.entries(shape).filter(([field]) => isPicked(field))),
+  );
+}
+
+/** In a query the items of a list are separated by commas. */
 function withLists(query: z.ZodObject): z.ZodObject {
   const fields = Object.entries(query.shape).map(([name, field]) => {
     const isList = z.toJSONSchema(field, { io: "input" }).type === "array";
@@ -107,7 +127,7 @@ function withLists(query: z.ZodObject): z.ZodObject {
 }
 
 const notModified: ZodOpenApiResponsesObject = {
-  304: { description: "What If-None-Match names is still what there is" },
+  304: { description: "The response is still the one that If-None-Match names" },
 };
 
 function describeProblem(code: number) {
@@ -135,7 +155,7 @@ function describeDocument(): ZodOpenApiOperationObject {
 function describeEvents(): ZodOpenApiOperationObject {
   return {
     operationId: "followEvents",
-    summary: "Changes and incidents as they come",
+    summary: "Changes and incidents as they are stored",
     description:
       "Server-sent events: `change` and `incident`, each with a Change or an Incident as its data.",
     requestParams: {
@@ -144,12 +164,12 @@ function describeEvents(): ZodOpenApiOperationObject {
         "Last-Event-ID": z
           .string()
           .exactOptional()
-          .describe("The id of an event: after it, whatever `after` says"),
+          .describe("The id of an event. It takes precedence over `after`"),
       }),
     },
     responses: {
       200: {
-        description: "A stream that goes on until either side ends it",
+        description: "A stream that continues until either side ends it",
         content: { "text/event-stream": { schema: z.string() } },
       },
       400: describeProblem(400),

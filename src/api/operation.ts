@@ -1,72 +1,62 @@
-import { z } from "zod";
+import type { z } from "zod";
+import type { ApiContext } from "./context.ts";
+import { readRequest } from "./request.ts";
 
 /**
- * What the API passes requests on to, as they came. It checks them itself, with the very schemas that
- * the operations name, throws a `RefusedError` for what cannot be done, and answers what may be sent
- * as JSON.
+ * One operation of the API. Routes, the OpenAPI document, the commands' client and the answers without a
+ * daemon all derive from it.
  */
-export interface ApiDesk {
-  targets(query: unknown): Promise<object>;
-  servers(query: unknown): Promise<object>;
-  changes(query: unknown): Promise<object>;
-  occupancy(query: unknown): Promise<object>;
-  insights(query: unknown): Promise<object>;
-  drift(query: unknown): Promise<object>;
-  conformance(request: unknown): Promise<object>;
-  explain(query: unknown): Promise<object>;
-  incidents(query: unknown): Promise<object>;
-  acknowledge(incident: string, request: unknown): Promise<object>;
-  silences(query: unknown): Promise<object>;
-  addSilence(request: unknown): Promise<object>;
-  expireSilence(id: string): Promise<object>;
-  notifications(query: unknown): Promise<object>;
-  notification(seq: string): Promise<object>;
-  replay(request: unknown): Promise<object>;
-  discard(request: unknown): Promise<object>;
-  probes(query: unknown): Promise<object>;
-}
-
-/** The same for what is asked of the service itself. */
-export interface ApiLookups {
-  lookUp(operation: string, query: unknown): Promise<object>;
-  permit(request: unknown): Promise<object>;
-  heed(request: unknown): Promise<object>;
-}
-
-export interface ApiDesks {
-  readonly desk: ApiDesk;
-  readonly lookups: ApiLookups;
-}
-
-export interface ApiRequest {
-  /** The text in the path; empty where the path has no place for one. */
-  readonly id: string;
-  readonly query: unknown;
-  readonly body: unknown;
-}
-
-/** Why an operation may be refused, beside what any may be refused for. */
-export type ApiRefusal = 404 | 409 | 429;
-
-/** All that there is to know of an operation: what is served, checked and documented follows from it. */
-export interface ApiOperation {
-  readonly method: "GET" | "POST";
-  /** Below `/api/v1`, with `{id}` for what stands in between. */
-  readonly path: string;
-  /** A name for clients that are made from the document. */
+export interface Operation<
+  Request extends z.ZodType = z.ZodType,
+  Response extends z.ZodType<object> = z.ZodType<object>,
+  Context = ApiContext,
+> {
+  /** The id of the operation in the OpenAPI document. */
   readonly name: string;
+  readonly method: "GET" | "POST";
+  /** Below `/api/v1`. `{name}` stands for that field of the request. */
+  readonly path: string;
   readonly summary: string;
-  /** What `{id}` may be. */
-  readonly id?: z.ZodType;
-  /** Left out: it takes none. */
-  readonly query?: z.ZodObject;
-  readonly body?: z.ZodType;
-  readonly answer: z.ZodType;
-  readonly status: 200 | 201;
-  readonly refusals: readonly ApiRefusal[];
-  /** Whether it costs something elsewhere: no page of another site may ask for it, and nobody keep it. */
-  readonly isCostly?: boolean;
-  readonly run: (desks: ApiDesks, request: ApiRequest) => Promise<object>;
+  /** The fields in the path together with the query of a GET or the body of a POST. */
+  readonly request: Request;
+  readonly response: Response;
+  /** Default: 200. */
+  readonly status?: 201;
+  /** Statuses by which it can refuse a valid request. */
+  readonly refusals?: readonly (404 | 409 | 429)[];
+  /** It calls the service: no page of another site may request it, and no client may cache the response. */
+  readonly callsService?: boolean;
+  /** How long a client waits for the response. Default: 30 s. */
+  readonly timeoutMs?: number;
+  /** @throws {RefusedError} when the request cannot be fulfilled */
+  handle(context: Context, request: z.output<Request>): Promise<z.output<Response>>;
 }
 
-export const nothing = z.strictObject({});
+/** Infers the types of an operation. */
+export function defineOperation<
+  Request extends z.ZodType,
+  Response extends z.ZodType<object>,
+  Context,
+>(operation: Operation<Request, Response, Context>): Operation<Request, Response, Context> {
+  return operation;
+}
+
+/** Calls an operation, in this process or over HTTP. */
+export type CallApi<Context = ApiContext> = <
+  Request extends z.ZodType,
+  Response extends z.ZodType<object>,
+>(
+  operation: Operation<Request, Response, Context>,
+  request: z.input<Request>,
+) => Promise<z.output<Response>>;
+
+/** Calls operations in this process. */
+export function createApi<Context>(context: Context): CallApi<Context> {
+  return async (operation, request) =>
+    operation.handle(context, readRequest(operation.request, request));
+}
+
+/** The names of the fields in an operation's path. */
+export function pathFields(path: string): readonly string[] {
+  return Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name);
+}

@@ -1,260 +1,42 @@
-import { z } from "zod";
-import { conformanceRequest } from "../conformance/conformance-desk.ts";
-import { conformanceView } from "../conformance/views.ts";
-import { driftQuery, driftView } from "../interventions/drift-desk.ts";
-import * as fleetRequests from "../interventions/fleet-requests.ts";
-import * as fleetViews from "../interventions/fleet-views.ts";
-import * as historyRequests from "../interventions/history-requests.ts";
-import * as historyViews from "../interventions/history-views.ts";
-import { probesQuery, probesView } from "../interventions/probe-desk.ts";
-import * as requests from "../interventions/requests.ts";
-import * as views from "../interventions/views.ts";
-import * as lookupRequests from "../lookups/requests.ts";
-import * as lookupViews from "../lookups/views.ts";
-import { insightsRequest } from "../reports/insights/tell-insights.ts";
-import { insightsView } from "../reports/insights/view.ts";
-import { occupancyQuery } from "../reports/report-desk.ts";
-import { occupancyView } from "../reports/view.ts";
-import { nothing } from "./operation.ts";
-import type { ApiOperation } from "./operation.ts";
+import type { Operation } from "./operation.ts";
+import { listChanges } from "./operations/changes.ts";
+import { checkConformance } from "./operations/conformance.ts";
+import { listDrift } from "./operations/drift.ts";
+import { explainServer } from "./operations/explain.ts";
+import { acknowledgeIncident, listIncidents } from "./operations/incidents.ts";
+import { tellInsights } from "./operations/insights.ts";
+import { lookUp } from "./operations/lookups.ts";
+import {
+  discardNotifications,
+  listNotifications,
+  replayNotifications,
+  showNotification,
+} from "./operations/notifications.ts";
+import { reportOccupancy } from "./operations/occupancy.ts";
+import { listProbes } from "./operations/probes.ts";
+import { listServers } from "./operations/servers.ts";
+import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
+import { listTargets } from "./operations/targets.ts";
 
-const beginning = z.string().describe("The id, or the beginning of it");
-
-export const apiOperations: readonly ApiOperation[] = [
-  {
-    method: "GET",
-    path: "/targets",
-    name: "listTargets",
-    summary: "Targets as they are now, by region and key",
-    query: fleetRequests.targetsQuery,
-    answer: fleetViews.targetsView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.targets(query),
-  },
-  {
-    method: "GET",
-    path: "/servers",
-    name: "listServers",
-    summary: "Servers as they are now, by region, key, sandbox and id",
-    query: fleetRequests.serversQuery,
-    answer: fleetViews.serversView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.servers(query),
-  },
-  {
-    method: "GET",
-    path: "/changes",
-    name: "listChanges",
-    summary: "Changes of servers, latest first",
-    query: historyRequests.changesQuery,
-    answer: historyViews.changesView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.changes(query),
-  },
-  {
-    method: "GET",
-    path: "/occupancy",
-    name: "reportOccupancy",
-    summary: "How busy servers were, in order of time and then of what it is by",
-    query: occupancyQuery,
-    answer: occupancyView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.occupancy(query),
-  },
-  {
-    method: "GET",
-    path: "/insights",
-    name: "tellInsights",
-    summary:
-      "What stands out: the busiest hour, what errs, runs out and stays long, and a forecast",
-    query: insightsRequest,
-    answer: insightsView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.insights(query),
-  },
-  {
-    method: "GET",
-    path: "/explain",
-    name: "explainServer",
-    summary: "All that happened to a server, oldest first",
-    query: requests.explainQuery,
-    answer: views.explanationView,
-    status: 200,
-    refusals: [404, 409],
-    run: ({ desk }, { query }) => desk.explain(query),
-  },
-  {
-    method: "GET",
-    path: "/incidents",
-    name: "listIncidents",
-    summary: "Incidents, latest begun first",
-    query: historyRequests.incidentsQuery,
-    answer: historyViews.incidentsView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.incidents(query),
-  },
-  {
-    method: "POST",
-    path: "/incidents/{id}/acknowledge",
-    name: "acknowledgeIncident",
-    summary: "Acknowledges one that fires",
-    id: beginning,
-    body: requests.acknowledgeRequest,
-    answer: views.acknowledgementView,
-    status: 200,
-    refusals: [404, 409],
-    run: ({ desk }, { id, body }) => desk.acknowledge(id, body),
-  },
-  {
-    method: "GET",
-    path: "/silences",
-    name: "listSilences",
-    summary: "Silences and maintenance windows",
-    query: requests.silencesQuery,
-    answer: views.silencesView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.silences(query),
-  },
-  {
-    method: "POST",
-    path: "/silences",
-    name: "addSilence",
-    summary: "Adds a silence",
-    body: requests.silenceRequest,
-    answer: views.addedSilenceView,
-    status: 201,
-    refusals: [409],
-    run: ({ desk }, { body }) => desk.addSilence(body),
-  },
-  {
-    method: "POST",
-    path: "/silences/{id}/expire",
-    name: "expireSilence",
-    summary: "Ends a silence now",
-    id: beginning,
-    body: nothing,
-    answer: views.silenceView,
-    status: 200,
-    refusals: [404, 409],
-    run: ({ desk }, { id }) => desk.expireSilence(id),
-  },
-  {
-    method: "GET",
-    path: "/notifications",
-    name: "listNotifications",
-    summary: "What receivers were told, latest first",
-    query: requests.notificationsQuery,
-    answer: views.notificationsView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.notifications(query),
-  },
-  {
-    method: "GET",
-    path: "/notifications/{id}",
-    name: "showNotification",
-    summary: "One notification, with its attempts",
-    id: requests.notificationSeq,
-    answer: views.notificationDetailView,
-    status: 200,
-    refusals: [404],
-    run: ({ desk }, { id }) => desk.notification(id),
-  },
-  {
-    method: "POST",
-    path: "/notifications/replay",
-    name: "replayNotifications",
-    summary: "Delivers dead notifications after all",
-    body: requests.notificationSelection,
-    answer: views.countView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { body }) => desk.replay(body),
-  },
-  {
-    method: "POST",
-    path: "/notifications/discard",
-    name: "discardNotifications",
-    summary: "Lets dead notifications be",
-    body: requests.notificationSelection,
-    answer: views.countView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { body }) => desk.discard(body),
-  },
-  {
-    method: "GET",
-    path: "/probes",
-    name: "listProbes",
-    summary: "How each probe does, with its last runs, latest first",
-    query: probesQuery,
-    answer: probesView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.probes(query),
-  },
-  {
-    method: "GET",
-    path: "/drift",
-    name: "listDrift",
-    summary: "How the service's answers differ from its interface, latest news first",
-    query: driftQuery,
-    answer: driftView,
-    status: 200,
-    refusals: [],
-    run: ({ desk }, { query }) => desk.drift(query),
-  },
-  {
-    method: "POST",
-    path: "/conformance",
-    name: "checkConformance",
-    summary: "Asks the service, and says how its answers go with the interface",
-    body: conformanceRequest,
-    answer: conformanceView,
-    status: 200,
-    refusals: [409, 429],
-    run: ({ desk }, { body }) => desk.conformance(body),
-  },
-  {
-    method: "GET",
-    path: "/lookups/{id}",
-    name: "lookUp",
-    summary: "What the service answers, without what may be secret",
-    id: lookupRequests.lookupWord,
-    query: lookupRequests.lookupQuery,
-    answer: lookupViews.lookupView,
-    status: 200,
-    refusals: [409, 429],
-    isCostly: true,
-    run: ({ lookups }, { id, query }) => lookups.lookUp(id, query),
-  },
-  {
-    method: "POST",
-    path: "/lookups/permits",
-    name: "permitCall",
-    summary: "Makes room for one call of one's own",
-    body: lookupRequests.permitRequest,
-    answer: lookupViews.permitView,
-    status: 200,
-    refusals: [409, 429],
-    run: ({ lookups }, { body }) => lookups.permit(body),
-  },
-  {
-    method: "POST",
-    path: "/lookups/patience",
-    name: "heedPatience",
-    summary: "Says for how long the service asked that call to wait",
-    body: lookupRequests.patienceRequest,
-    answer: lookupViews.permitView,
-    status: 200,
-    refusals: [],
-    run: ({ lookups }, { body }) => lookups.heed(body),
-  },
+/** Every operation of the API, in the order of its document. */
+export const apiOperations: readonly Operation[] = [
+  listTargets,
+  listServers,
+  listChanges,
+  reportOccupancy,
+  tellInsights,
+  explainServer,
+  listIncidents,
+  acknowledgeIncident,
+  listSilences,
+  addSilence,
+  expireSilence,
+  listNotifications,
+  showNotification,
+  replayNotifications,
+  discardNotifications,
+  listProbes,
+  listDrift,
+  checkConformance,
+  lookUp,
 ];

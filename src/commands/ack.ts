@@ -1,26 +1,33 @@
-import { runChange, show } from "./reach-desk.ts";
-import type { DeskOptions } from "./reach-desk.ts";
+import type { Command } from "commander";
+import { acknowledgeIncident } from "../api/operations/incidents.ts";
+import { callOperation } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
+import { apiOptions } from "./options.ts";
+import { show } from "./output.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface AckOptions extends DeskOptions {
+interface AckOptions extends ApiOptions {
   readonly author: string;
   readonly note?: string;
 }
 
-/** Says "I know" of an incident: its reminders stop, and its end is still told. */
-export async function ack(
-  incident: string,
-  options: AckOptions,
-  terminal: Terminal,
-): Promise<void> {
-  const { author, note } = options;
-  const request = { author, ...(note !== undefined && { note }) };
-  const view = await runChange(options, terminal, (desk) => desk.acknowledge(incident, request));
-  show(view, options, terminal, (ackView) => {
-    const id = ackView.incident_id;
-    return ackView.already
-      ? `incident ${id} was acknowledged by ${printable(ackView.author)} at ${ackView.acknowledged_at}\n`
-      : `incident ${id} is acknowledged\n`;
-  });
+export function addAck(program: Command, terminal: Terminal): void {
+  apiOptions(program.command("ack"))
+    .description(
+      "acknowledge a firing incident: stops its reminders; you are still notified when it resolves",
+    )
+    .argument("<incident>", "the id of the incident, or a prefix of it")
+    .requiredOption("--author <name>", "your name")
+    .option("--note <text>", "a note, shown with the acknowledgement")
+    .action(async (id: string, options: AckOptions) => {
+      const { author, note } = options;
+      const request = { id, author, note };
+      const view = await callOperation(options, terminal, acknowledgeIncident, request);
+      show(view, options, terminal, ({ incident_id, already, acknowledged_at }) =>
+        already
+          ? `incident ${incident_id} was acknowledged by ${printable(view.author)} at ${acknowledged_at}\n`
+          : `incident ${incident_id} is acknowledged\n`,
+      );
+    });
 }

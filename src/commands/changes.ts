@@ -1,8 +1,9 @@
+import type { Command } from "commander";
+import { listChanges } from "../api/operations/changes.ts";
+import type { ChangeView } from "../api/operations/changes.ts";
 import { formatDuration } from "../core/duration.ts";
-import type { ChangeView } from "../interventions/history-views.ts";
-import type { FollowTimes } from "./follow.ts";
-import { historyFields, showHistory } from "./history.ts";
-import type { HistoryOptions } from "./history.ts";
+import { historyFields, historyOptions, showHistory } from "./history.ts";
+import type { FollowTimes, HistoryOptions } from "./history.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ChangesOptions extends HistoryOptions {
@@ -12,27 +13,40 @@ export interface ChangesOptions extends HistoryOptions {
   readonly lapses?: boolean;
 }
 
-/** What changed, latest first; followed, in the order in which it was kept. */
+export function addChanges(program: Command, terminal: Terminal): void {
+  historyOptions(program.command("changes"))
+    .description("list changes of servers, latest first")
+    .option(
+      "--status <statuses>",
+      "only changes from or to these statuses: idle, occupied, error, unknown, absent",
+    )
+    .option("--from-status <statuses>", "only changes from these statuses, separated by commas")
+    .option("--to-status <statuses>", "only changes to these statuses, separated by commas")
+    .option("--lapses", "also list when servers were missing from a listing and were listed again")
+    .action((options: ChangesOptions) => changes(options, terminal));
+}
+
 export async function changes(
   options: ChangesOptions,
   terminal: Terminal,
   times?: FollowTimes,
 ): Promise<void> {
   const { status, fromStatus: from_status, toStatus: to_status, lapses } = options;
-  const query = { ...historyFields(options), status, from_status, to_status, lapses };
-  await showHistory(options, terminal, {
-    ask: (desk, range) => desk.changes({ ...query, ...range }),
-    itemsOf: (view) => view.changes,
+  const fields = { ...historyFields(options), status, from_status, to_status, lapses };
+  const list = {
+    operation: listChanges,
+    requestOf: (range: object) => ({ ...fields, ...range }),
+    itemsOf: (view: { readonly changes: readonly ChangeView[] }) => view.changes,
     header: ["at", "region", "key", "sandbox", "server", "name", "from", "to", "stayed"],
-    rowOf,
-    nothing: "Nothing that was kept changed.\n",
-    times,
-  });
+    cellsOf,
+    nothing: "No stored change fits.\n",
+  };
+  await showHistory(options, terminal, list, times);
 }
 
 const lapseTexts = { missing: "(missing)", seen: "(seen again)" } as const;
 
-function rowOf(change: ChangeView): readonly string[] {
+function cellsOf(change: ChangeView): readonly string[] {
   return [
     change.at,
     change.region,

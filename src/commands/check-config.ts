@@ -1,10 +1,19 @@
+import type { Command } from "commander";
 import { counted } from "../core/counted.ts";
 import { configNotes } from "./config-notes.ts";
+import { configOption } from "./options.ts";
 import { readConfig } from "./read-config.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Validates a configuration and says what it amounts to. */
-export function checkConfig(options: { readonly config: string }, terminal: Terminal): void {
+export function addCheckConfig(program: Command, terminal: Terminal): void {
+  program
+    .command("check-config")
+    .description("validate a configuration and report all faults")
+    .addOption(configOption())
+    .action((options: { readonly config: string }) => checkConfig(options, terminal));
+}
+
+function checkConfig(options: { readonly config: string }, terminal: Terminal): void {
   const config = readConfig(options.config, terminal);
   const { regions, keys, probes, alerts } = config;
   const targets = keys.reduce((sum, key) => sum + key.regions.length, 0);

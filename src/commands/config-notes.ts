@@ -2,10 +2,10 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { formatDuration } from "../core/duration.ts";
 import { resolutions } from "../fleet/buckets.ts";
-import { createNameNotes } from "../interventions/name-notes.ts";
+import { matchNotes } from "../api/name-notes.ts";
 import { intervalOf } from "../polling/ticker.ts";
 
-/** What is allowed, but hardly meant. */
+/** Notes on a valid configuration that is probably not what was meant. */
 export function configNotes(config: Config): readonly string[] {
   return [
     ...config.keys.flatMap((key) => noteRateLimit(config, key)),
@@ -22,30 +22,29 @@ function noteReceivers({ alerts: { receivers, rules } }: Config): readonly strin
   }
   return rules
     .filter((rule) => rule.receivers.length === 0)
-    .map(({ name }) => `rule ${name} has no receivers, so nobody will be told of it`);
+    .map(({ name }) => `rule ${name} has no receivers, so nobody will be notified of it`);
 }
 
-/** A name without * that nothing has is a fault; patterns are only noted. */
-function noteMaintenance(config: Config) {
-  const { maintenance, rules, receivers } = config.alerts;
-  const names = createNameNotes({
-    rules: rules.map(({ name }) => name),
-    receivers: receivers.map(({ name }) => name),
-    targets: configuredTargets(config),
-    probes: config.probes.map(({ name }) => name),
-  });
-  return maintenance.flatMap(({ name, match }) =>
-    names.ofMatch(match).map((note) => `maintenance window ${name}: ${note}`),
+/** A name without * that nothing has is an error; patterns are only noted. */
+function noteMaintenance({ probes, alerts, ...config }: Config): readonly string[] {
+  const known = {
+    rules: alerts.rules,
+    receivers: alerts.receivers.map(({ name }) => name),
+    targets: configuredTargets(config).map((target) => ({ target })),
+    probes: probes.map(({ name }) => ({ subject: { probe: name } })),
+  };
+  return alerts.maintenance.flatMap(({ name, match }) =>
+    matchNotes(known, match).map((note) => `maintenance window ${name}: ${note}`),
   );
 }
 
-/** Whoever configures probes expects to hear when one fails. */
+/** Probes are configured to be notified when one fails. */
 function noteProbes({ probes, alerts: { rules } }: Config): readonly string[] {
   if (probes.length === 0 || rules.some(({ on }) => on === "probe")) return [];
-  return ["there are probes but no rule on them, so nobody will be told when one fails"];
+  return ["there are probes but no rule on them, so nobody will be notified when one fails"];
 }
 
-/** A coarser one says the same with less: it is hardly meant to go first. */
+/** Coarser buckets need less space: it is hardly meant that they are deleted first. */
 function noteHistory({ history: { buckets } }: Config): readonly string[] {
   return resolutions.flatMap((finer, index) =>
     resolutions.slice(index + 1).flatMap((coarser) => {
@@ -81,7 +80,7 @@ function noteRateLimit(
   ];
 }
 
-/** How often the probes make a call with a key. */
+/** How often probes call the service with a key. */
 function probeRunsPerMs({ probes }: Config, key: string): number {
   return probes.reduce((sum, { targets, schedule }) => {
     const runs = targets.filter((target) => target.key === key).length;

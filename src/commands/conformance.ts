@@ -1,78 +1,78 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+import type { z } from "zod";
+import { createApi } from "../api/operation.ts";
+import { checkConformance } from "../api/operations/conformance.ts";
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
-import { checkConformance } from "../conformance/check-conformance.ts";
-import { conformanceIds } from "../conformance/conformance-desk.ts";
-import type { ConformanceDesk } from "../conformance/conformance-desk.ts";
-import type { ConformanceView, FieldView, OperationView } from "../conformance/views.ts";
+import type { ConformanceView, OperationView } from "../conformance/views.ts";
 import { counted } from "../core/counted.ts";
-import { readRequest } from "../interventions/requests.ts";
-import { systemClock } from "../platform/clock.ts";
 import { Secret } from "../platform/secret.ts";
-import { userAgent } from "../platform/version.ts";
-import { createKeyLimits } from "../polling/key-limits.ts";
-import { createServiceClient } from "../service/client.ts";
+import { asCommandError, callOperation } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { asCommandError, checkNobodyRuns, reach, show } from "./reach-desk.ts";
-import type { DeskOptions } from "./reach-desk.ts";
+import { apiOptions } from "./options.ts";
+import { show } from "./output.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface ConformanceOptions extends DeskOptions {
+interface ConformanceOptions extends ApiOptions {
   readonly region?: string;
   readonly key?: string;
   readonly user?: string;
   readonly universe?: string;
   readonly client?: string;
-  /** Any deployment's, instead of a configured region. */
+  /** Any deployment, instead of a configured region. */
   readonly baseUrl?: string;
 }
 
-/** Holds the key that is used with --base-url: on a command line others could read it. */
+export function addConformance(program: Command, terminal: Terminal): void {
+  apiOptions(program.command("conformance"))
+    .description(
+      "call every operation of the service once and compare the responses with the interface",
+    )
+    .option("--region <name>", "the region (default: the only one)")
+    .option("--key <name>", "the key (default: the only one)")
+    .option("--user <id>", "the id of a user to look up")
+    .option("--universe <id>", "the id of a universe to look up (default: the first one listed)")
+    .option("--client <id>", "the id of an OAuth client to look up")
+    .addOption(
+      new Option(
+        "--base-url <address>",
+        "the base address of a deployment, instead of a configuration; its API key is read from SANDWATCH_API_KEY",
+      ).conflicts(["config", "url"]),
+    )
+    .action(async (options: ConformanceOptions) => {
+      const { baseUrl, region, key, user, universe, client } = options;
+      const request = { region, key, user, universe, client };
+      const report =
+        baseUrl === undefined
+          ? await callOperation(options, terminal, checkConformance, request)
+          : await checkDeployment(baseUrl, request);
+      show(report, options, terminal, inWords);
+      const { outside, failed } = report;
+      const faults = [
+        ...(outside > 0 ? [`${counted(outside, "place")} outside the interface`] : []),
+        ...(failed > 0 ? [`${counted(failed, "operation")} without a response`] : []),
+      ];
+      if (faults.length === 0) return;
+      const there = (outside || failed) === 1 ? "There is" : "There are";
+      throw new CommandError(`${there} ${faults.join(" and ")}.`, exitCodes.failed);
+    });
+}
+
+/** Holds the API key of `--base-url`: other users can read a command line. */
 const apiKeyVariable = "SANDWATCH_API_KEY";
 
-const limitsOfItsOwn = {
+const deploymentPoll = {
   rateLimit: { requests: 2, perMs: 1_000 },
   timeoutMs: 30_000,
   maxBodyBytes: 64 * 2 ** 20,
 };
 
-/**
- * Asks every operation of the service once and says, field by field, how the answers go with the interface.
- *
- * @throws {CommandError} when anything is outside it, or gave no answer
- */
-export async function conformance(options: ConformanceOptions, terminal: Terminal): Promise<void> {
-  const { baseUrl, region, key, user, universe, client } = options;
-  const ids = { ...(user && { user }), ...(universe && { universe }), ...(client && { client }) };
-  const report =
-    baseUrl === undefined
-      ? await reach<ConformanceDesk, ConformanceView>(
-          options,
-          terminal,
-          (desk) => desk.conformance({ ...ids, ...(region && { region }), ...(key && { key }) }),
-          async (config) => {
-            checkNobodyRuns(config);
-            return (await import("../offline.ts")).openService(config);
-          },
-        )
-      : await checkAddress(baseUrl, options, ids);
-  show(report, options, terminal, inWords);
-  const { outside, failed } = report;
-  const faults = [
-    ...(outside > 0 ? [`${counted(outside, "place")} outside the interface`] : []),
-    ...(failed > 0 ? [`${counted(failed, "operation")} without an answer`] : []),
-  ];
-  if (faults.length > 0) {
-    const there = (outside || failed) === 1 ? "There is" : "There are";
-    throw new CommandError(`${there} ${faults.join(" and ")}.`, exitCodes.failed);
-  }
-}
-
-async function checkAddress(
+async function checkDeployment(
   address: string,
-  { region, key }: ConformanceOptions,
-  ids: object,
+  { region, key, ...ids }: z.input<typeof checkConformance.request>,
 ): Promise<ConformanceView> {
-  const wrongUse = (message: string) => new CommandError(message, exitCodes.wrongUse);
   if (region !== undefined || key !== undefined) {
     throw wrongUse("--region and --key are of a configuration: give them without --base-url.");
   }
@@ -87,33 +87,28 @@ async function checkAddress(
   if (!apiKey) {
     throw wrongUse(`--base-url needs the API key in the environment variable ${apiKeyVariable}.`);
   }
-  const { rateLimit, timeoutMs, maxBodyBytes } = limitsOfItsOwn;
-  const target = { region: baseUrl, key: "" };
-  const service = createServiceClient({
-    regions: new Map([[target.region, { baseUrl }]]),
-    timeoutMs,
-    maxBodyBytes,
-    userAgent,
-    clock: systemClock,
+  const { openService } = await import("../offline.ts");
+  await using service = openService({
+    regions: new Map([[baseUrl, { baseUrl }]]),
+    keys: [{ name: "", apiKey: new Secret(apiKey), regions: [baseUrl] }],
+    poll: deploymentPoll,
   });
   try {
-    const limits = createKeyLimits(systemClock, rateLimit);
-    const { signal } = new AbortController();
-    const deps = { service, limits, clock: systemClock, maxBodyBytes, signal };
-    const checkedIds = readRequest(conformanceIds, ids);
-    return { ...(await checkConformance(deps, target, new Secret(apiKey), checkedIds)), key: null };
+    return { ...(await createApi(service.context)(checkConformance, ids)), key: null };
   } catch (error) {
     throw asCommandError(error);
-  } finally {
-    await service.close();
   }
+}
+
+function wrongUse(message: string): CommandError {
+  return new CommandError(message, exitCodes.wrongUse);
 }
 
 const verdicts = { agrees: "agrees", outside: "OUTSIDE", not_seen: "not seen" } as const;
 const outcomes = {
   answered: "",
   outside: "OUTSIDE: ",
-  failed: "no answer: ",
+  failed: "no response: ",
   not_seen: "not seen: ",
 } as const;
 
@@ -126,10 +121,10 @@ function inWords({ operations, agrees, outside, not_seen: unseen }: ConformanceV
 function operationInWords({ operation, outcome, detail, fields }: OperationView): string {
   const head = `${operation}: ${outcomes[outcome]}${detail}\n`;
   if (fields.length === 0) return head;
-  const rows = fields.map(({ field, verdict, detail: found }: FieldView) => [
+  const rows = fields.map(({ verdict, ...each }) => [
     `  ${verdicts[verdict]}`,
-    field,
-    found,
+    each.field,
+    each.detail,
   ]);
   return head + renderTable(["  verdict", "field", "found"], rows);
 }

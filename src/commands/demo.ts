@@ -4,6 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { formatFaults } from "../config/faults.ts";
 import { parseConfig } from "../config/load-config.ts";
 import type { Config } from "../config/config.ts";
@@ -17,12 +19,13 @@ import { makeHistory } from "./demo-history.ts";
 import type { HistoryOptions } from "./demo-history.ts";
 import { createDemoReceiver } from "./demo-receiver.ts";
 import { asListenFault } from "./listen-fault.ts";
+import { atLeast, readPort, seedOption } from "./options.ts";
 import { simulatedKeys } from "./simulate.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly seed: number;
   /** In all, spread over the targets. */
   readonly servers: number;
@@ -37,7 +40,7 @@ const regions = ["us", "eu"];
 const usualPort = 9740;
 const pollEvery = "5s";
 /** What a person types: a checkout has no `sandwatch` of its own, but npm there knows one. */
-const program = import.meta.filename.endsWith(".ts")
+const sandwatch = import.meta.filename.endsWith(".ts")
   ? "npm run --silent sandwatch --"
   : "sandwatch";
 /** Statuses move this much faster than they usually would, so that there is something to see. */
@@ -52,8 +55,27 @@ const probes = [
   { name: "suspended-brand", operation: "white-label", id: "client-suspended" },
 ].map((probe) => ({ ...probe, every: "30s" }));
 
-/** Simulator, daemon and a receiver together, until a signal ends them. Nothing is kept. */
-export async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
+export function addDemo(program: Command, terminal: Terminal): void {
+  program
+    .command("demo")
+    .description("run a simulated service, the daemon and a webhook receiver")
+    .addOption(seedOption())
+    .option("--servers <n>", "servers in total", atLeast(1), 60)
+    .option("--keys <n>", "number of API keys", atLeast(1), 2)
+    .option("--history <days>", "days of simulated history to start with", readDays, 28)
+    .option("--no-history", "start with an empty store")
+    .option("--port <port>", "port of the HTTP server (default: 9740, or a free port)", readPort)
+    .action((options: DemoOptions) => demo(options, terminal));
+}
+
+function readDays(text: string): number {
+  const days = atLeast(0)(text);
+  if (days <= 365) return days;
+  throw new InvalidArgumentError("It is at most 365 days.");
+}
+
+/** Runs until a signal ends it. Nothing is kept. */
+async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const stopped = untilStopped();
   await using opened = new AsyncDisposableStack();
 
@@ -149,12 +171,12 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
     `Every target is polled each ${pollEvery}. Changes are logged below; lines with >>> are the`,
     "alerts, as a webhook receiver got them and verified their signature. In another terminal:",
     "",
-    `  ${program} report --from 28d --by weekday --url ${address}`,
-    `  ${program} incidents --state firing --url ${address}`,
-    `  ${program} probes --url ${address}`,
-    `  ${program} lookup user user-1 --region us --key research --url ${address}`,
-    `  ${program} ack INCIDENT --author me --url ${address}`,
-    `  ${program} silence add --region us --for 5m --author me --reason trying --url ${address}`,
+    `  ${sandwatch} report --from 28d --by weekday --url ${address}`,
+    `  ${sandwatch} incidents --state firing --url ${address}`,
+    `  ${sandwatch} probes --url ${address}`,
+    `  ${sandwatch} lookup user user-1 --region us --key research --url ${address}`,
+    `  ${sandwatch} ack INCIDENT --author me --url ${address}`,
+    `  ${sandwatch} silence add --region us --for 5m --author me --reason trying --url ${address}`,
     "",
   ];
   return `${lines.join("\n")}\n`;

@@ -1,29 +1,41 @@
-import type { DriftView } from "../interventions/drift-desk.ts";
-import { runQuery, show } from "./reach-desk.ts";
-import type { DeskOptions } from "./reach-desk.ts";
+import type { Command } from "commander";
+import { listDrift } from "../api/operations/drift.ts";
+import { callOperation } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
+import { apiOptions } from "./options.ts";
+import { show } from "./output.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** How the service's answers differ from its interface. */
-export async function drift(options: DeskOptions, terminal: Terminal): Promise<void> {
-  const view = await runQuery(options, terminal, (desk) => desk.drift({}));
-  show(view, options, terminal, ({ drift: found }) =>
-    found.length === 0 ? "All answers were as the interface has them.\n" : toTable(found),
-  );
+export function addDrift(program: Command, terminal: Terminal): void {
+  apiOptions(program.command("drift"))
+    .description("list how the service's responses deviate from its interface, latest first")
+    .action(async (options: ApiOptions) => {
+      const view = await callOperation(options, terminal, listDrift, {});
+      show(view, options, terminal, ({ drift }) => {
+        if (drift.length === 0) return "No response deviated from the interface.\n";
+        const rows = drift.map((each) => [
+          each.operation,
+          each.field,
+          each.problem,
+          each.regions.join(" "),
+          String(each.count),
+          each.first_seen_at,
+          each.last_seen_at,
+          each.example ?? "",
+        ]);
+        return renderTable(header, rows);
+      });
+    });
 }
 
-function toTable(found: DriftView["drift"]): string {
-  return renderTable(
-    ["operation", "field", "problem", "regions", "count", "first seen", "last seen", "example"],
-    found.map((each) => [
-      each.operation,
-      each.field,
-      each.problem,
-      each.regions.join(" "),
-      String(each.count),
-      each.first_seen_at,
-      each.last_seen_at,
-      each.example ?? "",
-    ]),
-  );
-}
+const header = [
+  "operation",
+  "field",
+  "problem",
+  "regions",
+  "count",
+  "first seen",
+  "last seen",
+  "example",
+];

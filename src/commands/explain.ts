@@ -1,17 +1,23 @@
-import type { ExplanationView } from "../interventions/views.ts";
-import { runQuery, show } from "./reach-desk.ts";
-import type { DeskOptions } from "./reach-desk.ts";
+import type { Command } from "commander";
+import { explainServer } from "../api/operations/explain.ts";
+import type { ExplanationView } from "../api/operations/explain.ts";
+import { callOperation } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
+import { apiOptions } from "./options.ts";
+import { show } from "./output.ts";
 import { printable, renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** All that happened to a server, and who was told what, in one timeline. */
-export async function explain(
-  server: string,
-  options: DeskOptions,
-  terminal: Terminal,
-): Promise<void> {
-  const view = await runQuery(options, terminal, (desk) => desk.explain({ server }));
-  show(view, options, terminal, inWords);
+export function addExplain(program: Command, terminal: Terminal): void {
+  apiOptions(program.command("explain"))
+    .description(
+      "show everything that happened to a server and all notifications about it, oldest first",
+    )
+    .argument("<server>", "the id of the server, a prefix of it, or its name")
+    .action(async (server: string, options: ApiOptions) => {
+      const view = await callOperation(options, terminal, explainServer, { server });
+      show(view, options, terminal, inWords);
+    });
 }
 
 function inWords({ server_id, server_name, listed, events, truncated }: ExplanationView): string {
@@ -23,10 +29,10 @@ function inWords({ server_id, server_name, listed, events, truncated }: Explanat
   const lines = [
     `server ${server_id}${name}`,
     ...(places.length === 0 ? ["  not listed now"] : places),
-    ...(truncated ? ["  there is more: only the latest is shown"] : []),
+    ...(truncated ? ["  older events are not shown"] : []),
   ];
   const head = lines.map((line) => `${printable(line)}\n`).join("");
-  if (events.length === 0) return `${head}Nothing is kept of it.\n`;
+  if (events.length === 0) return `${head}Nothing is stored about it.\n`;
   const rows = events.map(({ at, event, text }) => [at, event, text]);
   return `${head}\n${renderTable(["at", "what", ""], rows)}`;
 }

@@ -1,34 +1,48 @@
-import type { IncidentView } from "../interventions/views.ts";
-import { historyFields, showHistory } from "./history.ts";
-import type { HistoryOptions } from "./history.ts";
-import type { FollowTimes } from "./follow.ts";
+import type { Command } from "commander";
+import { listIncidents } from "../api/operations/incidents.ts";
+import type { IncidentView } from "../api/operations/incidents.ts";
+import { historyFields, historyOptions, showHistory } from "./history.ts";
+import type { FollowTimes, HistoryOptions } from "./history.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface IncidentsOptions extends HistoryOptions {
+interface IncidentsOptions extends HistoryOptions {
   readonly state?: string;
   readonly rule?: string;
   readonly severity?: string;
 }
 
-/** What is and was wrong, latest begun first; followed, each whenever it is another than it was. */
+export function addIncidents(program: Command, terminal: Terminal): void {
+  historyOptions(program.command("incidents"))
+    .description("list incidents, latest first")
+    .option("--state <states>", "only these states, separated by commas: pending, firing, resolved")
+    .option("--rule <names>", "only incidents of these rules, separated by commas")
+    .option(
+      "--severity <severities>",
+      "only these severities, separated by commas: critical, warning, info",
+    )
+    .action((options: IncidentsOptions) => incidents(options, terminal));
+}
+
+/** Followed, an incident is printed each time that it changes. */
 export async function incidents(
   options: IncidentsOptions,
   terminal: Terminal,
   times?: FollowTimes,
 ): Promise<void> {
   const { state, rule, severity } = options;
-  const query = { ...historyFields(options), state, rule, severity };
-  await showHistory(options, terminal, {
-    ask: (desk, range) => desk.incidents({ ...query, ...range }),
-    itemsOf: (view) => view.incidents,
+  const fields = { ...historyFields(options), state, rule, severity };
+  const list = {
+    operation: listIncidents,
+    requestOf: (range: object) => ({ ...fields, ...range }),
+    itemsOf: (view: { readonly incidents: readonly IncidentView[] }) => view.incidents,
     header: ["id", "state", "severity", "rule", "region", "key", "subject", "began", "over"],
-    rowOf,
+    cellsOf,
     nothing: "There are no such incidents.\n",
-    times,
-  });
+  };
+  await showHistory(options, terminal, list, times);
 }
 
-function rowOf(incident: IncidentView): readonly string[] {
+function cellsOf(incident: IncidentView): readonly string[] {
   return [
     incident.id,
     stateText(incident),

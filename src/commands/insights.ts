@@ -1,16 +1,15 @@
-import { systemClock } from "../platform/clock.ts";
-import { tellInsights } from "../reports/insights/tell-insights.ts";
-import type { InsightsRequest } from "../reports/insights/tell-insights.ts";
-import type { InsightsView } from "../reports/insights/view.ts";
-import { createDeskClient } from "./desk-client.ts";
-import type { DeskOptions } from "./reach-desk.ts";
-import { show } from "./reach-desk.ts";
-import { atHistory } from "./reach-history.ts";
+import type { Command } from "commander";
+import { tellInsights } from "../api/operations/insights.ts";
+import type { InsightsView } from "../api/operations/insights.ts";
+import { atHistory } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
+import { apiOptions } from "./options.ts";
+import { show } from "./output.ts";
 import { countText, durationText, shareText } from "./report/quantities.ts";
 import { renderTable, shortId } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface InsightsOptions extends DeskOptions {
+interface InsightsOptions extends ApiOptions {
   readonly from?: string;
   readonly to?: string;
   readonly tz?: string;
@@ -19,30 +18,25 @@ export interface InsightsOptions extends DeskOptions {
   readonly threshold?: string;
 }
 
-/**
- * What stands out in the history.
- *
- * @throws {CommandError} when it cannot be told
- */
-export async function insights(options: InsightsOptions, terminal: Terminal): Promise<void> {
-  const tell = (view: InsightsView): void =>
-    show(view, options, terminal, (told) => inWords(told, terminal.columns));
-  const request = requestOf(options);
-  await atHistory(options, terminal, {
-    byStore: async (sources) => tell(await tellInsights(request, sources, systemClock.now().utcMs)),
-    byDaemon: async (address) => tell(await createDeskClient(address).insights(request)),
-  });
+export function addInsights(program: Command, terminal: Terminal): void {
+  apiOptions(program.command("insights"))
+    .description("show the busiest hour, most frequent errors, long occupations and a forecast")
+    .option("--from <time>", "the start, as for a report (default: 28d)")
+    .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
+    .option("--tz <zone>", "the time zone of hours, such as Europe/Berlin (default: UTC)")
+    .option("--region <names>", "only these regions, separated by commas")
+    .option("--key <names>", "only these keys, separated by commas")
+    .option("--threshold <share>", "the occupied share that the forecast is about (default: 0.9)")
+    .action((options: InsightsOptions) => insights(options, terminal));
 }
 
-function requestOf({ from, to, tz, region, key, threshold }: InsightsOptions): InsightsRequest {
-  return {
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-    ...(tz !== undefined && { tz }),
-    ...(region !== undefined && { region }),
-    ...(key !== undefined && { key }),
-    ...(threshold !== undefined && { threshold }),
-  };
+export async function insights(options: InsightsOptions, terminal: Terminal): Promise<void> {
+  const { from, to, tz, region, key, threshold } = options;
+  const request = { from, to, tz, region, key, threshold };
+  await atHistory(options, terminal, async ({ api }) => {
+    const view = await api(tellInsights, request);
+    show(view, options, terminal, (found) => inWords(found, terminal.columns));
+  });
 }
 
 const margin = "  ";

@@ -1,4 +1,4 @@
-import type { FailedView } from "../lookups/views.ts";
+import type { FailedView } from "../api/operations/lookups.ts";
 import { printable } from "./table.ts";
 import { cutToWidth } from "./text-width.ts";
 
@@ -25,7 +25,7 @@ function meaningOf(failed: FailedView): string {
     case "invalid_body":
       return `What was answered in ${region} is not what this operation promises: ${detail}. Check the region's base_url.`;
     case "too_large":
-      return `The answer is too large: ${detail}. The most that is read is poll.max_body; through a sandwatch that runs it is 8 MiB, give --config to have it read here.`;
+      return `The answer is too large: ${detail}. At most poll.max_body is read, and at most 8 MiB through a running sandwatch.`;
   }
 }
 

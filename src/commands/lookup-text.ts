@@ -1,5 +1,5 @@
 import { counted } from "../core/counted.ts";
-import type { AnsweredView } from "../lookups/views.ts";
+import type { AnsweredView } from "../api/operations/lookups.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../service/json.ts";
 import { renderTable } from "./table.ts";
 import { cutToWidth } from "./text-width.ts";

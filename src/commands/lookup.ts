@@ -1,48 +1,68 @@
+import type { Command } from "commander";
+import { lookUp } from "../api/operations/lookups.ts";
+import type { AnsweredView, LookupView } from "../api/operations/lookups.ts";
+import { lookupWords, takesId } from "../core/lookup-words.ts";
 import type { LookupWord } from "../core/lookup-words.ts";
-import type { AnsweredView, LookupView } from "../lookups/views.ts";
 import { isObject } from "../service/json.ts";
+import { callOperation } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { jsonText } from "./json-text.ts";
 import { explainFailure } from "./lookup-failure.ts";
 import { answerText } from "./lookup-text.ts";
-import { askLookup } from "./reach-lookups.ts";
-import type { ReachOptions } from "./reach-lookups.ts";
+import { apiOptions } from "./options.ts";
+import { jsonText } from "./output.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface LookupOptions extends ReachOptions {
+interface LookupOptions extends ApiOptions {
   readonly region?: string;
   readonly key?: string;
 }
 
-/**
- * Asks the service for one thing and prints it.
- *
- * @throws {CommandError} when there was no answer, or one that says no
- */
-export async function lookup(
-  word: LookupWord,
+const descriptions: Readonly<Record<LookupWord, string>> = {
+  user: "look up a user",
+  universes: "list the universes",
+  "universe-data": "show the initial data of a universe",
+  "white-label": "show the white-labeling of an OAuth client",
+  sandboxes: "list the sandboxes of a key with all fields",
+};
+
+export function addLookup(program: Command, terminal: Terminal): void {
+  const lookup = program
+    .command("lookup")
+    .description("call one operation of the service, within the rate limit of the key");
+  for (const word of lookupWords) {
+    const command = apiOptions(lookup.command(word)).description(descriptions[word]);
+    if (takesId(word)) {
+      command.argument(word === "white-label" ? "<client_id>" : "<id>", "its id in the service");
+    }
+    command
+      .option("--region <name>", "the region; required if several are configured")
+      .option("--key <name>", "the key; required if several are configured")
+      .action(async (...args: readonly unknown[]) => {
+        const id = takesId(word) && typeof args[0] === "string" ? args[0] : undefined;
+        await runLookup(word, id, command.opts<LookupOptions>(), terminal);
+      });
+  }
+}
+
+async function runLookup(
+  operation: LookupWord,
   id: string | undefined,
   options: LookupOptions,
   terminal: Terminal,
 ): Promise<void> {
   const { region, key, json = false } = options;
-  const query = {
-    ...(id !== undefined && { id }),
-    ...(region !== undefined && { region }),
-    ...(key !== undefined && { key }),
-  };
-  const view = await askLookup(word, query, options, terminal);
-  const no = refusalOf(view);
+  const view = await callOperation(options, terminal, lookUp, { operation, id, region, key });
+  const failure = failureOf(view);
   if (json) terminal.out(jsonText(view));
-  else if (view.outcome === "answered" && no === null) {
+  else if (view.outcome === "answered" && failure === null) {
     terminal.out(answerText(view, terminal.columns));
   }
-  if (no !== null) throw new CommandError(no, exitCodes.failed);
+  if (failure !== null) throw new CommandError(failure, exitCodes.failed);
 }
 
-/** Null: the service gave what it was asked for. */
-function refusalOf(view: LookupView): string | null {
+function failureOf(view: LookupView): string | null {
   if (view.outcome === "failed") return explainFailure(view);
   return view.operation === "white-label" ? unsuccessful(view) : null;
 }
@@ -52,7 +72,7 @@ function unsuccessful({ id, answer }: AnsweredView): string | null {
   if (success === true) return null;
   const client = `white-labeling for ${JSON.stringify(id)}`;
   if (success !== false)
-    return printable(`The answer does not say whether there is ${client}; --json shows it.`);
+    return printable(`The response does not say whether there is ${client}; --json shows it.`);
   const why = typeof message === "string" && message !== "" ? message : "it does not say why";
   return printable(`The service has no ${client}: ${why}`);
 }

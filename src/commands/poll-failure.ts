@@ -2,10 +2,8 @@ import type { FailureReason } from "../core/model.ts";
 import type { PollDetail } from "../core/watched-view.ts";
 
 /** Why a poll failed, as the daemon logs it, and what to do about it. */
-export function explainPoll(reason: FailureReason | null, detail: PollDetail | null): string {
-  if (reason === null) return "not polled";
-  const text = detail?.text ?? reason;
-  return `${text}. ${adviceFor(reason, { text, status: null, problem: null, ...detail })}`;
+export function explainPoll(reason: FailureReason, detail: PollDetail): string {
+  return `${detail.text}. ${adviceFor(reason, detail)}`;
 }
 
 function adviceFor(reason: FailureReason, detail: PollDetail): string {

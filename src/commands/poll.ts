@@ -1,131 +1,170 @@
+import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
 import { statuses, targetName } from "../core/model.ts";
-import { eachServer } from "../fleet/snapshot.ts";
-import { countByStatus } from "../fleet/tallies.ts";
-import { createDaemon } from "../daemon.ts";
-import { createLogger } from "../platform/logger.ts";
-import type { WatchedTarget } from "../polling/watched-target.ts";
-import { inMemory } from "../store/sqlite/database.ts";
+import type { FailureReason, Target } from "../core/model.ts";
+import type { PollDetail } from "../core/watched-view.ts";
+import { emptySnapshot } from "../fleet/snapshot.ts";
+import type { ListedSandbox } from "../fleet/snapshot.ts";
+import { systemClock } from "../platform/clock.ts";
+import type { Secret } from "../platform/secret.ts";
+import { userAgent } from "../platform/version.ts";
+import { callWithRetries } from "../polling/call.ts";
+import { createRetryBudget, retryShare } from "../core/retry.ts";
+import { createKeyLimits } from "../polling/key-limits.ts";
+import { intervalOf } from "../polling/ticker.ts";
+import { createServiceClient } from "../service/client.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { configOption } from "./options.ts";
 import { explainPoll } from "./poll-failure.ts";
 import { readConfig } from "./read-config.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface PollOptions {
+interface PollOptions {
   readonly config: string;
   readonly json?: boolean;
 }
 
-/**
- * Polls every target once and prints what was seen. It keeps nothing and alerts nobody, so it can
- * be used beside a running daemon; the key's rate limit is then shared without either knowing.
- *
- * @throws {CommandError} when a target could not be seen
- */
-export async function poll(options: PollOptions, terminal: Terminal): Promise<void> {
-  const config = readConfig(options.config, terminal);
-  const daemon = await createDaemon(lookOnly(config), {
-    log: createLogger({ level: "silent", format: "json" }),
-  });
-  try {
-    await daemon.pollOnce();
-    terminal.out(options.json ? toJson(daemon.targets) : toText(daemon.targets));
-    const blind = daemon.targets.filter((watched) => !isSeen(watched));
-    if (blind.length > 0) {
-      throw new CommandError(
-        blind
-          .map(
-            ({ target, state, detail }) =>
-              `${targetName(target)}: ${explainPoll(state.progress.lastFailure, detail)}`,
-          )
-          .join("\n"),
-        exitCodes.failed,
-      );
-    }
-  } finally {
-    await daemon.stop();
-  }
+export function addPoll(program: Command, terminal: Terminal): void {
+  program
+    .command("poll")
+    .description("poll every target once and print the result; stores nothing and notifies nobody")
+    .addOption(configOption())
+    .option("--json", "print JSON")
+    .action((options: PollOptions) => poll(options, terminal));
 }
 
-function lookOnly(config: Config): Config {
-  return {
-    ...config,
-    store: { path: inMemory },
-    alerts: { ...config.alerts, rules: [], receivers: [], maintenance: [] },
-  };
-}
-
-function toText(targets: readonly WatchedTarget[]): string {
-  const partial = targets.flatMap((watched) => {
-    const why = whyPartial(watched);
-    return why === null ? [] : [`${targetName(watched.target)}: the listing is partial: ${why}\n`];
-  });
-  return [toTables(targets), partial.join("")].filter((part) => part !== "").join("\n");
-}
-
-/** Null: the last poll failed, or its listing is complete. */
-function whyPartial(watched: WatchedTarget): string | null {
-  return isSeen(watched) ? (watched.detail?.text ?? null) : null;
-}
-
-function toTables(targets: readonly WatchedTarget[]): string {
-  const summary = targets.map((watched) => {
-    const { target, state } = watched;
-    const seen = isSeen(watched);
-    const { servers } = state.snapshot.tallies;
-    const counts = statuses.map((status) => (seen ? String(servers[status]) : "-"));
-    const note = seen
-      ? state.progress.lastComplete
-        ? "ok"
-        : "partial"
-      : (state.progress.lastFailure ?? "");
-    return [target.region, target.key, note, String(countByStatus(servers)), ...counts];
-  });
-  const servers = targets.flatMap(({ target, state }) =>
-    Array.from(eachServer(state.snapshot), ({ sandbox, server }) => [
-      target.region,
-      target.key,
-      sandbox.id,
-      server.id,
-      server.name ?? "",
-      server.status,
-    ]),
+/** Beside a running daemon neither counts the calls of the other within the rate limit. */
+async function poll(options: PollOptions, terminal: Terminal): Promise<void> {
+  const polls = await pollAll(readConfig(options.config, terminal));
+  terminal.out(options.json ? toJson(polls) : toText(polls));
+  const failures = polls.flatMap(({ target, failure }) =>
+    failure ? [`${targetName(target)}: ${explainPoll(failure.reason, failure.detail)}`] : [],
   );
-  const parts = [renderTable(["region", "key", "poll", "servers", ...statuses], summary)];
-  if (servers.length > 0) {
-    parts.push(renderTable(["region", "key", "sandbox", "server", "name", "status"], servers));
-  }
-  return parts.join("\n");
+  if (failures.length > 0) throw new CommandError(failures.join("\n"), exitCodes.failed);
 }
 
-function toJson(targets: readonly WatchedTarget[]): string {
-  const seen = targets.map((watched) => toJsonTarget(watched));
-  return `${JSON.stringify({ targets: seen }, null, 2)}\n`;
+interface PollResult {
+  readonly target: Target;
+  /** Empty after a failed poll. */
+  readonly sandboxes: readonly ListedSandbox[];
+  readonly complete: boolean;
+  /** Why the listing is partial. */
+  readonly partial: string | null;
+  readonly failure: { readonly reason: FailureReason; readonly detail: PollDetail } | null;
 }
 
-function toJsonTarget(watched: WatchedTarget): object {
-  const { target, state } = watched;
-  return {
-    ...target,
-    up: isSeen(watched),
-    failure: state.progress.lastFailure,
-    failure_detail: isSeen(watched) ? null : (watched.detail?.text ?? null),
-    failure_status: watched.detail?.status ?? null,
-    complete: state.progress.lastComplete,
-    partial: whyPartial(watched),
-    sandboxes: state.snapshot.tallies.sandboxes,
-    servers: Array.from(eachServer(state.snapshot), ({ sandbox, server }) => ({
-      sandbox_id: sandbox.id,
-      server_id: server.id,
-      server_name: server.name,
-      status: server.status,
-      benchmark: server.benchmark,
-      tags: server.tags,
-    })),
+async function pollAll(config: Config): Promise<readonly PollResult[]> {
+  const { timeoutMs, maxBodyBytes, rateLimit, schedule } = config.poll;
+  const clock = systemClock;
+  const { regions } = config;
+  const service = createServiceClient({ regions, timeoutMs, maxBodyBytes, userAgent, clock });
+  const deps = {
+    limits: createKeyLimits(clock, rateLimit),
+    clock,
+    random: Math.random,
+    budget: createRetryBudget(retryShare),
   };
+  const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
+  const { signal } = new AbortController();
+  const deadlineMs = clock.now().monotonicMs + intervalOf(schedule);
+  const pollTarget = async (target: Target, apiKey: Secret): Promise<PollResult> => {
+    const call = { region: target.region, apiKey, before: emptySnapshot, poll: 0 };
+    const outcome = await callWithRetries(deps, target, { deadlineMs, signal }, (attempt) =>
+      service.listSandboxes({ ...call, ...attempt }),
+    );
+    if (outcome.kind === "ok") {
+      const { listing, partial } = outcome.value;
+      const { sandboxes, complete } = listing;
+      return { target, sandboxes, complete, partial, failure: null };
+    }
+    const failure =
+      outcome.kind === "failed"
+        ? {
+            reason: outcome.reason,
+            detail: {
+              text: outcome.detail,
+              status: outcome.status,
+              problem: outcome.problem ?? null,
+            },
+          }
+        : notSent;
+    return { target, sandboxes: [], complete: false, partial: null, failure };
+  };
+  try {
+    return await Promise.all(
+      configuredTargets(config).flatMap((target) => {
+        const apiKey = apiKeys.get(target.key);
+        return apiKey ? [pollTarget(target, apiKey)] : [];
+      }),
+    );
+  } finally {
+    await service.close();
+  }
 }
 
-function isSeen({ polled, state }: WatchedTarget): boolean {
-  return polled && state.progress.failuresInARow === 0;
+/** The key's rate limit left no room before the deadline. */
+const notSent = {
+  reason: "rate_limited",
+  detail: { text: "nothing was sent", status: null, problem: null },
+} as const;
+
+function toText(polls: readonly PollResult[]): string {
+  const summary = polls.map(({ target, sandboxes, complete, failure }) => {
+    const servers = sandboxes.flatMap((sandbox) => sandbox.servers);
+    const counts = statuses.map((status) =>
+      failure ? "-" : String(servers.filter((server) => server.status === status).length),
+    );
+    const state = failure ? failure.reason : complete ? "ok" : "partial";
+    return [target.region, target.key, state, String(servers.length), ...counts];
+  });
+  const servers = polls.flatMap(({ target, sandboxes }) =>
+    sandboxes.flatMap((sandbox) =>
+      sandbox.servers.map((server) => [
+        target.region,
+        target.key,
+        sandbox.id,
+        server.id,
+        server.name ?? "",
+        server.status,
+      ]),
+    ),
+  );
+  const partial = polls.flatMap(({ target, partial: why }) =>
+    why === null ? [] : [`${targetName(target)}: the listing is partial: ${why}\n`],
+  );
+  const serverTable = renderTable(
+    ["region", "key", "sandbox", "server", "name", "status"],
+    servers,
+  );
+  return [
+    renderTable(["region", "key", "poll", "servers", ...statuses], summary),
+    ...(servers.length > 0 ? [serverTable] : []),
+    ...(partial.length > 0 ? [partial.join("")] : []),
+  ].join("\n");
+}
+
+function toJson(polls: readonly PollResult[]): string {
+  const targets = polls.map(({ target, sandboxes, complete, partial, failure }) => ({
+    ...target,
+    up: failure === null,
+    failure: failure?.reason ?? null,
+    failure_detail: failure?.detail.text ?? null,
+    failure_status: failure?.detail.status ?? null,
+    complete,
+    partial,
+    sandboxes: sandboxes.length,
+    servers: sandboxes.flatMap((sandbox) =>
+      sandbox.servers.map((server) => ({
+        sandbox_id: sandbox.id,
+        server_id: server.id,
+        server_name: server.name,
+        status: server.status,
+        benchmark: server.benchmark,
+        tags: server.tags,
+      })),
+    ),
+  }));
+  return `${JSON.stringify({ targets }, null, 2)}\n`;
 }

@@ -1,59 +1,48 @@
-import type { ProbesView } from "../interventions/probe-desk.ts";
-import { runQuery, show } from "./reach-desk.ts";
-import type { DeskOptions } from "./reach-desk.ts";
+import type { Command } from "commander";
+import { listProbes } from "../api/operations/probes.ts";
+import type { ProbeStateView } from "../api/operations/probes.ts";
+import { callOperation } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
+import { apiOptions, atLeast } from "./options.ts";
+import { show } from "./output.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface ProbesOptions extends DeskOptions {
+interface ProbesOptions extends ApiOptions {
   readonly probe?: string;
   readonly limit?: number;
 }
 
-/** How the probes do. */
-export async function probes(options: ProbesOptions, terminal: Terminal): Promise<void> {
-  const { probe, limit } = options;
-  const query = { ...(probe && { probe }), ...(limit && { limit }) };
-  const view = await runQuery(options, terminal, (desk) => desk.probes(query));
-  show(view, options, terminal, ({ probes: found }) =>
-    found.length === 0 ? "There are no such probes.\n" : toTable(found),
-  );
+export function addProbes(program: Command, terminal: Terminal): void {
+  apiOptions(program.command("probes"))
+    .description("show the last run of each probe; with --json earlier runs too")
+    .option("--probe <names>", "only these probes, separated by commas")
+    .option("--limit <n>", "the number of runs of each probe", atLeast(1))
+    .action(async (options: ProbesOptions) => {
+      const { probe, limit } = options;
+      const view = await callOperation(options, terminal, listProbes, { probe, limit });
+      show(view, options, terminal, ({ probes }) =>
+        probes.length === 0
+          ? "There are no such probes.\n"
+          : renderTable(header, probes.map(cellsOf)),
+      );
+    });
 }
 
-function toTable(found: ProbesView["probes"]): string {
-  return renderTable(
-    ["probe", "region", "key", "operation", "state", "last run", "took", "what failed"],
-    found.map((probe) => {
-      const [last] = probe.results;
-      return [
-        probe.probe,
-        probe.region,
-        probe.key,
-        probe.operation,
-        stateText(probe),
-        last?.at ?? "",
-        took(last?.duration_seconds ?? null),
-        last ? failureText(last) : "",
-      ];
-    }),
-  );
-}
+const header = ["probe", "region", "key", "operation", "state", "last run", "took", "what failed"];
 
-function stateText({ state, failures_in_a_row: failures }: ProbesView["probes"][number]): string {
-  if (state === "not_run") return "not run yet";
-  return failures > 1 ? `${state} (${failures} runs)` : state;
-}
-
-function took(seconds: number | null): string {
-  return seconds === null ? "" : `${seconds}s`;
-}
-
-function failureText({
-  reason,
-  detail,
-}: {
-  readonly reason: string | null;
-  readonly detail: string | null;
-}): string {
-  if (reason === null) return "";
-  return detail === null ? reason : `${reason}: ${detail}`;
+function cellsOf(probe: ProbeStateView): readonly string[] {
+  const { state, failures_in_a_row: failures, results } = probe;
+  const [last] = results;
+  const seconds = last?.duration_seconds ?? null;
+  return [
+    probe.probe,
+    probe.region,
+    probe.key,
+    probe.operation,
+    state === "not_run" ? "not run yet" : failures > 1 ? `${state} (${failures} runs)` : state,
+    last?.at ?? "",
+    seconds === null ? "" : `${seconds}s`,
+    [last?.reason, last?.detail].filter((part) => typeof part === "string").join(": "),
+  ];
 }

@@ -1,28 +1,34 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+import type { HistoryContext } from "../api/context.ts";
+import type { CallApi } from "../api/operation.ts";
+import {
+  readReportQuery,
+  reportHead,
+  reportOccupancy,
+  viewRow,
+} from "../api/operations/occupancy.ts";
+import type { ReportRequest, RowView } from "../api/operations/occupancy.ts";
+import { resolutions } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
-import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";
 import { openReport } from "../reports/open-report.ts";
-import { headOf, readReportQuery } from "../reports/report-desk.ts";
-import type { OccupancyQuery, ReportRequest } from "../reports/report-desk.ts";
-import type { ReportSources } from "../reports/sources.ts";
-import { viewRow } from "../reports/view.ts";
-import type { RowView } from "../reports/view.ts";
-import { createDeskClient } from "./desk-client.ts";
+import { atHistory } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import type { DeskOptions } from "./reach-desk.ts";
-import { atHistory } from "./reach-history.ts";
+import { apiOptions } from "./options.ts";
+import { showNotes } from "./output.ts";
 import { csvOf } from "./report/csv.ts";
 import { jsonOf } from "./report/json.ts";
 import { tableOf } from "./report/table.ts";
-import type { Texts, ToldReport } from "./report/told-report.ts";
-import { printable } from "./table.ts";
+import type { StreamedReport, Texts } from "./report/streamed-report.ts";
 import type { Terminal } from "./terminal.ts";
 
 const reportFormats = ["table", "csv", "json", "openmetrics"] as const;
 export type ReportFormat = (typeof reportFormats)[number];
 
-export interface ReportOptions extends DeskOptions {
+export interface ReportOptions extends ApiOptions {
   readonly from: string;
   readonly to?: string;
   readonly by?: string;
@@ -33,24 +39,69 @@ export interface ReportOptions extends DeskOptions {
   readonly resolution?: Resolution;
 }
 
-const rowsAtOnce = 5_000;
+const examples = `
+Examples:
+  sandwatch report --config FILE --from 7d
+  sandwatch report --config FILE --from "last month" --by server_name
+  sandwatch report --config FILE --from yesterday --by hour --tz Europe/Berlin --format csv
 
-/**
- * How busy servers were.
- *
- * @throws {CommandError} when it cannot be told
- */
+--by takes region, key, server_name, hour, day and weekday in any combination, or sandbox or server,
+which cannot be combined with hour, day and weekday. Default: region,key.`;
+
+export function addReport(program: Command, terminal: Terminal): void {
+  apiOptions(program.command("report"))
+    .description("report occupancy and errors of servers")
+    .requiredOption(
+      "--from <time>",
+      "the start: a time such as 2026-11-01T10:00, a duration ago such as 7d, or a period such as last week",
+    )
+    .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
+    .option(
+      "--by <fields>",
+      "the fields that rows are grouped by, separated by commas (default: region,key)",
+    )
+    .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
+    .option("--region <names>", "only these regions, separated by commas")
+    .option("--key <names>", "only these keys, separated by commas")
+    .addOption(
+      new Option(
+        "--format <format>",
+        "the output format; openmetrics is for backfilling Prometheus with promtool",
+      )
+        .choices(reportFormats)
+        .conflicts("json"),
+    )
+    .addOption(
+      new Option(
+        "--resolution <size>",
+        "the distance of the samples of openmetrics (default: 1h)",
+      ).choices(resolutions),
+    )
+    .addHelpText("after", examples)
+    .action((options: ReportOptions) => report(options, terminal));
+}
+
+/** @param clock replaced in tests */
 export async function report(
   options: ReportOptions,
   terminal: Terminal,
-  clock: Clock = systemClock,
+  clock?: Clock,
 ): Promise<void> {
   const format = options.json ? "json" : (options.format ?? "table");
   checkOptions(options, format);
-  const telling = { options, format, terminal, clock };
-  await atHistory(options, terminal, {
-    byStore: (sources) => tellByStore(sources, telling),
-    byDaemon: format === "openmetrics" ? null : (address) => tellByDaemon(address, telling),
+  const { from, to, by, tz, region, key, resolution = "1h" } = options;
+  const request = { from, to, by, tz, region, key };
+  const storeOnly = format === "openmetrics";
+  await atHistory({ ...options, storeOnly, clock }, terminal, async ({ api, context }) => {
+    if (storeOnly && context) {
+      const nowMs = context.clock.now().utcMs;
+      const { range, filter } = readReportQuery(request, nowMs);
+      const asked = { range, filter, nowMs, resolution };
+      return write(openMetricsOf(asked, context.reports.occupancy), terminal);
+    }
+    const streamed = context ? await fromStore(request, context) : await byPages(request, api);
+    await write(textsOf(streamed, format, terminal), terminal);
+    if (format !== "json") showNotes(streamed.notes, terminal);
   });
 }
 
@@ -61,13 +112,11 @@ function checkOptions({ by, tz, resolution, url }: ReportOptions, format: Report
   }
   if (by !== undefined || tz !== undefined) {
     throw wrongUse(
-      "--format openmetrics has the labels of the metrics, and times in UTC: leave out --by and --tz. How far apart samples are is said by --resolution.",
+      "--format openmetrics has the labels of the metrics, and times in UTC: leave out --by and --tz. --resolution sets the time between samples.",
     );
   }
   if (url !== undefined) {
-    throw wrongUse(
-      "--format openmetrics is made of the store itself: give --config instead of --url.",
-    );
+    throw wrongUse("--format openmetrics reads the store itself: give --config instead of --url.");
   }
 }
 
@@ -75,76 +124,49 @@ function wrongUse(message: string): CommandError {
   return new CommandError(message, exitCodes.wrongUse);
 }
 
-interface Telling {
-  readonly options: ReportOptions;
-  readonly format: ReportFormat;
-  readonly terminal: Terminal;
-  readonly clock: Clock;
-}
-
-async function tellByStore(
-  sources: ReportSources,
-  { options, format, terminal, clock }: Telling,
-): Promise<void> {
-  const nowMs = clock.now().utcMs;
-  const query = readReportQuery(requestOf(options), nowMs);
-  if (format === "openmetrics") {
-    const { range, filter } = query;
-    const asked = { range, filter, nowMs, resolution: options.resolution ?? "1h" };
-    await write(openMetricsOf(asked, sources.occupancy), terminal);
-    return;
-  }
-  const opened = await openReport(query, sources);
+async function fromStore(
+  request: ReportRequest,
+  { reports, clock }: HistoryContext,
+): Promise<StreamedReport> {
+  const query = readReportQuery(request, clock.now().utcMs);
+  const opened = await openReport(query, reports);
   async function* rows(): AsyncIterable<RowView> {
     for await (const { row } of opened.rows) yield viewRow(row);
   }
-  await tell({ ...headOf(opened, query.zone), rows: rows() }, format, terminal);
+  return { ...reportHead(opened, query.zone), rows: rows() };
 }
 
-/** A page after the other: an answer is held as a whole, here and there. */
-async function tellByDaemon(
-  address: string,
-  { options, format, terminal }: Telling,
-): Promise<void> {
-  const desk = createDeskClient(address);
-  const query: OccupancyQuery = { ...requestOf(options), limit: rowsAtOnce };
-  const { rows: firstRows, next: second, ...head } = await desk.occupancy(query);
+const rowsAtOnce = 5_000;
+
+/** A response is held in memory as a whole, so the daemon is asked for a page at a time. */
+async function byPages(
+  request: ReportRequest,
+  api: CallApi<HistoryContext>,
+): Promise<StreamedReport> {
+  const page = { ...request, limit: rowsAtOnce };
+  const { rows: firstRows, next: second, ...head } = await api(reportOccupancy, page);
   async function* rows(): AsyncIterable<RowView> {
     yield* firstRows;
     for (let cursor = second; cursor !== null;) {
-      const page = await desk.occupancy({ ...query, cursor });
-      yield* page.rows;
-      cursor = page.next;
+      const { rows: more, next } = await api(reportOccupancy, { ...page, cursor });
+      yield* more;
+      cursor = next;
     }
   }
-  await tell({ ...head, rows: rows() }, format, terminal);
+  return { ...head, rows: rows() };
 }
 
-function requestOf({ from, to, by, tz, region, key }: ReportOptions): ReportRequest {
-  return {
-    from,
-    ...(to !== undefined && { to }),
-    ...(by !== undefined && { by }),
-    ...(tz !== undefined && { tz }),
-    ...(region !== undefined && { region }),
-    ...(key !== undefined && { key }),
-  };
-}
-
-async function tell(told: ToldReport, format: ReportFormat, terminal: Terminal): Promise<void> {
-  await write(textsOf(told, format, terminal), terminal);
-  if (format === "json") return;
-  for (const note of told.notes) terminal.err(`note: ${printable(note)}\n`);
-}
-
-function textsOf(told: ToldReport, format: ReportFormat, terminal: Terminal): Texts {
+function textsOf(streamed: StreamedReport, format: ReportFormat, terminal: Terminal): Texts {
   switch (format) {
     case "json":
-      return jsonOf(told);
+      return jsonOf(streamed);
     case "csv":
-      return csvOf(told);
+      return csvOf(streamed);
     case "table":
-      return tableOf(told, { columns: terminal.columns, isUnicode: terminal.isUnicode ?? false });
+      return tableOf(streamed, {
+        columns: terminal.columns,
+        isUnicode: terminal.isUnicode ?? false,
+      });
     case "openmetrics":
       throw new TypeError("OpenMetrics is not made of rows");
   }
@@ -152,7 +174,7 @@ function textsOf(told: ToldReport, format: ReportFormat, terminal: Terminal): Te
 
 const charactersAtOnce = 64 * 1_024;
 
-/** Many lines at a time: each write is a call of the system. */
+/** Writes many lines at a time: each write is a system call. */
 async function write(texts: Texts, terminal: Terminal): Promise<void> {
   let gathered = "";
   for await (const text of texts) {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
@@ -14,6 +15,7 @@ import { StoreError } from "../store/store-error.ts";
 import { openStore } from "../store/store.ts";
 import { configNotes } from "./config-notes.ts";
 import { asListenFault } from "./listen-fault.ts";
+import { configOption } from "./options.ts";
 import { readConfig } from "./read-config.ts";
 import { createReloads } from "./reloads.ts";
 import type { Reloads } from "./reloads.ts";
@@ -27,8 +29,16 @@ interface Running {
   readonly log: Logger;
 }
 
-/** The daemon, until a signal ends it. Asked to read its configuration again, it starts anew with it. */
-export async function run(options: { readonly config: string }, terminal: Terminal): Promise<void> {
+export function addRun(program: Command, terminal: Terminal): void {
+  program
+    .command("run")
+    .description("run the daemon until it is stopped")
+    .addOption(configOption())
+    .action((options: { readonly config: string }) => run(options, terminal));
+}
+
+/** Runs the daemon until a signal ends it. A reload of the configuration starts it again. */
+async function run(options: { readonly config: string }, terminal: Terminal): Promise<void> {
   const { config: file } = options;
   const config = readConfig(file, terminal);
   const logFormat = terminal.isInteractive ? "pretty" : "json";

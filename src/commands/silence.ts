@@ -1,32 +1,72 @@
-import { matchText, readMatch } from "../core/written-match.ts";
+import type { Command } from "commander";
+import { addSilence, expireSilence, listSilences } from "../api/operations/silences.ts";
+import type { SilenceView } from "../api/operations/silences.ts";
+import { matchFields, matchText, readMatch } from "../core/written-match.ts";
 import type { WrittenMatch } from "../core/written-match.ts";
-import type { SilenceView } from "../interventions/views.ts";
+import { callOperation } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { runChange, runQuery, show } from "./reach-desk.ts";
-import type { DeskOptions } from "./reach-desk.ts";
-import { nextLine } from "./pages.ts";
-import type { PageOptions } from "./pages.ts";
+import { apiOptions, pageOptions } from "./options.ts";
+import type { PageOptions } from "./options.ts";
+import { nextLine, show } from "./output.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface ListSilencesOptions extends DeskOptions, PageOptions {
-  readonly ended?: boolean;
+export function addSilenceCommands(program: Command, terminal: Terminal): void {
+  const silence = program.command("silence").description("list, add and expire silences");
+
+  pageOptions(apiOptions(silence.command("list")))
+    .description("list active and scheduled silences and maintenance windows")
+    .option("--ended", "also list those that have ended")
+    .action(async (options: ListOptions) => {
+      const { ended, limit, before } = options;
+      const view = await callOperation(options, terminal, listSilences, { ended, limit, before });
+      show(view, options, terminal, ({ silences, next }) =>
+        silences.length === 0
+          ? "There are no silences.\n"
+          : renderTable(header, silences.map(cellsOf)) + nextLine(next),
+      );
+    });
+
+  const add = apiOptions(silence.command("add"))
+    .description("add a silence for incidents that match all given fields (* for any characters)")
+    .requiredOption("--author <name>", "your name")
+    .requiredOption("--reason <text>", "the reason")
+    .option("--for <duration>", "how long it lasts, such as 2h")
+    .option("--until <time>", "when it ends, such as 2026-11-21T18:00:00Z")
+    .option("--from <time>", "when it starts (default: now)");
+  for (const { flags, description } of matchOptions) {
+    add.option(`${flags} <patterns...>`, description);
+  }
+  add.action(async (options: AddOptions & GivenPatterns) => {
+    const { author, reason, from, until, for: duration } = options;
+    if ((until === undefined) === (duration === undefined)) {
+      throw wrongUse("A silence must end: give either --for (such as 2h) or --until (a time).");
+    }
+    const match = readPatterns(options);
+    if (Object.keys(match).length === 0) {
+      throw wrongUse("Give what to silence: at least one of --rule, --region, --server and so on.");
+    }
+    const times = { starts_at: from, ends_at: until, duration };
+    const request = { match, author, reason, ...times };
+    const view = await callOperation(options, terminal, addSilence, request);
+    show(view, options, terminal, ({ id, state, starts_at: start, ends_at: end }) => {
+      return `silence ${id}${state === "to_come" ? ` from ${start}` : ""} until ${end}\n`;
+    });
+  });
+
+  apiOptions(silence.command("expire"))
+    .description("end a silence now")
+    .argument("<id>", "the id of the silence, or a prefix of it")
+    .action(async (id: string, options: ApiOptions) => {
+      const view = await callOperation(options, terminal, expireSilence, { id });
+      show(view, options, terminal, (ended) => `silence ${ended.id} has ended\n`);
+    });
 }
 
-export async function listSilences(
-  options: ListSilencesOptions,
-  terminal: Terminal,
-): Promise<void> {
-  const { ended = false, limit, before } = options;
-  const query = { ended, ...(limit && { limit }), ...(before && { before }) };
-  const view = await runQuery(options, terminal, (desk) => desk.silences(query));
-  show(view, options, terminal, ({ silences, next }) =>
-    silences.length === 0 ? "There are no silences.\n" : toTable(silences) + nextLine(next),
-  );
-}
+type ListOptions = ApiOptions & PageOptions & { readonly ended?: boolean };
 
-export interface AddSilenceOptions extends DeskOptions {
-  readonly match: WrittenMatch;
+interface AddOptions extends ApiOptions {
   readonly author: string;
   readonly reason: string;
   readonly from?: string;
@@ -34,57 +74,52 @@ export interface AddSilenceOptions extends DeskOptions {
   readonly for?: string;
 }
 
-/** @throws {CommandError} also when it has no end, or two */
-export async function addSilence(options: AddSilenceOptions, terminal: Terminal): Promise<void> {
-  const { match, author, reason, from, until, for: duration } = options;
-  if ((until === undefined) === (duration === undefined)) {
-    const message = "A silence must end: give either --for (such as 2h) or --until (a time).";
-    throw new CommandError(message, exitCodes.wrongUse);
-  }
-  if (Object.keys(match).length === 0) {
-    const message =
-      "Say what is to be silent: at least one of --rule, --region, --server and so on.";
-    throw new CommandError(message, exitCodes.wrongUse);
-  }
-  const request = {
-    match: writable(match),
-    author,
-    reason,
-    ...(from !== undefined && { starts_at: from }),
-    ...(until !== undefined && { ends_at: until }),
-    ...(duration !== undefined && { duration }),
-  };
-  const view = await runChange(options, terminal, (desk) => desk.addSilence(request));
-  show(view, options, terminal, ({ id, state, ends_at: end }) => {
-    const start = state === "to_come" ? ` from ${view.starts_at}` : "";
-    return `silence ${id}${start} until ${end}\n`;
-  });
+function wrongUse(message: string): CommandError {
+  return new CommandError(message, exitCodes.wrongUse);
 }
 
-export async function expireSilence(
-  id: string,
-  options: DeskOptions,
-  terminal: Terminal,
-): Promise<void> {
-  const view = await runChange(options, terminal, (desk) => desk.expireSilence(id));
-  show(view, options, terminal, (ended) => `silence ${ended.id} has ended\n`);
+const header = ["id", "state", "from", "until", "match", "author", "reason"];
+
+function cellsOf(silence: SilenceView): readonly string[] {
+  return [
+    silence.id,
+    silence.state,
+    silence.starts_at,
+    silence.ends_at,
+    matchText(readMatch(silence.match)),
+    silence.author ?? "",
+    silence.reason ?? "",
+  ];
 }
 
-function writable(match: WrittenMatch): Record<string, string[]> {
-  return Object.fromEntries(Object.entries(match).map(([field, values]) => [field, [...values]]));
-}
+const descriptions: Readonly<Record<keyof WrittenMatch, string>> = {
+  rule: "names of rules",
+  severity: "critical, warning, info",
+  region: "names of regions",
+  key: "names of keys",
+  probe: "names of probes",
+  sandbox_id: "ids of sandboxes",
+  server_id: "ids of servers",
+  server_name: "names of servers",
+  benchmark: "benchmarks of servers",
+  tag: "tags of servers",
+};
 
-function toTable(silences: readonly SilenceView[]): string {
-  return renderTable(
-    ["id", "state", "from", "until", "match", "author", "reason"],
-    silences.map((silence) => [
-      silence.id,
-      silence.state,
-      silence.starts_at,
-      silence.ends_at,
-      matchText(readMatch(silence.match)),
-      silence.author ?? "",
-      silence.reason ?? "",
-    ]),
+const matchOptions = matchFields.map((field) => {
+  const name = field === "sandbox_id" || field === "server_id" ? field.replace("_id", "") : field;
+  const option = name.replaceAll("_", "-");
+  const property = option.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return { field, flags: `--${option}`, property, description: descriptions[field] };
+});
+
+/** By the names that commander gives the options of a match. */
+type GivenPatterns = Readonly<Record<string, unknown>>;
+
+function readPatterns(options: GivenPatterns): Record<string, string[]> {
+  return Object.fromEntries(
+    matchOptions.flatMap(({ field, property }) => {
+      const values = options[property];
+      return Array.isArray(values) ? [[field, values.map(String)]] : [];
+    }),
   );
 }

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { parse } from "yaml";
 import { z } from "zod";
 import { systemClock } from "../platform/clock.ts";
@@ -7,10 +9,11 @@ import { faultsSchema } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { asListenFault } from "./listen-fault.ts";
+import { atLeast, readPort, seedOption } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 
-export interface SimulateOptions {
+interface SimulateOptions {
   readonly regions: readonly string[];
   readonly keys: number;
   /** In each listing. */
@@ -24,8 +27,36 @@ export interface SimulateOptions {
   readonly port: number;
 }
 
-/** The simulated service alone, until a signal ends it. */
-export async function simulate(options: SimulateOptions, terminal: Terminal): Promise<void> {
+export function addSimulate(program: Command, terminal: Terminal): void {
+  program
+    .command("simulate")
+    .description("run the simulated service only")
+    .option("--regions <names>", "names of regions, separated by commas", readNames, ["us", "eu"])
+    .option("--keys <n>", "number of API keys", atLeast(1), 2)
+    .option("--servers <n>", "servers in each listing", atLeast(0), 60)
+    .addOption(seedOption())
+    .option("--pace <factor>", "how many times faster statuses change; 0: never", readPace, 1)
+    .option("--faults <file>", "faults to inject, in YAML or JSON")
+    .option("--data <file>", "content of the regions, in YAML or JSON (default: generated)")
+    .option("--host <address>", "address to listen on; :: for every interface", "127.0.0.1")
+    .option("--port <port>", "port to listen on; 0 chooses a free port", readPort, 9750)
+    .action((options: SimulateOptions) => simulate(options, terminal));
+}
+
+function readPace(text: string): number {
+  const pace = Number(text);
+  if (text.trim() !== "" && pace >= 0 && pace <= 1_000) return pace;
+  throw new InvalidArgumentError("It must be a number from 0 to 1000.");
+}
+
+function readNames(text: string): readonly string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.every((name) => /^[A-Za-z0-9_.-]+$/.test(name))) return [...new Set(names)];
+  throw new InvalidArgumentError("Names are letters, digits, _ . - and separated by commas.");
+}
+
+/** Runs until a signal ends it. */
+async function simulate(options: SimulateOptions, terminal: Terminal): Promise<void> {
   const keys = simulatedKeys(options.keys);
   const simulator = createSimulator({
     ...options,

@@ -3,19 +3,27 @@ import { createOutbound } from "../notify/outbound.ts";
 import { silentLog } from "../notify/receiver.ts";
 import type { NotifiedAlerts } from "../notify/receivers/alertmanager-alerts.ts";
 import { createReceiver } from "../notify/receivers/receivers.ts";
+import type { Command } from "commander";
 import { systemClock } from "../platform/clock.ts";
 import { userAgent } from "../platform/version.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { configOption } from "./options.ts";
 import { readConfig } from "./read-config.ts";
 import type { Terminal } from "./terminal.ts";
 import { testMessages } from "./test-messages.ts";
 
-/**
- * Sends a test message to a configured receiver, once; to one that keeps alerts also its end.
- *
- * @throws {CommandError} when there is no such receiver, or it did not take the message
- */
-export async function testReceiver(
+export function addTestReceiver(program: Command, terminal: Terminal): void {
+  program
+    .command("test-receiver")
+    .description("send a test message to a configured receiver")
+    .argument("<name>", "the receiver's name in the configuration")
+    .addOption(configOption())
+    .action((name: string, options: { readonly config: string }) =>
+      testReceiver(name, options, terminal),
+    );
+}
+
+async function testReceiver(
   name: string,
   options: { readonly config: string },
   terminal: Terminal,

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { formatFaults } from "../config/faults.ts";
 import { compare, expectationText, messageText } from "../rehearsal/compare.ts";
 import type { Difference } from "../rehearsal/compare.ts";
@@ -12,16 +13,18 @@ interface TestResult extends Difference {
   readonly passed: boolean;
 }
 
-/**
- * Runs the tests of a file against the rules that it names: what would be told, and when.
- *
- * @throws {CommandError} when the file cannot be used, or a test failed
- */
-export function testRules(
-  file: string,
-  options: { readonly json?: boolean },
-  terminal: Terminal,
-): void {
+export function addTestRules(program: Command, terminal: Terminal): void {
+  program
+    .command("test-rules")
+    .description("run tests of alert rules")
+    .argument("<file>", "the tests, in YAML")
+    .option("--json", "print JSON")
+    .action((file: string, options: { readonly json?: boolean }) =>
+      testRules(file, options, terminal),
+    );
+}
+
+function testRules(file: string, options: { readonly json?: boolean }, terminal: Terminal): void {
   const loaded = loadTests(file, process.env);
   if (loaded.kind === "faulty") {
     throw new CommandError(formatFaults(loaded.file, loaded.faults), exitCodes.wrongUse);

@@ -4,11 +4,9 @@ import { asError } from "../platform/as-error.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import { hostToListen, localAddress } from "../platform/listen-address.ts";
-import { addApi } from "./api/api.ts";
+import { addApi, pathOf, wrongMethod } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
-import { wrongMethod } from "./api/no-such-operation.ts";
-import { pathOf } from "./api/paths.ts";
-import { sendProblem } from "./api/problem.ts";
+import { clientStatus, sendProblem } from "./api/problem.ts";
 import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
 import { addReloadRoute } from "./reload-route.ts";
 import type { ReloadDeps } from "./reload-route.ts";
@@ -104,8 +102,9 @@ export function createWebServer(deps: WebDeps): WebServer {
   });
 
   server.setErrorHandler((error, _, reply) => {
-    if (isClientFault(error)) {
-      return reply.code(error.statusCode).type("text/plain").send("the request is wrong\n");
+    const status = clientStatus(error);
+    if (status !== null) {
+      return reply.code(status).type("text/plain").send("the request is wrong\n");
     }
     deps.onError(asError(error));
     return reply.code(500).type("text/plain").send("internal error, see the log\n");
@@ -135,11 +134,4 @@ export function createWebServer(deps: WebDeps): WebServer {
     },
     close: () => server.close(),
   };
-}
-
-/** Fastify's own errors say which status they stand for. */
-function isClientFault(error: unknown): error is { readonly statusCode: number } {
-  if (typeof error !== "object" || error === null || !("statusCode" in error)) return false;
-  const { statusCode } = error;
-  return typeof statusCode === "number" && statusCode >= 400 && statusCode < 500;
 }

@@ -2,12 +2,16 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { fastify } from "fastify";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { listNotifications } from "../../src/api/operations/notifications.ts";
+import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { describeApi } from "../../src/api/openapi.ts";
+import { pathFields } from "../../src/api/operation.ts";
 import { apiOperations } from "../../src/api/operations.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { addApi } from "../../src/web/api/api.ts";
-import { noEvents } from "../web/support/no-events.ts";
-import { sound } from "../interventions/support/desk-world.ts";
+import { noApi } from "../web/support/no-api.ts";
+import { sound } from "./support/api-world.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 const documentSchema = z.object({
@@ -72,14 +76,8 @@ describe("the OpenAPI document", () => {
       for (const each of [method].flat()) if (each !== "HEAD") served.push(`${each} ${path}`);
     });
     addApi(server, {
-      operations: apiOperations.map((operation) => ({
-        ...operation,
-        isCostly: false,
-        run: () => Promise.resolve({}),
-      })),
-      events: noEvents,
+      ...noApi,
       document: describeApi,
-      allowedHosts: [],
       clock: systemClock,
       onError: () => {},
     });
@@ -90,10 +88,12 @@ describe("the OpenAPI document", () => {
 
   it("tells each parameter that is checked, lists among them as texts with commas", async () => {
     const { paths } = await published();
-    for (const { path, method, query, id } of apiOperations) {
+    for (const { path, method, request } of apiOperations) {
       const told = paths[`/api/v1${path}`]?.[method === "GET" ? "get" : "post"]?.parameters ?? [];
-      const checked = [...(id ? ["id"] : []), ...Object.keys(query?.shape ?? {})];
-      expect([path, told.map(({ name }) => name)]).toEqual([path, checked]);
+      const inPath = pathFields(path);
+      const fields = request instanceof z.ZodObject ? Object.keys(request.shape) : [];
+      const others = method === "GET" ? fields.filter((field) => !inPath.includes(field)) : [];
+      expect([path, told.map(({ name }) => name)]).toEqual([path, [...inPath, ...others]]);
     }
     const { paths: raw } = describeApi();
     expect(raw?.["/api/v1/incidents"]?.get?.parameters).toEqual(
@@ -112,11 +112,11 @@ describe("the OpenAPI document", () => {
     await world.poll();
     const address = await world.address();
     const document = await published(await (await fetch(`${address}/api/openapi.json`)).text());
-    const { desk } = world.daemon();
-    await desk.addSilence(sound);
-    const { silences } = await desk.silences({});
-    const { incidents } = await desk.incidents({});
-    const { notifications } = await desk.notifications({});
+    const { api } = world.daemon();
+    await api(addSilence, sound);
+    const { silences } = await api(listSilences, {});
+    const { incidents } = await api(listIncidents, {});
+    const { notifications } = await api(listNotifications, {});
     const silence = silences[0]?.id ?? "";
     const calls: readonly Call[] = [
       { name: "describeApi", path: "/api/openapi.json" },
@@ -150,8 +150,6 @@ describe("the OpenAPI document", () => {
       { name: "discardNotifications", path: "/api/v1/notifications/discard", body: { seqs: [1] } },
       { name: "listProbes", path: "/api/v1/probes" },
       { name: "lookUp", path: "/api/v1/lookups/user?id=user-1" },
-      { name: "permitCall", path: "/api/v1/lookups/permits", body: {} },
-      { name: "heedPatience", path: "/api/v1/lookups/patience", body: { seconds: 1 } },
     ];
     // But what is followed: that answer has no end.
     const { "/api/v1/events": _, ...paths } = document.paths;

@@ -273,17 +273,8 @@ describe("sandwatch demo with a past", () => {
 
 describe("sandwatch simulate", () => {
   it("serves the simulated service and prints a configuration for it", async () => {
-    const simulate = startSandwatch([
-      "simulate",
-      "--host",
-      "127.0.0.2",
-      "--port",
-      "0",
-      "--regions",
-      "us",
-      "--servers",
-      "4",
-    ]);
+    const listen = ["--host", "127.0.0.2", "--port", "0"];
+    const simulate = startSandwatch(["simulate", ...listen, "--regions", "us", "--servers", "4"]);
     const line = await simulate.line("base_url");
     const key = await simulate.line("api_key");
     const address = /"(http[^"]+)"/.exec(line)?.[1] ?? "";

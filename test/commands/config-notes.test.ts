@@ -59,7 +59,7 @@ it("a rule of which nobody is told is noted", () => {
     { name: "untold", on: "server", status: "unknown", receivers: [] },
   ];
   expect(notesOn({ every: "30s" }, [oncall], { rules })).toEqual([
-    "rule untold has no receivers, so nobody will be told of it",
+    "rule untold has no receivers, so nobody will be notified of it",
   ]);
 });
 
@@ -78,7 +78,7 @@ it("probes on which there is no rule are noted", () => {
   const rules = [{ name: "failing", on: "probe", failing: { polls: 3 } }];
   const every = { every: "30s" };
   expect(notesOn(every, [oncall], {}, probes)).toEqual([
-    "there are probes but no rule on them, so nobody will be told when one fails",
+    "there are probes but no rule on them, so nobody will be notified when one fails",
   ]);
   expect(notesOn(every, [oncall], { rules }, probes)).toEqual([]);
 });

@@ -2,10 +2,11 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { changes } from "../../src/commands/changes.ts";
 import type { ChangesOptions } from "../../src/commands/changes.ts";
 import { incidents } from "../../src/commands/incidents.ts";
-import type { FollowTimes } from "../../src/commands/follow.ts";
+import type { FollowTimes } from "../../src/commands/history.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 
@@ -144,9 +145,9 @@ it("incidents that are followed are told whenever they are others than they were
   const world = await watchWorld();
   await world.poll();
   const acknowledge = async (): Promise<void> => {
-    const { desk } = world.daemon();
-    const [incident] = (await desk.incidents({ state: "firing" })).incidents;
-    await desk.acknowledge(incident?.id ?? "", { author: "ann" });
+    const { api } = world.daemon();
+    const [incident] = (await api(listIncidents, { state: "firing" })).incidents;
+    await api(acknowledgeIncident, { id: incident?.id ?? "", author: "ann" });
   };
   const { times, terminal, written } = follower([
     shows(world, 0, "error"),

@@ -2,11 +2,11 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { explainFailure } from "../../src/commands/lookup-failure.ts";
 import { answerText } from "../../src/commands/lookup-text.ts";
-import { jsonText } from "../../src/commands/json-text.ts";
+import { jsonText } from "../../src/commands/output.ts";
 import { cutToWidth, textWidth } from "../../src/commands/text-width.ts";
 import { renderTree } from "../../src/commands/tree.ts";
 import { lookupWords } from "../../src/core/lookup-words.ts";
-import type { AnsweredView, FailedView } from "../../src/lookups/views.ts";
+import type { AnsweredView, FailedView } from "../../src/api/operations/lookups.ts";
 import type { JsonValue } from "../../src/service/json.ts";
 
 const asked = { id: "x1", region: "us", key: "research" };
@@ -257,10 +257,7 @@ describe("a failure in words", () => {
       { reason: "invalid_body", status: 200, detail: "the body is not JSON" },
       "not what this operation promises: the body is not JSON.",
     ],
-    [
-      { reason: "too_large", status: 200, detail: "long" },
-      "The most that is read is poll.max_body",
-    ],
+    [{ reason: "too_large", status: 200, detail: "long" }, "At most poll.max_body is read"],
     [{ status: 400 }, 'says that the parameters are not correct (HTTP 400). Check the id "x1".'],
     [
       { status: 400, id: null, operation: "universes" },

@@ -2,6 +2,8 @@ import { copyFileSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { addSilence } from "../../src/api/operations/silences.ts";
 import { told } from "../support/heard.ts";
 import { runCommand } from "../support/run-command.ts";
 import { dumpStore, storeBytes } from "../support/store-dump.ts";
@@ -25,9 +27,9 @@ async function watched(): Promise<WatchedWorld> {
     receiver: { give_up_after: "1m" },
   });
   await world.poll();
-  const { desk } = world.daemon();
+  const { api } = world.daemon();
   const silence = { match: { rule: "nothing" }, author: "ann", reason: "old", duration: "1m" };
-  await desk.addSilence(silence);
+  await api(addSilence, silence);
   world.show(0, "error");
   world.show(1, "occupied");
   world.fail({ kind: "status", status: 404, operation: "get_user" });
@@ -54,7 +56,7 @@ function renamed(store: string): string {
 }
 
 function firstId(world: WatchedWorld): Promise<string> {
-  const asked = world.daemon().desk.incidents({ state: "firing", rule: "erring" });
+  const asked = world.daemon().api(listIncidents, { state: "firing", rule: "erring" });
   return asked.then(({ incidents }) => incidents[0]?.id ?? "");
 }
 
@@ -142,7 +144,7 @@ describe("a query while no daemon runs", () => {
   it("does not ask the service, and conformance alone does not need a store", async () => {
     const store = join(tempFolder(), "none.db");
     const { err } = await runCommand(["conformance", "--config", renamed(store)]);
-    expect(err).toContain("without an answer");
+    expect(err).toContain("without a response");
     expect(existsSync(store)).toBe(false);
   });
 });

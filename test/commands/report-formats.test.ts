@@ -5,11 +5,11 @@ import { jsonOf } from "../../src/commands/report/json.ts";
 import { bar, durationText, shareText } from "../../src/commands/report/quantities.ts";
 import { tableOf } from "../../src/commands/report/table.ts";
 import type { Screen } from "../../src/commands/report/table.ts";
-import type { Texts, ToldReport } from "../../src/commands/report/told-report.ts";
+import type { Texts, StreamedReport } from "../../src/commands/report/streamed-report.ts";
 import { textWidth } from "../../src/commands/text-width.ts";
 import { noDwells } from "../../src/fleet/dwell.ts";
-import { viewRow } from "../../src/reports/view.ts";
-import type { RowView } from "../../src/reports/view.ts";
+import { viewRow } from "../../src/api/operations/occupancy.ts";
+import type { RowView } from "../../src/api/operations/occupancy.ts";
 
 function row(group: Partial<RowView>, more: Partial<RowView> = {}): RowView {
   const empty = viewRow({
@@ -26,7 +26,7 @@ function row(group: Partial<RowView>, more: Partial<RowView> = {}): RowView {
   return { ...group, ...empty, ...more };
 }
 
-function told(by: ToldReport["by"], rows: readonly RowView[], tz = "UTC"): ToldReport {
+function told(by: StreamedReport["by"], rows: readonly RowView[], tz = "UTC"): StreamedReport {
   async function* each(): AsyncIterable<RowView> {
     yield* rows;
   }
@@ -40,7 +40,7 @@ async function join(texts: Texts): Promise<string> {
   return whole;
 }
 
-const table = (report: ToldReport, screen: Partial<Screen> = {}): Promise<string> =>
+const table = (report: StreamedReport, screen: Partial<Screen> = {}): Promise<string> =>
   join(tableOf(report, { isUnicode: true, ...screen }));
 
 const hostile = [

@@ -1,5 +1,7 @@
 import { expect, it, test } from "vitest";
-import { checkConformance } from "../../src/conformance/check-conformance.ts";
+import type { ServiceContext } from "../../src/api/context.ts";
+import { createApi } from "../../src/api/operation.ts";
+import { checkConformance } from "../../src/api/operations/conformance.ts";
 import type { Ids } from "../../src/conformance/examine.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
@@ -10,6 +12,20 @@ import { createSimulator, type SimulatorOptions } from "../../src/simulator/simu
 import { createFakeClock } from "../support/fake-clock.ts";
 
 const known: Ids = { user: "user-1", client: "client-1" };
+
+function contextOf(
+  parts: Pick<ServiceContext, "service" | "limits" | "clock">,
+  apiKey = "key",
+): ServiceContext {
+  return {
+    ...parts,
+    signal: new AbortController().signal,
+    maxBodyBytes: 1024 * 1024,
+    targets: [{ target: { region: "us", key: "key" } }],
+    keys: [{ name: "key", apiKey: new Secret(apiKey) }],
+    inProgress: { lookups: 0, checks: 0 },
+  };
+}
 
 /** The report on a simulated service that may deviate, asked within the limit that it keeps itself. */
 async function check(options: Partial<SimulatorOptions> = {}, ids = known, apiKey = "key") {
@@ -37,10 +53,8 @@ async function check(options: Partial<SimulatorOptions> = {}, ids = known, apiKe
     },
   });
   const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
-  const { signal } = new AbortController();
-  const deps = { service, limits, clock, signal, maxBodyBytes: 1024 * 1024 };
-  const target = { region: "us", key: "key" };
-  const report = await checkConformance(deps, target, new Secret(apiKey), ids);
+  const api = createApi(contextOf({ service, limits, clock }, apiKey));
+  const report = await api(checkConformance, ids);
   await service.close();
   await simulator.close();
   const outside = report.operations.flatMap(({ operation, outcome, detail, fields }) => [
@@ -222,9 +236,11 @@ it("keeps within the limit from when each call is sent", async () => {
     clock.advance(2_000);
     return Promise.resolve(failure("network", "refused"));
   };
-  const { signal } = new AbortController();
-  const deps = { service: { examine }, limits, clock, signal, maxBodyBytes: 1024 };
-  await checkConformance(deps, target, new Secret("key"), known);
+  const look: ServiceClient["look"] = () => Promise.reject(new Error("not called"));
+  await createApi(contextOf({ service: { examine, look }, limits, clock }))(
+    checkConformance,
+    known,
+  );
   // The second one is never sent, but until it ends it may be at any moment.
   expect(freeMs.slice(0, 2)).toEqual([300 + 1_050, 3_000 + 1_050]);
   expect(limits.nextFreeMs(target)).toBe(clock.now().monotonicMs);

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { reportOccupancy } from "../../src/api/operations/occupancy.ts";
 import { report } from "../../src/commands/report.ts";
 import { statuses } from "../../src/core/model.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -72,7 +73,7 @@ it.each(["1h", "5m"] as const)(
         ]),
       );
     };
-    const { rows } = await world.daemon().desk.occupancy({
+    const { rows } = await world.daemon().api(reportOccupancy, {
       from: new Date(from).toISOString(),
       to: new Date(to).toISOString(),
       by: "region,key,server_name",

@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { tellInsights } from "../../src/reports/insights/tell-insights.ts";
-import type { InsightsRequest } from "../../src/reports/insights/tell-insights.ts";
+import type { HistoryContext } from "../../src/api/context.ts";
+import { createApi } from "../../src/api/operation.ts";
+import { tellInsights } from "../../src/api/operations/insights.ts";
+import type { InsightsRequest } from "../../src/api/operations/insights.ts";
+import type { ReportSources } from "../../src/reports/sources.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import type { SeenServer } from "../support/recorded-history.ts";
 import { moves, play } from "./support/random-history.ts";
@@ -13,6 +16,11 @@ const dayMs = 24 * hourMs;
 /** A Monday. */
 const startMs = Date.UTC(2026, 9, 5);
 const research = { region: "us", key: "research" };
+
+function insightsOf(request: InsightsRequest, reports: ReportSources, atMs: number) {
+  const clock = { now: () => ({ utcMs: atMs, monotonicMs: 0 }), setTimer: () => () => {} };
+  return createApi<HistoryContext>({ reports, clock })(tellInsights, request);
+}
 
 /** Polls every ten minutes for some weeks. */
 function watch(weeks: number, seenAt: (atMs: number, week: number) => readonly SeenServer[]) {
@@ -27,7 +35,7 @@ function watch(weeks: number, seenAt: (atMs: number, week: number) => readonly S
     history,
     target,
     endMs,
-    tell: (request: InsightsRequest = {}) => tellInsights(request, history, endMs),
+    tell: (request: InsightsRequest = {}) => insightsOf(request, history, endMs),
   };
 }
 
@@ -110,7 +118,7 @@ describe("for how long a server was in error", () => {
       target.poll(endMs + (hour + 1) * hourMs, { kind, servers: [stuck] });
     }
     target.poll(endMs + 6 * hourMs, { kind: "all", servers: [{ ...stuck, status: "idle" }] });
-    const { erred_longest: longest } = await tellInsights({}, history, endMs + 7 * hourMs);
+    const { erred_longest: longest } = await insightsOf({}, history, endMs + 7 * hourMs);
     expect(longest).toMatchObject([{ errors: 1, error_seconds: 3 * 3_600 }]);
   });
 
@@ -122,7 +130,7 @@ describe("for how long a server was in error", () => {
           new Date(Math.floor(startMs + ((endMs - startMs) * percent) / 100)).toISOString();
         const [from, to] = [at(Math.min(first, second)), at(Math.max(first, second))];
         if (from >= to) return;
-        const told = await tellInsights({ from, to, region: "us" }, history, endMs);
+        const told = await insightsOf({ from, to, region: "us" }, history, endMs);
         const asked = { from, to, by: "server", now: at(100), filter: { region: ["us"] } };
         const { rows } = await tellReport(history, asked);
         const expected = rows
@@ -203,7 +211,7 @@ describe("the forecast", () => {
     const { history, target, endMs } = watch(5, rising);
     target.poll(endMs + 2 * dayMs, { kind: "failed" });
     target.poll(endMs + 7 * dayMs, { kind: "failed" });
-    const { forecast } = await tellInsights({}, history, endMs + 7 * dayMs);
+    const { forecast } = await insightsOf({}, history, endMs + 7 * dayMs);
     expect(forecast).toMatchObject({ passes_at: null, reason: "too_little" });
   });
 });

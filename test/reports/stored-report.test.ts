@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { measureNames } from "../../src/reports/view.ts";
-import type { OccupancyView, RowView } from "../../src/reports/view.ts";
+import { reportOccupancy } from "../../src/api/operations/occupancy.ts";
+import { measureNames } from "../../src/api/operations/occupancy.ts";
+import type { OccupancyView, RowView } from "../../src/api/operations/occupancy.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
@@ -47,17 +48,17 @@ describe("a report of what a daemon kept", () => {
     "is the same of all servers and of each, whatever happened (%i)",
     async (seed) => {
       const world = await live(seed);
-      const { desk } = world.daemon();
+      const { api } = world.daemon();
       // After the first poll: of the time before nothing is known of any server.
       const range = { from: "2026-11-20T09:35Z" };
-      const whole = await desk.occupancy(range);
+      const whole = await api(reportOccupancy, range);
       expect(whole.rows).toHaveLength(1);
       const all = sums(whole.rows);
       expect([all["occupied_seconds"], all["unobserved_seconds"], all["incidents"]]).not.toContain(
         0,
       );
       for (const by of ["server_name", "hour", "weekday,server_name", "server", "sandbox"]) {
-        const { rows } = await desk.occupancy({ ...range, by });
+        const { rows } = await api(reportOccupancy, { ...range, by });
         expect([by, sums(rows)]).toEqual([by, all]);
       }
     },
@@ -65,7 +66,7 @@ describe("a report of what a daemon kept", () => {
 
   it("comes a page after the other, in the range of the first one", async () => {
     const world = await live(4);
-    const { desk } = world.daemon();
+    const { api } = world.daemon();
     const limits = [
       ["hour,server_name", 170],
       ["server", 4],
@@ -73,12 +74,12 @@ describe("a report of what a daemon kept", () => {
     ] as const;
     for (const [by, limit] of limits) {
       const query = { from: "7d", by, limit: 10_000 };
-      const whole = await desk.occupancy(query);
+      const whole = await api(reportOccupancy, query);
       const rows: RowView[] = [];
       let page: OccupancyView | undefined;
       do {
         const cursor = page?.next ?? undefined;
-        page = await desk.occupancy({
+        page = await api(reportOccupancy, {
           ...query,
           limit,
           ...(cursor !== undefined && { cursor }),
@@ -103,17 +104,17 @@ describe("a report of what a daemon kept", () => {
     [{ from: "7d", by: "server,hour" }, /by: either server or hour/],
     [{ from: "7d", tz: "Mars/Olympus" }, /tz: a time zone such as/],
     [{ from: "7d", limit: 0 }, /limit: a whole number from 1 to 10000/],
-    [{ from: "7d", cursor: "x" }, /cursor: what the page before gave as next/],
+    [{ from: "7d", cursor: "x" }, /cursor: next of the previous page/],
     [{ from: "7d", colour: "red" }, /colour: nothing: there is no such field/],
   ])("is refused for %o", async (query, message) => {
     const world = await watchWorld({});
-    await expect(world.daemon().desk.occupancy(query)).rejects.toThrow(message);
+    await expect(world.daemon().api(reportOccupancy, query)).rejects.toThrow(message);
   });
 
   it("says that a range before the history began was not observed", async () => {
     const world = await live(5);
     const query = { from: "2026-10-01", to: "2026-10-02" };
-    const { rows } = await world.daemon().desk.occupancy(query);
+    const { rows } = await world.daemon().api(reportOccupancy, query);
     expect(rows).toMatchObject([{ region: "us", key: "research", unobserved_share: 1 }]);
   });
 });

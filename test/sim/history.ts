@@ -100,7 +100,7 @@ export interface WallClock {
   readonly offsetMs: number;
 }
 
-/** Somebody asked for something, at the desk of a process that may have died of it. */
+/** Somebody called the API of a process that may have died of it. */
 export interface Asked {
   readonly moment: number;
   readonly atMs: number;

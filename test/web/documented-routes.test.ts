@@ -3,10 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
-import { apiOperations } from "../../src/api/operations.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { exposing } from "./support/exposing.ts";
-import { noEvents } from "./support/no-events.ts";
+import { noApi } from "./support/no-api.ts";
 import { emptyStatus } from "./support/status-view.ts";
 
 /** Every route of a server with all that it can have, but what answers HEAD like GET. */
@@ -25,18 +24,7 @@ async function servedRoutes(): Promise<readonly string[]> {
     readiness: () => Promise.resolve({ ready: true }),
     status: () => Promise.resolve(emptyStatus),
     onError: () => {},
-    api: {
-      operations: apiOperations.map(({ method, path, status }) => ({
-        method,
-        path,
-        status,
-        isCostly: false,
-        run: () => Promise.resolve({}),
-      })),
-      events: noEvents,
-      document: () => ({}),
-      allowedHosts: [],
-    },
+    api: noApi,
     reload: { requestReload: () => ({ kind: "refused", reason: "" }), allowedHosts: [] },
   });
   await web.listen({ host: "127.0.0.1", port: 0 });

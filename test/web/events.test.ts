@@ -8,6 +8,7 @@ import type { EventSource } from "../../src/web/api/events-route.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { exposing } from "./support/exposing.ts";
+import { noApi } from "./support/no-api.ts";
 import { emptyStatus } from "./support/status-view.ts";
 
 /** A server whose events are numbers; places are how many there were. */
@@ -32,7 +33,7 @@ async function serve(wrap: (source: EventSource) => EventSource = (source) => so
     clock,
     readiness: () => Promise.resolve({ ready: true }),
     status: () => Promise.resolve(emptyStatus),
-    api: { operations: [], events: wrap(source), document: () => ({}), allowedHosts: [] },
+    api: { ...noApi, events: wrap(source) },
     onError: (error) => errors.push(error.message),
   });
   const address = await web.listen({ host: "127.0.0.1", port: 0 });

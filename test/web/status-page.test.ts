@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
+import { addSilence } from "../../src/api/operations/silences.ts";
 import { renderStatusPage } from "../../src/web/status-page.ts";
 import type { IncidentView, StatusView, TargetView } from "../../src/web/status-page.ts";
 import { watchWorld } from "../support/watched-world.ts";
@@ -66,13 +68,13 @@ describe("the status page", () => {
 
   it("shows who acknowledged an incident, and that a silence suppresses one", async () => {
     const world = await watchWorld({ servers: 2 });
-    const { desk } = world.daemon();
+    const { api } = world.daemon();
     world.show(0, "error");
     await world.poll();
-    const { incidents } = await desk.incidents({});
-    await desk.acknowledge(incidents[0]?.id ?? "", { author: "ann" });
+    const { incidents } = await api(listIncidents, {});
+    await api(acknowledgeIncident, { id: incidents[0]?.id ?? "", author: "ann" });
     const match = { server_id: world.serverIds[1] ?? "" };
-    await desk.addSilence({ match, author: "bob", reason: "being <moved>", duration: "1h" });
+    await api(addSilence, { match, author: "bob", reason: "being <moved>", duration: "1h" });
     world.show(1, "error");
     await world.poll();
     const response = await fetch(await world.address());
@@ -96,7 +98,7 @@ describe("the status page", () => {
       world.show(0, status);
       await world.poll();
     }
-    const { incidents } = await world.daemon().desk.incidents({ state: "firing" });
+    const { incidents } = await world.daemon().api(listIncidents, { state: "firing" });
     const id = incidents[0]?.id ?? "";
     const page = (await (await fetch(await world.address())).text()).replaceAll(/>\s+</g, "><");
     expect(page).toContain('<td class="bad">firing, flapping</td>');

@@ -1,4 +1,4 @@
-import type { RowView } from "../../reports/view.ts";
+import type { RowView } from "../../api/operations/occupancy.ts";
 import { averageText, bar, countText, durationText, shareText } from "./quantities.ts";
 
 /** A column of figures. */

@@ -1,9 +1,9 @@
-import { measureNames } from "../../reports/view.ts";
+import { measureNames } from "../../api/operations/occupancy.ts";
 import { printable } from "../table.ts";
-import type { Texts, ToldReport } from "./told-report.ts";
+import type { Texts, StreamedReport } from "./streamed-report.ts";
 
 /** As RFC 4180 has it. What there is not is an empty field. */
-export async function* csvOf({ by, rows }: ToldReport): Texts {
+export async function* csvOf({ by, rows }: StreamedReport): Texts {
   const columns = [...by, ...measureNames];
   yield line(columns);
   for await (const row of rows) yield line(columns.map((column) => row[column] ?? null));

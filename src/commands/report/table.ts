@@ -1,11 +1,11 @@
 import type { ReportField } from "../../reports/fields.ts";
-import type { RowView } from "../../reports/view.ts";
+import type { RowView } from "../../api/operations/occupancy.ts";
 import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
 import { printable, shortId } from "../table.ts";
 import { cutToWidth, textWidth } from "../text-width.ts";
 import { figureColumns, fittingColumns } from "./columns.ts";
 import type { FigureColumn } from "./columns.ts";
-import type { Texts, ToldReport } from "./told-report.ts";
+import type { Texts, StreamedReport } from "./streamed-report.ts";
 
 export interface Screen {
   /** Left out: any number. */
@@ -20,7 +20,7 @@ const leastColumns = 40;
 const widestGroup = 40;
 
 /** A table of lines that fit the screen: what is least important of the columns goes first. */
-export async function* tableOf(report: ToldReport, screen: Screen): Texts {
+export async function* tableOf(report: StreamedReport, screen: Screen): Texts {
   const { by, from, to, tz } = report;
   yield `${cut(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, screen)}\n`;
   const first: RowView[] = [];

@@ -7,19 +7,18 @@ import type { Clock } from "../../platform/clock.ts";
 import { createReaderPlaces } from "../reader-places.ts";
 import type { Reader } from "../reader-places.ts";
 import { checkSite } from "./guard.ts";
-import { eventsPath, operationsPrefix } from "./paths.ts";
 import { sendProblem } from "./problem.ts";
 
-/** What happened after a place. */
+/** What was stored after a place. */
 interface News {
   readonly events: readonly { readonly kind: string; readonly view: object }[];
-  /** The place to go on with. */
+  /** The place of the next query. */
   readonly after: string;
-  /** Whether there may be more already. */
+  /** Whether there may already be more. */
   readonly hasMore: boolean;
 }
 
-/** Gives what happened after the query's `after`; without it nothing, but where to go on. */
+/** Reads what was stored after the query's `after`; without `after` only the present place. */
 export type EventSource = (query: object) => Promise<News>;
 
 export interface EventsDeps {
@@ -30,23 +29,27 @@ export interface EventsDeps {
 
 const lookEveryMs = 1_000;
 
-/** After so many looks without news something is sent all the same: either side notices when the other is gone. */
+/** Then something is sent even without news, so that either side notices when the other is gone. */
 const mostQuietLooks = 15;
 
-/** How soon a reader whose connection broke is to come back. */
+/** When a reader reconnects after its connection broke. */
 const retryMs = 2_000;
 
-/** Each looks into the store every second. */
+/** Each reads from the store every second. */
 const mostStreams = 64;
 
-/** One that has not read for that long gives its place to the next. */
+/** A reader that has not read for this long can be replaced. */
 const idleMs = 60_000;
 
 /**
- * Serves what happens as it comes, as server-sent events. A stream keeps a place and no events: they are
- * read from the store when its reader is ready for them, so that a slow one costs nothing.
+ * Serves changes and incidents as server-sent events. A stream keeps a place and no events: they are read
+ * from the store when its reader is ready for them, so a slow reader uses no memory.
  */
-export function addEventsRoute(api: FastifyInstance, { events, clock, onError }: EventsDeps): void {
+export function addEventsRoute(
+  api: FastifyInstance,
+  url: string,
+  { events, clock, onError }: EventsDeps,
+): void {
   const places = createReaderPlaces(clock, { most: mostStreams, idleMs });
 
   async function* follow(
@@ -65,7 +68,7 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
           yield eventText(news);
           quietLooks = 0;
         }
-        // A fast reader takes all at once, and nothing else would have its turn.
+        // With a fast reader nothing else would run.
         if (news.hasMore) await setImmediate();
         else await delay(clock, lookEveryMs, signal);
         if (signal.aborted) return;
@@ -79,7 +82,7 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
 
   api.route({
     method: ["GET", "HEAD"],
-    url: `${operationsPrefix}${eventsPath}`,
+    url,
     async handler(request, reply) {
       const problem = checkSite(request);
       if (problem) return sendProblem(reply, problem);
@@ -88,7 +91,7 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
       const query = queryOf(request);
       const first = await events(query);
       void reply.type("text/event-stream").header("cache-control", "no-store");
-      // Or nginx gathers events before it passes them on.
+      // Otherwise nginx buffers events.
       void reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       if (ended.signal.aborted) return reply.hijack();
@@ -105,15 +108,15 @@ export function addEventsRoute(api: FastifyInstance, { events, clock, onError }:
   });
 }
 
-/** A reader that comes back says in a header how far it was; its address still says where it began. */
+/** A reader that reconnects sends its last event id in a header; its URL still has the first `after`. */
 function queryOf({ query, headers }: FastifyRequest): object {
   const last = headers["last-event-id"];
   return { ...Object(query), ...(typeof last === "string" && last !== "" && { after: last }) };
 }
 
 /**
- * The last of them bears the place: who lost the connection before it hears them all again. Where there are
- * none the place alone is told, of which a browser makes no event.
+ * Only the last event has an id: after a lost connection all of them are sent again. Without events the id
+ * is sent alone, which a browser does not report as an event.
  */
 function eventText({ events, after }: News): string {
   const blocks = events.map(({ kind, view }) => `event: ${kind}\ndata: ${JSON.stringify(view)}\n`);

@@ -3,13 +3,12 @@ import type { FastifyRequest } from "fastify";
 import type { Problem } from "./problem.ts";
 
 /**
- * The API has no log-in: whoever reaches it may use it. What must not reach it is a page of somebody
- * else's in the browser of a person who does. A page can send what looks like a form, which is why
- * only JSON is taken; it says where it came from, and must have come from here; and a name that was
- * made to lead here (DNS rebinding) is not among those that may.
+ * The API has no authentication: anyone who reaches it may use it. Pages of other sites in the browser of
+ * such a person must not. A page can send forms, so only JSON is accepted; its Origin must be this
+ * address; and the Host must be a known name, which prevents DNS rebinding.
  *
  * @param allowedHosts names in lower case, beside addresses and `localhost`
- * @returns null when the request may pass
+ * @returns null when the request is allowed
  */
 export function checkRequest(
   request: Pick<FastifyRequest, "method" | "headers" | "is404">,
@@ -17,14 +16,13 @@ export function checkRequest(
 ): Problem | null {
   const problem = checkSender(request, allowedHosts);
   const { method, headers, is404 } = request;
-  // Of what there is not, that is what there is to say.
   if (problem || is404 || method === "GET" || method === "HEAD") return problem;
   return /^application\/json\s*(?:;|$)/i.test(headers["content-type"] ?? "")
     ? null
     : { status: 415, detail: "Send JSON, with content-type: application/json." };
 }
 
-/** The same, but for what it sends. */
+/** Checks Host and Origin only. */
 export function checkSender(
   { method, headers }: Pick<FastifyRequest, "method" | "headers">,
   allowedHosts: readonly string[],
@@ -44,10 +42,7 @@ export function checkSender(
   return null;
 }
 
-/**
- * What changes nothing here, but uses up the limit of a key, a page of somebody else's could ask for
- * without being let read what comes. A browser says where a request comes from.
- */
+/** A GET that costs something must not come from a page of another site, which a browser states. */
 export function checkSite({ headers }: Pick<FastifyRequest, "headers">): Problem | null {
   const site = headers["sec-fetch-site"] ?? "none";
   if (site === "same-origin" || site === "none") return null;

@@ -1,12 +1,14 @@
 import type { FastifyReply } from "fastify";
+import { BusyError, RefusedError } from "../../core/refusal.ts";
 import { statusText } from "../../platform/status-text.ts";
 
-/** An error as RFC 9457 has it; `errors` says which parts of the request are wrong. */
+/** An error as in RFC 9457. */
 export interface Problem {
   readonly status: number;
   readonly detail: string;
+  /** Which parts of the request are wrong. */
   readonly errors?: readonly { readonly path: string; readonly allowed: string }[];
-  /** After how long it is worth asking again. */
+  /** When to try again. */
   readonly retryAfterMs?: number;
 }
 
@@ -24,7 +26,35 @@ export function sendProblem(
   if (retryAfterMs !== undefined) {
     void reply.header("retry-after", Math.max(1, Math.ceil(retryAfterMs / 1_000)));
   }
-  // As bytes: to a text Fastify would add a charset, which this type does not have.
+  // As bytes: Fastify would add a charset to a text, which this media type does not have.
   const body = Buffer.from(JSON.stringify(problem));
   return reply.code(status).type("application/problem+json").send(body);
+}
+
+/** Of a request. */
+export const bodyLimit = 256 * 1_024;
+
+const statusOf = { invalid: 400, not_found: 404, conflict: 409, busy: 429 } as const;
+
+/** The response to an error. An unexpected one is sent without details. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof RefusedError) {
+    return {
+      status: statusOf[error.kind],
+      detail: error.message,
+      errors: error.faults,
+      ...(error instanceof BusyError && { retryAfterMs: error.retryAfterMs }),
+    };
+  }
+  const status = clientStatus(error);
+  if (status === null) return { status: 500, detail: "Internal error, see the log." };
+  if (status === 413) return { status, detail: `A body has at most ${bodyLimit} bytes.` };
+  return { status, detail: "The body must be JSON." };
+}
+
+/** The 4xx status of one of Fastify's own errors; null: it is another error. */
+export function clientStatus(error: unknown): number | null {
+  const isObject = typeof error === "object" && error !== null && "statusCode" in error;
+  const status = isObject && typeof error.statusCode === "number" ? error.statusCode : 500;
+  return status >= 400 && status < 500 ? status : null;
 }

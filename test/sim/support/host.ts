@@ -5,7 +5,7 @@ import type { Server } from "node:http";
 import type { Config } from "../../../src/config/config.ts";
 import { createDaemon } from "../../../src/daemon.ts";
 import type { Daemon } from "../../../src/daemon.ts";
-import type { Desk } from "../../../src/interventions/desk.ts";
+import type { CallApi } from "../../../src/api/operation.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { OpenOptions } from "../../../src/store/sqlite/database.ts";
 import { openStore } from "../../../src/store/store.ts";
@@ -76,7 +76,7 @@ export interface Host extends Disposable {
   /** Has the process that runs read its configuration again and go on with it, as `SIGHUP` does. */
   reload(): Promise<void>;
   /** Of the process that runs, if it has come so far. */
-  readonly desk: Desk | null;
+  readonly api: CallApi | null;
   /** Asks the process that runs how it does. */
   scrape(onScrape: (scrape: Scrape) => void): void;
   /** From now on a process that ended is not started again. */
@@ -325,8 +325,8 @@ export function createHost(deps: HostDeps): Host {
     get storePath() {
       return storePath;
     },
-    get desk() {
-      return current?.daemon?.desk ?? null;
+    get api() {
+      return current?.daemon?.api ?? null;
     },
     scrape(onScrape) {
       const process = current;

@@ -1,5 +1,8 @@
+import { acknowledgeIncident } from "../../../src/api/operations/incidents.ts";
+import { replayNotifications } from "../../../src/api/operations/notifications.ts";
+import * as silenceOperations from "../../../src/api/operations/silences.ts";
 import { RefusedError } from "../../../src/core/refusal.ts";
-import type { Desk } from "../../../src/interventions/desk.ts";
+import type { CallApi } from "../../../src/api/operation.ts";
 import type { Acknowledged, AddedSilence, Asked, Attempt, History } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
@@ -40,13 +43,13 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
   /** Gives what was asked for if it was granted, and "refused" if certainly nothing was done. */
   const ask = async <Granted>(
     what: string,
-    request: (desk: Desk) => Promise<Granted>,
+    request: (api: CallApi) => Promise<Granted>,
   ): Promise<Granted | "refused" | "unknown"> => {
-    const { desk } = host;
-    if (!desk) return "refused";
+    const { api } = host;
+    if (!api) return "refused";
     trace.tell(`somebody ${what}`);
     try {
-      return await request(desk);
+      return await request(api);
     } catch (error) {
       return error instanceof RefusedError ? "refused" : "unknown";
     }
@@ -67,8 +70,8 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
     const lastsMs = Math.round((0.5 + dice.random() ** 2 * 25) * intervalMs);
     const silence: AddedSilence = { match, asked, endsUtcMs: asked.utcMs + lastsMs, expired: null };
     silences.push(silence);
-    const granted = await ask(`silences ${JSON.stringify(match)} for ${lastsMs} ms`, (desk) =>
-      desk.addSilence({
+    const granted = await ask(`silences ${JSON.stringify(match)} for ${lastsMs} ms`, (api) =>
+      api(silenceOperations.addSilence, {
         author: "somebody",
         reason: "simulated",
         ends_at: new Date(silence.endsUtcMs).toISOString(),
@@ -94,7 +97,9 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
     const asked = asking();
     silence.expired = asked;
     const id = ids.get(silence) ?? "";
-    const granted = await ask(`expires ${id}`, (desk) => desk.expireSilence(id));
+    const granted = await ask(`expires ${id}`, (api) =>
+      api(silenceOperations.expireSilence, { id }),
+    );
     if (granted === "refused") silence.expired = null;
     else if (granted !== "unknown") asked.sure = true;
   };
@@ -105,8 +110,8 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
     const incidentId = incident.id;
     const acknowledged = { ...asking(), incidentId };
     acknowledgements.push(acknowledged);
-    const granted = await ask(`acknowledges ${incidentId}`, (desk) =>
-      desk.acknowledge(incidentId, { author: "somebody" }),
+    const granted = await ask(`acknowledges ${incidentId}`, (api) =>
+      api(acknowledgeIncident, { id: incidentId, author: "somebody" }),
     );
     if (granted === "refused") {
       acknowledgements.splice(acknowledgements.indexOf(acknowledged), 1);
@@ -126,8 +131,8 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
   // Until the last moment in which what is sent again can still be taken before the end.
   const replay = async (): Promise<void> => {
     for (const { name: receiver } of scenario.receivers) {
-      await ask(`has ${receiver} sent again what was given up`, (desk) =>
-        desk.replay({ receiver }),
+      await ask(`has ${receiver} sent again what was given up`, (api) =>
+        api(replayNotifications, { receiver }),
       );
     }
     if (time.nowMs + replayEveryMs + settlingMs < scenario.endMs) {

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { RefusedError } from "../core/refusal.ts";
+import type { RefusalKind } from "../core/refusal.ts";
+import { pathFields } from "./operation.ts";
+import type { CallApi, Operation } from "./operation.ts";
+import { operationsRoot } from "./paths.ts";
+import { readRequest } from "./request.ts";
+
+/** No sandwatch of this version answered. */
+export class ApiUnavailableError extends Error {
+  override readonly name = "ApiUnavailableError";
+  /** Whether the connection was refused. */
+  readonly nothingListens: boolean;
+
+  constructor(message: string, nothingListens = false) {
+    super(message);
+    this.nothingListens = nothingListens;
+  }
+}
+
+const usualTimeoutMs = 30_000;
+
+/**
+ * Calls the operations of a running daemon over HTTP. A call rejects with a `RefusedError` or an
+ * `ApiUnavailableError`.
+ *
+ * @param address such as `http://127.0.0.1:9740`
+ * @param signal ends calls that are in progress
+ */
+export function createApiClient(address: string, signal?: AbortSignal): CallApi {
+  return async (operation, request) => {
+    // Checked here because a URL would change text that is not well-formed.
+    readRequest(operation.request, request);
+    const response = await send(address, operation, Object(request), signal);
+    const content: unknown = await response.json().catch(() => null);
+    if (!response.ok) throw refusal(response.status, content, address);
+    const read = operation.response.safeParse(content);
+    if (read.success) return read.data;
+    throw notSandwatch(address);
+  };
+}
+
+async function send(
+  address: string,
+  { method, path, timeoutMs = usualTimeoutMs }: Operation,
+  request: Readonly<Record<string, unknown>>,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  const inPath = pathFields(path);
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(request[name])),
+  );
+  const base = address.endsWith("/") ? address : `${address}/`;
+  const url = new URL(operationsRoot.slice(1) + filled, base);
+  const sent = Object.entries(request).filter(([name]) => !inPath.includes(name));
+  if (method === "GET") {
+    for (const [name, value] of sent) {
+      for (const each of Array.isArray(value) ? value : [value]) {
+        if (each !== undefined) url.searchParams.append(name, String(each));
+      }
+    }
+  }
+  try {
+    return await fetch(url, {
+      method,
+      redirect: "error",
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
+      ...(method === "POST" && {
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(Object.fromEntries(sent)),
+      }),
+    });
+  } catch (error) {
+    if (isRefusedConnection(error)) {
+      throw new ApiUnavailableError(`Nothing listens at ${address}.`, true);
+    }
+    throw new ApiUnavailableError(`${address} did not answer. Is a sandwatch running there?`);
+  }
+}
+
+function isRefusedConnection(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+}
+
+const kinds: ReadonlyMap<number, RefusalKind> = new Map([
+  [400, "invalid"],
+  [404, "not_found"],
+  [409, "conflict"],
+  [429, "busy"],
+]);
+
+const problemSchema = z.object({ detail: z.string() });
+
+function refusal(status: number, content: unknown, address: string): Error {
+  const problem = problemSchema.safeParse(content);
+  if (!problem.success) return notSandwatch(address);
+  const kind = kinds.get(status);
+  return kind
+    ? new RefusedError(kind, problem.data.detail)
+    : new ApiUnavailableError(`${address}: ${problem.data.detail}`);
+}
+
+function notSandwatch(address: string): ApiUnavailableError {
+  return new ApiUnavailableError(`What answers at ${address} is no sandwatch of this version.`);
+}

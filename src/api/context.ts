@@ -1,0 +1,68 @@
+import type { DriftRecord } from "../core/drift-ledger.ts";
+import type { Target } from "../core/model.ts";
+import type { ProbeView } from "../core/probe-view.ts";
+import type { RetryBudget } from "../core/retry.ts";
+import type { Rule } from "../core/rule.ts";
+import type { WatchedView } from "../core/watched-view.ts";
+import type { HeldInterventions } from "../interventions/interventions.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Secret } from "../platform/secret.ts";
+import type { KeyLimits } from "../polling/key-limits.ts";
+import type { ReportSources } from "../reports/sources.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { ComposeAcknowledged } from "../store/acknowledgements.ts";
+import type { Store } from "../store/store.ts";
+
+/** What reports need. */
+export interface HistoryContext {
+  readonly reports: ReportSources;
+  readonly clock: Clock;
+}
+
+/** What operations on the stored and the current state need. */
+export interface StoreContext extends HistoryContext {
+  readonly store: Store;
+  readonly targets: readonly WatchedView[];
+  readonly probes: readonly ProbeView[];
+  readonly rules: readonly Rule[];
+  /** The names of the configured receivers of alerts. */
+  readonly receivers: readonly string[];
+  readonly interventions: HeldInterventions;
+  readonly drift: { readonly records: () => readonly DriftRecord[] };
+  readonly log: Logger;
+  readonly newId: () => string;
+  /** Null: the daemon composes notifications of acknowledgements when it starts. */
+  readonly composeAcknowledged: ComposeAcknowledged | null;
+  /** When a replayed notification is attempted, and until when it is retried. UTC milliseconds. */
+  readonly retryTimes: (receiver: string) => {
+    readonly nextAttemptAtMs: number;
+    readonly giveUpAtMs: number;
+  };
+  /** Called after a commit that added notifications to the outbox. */
+  readonly onOutbox: () => void;
+}
+
+/** What operations that call the service need. */
+export interface ServiceContext {
+  readonly service: Pick<ServiceClient, "look" | "examine">;
+  /** Shared with the polls and probes of this process. */
+  readonly limits: KeyLimits;
+  /** Shared with the polls. Default: no request is sent a second time. */
+  readonly budget?: RetryBudget;
+  readonly targets: readonly { readonly target: Target }[];
+  readonly keys: readonly { readonly name: string; readonly apiKey: Secret }[];
+  readonly clock: Clock;
+  /** Between two polls of a target. Default: nothing is polled. */
+  readonly pollIntervalMs?: number;
+  /** The largest response of the service. */
+  readonly maxBodyBytes: number;
+  /** Ends calls that are in progress. */
+  readonly signal: AbortSignal;
+  /** How many look-ups and conformance checks are in progress. Counted by their operations. */
+  readonly inProgress: { lookups: number; checks: number };
+}
+
+export interface ApiContext extends StoreContext, ServiceContext {
+  readonly targets: readonly WatchedView[];
+}

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { firstOf } from "../../platform/first-of.ts";
+import { allTime } from "../../store/change-history.ts";
+import type { StoreContext } from "../context.ts";
+import { nullableText, serverText, time, timeText } from "../fields.ts";
+import { findServer } from "../find-server.ts";
+import { defineOperation } from "../operation.ts";
+import { timeline } from "../timeline.ts";
+
+const timelineEvent = z.object({
+  at: time,
+  event: z.string(),
+  text: z.string(),
+  incident_id: nullableText,
+  notification_id: nullableText,
+});
+
+const explanationView = z.object({
+  server_id: z.string(),
+  server_name: nullableText,
+  /** Where it is listed now; empty: nowhere. */
+  listed: z
+    .array(
+      z.object({
+        region: z.string(),
+        key: z.string(),
+        sandbox_id: z.string(),
+        status: z.string(),
+        since: time,
+      }),
+    )
+    .readonly(),
+  /** Oldest first. */
+  events: z.array(timelineEvent).readonly(),
+  /** Whether older events were omitted. */
+  truncated: z.boolean(),
+});
+export type ExplanationView = z.output<typeof explanationView>;
+
+const mostChanges = 1_000;
+const mostIncidents = 200;
+const mostSilences = 10_000;
+
+export const explainServer = defineOperation({
+  name: "explainServer",
+  method: "GET",
+  path: "/explain",
+  summary: "Everything that happened to a server, oldest first",
+  request: z.strictObject({ server: serverText }),
+  response: explanationView,
+  refusals: [404, 409],
+  async handle({ store, targets, interventions, rules, clock }: StoreContext, request) {
+    const server = await findServer(request.server, { ...store, targets });
+    const { serverId } = server;
+    const nowMs = clock.now().utcMs;
+    const about = store.changes.between({ ...allTime, direction: "desc", server: serverId });
+    const found = await firstOf(about, mostChanges);
+    const incidents = await store.incidents.ofServer(serverId, mostIncidents);
+    const tellings = await store.tellings.about(incidents.map(({ incident }) => incident.id));
+    const seqs = tellings.flatMap(({ notification }) => notification?.seq ?? []);
+    const silences = { ended: true, nowMs, limit: mostSilences, before: null };
+    const history = {
+      server,
+      changes: found.filter((change) => change.serverId === serverId),
+      incidents,
+      silences: await store.silences.page(silences),
+      windows: interventions.windows,
+      tellings,
+      attempts: await store.tellings.attempts([...new Set(seqs)]),
+    };
+    return {
+      server_id: serverId,
+      server_name: server.serverName,
+      listed: server.listed.map(({ target, sandbox, server: { status, since } }) => ({
+        ...target,
+        sandbox_id: sandbox.id,
+        status,
+        since: timeText(since.atMs),
+      })),
+      events: timeline(history, rules, nowMs).map(
+        ({ atMs, event, text, incidentId = null, notificationId = null }) => ({
+          at: timeText(atMs),
+          event,
+          text,
+          incident_id: incidentId,
+          notification_id: notificationId,
+        }),
+      ),
+      truncated: found.length >= mostChanges || incidents.length >= mostIncidents,
+    };
+  },
+});

@@ -1,0 +1,219 @@
+import { z } from "zod";
+import { countDwells, dwellQuantileMs, meanDwellMs } from "../../fleet/dwell.ts";
+import { readFields, reportFields } from "../../reports/fields.ts";
+import type { ReportField } from "../../reports/fields.ts";
+import { openReport } from "../../reports/open-report.ts";
+import type { ReportQuery } from "../../reports/open-report.ts";
+import { serverMsOfRow, sharesOf } from "../../reports/row.ts";
+import type { Report, ReportRow } from "../../reports/row.ts";
+import { timeAllowed } from "../../reports/time-range.ts";
+import type { Zone } from "../../reports/zone.ts";
+import type { HistoryContext } from "../context.ts";
+import { limitOf, names, nullableText, parsed, previousNext, texts, timeText } from "../fields.ts";
+import { defineOperation } from "../operation.ts";
+import { readRequest } from "../request.ts";
+import { readRange, zoneText } from "../time-range.ts";
+
+export const reportRequest = z.strictObject({
+  from: z.string(timeAllowed),
+  to: z.string().optional(),
+  by: z
+    .string()
+    .default("region,key")
+    .transform((text, context) => {
+      const read = readFields(text);
+      if ("fields" in read) return read.fields;
+      context.addIssue({ code: "custom", message: read.allowed });
+      return z.NEVER;
+    }),
+  tz: zoneText,
+  region: names,
+  key: names,
+});
+export type ReportRequest = z.input<typeof reportRequest>;
+
+const share = z.number().nullable();
+const seconds = z.number();
+const nullableSeconds = z.number().nullable();
+
+const measures = z.object({
+  /** Shares of server time, from 0 to 1. Null: there were no servers. */
+  occupied_share: share,
+  idle_share: share,
+  error_share: share,
+  unknown_share: share,
+  unobserved_share: share,
+  /** Server time: two servers for a second make two. */
+  server_seconds: seconds,
+  occupied_seconds: seconds,
+  idle_seconds: seconds,
+  error_seconds: seconds,
+  unknown_seconds: seconds,
+  unobserved_seconds: seconds,
+  /** Of occupied servers during observed time. Null: no time was observed. */
+  occupied_average: z.number().nullable(),
+  occupied_peak: z.number().nullable(),
+  /** False: the peak is an upper bound. */
+  occupied_peak_exact: z.boolean().nullable(),
+  /** Dwell times in `occupied`. */
+  stays: z.number(),
+  stay_mean_seconds: nullableSeconds,
+  stay_median_seconds: nullableSeconds,
+  stay_p95_seconds: nullableSeconds,
+  incidents: z.number(),
+  recoveries: z.number(),
+  recovery_mean_seconds: nullableSeconds,
+});
+
+/** In the order of columns. */
+export const measureNames = measures.keyof().options;
+
+const label = z.string().optional();
+
+const labels = z.object({
+  region: label,
+  key: label,
+  server_name: label,
+  sandbox: label,
+  server: label,
+  hour: label,
+  day: label,
+  weekday: label,
+} satisfies Record<ReportField, z.ZodType>);
+
+const rowView = labels.extend(measures.shape);
+export type RowView = z.output<typeof rowView>;
+
+const occupancyView = z.object({
+  from: z.string(),
+  to: z.string(),
+  tz: z.string(),
+  by: z.array(z.enum(reportFields)).readonly(),
+  rows: z.array(rowView).readonly(),
+  notes: texts,
+  /** `cursor` of the next page; null: there is none. */
+  next: nullableText,
+});
+export type OccupancyView = z.output<typeof occupancyView>;
+
+/** The last row of a page, in a report whose range stays that of the first page. */
+interface Cursor {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly nowMs: number;
+  readonly cellMs: number;
+  readonly index: number;
+}
+
+const cursorPattern = /^(\d{1,15})_(\d{1,15})_(\d{1,15})_(\d{1,15})_(\d{1,9})$/;
+
+function readCursor(text: string): Cursor | undefined {
+  const [fromMs, toMs, nowMs, cellMs, index] = cursorPattern.exec(text)?.slice(1).map(Number) ?? [];
+  if (fromMs === undefined || toMs === undefined || nowMs === undefined) return undefined;
+  if (cellMs === undefined || index === undefined) return undefined;
+  return { fromMs, toMs, nowMs, cellMs, index };
+}
+
+function cursorText({ fromMs, toMs, nowMs, cellMs, index }: Cursor): string {
+  return [fromMs, toMs, nowMs, cellMs, index].join("_");
+}
+
+export const reportOccupancy = defineOperation({
+  name: "reportOccupancy",
+  method: "GET",
+  path: "/occupancy",
+  summary: "How occupied servers were, by time and then by the fields of `by`",
+  request: reportRequest.extend({
+    limit: limitOf(1_000, 10_000),
+    cursor: parsed(previousNext, readCursor),
+  }),
+  response: occupancyView,
+  timeoutMs: 5 * 60_000,
+  async handle({ reports, clock }: HistoryContext, { limit, cursor, ...rest }) {
+    const query = toReportQuery(rest, cursor?.nowMs ?? clock.now().utcMs);
+    const asked = cursor
+      ? { ...query, range: { fromMs: cursor.fromMs, toMs: cursor.toMs }, after: cursor }
+      : query;
+    const report = await openReport(asked, reports);
+    const rows: RowView[] = [];
+    let next: string | null = null;
+    let last: Cursor | null = null;
+    for await (const { row, place } of report.rows) {
+      if (rows.length === limit) {
+        next = last && cursorText(last);
+        break;
+      }
+      rows.push(viewRow(row));
+      last = { ...asked.range, nowMs: asked.nowMs, ...place };
+    }
+    return { ...reportHead(report, asked.zone), rows, next };
+  },
+});
+
+/** @throws {RefusedError} when the request is not valid */
+export function readReportQuery(request: ReportRequest, nowMs: number): ReportQuery {
+  return toReportQuery(readRequest(reportRequest, request), nowMs);
+}
+
+function toReportQuery(
+  { from, to, by, tz: zone, region, key }: z.output<typeof reportRequest>,
+  nowMs: number,
+): ReportQuery {
+  const range = readRange({ from, to }, { nowMs, zone });
+  const filter = {
+    ...(region.length > 0 && { region }),
+    ...(key.length > 0 && { key }),
+  };
+  return { range, fields: by, zone, filter, nowMs, after: null };
+}
+
+export function reportHead(
+  { range, fields, notes }: Report,
+  zone: Zone,
+): Omit<OccupancyView, "rows" | "next"> {
+  const { fromMs, toMs } = range;
+  return { from: timeText(fromMs), to: timeText(toMs), tz: zone.name, by: fields, notes };
+}
+
+export function viewRow(row: ReportRow): RowView {
+  const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, dwells, recoveries } = row;
+  const shares = sharesOf(row);
+  const shown = reportFields.flatMap((field) => {
+    const value = group[field];
+    return value === undefined ? [] : [[field, value]];
+  });
+  return {
+    ...Object.fromEntries(shown),
+    occupied_share: shares?.occupied ?? null,
+    idle_share: shares?.idle ?? null,
+    error_share: shares?.error ?? null,
+    unknown_share: shares?.unknown ?? null,
+    unobserved_share: shares?.unobserved ?? null,
+    server_seconds: toSeconds(serverMsOfRow(row)),
+    occupied_seconds: toSeconds(ms.occupied),
+    idle_seconds: toSeconds(ms.idle),
+    error_seconds: toSeconds(ms.error),
+    unknown_seconds: toSeconds(ms.unknown),
+    unobserved_seconds: toSeconds(unobservedMs),
+    occupied_average: occupiedAverage,
+    occupied_peak: occupiedPeak?.count ?? null,
+    occupied_peak_exact: occupiedPeak?.isExact ?? null,
+    stays: countDwells(dwells),
+    stay_mean_seconds: toSecondsOrNull(meanDwellMs(dwells)),
+    stay_median_seconds: toSecondsOrNull(dwellQuantileMs(dwells, 0.5)),
+    stay_p95_seconds: toSecondsOrNull(dwellQuantileMs(dwells, 0.95)),
+    incidents: row.incidents,
+    recoveries: recoveries.count,
+    recovery_mean_seconds:
+      recoveries.count === 0 ? null : toSeconds(recoveries.ms / recoveries.count),
+  };
+}
+
+/** To the millisecond. */
+export function toSeconds(ms: number): number {
+  return Math.round(ms) / 1_000;
+}
+
+function toSecondsOrNull(ms: number | null): number | null {
+  return ms === null ? null : toSeconds(ms);
+}

@@ -1,0 +1,43 @@
+import { printable } from "./table.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Prints a response: as JSON for programs, or in words with its notes on standard error. */
+export function show<View extends object>(
+  view: View & { readonly notes?: readonly string[] },
+  { json = false }: { readonly json?: boolean },
+  terminal: Terminal,
+  inWords: (view: View) => string,
+): void {
+  terminal.out(json ? jsonText(view) : inWords(view));
+  if (!json) showNotes(view.notes ?? [], terminal);
+}
+
+export function showNotes(notes: readonly string[], terminal: Terminal): void {
+  for (const note of notes) terminal.err(`note: ${printable(note)}\n`);
+}
+
+/** The last line of a page. */
+export function nextLine(next: string | null): string {
+  return next === null ? "" : `There is more: add --before ${next}\n`;
+}
+
+/** JSON for programs that is also safe to look at: see `escapeControls`. */
+export function jsonText(value: unknown): string {
+  return `${escapeControls(JSON.stringify(value, null, 2))}\n`;
+}
+
+/** The same on one line. */
+export function jsonLine(value: unknown): string {
+  return `${escapeControls(JSON.stringify(value))}\n`;
+}
+
+/** Escapes characters of JSON text that would move a cursor or reverse the writing direction. */
+export function escapeControls(json: string): string {
+  return json.replaceAll(/[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character.replaceAll(/[^]/g, unicodeEscape),
+  );
+}
+
+function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
