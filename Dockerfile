@@ -2,12 +2,12 @@
 #   --mount type=bind,source="$PWD/sandwatch.yaml",target=/etc/sandwatch/sandwatch.yaml,readonly \
 #   --env RESEARCH_API_KEY --publish 9740:9740 sandwatch
 #
-# In a container `http.listen` must be :9740 (every interface), or nothing outside it gets an answer.
+# In a container `http.listen` must be :9740 (every interface); otherwise it cannot be reached from outside.
 
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The one package with an install script brings a Node.js, which this image has.
+# The only package with an install script provides Node.js, which this image has.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json rolldown.config.ts ./
 COPY src src
@@ -23,13 +23,13 @@ FROM node:24-slim
 ARG REVISION=unknown
 ENV NODE_ENV=production
 ENV SANDWATCH_REVISION=$REVISION
-# Where SQLite sorts what does not fit into memory; the rest of the file system may be read-only.
+# Where SQLite sorts data that does not fit into memory; the rest of the file system may be read-only.
 ENV SQLITE_TMPDIR=/data
-# Left to itself, malloc has a heap for each of a few threads, and keeps what is freed in every one of them.
+# Returns freed memory to the system: one malloc arena, ...
 ENV MALLOC_ARENA_MAX=1
-# And with each large buffer that is freed, it takes larger ones from that heap, where they leave holes.
+# ... and large buffers outside of it.
 ENV MALLOC_MMAP_THRESHOLD_=131072
-# What Node.js compiled of the program at one start need not be compiled at the next.
+# Keeps compiled code for the next start.
 ENV NODE_COMPILE_CACHE=/data/compile-cache
 RUN mkdir /data && chown node:node /data
 # For `docker exec` and `kubectl exec`.
@@ -46,6 +46,6 @@ EXPOSE 9740
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9740/-/healthy').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# Left to itself, V8 lets what was made last grow to 128 MiB before it looks for garbage there.
+# Limits the memory of V8's young generation.
 ENTRYPOINT ["node", "--max-semi-space-size=4", "/app/dist/cli.js"]
 CMD ["run", "--config", "/etc/sandwatch/sandwatch.yaml"]

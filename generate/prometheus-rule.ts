@@ -6,7 +6,7 @@ import { z } from "zod";
 const folder = join(import.meta.dirname, "../config/prometheus");
 const ruleFile = z.strictObject({ groups: z.array(z.unknown()) });
 
-const note = `# Made of config/prometheus/*.rules.yaml by \`npm run generate\`: what is changed here is lost.\n`;
+const note = `# Generated from config/prometheus/*.rules.yaml by \`npm run generate\`. Do not edit.\n`;
 
 /** The rules for Prometheus as its operator takes them. */
 export function prometheusRule(): string {
