@@ -27,8 +27,11 @@ export interface PageOptions {
 
 export function pageOptions(command: Command): Command {
   return command
-    .option("--limit <n>", "the most entries", atLeast(1))
-    .option("--before <place>", "continue a list; the list before prints the value");
+    .option("--limit <n>", "the largest number of entries", atLeast(1))
+    .option(
+      "--before <cursor>",
+      "continue a list after this cursor, which the previous page prints",
+    );
 }
 
 export function seedOption(): Option {

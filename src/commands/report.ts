@@ -74,7 +74,7 @@ export function addReport(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         "--resolution <size>",
-        "the distance of the samples of openmetrics (default: 1h)",
+        "the interval of the samples of openmetrics (default: 1h)",
       ).choices(resolutions),
     )
     .addHelpText("after", examples)
