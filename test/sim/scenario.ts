@@ -40,7 +40,7 @@ export type ScenarioRule =
 
 export interface ScenarioReceiver {
   readonly name: string;
-  readonly type: "webhook" | "pagerduty";
+  readonly type: "webhook" | "pagerduty" | "slack";
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
   readonly groupBy: readonly string[];
@@ -140,11 +140,17 @@ export function drawScenario(seed: number): Scenario {
   const calmMs = Math.min(polls * intervalMs, scheduled ? longestScheduledMs : Infinity);
   const rateLimit = drawRateLimit(dice.fork("limit"));
   const probes = scheduled ? [] : drawProbes(dice.fork("probes"), { intervalMs, rateLimit });
-  const rules = [
-    ...drawRules(dice.fork("rules"), intervalMs, receivers),
+  const ofMore = [
     ...drawPoolRules(dice.fork("pool rules"), intervalMs, receivers),
     ...drawProbeRules(dice.fork("probe rules"), probes, receivers),
   ];
+  const rules = heardByOthers(
+    [
+      ...drawRules(dice.fork("rules"), intervalMs, receivers),
+      ...(namesNoIds({ receivers }) ? [] : ofMore),
+    ],
+    receivers,
+  );
   return {
     seed,
     startUtcMs: scheduled?.startUtcMs ?? Date.UTC(2026, 10, 20, 9, 30),
@@ -159,7 +165,7 @@ export function drawScenario(seed: number): Scenario {
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
     stages: drawStages(dice.fork("stages"), receivers, rules, calmMs),
-    maintenance: drawMaintenance(dice.fork("maintenance"), rules),
+    maintenance: namesNoIds({ receivers }) ? [] : drawMaintenance(dice.fork("maintenance"), rules),
     service: {
       encodes: dice.fork("encodes").chance(0.3),
       renames: dice.fork("renames").chance(0.3),
@@ -222,10 +228,11 @@ function drawReceivers(dice: Dice, intervalMs: number): readonly ScenarioReceive
   const names = ["oncall", "team", "board"].slice(0, dice.between(1, 3));
   const types = dice.fork("service-types");
   const mixed = types.pick([0, 0, 0, 0.5]);
+  const slack = dice.fork("slack").chance(0.2) ? names.slice(1).at(-1) : undefined;
   return names.map((name) =>
     asItsType({
       name,
-      type: types.chance(mixed) ? "pagerduty" : "webhook",
+      type: name === slack ? "slack" : types.chance(mixed) ? "pagerduty" : "webhook",
       groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
       groupIntervalMs: dice
         .fork(`interval ${name}`)
@@ -244,9 +251,10 @@ function drawReceivers(dice: Dice, intervalMs: number): readonly ScenarioReceive
   );
 }
 
-/** PagerDuty gets an event for each incident. */
+/** PagerDuty gets an event for each incident. When a message for Slack was made it does not say. */
 function asItsType(receiver: ScenarioReceiver): ScenarioReceiver {
   if (receiver.type === "webhook") return receiver;
+  if (receiver.type === "slack") return { ...receiver, groupIntervalMs: 0, mergeAbove: 1_000 };
   return { ...receiver, groupBy: ["incident"], groupIntervalMs: 0, mergeAbove: Infinity };
 }
 
@@ -327,6 +335,28 @@ function drawRules(
     });
   }
   return rules;
+}
+
+/**
+ * Whether a receiver is told of incidents without their ids. What goes on after a silence is another incident
+ * that began when the first one did, so that nobody could tell them apart: in such a world nothing is silenced.
+ */
+export function namesNoIds({ receivers }: Pick<Scenario, "receivers">): boolean {
+  return receivers.some(({ type }) => type === "slack");
+}
+
+/** A message for Slack names no ids: somebody else hears of all that it speaks of. */
+function heardByOthers(
+  rules: readonly ScenarioRule[],
+  receivers: readonly ScenarioReceiver[],
+): readonly ScenarioRule[] {
+  const [first] = receivers;
+  const others = receivers.filter(({ type }) => type !== "slack").map(({ name }) => name);
+  return rules.map((rule) =>
+    first === undefined || rule.receivers.some((name) => others.includes(name))
+      ? rule
+      : { ...rule, receivers: [first.name, ...rule.receivers] },
+  );
 }
 
 /** At least one. */

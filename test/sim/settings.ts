@@ -89,7 +89,12 @@ export function settingsOf(
             url: receiverOrigin(receiver.name),
             ...(receiver.type === "pagerduty"
               ? { type: "pagerduty", routing_key: routingKey }
-              : { type: "webhook", secret, ...groupSettings(receiver) }),
+              : {
+                  ...(receiver.type === "slack"
+                    ? { type: "slack", max_incidents: 100 }
+                    : { type: "webhook", secret }),
+                  ...groupSettings(receiver),
+                }),
             group_wait: ms(receiver.groupWaitMs),
             give_up_after: ms(receiver.giveUpAfterMs),
             send_resolved: receiver.sendResolved,

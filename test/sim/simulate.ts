@@ -19,6 +19,7 @@ import { beginPeople } from "./support/people.ts";
 import { createKeptPolls } from "./support/kept-polls.ts";
 import { createKeptRuns } from "./support/kept-runs.ts";
 import { readKept } from "./support/read-kept.ts";
+import { nameIncidents } from "./support/slack-messages.ts";
 import { createScriptedReceiver, signingSecret } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
 import { createStoreTroubles } from "./support/store-troubles.ts";
@@ -186,7 +187,9 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     story: trace.story,
     hash: trace.hash(),
     history: {
-      attempts,
+      attempts: nameIncidents(attempts, (name) =>
+        scenario.receivers.some((each) => each.name === name && each.type === "slack"),
+      ),
       refused,
       wallClocks,
       commits,

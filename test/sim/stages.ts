@@ -26,11 +26,15 @@ export function drawStages(
 
   // Somebody else hears of all that a receiver hears which does not return.
   const leaves = dice.chance(0.25) ? dice.pick([one, ...others]) : null;
+  const slack = receivers.find(({ type }) => type === "slack")?.name;
   const routesIn = (present: ReadonlySet<string>): Stage["routes"] =>
     new Map(
       Array.from(wanted, ([rule, all]) => {
         const some = all.filter((name) => present.has(name));
-        return [rule, some.some((name) => name !== leaves) ? some : [stays, ...some]];
+        return [
+          rule,
+          some.some((name) => name !== leaves && name !== slack) ? some : [stays, ...some],
+        ];
       }),
     );
   const stages: [Stage, ...Stage[]] = [{ ...first, routes: routesIn(first.receivers) }];

@@ -46,7 +46,12 @@ import {
 } from "./mutations.ts";
 import type { Mutation } from "./mutations.ts";
 import { poolAndProbeControls } from "./pool-and-probe-controls.ts";
-import { forgetsWhoLeaves, keepsWhoLeaves, resolvesAnotherAlert } from "./receiver-mutations.ts";
+import {
+  forgetsWhoLeaves,
+  keepsWhoLeaves,
+  mentionsAtSlack,
+  resolvesAnotherAlert,
+} from "./receiver-mutations.ts";
 import { beatsWithoutItsStore, storesGapsAlways, storesNoGap } from "./store-mutations.ts";
 
 export interface NegativeControl {
@@ -156,6 +161,12 @@ export const negativeControls: readonly NegativeControl[] = [
     mutation: resolvesAnotherAlert,
     from: 4,
     caughtAs: /a resolve overtook its fire/,
+  },
+  {
+    name: "mentions everybody at Slack",
+    mutation: mentionsAtSlack,
+    from: 21,
+    caughtAs: /refused a message: .*it mentions or links/,
   },
   { name: "cannot start again", mutation: cannotStartAgain, from: 27, caughtAs: /could not start/ },
   { name: "takes too long to stop", mutation: stopsTooLate, from: 1, caughtAs: /did not stop in/ },

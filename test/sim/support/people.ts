@@ -4,6 +4,7 @@ import * as silenceOperations from "../../../src/api/operations/silences.ts";
 import { RefusedError } from "../../../src/core/refusal.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
 import type { Acknowledged, AddedSilence, Asked, Attempt, History } from "../history.ts";
+import { namesNoIds } from "../scenario.ts";
 import type { Scenario } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
 import type { Host } from "./host.ts";
@@ -142,7 +143,8 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
   time.setTimer(calmMs + replayEveryMs, () => void replay());
 
   const silencing = deps.dice.fork("silences");
-  const rate = silencing.pick([0, 0, 2, 5, 12]);
+  const drawn = silencing.pick([0, 0, 2, 5, 12]);
+  const rate = namesNoIds(scenario) ? 0 : drawn;
   often(rate, silencing, addSilence);
   often(rate / 3, deps.dice.fork("expiries"), expire);
   const acknowledging = deps.dice.fork("acknowledgements");

@@ -19,6 +19,11 @@ export const keepsWhoLeaves: Mutation = {
   },
 };
 
+/** Lets what a server is called become a mention of everybody at Slack. */
+export const mentionsAtSlack: Mutation = {
+  sent: (body) => (body.includes('"mrkdwn"') ? body.replace("• ", "• <!channel> ") : body),
+};
+
 /** Resolves at PagerDuty an alert that there is not. */
 export const resolvesAnotherAlert: Mutation = {
   sent: (body) =>

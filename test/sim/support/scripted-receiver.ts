@@ -5,6 +5,7 @@ import { receiverOrigin } from "../scenario.ts";
 import type { ScenarioReceiver } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
 import { readPagerdutyEvent } from "./pagerduty-events.ts";
+import { readSlackMessage } from "./slack-messages.ts";
 import type { Trace } from "./trace.ts";
 import type { Peer, Reaction, VirtualRequest } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
@@ -62,7 +63,12 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
   const read = (request: VirtualRequest, taken: boolean): Attempt => {
     const { nowMs: atMs } = time;
     const { sender: life, body } = request;
-    const said = type === "webhook" ? readWebhook(request) : readPagerdutyEvent(request, atMs);
+    const readers = {
+      webhook: readWebhook,
+      slack: readSlackMessage,
+      pagerduty: () => readPagerdutyEvent(request, atMs),
+    };
+    const said = readers[type](request);
     return { receiver: name, life, atMs, ...said, body, taken, answered: null, refused: null };
   };
 
