@@ -6,6 +6,7 @@ import { drawPoolRules } from "./pool-rules.ts";
 import type { ScenarioPoolRule } from "./pool-rules.ts";
 import { drawProbeRules, drawProbes } from "./probes.ts";
 import type { ScenarioProbe, ScenarioProbeRule } from "./probes.ts";
+import { asItsType, heardByOthers, namesNoIds } from "./receiver-types.ts";
 import { createDice } from "./support/dice.ts";
 import type { Dice } from "./support/dice.ts";
 
@@ -251,13 +252,6 @@ function drawReceivers(dice: Dice, intervalMs: number): readonly ScenarioReceive
   );
 }
 
-/** PagerDuty gets an event for each incident. When a message for Slack was made it does not say. */
-function asItsType(receiver: ScenarioReceiver): ScenarioReceiver {
-  if (receiver.type === "webhook") return receiver;
-  if (receiver.type === "slack") return { ...receiver, groupIntervalMs: 0, mergeAbove: 1_000 };
-  return { ...receiver, groupBy: ["incident"], groupIntervalMs: 0, mergeAbove: Infinity };
-}
-
 /** One rule on servers is gone, or has become another. */
 function drawLater(dice: Dice, rules: readonly ScenarioRule[], calmMs: number): Scenario["later"] {
   if (dice.chance(0.6)) return null;
@@ -335,28 +329,6 @@ function drawRules(
     });
   }
   return rules;
-}
-
-/**
- * Whether a receiver is told of incidents without their ids. What goes on after a silence is another incident
- * that began when the first one did, so that nobody could tell them apart: in such a world nothing is silenced.
- */
-export function namesNoIds({ receivers }: Pick<Scenario, "receivers">): boolean {
-  return receivers.some(({ type }) => type === "slack");
-}
-
-/** A message for Slack names no ids: somebody else hears of all that it speaks of. */
-function heardByOthers(
-  rules: readonly ScenarioRule[],
-  receivers: readonly ScenarioReceiver[],
-): readonly ScenarioRule[] {
-  const [first] = receivers;
-  const others = receivers.filter(({ type }) => type !== "slack").map(({ name }) => name);
-  return rules.map((rule) =>
-    first === undefined || rule.receivers.some((name) => others.includes(name))
-      ? rule
-      : { ...rule, receivers: [first.name, ...rule.receivers] },
-  );
 }
 
 /** At least one. */

@@ -4,7 +4,7 @@ import * as silenceOperations from "../../../src/api/operations/silences.ts";
 import { RefusedError } from "../../../src/core/refusal.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
 import type { Acknowledged, AddedSilence, Asked, Attempt, History } from "../history.ts";
-import { namesNoIds } from "../scenario.ts";
+import { namesNoIds } from "../receiver-types.ts";
 import type { Scenario } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
 import type { Host } from "./host.ts";
