@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { canStandInPath } from "../src/service/operation-path.ts";
+import { canStandInPath } from "../src/service/operations.ts";
 import { createDaemon } from "../src/daemon.ts";
 import { createApiClient } from "../src/api/client.ts";
 import { lookUp } from "../src/api/operations/lookups.ts";

@@ -4,8 +4,8 @@
 import type { Deviation } from "../service/deviations.ts";
 import type { CallFailure } from "../service/failure.ts";
 import type { JsonValue } from "../service/json.ts";
-import type { Universe, User, WhiteLabel } from "../service/parse-lookups.ts";
-import type { WholeListing } from "../service/parse-whole-listing.ts";
+import type { Universe, User, WhiteLabel } from "../service/responses.ts";
+import type { WholeListing } from "../service/responses.ts";
 
 export interface ClientOptions {
   /**

@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import type { z } from "zod";
 import { createApi } from "../api/operation.ts";
 import { checkConformance } from "../api/operations/conformance.ts";
+import type { ConformanceView } from "../api/operations/conformance.ts";
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
-import type { ConformanceView, OperationView } from "../conformance/views.ts";
 import { counted } from "../core/counted.ts";
 import { Secret } from "../platform/secret.ts";
 import { asCommandError, callOperation } from "./call.ts";
@@ -118,7 +118,12 @@ function inWords({ operations, agrees, outside, not_seen: unseen }: ConformanceV
   return [...parts, counts].join("\n");
 }
 
-function operationInWords({ operation, outcome, detail, fields }: OperationView): string {
+function operationInWords({
+  operation,
+  outcome,
+  detail,
+  fields,
+}: ConformanceView["operations"][number]): string {
   const head = `${operation}: ${outcomes[outcome]}${detail}\n`;
   if (fields.length === 0) return head;
   const rows = fields.map(({ verdict, ...each }) => [

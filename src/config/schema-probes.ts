@@ -2,7 +2,7 @@ import { z } from "zod";
 import { lookupWords, operationOf, takesId } from "../core/lookup-words.ts";
 import type { Expectation, FieldExpectation, FieldMust } from "../core/probe-expectation.ts";
 import { fieldPathPattern, parseFieldPath } from "../core/probe-field.ts";
-import { canStandInPath } from "../service/operation-path.ts";
+import { canStandInPath } from "../service/operations.ts";
 import { count, flag, name, namesOf, oneOf, scalar, settings } from "./fields.ts";
 import { oneSchedule, scheduleSettings } from "./schedule-fields.ts";
 import { textLike } from "./written.ts";

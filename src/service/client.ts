@@ -1,30 +1,39 @@
 import type { Dispatcher } from "undici";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import { wholeAnswer } from "../core/deviation.ts";
 import type { Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
 import { runInSlices } from "../platform/run-in-slices.ts";
 import { type BodyBuffer, BodyBuffers } from "./body-buffer.ts";
 import { SignalCutoffs } from "./cutoff.ts";
-import { createDeviations, type Deviation, type Deviations } from "./deviations.ts";
+import { createDeviations, type Deviation } from "./deviations.ts";
 import { acceptedEncodings } from "./decode-body.ts";
 import { type CallFailure, failure } from "./failure.ts";
 import { type JsonValue, parseJson } from "./json.ts";
 import { createListingReader, type ListingReader, type ReadListing } from "./listing-reader.ts";
-import { listSandboxesPath } from "./operation-path.ts";
+import { type Lookup, lookupPath, promisedOperations } from "./operations.ts";
 import {
+  type Parse,
+  parseAsIs,
   parseUniverses,
   parseUser,
   parseWhiteLabel,
+  parseWholeListing,
   type Universe,
   type User,
   type WhiteLabel,
-} from "./parse-lookups.ts";
-import { type Lookup, lookupParser, lookupPath, type Parse } from "./lookup.ts";
-import { parseWholeListing, type WholeListing } from "./parse-whole-listing.ts";
+  type WholeListing,
+} from "./responses.ts";
 import { createRefusals, type Refusals } from "./refusal.ts";
+import {
+  keptListingSchema,
+  universeDataSchema,
+  universesSchema,
+  userSchema,
+  whiteLabelSchema,
+} from "./schemas.ts";
 import { type Answer, createTransport, type Transport } from "./transport.ts";
+import { createWalker, type Walker } from "./walker.ts";
 
 export interface ServiceClientOptions {
   /** A base address may hold a path, such as `https://host/us`. */
@@ -211,9 +220,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   ): CallResult<T> => {
     if (answer.status !== 200) return refuse(operation, call, path, answer);
     regionOf(call).refusals.answered(operation, path);
-    const deviations = createDeviations();
-    const result = readBody(answer, parse, deviations);
-    tellDrift(operation, call, deviations.list());
+    const { result, deviations } = readBody(answer, parse, walkers[operation]);
+    tellDrift(operation, call, deviations);
     return result;
   };
 
@@ -233,27 +241,26 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (answer.kind === "failed") return answer;
     if (answer.status === 422) {
       const refused = refuse(lookup.operation, call, path, answer);
-      const said = readBody(answer, (body) => body, createDeviations());
-      return said.kind === "ok" ? said : refused;
+      const { result } = readBody(answer, (body) => body, null);
+      return result.kind === "ok" ? result : refused;
     }
-    const parseStrictly = lookupParser(lookup);
-    const parse: Parse<JsonValue> = (body, deviations) => {
-      const isOfShape = parseStrictly(body, deviations) !== undefined;
-      if (!isOfShape && deviations.isEmpty) deviations.note(wholeAnswer, "wrong_type", body);
-      return body;
-    };
-    return take(lookup, { call, path, answer, parse });
+    return take(lookup, { call, path, answer, parse: (body) => body });
   };
 
   const listSandboxes = async (call: ListingCall): Promise<CallResult<TakenListing>> => {
     const reader = await regionOf(call).reader;
     const buffer = buffers.take();
     try {
-      const answer = await send("list_sandboxes", call, listSandboxesPath, buffer);
+      const answer = await send(
+        "list_sandboxes",
+        call,
+        promisedOperations.list_sandboxes.path,
+        buffer,
+      );
       if (answer.kind === "failed") return answer;
       const { status, body } = answer;
       if (status !== 200 || !body) {
-        return refuse("list_sandboxes", call, listSandboxesPath, answer);
+        return refuse("list_sandboxes", call, promisedOperations.list_sandboxes.path, answer);
       }
       const {
         kind: _,
@@ -277,7 +284,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     getWhiteLabel: (call, id) =>
       perform(call, { operation: "get_white_label", id }, parseWhiteLabel),
     readListing: (call) => perform(call, { operation: "list_sandboxes" }, parseWholeListing),
-    look: (call, lookup) => perform(call, lookup, lookupParser(lookup)),
+    look: (call, lookup) => perform(call, lookup, parseAsIs(lookup.operation)),
     examine,
     async close() {
       await Promise.all(Array.from(regions.values(), ({ transport }) => transport.close()));
@@ -285,14 +292,35 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 }
 
-function readBody<T>(answer: Answer, parse: Parse<T>, deviations: Deviations): CallResult<T> {
+const walkers: Readonly<Record<Operation, Walker>> = {
+  list_sandboxes: createWalker(keptListingSchema),
+  list_universes: createWalker(universesSchema),
+  get_user: createWalker(userSchema),
+  get_universe_data: createWalker(universeDataSchema),
+  get_white_label: createWalker(whiteLabelSchema),
+};
+
+interface ReadBody<T> {
+  readonly result: CallResult<T>;
+  readonly deviations: readonly Deviation[];
+}
+
+/** @param walker null: the body is not compared with the interface */
+function readBody<T>(answer: Answer, parse: Parse<T>, walker: Walker | null): ReadBody<T> {
   const { status, body } = answer;
   const invalid = (detail: string): CallFailure => failure("invalid_body", detail, { status });
   const parsed = parseJson(body ?? new Uint8Array());
-  if (parsed.kind === "not_json") return invalid(parsed.detail);
-  if (parsed.kind === "too_large") return failure("too_large", parsed.detail, { status });
-  const value = parse(parsed.value, deviations);
-  if (value !== undefined) return { kind: "ok", value, status, deviations: deviations.list() };
-  if (deviations.isEmpty) deviations.note(wholeAnswer, "wrong_type", parsed.value);
-  return invalid("the body is not of the promised shape");
+  if (parsed.kind === "not_json") return { result: invalid(parsed.detail), deviations: [] };
+  if (parsed.kind === "too_large") {
+    return { result: failure("too_large", parsed.detail, { status }), deviations: [] };
+  }
+  const found = createDeviations();
+  walker?.compare(parsed.value, found);
+  const deviations = found.list();
+  const value = parse(parsed.value);
+  const result: CallResult<T> =
+    value === undefined
+      ? invalid("the body is not of the promised shape")
+      : { kind: "ok", value, status, deviations };
+  return { result, deviations };
 }

@@ -5,9 +5,8 @@ import type { Status } from "../fleet/status.ts";
 import type { DeviationProblem } from "../core/deviation.ts";
 import type { Deviations } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
-import { noteItem } from "./read-value.ts";
-import { resource } from "./resource.ts";
-import { maxIdLength, maxNameLength, sandboxSchema, serverSchema } from "./schema.ts";
+import { keptSandboxSchema, maxIdLength, maxNameLength } from "./schemas.ts";
+import { createWalker } from "./walker.ts";
 import { foundShape, problemOfIdValue, problemOfText } from "./unkept.ts";
 import type { Unkept } from "./unkept.ts";
 
@@ -22,12 +21,11 @@ import type { Unkept } from "./unkept.ts";
 
 export const sandboxesField = "local_sandboxes[]";
 export const serversField = "local_sandboxes[].servers[]";
-export const tagsField = "local_sandboxes[].servers[].tags";
+const tagsField = "local_sandboxes[].servers[].tags";
 const tagField = "local_sandboxes[].servers[].tags[]";
 const maxTags = 64;
 
-export const promisedSandbox = resource(sandboxSchema, `${sandboxesField}.`);
-export const promisedServer = resource(serverSchema, `${serversField}.`);
+const sandboxWalker = createWalker(keptSandboxSchema, sandboxesField);
 
 const noTags: readonly string[] = [];
 
@@ -188,11 +186,8 @@ export function readSandbox(item: JsonValue, context: ReadingContext): ListedSan
     onUnkept({ place: place + part, problem, found: foundShape(value), lost: "sandbox", ...ids });
     return null;
   };
-  if (!isObject(item)) {
-    noteItem(item, sandboxesField, deviations);
-    return leaveOut("", item === null ? "null" : "wrong_type", item);
-  }
-  promisedSandbox.compare(item, deviations);
+  sandboxWalker.compare(item, deviations);
+  if (!isObject(item)) return leaveOut("", item === null ? "null" : "wrong_type", item);
   const id = item["local_sandbox_id"];
   const problem = problemOfIdValue(id);
   noteCharacter(problem, `${sandboxesField}.local_sandbox_id`, id, deviations);
@@ -243,11 +238,7 @@ function readServer(item: JsonValue, place: string, reading: Reading): ListedSer
     onUnkept({ place: place + part, problem, found, lost: "server", sandboxId, serverId: null });
     return null;
   };
-  if (!isObject(item)) {
-    noteItem(item, serversField, deviations);
-    return leaveOut("", item === null ? "null" : "wrong_type", item);
-  }
-  promisedServer.compare(item, deviations);
+  if (!isObject(item)) return leaveOut("", item === null ? "null" : "wrong_type", item);
   const id = item["id"];
   const problem = problemOfIdValue(id);
   noteCharacter(problem, `${serversField}.id`, id, deviations);
@@ -293,13 +284,10 @@ function readTags(server: JsonObject, of: Of, reading: Reading): readonly string
   const tags: string[] = [];
   let hasSurplus = false;
   for (const [index, item] of items.entries()) {
-    if (typeof item !== "string") {
-      noteItem(item, tagField, deviations);
-      continue;
-    }
+    if (typeof item !== "string") continue;
     const problem = problemOfText(item);
     if (problem !== null) {
-      deviations.note(tagField, problem, item);
+      noteCharacter(problem, tagField, item, deviations);
       dropText(`.tags[${index}]`, problem, item, of, reading);
     } else if (tags.length < maxTags) tags.push(item.toWellFormed());
     else {
@@ -311,7 +299,7 @@ function readTags(server: JsonObject, of: Of, reading: Reading): readonly string
   return tags;
 }
 
-/** Whatever else is wrong with it is noted where the item is compared with the interface. */
+/** Whatever else is wrong with it, the walker has noted. */
 function noteCharacter(
   problem: DeviationProblem | null,
   field: string,

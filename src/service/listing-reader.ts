@@ -29,10 +29,10 @@ import {
 import { ListingItems, type ReaderMemory } from "./listing-items.ts";
 import { DeviationNotes } from "./deviation-notes.ts";
 import { decode, endOfString, endOfValue, parseText, valueLimits } from "./listing-scan.ts";
-import { resource } from "./resource.ts";
-import { listingSchema } from "./schema.ts";
+import { keptListingSchema } from "./schemas.ts";
 import { summarizeUnkept, type UnkeptItems } from "./unkept.ts";
 import { shapeOf } from "./value-shape.ts";
+import { createWalker } from "./walker.ts";
 
 export interface ReadListing {
   readonly kind: "read";
@@ -75,7 +75,7 @@ export async function createListingReader(): Promise<ListingReader> {
 // Not awaited here: who requires a module cannot wait for it to load.
 const loading = xxhash();
 
-export const promisedListing = resource(listingSchema, "");
+const listingWalker = createWalker(keptListingSchema);
 const limits = {
   /** Of sandboxes: the last one counts, and each is read. */
   lists: 100,
@@ -187,7 +187,7 @@ class BodyReader {
     const root = this.parseRest(start);
     // What is said of the listing comes first, wherever in the body its items stand.
     const deviations = createDeviations();
-    promisedListing.compare(root, deviations);
+    listingWalker.compare(root, deviations);
     const { items } = this;
     if (!isArray(root["local_sandboxes"]) || !items) throw otherShape(deviations.list());
     deviations.add(items.deviations.list());

@@ -1,10 +1,6 @@
 import type { Secret } from "../platform/secret.ts";
-import type { Deviations } from "./deviations.ts";
 import type { ValidationEntry } from "./failure.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
-import { readList, readText } from "./read-value.ts";
-import { resource } from "./resource.ts";
-import { validationEntrySchema, validationSchema } from "./schema.ts";
 
 const maxEntries = 100;
 const maxLocParts = 32;
@@ -18,23 +14,6 @@ export function parseValidation(body: JsonValue, apiKey: Secret): readonly Valid
     .slice(0, maxEntries)
     .filter(isObject)
     .map((entry) => readEntry(entry, apiKey));
-}
-
-const promisedValidation = resource(validationSchema, "");
-const promisedEntry = resource(validationEntrySchema, "detail[].");
-
-/** Counts how the body of a 422 differs from what is promised. */
-export function compareValidation(body: JsonValue, deviations: Deviations): void {
-  if (!isObject(body)) return;
-  promisedValidation.compare(body, deviations);
-  readList(body["detail"], "detail", deviations, (entry) => {
-    if (!isObject(entry)) return null;
-    promisedEntry.compare(entry, deviations);
-    readList(entry["loc"], "detail[].loc", deviations, (part) =>
-      Number.isInteger(part) ? part : readText(part),
-    );
-    return entry;
-  });
 }
 
 function readEntry(entry: JsonObject, apiKey: Secret): ValidationEntry {

@@ -1,15 +1,17 @@
 import type { Operation } from "../core/model.ts";
 import { type Deviation, wholeAnswer } from "../core/deviation.ts";
-import { promisedOperations } from "../interface/operations.ts";
 import { parseRetryAfter } from "../platform/retry-after.ts";
 import type { Secret } from "../platform/secret.ts";
 import { createDeviations } from "./deviations.ts";
 import { type CallFailure, failure, reasonOfStatus } from "./failure.ts";
-import { type JsonValue, parseJson } from "./json.ts";
+import { isObject, type JsonValue, parseJson } from "./json.ts";
 import { createNotFoundHistory, type NotFoundHistory } from "./not-found.ts";
-import { compareValidation, parseValidation } from "./parse-validation.ts";
+import { promisedOperations } from "./operations.ts";
+import { parseValidation } from "./parse-validation.ts";
+import { validationSchema } from "./schemas.ts";
 import type { Answer } from "./transport.ts";
 import { explainNotFound, explainRedirect, type Unexpected } from "./unexpected-answer.ts";
+import { createWalker } from "./walker.ts";
 
 export interface Refused {
   readonly operation: Operation;
@@ -32,6 +34,7 @@ export interface Refusals {
   };
 }
 
+const validationWalker = createWalker(validationSchema);
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export function createRefusals(): Refusals {
@@ -69,7 +72,7 @@ export function createRefusals(): Refusals {
       const deviations = createDeviations();
       if (status === 422 && body !== undefined) {
         answered(operation, path);
-        compareValidation(body, deviations);
+        if (isObject(body)) validationWalker.compare(body, deviations);
       }
       const explained = unexpected(refused, body);
       if (explained?.problem) deviations.note(wholeAnswer, explained.problem);

@@ -1,7 +1,7 @@
 import { counted } from "../core/counted.ts";
 import type { DeviationProblem } from "../core/deviation.ts";
 import type { JsonValue } from "./json.ts";
-import { maxIdLength, maxNameLength } from "./schema.ts";
+import { maxIdLength, maxNameLength } from "./schemas.ts";
 import { shapeOf } from "./value-shape.ts";
 
 /** Something that a listing shows and that cannot be kept: an item of it, or a text of an item. */

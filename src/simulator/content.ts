@@ -5,7 +5,7 @@ import {
   universeSchema,
   userSchema,
   whiteLabelSchema,
-} from "../interface/resources.ts";
+} from "../service/schemas.ts";
 
 const count = z.int().min(0).max(100_000);
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { universeSchema, userSchema, whiteLabelSchema } from "../interface/resources.ts";
+import type { universeSchema, userSchema, whiteLabelSchema } from "../service/schemas.ts";
 import type { RegionContent } from "./content.ts";
 import { draw, identityOf, mix, pick } from "./hash.ts";
 import { formatTimestamp, offsetHoursOf } from "./region-time.ts";

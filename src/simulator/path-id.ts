@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { validationEntrySchema } from "../interface/resources.ts";
+import type { validationEntrySchema } from "../service/schemas.ts";
 
 type ValidationEntry = z.input<typeof validationEntrySchema>;
 

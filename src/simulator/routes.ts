@@ -1,6 +1,6 @@
 import { operations } from "../core/model.ts";
 import type { Operation } from "../core/model.ts";
-import { promisedOperations } from "../interface/operations.ts";
+import { promisedOperations } from "../service/operations.ts";
 
 export interface Route {
   readonly region: string;

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CallError, createClient, orThrow } from "../../src/client/index.ts";
 import type { CallResult, Client, ClientOptions } from "../../src/client/index.ts";
-import { canStandInPath } from "../../src/service/operation-path.ts";
+import { canStandInPath } from "../../src/service/operations.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
 import type { Handler } from "../service/peer.ts";
 

@@ -6,6 +6,7 @@ import {
   boxes,
   bytesOf,
   countParsed,
+  quietPoll,
   inWords,
   read,
   reader,
@@ -62,7 +63,8 @@ describe("a text that is known", () => {
   it("is not parsed", () => {
     const body = listing(boxes(100));
     const before = take(body);
-    expect(countParsed(() => expect(take(body, before)).toBe(before))).toBe(0);
+    const poll = quietPoll(before);
+    expect(countParsed(() => expect(take(body, before, poll)).toBe(before))).toBe(0);
   });
 
   it("is known behind sandboxes that came, went, moved or changed, each of which costs a parse", () => {
@@ -76,7 +78,8 @@ describe("a text that is known", () => {
       [[...items.slice(50), ...items.slice(0, 50)], 2],
     ];
     for (const [edited, parsed] of edits) {
-      expect(countParsed(() => void read(listing(edited), before))).toBe(parsed);
+      const poll = quietPoll(before);
+      expect(countParsed(() => void read(listing(edited), before, poll))).toBe(parsed);
     }
     const reversed = read(listing(items.toReversed()), before).listing.sandboxes;
     expect(reversed).toEqual(before.sandboxes.toReversed());
@@ -91,7 +94,7 @@ describe("a text that is known", () => {
     expect(after.sandboxes).toEqual(before.sandboxes);
     expect(after.sandboxes.every((each, at) => each === before.sandboxes[at])).toBe(true);
     const again = touched("2026-02-16T12:45:55.123456-08:00");
-    expect(countParsed(() => void take(again, after))).toBe(0);
+    expect(countParsed(() => void take(again, after, quietPoll(after)))).toBe(0);
   });
 
   it("is news each time while it lacks a server that is not gone", () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CallResult } from "../../src/service/client.ts";
-import { canStandInPath } from "../../src/service/operation-path.ts";
+import { canStandInPath } from "../../src/service/operations.ts";
 import { answerJson, type ClientUnderTest, createTestClient, startPeer, testKey } from "./peer.ts";
 
 type Ask = (under: ClientUnderTest) => Promise<CallResult<unknown>>;
@@ -78,8 +78,8 @@ test.for([
     [
       "universes[] wrong_type 1",
       "universes[] null 1",
-      "universes[].task_nums wrong_type 1",
       "universes[].personas[] wrong_type 1",
+      "universes[].task_nums wrong_type 1",
     ],
   ],
   [

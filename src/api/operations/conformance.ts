@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { examine } from "../../conformance/examine.ts";
-import { conformanceView } from "../../conformance/views.ts";
-import type { OperationView } from "../../conformance/views.ts";
+import { examine, operationReport } from "../../service/conformance.ts";
+import type { OperationReport } from "../../service/conformance.ts";
 import { RefusedError } from "../../core/refusal.ts";
 import { chooseTarget, targetChoice } from "../choose-target.ts";
 import type { ServiceContext } from "../context.ts";
@@ -9,6 +8,20 @@ import { defineOperation } from "../operation.ts";
 import { serviceId } from "./lookups.ts";
 
 const id = serviceId("an id of 1 to 1000 characters, other than . and ..").optional();
+
+const conformanceView = z.object({
+  region: z.string(),
+  /** Null where the key is not a configured one. */
+  key: z.string().nullable(),
+  operations: z.array(operationReport).readonly(),
+  /** How many fields, and responses as a whole, conform, and so on. */
+  agrees: z.number(),
+  outside: z.number(),
+  not_seen: z.number(),
+  /** How many operations gave no response. */
+  failed: z.number(),
+});
+export type ConformanceView = z.output<typeof conformanceView>;
 
 /** How long a call waits for a token of the key's limit. */
 const longestWaitMs = 10_000;
@@ -56,11 +69,11 @@ export const checkConformance = defineOperation({
   },
 });
 
-function countVerdicts(operations: readonly OperationView[]) {
+function countVerdicts(operations: readonly OperationReport[]) {
   const fields = operations.flatMap((each) => each.fields);
   const count = (wanted: "agrees" | "outside" | "not_seen"): number =>
     fields.filter(({ verdict }) => verdict === wanted).length;
-  const ended = (wanted: OperationView["outcome"]): number =>
+  const ended = (wanted: OperationReport["outcome"]): number =>
     operations.filter(({ outcome }) => outcome === wanted).length;
   return {
     agrees: count("agrees"),

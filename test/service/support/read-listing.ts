@@ -38,6 +38,12 @@ export function inWords({ deviations }: Pick<ReadListing, "deviations">): readon
 export const boxes = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => ({ ...sandbox, local_sandbox_id: `s${at}`, ...more }));
 
+/** A poll at which none of the texts is due to be parsed again. */
+export function quietPoll({ texts }: Snapshot): number {
+  const due = new Set(texts.map((text) => text?.rereadAt));
+  for (let poll = 0; ; poll += 1) if (!due.has(poll)) return poll;
+}
+
 /** How many texts are parsed, but for what is beside the sandboxes. */
 export function countParsed(act: () => void): number {
   const parse = vi.spyOn(JSON, "parse");

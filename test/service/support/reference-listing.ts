@@ -4,9 +4,8 @@ import { createDeviations } from "../../../src/service/deviations.ts";
 import type { Deviation, Deviations } from "../../../src/service/deviations.ts";
 import { isArray, isObject, parseJson } from "../../../src/service/json.ts";
 import type { JsonObject, JsonValue } from "../../../src/service/json.ts";
-import { noteItem } from "../../../src/service/read-value.ts";
-import { resource } from "../../../src/service/resource.ts";
-import { listingSchema, sandboxSchema, serverSchema } from "../../../src/service/schema.ts";
+import { keptListingSchema } from "../../../src/service/schemas.ts";
+import { createWalker } from "../../../src/service/walker.ts";
 
 /** What a body says when it is parsed as a whole, read for its reader rather than for the machine. */
 export type Reading =
@@ -21,16 +20,14 @@ export type Reading =
 
 const sandboxes = "local_sandboxes[]";
 const servers = "local_sandboxes[].servers[]";
-const promisedListing = resource(listingSchema, "");
-const promisedSandbox = resource(sandboxSchema, `${sandboxes}.`);
-const promisedServer = resource(serverSchema, `${servers}.`);
+const walker = createWalker(keptListingSchema);
 
 export function referenceReading(body: Uint8Array): Reading {
   const parsed = parseJson(body);
   if (parsed.kind !== "json" || !isObject(parsed.value)) return "refused";
   const { local_sandboxes: items, total_count: totalCount } = parsed.value;
   const deviations = createDeviations();
-  promisedListing.compare(parsed.value, deviations);
+  walker.compare(parsed.value, deviations);
   if (!isArray(items)) return "refused";
   const joined = new Map<string, ListedSandbox>();
   let unkept = 0;
@@ -66,11 +63,7 @@ export function inOrder(deviations: readonly Deviation[]): readonly string[] {
 
 function readSandbox(item: JsonValue, deviations: Deviations) {
   const nothing = { sandbox: null, unkept: 1 };
-  if (!isObject(item)) {
-    noteItem(item, sandboxes, deviations);
-    return nothing;
-  }
-  promisedSandbox.compare(item, deviations);
+  if (!isObject(item)) return nothing;
   const id = readId(item["local_sandbox_id"], `${sandboxes}.local_sandbox_id`, deviations);
   if (id === null || !isArray(item["servers"])) return nothing;
   const losses = { count: 0 };
@@ -91,11 +84,7 @@ function readSandbox(item: JsonValue, deviations: Deviations) {
 }
 
 function readServer(item: JsonValue, deviations: Deviations, losses: Losses): ListedServer | null {
-  if (!isObject(item)) {
-    noteItem(item, servers, deviations);
-    return null;
-  }
-  promisedServer.compare(item, deviations);
+  if (!isObject(item)) return null;
   const id = readId(item["id"], `${servers}.id`, deviations);
   if (id === null) return null;
   return {
@@ -147,8 +136,8 @@ function readTags(
     const problem = problemOfTag(item, tags.length);
     if (problem === null && typeof item === "string") tags.push(item.toWellFormed());
     else if (problem === "too_many") deviations.note(`${servers}.tags`, problem);
-    else if (problem === null) noteItem(item, `${servers}.tags[]`, deviations);
-    else deviations.note(`${servers}.tags[]`, problem);
+    // Other problems of a tag are noted by the comparison.
+    else if (problem === "invalid_character") deviations.note(`${servers}.tags[]`, problem);
     if (problem !== null && problem !== "too_many") losses.count++;
   }
   const surplus = items.filter((item) => typeof item === "string" && isTag(item)).length > 64;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { operations } from "../../src/core/model.ts";
 import type { Operation } from "../../src/core/model.ts";
-import { describeInterface } from "../../src/interface/openapi.ts";
+import { describeInterface } from "../../src/service/openapi.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { regionContent } from "../support/random-resources.ts";

@@ -6,7 +6,15 @@ import {
   universesSchema,
   userSchema,
   whiteLabelSchema,
-} from "./resources.ts";
+} from "./schemas.ts";
+
+/** One of the five operations, with what it is asked for. */
+export type Lookup =
+  | { readonly operation: "list_sandboxes" | "list_universes" }
+  | {
+      readonly operation: "get_user" | "get_universe_data" | "get_white_label";
+      readonly id: string;
+    };
 
 /** One of the five operations, as the interface document has it. All are GETs without a body. */
 export interface PromisedOperation {
@@ -51,3 +59,27 @@ export const promisedOperations: Readonly<Record<Operation, PromisedOperation>> 
     answer: whiteLabelSchema,
   },
 };
+
+/**
+ * Below the base address.
+ *
+ * @throws {RangeError} for an id that `canStandInPath` refuses
+ */
+export function lookupPath(lookup: Lookup): string {
+  const { path } = promisedOperations[lookup.operation];
+  if (!("id" in lookup)) return path;
+  if (!canStandInPath(lookup.id)) {
+    throw new RangeError("An id must be well-formed text other than an empty one, . and ..");
+  }
+  const segment = encodeURIComponent(lookup.id);
+  return path.replace(/\{\w+\}/, () => segment);
+}
+
+/**
+ * Whether an id can be asked for at all. The empty one, `.` and `..` would reach another path, as
+ * servers and proxies resolve them even when encoded (RFC 3986, section 5.2.4); a lone surrogate
+ * has no encoding.
+ */
+export function canStandInPath(id: string): boolean {
+  return id !== "" && id !== "." && id !== ".." && id.isWellFormed();
+}

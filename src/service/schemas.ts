@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 /**
- * The resources of the service's interface document, field by field, under the names that it gives
- * them. What holds and what may be null is the document's word; where it leaves a gap, the service's
- * own public examples fill it, and the field says so. They promise nothing of further fields.
+ * The resources of the service's interface document, field by field, under its names. What holds and what may
+ * be null is as the document states it; where it leaves a gap, the service's own public examples fill it, and
+ * the field says so. They promise nothing of further fields.
  */
 
 export const statusSchema = z
@@ -116,3 +116,27 @@ export const validationSchema = z
     }),
   })
   .meta({ id: "HTTPValidationError" });
+
+/** Longer ids and texts are not kept, which is a deviation as well. */
+export const maxIdLength = 512;
+export const maxNameLength = 256;
+
+const keptId = z.string().min(1).max(maxIdLength);
+const keptName = z.string().max(maxNameLength);
+
+const keptServerSchema = serverSchema.extend({
+  id: keptId,
+  server_name: keptName.nullish(),
+  benchmark: keptName.nullish(),
+  tags: z.array(keptName).nullish(),
+});
+
+export const keptSandboxSchema = sandboxSchema.extend({
+  local_sandbox_id: keptId,
+  benchmark: keptName.nullish(),
+  servers: z.array(keptServerSchema),
+});
+
+export const keptListingSchema = listingSchema.extend({
+  local_sandboxes: z.array(keptSandboxSchema),
+});

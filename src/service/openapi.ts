@@ -4,7 +4,7 @@ import { operations } from "../core/model.ts";
 import type { Operation } from "../core/model.ts";
 import { promisedOperations } from "./operations.ts";
 import type { PromisedOperation } from "./operations.ts";
-import { validationSchema } from "./resources.ts";
+import { validationSchema } from "./schemas.ts";
 
 /** Where the document is in force. The URL may be relative to where the document was found. */
 export interface PromisedServer {

@@ -1,20 +1,20 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { viewFields } from "../../src/conformance/view-fields.ts";
+import { reportFields } from "../../src/service/conformance.ts";
 import {
   listingSchema,
   universesSchema,
   userSchema,
   validationSchema,
   whiteLabelSchema,
-} from "../../src/interface/resources.ts";
+} from "../../src/service/schemas.ts";
 import type { JsonValue } from "../../src/service/json.ts";
 import { regionContent } from "../support/random-resources.ts";
 
 const schemas = [listingSchema, universesSchema, userSchema, validationSchema, whiteLabelSchema];
 
 const outside = (schema: (typeof schemas)[number], answer: JsonValue) =>
-  viewFields(schema, answer).filter(({ verdict }) => verdict === "outside");
+  reportFields(schema, answer).filter(({ verdict }) => verdict === "outside");
 
 const asJson = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value));
 
@@ -63,10 +63,10 @@ test("every field is told of once, whatever the answer is, and no value ever", (
   fc.assert(
     fc.property(fc.oneof(outer, value), (given) => {
       for (const schema of schemas) {
-        const fields = viewFields(schema, asJson(given));
+        const fields = reportFields(schema, asJson(given));
         const names = fields.map(({ field }) => field);
         expect(new Set(names).size).toBe(names.length);
-        const promised = viewFields(schema, null).map(({ field }) => field);
+        const promised = reportFields(schema, null).map(({ field }) => field);
         expect(names).toEqual(
           expect.arrayContaining(promised.filter((name) => name !== "(answer)")),
         );
@@ -84,7 +84,7 @@ test("what could not be seen says why, and of an enumeration which words were", 
     created_at: "t",
     servers: [server, { id: "w", tags: null }],
   };
-  const fields = viewFields(listingSchema, { local_sandboxes: [sandbox], total_count: 1 });
+  const fields = reportFields(listingSchema, { local_sandboxes: [sandbox], total_count: 1 });
   const of = (name: string) => {
     const found = fields.find(({ field }) => field === `local_sandboxes[].servers[].${name}`);
     return [found?.verdict, found?.detail];
