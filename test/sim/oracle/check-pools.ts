@@ -3,7 +3,7 @@ import type { ScenarioPoolRule } from "../pool-rules.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import { advance, noCourse } from "./course.ts";
 import type { Course, Look } from "./course.ts";
-import { distinct } from "./check-servers.ts";
+import { distinct, mostFollowed } from "./check-servers.ts";
 import { expect } from "./expected.ts";
 import { poolSightsOf } from "./pool-sights.ts";
 import type { PoolSight } from "./pool-sights.ts";
@@ -138,6 +138,7 @@ function checkPool(
       }),
     );
     states = distinct(after);
+    if (states.length > mostFollowed) return [];
     if (states.length === 0) return stand(sight.seen.fromMs);
   }
   expected.takeFaults();

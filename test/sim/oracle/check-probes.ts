@@ -1,9 +1,9 @@
 import type { History, KeptRun, ServiceRequest } from "../history.ts";
 import { leastUniverses, probeId } from "../probes.ts";
 import type { ScenarioProbe, ScenarioProbeRule } from "../probes.ts";
-import type { Scenario } from "../scenario.ts";
+import type { Hold, Scenario } from "../scenario.ts";
 import { stalledMs } from "./check-lives.ts";
-import { distinct } from "./check-servers.ts";
+import { distinct, mostFollowed } from "./check-servers.ts";
 import { advance, noCourse } from "./course.ts";
 import type { Course, Look } from "./course.ts";
 import { expect } from "./expected.ts";
@@ -100,6 +100,7 @@ function checkProbe(
       ),
     );
     courses = distinct(after);
+    if (courses.length > mostFollowed) return [];
     if (courses.length === 0) return stand(run.seen.fromMs);
   }
   expected.takeFaults();
@@ -135,20 +136,37 @@ function outagesOf(
   target: string,
   told: readonly ToldIncident[],
 ): readonly Outage[] {
-  const names = new Set(rules.filter(({ on }) => on === "target").map(({ name }) => name));
+  const ofTargets = new Map(
+    rules.flatMap((rule) => (rule.on === "target" ? [[rule.name, rule.hold]] : [])),
+  );
   return told
-    .filter((incident) => names.has(incident.rule) && incident.target === target)
-    .map(({ startedUtcMs, heardMs, resolved }) => {
+    .filter((incident) => ofTargets.has(incident.rule) && incident.target === target)
+    .map(({ rule, startedUtcMs, heardMs, resolved }) => {
       const startMs = Math.min(heardMs, ...timesOf(history, startedUtcMs));
       const endsMs = resolved ? timesOf(history, resolved.utcMs) : [Infinity];
       const observed = history.sightings.find(
         (sighting) => sighting.target === target && sighting.atMs >= startMs,
       );
       return {
-        surely: { fromMs: heardMs, toMs: Math.min(observed?.atMs ?? Infinity, ...endsMs) },
+        surely: {
+          fromMs: Math.min(heardMs, firedMs(history, target, ofTargets.get(rule), startMs)),
+          toMs: Math.min(observed?.atMs ?? Infinity, ...endsMs),
+        },
         possibly: { fromMs: startMs, toMs: Math.max(...endsMs) + writingMs },
       };
     });
+}
+
+/** When an incident that began at a time has fired, if only polls are counted. */
+function firedMs(
+  { keptPolls }: History,
+  target: string,
+  hold: Hold | undefined,
+  startMs: number,
+): number {
+  if (!hold || !("polls" in hold)) return Infinity;
+  const polls = keptPolls.filter((poll) => poll.target === target && poll.atMs >= startMs);
+  return polls[hold.polls - 1]?.atMs ?? Infinity;
 }
 
 /** The runs of a probe that were kept, in order. */

@@ -110,6 +110,9 @@ function ruleIn(
   return found?.on === "server" ? found : null;
 }
 
+/** Where more is possible than this, nothing can be said of what was told. */
+export const mostFollowed = 1_000;
+
 /** Each once. */
 export function distinct<T>(courses: readonly T[]): readonly T[] {
   if (courses.length < 2) return courses;
