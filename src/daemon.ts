@@ -132,7 +132,10 @@ export async function createDaemon(
     readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),
     readLoops: () => watchdog.loops(),
     onUnread: (err) =>
-      log.error({ event: "http.incomplete", err }, "a scrape lacks what is stored"),
+      log.error(
+        { event: "http.incomplete", err },
+        "a scrape lacks families because the store could not be read",
+      ),
   });
 
   const drift = await createDriftWatch({ store: store.drift, clock, log });

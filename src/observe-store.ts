@@ -8,7 +8,7 @@ export function observeStore(log: Logger): Pick<OpenOptions, "onReplaced" | "onU
     onUnreadableRow: ({ table, id }) =>
       log.error(
         { event: "store.row_unreadable", table, row: id },
-        `a row of ${table} in the store cannot be read (${id}): sandwatch goes on without it`,
+        `row ${id} of the table ${table} is damaged; sandwatch continues without it`,
       ),
   };
 }

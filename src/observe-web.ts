@@ -7,7 +7,10 @@ export function observeWeb(log: Logger): Pick<WebDeps, "onSlowScrape" | "onFull"
     onSlowScrape: () =>
       log.warn({ event: "http.slow_scrape" }, "a scrape was read too slowly and was cut off"),
     onFull: (connections) =>
-      log.warn({ event: "http.full", connections }, "a connection was refused: all have requests"),
+      log.warn(
+        { event: "http.full", connections },
+        "a connection was refused because all connections are in use",
+      ),
     onError: (error) => log.error({ event: "http.failed", err: error }, "a request failed"),
   };
 }

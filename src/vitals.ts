@@ -68,6 +68,6 @@ export async function checkReadiness(
     ? { ready: true }
     : {
         ready: false,
-        reason: `the store did not take the last poll of ${counted(lost, "target")}`,
+        reason: `the store did not accept the last poll of ${counted(lost, "target")}`,
       };
 }

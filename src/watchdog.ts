@@ -76,7 +76,7 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     if (!first) return null;
     const which = parts.length === 1 ? "" : ` of ${overdue.length} of ${parts.length}, such as`;
     const whose = first.name === loop ? "" : `${which || " of"} ${first.name},`;
-    return `loop ${loop} is silent: no turn${whose} for more than ${after.words} the usual interval of ${formatDuration(first.intervalMs)}`;
+    return `loop ${loop} is silent: no run${whose} for more than ${after.words} the usual interval of ${formatDuration(first.intervalMs)}`;
   };
 
   const firstOf = (after: typeof silentAfter): string | null => {
@@ -95,7 +95,7 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
         silent.add(loop);
         log.error({ event: "loop.silent", loop }, sentence);
       } else if (sentence === null && silent.delete(loop)) {
-        log.info({ event: "loop.recovered", loop }, `loop ${loop} has turns again`);
+        log.info({ event: "loop.recovered", loop }, `loop ${loop} runs again`);
       }
     }
     const waiting = [...watched.values()].filter((each) => !isOverdue(each, silentAfter.times));

@@ -149,7 +149,7 @@ describe("the daemon that does not see everything", () => {
     const ready = await fetch(`${await world.address()}/-/ready`);
     expect([ready.status, await ready.text()]).toEqual([
       503,
-      "not ready: the store did not take the last poll of 1 target\n",
+      "not ready: the store did not accept the last poll of 1 target\n",
     ]);
     expect(told(world)).toEqual([]);
 

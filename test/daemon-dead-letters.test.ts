@@ -44,7 +44,7 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     oncall.answer(404);
     world.show(0, "error");
     await world.poll(2);
-    expect(summaries(backup)).toEqual(["receiver oncall takes no notifications (rejected)"]);
+    expect(summaries(backup)).toEqual(["receiver oncall not accepting notifications (rejected)"]);
     expect(backup.alerts[0]).toMatchObject({
       type: "incident.firing",
       data: {
@@ -61,8 +61,8 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     world.show(0, "idle");
     await world.poll(2);
     expect(summaries(backup)).toEqual([
-      "receiver oncall takes no notifications (rejected)",
-      "receiver oncall takes notifications again",
+      "receiver oncall not accepting notifications (rejected)",
+      "receiver oncall accepting notifications again",
     ]);
     expect(sumOf(await world.metrics(), "sandwatch_incidents", failing)).toBe(0);
     expect(world.log.filter(({ event }) => event === "incident.fired").at(-1)).toMatchObject({
@@ -80,7 +80,7 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     await world.restart();
     world.show(0, "idle");
     await world.poll();
-    expect(summaries(backup)).toEqual(["receiver oncall takes no notifications (rejected)"]);
+    expect(summaries(backup)).toEqual(["receiver oncall not accepting notifications (rejected)"]);
 
     const rules = [{ name: "down", on: "server", status: "error" }];
     await world.restart({ alerts: { rules, receivers: both.slice(1) } });

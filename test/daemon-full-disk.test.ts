@@ -61,7 +61,7 @@ it("a disk that is full is reported, what is due is told, and with room all goes
   const ready = await fetch(`${await world.address()}/-/ready`);
   expect([ready.status, await ready.text()]).toEqual([
     503,
-    expect.stringContaining("the store did not take the last poll"),
+    expect.stringContaining("the store did not accept the last poll"),
   ]);
   expect(await isWhole()).toBe(true);
 

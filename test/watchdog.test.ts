@@ -37,7 +37,7 @@ it("does not mind a wall clock that is stepped, and names what has no turns", ()
   for (const name of ["us/a", "us/c"]) watchdog.turn("polls", name);
   clock.advance(5_001);
   expect(watchdog.silence()).toBe(
-    "loop polls is silent: no turn of 1 of 3, such as us/b, for more than twice the usual interval of 10s",
+    "loop polls is silent: no run of 1 of 3, such as us/b, for more than twice the usual interval of 10s",
   );
   watchdog.stop();
 });

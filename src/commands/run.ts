@@ -84,7 +84,7 @@ async function start(
     const address = await daemon.start();
     log.info(
       { event: "daemon.started", version, address, targets: daemon.targets.length },
-      `sandwatch ${version} watches ${counted(daemon.targets.length, "target")}; metrics at ${address}/metrics`,
+      `sandwatch ${version} monitors ${counted(daemon.targets.length, "target")}; metrics at ${address}/metrics`,
     );
     return { daemon, config, log };
   } catch (error) {
@@ -109,13 +109,13 @@ async function startAnew(
     reloads.failed();
     log.error(
       { event: "config.refused", reason: fault },
-      `the configuration is not reloaded, sandwatch goes on as it is: ${fault}`,
+      `the configuration is not reloaded, the present one stays in use: ${fault}`,
     );
     return before;
   }
-  log.info({ event: "daemon.reloading" }, "going on with the configuration as it is now");
+  log.info({ event: "daemon.reloading" }, "applying the changed configuration");
   await daemon.stop().catch((err: unknown) => {
-    log.error({ event: "daemon.stop_failed", err }, "the daemon before did not stop as it should");
+    log.error({ event: "daemon.stop_failed", err }, "the previous daemon did not stop cleanly");
   });
   if (stopping.aborted) return before;
   try {
@@ -125,7 +125,7 @@ async function startAnew(
     const reason = error instanceof Error ? error.message : String(error);
     log.error(
       { event: "config.refused", reason },
-      `the configuration cannot be used, sandwatch goes on with the one before: ${reason}`,
+      `the configuration cannot be used, the previous one stays in use: ${reason}`,
     );
     return stopping.aborted ? before : startAgain(before, reloads, stopping);
   }
@@ -175,7 +175,7 @@ async function startAgain(
       if (isFirst) {
         log.error(
           { event: "store.not_opened", reason: error.message },
-          `the store cannot be opened, which is tried again every second: ${error.message}`,
+          `the store cannot be opened; it is retried every second: ${error.message}`,
         );
       }
       await setTimeout(startAgainMs, null, { signal: stopping }).catch(() => null);

@@ -34,14 +34,14 @@ const longestDelayMs = 15 * 60_000;
 export function ailmentOf({ targets, probes, receivers }: Vitals): string | null {
   const count = (number: number): string => `${number} of ${targets.length} targets`;
   const lost = targets.filter(({ lostPolls }) => lostPolls > 0).length;
-  if (lost > 0) return `the store did not take the last poll of ${count(lost)}`;
+  if (lost > 0) return `the store did not accept the last poll of ${count(lost)}`;
   const unpolled = targets.filter(({ polled }) => !polled).length;
   if (unpolled > 0) return `the first poll of ${count(unpolled)} has not ended`;
   const unkept = probes.filter(({ lostRuns }) => lostRuns > 0).length;
   if (unkept > 0)
-    return `the store did not take the last run of ${unkept} of ${probes.length} probes`;
+    return `the store did not accept the last run of ${unkept} of ${probes.length} probes`;
   return receivers.length > 0 && receivers.every(isStuck)
-    ? "no receiver takes notifications"
+    ? "no receiver accepts notifications"
     : null;
 }
 

@@ -16,7 +16,7 @@ export function conditionOfIncident({ subject, status, ruleFingerprint }: Incide
     case "probe":
       return "failing";
     case "receiver":
-      return "takes no notifications";
+      return "not accepting notifications";
   }
 }
 
@@ -24,14 +24,14 @@ export function conditionOfStatus(status: Presence): string {
   return status === "error" ? "in error" : status;
 }
 
-/** @param reason why its last poll failed; left out once it can be seen again */
+/** @param reason why its last poll failed; omitted once it is up again */
 export function conditionOfTarget(
   { trouble }: Pick<TargetRule, "trouble">,
   reason?: FailureReason,
 ): string {
   if (trouble === "auth") return "refused by the service";
   if (trouble === "partial") return "partially listed";
-  return reason === undefined ? "cannot be seen" : `cannot be seen (${reason})`;
+  return reason === undefined ? "down" : `down (${reason})`;
 }
 
 /** @param result of its last run */

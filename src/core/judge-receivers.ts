@@ -97,6 +97,6 @@ function holdOf(lastStartedAtMs: number | null, atMs: number): Hold {
 }
 
 function conditionOfReceiver(event: ReceiverEvent): string {
-  const condition = "takes no notifications";
+  const condition = "not accepting notifications";
   return event.kind === "lost" ? `${condition} (${event.reason})` : condition;
 }

@@ -8,7 +8,7 @@ const longestSummary = 500;
 
 /**
  * One line for a person about items that share rule, severity and type, one for each incident:
- * "2 servers in error in us (research)", "us (research) cannot be seen (timeout)". A rule's own
+ * "2 servers in error in us (research)", "us (research) down (timeout)". A rule's own
  * template takes its place. Empty when there is nothing to tell.
  */
 export function summarize(items: readonly OutboxItem[]): string {
@@ -123,8 +123,8 @@ function aboutReceivers(items: readonly OutboxItem[], told: Step): string {
 
 /** Conditions that cannot be said to be "no longer" so. */
 const ends: readonly (readonly [beginning: string, end: string])[] = [
-  ["cannot be seen", "can be seen again"],
-  ["takes no notifications", "takes notifications again"],
+  ["down", "up again"],
+  ["not accepting notifications", "accepting notifications again"],
   ["refused by the service", "no longer refused by the service"],
   ["partially listed", "completely listed again"],
 ];

@@ -76,7 +76,7 @@ export interface OutboxItem {
   readonly type: IncidentMessage;
   readonly rule: string;
   readonly severity: Severity;
-  /** The condition in words, such as "in error" or "cannot be seen (timeout)". */
+  /** The condition in words, such as "in error" or "down (timeout)". */
   readonly condition: string;
   /** The rule's templates, to be filled when the message is composed; null: the rule has none. */
   readonly summaryTemplate: string | null;

@@ -69,7 +69,7 @@ export async function createDriftWatch({ store, clock, log }: DriftWatchDeps): P
       unsaid = [...toSay, ...unsaid];
       if (!isFailing) {
         const fields = { event: "drift.not_kept", err: error };
-        log.error(fields, "the store failed: what was seen of drift is kept later");
+        log.error(fields, "the store failed; drift is stored later");
       }
       isFailing = true;
     }

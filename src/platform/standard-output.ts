@@ -84,6 +84,6 @@ function countLines(chunk: Uint8Array): number {
 
 /** In the log's own form: whoever parses it parses this too. */
 function tellOfLoss(lines: number): string {
-  const msg = `${lines} lines were lost: nobody read them in time`;
+  const msg = `${lines} log lines were dropped because the reader was too slow`;
   return JSON.stringify({ level: "warn", event: "log.lost", lines, msg });
 }

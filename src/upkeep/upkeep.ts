@@ -85,7 +85,7 @@ export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDe
       if (failing.has(chore)) return;
       failing.add(chore);
       const fields = { event: "upkeep.failed", error: String(error) };
-      const message = `${chore.what}: the store failed; it is tried again every minute, and this is not said again until it succeeds`;
+      const message = `${chore.what}: the store failed; it is retried every minute, and logged again only after it has succeeded`;
       log.error(fields, message);
     });
     onTurn();

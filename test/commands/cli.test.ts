@@ -61,7 +61,7 @@ describe("sandwatch run", () => {
       const started: { address: string; msg: string } = JSON.parse(
         await daemon.line("daemon.started"),
       );
-      expect(started.msg).toContain(" watches 1 target; metrics at ");
+      expect(started.msg).toContain(" monitors 1 target; metrics at ");
       const response = await fetch(`${started.address}/metrics`);
       expect(await response.text()).toContain("sandwatch_build_info{");
       daemon.send(signal);

@@ -31,7 +31,7 @@ describe("sandwatch is well", () => {
 
 describe("sandwatch is not well", () => {
   it.each<[string, Partial<TargetVitals>, string]>([
-    ["the store does not take a poll", { lostPolls: 1 }, "the store did not take the last poll"],
+    ["the store does not take a poll", { lostPolls: 1 }, "the store did not accept the last poll"],
     ["a target was never polled", { polled: false }, "the first poll of 1 of 2 targets"],
   ])("while %s", (_, target, ailment) => {
     const targets = [well, { ...well, ...target }];
@@ -43,7 +43,7 @@ describe("sandwatch is not well", () => {
   ])("while %s", (_, probe) => {
     const vitals = { targets: [well], probes: [sound, { ...sound, ...probe }] };
     expect(ailmentOf({ ...vitals, receivers: [receiver()] })).toBe(
-      "the store did not take the last run of 1 of 2 probes",
+      "the store did not accept the last run of 1 of 2 probes",
     );
   });
 
@@ -54,7 +54,7 @@ describe("sandwatch is not well", () => {
     ["notifications, whatever groups may", [receiver({ ...stuck, groupingMs: 60 * minuteMs })]],
   ])("while %s wait longer", (_, receivers) => {
     expect(ailmentOf({ targets: [well], probes: [], receivers })).toBe(
-      "no receiver takes notifications",
+      "no receiver accepts notifications",
     );
   });
 });

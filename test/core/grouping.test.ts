@@ -149,7 +149,7 @@ describe("the summary", () => {
   });
   const target = (more: Partial<OutboxItem>, region = "us"): OutboxItem =>
     outboxItem({
-      condition: "cannot be seen (timeout)",
+      condition: "down (timeout)",
       ...more,
       incident: {
         id: region,
@@ -180,13 +180,13 @@ describe("the summary", () => {
     ["1 server no longer in error in us (research): github", [resolved]],
     ["2 servers no longer in error in us (research)", [resolved, gone]],
     ["alert ended for 1 server in error in us (research): github", [removed]],
-    ["us (research) cannot be seen (timeout)", [target({})]],
-    ["us (research) still cannot be seen (timeout)", [target({ type: "incident.reminder" })]],
-    ["us (research) can be seen again", [target({ type: "incident.resolved" })]],
-    ["2 targets cannot be seen (timeout) in 2 regions (research)", [target({}), target({}, "eu")]],
+    ["us (research) down (timeout)", [target({})]],
+    ["us (research) still down (timeout)", [target({ type: "incident.reminder" })]],
+    ["us (research) up again", [target({ type: "incident.resolved" })]],
+    ["2 targets down (timeout) in 2 regions (research)", [target({}), target({}, "eu")]],
     [
-      "2 targets cannot be seen in 2 regions (research)",
-      [target({}), target({ condition: "cannot be seen (network)" }, "eu")],
+      "2 targets down in 2 regions (research)",
+      [target({}), target({ condition: "down (network)" }, "eu")],
     ],
   ])("says %j", (summary, items) => {
     const { messages } = compose(items, { groupBy: ["rule"] });

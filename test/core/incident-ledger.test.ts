@@ -115,7 +115,7 @@ describe("a rule that is no more", () => {
     for (let poll = 0; poll < 3; poll += 1) watch.fail();
     const retired = watch.restart({ rules: [serverRule()] });
     expect(stepsOf(retired)).toEqual(["resolved target-down (rule_removed)"]);
-    expect(retired.outbox).toMatchObject([{ condition: "cannot be seen" }]);
+    expect(retired.outbox).toMatchObject([{ condition: "down" }]);
   });
 
   it("because it changed ends its incidents; what holds by the new one is another incident", () => {

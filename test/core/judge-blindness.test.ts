@@ -115,7 +115,7 @@ describe("a target that cannot be seen", () => {
     ]);
     expect(failures[2]?.incidents.outbox).toMatchObject([
       {
-        condition: "cannot be seen (auth)",
+        condition: "down (auth)",
         severity: "warning",
         incident: {
           subject: "target",
@@ -131,7 +131,7 @@ describe("a target that cannot be seen", () => {
     const back = watch.see().incidents;
     expect(stepsOf(back)).toEqual(["resolved target-down (recovered)"]);
     expect(back.outbox).toMatchObject([
-      { condition: "cannot be seen", incident: { status: null, previousStatus: null } },
+      { condition: "down", incident: { status: null, previousStatus: null } },
     ]);
   });
 

@@ -47,7 +47,7 @@ describe("of receivers", () => {
   const receiver = (type: IncidentMessage, name = "desk") =>
     outboxItem({
       type,
-      condition: "takes no notifications",
+      condition: "not accepting notifications",
       incident: {
         id: name,
         subject: "receiver",
@@ -62,16 +62,16 @@ describe("of receivers", () => {
     });
 
   it.each<Told>([
-    ["incident.firing", "receiver desk takes no notifications"],
-    ["incident.reminder", "receiver desk still takes no notifications"],
-    ["incident.resolved", "receiver desk takes notifications again"],
+    ["incident.firing", "receiver desk not accepting notifications"],
+    ["incident.reminder", "receiver desk still not accepting notifications"],
+    ["incident.resolved", "receiver desk accepting notifications again"],
   ])("%s", (type, summary) => {
     expect(summarize([receiver(type)])).toBe(summary);
   });
 
   it("that are several names them", () => {
     expect(summarize([receiver("incident.firing"), receiver("incident.firing", "chat")])).toBe(
-      "receiver desk, chat takes no notifications",
+      "receiver desk, chat not accepting notifications",
     );
   });
 });

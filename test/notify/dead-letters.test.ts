@@ -84,8 +84,8 @@ describe("a receiver that does not accept its notifications", () => {
     await insert(fire("d"), fire("e"));
     await notifier.runOnce();
     expect(aboutReceivers(other)).toEqual([
-      "receiver oncall takes no notifications (rejected)",
-      "receiver oncall takes notifications again",
+      "receiver oncall not accepting notifications (rejected)",
+      "receiver oncall accepting notifications again",
     ]);
     expect(aboutReceivers(oncall)).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe("a receiver that does not accept its notifications", () => {
     notifier.wake();
     await other.received(1);
     await notifier.stop({ graceMs: 5_000 });
-    expect(aboutReceivers(other)).toEqual(["receiver oncall takes no notifications (gone)"]);
+    expect(aboutReceivers(other)).toEqual(["receiver oncall not accepting notifications (gone)"]);
   });
 
   it("may be one of two: each is reported to the other once, and that ends", async () => {
@@ -107,8 +107,12 @@ describe("a receiver that does not accept its notifications", () => {
     const { notifier, insert } = openDelivery({ oncall, other });
     await insert(fire("a"));
     await notifier.runOnce();
-    expect(aboutReceivers(other)).toEqual(["receiver oncall takes no notifications (rejected)"]);
-    expect(aboutReceivers(oncall)).toEqual(["receiver other takes no notifications (rejected)"]);
+    expect(aboutReceivers(other)).toEqual([
+      "receiver oncall not accepting notifications (rejected)",
+    ]);
+    expect(aboutReceivers(oncall)).toEqual([
+      "receiver other not accepting notifications (rejected)",
+    ]);
   });
 
   it.each(["before", "after"])(
@@ -134,7 +138,9 @@ describe("a receiver that does not accept its notifications", () => {
       const after = openDelivery({ oncall, other }, { store });
       await after.insert(fire("b"));
       await after.notifier.runOnce();
-      expect(aboutReceivers(other)).toEqual(["receiver oncall takes no notifications (rejected)"]);
+      expect(aboutReceivers(other)).toEqual([
+        "receiver oncall not accepting notifications (rejected)",
+      ]);
       expect(new Set(oncall.ids()).size).toBe(2);
       const incidents = await store.kysely.selectFrom("incidents").selectAll().execute();
       expect(incidents).toMatchObject([{ subject: "receiver", receiver: "oncall" }]);

@@ -68,7 +68,7 @@ describe("a heartbeat", () => {
   it("is withheld while sandwatch is unhealthy; that and its end are logged once", async () => {
     const server = await startReceiverServer(status(200));
     const { clock, events, ail, noted } = open(server);
-    ail(() => Promise.resolve("no receiver takes notifications"));
+    ail(() => Promise.resolve("no receiver accepts notifications"));
     clock.advance(everyMs);
     await noted(1);
     ail(() => Promise.reject(new Error("broken")));

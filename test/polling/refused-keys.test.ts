@@ -112,6 +112,6 @@ describe("a refused key", () => {
     }
     // Its rule asks for three polls: those that were not sent are none.
     expect([calls.length, committed.length]).toEqual([3, 4]);
-    expect(committed[3]?.incidents.outbox[0]?.condition).toBe("cannot be seen (auth)");
+    expect(committed[3]?.incidents.outbox[0]?.condition).toBe("down (auth)");
   });
 });
