@@ -119,3 +119,11 @@ it.each(documents)("%s links only to files and headings that exist", (file) => {
     expect([link, headings]).toEqual([link, expect.arrayContaining([heading])]);
   }
 });
+
+it.each(documents)("%s names only files and folders that exist", (file) => {
+  const paths = read(file).matchAll(/`((?:src|test|generate|config|bench)\/[\w./-]*)`/g);
+  const missing = Array.from(paths, ([, path = ""]) => path).filter(
+    (path) => !existsSync(join(root, path)),
+  );
+  expect(missing).toEqual([]);
+});
