@@ -192,7 +192,7 @@ it("the status page and the API say why a listing is partial, and why a poll fai
   });
   answer.body = "<html>";
   await world.poll();
-  expect(await read("/")).toContain("blind: invalid_body, the body is not JSON (at byte 0)");
+  expect(await read("/")).toContain("down: invalid_body, the body is not JSON (at byte 0)");
   expect(JSON.parse(await read("/api/v1/targets"))).toMatchObject({
     targets: [
       { up: false, partial: null, last_failure_detail: "the body is not JSON (at byte 0)" },

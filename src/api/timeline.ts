@@ -38,35 +38,36 @@ export function timeline(
 ): readonly TimelineEvent[] {
   const incidents = history.incidents.toSorted(inOrder);
   const events: readonly TimelineEvent[] = [
-    ...history.changes.map(changed),
-    ...incidents.flatMap((each) => livedThrough(each, incidents)),
-    ...silenced(history, rules),
-    ...history.tellings.flatMap(told),
-    ...attempted(history),
+    ...history.changes.map(changeEvent),
+    ...incidents.flatMap((each) => incidentEvents(each, incidents)),
+    ...silenceEvents(history, rules),
+    ...history.tellings.map(queuedEvent),
+    ...deliveryEvents(history),
   ];
   return events.filter(({ atMs }) => atMs <= nowMs).toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Of two that began at once the one that was told first, as its silenced successor is told later. */
+/** Of two that began at once, the one that fired first: a silence continues it as another one, which fires later. */
 function inOrder({ incident: a }: StoredIncident, { incident: b }: StoredIncident): number {
   const orNever = (atMs: number | null): number => atMs ?? Number.MAX_SAFE_INTEGER;
   return a.startedAtMs - b.startedAtMs || orNever(a.firedAtMs) - orNever(b.firedAtMs);
 }
 
-function changed({ atMs, target, sandboxId, from, to }: StoredChange): TimelineEvent {
-  // Of a server that moves between sandboxes two changes come at once.
+function changeEvent({ atMs, target, sandboxId, from, to }: StoredChange): TimelineEvent {
+  // A server that moves to another sandbox has two changes at the same time.
   const place = `sandbox ${sandboxId} of ${target.region}/${target.key}`;
   return { atMs, event: "server.changed", text: `${from} -> ${to} in ${place}` };
 }
 
-function livedThrough(
+function incidentEvents(
   { incident, acknowledgement }: StoredIncident,
   incidents: readonly StoredIncident[],
 ): readonly TimelineEvent[] {
-  const { id: incidentId, rule, severity, phase, firedAtMs, resolvedAtMs } = incident;
-  const events: TimelineEvent[] = [began(incident, incidents)];
+  const { id: incidentId, rule, severity, phase, firedAtMs, resolvedAtMs, receivers } = incident;
+  const events: TimelineEvent[] = [startEvent(incident, incidents)];
   if (firedAtMs !== null) {
-    const text = `${rule}: fires (${severity}), told to ${nameList(incident.receivers)}`;
+    const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
+    const text = `${rule}: firing (${severity}), notifies ${names}`;
     events.push({ atMs: firedAtMs, event: "incident.fired", text, incidentId });
   }
   if (acknowledgement) {
@@ -75,34 +76,34 @@ function livedThrough(
     events.push({ atMs, event: "incident.acknowledged", text, incidentId });
   }
   if (phase.name === "resolved" && resolvedAtMs !== null) {
-    const text = `${rule}: over (${phase.reason})`;
+    const text = `${rule}: resolved (${phase.reason})`;
     events.push({ atMs: resolvedAtMs, event: "incident.resolved", text, incidentId });
   }
   return events;
 }
 
 /**
- * What a silence took back goes on as another incident that began when the first did, and is told
- * later or never: that one begins for a reader when the other one ends.
+ * An incident that a silence resolved continues as another one with the same start, which is notified later
+ * or never. In the timeline that one starts when the first one ends.
  */
-function began(incident: Incident, incidents: readonly StoredIncident[]): TimelineEvent {
+function startEvent(incident: Incident, incidents: readonly StoredIncident[]): TimelineEvent {
   const { id: incidentId, rule, startedAtMs, firedAtMs, phase } = incident;
-  const takenBackAtMs = incidents
+  const silencedAtMs = incidents
     .map((each) => each.incident)
     .filter((each) => each.rule === rule && each.startedAtMs === startedAtMs)
     .flatMap(({ id, resolvedAtMs }) => (id === incidentId ? [] : (resolvedAtMs ?? [])))
     .filter((endedAtMs) => endedAtMs <= (firedAtMs ?? Number.POSITIVE_INFINITY))
     .toSorted((a, b) => b - a)[0];
-  if (takenBackAtMs !== undefined) {
-    const text = `${rule}: goes on, and a silence keeps it from being told`;
-    return { atMs: takenBackAtMs, event: "incident.muted", text, incidentId };
+  if (silencedAtMs !== undefined) {
+    const text = `${rule}: continues, silenced`;
+    return { atMs: silencedAtMs, event: "incident.muted", text, incidentId };
   }
-  const untold = firedAtMs === null && phase.name !== "pending";
-  const text = `${rule}: opened${untold ? ", and a silence keeps it from being told" : ""}`;
+  const isSilenced = firedAtMs === null && phase.name !== "pending";
+  const text = `${rule}: opened${isSilenced ? ", silenced" : ""}`;
   return { atMs: startedAtMs, event: "incident.opened", text, incidentId };
 }
 
-function silenced(history: ServerHistory, rules: readonly Rule[]): readonly TimelineEvent[] {
+function silenceEvents(history: ServerHistory, rules: readonly Rule[]): readonly TimelineEvent[] {
   const facts = factsOf(history, rules);
   const concerns = (match: StoredSilence["match"]): boolean =>
     facts.some((each) => isAbout(match, each));
@@ -113,7 +114,7 @@ function silenced(history: ServerHistory, rules: readonly Rule[]): readonly Time
         ? []
         : bounds({ startsAtMs, endsAtMs }, "silence", `silence by ${author}: ${reason}`),
     );
-  // A window may have opened any number of times: told are those that an incident fell into.
+  // A window may have opened many times. Shown are the openings during which an incident started.
   const windows = history.windows
     .filter(({ match }) => concerns(match))
     .flatMap((window) => {
@@ -138,7 +139,7 @@ function bounds(
   ];
 }
 
-/** What a silence can be asked about: each rule on servers, wherever the server is or was. */
+/** What a silence can match: every rule on servers at every place of the server, and its incidents. */
 function factsOf(
   { server, changes, incidents }: ServerHistory,
   rules: readonly Rule[],
@@ -176,33 +177,22 @@ function factsOf(
 }
 
 const messageWords: Readonly<Record<StoredTelling["type"], string>> = {
-  "incident.firing": "that it fires",
-  "incident.reminder": "that it still fires",
-  "incident.acknowledged": "who acknowledged it",
-  "incident.resolved": "that it is over",
+  "incident.firing": "firing",
+  "incident.reminder": "still firing",
+  "incident.acknowledged": "acknowledged",
+  "incident.resolved": "resolved",
 };
 
-function told({
-  incidentId,
-  receiver,
-  type,
-  causedAtMs,
-  notification,
-}: StoredTelling): TimelineEvent[] {
-  const what = `${receiver} is to be told ${messageWords[type]}`;
-  return [
-    {
-      atMs: causedAtMs,
-      event: "notification.queued",
-      text: what,
-      incidentId,
-      ...(notification && { notificationId: notification.id }),
-    },
-  ];
+function queuedEvent(telling: StoredTelling): TimelineEvent {
+  const { incidentId, receiver, type, causedAtMs: atMs, notification } = telling;
+  const text = `${receiver}: ${messageWords[type]}`;
+  const notificationId = notification && { notificationId: notification.id };
+  return { atMs, event: "notification.queued", text, incidentId, ...notificationId };
 }
 
-/** Each attempt that was kept; where they were not, how it ended. */
-function attempted({ tellings, attempts }: ServerHistory): readonly TimelineEvent[] {
+/** Every attempt that is stored. Where the last one is not, how the notification ended. */
+function deliveryEvents({ tellings, attempts }: ServerHistory): readonly TimelineEvent[] {
+  const attemptsOf = Map.groupBy(attempts, ({ notificationSeq }) => notificationSeq);
   const notifications = new Map(
     tellings.flatMap(({ notification, receiver, type }) =>
       notification
@@ -210,45 +200,25 @@ function attempted({ tellings, attempts }: ServerHistory): readonly TimelineEven
         : [],
     ),
   );
-  const bySeq = Map.groupBy(attempts, ({ notificationSeq }) => notificationSeq);
-  return [...notifications.values()].flatMap(
-    ({ seq, id: notificationId, receiver, what, state, settledAtMs, lastReason }) => {
-      const kept = (bySeq.get(seq) ?? []).map(({ atMs, reason, detail }): TimelineEvent => {
-        if (reason === null) {
-          const text = `${receiver} was told ${what}`;
-          return { atMs, event: "delivery.taken", text, notificationId };
-        }
-        const why = detail === null ? reason : `${reason}: ${detail}`;
-        const text = `${receiver} did not take it, ${what} (${why})`;
-        return { atMs, event: "delivery.failed", text, notificationId };
-      });
-      const delivered = attempts.some((each) => each.notificationSeq === seq && !each.reason);
-      if (settledAtMs === null || (state === "delivered" && delivered)) return kept;
-      return [...kept, settled({ receiver, what, state, settledAtMs, lastReason, notificationId })];
-    },
-  );
-}
-
-function settled(end: {
-  readonly receiver: string;
-  readonly what: string;
-  readonly state: string;
-  readonly settledAtMs: number;
-  readonly lastReason: string | null;
-  readonly notificationId: string;
-}): TimelineEvent {
-  const { receiver, what, state, settledAtMs: atMs, lastReason, notificationId } = end;
-  if (state === "delivered") {
-    const text = `${receiver} was told ${what}`;
-    return { atMs, event: "delivery.taken", text, notificationId };
-  }
-  const text =
-    state === "dead"
-      ? `given up telling ${receiver} ${what} (${lastReason ?? "no reason kept"})`
-      : `what ${receiver} was to be told is ${state}: ${what}`;
-  return { atMs, event: `notification.${state}`, text, notificationId };
-}
-
-function nameList(names: readonly string[]): string {
-  return names.length === 0 ? "nobody" : names.join(", ");
+  return [...notifications.values()].flatMap((notification) => {
+    const { seq, id: notificationId, receiver, what, state, settledAtMs } = notification;
+    const taken = (atMs: number): TimelineEvent => {
+      const text = `${receiver} accepted: ${what}`;
+      return { atMs, event: "delivery.taken", text, notificationId };
+    };
+    const stored = (attemptsOf.get(seq) ?? []).map(({ atMs, reason, detail }): TimelineEvent => {
+      if (reason === null) return taken(atMs);
+      const why = detail === null ? reason : `${reason}: ${detail}`;
+      const text = `${receiver} did not accept: ${what} (${why})`;
+      return { atMs, event: "delivery.failed", text, notificationId };
+    });
+    if (settledAtMs === null) return stored;
+    if (state === "delivered") {
+      const isStored = stored.some(({ event }) => event === "delivery.taken");
+      return isStored ? stored : [...stored, taken(settledAtMs)];
+    }
+    const reason = state === "dead" ? ` (${notification.lastReason ?? "no reason stored"})` : "";
+    const text = `${receiver}: ${state}: ${what}${reason}`;
+    return [...stored, { atMs: settledAtMs, event: `notification.${state}`, text, notificationId }];
+  });
 }

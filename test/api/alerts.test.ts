@@ -63,7 +63,7 @@ describe("incidents", () => {
 });
 
 describe("an explanation of a server", () => {
-  it("tells in one line of time what happened, who was told and what was silent", async () => {
+  it("lists what happened, who was notified and what was silenced, in order of time", async () => {
     const world = await erring();
     const { api } = world.daemon();
     const id = world.serverIds[0] ?? "";
@@ -90,17 +90,17 @@ describe("an explanation of a server", () => {
       expect.stringMatching(/^server.changed: absent -> idle in sandbox \S+ of us\/research$/),
       expect.stringMatching(/^server.changed: idle -> error in sandbox \S+ of us\/research$/),
       "incident.opened: server-error: opened",
-      "incident.fired: server-error: fires (critical), told to oncall",
+      "incident.fired: server-error: firing (critical), notifies oncall",
       "incident.acknowledged: server-error: acknowledged by ann: rebooting",
-      "notification.queued: oncall is to be told that it fires",
-      "delivery.taken: oncall was told that it fires",
+      "notification.queued: oncall: firing",
+      "delivery.taken: oncall accepted: firing",
       "silence.began: silence by ann: being moved - began",
-      "incident.resolved: server-error: over (silenced)",
-      "incident.muted: server-error: goes on, and a silence keeps it from being told",
-      "notification.queued: oncall is to be told that it is over",
-      "delivery.taken: oncall was told that it is over",
+      "incident.resolved: server-error: resolved (silenced)",
+      "incident.muted: server-error: continues, silenced",
+      "notification.queued: oncall: resolved",
+      "delivery.taken: oncall accepted: resolved",
       expect.stringMatching(/^server.changed: error -> idle in sandbox \S+ of us\/research$/),
-      "incident.resolved: server-error: over (recovered)",
+      "incident.resolved: server-error: resolved (recovered)",
     ]);
   });
 
@@ -204,15 +204,12 @@ describe("notifications that were given up", () => {
       );
     };
     const given = [
-      "oncall did not take it, that it fires (rejected: HTTP 400)",
-      "given up telling oncall that it fires (rejected)",
+      "oncall did not accept: firing (rejected: HTTP 400)",
+      "oncall: dead: firing (rejected)",
     ];
     expect(await deliveries()).toEqual(given);
     await api(discardNotifications, { receiver: "oncall" });
-    expect(await deliveries()).toEqual([
-      given[0],
-      "what oncall was to be told is discarded: that it fires",
-    ]);
+    expect(await deliveries()).toEqual([given[0], "oncall: discarded: firing"]);
   });
 
   it("are delivered after all when they are replayed", async () => {

@@ -104,7 +104,7 @@ describe("the commands for what people do about alerts", () => {
     const explained = await runCommand(["explain", serverId.slice(0, 13), ...byConfig]);
     expect(explained).toMatchObject({ code: 0, err: "" });
     expect(explained.out).toMatch(/acknowledged by ann/);
-    expect(explained.out).toMatch(/delivery\.taken +oncall was told that it fires/);
+    expect(explained.out).toMatch(/delivery\.taken +oncall accepted: firing/);
     const changed = await runCommand(["changes", "--server", serverId, "--json", ...byConfig]);
     expect(JSON.parse(changed.out)).toMatchObject({ changes: [{ from: "absent", to: "error" }] });
     const letters = await runCommand(["notifications", "--receiver", "oncall", ...byConfig]);
