@@ -3,17 +3,17 @@ import type { FailureReason } from "../core/model.ts";
 import type { CallFailure, ValidationEntry } from "../service/failure.ts";
 import type { CallResult } from "./client.ts";
 
-/** A call's failure as an error, for those who would rather catch than look. */
+/** A failed call as an error. */
 export class CallError extends Error {
   override readonly name = "CallError";
   readonly reason: FailureReason;
-  /** Of the HTTP answer; null where not even its head came. */
+  /** Of the HTTP response; null: there was none. */
   readonly status: number | null;
-  /** What `Retry-After` asks for, where there was one beside a 429 or 5xx. */
+  /** The `Retry-After` of a 429 or 5xx. */
   readonly retryAfterMs: number | null;
-  /** What a 422 said about the input; else empty. */
+  /** What a 422 says about the input; otherwise empty. */
   readonly validation: readonly ValidationEntry[];
-  /** What the answer says of the operation itself: that it is not there, or elsewhere; else null. */
+  /** Whether the operation itself is missing or was moved; otherwise null. */
   readonly problem: OperationProblem | null;
 
   constructor(failure: CallFailure) {
@@ -27,9 +27,9 @@ export class CallError extends Error {
 }
 
 /**
- * What a call gave.
+ * The value of a successful call.
  *
- * @throws {CallError} where it gave nothing
+ * @throws {CallError} when the call failed
  */
 export function orThrow<T>(result: CallResult<T>): T {
   if (result.kind === "ok") return result.value;

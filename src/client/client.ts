@@ -1,4 +1,4 @@
-// For whoever compiles against it without this library: `Symbol.asyncDispose` is of it.
+// For users who compile without this library, which declares `Symbol.asyncDispose`.
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { Deviation } from "../service/deviations.ts";
@@ -9,59 +9,58 @@ import type { WholeListing } from "../service/responses.ts";
 
 export interface ClientOptions {
   /**
-   * Of one deployment of the service; it may hold a path. It must be https, or lead to this machine,
-   * unless `allowHttp` says otherwise: the key is sent to it.
+   * Of one deployment of the service, possibly with a path. It must be https or this machine unless
+   * `allowHttp` is set, as the key is sent to it.
    */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** For a whole call, to the last byte: from 1 to 2,147,483,647. Left out: 10 seconds. */
+  /** For a whole call, to the last byte: from 1 to 2,147,483,647. Default: 10 seconds. */
   readonly timeoutMs?: number;
-  /** Of one answer. Left out: 64 MiB. */
+  /** Of one response. Default: 64 MiB. */
   readonly maxBodyBytes?: number;
-  /** How it names itself to the service. */
+  /** The User-Agent header. */
   readonly userAgent?: string;
-  /** Lets the key be sent without encryption. */
+  /** Allows the key to be sent without encryption. */
   readonly allowHttp?: boolean;
 }
 
 export interface CallOptions {
-  /** Ends the call at once: it then rejects with the signal's reason. */
+  /** Ends the call at once: it rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
 }
 
-/** A call that gave what it promises. */
+/** A successful call. */
 export interface CallSuccess<T> {
   readonly kind: "ok";
   readonly value: T;
   /** The HTTP status. */
   readonly status: number;
-  /** Where the answer differs from what the interface promises; never a value. */
+  /** Where the response deviates from the interface; never a value. */
   readonly deviations: readonly Deviation[];
 }
 
-/** Whatever the service or the network does ends in one of these. */
+/** Whatever the service or the network does results in one of these. */
 export type CallResult<T> = CallSuccess<T> | CallFailure;
 
 /**
- * The five operations of the service. What the service or the network does comes as a value, told
- * apart by its `kind`; `orThrow` makes an error of what is none. A call rejects with nothing but a
- * RangeError for an id that no path can hold (an empty one, `.`, `..` and text with lone
- * surrogates), and with the reason of its own signal.
+ * The five operations of the service. A failure of the service or the network is a value with the `kind`
+ * "failed"; `orThrow` makes an error of it. A call rejects only with a RangeError for an id that no path
+ * can contain (an empty one, `.`, `..` and text with lone surrogates), and with the reason of its signal.
  *
- * Nothing is retried, no redirect is followed, and no limit of the service is kept: a refusal for
- * want of patience says in `retryAfterMs` how long to wait.
+ * Nothing is retried, no redirect is followed, and no rate limit is kept: `retryAfterMs` of a 429 says how
+ * long to wait.
  */
 export interface Client {
   listSandboxes(options?: CallOptions): Promise<CallResult<WholeListing>>;
   getUser(userId: string, options?: CallOptions): Promise<CallResult<User>>;
   listUniverses(options?: CallOptions): Promise<CallResult<readonly Universe[]>>;
-  /** The interface document does not say what it holds. */
+  /** The interface document does not describe its content. */
   getUniverseData(universeId: string, options?: CallOptions): Promise<CallResult<JsonValue>>;
-  /** One that was not successful is a value too: its `success` is false, and its `message` says why. */
+  /** An unsuccessful one is a value too: `success` is false, and `message` says why. */
   getWhiteLabel(clientId: string, options?: CallOptions): Promise<CallResult<WhiteLabel>>;
   /**
-   * Ends the calls in flight, which then fail for the reason "network" as "stopped", as do calls that
-   * are made later. A process with nothing in flight ends without it, too.
+   * Ends calls in progress; these and later calls fail with the reason "network" and the detail "stopped".
+   * A process without calls in progress ends also without it.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -8,7 +8,7 @@ import type { CallOptions, Client, ClientOptions } from "./client.ts";
 const longestMs = 2 ** 31 - 1;
 const usual = { timeoutMs: 10_000, maxBodyBytes: 64 * 2 ** 20, userAgent: "sandwatch-client" };
 
-/** A client of one base address is a client of one region. */
+/** The only region of a client. */
 const region = "service";
 
 /**
@@ -37,7 +37,7 @@ export function createClient(options: ClientOptions): Client {
     send: (call: Call) => Promise<CallResult<T>>,
   ): Promise<CallResult<T>> => {
     signal?.throwIfAborted();
-    // One request a call, as the service counts them: but for a kept connection that turned out dead.
+    // A request is sent again only when its kept connection turned out dead.
     const mayResend = (): boolean => true;
     const result = await send({ region, apiKey, mayResend, ...(signal && { signal }) });
     if (result.kind === "failed") signal?.throwIfAborted();
@@ -56,7 +56,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** What was left out is left out, also where it was said to be undefined. */
+/** An option that is undefined has its default. */
 function defined(options: ClientOptions): Partial<ClientOptions> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
@@ -80,6 +80,6 @@ function checkAddress({ baseUrl, allowHttp = false }: ClientOptions): string {
   }
   if (allowHttp || !leavesUnencrypted(new URL(address))) return address;
   throw new TypeError(
-    "baseUrl must be https, or the key would be sent for all to read; allowHttp lets it be",
+    "baseUrl must be https, or the key would be sent unencrypted; allowHttp allows it",
   );
 }

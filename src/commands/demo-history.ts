@@ -25,9 +25,9 @@ export interface HistoryOptions {
   /** In each listing. */
   readonly servers: number;
   readonly days: number;
-  /** Up to when; asked again and again, as time passes while it is made. UTC milliseconds. */
+  /** The end, which moves on while the history is made. UTC milliseconds. */
   readonly untilMs: () => number;
-  /** How much of it is made, from 0 to 1. */
+  /** @param share the share that is done, from 0 to 1 */
   readonly onProgress: (share: number) => void;
   readonly signal: AbortSignal;
 }
@@ -36,18 +36,18 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
 const possibleIntervals = [10, 15, 20, 30, 60, 120, 180, 360].map((minutes) => minutes * minuteMs);
-/** What takes a few seconds: so many servers are looked at, and a poll costs as much as some more. */
+/** Servers that are observed within a few seconds. A poll costs as much as some more of them. */
 const mostLooks = 350_000;
 const looksOfAPoll = 15;
 
-/** So many polls of a target are written at once. */
+/** Polls of a target that are written at once. */
 const pollsAtOnce = 200;
-/** After so many rounds something else has its turn. */
+/** Rounds after which other events are handled. */
 const roundsAtOnce = 20;
 
 /**
- * Fills the store with the past of a simulated world: what the daemon would have kept, had it watched
- * all along. It is judged and committed as any poll is, on a time of its own, and nobody is told.
+ * Fills the store with the history of a simulated world, as the daemon would have stored it. Polls are
+ * judged and committed as usual, by a clock of their own, and nobody is notified.
  *
  * @returns how many polls there were
  * @throws {StoreError} when the store cannot be used
@@ -97,7 +97,7 @@ export async function makeHistory(options: HistoryOptions): Promise<number> {
       phaseMs: Math.floor(phaseOf(targetName(each.target)) * intervalMs),
     }))
     .toSorted((one, other) => one.phaseMs - other.phaseMs);
-  // The rounds are the same ones whenever it ends.
+  // The rounds are the same whenever the history ends.
   let roundMs = Math.ceil(beginMs / intervalMs) * intervalMs;
   for (let round = 1; roundMs + intervalMs <= untilMs(); round++, roundMs += intervalMs) {
     for (const each of turns) await pollAt(each, roundMs + each.phaseMs);
@@ -106,20 +106,20 @@ export async function makeHistory(options: HistoryOptions): Promise<number> {
     await setImmediate();
     if (signal.aborted) return polls;
   }
-  // So that next to nothing is missing before the daemon goes on.
+  // So that almost no time is unobserved before the daemon starts.
   for (const each of turns) await pollAt(each, untilMs());
   await batches.flush();
   return polls;
 }
 
-/** The shortest that makes it a matter of seconds. */
+/** The shortest interval for which the history takes seconds. */
 function intervalOf(targets: number, servers: number, days: number): number {
   const isShortEnough = (intervalMs: number): boolean =>
     ((days * dayMs) / intervalMs) * targets * (servers + looksOfAPoll) <= mostLooks;
   return possibleIntervals.find(isShortEnough) ?? 360 * minuteMs;
 }
 
-/** Gathers polls until there are enough of a target to be written. */
+/** Collects the polls of a target until there are enough to be written. */
 function createBatches(store: Store) {
   const gathered = new Map<number, Verdict[]>();
   const write = async (targetId: number): Promise<void> => {

@@ -12,12 +12,12 @@ const messageSchema = z.object({
 });
 
 export interface DemoReceiver {
-  /** Where alerts are to be sent, once it listens on a free port of this machine. */
+  /** Listens on a free port of this machine, and gives the URL for alerts. */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** A receiver as a user would write one: it verifies the signature and shows one line an alert. */
+/** A receiver as a user would write one: it verifies the signature and shows one line per alert. */
 export function createDemoReceiver(secret: string, show: (line: string) => void): DemoReceiver {
   const webhook = new Webhook(secret);
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -27,28 +27,28 @@ import { untilStopped } from "./signals.ts";
 
 interface DemoOptions {
   readonly seed: number;
-  /** In all, spread over the targets. */
+  /** In total, spread over the targets. */
   readonly servers: number;
   readonly keys: number;
-  /** Days of it; false: none. */
+  /** In days; false: none. */
   readonly history: number | false;
-  /** Left out: the usual port, or a free one when that is taken. */
+  /** Default: the usual port, or a free one when that is taken. */
   readonly port?: number;
 }
 
 const regions = ["us", "eu"];
 const usualPort = 9740;
 const pollEvery = "5s";
-/** What a person types: a checkout has no `sandwatch` of its own, but npm there knows one. */
+/** What a person types. In a checkout npm runs `sandwatch`. */
 const sandwatch = import.meta.filename.endsWith(".ts")
   ? "npm run --silent sandwatch --"
   : "sandwatch";
-/** Statuses move this much faster than they usually would, so that there is something to see. */
+/** Statuses change this much faster than usual, so that there is something to see. */
 const pace = 4;
-/** In the past they are looked at seldom, and it must be long enough that they mean something. */
+/** In the past they are polled rarely, so they change slower. */
 const pastPace = 1 / 8;
 
-/** What every simulated region answers, and one thing that it says no to. */
+/** Two that succeed in every simulated region, and one that fails. */
 const probes = [
   { name: "login", operation: "user", id: "user-1", expect: { fields: { userId: "user-1" } } },
   { name: "worlds", operation: "universes", expect: { at_least: 3 } },
@@ -133,7 +133,7 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   terminal.out("\nstopping\n");
 }
 
-/** Makes it, unless somebody stops that: false. */
+/** Makes the history. False: it was stopped. */
 async function showMaking(
   past: Omit<HistoryOptions, "untilMs" | "onProgress" | "signal">,
   stopped: Promise<unknown>,

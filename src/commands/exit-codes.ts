@@ -2,7 +2,7 @@
 export const exitCodes = { ok: 0, failed: 1, wrongUse: 2 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Ends a command with a line for a person and a code for a script; not a fault of the program. */
+/** Ends a command with a message for a person and a code for a script. It is no fault of the program. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: ExitCode;

@@ -2,7 +2,7 @@ import type { FailedView } from "../api/operations/lookups.ts";
 import { printable } from "./table.ts";
 import { cutToWidth } from "./text-width.ts";
 
-/** What a look-up that failed means and what to do, in lines for a person. */
+/** What a failed look-up means and what to do, in lines for a person. */
 export function explainFailure(failed: FailedView): string {
   return [meaningOf(failed), ...failed.validation.map(validationLine)].join("\n");
 }
@@ -13,7 +13,7 @@ function meaningOf(failed: FailedView): string {
     case "auth":
       return refusedKey(failed);
     case "rate_limited":
-      return `The service asks for patience with the key ${key} in ${region} (HTTP 429). ${tryAgain(failed)}`;
+      return `The service limits the key ${key} in ${region} (HTTP 429). ${tryAgain(failed)}`;
     case "server_error":
       return `The service failed in ${region} (HTTP ${status}). ${tryAgain(failed)}`;
     case "http_error":

@@ -6,9 +6,9 @@ import { cutToWidth } from "./text-width.ts";
 import { leafText, renderTree } from "./tree.ts";
 
 /**
- * What the service answered, for a person. Nothing of its shape is relied on.
+ * A response of the service for a person. It may have any shape.
  *
- * @param columns how many characters a line may have; left out: any number
+ * @param columns the width of a line. Default: unlimited
  */
 export function answerText({ operation, answer }: AnsweredView, columns?: number): string {
   const body = isObject(answer) ? answer : {};
@@ -41,7 +41,7 @@ function universesText(universes: readonly JsonObject[], columns: number | undef
   );
 }
 
-/** Each sandbox with its servers below it, all of them in the same columns. */
+/** Each sandbox with its servers below it, all in the same columns. */
 function sandboxesText(body: JsonObject, columns: number | undefined): string {
   const sandboxes = objectsOf(body["local_sandboxes"]);
   const groups = sandboxes.map((sandbox) => ({ sandbox, servers: objectsOf(sandbox["servers"]) }));
@@ -90,7 +90,7 @@ function serverCells(server: JsonObject): readonly string[] {
   ];
 }
 
-/** What most servers do not have, and what is free in its form. */
+/** Free-form fields, which most servers do not have. */
 function furtherText(server: JsonObject, columns: number | undefined): string {
   const further = ["metadata", "auth_data"].flatMap((field) => {
     const value = server[field];

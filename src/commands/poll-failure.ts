@@ -1,7 +1,7 @@
 import type { FailureReason } from "../core/model.ts";
 import type { PollDetail } from "../core/watched-view.ts";
 
-/** Why a poll failed, as the daemon logs it, and what to do about it. */
+/** Why a poll failed, as the daemon logs it, and what to do. */
 export function explainPoll(reason: FailureReason, detail: PollDetail): string {
   return `${detail.text}. ${adviceFor(reason, detail)}`;
 }
@@ -16,16 +16,16 @@ function adviceFor(reason: FailureReason, detail: PollDetail): string {
       return adviceForKey(detail.status);
     case "rate_limited":
       return detail.status === null
-        ? "poll.rate_limit left no room for this poll: try again, or raise it to what the account has."
-        : "The service limits the key: wait, and check that poll.rate_limit is what the account has.";
+        ? "poll.rate_limit left no token for this poll: try again, or raise it to the limit of the account."
+        : "The service limits the key: wait, and check that poll.rate_limit is the limit of the account.";
     case "server_error":
-      return "The service failed: try again, and tell its operator if it goes on.";
+      return "The service failed: try again, and inform its operator if it continues.";
     case "http_error":
       return adviceForStatus(detail);
     case "invalid_body":
       return "The answer is no listing: check that the region's base_url is the service's, and what answers in between.";
     case "too_large":
-      return "Raise poll.max_body if the account really has so many sandboxes.";
+      return "Raise poll.max_body if the account really has that many sandboxes.";
   }
 }
 
@@ -65,6 +65,6 @@ function adviceForStatus({ status, problem }: PollDetail): string {
     return "Check the path in the region's base_url: the listing is asked for below it, at /local-sandbox.";
   }
   return status === 400 || status === 422
-    ? "The service finds fault with a request that has no parameters: check the region's base_url, and tell the service's operator."
+    ? "The service finds fault with a request that has no parameters: check the region's base_url, and inform the service's operator."
     : "A listing comes with status 200: check that the region's base_url is the service's.";
 }

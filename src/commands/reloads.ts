@@ -4,13 +4,13 @@ import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { LastReload, ReloadAnswer } from "../web/reload-route.ts";
 
-/** Reads the configuration again when it is asked to, for as long as the process runs. */
+/** Reloads the configuration on request. */
 export interface Reloads {
-  /** Reads it now. Nothing is changed when it has faults. */
+  /** Reads the configuration. One with faults changes nothing. */
   readonly request: () => ReloadAnswer;
-  /** Resolves with the next configuration that is to be run: of those asked for meanwhile the latest. */
+  /** Resolves with the next configuration to run: the latest of several. */
   next(): Promise<Config>;
-  /** The one that `next` gave last could not be run: another is. Told as long as none was read after it. */
+  /** The last configuration of `next` could not be run. Ignored when another was read since. */
   failed(): void;
   readonly last: LastReload;
 }
@@ -19,10 +19,10 @@ export interface Reloads {
 export function createReloads(file: string, load: () => LoadedConfig, clock: Clock): Reloads {
   let last: LastReload = { successful: true, successAtMs: clock.now().utcMs };
   let reads = 0;
-  /** The read that was begun last: one that was read before it, and is begun only now, is out of date. */
+  /** The latest read whose configuration is to run. Earlier reads are out of date. */
   let lastBegun = 0;
   let wanted: { readonly config: Config; readonly read: number } | null = null;
-  /** The read of the configuration that `next` gave last. */
+  /** The read of the last configuration of `next`. */
   let lastTaken = 0;
   let waiting = Promise.withResolvers<void>();
   const fail = (): void => {

@@ -22,7 +22,7 @@ import type { Reloads } from "./reloads.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 
-/** A daemon that runs, with what it runs on. */
+/** A running daemon with its configuration. */
 interface Running {
   readonly daemon: Daemon;
   readonly config: Config;
@@ -52,7 +52,7 @@ async function run(options: { readonly config: string }, terminal: Terminal): Pr
     stopping.abort();
     return null;
   });
-  // Until the process ends, because SIGHUP ends a process that does not listen to it.
+  // Until the process ends: without a listener SIGHUP would end it.
   process.on("SIGHUP", () => {
     if (!stopping.signal.aborted) reloadAtSignal(reloads, log);
     else log.info({ event: "config.ignored" }, "SIGHUP is ignored: sandwatch is stopping");
@@ -68,7 +68,7 @@ async function run(options: { readonly config: string }, terminal: Terminal): Pr
   running.log.info({ event: "daemon.stopped" }, "stopped");
 }
 
-/** When it is to stop meanwhile, the daemon is built, but neither serves nor polls. */
+/** When it is stopped meanwhile, the daemon is created but neither serves nor polls. */
 async function start(
   config: Config,
   log: Logger,

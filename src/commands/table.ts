@@ -3,7 +3,7 @@ import { cutToWidth, textWidth } from "./text-width.ts";
 /**
  * Aligned columns for a terminal.
  *
- * @param columns how many characters a line may have; left out: any number
+ * @param columns the width of a line. Default: unlimited
  */
 export function renderTable(
   header: readonly string[],
@@ -14,18 +14,17 @@ export function renderTable(
 }
 
 /**
- * A table whose rows come little by little: the first ones with the header, and each column as wide as
- * it had to be so far.
+ * A table whose rows come over time: the first ones with the header, and each column as wide as needed so far.
  */
 export function createGrowingTable(
   header: readonly string[],
   columns?: number,
 ): (rows: readonly (readonly string[])[]) => string {
-  let untold = [header];
+  let pending = [header];
   let widths = header.map(() => 0);
   return (rows) => {
-    const lines = [...untold, ...rows].map((cells) => cells.map(printable));
-    untold = [];
+    const lines = [...pending, ...rows].map((cells) => cells.map(printable));
+    pending = [];
     widths = widths.map((before, column) =>
       lines.reduce((widest, cells) => Math.max(widest, textWidth(cells[column] ?? "")), before),
     );
@@ -42,12 +41,12 @@ function padded(cell: string, width: number): string {
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** Enough of a UUID to tell it from its like, and to ask for it. Other ids may all begin alike. */
+/** Enough of a UUID to find it. Other ids may all begin alike. */
 export function shortId(id: string): string {
   return uuid.test(id) ? id.slice(0, 8) : id;
 }
 
-/** Text from outside as one visible line: it can not move the cursor or fake another line. */
+/** Text from outside as one visible line, which cannot move the cursor or fake another line. */
 export function printable(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

@@ -4,13 +4,13 @@ import { once } from "node:events";
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Ends once whoever reads has taken most of what was written: who writes much waits for it. */
+  /** Resolves when most of the output was read. Awaited between large outputs. */
   readonly drained?: () => Promise<void>;
   /** Whether a person looks at the output. */
   readonly isInteractive: boolean;
-  /** How many characters wide it is; left out: it is no screen, and nothing need be cut. */
+  /** Its width in characters. Default: unlimited, as it is no screen. */
   readonly columns?: number | undefined;
-  /** Whether it shows more than ASCII; left out: it may not. */
+  /** Whether it shows more than ASCII. Default: it may not. */
   readonly isUnicode?: boolean;
 }
 
@@ -39,8 +39,8 @@ export const processTerminal: Terminal = {
 };
 
 /**
- * Whoever reads the results may have seen enough (`| head`); otherwise they could not be written. The
- * daemon's log is not written here: `run` goes on without it.
+ * A closed pipe (`| head`) ends the command with success; any other failure to write is one of the command.
+ * The daemon's log is not written here.
  */
 function endCommand(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit(0);

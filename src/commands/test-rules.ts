@@ -49,8 +49,8 @@ function runTests({ config, targets, tests }: Rehearsals): readonly TestResult[]
 function toText(results: readonly TestResult[]): string {
   const lines = results.flatMap(({ name, passed, missing, unexpected }) => [
     `${passed ? "passed" : "FAILED"}  ${name}`,
-    ...missing.map((each) => `        expected, not told:  ${expectationText(each)}`),
-    ...unexpected.map((each) => `        told, not expected:  ${messageText(each)}`),
+    ...missing.map((each) => `        expected, not sent:  ${expectationText(each)}`),
+    ...unexpected.map((each) => `        sent, not expected:  ${messageText(each)}`),
   ]);
   return `${lines.join("\n")}\n`;
 }

@@ -3,19 +3,19 @@ import { printable } from "./table.ts";
 import { cutToWidth } from "./text-width.ts";
 
 export interface TreeOptions {
-  /** How many characters a line may have; left out: as many as are shown of any text. */
+  /** The width of a line. Default: as much as is shown of any text. */
   readonly columns?: number | undefined;
-  /** By how many characters all of it is set in. */
+  /** Spaces before each line. */
   readonly indent?: number;
 }
 
-/** What a person still looks over; the rest is told of by its number. */
+/** What is shown at most. The rest is counted. */
 const deepest = 8;
 const mostItems = 20;
 const mostLines = 400;
 const mostCharacters = 500;
 
-/** JSON of any kind as lines to look at. It tells of all that it leaves out that there is more. */
+/** Any JSON as lines for a person. Omitted parts are counted. */
 export function renderTree(value: JsonValue, { columns, indent = 0 }: TreeOptions = {}): string {
   const margin = " ".repeat(indent);
   let text = "";
@@ -71,7 +71,7 @@ function hasParts(value: JsonValue): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length > 0;
 }
 
-/** A value in one line: a short text of a list or an object that has no lines of its own. */
+/** A value in one line. Lists and objects are shown by their size. */
 export function leafText(value: JsonValue): string {
   if (typeof value === "string") return value === "" ? '""' : shortened(value);
   if (isArray(value)) return value.length === 0 ? "[]" : `[${value.length} items]`;

@@ -21,21 +21,21 @@ export interface InForce {
   readonly endsAtMs: number;
 }
 
-/** What people said, in memory: every poll asks for each of its incidents. */
+/** Silences, windows and acknowledgements in memory, as every poll needs them for each of its incidents. */
 export interface HeldInterventions extends Interventions {
   readonly windows: readonly TimedWindow[];
-  /** What keeps something from being told at a moment. */
+  /** What suppresses notifications at a moment. */
   inForce(atMs: number): readonly InForce[];
-  /** Those in force or to come. */
+  /** In force or to come. */
   openSilences(atMs: number): readonly Silence[];
   addSilence(silence: Silence, atMs: number): void;
   endSilence(id: string, atMs: number): void;
   acknowledge(acknowledgement: Acknowledgement): void;
-  /** Forgets the acknowledgements of incidents that are over. */
+  /** Forgets the acknowledgements of resolved incidents. */
   prune(): Promise<void>;
 }
 
-/** What is in the store, and the configured windows, as they stand when sandwatch starts. */
+/** Reads what is in force from the store. */
 export async function restoreInterventions(
   store: InterventionStore,
   windows: readonly MaintenanceWindow[],
@@ -80,7 +80,7 @@ export async function restoreInterventions(
       authors.set(incidentId, author);
     },
     async prune() {
-      // One that is made while the store answers is not among those that it knows of.
+      // An acknowledgement that is made meanwhile may not be among those that are read.
       const before = [...authors.keys()];
       const open = await store.acknowledgements.ofOpenIncidents();
       const openIds = new Set(open.map(({ incidentId }) => incidentId));

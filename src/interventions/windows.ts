@@ -15,8 +15,7 @@ export interface TimedWindow extends MaintenanceWindow {
 }
 
 /**
- * A window that tells by itself when it is open. What is asked again and again, of moments that lie
- * between the same two starts, is looked up once.
+ * Computes when a window is open. The result for moments between the same two starts is kept.
  */
 export function timeWindow(window: MaintenanceWindow): TimedWindow {
   const times = parseCronTimes(window.start, window.timeZone);

@@ -14,7 +14,7 @@ export function connectionsAllowed(openFiles = openFilesLimit()): number {
  * Keeps the connections to a server below a limit. One more closes the connection that has been without a request
  * for longest. When each has a request that is being answered, it is refused itself.
  *
- * @param onFull one was refused; not called again before there was room
+ * @param onFull a connection was refused; not called again until the number was below the limit
  */
 export function limitConnections(server: Server, limit: number, onFull: () => void): void {
   /** Those without a request, the longest so first. */

@@ -1,26 +1,26 @@
 import type { Clock } from "../platform/clock.ts";
 
-/** Someone who is sent what takes as long as they read. */
+/** A client of a response that takes as long as the client reads. */
 export interface Reader {
-  /** When it last was ready for more. Monotonic milliseconds. */
+  /** When it was last ready for more. Monotonic milliseconds. */
   readMs: number;
-  /** Null until the answer has begun. */
+  /** Null until the response has begun. */
   cutOff: (() => void) | null;
 }
 
 export interface ReaderPlaces {
-  /** A place; null where all are taken. */
+  /** Null: the limit is reached. */
   take(): Reader | null;
   leave(reader: Reader): void;
 }
 
 export interface PlacesOptions {
   readonly most: number;
-  /** Who has not read for that long gives its place to the next. */
+  /** A reader that has not read for this long can be replaced. */
   readonly idleMs: number;
 }
 
-/** Keeps so many places for readers. */
+/** Limits the number of readers. */
 export function createReaderPlaces(clock: Clock, { most, idleMs }: PlacesOptions): ReaderPlaces {
   const readers = new Set<Reader>();
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { checkSender } from "./api/guard.ts";
 
-/** How the configuration was last read, the start included. */
+/** The last reload; at first the start. */
 export interface LastReload {
   readonly successful: boolean;
   /** When it was last read and run. UTC milliseconds. */
@@ -9,9 +9,9 @@ export interface LastReload {
 }
 
 export type ReloadAnswer =
-  /** `begin` starts sandwatch anew with it, which ends the connection that asked. */
+  /** `begin` restarts sandwatch with it, which ends the connection of the request. */
   | { readonly kind: "accepted"; readonly begin: () => void }
-  /** In words, without anything secret. */
+  /** The reason contains nothing secret. */
   | { readonly kind: "refused"; readonly reason: string };
 
 export interface ReloadDeps {

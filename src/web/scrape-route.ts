@@ -38,7 +38,7 @@ export const longestScrapeMs = 60_000;
 /** For the same reason, further ones are refused. */
 export const mostScrapes = 8;
 
-/** One that has not read for that long gives its place to the next. */
+/** A reader that has not read for this long can be replaced. */
 const idleScrapeMs = 5_000;
 
 /** How soon a scraper that was refused may come back. */
@@ -113,7 +113,7 @@ export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): 
   };
 }
 
-/** The same iterator, telling each time that a piece is asked for. */
+/** The same iterator, which reports each request for a piece. */
 function watchReading(pieces: Iterator<Uint8Array>, onRead: () => void): Iterator<Uint8Array> {
   return {
     next() {

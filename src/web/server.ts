@@ -15,7 +15,7 @@ import type { ScrapeSource } from "./scrape-route.ts";
 import { renderStatusPage, statusPageStyle } from "./status-page.ts";
 import type { StatusView } from "./status-page.ts";
 
-/** Whether sandwatch does its work: an outage of the service does not count against it. */
+/** Whether sandwatch works. An outage of the service does not count. */
 export type Readiness =
   | { readonly ready: true }
   | { readonly ready: false; readonly reason: string };
@@ -23,20 +23,20 @@ export type Readiness =
 export interface WebDeps {
   readonly metrics: ScrapeSource;
   readonly readiness: () => Promise<Readiness>;
-  /** Why sandwatch should be restarted; null: it need not be. Default: it need not be. */
+  /** Why sandwatch should be restarted; null: it need not be. Default: null. */
   readonly death?: () => string | null;
   readonly status: () => Promise<StatusView>;
-  /** Left out: there is no API. */
+  /** Default: there is no API. */
   readonly api?: ApiDeps;
-  /** Left out: it cannot be asked to read its configuration again. */
+  /** Default: its configuration cannot be reloaded. */
   readonly reload?: ReloadDeps | undefined;
   /** An error that a route did not expect. */
   readonly onError: (error: Error) => void;
-  /** A scraper read so slowly that it was cut off. */
+  /** A scraper that read too slowly was disconnected. */
   readonly onSlowScrape?: () => void;
-  /** A connection was refused: each of those that are allowed has a request that is being answered. */
+  /** A connection was refused: all allowed ones have a request in progress. */
   readonly onFull?: (limit: number) => void;
-  /** How many connections may be open; left out: what the limit of descriptors leaves room for. */
+  /** Default: by the limit of file descriptors. */
   readonly connectionsAllowed?: number;
   readonly clock?: Clock;
 }
@@ -48,8 +48,7 @@ export interface WebServer {
 }
 
 /**
- * Requests are checked by those who answer them. What Fastify would check them with takes longer to
- * load than all else of it.
+ * Handlers check their requests. The compilers that Fastify would use take longer to load than the rest of it.
  */
 const noCompilers = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
 
@@ -61,7 +60,7 @@ export function createWebServer(deps: WebDeps): WebServer {
   const server: FastifyInstance = fastify({
     forceCloseConnections: true,
     schemaController: { compilersFactory: noCompilers },
-    // What cannot be read as an address belongs to no route, nor to the API by its prefix.
+    // A URL that cannot be decoded belongs to no route.
     frameworkErrors: (_, __, reply) => {
       void sendProblem(reply, { status: 400, detail: "This address cannot be read." });
     },
@@ -113,7 +112,7 @@ export function createWebServer(deps: WebDeps): WebServer {
   server.setNotFoundHandler(({ method, url }, reply) => {
     void reply.type("text/plain");
     const path = pathOf(url);
-    // It would be read as a route's pattern.
+    // It would be taken for the pattern of a route.
     const isPlain = !/[:*(]/.test(path);
     const allowed = ["GET", "POST", "HEAD"].filter(
       (each) => isPlain && server.hasRoute({ method: each, url: path }),

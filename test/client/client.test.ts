@@ -156,7 +156,7 @@ describe("options that cannot be used", () => {
     [{ baseUrl: "host" }, "baseUrl must be"],
     [{ baseUrl: "https://ann:S3CRET@host" }, "baseUrl must be"],
     [{ baseUrl: "https://host?q=S3CRET" }, "baseUrl must be"],
-    [{ baseUrl: "http://host" }, "allowHttp lets it be"],
+    [{ baseUrl: "http://host" }, "allowHttp allows it"],
     [{ apiKey: "" }, "apiKey must be"],
     [{ apiKey: "S3CRET\n" }, "apiKey must be"],
     [{ timeoutMs: 0 }, "timeoutMs must be"],

@@ -226,7 +226,7 @@ tests:
     const failed = await runCommand(["test-rules", file]);
     expect(failed).toMatchObject({ code: 1, err: "1 of 2 tests failed\n" });
     expect(failed.out).toContain(
-      "passed  good\nFAILED  bad\n        told, not expected:  0s  oncall",
+      "passed  good\nFAILED  bad\n        sent, not expected:  0s  oncall",
     );
 
     const passed = await runCommand(["test-rules", "config/rules.test.example.yaml", "--json"]);

@@ -232,7 +232,7 @@ describe("a failure in words", () => {
     [{ problem: "operation_missing" }, "There is no such operation in us (HTTP 404)"],
     [
       { reason: "rate_limited", status: 429 },
-      "asks for patience with the key research in us (HTTP 429). Try again in a while.",
+      "limits the key research in us (HTTP 429). Try again in a while.",
     ],
     [{ reason: "rate_limited", status: 429, retry_after_seconds: 7 }, "Try again in 7 s."],
     [

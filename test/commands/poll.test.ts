@@ -65,7 +65,7 @@ const cases: readonly (readonly [string, Handler, string])[] = [
   [
     "a 400",
     answer(400, { detail: "Bad request" }),
-    "HTTP 400. The service finds fault with a request that has no parameters: check the region's base_url, and tell the service's operator.",
+    "HTTP 400. The service finds fault with a request that has no parameters: check the region's base_url, and inform the service's operator.",
   ],
   [
     "a 401",
@@ -75,7 +75,7 @@ const cases: readonly (readonly [string, Handler, string])[] = [
   [
     "a 503",
     answer(503),
-    "HTTP 503. The service failed: try again, and tell its operator if it goes on.",
+    "HTTP 503. The service failed: try again, and inform its operator if it continues.",
   ],
   [
     "a page",

@@ -6,7 +6,7 @@ export interface FigureColumn {
   readonly title: string;
   /** Of the terminal. No text is wider. */
   readonly width: number;
-  /** Where there is not room for all, those with the greatest go first. */
+  /** Columns of the highest rank are dropped first when not all fit. */
   readonly rank: number;
   readonly isLeft?: true;
   readonly text: (row: RowView, isUnicode: boolean) => string;
@@ -47,9 +47,9 @@ function peakText({ occupied_peak, occupied_peak_exact }: RowView, isUnicode: bo
 
 const gap = 2;
 
-/** As many columns as fit beside what the rows are of, the most important ones. */
-export function fittingColumns(besides: number, columns: number): readonly FigureColumn[] {
-  let left = columns - besides;
+/** The most important columns that fit beside the labels. */
+export function fittingColumns(labelWidth: number, columns: number): readonly FigureColumn[] {
+  let left = columns - labelWidth;
   const chosen = new Set<FigureColumn>();
   for (const column of figureColumns.toSorted((one, other) => one.rank - other.rank)) {
     const width = column.width + gap;

@@ -1,7 +1,7 @@
 import { escapeControls } from "../output.ts";
 import type { Texts, StreamedReport } from "./streamed-report.ts";
 
-/** One object, as the API answers it, but whole: each of its rows on a line. */
+/** One object with all rows, each on a line, otherwise as the API responds. */
 export async function* jsonOf({ rows, ...head }: StreamedReport): Texts {
   const opening = JSON.stringify(head, null, 2).replace(/\n\}$/, "");
   yield escapeControls(`${opening},\n  "rows": [`);

@@ -3,7 +3,7 @@
 export function shareText(share: number | null): string {
   if (share === null) return "-";
   const percent = share * 100;
-  // What is little is not nothing, and almost all is not all.
+  // A small share is not 0 %, and almost all is not 100 %.
   if (percent > 0 && percent < 0.1) return "<0.1%";
   return percent < 100 && percent > 99.9 ? ">99.9%" : `${percent.toFixed(1)}%`;
 }
@@ -44,11 +44,11 @@ export function durationText(seconds: number | null): string {
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
 
-/** A share as a bar of so many columns. */
+/** A share as a bar. */
 export function bar(share: number | null, columns: number, isUnicode: boolean): string {
   const length = Math.min(1, Math.max(0, share ?? 0)) * columns;
   if (!isUnicode) return "#".repeat(Math.round(length)).padEnd(columns, ".");
-  // The least there is to see: what is little is not nothing.
+  // A small share is still visible.
   const parts = length > 0 ? Math.max(1, Math.round(length * 8)) : 0;
   const whole = Math.floor(parts / 8);
   return ("█".repeat(whole) + (eighths[parts % 8] ?? "")).padEnd(columns);

@@ -8,18 +8,18 @@ import type { FigureColumn } from "./columns.ts";
 import type { Texts, StreamedReport } from "./streamed-report.ts";
 
 export interface Screen {
-  /** Left out: any number. */
+  /** Default: unlimited. */
   readonly columns?: number | undefined;
   /** Whether it shows more than ASCII. */
   readonly isUnicode: boolean;
 }
 
-/** After so many rows the widths are settled: the rest is written as it comes. */
+/** These rows determine the widths; the others are written as they come. */
 const rowsLookedAt = 1_000;
 const leastColumns = 40;
 const widestGroup = 40;
 
-/** A table of lines that fit the screen: what is least important of the columns goes first. */
+/** A table whose lines fit the screen: the least important columns are dropped. */
 export async function* tableOf(report: StreamedReport, screen: Screen): Texts {
   const { by, from, to, tz } = report;
   yield `${cut(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, screen)}\n`;
@@ -42,7 +42,7 @@ export async function* tableOf(report: StreamedReport, screen: Screen): Texts {
   }
   if (layout) return;
   if (first.length > 0) yield* begin();
-  else yield "There is nothing to tell.\n";
+  else yield "There is nothing to report.\n";
 }
 
 interface Layout {
@@ -60,13 +60,13 @@ function layOut(rows: readonly RowView[], by: readonly ReportField[], { columns 
   const groupWidths = widths.map((width) => Math.min(width, widestGroup));
   if (columns === undefined) return { groupWidths, figures: figureColumns };
   const room = Math.max(columns, leastColumns);
-  // What a row is of may take two thirds: without its figures it tells nothing.
+  // Labels may take two thirds: without figures a row is of no use.
   shrink(groupWidths, Math.floor((room * 2) / 3));
-  const besides = groupWidths.reduce((sum, width) => sum + width + gap.length, -gap.length);
-  return { groupWidths, figures: fittingColumns(besides, room) };
+  const labelWidth = groupWidths.reduce((sum, width) => sum + width + gap.length, -gap.length);
+  return { groupWidths, figures: fittingColumns(labelWidth, room) };
 }
 
-/** Takes from the widest until all fit. */
+/** Narrows the widest until all fit. */
 function shrink(widths: number[], room: number): void {
   const gaps = (widths.length - 1) * gap.length;
   while (widths.reduce((sum, width) => sum + width, gaps) > room) {
@@ -135,12 +135,12 @@ function pad(text: string, { width, isLeft }: FigureColumn): string {
   return isLeft ? text.padEnd(width) : text.padStart(width);
 }
 
-/** Names may hold anything: what such a screen cannot show is spelt out of nothing but a mark. */
+/** Names may contain anything: what an ASCII screen cannot show becomes a question mark. */
 function ascii(text: string): string {
   return text.replaceAll(/[^\n\x20-\x7e]/gu, (character) => "?".repeat(textWidth(character)));
 }
 
-/** As the clocks of a zone show it, without what it does not need. */
+/** The local time of a zone, without zeros that it does not need. */
 function timeText(iso: string, tz: string): string {
   const zone = openZone(tz) ?? utc;
   const atMs = Date.parse(iso);
