@@ -25,11 +25,11 @@ interface NotificationsDeps {
   readonly log: Logger;
   readonly observe: DeliveryObserver;
   readonly createDispatcher?: (() => Dispatcher) | undefined;
-  readonly ailment: () => Promise<string | null>;
+  readonly healthProblem: () => Promise<string | null>;
   readonly judge: ReceiverJudgeOptions;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents: (outcome: IncidentOutcome) => void;
-  readonly onTurn: (receiver: string) => void;
+  readonly onRun: (receiver: string) => void;
 }
 
 export interface OpenNotifications {
@@ -53,8 +53,8 @@ export function openNotifications(deps: NotificationsDeps): OpenNotifications {
   });
   opening.defer(() => outbound.close());
   const receivers = alerts.receivers.map((settings) => {
-    const { ailment } = deps;
-    const common = { outbound, clock, log, observe, notifiedAlerts: store.told, ailment };
+    const { healthProblem } = deps;
+    const common = { outbound, clock, log, observe, notifiedAlerts: store.told, healthProblem };
     const receiver = createReceiver(settings, common);
     opening.defer(() => receiver.close?.());
     return { ...settings, receiver };

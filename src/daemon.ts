@@ -162,10 +162,10 @@ export async function createDaemon(
     log,
     observe: metrics.delivery,
     createDispatcher,
-    ailment: () => findAilment({ config, store, targets, probes, watchdog, clock }),
+    healthProblem: () => findAilment({ config, store, targets, probes, watchdog, clock }),
     judge: { ...judge, receivers: toldNames },
     onIncidents: onUntargeted,
-    onTurn: (receiver) => watchdog.turn("deliveries", receiver),
+    onRun: (receiver) => watchdog.turn("deliveries", receiver),
   });
 
   const upkeep = createUpkeep({

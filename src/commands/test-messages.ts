@@ -1,6 +1,6 @@
 import type { ReceiverConfig } from "../config/schema-receivers.ts";
-import { nothingTold } from "../core/notification.ts";
-import type { Notification, ToldIncident } from "../core/notification.ts";
+import { noIncidentDetails } from "../core/notification.ts";
+import type { Notification, NotifiedIncident } from "../core/notification.ts";
 
 /**
  * What a receiver is sent to try it out. One that keeps alerts until they are resolved gets an alert
@@ -14,7 +14,7 @@ export function testMessages(
   id: string,
   nowMs: number,
 ): readonly Notification[] {
-  const message = (step: string, incidents: readonly ToldIncident[]): Notification => ({
+  const message = (step: string, incidents: readonly NotifiedIncident[]): Notification => ({
     id: `msg_${id}${step}`,
     receiver: receiver.name,
     type: "test",
@@ -30,7 +30,7 @@ export function testMessages(
   });
   if (!keepsAlerts(receiver)) return [message("", [])];
   const firing = testIncident(receiver.name, id, nowMs);
-  const resolved: ToldIncident = {
+  const resolved: NotifiedIncident = {
     ...firing,
     state: "resolved",
     resolvedAtMs: nowMs,
@@ -53,9 +53,9 @@ function keepsAlerts(receiver: ReceiverConfig): boolean {
   }
 }
 
-function testIncident(receiver: string, id: string, nowMs: number): ToldIncident {
+function testIncident(receiver: string, id: string, nowMs: number): NotifiedIncident {
   return {
-    ...nothingTold,
+    ...noIncidentDetails,
     id: `sandwatch-test-${id}`,
     state: "firing",
     subject: "receiver",

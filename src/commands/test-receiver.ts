@@ -42,7 +42,7 @@ async function testReceiver(
     outbound,
     clock: systemClock,
     notifiedAlerts: noAlerts,
-    ailment: () => Promise.resolve(null),
+    healthProblem: () => Promise.resolve(null),
     log: silentLog,
     observe: { attemptFailed() {} },
   });

@@ -1,5 +1,5 @@
 import { conditionOfIncident, conditionOfTarget } from "./condition.ts";
-import { tellIncident } from "./incident.ts";
+import { notifiedIncident } from "./incident.ts";
 import type { Incident } from "./incident.ts";
 import type { Target } from "./model.ts";
 import type { IncidentMessage, OutboxItem } from "./notification.ts";
@@ -53,7 +53,7 @@ export function tellAcknowledgement(
     condition,
     summaryTemplate: rule?.summaryTemplate ?? null,
     runbookUrlTemplate: rule?.runbookUrlTemplate ?? null,
-    incident: tellIncident(target, incident, author),
+    incident: notifiedIncident(target, incident, author),
     causedAtMs: atMs,
   } as const;
   return incident.receivers

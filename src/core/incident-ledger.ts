@@ -4,7 +4,7 @@ import type { FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring } from "./incident-phase.ts";
 import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phase.ts";
 import type { IncidentStep, IncidentTiming, Transition } from "./incident-phase.ts";
-import { incidentKey, tellIncident } from "./incident.ts";
+import { incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
 import type { Interventions, Silenced } from "./interventions.ts";
 import { ruleFingerprint } from "./matching.ts";
@@ -125,7 +125,7 @@ export function createIncidentLedger(options: LedgerOptions): IncidentLedger {
   ): void => {
     const { rule, severity } = incident;
     const { condition, summaryTemplate, runbookUrlTemplate } = words;
-    const told = tellIncident(target, incident, acknowledgedBy(incident));
+    const told = notifiedIncident(target, incident, acknowledgedBy(incident));
     const templates = { summaryTemplate, runbookUrlTemplate };
     const item = { type, rule, severity, condition, ...templates, incident: told };
     for (const receiver of receivers) {

@@ -1,6 +1,6 @@
 import type { IncidentPhase } from "./incident-phase.ts";
 import type { Presence, Target } from "./model.ts";
-import type { ToldIncident } from "./notification.ts";
+import type { NotifiedIncident } from "./notification.ts";
 import { isBlank } from "./readable.ts";
 import type { Severity } from "./rule.ts";
 
@@ -76,16 +76,16 @@ export function byIncidentKey(incidents: Iterable<Incident>): Map<string, Incide
 }
 
 /**
- * The incident as a notification tells it at this moment.
+ * The incident as a notification describes it at this moment.
  *
  * @param target whose incident it is; null for one of a pool, a probe or a receiver
- * @param acknowledgedBy who said "I know" of it; null: nobody
+ * @param acknowledgedBy null: nobody
  */
-export function tellIncident(
+export function notifiedIncident(
   target: Target | null,
   incident: Incident,
   acknowledgedBy: string | null,
-): ToldIncident {
+): NotifiedIncident {
   const { subject, phase } = incident;
   const server = subject.kind === "server" ? subject : null;
   const place = placeOf(target, subject);

@@ -1,5 +1,5 @@
 import { counted } from "./counted.ts";
-import type { OutboxItem, ToldIncident } from "./notification.ts";
+import type { OutboxItem, NotifiedIncident } from "./notification.ts";
 import { isBlank, longestName, readable } from "./readable.ts";
 import { fillTemplate, placeholdersIn, valueOfIncident } from "./template.ts";
 
@@ -145,7 +145,7 @@ function commonCondition(items: readonly OutboxItem[]): string {
  * what lies in no region.
  */
 function place(items: readonly OutboxItem[]): string {
-  const distinct = (field: (incident: ToldIncident) => string | null): (string | null)[] => [
+  const distinct = (field: (incident: NotifiedIncident) => string | null): (string | null)[] => [
     ...new Set(items.map((item) => field(item.incident))),
   ];
   const [region = null, ...otherRegions] = distinct((incident) => incident.region);

@@ -1,7 +1,7 @@
 import type { Status } from "./model.ts";
 import type { Severity } from "./rule.ts";
 
-/** What is told of an incident, as opposed to `test`, which tells nothing. */
+/** The messages about incidents; `test` is about none. */
 export const incidentMessages = [
   "incident.firing",
   "incident.reminder",
@@ -18,8 +18,8 @@ export type SubjectKind = (typeof subjectKinds)[number];
 export const resolvedReasons = ["recovered", "gone", "silenced", "rule_removed"] as const;
 export type ResolvedReason = (typeof resolvedReasons)[number];
 
-/** One incident as it stood when it was told. Times are UTC milliseconds since 1970. */
-export interface ToldIncident {
+/** One incident as it was when the receiver was notified. Times are UTC milliseconds since 1970. */
+export interface NotifiedIncident {
   readonly id: string;
   readonly state: "firing" | "resolved";
   readonly subject: SubjectKind;
@@ -40,9 +40,9 @@ export interface ToldIncident {
   readonly receiver: string | null;
   /** Of an incident of a probe: its name. */
   readonly probe: string | null;
-  /** Whether it enters and leaves its condition so often that single changes are not told. */
+  /** Whether it enters and leaves its condition so often that single changes are not notified. */
   readonly flapping: boolean;
-  /** Who said "I know"; null: nobody. */
+  /** Null: nobody. */
   readonly acknowledgedBy: string | null;
 }
 
@@ -50,8 +50,8 @@ type Nullable<Facts> = {
   [Name in keyof Facts]: null extends Facts[Name] ? Name : never;
 }[keyof Facts];
 
-/** What is told of an incident about which there is nothing else to tell. */
-export const nothingTold = {
+/** Of an incident of which nothing else is known. */
+export const noIncidentDetails = {
   region: null,
   key: null,
   sandboxId: null,
@@ -65,41 +65,41 @@ export const nothingTold = {
   probe: null,
   flapping: false,
   acknowledgedBy: null,
-} as const satisfies Pick<ToldIncident, Nullable<ToldIncident> | "flapping">;
+} as const satisfies Pick<NotifiedIncident, Nullable<NotifiedIncident> | "flapping">;
 
 /**
- * One thing to tell one receiver. Items are written in the same transaction as the change that
- * causes them; later the delivery loop composes items of one group into a notification.
+ * One change of an incident for one receiver. Items are stored in the transaction of the change; later those of one group
+ * are composed into a notification.
  */
 export interface OutboxItem {
   readonly receiver: string;
   readonly type: IncidentMessage;
   readonly rule: string;
   readonly severity: Severity;
-  /** The condition in words, such as "in error" or "down (timeout)". */
+  /** The condition as text, such as "in error" or "down (timeout)". */
   readonly condition: string;
   /** The rule's templates, to be filled when the message is composed; null: the rule has none. */
   readonly summaryTemplate: string | null;
   readonly runbookUrlTemplate: string | null;
-  readonly incident: ToldIncident;
-  /** When the poll that saw the cause ended. UTC milliseconds. */
+  readonly incident: NotifiedIncident;
+  /** When the poll that observed the cause ended. UTC milliseconds. */
   readonly causedAtMs: number;
 }
 
-/** Of an item whose rule has none, or whose rule is no more. */
+/** Of an item whose rule has none, or does not exist any more. */
 export const noTemplates = {
   summaryTemplate: null,
   runbookUrlTemplate: null,
 } as const satisfies Pick<OutboxItem, Nullable<OutboxItem>>;
 
-/** An outbox item as the store keeps it. `seq` grows with every item: the order of telling. */
+/** An outbox item as the store keeps it. `seq` grows with every item: the order of notification. */
 export interface StoredOutboxItem extends OutboxItem {
   readonly seq: number;
 }
 
 /** One message to one receiver. */
 export interface Notification {
-  /** Derived from what the message tells, so that it is the same after a crash. */
+  /** Derived from the contents, so that it is the same after a crash. */
   readonly id: string;
   readonly receiver: string;
   readonly type: NotificationType;
@@ -109,14 +109,14 @@ export interface Notification {
   readonly group: Readonly<Record<string, string>>;
   /** One line for a person: "2 servers in error in us (research)". */
   readonly summary: string;
-  /** Where it is written what to do; null: the rule does not say. */
+  /** The URL of the runbook; null: the rule has none. */
   readonly runbookUrl: string | null;
   /** When the message was composed. UTC milliseconds. */
   readonly createdAtMs: number;
   /** The earliest cause among the incidents. UTC milliseconds. */
   readonly causedAtMs: number;
   /** At most the receiver's limit; `truncated` says how many more there were. */
-  readonly incidents: readonly ToldIncident[];
+  readonly incidents: readonly NotifiedIncident[];
   readonly truncated: number;
 }
 

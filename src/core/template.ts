@@ -1,4 +1,4 @@
-import type { OutboxItem, ToldIncident } from "./notification.ts";
+import type { OutboxItem, NotifiedIncident } from "./notification.ts";
 import { isBlank, longestName, readable } from "./readable.ts";
 
 /** Placeholders for what incidents say, each for itself. */
@@ -98,7 +98,7 @@ function valueOf(name: Exclude<Placeholder, "count">, item: OutboxItem): string 
 }
 
 /** Empty where the incident says nothing of the kind. A server without a name is known by its id. */
-export function valueOfIncident(name: IncidentPlaceholder, incident: ToldIncident): string {
+export function valueOfIncident(name: IncidentPlaceholder, incident: NotifiedIncident): string {
   switch (name) {
     case "region":
       return incident.region ?? "";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { composeInSlices } from "../core/grouping.ts";
-import type { ComposedMessage, GroupingSettings, GroupTimes } from "../core/grouping.ts";
+import { composeInSlices } from "../core/compose-messages.ts";
+import type { ComposedMessage, MessageSettings } from "../core/compose-messages.ts";
+import type { GroupTimes } from "../core/grouping.ts";
 import type { Clock } from "../platform/clock.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { runInSlices } from "../platform/run-in-slices.ts";
@@ -14,7 +15,7 @@ const maxItems = 10_000;
 const maxPerTransaction = 100;
 
 /** How a receiver wants its notifications, and how long each is tried. Milliseconds. */
-export interface ComposeSettings extends GroupingSettings {
+export interface ComposeSettings extends MessageSettings {
   readonly giveUpAfterMs: number;
 }
 

@@ -72,7 +72,7 @@ export interface Outbox {
   ): Promise<IncidentOutcome>;
   /** When the groups of the receiver were last notified, at or after a moment, by name. UTC milliseconds. */
   groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>>;
-  /** Stores notifications in the order in which they are sent, and marks their items as contained in them. */
+  /** Stores notifications in the order in which they are sent, and links their items to them. */
   compose(notifications: readonly NewNotification[]): Promise<void>;
   /**
    * Pending notifications whose next attempt is due, longest due first. A notification waits while an earlier one of the

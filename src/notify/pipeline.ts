@@ -24,7 +24,7 @@ export interface WorkerDeps extends RecorderDeps {
   readonly deliveryClock: () => number;
   readonly random: Random;
   /** The worker of a receiver has looked at the outbox. */
-  readonly onTurn?: (receiver: string) => void;
+  readonly onRun?: (receiver: string) => void;
 }
 
 const usuallyInFlight = 4;
@@ -35,7 +35,7 @@ const usuallyInFlight = 4;
  */
 const mostUnsettled = 50;
 
-/** A worker looks at the outbox at least this often, so that a hanging one can be told from an idle one. */
+/** A worker looks at the outbox at least this often, so that a hanging one can be distinguished from an idle one. */
 export const lookEveryMs = 30_000;
 
 /**
@@ -47,7 +47,7 @@ export const lookEveryMs = 30_000;
  *
  * 1. group: which items become one notification; wait: until `group_wait` and `group_interval` are over
  *    (`core/grouping.ts`)
- * 2. compose: text and stable id, stored as pending (`compose.ts`)
+ * 2. compose: text and stable id, stored as pending (`core/compose-messages.ts`, `compose.ts`)
  * 3. order: wait for earlier notifications about the same subject (`Outbox.due`)
  * 4. pace: how many attempts at a time, and the pause that the receiver asked for
  * 5. send: one attempt (`receivers/`, `outbound.ts`)
@@ -66,8 +66,8 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   /** Until it is stored how the attempt ended. */
   const inFlight = new Map<number, Promise<unknown>>();
   let attempting = 0;
-  let turns: Promise<void> | null = null;
-  let anotherTurn = false;
+  let running: Promise<void> | null = null;
+  let runAgain = false;
   let started = false;
   let adopted = false;
   /** No attempt may begin before. Like the next, on the delivery clock. */
@@ -77,7 +77,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   let cancelTimer = (): void => {};
 
   /** Stages 1 to 4; the others follow for each notification that begins. */
-  const takeTurn = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     cancelTimer();
     if (!adopted) await adopt();
     try {
@@ -173,18 +173,18 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   };
 
   const poke = (): void => {
-    anotherTurn = true;
-    if (turns === null && !stopped.signal.aborted) turns = takeTurns();
+    runAgain = true;
+    if (running === null && !stopped.signal.aborted) running = keepRunning();
   };
 
-  const takeTurns = async (): Promise<void> => {
-    while (anotherTurn && !stopped.signal.aborted) {
-      anotherTurn = false;
-      await untilStored(takeTurn);
-      deps.onTurn?.(name);
+  const keepRunning = async (): Promise<void> => {
+    while (runAgain && !stopped.signal.aborted) {
+      runAgain = false;
+      await untilStored(run);
+      deps.onRun?.(name);
     }
     // No await between the check above and this line, or a poke in between would be lost.
-    turns = null;
+    running = null;
   };
 
   return {
@@ -207,7 +207,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     },
     /** Resolves when some of the work under way has ended; null: there is none. */
     underWay: (): Promise<unknown> | null =>
-      turns ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null),
+      running ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null),
     /** Begins no attempt from now on. */
     stop(): void {
       stopped.abort();

@@ -1,5 +1,5 @@
 import type { MessageConfig } from "../config/receivers/common.ts";
-import { composeMessages } from "../core/grouping.ts";
+import { composeMessages } from "../core/compose-messages.ts";
 import type { IncidentMessage, Notification, OutboxItem } from "../core/notification.ts";
 import type { StoredOutboxItem } from "../core/notification.ts";
 import { wants } from "../core/wants.ts";

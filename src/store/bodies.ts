@@ -1,4 +1,9 @@
-import { incidentMessages, noTemplates, nothingTold, subjectKinds } from "../core/notification.ts";
+import {
+  incidentMessages,
+  noTemplates,
+  noIncidentDetails,
+  subjectKinds,
+} from "../core/notification.ts";
 import type { Notification, OutboxItem } from "../core/notification.ts";
 import { severities } from "../core/rule.ts";
 import { oneOf, textIn } from "./row-reading.ts";
@@ -31,7 +36,7 @@ export function readItem(row: ItemRow): OutboxItem {
     severity: oneOf(severities, item.severity),
     condition: textIn(item.condition),
     incident: {
-      ...nothingTold,
+      ...noIncidentDetails,
       ...item.incident,
       id: row.incident_id,
       subject: oneOf(subjectKinds, item.incident.subject),
@@ -49,6 +54,6 @@ export function readNotification(body: string): Notification {
     type: oneOf([...incidentMessages, "test"], notification.type),
     severity: oneOf(severities, notification.severity),
     runbookUrl: notification.runbookUrl ?? null,
-    incidents: notification.incidents.map((incident) => ({ ...nothingTold, ...incident })),
+    incidents: notification.incidents.map((incident) => ({ ...noIncidentDetails, ...incident })),
   };
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { subjectKey } from "../core/message-drafts.ts";
+import { subjectKey } from "../core/grouping.ts";
 import type { OutboxItem } from "../core/notification.ts";
 import { batches, paced } from "../platform/paced.ts";
 import { bodyOfItem } from "./bodies.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { composeMessages, type GroupingSettings } from "../../src/core/grouping.ts";
+import { composeMessages, type MessageSettings } from "../../src/core/compose-messages.ts";
 import type { GroupTimes } from "../../src/core/grouping.ts";
-import type { OutboxItem, ToldIncident } from "../../src/core/notification.ts";
+import type { OutboxItem, NotifiedIncident } from "../../src/core/notification.ts";
 import { outboxItem, startMs } from "../notify/support/items.ts";
 
-const settings: GroupingSettings = {
+const settings: MessageSettings = {
   groupBy: ["rule", "region", "key"],
   groupWaitMs: 5_000,
   groupIntervalMs: 60_000,
@@ -15,7 +15,7 @@ const settings: GroupingSettings = {
 interface When {
   readonly afterMs: number;
   readonly toldAtMs?: GroupTimes;
-  readonly more?: Partial<GroupingSettings>;
+  readonly more?: Partial<MessageSettings>;
 }
 
 function compose(items: readonly OutboxItem[], { afterMs, toldAtMs, more }: When) {
@@ -77,7 +77,7 @@ describe("a group that was told of", () => {
 
 describe("what befalls a whole region", () => {
   /** So many servers, each of a key of its own. */
-  const storm = (count: number, more: Partial<ToldIncident> = {}): OutboxItem[] =>
+  const storm = (count: number, more: Partial<NotifiedIncident> = {}): OutboxItem[] =>
     Array.from({ length: count }, (_, n) =>
       outboxItem({ incident: { id: `${more.region}-${n}`, key: `key-${n}`, ...more } }),
     );

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { composeMessages, type GroupingSettings } from "../../src/core/grouping.ts";
-import { subjectKey } from "../../src/core/message-drafts.ts";
+import { composeMessages, type MessageSettings } from "../../src/core/compose-messages.ts";
+import { subjectKey } from "../../src/core/grouping.ts";
 import {
   groupFields,
   incidentMessages,
@@ -10,7 +10,7 @@ import {
 } from "../../src/core/notification.ts";
 import { outboxItem, startMs } from "../notify/support/items.ts";
 
-const settings: GroupingSettings = {
+const settings: MessageSettings = {
   groupBy: ["rule", "region", "key"],
   groupWaitMs: 5_000,
   groupIntervalMs: 5_000,
@@ -22,7 +22,7 @@ function stored(items: readonly OutboxItem[]): StoredOutboxItem[] {
   return items.map((item, index) => ({ ...item, seq: index + 1 }));
 }
 
-function compose(items: readonly OutboxItem[], more: Partial<GroupingSettings> = {}) {
+function compose(items: readonly OutboxItem[], more: Partial<MessageSettings> = {}) {
   return composeMessages(stored(items), { ...settings, ...more }, startMs + 5_000);
 }
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
 import { flapKey } from "../../src/core/flap-record.ts";
-import { subjectKey } from "../../src/core/message-drafts.ts";
+import { subjectKey } from "../../src/core/grouping.ts";
 import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
 import type { OutboxItem } from "../../src/core/notification.ts";
 import { listedSandbox, listedServer } from "./support/samples.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { composeMessages, type GroupingSettings } from "../../src/core/grouping.ts";
-import type { OutboxItem, ToldIncident } from "../../src/core/notification.ts";
+import { composeMessages, type MessageSettings } from "../../src/core/compose-messages.ts";
+import type { OutboxItem, NotifiedIncident } from "../../src/core/notification.ts";
 import { outboxItem, startMs } from "../notify/support/items.ts";
 
-const settings: GroupingSettings = {
+const settings: MessageSettings = {
   groupBy: ["rule", "region", "key"],
   groupWaitMs: 5_000,
   groupIntervalMs: 5_000,
@@ -11,7 +11,7 @@ const settings: GroupingSettings = {
   maxIncidents: 50,
 };
 
-function compose(items: readonly OutboxItem[], more: Partial<GroupingSettings> = {}) {
+function compose(items: readonly OutboxItem[], more: Partial<MessageSettings> = {}) {
   const stored = items.map((item, index) => ({ ...item, seq: index + 1 }));
   const { messages, nextDueAtMs } = composeMessages(
     stored,
@@ -63,7 +63,7 @@ describe("a subject", () => {
   type Kind = keyof typeof subjects;
 
   /** One fires and recovers, and then another fires, all in one flush. */
-  const composeBoth = (one: Partial<ToldIncident>, other: Partial<ToldIncident>) => {
+  const composeBoth = (one: Partial<NotifiedIncident>, other: Partial<NotifiedIncident>) => {
     const first = { ...one, id: "incident-1" };
     const items = [
       outboxItem({ incident: first }),
@@ -81,7 +81,7 @@ describe("a subject", () => {
     },
   );
 
-  it.each<[Kind, Partial<ToldIncident>]>([
+  it.each<[Kind, Partial<NotifiedIncident>]>([
     ["server", { region: "eu" }],
     ["server", { key: "batch" }],
     ["server", { sandboxId: "another" }],

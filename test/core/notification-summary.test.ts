@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { composeMessages } from "../../src/core/grouping.ts";
-import type { IncidentMessage, OutboxItem, ToldIncident } from "../../src/core/notification.ts";
+import { composeMessages } from "../../src/core/compose-messages.ts";
+import type { IncidentMessage, OutboxItem, NotifiedIncident } from "../../src/core/notification.ts";
 import { summarize } from "../../src/core/notification-summary.ts";
 import { outboxItem, startMs } from "../notify/support/items.ts";
 
@@ -12,7 +12,7 @@ const flapping = {
 } as const;
 
 describe("of pools", () => {
-  const pool = (more: Partial<OutboxItem> = {}, incident: Partial<ToldIncident> = {}) =>
+  const pool = (more: Partial<OutboxItem> = {}, incident: Partial<NotifiedIncident> = {}) =>
     outboxItem({
       rule: "pool-full",
       condition: "more than 90% occupied",
@@ -28,7 +28,7 @@ describe("of pools", () => {
     expect(summarize([pool({ type })])).toBe(summary);
   });
 
-  it.each<[string, Partial<ToldIncident>]>([
+  it.each<[string, Partial<NotifiedIncident>]>([
     ["servers in us (research) more than 90% occupied", { serverName: null }],
     ["servers named github in us more than 90% occupied", { key: null }],
     ["servers named github in research more than 90% occupied", { region: null }],

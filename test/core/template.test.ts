@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { OutboxItem, ToldIncident } from "../../src/core/notification.ts";
+import type { OutboxItem, NotifiedIncident } from "../../src/core/notification.ts";
 import { isBlank } from "../../src/core/readable.ts";
 import {
   fillTemplate,
@@ -39,7 +39,7 @@ describe("a filled text", () => {
   });
 
   it("has nothing for what the subject lacks", () => {
-    const bare: Partial<ToldIncident> = { subject: "target", serverName: null, status: null };
+    const bare: Partial<NotifiedIncident> = { subject: "target", serverName: null, status: null };
     const item = outboxItem({ incident: { ...bare, sandboxId: null, serverId: null } });
     expect(fillTemplate("[{server_name}{sandbox_id}{server_id}{status}]", [item])).toBe("[]");
   });

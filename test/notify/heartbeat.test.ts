@@ -20,13 +20,13 @@ function open(server: ReceiverServer, method: "GET" | "POST" = "GET") {
     if (`${JSON.stringify(fields)}${message}`.includes("T0PSECRET")) throw new Error("a secret!");
     note(`${fields["event"]}`);
   };
-  let ailment: () => Promise<string | null> = () => Promise.resolve(null);
+  let problem: () => Promise<string | null> = () => Promise.resolve(null);
   const receiver = createHeartbeatReceiver(
     { name: "watchdog", url: server.url, everyMs, method },
     {
       clock,
       outbound: openOutbound(clock),
-      ailment: () => ailment(),
+      healthProblem: () => problem(),
       log: { info: write, warn: write, error: write },
       observe: { attemptFailed: (name, reason) => note(`${name} ${reason}`) },
     },
@@ -37,7 +37,7 @@ function open(server: ReceiverServer, method: "GET" | "POST" = "GET") {
     receiver,
     clock,
     events,
-    ail: (next: () => Promise<string | null>) => void (ailment = next),
+    setProblem: (next: () => Promise<string | null>) => void (problem = next),
     noted: async (count: number): Promise<void> => {
       while (events.length < count) {
         await new Promise((resolve) => news.addEventListener("news", resolve, { once: true }));
@@ -50,9 +50,9 @@ function open(server: ReceiverServer, method: "GET" | "POST" = "GET") {
 describe("a heartbeat", () => {
   it.each(["GET", "POST"] as const)("is a %s, first after its interval", async (method) => {
     const server = await startReceiverServer(status(200));
-    const { clock, ail } = open(server, method);
+    const { clock, setProblem } = open(server, method);
     let asked = 0;
-    ail(() => Promise.resolve(((asked += 1), null)));
+    setProblem(() => Promise.resolve(((asked += 1), null)));
     clock.advance(everyMs - 1);
     expect(asked).toBe(0);
     clock.advance(1);
@@ -67,21 +67,21 @@ describe("a heartbeat", () => {
 
   it("is withheld while sandwatch is unhealthy; that and its end are logged once", async () => {
     const server = await startReceiverServer(status(200));
-    const { clock, events, ail, noted } = open(server);
-    ail(() => Promise.resolve("no receiver accepts notifications"));
+    const { clock, events, setProblem, noted } = open(server);
+    setProblem(() => Promise.resolve("no receiver accepts notifications"));
     clock.advance(everyMs);
     await noted(1);
-    ail(() => Promise.reject(new Error("broken")));
+    setProblem(() => Promise.reject(new Error("broken")));
     clock.advance(everyMs);
     await setImmediate();
     expect(server.requests).toEqual([]);
-    ail(() => Promise.resolve(null));
+    setProblem(() => Promise.resolve(null));
     clock.advance(everyMs);
     await server.received(1);
     expect(events).toEqual(["heartbeat.withheld", "heartbeat.resumed"]);
     // The time-out of a ping is cancelled when the ping has ended.
     while (clock.armed > 1) await setImmediate();
-    ail(() => Promise.resolve("the last polls of all targets failed"));
+    setProblem(() => Promise.resolve("the last polls of all targets failed"));
     clock.advance(everyMs);
     await noted(3);
     expect(events.slice(2)).toEqual(["heartbeat.withheld"]);

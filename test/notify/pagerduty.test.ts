@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
-import type { Notification, ToldIncident } from "../../src/core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../src/core/notification.ts";
 import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
 import { failed } from "../../src/notify/receiver.ts";
 import {
@@ -22,7 +22,7 @@ const routingKey = "T0PSECRET".padEnd(32, "0");
 
 function eventOf(
   more: Partial<Notification> = {},
-  incident: ToldIncident = toldIncident(),
+  incident: NotifiedIncident = toldIncident(),
   nowMs = startMs,
 ): z.infer<typeof pagerdutyEventSchema> {
   const text = renderPagerdutyEvent(routingKey, notificationOf(more), incident, nowMs);
@@ -80,7 +80,7 @@ describe("an event for PagerDuty", () => {
     });
   });
 
-  it.each<[string, Notification["type"], ToldIncident]>([
+  it.each<[string, Notification["type"], NotifiedIncident]>([
     ["trigger", "incident.firing", toldIncident()],
     ["trigger", "incident.reminder", toldIncident()],
     ["acknowledge", "incident.acknowledged", toldIncident({ acknowledgedBy: "ada" })],

@@ -147,7 +147,7 @@ describe("a Slack message", () => {
       "*severity*: critical | *region*: us | *key*: research",
       `• github (server-1) in sandbox sandbox-1 in us (research): error, was occupied; since ${at(startMs)}\n` +
         `• server-2 in sandbox sandbox-1 in us (research): error, was occupied; since ${at(startMs)}`,
-      `<https://runbooks.example/errors?server=git%20hub&amp;x=a%7Cb|Runbook> | seen ${at(startMs - 60_000)} | sandwatch`,
+      `<https://runbooks.example/errors?server=git%20hub&amp;x=a%7Cb|Runbook> | observed ${at(startMs - 60_000)} | sandwatch`,
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Acknowledgement } from "../../core/acknowledgement.ts";
-import { tellIncident } from "../../core/incident.ts";
+import { notifiedIncident } from "../../core/incident.ts";
 import { subjectKinds } from "../../core/notification.ts";
 import { RefusedError } from "../../core/refusal.ts";
 import { severities } from "../../core/rule.ts";
@@ -148,7 +148,7 @@ function viewAcknowledgement({ incidentId, author, note, atMs }: Acknowledgement
 
 function viewIncident({ incident, target, acknowledgement }: StoredIncident): IncidentView {
   const { phase } = incident;
-  const told = tellIncident(target, incident, acknowledgement?.author ?? null);
+  const told = notifiedIncident(target, incident, acknowledgement?.author ?? null);
   return {
     id: incident.id,
     rule: incident.rule,

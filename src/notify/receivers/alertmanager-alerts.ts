@@ -1,5 +1,5 @@
 import { conditionOfIncident } from "../../core/condition.ts";
-import { tellIncident } from "../../core/incident.ts";
+import { notifiedIncident } from "../../core/incident.ts";
 import type { Incident } from "../../core/incident.ts";
 import type { Target } from "../../core/model.ts";
 import type { Notification, OutboxItem } from "../../core/notification.ts";
@@ -146,12 +146,12 @@ export function renderTestAlert(
 
 function labelsOf({ target, incident }: NotifiedAlert): Texts {
   return sendable(
-    alertLabels(incident.rule, incident.severity, tellIncident(target, incident, null)),
+    alertLabels(incident.rule, incident.severity, notifiedIncident(target, incident, null)),
   );
 }
 
 function annotationsOf({ target, incident, acknowledgedBy, text }: CurrentAlert): Texts {
-  const notified = tellIncident(target, incident, acknowledgedBy);
+  const notified = notifiedIncident(target, incident, acknowledgedBy);
   const item: OutboxItem = {
     condition: conditionOfIncident(incident),
     ...noTemplates,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { summaryAt } from "../../core/lateness.ts";
-import type { Notification, ToldIncident } from "../../core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../core/notification.ts";
 import {
   delayedSeconds,
   incidentLine,
@@ -20,7 +20,7 @@ const longestValue = 1_000;
  * What identifies an alert: an incident has the same labels as long as it lasts, and so has the next incident of the
  * same rule and subject.
  */
-export function alertLabels(rule: string, severity: string, incident: ToldIncident) {
+export function alertLabels(rule: string, severity: string, incident: NotifiedIncident) {
   return { alertname: rule, severity, ...subjectFields(incident) };
 }
 
@@ -49,7 +49,7 @@ export function renderAlertmanagerBody(notification: Notification, nowMs: number
   });
 }
 
-function webhookAlert(incident: ToldIncident, notification: Notification, nowMs: number) {
+function webhookAlert(incident: NotifiedIncident, notification: Notification, nowMs: number) {
   const { rule, severity } = notification;
   const labels = shortTexts(alertLabels(rule, severity, incident), longestValue);
   const annotations = {

@@ -8,7 +8,7 @@ export interface HeartbeatDeps extends SenderDeps {
   readonly log: Log;
   readonly observe: Pick<DeliveryObserver, "attemptFailed">;
   /** Why sandwatch cannot be relied on at present, for a person; null: it can. */
-  readonly ailment: () => Promise<string | null>;
+  readonly healthProblem: () => Promise<string | null>;
 }
 
 /**
@@ -31,17 +31,17 @@ export function createHeartbeatReceiver(
   const ping = (signal: AbortSignal): Promise<SendResult> =>
     outbound.send({ url, method, ...(method === "POST" && { body: "" }) }, signal);
 
-  const noteAilment = (ailment: string | null): void => {
-    if (ailment !== null && !withheld) {
-      const fields = { event: "heartbeat.withheld", receiver: name, reason: ailment };
-      log.error(fields, `${name}: no heartbeat is sent: ${ailment}`);
-    } else if (ailment === null && withheld) {
+  const noteProblem = (problem: string | null): void => {
+    if (problem !== null && !withheld) {
+      const fields = { event: "heartbeat.withheld", receiver: name, reason: problem };
+      log.error(fields, `${name}: no heartbeat is sent: ${problem}`);
+    } else if (problem === null && withheld) {
       log.info(
         { event: "heartbeat.resumed", receiver: name },
         `${name}: heartbeats are sent again`,
       );
     }
-    withheld = ailment !== null;
+    withheld = problem !== null;
   };
 
   const notePing = (result: SendResult): void => {
@@ -66,9 +66,9 @@ export function createHeartbeatReceiver(
     // Not at once: a process that ends soon after each start must not look healthy.
     firstAfterMs: everyMs,
     async run() {
-      const ailment = await deps.ailment().catch(() => "the store does not answer");
-      noteAilment(ailment);
-      if (ailment === null) notePing(await ping(closing.signal));
+      const problem = await deps.healthProblem().catch(() => "the store does not answer");
+      noteProblem(problem);
+      if (problem === null) notePing(await ping(closing.signal));
     },
   });
 

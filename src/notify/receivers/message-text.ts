@@ -1,5 +1,5 @@
 import { latenessMs, summaryAt } from "../../core/lateness.ts";
-import type { Notification, ToldIncident } from "../../core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../core/notification.ts";
 import { isBlank, longestName, readable } from "../../core/readable.ts";
 
 /** What several types of receivers make of a notification. */
@@ -44,7 +44,7 @@ export function runbookLink({ runbookUrl }: Notification): string | null {
 }
 
 /** What an incident is about, under the names that documents use. */
-export function subjectFields(incident: ToldIncident) {
+export function subjectFields(incident: NotifiedIncident) {
   return {
     subject: incident.subject,
     region: incident.region,
@@ -58,7 +58,7 @@ export function subjectFields(incident: ToldIncident) {
 }
 
 /** The state of an incident under the names that documents use. */
-export function stateFields(incident: ToldIncident) {
+export function stateFields(incident: NotifiedIncident) {
   return {
     status: incident.status,
     previous_status: incident.previousStatus,
@@ -72,11 +72,11 @@ export function stateFields(incident: ToldIncident) {
  * What an incident is about and what was observed, without its times: "github (4f2a91c0) in sandbox 77ab in us
  * (research): error, was occupied".
  */
-export function incidentLine(incident: ToldIncident): string {
+export function incidentLine(incident: NotifiedIncident): string {
   return [`${subject(incident)}${observed(incident)}`, ...notes(incident)].join(", ");
 }
 
-function subject(incident: ToldIncident): string {
+function subject(incident: NotifiedIncident): string {
   const where = regionAndKey(incident);
   switch (incident.subject) {
     case "server": {
@@ -97,24 +97,24 @@ function subject(incident: ToldIncident): string {
   }
 }
 
-function server({ serverName, serverId }: ToldIncident): string {
+function server({ serverName, serverId }: NotifiedIncident): string {
   const shortId = readable(serverId?.slice(0, 8) ?? "", 8);
   return serverName === null || isBlank(serverName)
     ? shortId
     : `${readable(serverName, longestName)} (${shortId})`;
 }
 
-function regionAndKey({ region, key }: ToldIncident): string {
+function regionAndKey({ region, key }: NotifiedIncident): string {
   if (region === null) return key ?? "";
   return key === null ? region : `${region} (${key})`;
 }
 
-function observed({ status, previousStatus }: ToldIncident): string {
+function observed({ status, previousStatus }: NotifiedIncident): string {
   if (status === null) return "";
   return previousStatus === null ? `: ${status}` : `: ${status}, was ${previousStatus}`;
 }
 
-function notes({ flapping, acknowledgedBy, resolvedReason }: ToldIncident): readonly string[] {
+function notes({ flapping, acknowledgedBy, resolvedReason }: NotifiedIncident): readonly string[] {
   return [
     ...(flapping ? ["flapping"] : []),
     ...(acknowledgedBy === null
@@ -132,6 +132,6 @@ const resolvedText = {
 } as const;
 
 /** Whether the incident ended although the end of its condition was not observed. */
-export function endedUnobserved({ resolvedReason }: ToldIncident): boolean {
+export function endedUnobserved({ resolvedReason }: NotifiedIncident): boolean {
   return resolvedReason === "silenced" || resolvedReason === "rule_removed";
 }

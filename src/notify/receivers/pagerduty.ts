@@ -1,5 +1,5 @@
 import type { PagerdutyConfig } from "../../config/receivers/pagerduty.ts";
-import type { Notification, ToldIncident } from "../../core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../core/notification.ts";
 import { readable } from "../../core/readable.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
@@ -57,7 +57,7 @@ const longestValue = 500;
 export function renderPagerdutyEvent(
   routingKey: string,
   notification: Notification,
-  incident: ToldIncident,
+  incident: NotifiedIncident,
   nowMs: number,
 ): string {
   const link = runbookLink(notification);
@@ -88,7 +88,7 @@ export function renderPagerdutyEvent(
 
 function actionOf(
   { type }: Notification,
-  incident: ToldIncident,
+  incident: NotifiedIncident,
 ): "trigger" | "acknowledge" | "resolve" {
   if (incident.state === "resolved") return "resolve";
   switch (type) {
@@ -105,7 +105,7 @@ function actionOf(
   }
 }
 
-function detailsOf(notification: Notification, incident: ToldIncident, nowMs: number): Texts {
+function detailsOf(notification: Notification, incident: NotifiedIncident, nowMs: number): Texts {
   const values = {
     rule: notification.rule,
     ...subjectFields(incident),

@@ -1,5 +1,5 @@
 import type { SlackConfig } from "../../config/receivers/slack.ts";
-import type { Notification, ToldIncident } from "../../core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../core/notification.ts";
 import { readable } from "../../core/readable.ts";
 import { parseReceiverUrl, readAnswer } from "../outbound.ts";
 import type { Answer, SenderDeps } from "../outbound.ts";
@@ -91,36 +91,36 @@ const longestField = 200;
  * @param nowMs when the notification is sent. UTC milliseconds
  */
 export function renderSlackBody(notification: Notification, nowMs: number): string {
-  const { mark, title } = heading(notification);
+  const { icon, title } = heading(notification);
   const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
   const blocks = [
-    header(`${mark} ${title} (${notification.severity}): ${notification.rule}`),
+    header(`${icon} ${title} (${notification.severity}): ${notification.rule}`),
     section(summary),
     fields(notification),
     ...incidentLists(notification),
     context(notification),
   ];
   // Shown where there is no room for blocks, such as in a phone's notification.
-  return JSON.stringify({ text: `${mark} ${summary}`, blocks });
+  return JSON.stringify({ text: `${icon} ${summary}`, blocks });
 }
 
-const marks = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
+const icons = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
 
 function heading({ type, severity, incidents }: Notification) {
   const flapping = incidents.some((incident) => incident.flapping) ? ", flapping" : "";
   switch (type) {
     case "incident.firing":
-      return { mark: marks[severity], title: `Firing${flapping}` };
+      return { icon: icons[severity], title: `Firing${flapping}` };
     case "incident.reminder":
-      return { mark: marks[severity], title: `Still firing${flapping}` };
+      return { icon: icons[severity], title: `Still firing${flapping}` };
     case "incident.acknowledged":
-      return { mark: "👀", title: "Acknowledged" };
+      return { icon: "👀", title: "Acknowledged" };
     case "incident.resolved":
       return incidents.some(endedUnobserved)
-        ? { mark: "⚪", title: "Alert ended" }
-        : { mark: "✅", title: "Resolved" };
+        ? { icon: "⚪", title: "Alert ended" }
+        : { icon: "✅", title: "Resolved" };
     case "test":
-      return { mark: "🧪", title: "Test" };
+      return { icon: "🧪", title: "Test" };
   }
 }
 
@@ -155,7 +155,7 @@ function incidentLists({ incidents, truncated }: Notification) {
   ];
 }
 
-function listItem(incident: ToldIncident): string {
+function listItem(incident: NotifiedIncident): string {
   const line = escapeMrkdwn(readable(incidentLine(incident), longestLine));
   const { startedAtMs, resolvedAtMs } = incident;
   const times =
@@ -168,7 +168,7 @@ function listItem(incident: ToldIncident): string {
 function context(notification: Notification) {
   const link = runbookLink(notification);
   const runbook = link === null ? [] : [`<${escapeMrkdwn(link).replaceAll("|", "%7C")}|Runbook>`];
-  const texts = [...runbook, `seen ${dateText(notification.causedAtMs)}`, "sandwatch"];
+  const texts = [...runbook, `observed ${dateText(notification.causedAtMs)}`, "sandwatch"];
   return { type: "context", elements: texts.map((text) => mrkdwn(text)) };
 }
 

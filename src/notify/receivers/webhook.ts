@@ -3,7 +3,7 @@ import type { WebhookConfig } from "../../config/receivers/webhook.ts";
 import { fillBody } from "../../core/body-template.ts";
 import type { Json } from "../../core/body-template.ts";
 import { summaryAt } from "../../core/lateness.ts";
-import type { Notification, ToldIncident } from "../../core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../core/notification.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
@@ -91,7 +91,7 @@ export function renderWebhookBody(notification: Notification, nowMs: number): st
   });
 }
 
-function incidentFields(incident: ToldIncident) {
+function incidentFields(incident: NotifiedIncident) {
   const { receiver, probe, ...subject } = subjectFields(incident);
   return {
     id: incident.id,

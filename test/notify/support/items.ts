@@ -1,10 +1,14 @@
-import type { IncidentMessage, OutboxItem, ToldIncident } from "../../../src/core/notification.ts";
+import type {
+  IncidentMessage,
+  OutboxItem,
+  NotifiedIncident,
+} from "../../../src/core/notification.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
 /** The moment at which fake clocks start. */
 export const startMs = Date.UTC(2026, 10, 20, 9, 30);
 
-export function toldIncident(more: Partial<ToldIncident> = {}): ToldIncident {
+export function toldIncident(more: Partial<NotifiedIncident> = {}): NotifiedIncident {
   return {
     id: "incident-1",
     state: "firing",
@@ -29,12 +33,12 @@ export function toldIncident(more: Partial<ToldIncident> = {}): ToldIncident {
 }
 
 type ItemFields = Partial<Omit<OutboxItem, "incident">> & {
-  readonly incident?: Partial<ToldIncident>;
+  readonly incident?: Partial<NotifiedIncident>;
 };
 
 export function outboxItem({ incident, ...more }: ItemFields = {}): OutboxItem {
   const type: IncidentMessage = more.type ?? "incident.firing";
-  const resolved: Partial<ToldIncident> =
+  const resolved: Partial<NotifiedIncident> =
     type === "incident.resolved"
       ? { state: "resolved", resolvedAtMs: startMs + 60_000, resolvedReason: "recovered" }
       : {};

@@ -1,4 +1,4 @@
-import type { Notification, ToldIncident } from "../../../src/core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../../src/core/notification.ts";
 import { startMs, toldIncident } from "./items.ts";
 
 /** One message about one firing server, unless the test says otherwise. */
@@ -20,7 +20,7 @@ export function notificationOf(more: Partial<Notification> = {}): Notification {
   };
 }
 
-export function resolvedIncident(more: Partial<ToldIncident> = {}): ToldIncident {
+export function resolvedIncident(more: Partial<NotifiedIncident> = {}): NotifiedIncident {
   return toldIncident({
     state: "resolved",
     status: "idle",
@@ -32,7 +32,7 @@ export function resolvedIncident(more: Partial<ToldIncident> = {}): ToldIncident
 }
 
 /** Incidents of every kind of subject. */
-export const everySubject: readonly ToldIncident[] = [
+export const everySubject: readonly NotifiedIncident[] = [
   toldIncident(),
   toldIncident({ serverName: null, previousStatus: "absent" }),
   resolvedIncident(),

@@ -1,6 +1,6 @@
 import type { Incident } from "../../../src/core/incident.ts";
 import type { OutboxItem } from "../../../src/core/notification.ts";
-import { tellIncident } from "../../../src/core/incident.ts";
+import { notifiedIncident } from "../../../src/core/incident.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import { research } from "../../support/fleet.ts";
 import { startMs } from "./items.ts";
@@ -40,7 +40,7 @@ export async function openToldStore(
       runbookUrlTemplate: null,
       causedAtMs: startMs,
       ...words,
-      incident: tellIncident(research, incident, null),
+      incident: notifiedIncident(research, incident, null),
     }));
   const commitAs: ToldStore["commitAs"] = async (words, ...written) => {
     const outbox = written.flatMap((incident) => itemsOf(incident, words));

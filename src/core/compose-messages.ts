@@ -1,0 +1,163 @@
+import { eachInSlices, runAtOnce } from "../fleet/slices.ts";
+import type { Slices } from "../fleet/slices.ts";
+import { groupItems, groupValue, itemsPerSlice, subjectKey } from "./grouping.ts";
+import type { Group, GroupingSettings, GroupTimes } from "./grouping.ts";
+import type { GroupField, Notification, OutboxItem, StoredOutboxItem } from "./notification.ts";
+import { summarize } from "./notification-summary.ts";
+import { fillUrlTemplate } from "./template.ts";
+
+/** How one receiver wants its messages. */
+export interface MessageSettings extends GroupingSettings {
+  /** How many incidents one message names; the others are counted. */
+  readonly maxIncidents: number;
+}
+
+/** A message whose id is still to be derived from its identity. */
+export interface ComposedMessage {
+  /** The contents as text: the same items always have the same identity, and others never. */
+  readonly identity: string;
+  readonly notification: Omit<Notification, "id">;
+  /** Every item of the message, including those of incidents that it only counts. */
+  readonly itemSeqs: readonly number[];
+  /** The names of the groups of its items. */
+  readonly groupNames: readonly string[];
+}
+
+export interface ComposedMessages {
+  /** In the order in which they must be sent. */
+  readonly messages: readonly ComposedMessage[];
+  /** When the next of the waiting groups is due. UTC milliseconds; null: none waits. */
+  readonly nextDueAtMs: number | null;
+}
+
+/**
+ * Makes messages of the groups that have waited long enough. A message never mixes rule, severity or type, and the
+ * changes of one subject are sent in their order: the last message has the latest state.
+ *
+ * @param items one receiver's open items, oldest first
+ * @param nowMs UTC milliseconds, by the clock of the items
+ * @param notifiedAtMs when the groups of earlier messages were last notified; old ones may be missing
+ */
+export function composeMessages(
+  items: readonly StoredOutboxItem[],
+  settings: MessageSettings,
+  nowMs: number,
+  notifiedAtMs: GroupTimes = new Map(),
+): ComposedMessages {
+  return runAtOnce(composeInSlices(items, settings, nowMs, notifiedAtMs));
+}
+
+/** The same in slices. */
+export function* composeInSlices(
+  items: readonly StoredOutboxItem[],
+  settings: MessageSettings,
+  nowMs: number,
+  notifiedAtMs: GroupTimes,
+): Slices<ComposedMessages> {
+  const { due, waiting, nameOf } = yield* groupItems(items, settings, nowMs, notifiedAtMs);
+  if (items.length > itemsPerSlice) yield;
+  const messages: ComposedMessage[] = [];
+  let composed = 0;
+  for (const some of yield* itemsByMessage(due)) {
+    if (composed > itemsPerSlice) {
+      composed = 0;
+      yield;
+    }
+    composed += some.length;
+    messages.push(yield* composeMessage(some, settings, nowMs, nameOf));
+  }
+  return {
+    messages,
+    nextDueAtMs: waiting.reduce<number | null>(
+      (next, { dueAtMs }) => Math.min(next ?? Infinity, dueAtMs),
+      null,
+    ),
+  };
+}
+
+/**
+ * One message for each type of a group, where the order of the changes of each subject allows it; a subject that fires
+ * again after it was resolved needs a message after that of the resolve.
+ */
+function* itemsByMessage(
+  groups: readonly Group[],
+): Slices<readonly (readonly StoredOutboxItem[])[]> {
+  const messages: StoredOutboxItem[][] = [];
+  const latestOfType = new Map<string, number>();
+  const latestOfSubject = new Map<string, number>();
+  const items = groups
+    .flatMap((group, index) => group.items.map((item) => ({ item, index })))
+    .toSorted((a, b) => a.item.seq - b.item.seq);
+  yield* eachInSlices(items, itemsPerSlice, ({ item, index }) => {
+    const type = `${index} ${item.type}`;
+    const subject = subjectKey(item);
+    const notBefore = latestOfSubject.get(subject) ?? 0;
+    const latest = latestOfType.get(type);
+    const position = latest !== undefined && latest >= notBefore ? latest : messages.length;
+    (messages[position] ??= []).push(item);
+    latestOfType.set(type, position);
+    latestOfSubject.set(subject, position);
+  });
+  return messages;
+}
+
+function* composeMessage(
+  items: readonly StoredOutboxItem[],
+  settings: MessageSettings,
+  nowMs: number,
+  nameOf: ReadonlyMap<OutboxItem, string>,
+): Slices<ComposedMessage> {
+  const [first] = items;
+  if (!first) throw new RangeError("a message has at least one item");
+  const { type } = first;
+  const isLong = items.length > itemsPerSlice;
+  const latest = [...new Map(items.map((item) => [item.incident.id, item])).values()];
+  const incidents = latest.slice(0, settings.maxIncidents).map((item) => item.incident);
+  if (isLong) yield;
+  const identity = JSON.stringify([
+    first.receiver,
+    type,
+    ...items.map((item) => [item.incident.id, item.type, item.seq]),
+  ]);
+  if (isLong) yield;
+  const summary = summarize(latest);
+  if (isLong) yield;
+  const group = groupValues(items, settings.groupBy);
+  if (isLong) yield;
+  return {
+    identity,
+    itemSeqs: items.map((item) => item.seq),
+    groupNames: [...new Set(items.flatMap((item) => nameOf.get(item) ?? []))],
+    notification: {
+      receiver: first.receiver,
+      type,
+      rule: first.rule,
+      severity: first.severity,
+      group,
+      summary,
+      runbookUrl:
+        first.runbookUrlTemplate === null
+          ? null
+          : fillUrlTemplate(first.runbookUrlTemplate, latest),
+      createdAtMs: nowMs,
+      causedAtMs: items.reduce((least, item) => Math.min(least, item.causedAtMs), Infinity),
+      incidents,
+      truncated: latest.length - incidents.length,
+    },
+  };
+}
+
+/** What all items share of the fields that they were grouped by, except the rule: a notification names it anyway. */
+function groupValues(
+  items: readonly OutboxItem[],
+  groupBy: readonly GroupField[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    groupBy
+      .filter((field) => field !== "rule")
+      .flatMap((field) => {
+        const [value = "", ...others] = new Set(items.map((item) => groupValue(item, field)));
+        return others.length === 0 ? [[field, value]] : [];
+      }),
+  );
+}
