@@ -14,7 +14,7 @@ import type { CallApi } from "./api/operation.ts";
 import { apiOperations } from "./api/operations.ts";
 import { readEvents } from "./api/operations/events.ts";
 import { deliveryFailureReasons } from "./notify/receiver.ts";
-import { createDriftWatch } from "./drift/drift-watch.ts";
+import { createDriftWatch } from "./service/drift.ts";
 import { restoreInterventions } from "./interventions/interventions.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { systemClock } from "./platform/clock.ts";
@@ -35,7 +35,6 @@ import { openStore } from "./store/store.ts";
 import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { createDaemonStatus } from "./daemon-status.ts";
-import { observeDrift } from "./observe-drift.ts";
 import { observeStore } from "./observe-store.ts";
 import { observeWeb } from "./observe-web.ts";
 import { retentionChores } from "./upkeep/retention.ts";
@@ -149,7 +148,10 @@ export async function createDaemon(
     clock,
     createDispatcher,
     onRequest: (request) => metrics.service.requested(request),
-    onDrift: observeDrift(metrics, drift),
+    onDrift(found) {
+      metrics.service.deviated(found);
+      drift.add(found);
+    },
   });
   opening.defer(() => service.close());
 

@@ -1,4 +1,4 @@
-import type { DriftRecord } from "../core/drift-ledger.ts";
+import type { DriftRecord } from "../core/drift.ts";
 import type { Target } from "../core/model.ts";
 import type { ProbeView } from "../core/probe-view.ts";
 import type { RetryBudget } from "../core/retry.ts";

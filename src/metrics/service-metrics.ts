@@ -1,5 +1,6 @@
 import { Counter } from "prom-client";
 import type { Registry } from "prom-client";
+import type { Drift } from "../core/drift.ts";
 import { escapeLabelValue } from "./exposition-text.ts";
 import { LabelledHistogram } from "./labelled-histogram.ts";
 import type { TargetFamily } from "./target-family.ts";
@@ -16,7 +17,7 @@ export interface RequestView {
 export interface ServiceMetrics {
   readonly families: readonly TargetFamily[];
   requested(request: RequestView): void;
-  deviated(region: string, operation: string, field: string, count: number): void;
+  deviated(drift: Drift): void;
 }
 
 /** Past this many distinct fields of an operation in a region, further ones are `other`. */
@@ -75,8 +76,10 @@ export function createServiceMetrics(
       counted.byCode.set(code, (counted.byCode.get(code) ?? 0) + 1);
       duration.observe(counted.index, durationMs / 1_000);
     },
-    deviated(region, operation, field, count) {
-      deviations.inc({ region, operation, field: boundedField(region, operation, field) }, count);
+    deviated({ region, operation, deviations: found }) {
+      for (const { field, count } of found) {
+        deviations.inc({ region, operation, field: boundedField(region, operation, field) }, count);
+      }
     },
   };
 }

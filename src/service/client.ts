@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { Snapshot } from "../fleet/snapshot.ts";
+import type { Drift } from "../core/drift.ts";
 import type { Operation } from "../core/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Secret } from "../platform/secret.ts";
@@ -47,15 +48,8 @@ export interface ServiceClientOptions {
   readonly createDispatcher?: (() => Dispatcher) | undefined;
   /** Told of every request once its answer is here or given up. */
   readonly onRequest?: (request: EndedRequest) => void;
-  /** Told of every answer that is not as the interface has it. */
+  /** Called for every response that deviates from the interface. */
   readonly onDrift?: (drift: Drift) => void;
-}
-
-export interface Drift {
-  readonly region: string;
-  readonly operation: Operation;
-  /** At least one. */
-  readonly deviations: readonly Deviation[];
 }
 
 export interface EndedRequest {

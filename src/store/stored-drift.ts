@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
 import { deviationProblems, kindOf } from "../core/deviation.ts";
-import type { DriftRecord } from "../core/drift-ledger.ts";
+import type { DriftRecord } from "../core/drift.ts";
 import { operations } from "../core/model.ts";
 import { prepareUpsert } from "./prepared.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";

@@ -1,3 +1,4 @@
+import type { Drift } from "../../src/core/drift.ts";
 import { ok } from "node:assert/strict";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";
@@ -72,7 +73,7 @@ export async function eventfulFamilies(
   poll("failed");
   const call = { region: "us", operation: "list_sandboxes", code: "200", durationMs: 40 };
   metrics.service.requested(call);
-  metrics.service.deviated("us", "list_sandboxes", "total_count", 3);
+  metrics.service.deviated(deviationOf("total_count", 3));
   metrics.delivery.attemptFailed("oncall", "timeout");
   metrics.delivery.delivered("oncall", 1.5);
   return parseExposition(await render());
@@ -155,4 +156,10 @@ function parseSample(line: string): Sample {
     labels[label] = text.replaceAll(/\\(.)/g, (_, escaped) => (escaped === "n" ? "\n" : escaped));
   }
   return { name, labels, value: Number(value.replace("+Inf", "Infinity")) };
+}
+
+/** Drift of one field of the listing. */
+export function deviationOf(field: string, count: number): Drift {
+  const deviation = { field, problem: "unknown_field", count, example: null } as const;
+  return { region: "us", operation: "list_sandboxes", deviations: [deviation] };
 }

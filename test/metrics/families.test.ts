@@ -5,7 +5,7 @@ import { failureReasons, statuses } from "../../src/core/model.ts";
 import type { Status } from "../../src/core/model.ts";
 import { createServiceMetrics, maxDistinctFields } from "../../src/metrics/service-metrics.ts";
 import { server } from "../support/fleet.ts";
-import { eventfulFamilies, meterFleet, parseExposition } from "./exposition.ts";
+import { deviationOf, eventfulFamilies, meterFleet, parseExposition } from "./exposition.ts";
 import type { Family } from "./exposition.ts";
 
 /** Every family with its type and its labels in alphabetical order, those of a process apart. */
@@ -215,9 +215,9 @@ it("counts deviations past a hundred distinct fields as other, for the life of t
   const registry = new Registry();
   const service = createServiceMetrics(registry, ["us"], ["list_sandboxes"]);
   for (let field = 0; field < maxDistinctFields + 50; field += 1) {
-    service.deviated("us", "list_sandboxes", `field_${field}`, 2);
+    service.deviated(deviationOf(`field_${field}`, 2));
   }
-  service.deviated("us", "list_sandboxes", "field_0", 1);
+  service.deviated(deviationOf("field_0", 1));
   const fields = registry.getSingleMetric("sandwatch_schema_deviations_total");
   return expect(fields?.get()).resolves.toMatchObject({
     values: expect.toSatisfy((values: readonly { labels: { field: string }; value: number }[]) => {

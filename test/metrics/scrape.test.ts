@@ -1,14 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { Status } from "../../src/core/model.ts";
 import { listing, server } from "../support/fleet.ts";
-import { joinPieces, meterFleet, parseExposition, parseOpenMetrics } from "./exposition.ts";
+import {
+  deviationOf,
+  joinPieces,
+  meterFleet,
+  parseExposition,
+  parseOpenMetrics,
+} from "./exposition.ts";
 import type { Family } from "./exposition.ts";
 
 function eventful(options: Parameters<typeof meterFleet>[0] = {}) {
   const fleet = meterFleet(options);
   fleet.poll(listing({ a: "idle", b: "idle" }));
   fleet.poll(listing({ a: "error", b: "idle" }));
-  fleet.metrics.service.deviated("us", "list_sandboxes", 'say "what"\n', 3);
+  fleet.metrics.service.deviated(deviationOf('say "what"\n', 3));
   return fleet;
 }
 

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { deviationProblems, kindOf } from "../../core/deviation.ts";
-import type { DriftRecord } from "../../core/drift-ledger.ts";
+import { deviationProblems, kindOf, problemText } from "../../core/deviation.ts";
+import type { DriftRecord } from "../../core/drift.ts";
 import { operations } from "../../core/model.ts";
-import { problemText } from "../../drift/describe-drift.ts";
 import type { StoreContext } from "../context.ts";
 import { nullableText, texts, timeText } from "../fields.ts";
 import { defineOperation } from "../operation.ts";

@@ -1,8 +1,8 @@
-import { createDriftLedger } from "../core/drift-ledger.ts";
-import type { DriftRecord, DriftSighting } from "../core/drift-ledger.ts";
+import { problemText } from "../core/deviation.ts";
+import { createDriftRegistry } from "../core/drift.ts";
+import type { Drift, DriftRecord } from "../core/drift.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
-import { describeDrift } from "./describe-drift.ts";
 
 /** What it needs of the store. */
 export interface DriftStore {
@@ -16,12 +16,12 @@ export interface DriftWatchDeps {
   readonly log: Logger;
 }
 
-/** Counts and keeps how answers differ from the interface, and says each kind of it once. */
+/** Counts and stores how responses deviate from the interface, and logs each kind of deviation once. */
 export interface DriftWatch {
-  saw(sighting: DriftSighting): void;
-  /** As of now, kept or not. */
+  add(drift: Drift): void;
+  /** As of now, stored or not. */
   records(): readonly DriftRecord[];
-  /** Keeps what is not kept yet, as far as the store takes it, and says what is new. */
+  /** Stores what is not stored yet, and logs what is new. */
   runOnce(): Promise<void>;
   /** The same for the last time. */
   stop(): Promise<void>;
@@ -29,44 +29,44 @@ export interface DriftWatch {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** What has not been seen for as long is forgotten; should it come back, it is news again. */
+/** What was not seen for this long is forgotten; if it comes back, it is new again. */
 const keptForMs = 90 * dayMs;
 
-/** Counts grow with each poll: they are kept no more often. What is new is kept at once. */
+/** Counts grow with each poll, so they are stored at most this often. What is new is stored at once. */
 const keepEveryMs = 60_000;
 
 export async function createDriftWatch({ store, clock, log }: DriftWatchDeps): Promise<DriftWatch> {
-  const ledger = createDriftLedger(await store.all());
-  let unsaid: DriftRecord[] = [];
+  const registry = createDriftRegistry(await store.all());
+  let unlogged: DriftRecord[] = [];
   let isFailing = false;
   let cancelTimer: (() => void) | null = null;
   let keeping: Promise<void> | null = null;
   let isStopped = false;
 
-  const say = (records: readonly DriftRecord[]): void => {
+  const logNew = (records: readonly DriftRecord[]): void => {
     for (const record of records) {
       const { operation, region, field, problem, example } = record;
       log.warn(
         { event: "drift.seen", operation, region, field, problem, example },
-        describeDrift(record),
+        `${operation} in ${region}: ${problemText(record)}`,
       );
     }
   };
 
-  // What is new is said once it is kept: the other way round, who is killed in between says it twice.
+  // Logged only once it is stored: the other way round, a crash in between would have it logged twice.
   const keep = async (): Promise<void> => {
     const forgetBeforeMs = clock.now().utcMs - keptForMs;
-    ledger.forget(forgetBeforeMs);
-    const records = ledger.takeChanged();
-    const toSay = unsaid;
-    unsaid = [];
+    registry.forget(forgetBeforeMs);
+    const records = registry.takeChanged();
+    const toLog = unlogged;
+    unlogged = [];
     try {
       await store.keep(records, forgetBeforeMs);
       isFailing = false;
-      say(toSay);
+      logNew(toLog);
     } catch (error) {
-      ledger.giveBack(records);
-      unsaid = [...toSay, ...unsaid];
+      registry.giveBack(records);
+      unlogged = [...toLog, ...unlogged];
       if (!isFailing) {
         const fields = { event: "drift.not_kept", err: error };
         log.error(fields, "the store failed; drift is stored later");
@@ -86,22 +86,22 @@ export async function createDriftWatch({ store, clock, log }: DriftWatchDeps): P
   };
 
   const keepLater = (): void => {
-    if (isStopped || !ledger.hasChanged) return;
-    if (unsaid.length > 0 && !isFailing) void keepNow();
+    if (isStopped || !registry.hasChanged) return;
+    if (unlogged.length > 0 && !isFailing) void keepNow();
     else cancelTimer ??= clock.setTimer(keepEveryMs, () => void keepNow());
   };
 
   const runOnce = async (): Promise<void> => {
     await keeping;
-    if (ledger.hasChanged) await keepNow();
+    if (registry.hasChanged) await keepNow();
   };
 
   return {
-    saw(sighting) {
-      unsaid.push(...ledger.take(sighting, clock.now().utcMs));
+    add(drift) {
+      unlogged.push(...registry.add(drift, clock.now().utcMs));
       if (keeping === null) keepLater();
     },
-    records: () => ledger.records(),
+    records: () => registry.records(),
     runOnce,
     async stop() {
       isStopped = true;
