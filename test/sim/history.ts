@@ -111,6 +111,8 @@ export interface Asked {
 
 /** A silence that somebody asked for; null stands for all of them. */
 export interface AddedSilence {
+  /** Null: nobody knows whether it was added. */
+  id: string | null;
   readonly match: {
     readonly rules: readonly string[];
     readonly target: string | null;
@@ -226,18 +228,77 @@ export interface Ping {
   readonly atMs: number;
 }
 
-/** A time in which the store answered nothing that a process asked it. */
+/** A time in which the store of a process took nothing. */
 export interface StoreOutage {
   readonly fromMs: number;
   /** Infinity until it is over. */
   toMs: number;
-  /** What the store does. */
-  readonly what: string;
+  /** Whose store it was; null: of all processes of the time. */
+  readonly life: number | null;
+  /** The first and the last do not even answer. */
+  readonly what: "refuses everything" | "is read-only" | "was replaced";
+}
+
+/** What a process logged of its store. */
+export interface StoreLogLine {
+  readonly life: number;
+  readonly atMs: number;
+  readonly event: string;
+  /** Of a row that cannot be read: its table. */
+  readonly table: string | null;
+}
+
+/** Somebody queried the store, or started another process on it. */
+export interface Onlook {
+  readonly what: "queries" | "another process";
+  /** The process that ran, or was the last to. */
+  readonly life: number;
+  readonly moment: number;
+  readonly atMs: number;
+  /** Null: queries were answered, or the process was let in. */
+  readonly error: string | null;
+  /** Whether anything was written meanwhile, in which the process that ran did nothing. */
+  readonly isChanged: boolean;
+  /** By target and status, how many servers the answers showed. */
+  readonly servers: ReadonlyMap<string, ReadonlyMap<string, number>> | null;
+}
+
+/** What a row was about that cannot be read any more. */
+export type DamageEffect =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "silence"; readonly id: string }
+  | ({ readonly kind: "flaps" } & DamagedSubject)
+  | ({ readonly kind: "incident"; readonly id: string } & DamagedSubject)
+  | { readonly kind: "servers"; readonly target: string; readonly servers: readonly string[] }
+  /** As JSON: its time, server, statuses, dwell time and observation. */
+  | { readonly kind: "change"; readonly target: string; readonly line: string }
+  | {
+      readonly kind: "bucket";
+      readonly target: string;
+      readonly resolution: Resolution;
+      readonly startMs: number;
+    };
+
+export interface DamagedSubject {
+  readonly rule: string;
+  readonly target: string;
+  /** By sandbox and server id. */
+  readonly server: string;
+}
+
+/** A row was spoilt before a process started: neither that one nor a later one can read it. */
+export interface Damage {
+  readonly life: number;
+  readonly table: string;
+  readonly effect: DamageEffect;
 }
 
 /** All that is recorded of a run. */
 export interface Recorded {
+  readonly damages: readonly Damage[];
+  readonly onlooks: readonly Onlook[];
   readonly storeOutages: readonly StoreOutage[];
+  readonly storeLog: readonly StoreLogLine[];
   readonly requests: readonly ServiceRequest[];
   readonly attempts: readonly Attempt[];
   readonly lives: readonly Life[];

@@ -4,17 +4,27 @@ import { join } from "node:path";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
-import type { Attempt, KeptRun, Ping, Recorded, Scrape, WallClock } from "./history.ts";
+import type {
+  Attempt,
+  KeptRun,
+  Ping,
+  Recorded,
+  Scrape,
+  StoreLogLine,
+  WallClock,
+} from "./history.ts";
 import { drawScenario, longestWaitMs, receiverOrigin } from "./scenario.ts";
 import { settingsOf } from "./settings.ts";
 import { stageAt } from "./stages.ts";
 import type { Scenario } from "./scenario.ts";
 import { beginChaos } from "./support/chaos.ts";
+import { createDamages } from "./support/damage.ts";
 import { createDice } from "./support/dice.ts";
 import { createFuse } from "./support/fuse.ts";
 import { createHost } from "./support/host.ts";
-import type { Configured, StoreMutation } from "./support/host.ts";
+import type { Configured, StoreMutation } from "./support/host-deps.ts";
 import type { Mutation } from "./support/mutations.ts";
+import { beginOnlookers } from "./support/onlookers.ts";
 import { beginPeople } from "./support/people.ts";
 import { createKeptPolls } from "./support/kept-polls.ts";
 import { createKeptRuns } from "./support/kept-runs.ts";
@@ -22,6 +32,8 @@ import { readKept } from "./support/read-kept.ts";
 import { nameIncidents } from "./support/slack-messages.ts";
 import { createScriptedReceiver, signingSecret } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
+import { beginStoreChaos } from "./support/store-chaos.ts";
+import { createDisplacedFiles } from "./support/displaced-files.ts";
 import { createStoreTroubles } from "./support/store-troubles.ts";
 import { createTrace } from "./support/trace.ts";
 import type { StoryLine } from "./support/trace.ts";
@@ -54,13 +66,13 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   const { startUtcMs } = scenario;
   const dice = createDice(seed, "world");
   const time = createWorldTime(startUtcMs);
-  const trace = createTrace(() => time.nowMs);
+  using folder = worldFolder();
+  const trace = createTrace(() => time.nowMs, folder.path);
   const fuse = createFuse(dice.fork("fuse"));
   const attempts: Attempt[] = [];
   const refused: string[] = [];
   const commits = new Set<number>();
   const wallClocks: WallClock[] = [{ fromMs: 0, offsetMs: startUtcMs }];
-  using folder = worldFolder();
 
   const service = createScriptedService({
     scenario,
@@ -112,6 +124,8 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   };
   const keptPolls = createKeptPolls(now);
   const keptRuns = createKeptRuns(now);
+  const storeLog: StoreLogLine[] = [];
+  const damages = createDamages({ scenario, time, trace, dice: dice.fork("damage") });
   using host = createHost({
     folder: folder.path,
     time,
@@ -140,6 +154,9 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       if (mutation.pingsAtStart !== true) return;
       pings.push({ life: host.lives.length, sentMs: time.nowMs, atMs: time.nowMs });
     },
+    beforeStart: (path, life) => damages.beforeStart(path, life),
+    onEnding: () => storeChaos.ending(),
+    onStoreLog: (line) => storeLog.push(line),
     restartMs: () =>
       restarts.chance(0.7)
         ? restarts.between(500, 20_000)
@@ -163,6 +180,25 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     dice: dice.fork("chaos"),
     onWallClock: () => wallClocks.push({ fromMs: time.nowMs, offsetMs: time.utcMs - time.nowMs }),
   });
+  const storeChaos = beginStoreChaos({
+    scenario,
+    time,
+    trace,
+    host,
+    store,
+    files: createDisplacedFiles(mutation.overlooksItsFiles ?? false),
+    dice: dice.fork("store chaos"),
+  });
+  const onlooks = beginOnlookers({
+    scenario,
+    time,
+    trace,
+    host,
+    config: () => configured().config,
+    isDisplaced: () => storeChaos.isDisplaced,
+    faults: mutation.onlookers ?? {},
+    dice: dice.fork("onlookers"),
+  });
   const people = beginPeople({ scenario, time, trace, host, attempts, dice: dice.fork("people") });
   const scrapes: Scrape[] = [];
   const { scraped = (scrape) => scrape } = mutation;
@@ -174,10 +210,10 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     });
   };
   scrapeLater();
-  await passUntil(time, scenario.endMs);
+  await passUntil(time, scenario.endMs, storeChaos.passed);
   host.retire();
   host.stop();
-  await passUntil(time, scenario.endMs + 60_000);
+  await passUntil(time, scenario.endMs + 60_000, storeChaos.passed);
 
   // A group that began to wait just before the end waits still.
   const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
@@ -205,15 +241,20 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       lives: host.lives,
       requests: service.requests,
       storeFaults: store.faults,
-      storeOutages: store.outages,
+      storeOutages: [...store.outages, ...storeChaos.replaced],
+      storeLog,
+      damages: damages.all,
+      onlooks,
       stalls: store.stalls,
     },
   };
 }
 
-async function passUntil(time: WorldTime, untilMs: number): Promise<void> {
-  do await comeToRest();
-  while (time.jump(untilMs));
+async function passUntil(time: WorldTime, untilMs: number, onPassed: () => void): Promise<void> {
+  do {
+    await comeToRest();
+    onPassed();
+  } while (time.jump(untilMs));
 }
 
 function rewriting(peer: Peer, { sent }: Mutation): Peer {

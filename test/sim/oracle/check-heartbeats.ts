@@ -1,6 +1,7 @@
 import type { History, Ping } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { stalledMs } from "./check-lives.ts";
+import { longestTurnMs } from "./due-polls.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
@@ -12,7 +13,7 @@ const settlingMs = 300;
 
 /** That pings come while all is well, and not while a process has not polled or its store takes nothing. */
 export function checkHeartbeats(scenario: Scenario, history: History): readonly Violation[] {
-  const { heartbeat, calmMs, endMs, targets } = scenario;
+  const { heartbeat, calmMs, endMs, targets, timeoutMs } = scenario;
   if (heartbeat === null) return [];
   const { everyMs } = heartbeat;
   const found: Violation[] = [];
@@ -29,15 +30,28 @@ export function checkHeartbeats(scenario: Scenario, history: History): readonly 
   for (const ping of history.pings) {
     const reasons = [
       ...targets.flatMap(({ name }) => ailmentOf(history, ping, name) ?? []),
-      ...history.storeOutages
-        .filter(({ fromMs, toMs }) => ping.sentMs > fromMs && ping.sentMs < toMs)
-        .map(({ what }) => `the store ${what}`),
+      ...outagesAt(history, ping, 2.5 * longestTurnMs(scenario) + timeoutMs),
     ];
     if (reasons.length === 0) continue;
     found.push(violation(`a heartbeat at ${ping.sentMs} ms, though ${reasons.join(", ")}`));
     break;
   }
   return found;
+}
+
+/** A disk that is read-only answers what is read: that nothing is stored shows once each target had a poll. */
+function outagesAt(
+  { storeOutages, lives }: History,
+  { life, sentMs }: Ping,
+  roundMs: number,
+): readonly string[] {
+  return storeOutages
+    .filter((each) => each.life === null || each.life === life)
+    .filter(({ fromMs, toMs, what }) => {
+      const sinceMs = Math.max(fromMs, lives[life - 1]?.startMs ?? 0);
+      return sentMs > sinceMs + (what === "is read-only" ? roundMs : 0) && sentMs < toMs;
+    })
+    .map(({ what }) => `the store ${what}`);
 }
 
 /** Why a process cannot say that it watches a target; null: it can, for all that is certain. */

@@ -1,5 +1,12 @@
-import { resolutions, statuses } from "../history.ts";
-import type { History, KeptAccount, KeptBucket, KeptHistory, Resolution } from "../history.ts";
+import { resolutionMs, resolutions, statuses } from "../history.ts";
+import type {
+  DamageEffect,
+  History,
+  KeptAccount,
+  KeptBucket,
+  KeptHistory,
+  Resolution,
+} from "../history.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import { sum, trueBuckets } from "./buckets.ts";
 import type { TrueBucket } from "./buckets.ts";
@@ -20,12 +27,19 @@ export function checkHistory(
   const records = pollRecordsOf(history, name);
   const servers = new Set(records.flatMap(({ shown }) => [...shown.keys()]));
   const truth = truthOf(records, [...servers], scenario.goneAfter);
+  const unreadable = unreadableOf(history, name);
   return [
-    ...differences(`${name}: changes`, changeLines(kept), trueChangeLines(truth), name),
+    ...differences(
+      `${name}: changes`,
+      changeLines(kept),
+      without(trueChangeLines(truth), unreadable.changes),
+      name,
+    ),
     ...resolutions.flatMap((resolution) =>
       checkBuckets(name, {
         resolution,
         isSteppedBack: isSteppedBack(records),
+        lost: unreadable.buckets,
         found: kept.buckets.get(resolution) ?? [],
         expected: trueBuckets(truth, resolution),
       }),
@@ -33,25 +47,51 @@ export function checkHistory(
   ];
 }
 
+type LostBucket = Extract<DamageEffect, { kind: "bucket" }>;
+
+/** What is missing of a target, since its rows cannot be read. */
+function unreadableOf({ damages }: History, target: string) {
+  const effects = damages.map(({ effect }) => effect);
+  return {
+    changes: effects.flatMap((each) =>
+      each.kind === "change" && each.target === target ? [each.line] : [],
+    ),
+    buckets: effects.filter(
+      (each): each is LostBucket => each.kind === "bucket" && each.target === target,
+    ),
+  };
+}
+
 function checkBuckets(
   name: string,
   {
     resolution,
     isSteppedBack: isUncertain,
-    found,
-    expected,
+    lost,
+    found: all,
+    expected: allExpected,
   }: {
     readonly resolution: Resolution;
     readonly isSteppedBack: boolean;
+    readonly lost: readonly LostBucket[];
     readonly found: readonly KeptBucket[];
     readonly expected: readonly TrueBucket[];
   },
 ): readonly Violation[] {
+  // What was in a bucket that could not be read is missing from those that it would have become a part of.
+  const size = resolutionMs[resolution];
+  const isWhole = ({ startMs }: { readonly startMs: number }): boolean =>
+    !lost.some(
+      (each) =>
+        resolutionMs[each.resolution] <= size && Math.floor(each.startMs / size) * size === startMs,
+    );
+  const [found, expected] = [all.filter(isWhole), allExpected.filter(isWhole)];
   const [recorded, passed] = [found, expected].map((each) =>
     sum(each.map(({ recordedMs }) => recordedMs)),
   );
   const text = `${name}: ${recorded} ms are recorded in ${resolution}, ${passed} ms passed`;
-  const total = recorded === passed ? [] : [violation(text, name)];
+  const isUnclear = isUncertain && lost.length > 0;
+  const total = recorded === passed || isUnclear ? [] : [violation(text, name)];
   if (isUncertain) return total;
   const [lines, trueLines] = [found.flatMap(bucketLines), expected.flatMap(trueBucketLines)];
   return [...total, ...differences(`${name}: buckets of ${resolution}`, lines, trueLines, name)];

@@ -2,6 +2,7 @@ import { statuses } from "../history.ts";
 import type { History, KeptPoll, Scrape, Sighting } from "../history.ts";
 import { longestOutageMs, longestWaitMs } from "../scenario.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
+import { damagesBetween, forgottenBetween } from "./damages.ts";
 import { readSamples } from "./samples.ts";
 import type { Sample } from "./samples.ts";
 import { violation } from "./violation.ts";
@@ -57,6 +58,7 @@ export function checkScrapes(
             ),
             ...checkIncidents(scenario, history, scrape, [...known.values()], samples, standings),
             ...checkDead(scenario, history, scrape, samples),
+            ...checkCommitFailures(scenario, history, scrape, samples),
           ]),
     ];
     return texts.map((text) => says(text));
@@ -124,9 +126,12 @@ function checkTargetSamples(
   known: Known,
   samples: readonly Sample[],
 ): readonly string[] {
-  if (known.kind !== "settled") return [];
+  if (known.kind === "unpolled" || known.kind === "uncertain") return [];
   const own = samples.filter(({ labels }) => labels["region"] === region && labels["key"] === key);
   const up = own.find((sample) => sample.name === "sandwatch_target_up")?.value;
+  if (known.kind === "lost") {
+    return up === 1 ? [`${name} is shown as up, though its last poll was not stored`] : [];
+  }
   const expected = known.sighting === null ? 0 : 1;
   if (up !== expected) return [`${name} is shown as ${up === 1 ? "up" : "down"}, wrongly`];
   if (known.sighting === null) return [];
@@ -141,17 +146,23 @@ function checkTargetSamples(
 }
 
 /** How many servers of a target there are in each status, after a poll that was kept. */
-function countServers(
-  { sightings, keptPolls }: History,
+export function countServers(
+  history: History,
   target: string,
   until: KeptPoll,
   goneAfter: number,
+  byLife = until.life,
 ): ReadonlyMap<string, number> {
+  const { sightings, keptPolls } = history;
   const known = new Map<string, { readonly status: string; readonly lacking: number }>();
+  const forget = (earlier: number, later: number): void => {
+    for (const server of forgottenBetween(history, target, earlier, later)) known.delete(server);
+  };
   const kept = keptPolls.filter((poll) => poll.target === target && poll.moment <= until.moment);
   const own = sightings.filter((each) => each.target === target);
   for (const [at, poll] of kept.entries()) {
     const before = kept[at - 1]?.moment ?? -1;
+    forget(kept[at - 1]?.life ?? 0, poll.life);
     const sighting = own.findLast(
       ({ moment, life }) => life === poll.life && moment <= poll.moment && moment >= before,
     );
@@ -164,6 +175,7 @@ function countServers(
       else known.set(server, { status, lacking: lacking + 1 });
     }
   }
+  forget(until.life, byLife);
   const counts = new Map<string, number>();
   for (const { status } of known.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
   return counts;
@@ -196,7 +208,9 @@ function checkIncidents(
       latest.set(`${each.target} ${each.server}`, each);
     }
     // Another process may have the rule with another condition: then it ends incidents at its start.
-    const isSame = (each: Standing): boolean => hasSameRule(history, name, each.life, life);
+    const isSame = (each: Standing): boolean =>
+      hasSameRule(history, name, each.life, life) &&
+      !damagesBetween(history, each.life, life).some(({ kind }) => kind === "incident");
     const least = [...latest.values()].reduce(
       (total, each) => total + (isSame(each) ? each.least : 0),
       0,
@@ -213,6 +227,38 @@ function hasSameRule({ lives }: History, name: string, one: number, other: numbe
     lives[life - 1]?.rules.find((rule) => rule.name === name),
   );
   return first === second;
+}
+
+/** The polls that were certainly not stored are counted; where the store refused nothing, there are none. */
+function checkCommitFailures(
+  { targets }: Scenario,
+  history: History,
+  { life, moment, atMs }: Scrape,
+  samples: readonly Sample[],
+): readonly string[] {
+  const shown = samples.find(({ name }) => name === "sandwatch_store_commit_failures_total")?.value;
+  const least = targets.reduce((total, { name }) => {
+    const own = history.sightings.filter(
+      (each) =>
+        each.life === life &&
+        each.target === name &&
+        each.atMs + settlingMs + (history.stalls.get(each.moment) ?? 0) < atMs,
+    );
+    const lost = own.filter((each, at) => {
+      const nextMoment = own[at + 1]?.moment ?? moment;
+      return !history.keptPolls.some(
+        (poll) =>
+          poll.life === life &&
+          poll.target === name &&
+          poll.moment >= each.moment &&
+          poll.moment <= nextMoment,
+      );
+    });
+    return total + lost.length;
+  }, 0);
+  const isFaultless = !hasFaults(history, life, 0);
+  if (shown !== undefined && shown >= least && (shown === 0 || !isFaultless)) return [];
+  return [`at least ${least} polls were not stored, ${shown} are counted`];
 }
 
 function checkDead(

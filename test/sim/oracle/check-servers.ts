@@ -1,8 +1,9 @@
-import type { History } from "../history.ts";
+import type { DamageEffect, DamagedSubject, History } from "../history.ts";
 import type { Scenario, ScenarioServerRule } from "../scenario.ts";
 import { advance, noCourse, retire } from "./course.ts";
 import type { Course, Look } from "./course.ts";
 import type { Standing } from "./check-scrapes.ts";
+import { damagesBetween } from "./damages.ts";
 import { expect } from "./expected.ts";
 import { silencedAt } from "./people.ts";
 import type { Seen } from "./seen.ts";
@@ -30,6 +31,7 @@ export function checkServer(
   told: readonly ToldIncident[],
   onStanding: (standing: Standing) => void,
 ): readonly Violation[] {
+  const subject = { rule: rule.name, target, server };
   const expected = expect(scenario, history, { rule, seen, told });
   const stand = (courses: readonly Course[], atMs: number): readonly Violation[] => {
     if (courses.length > 0) return [];
@@ -46,10 +48,16 @@ export function checkServer(
   };
   let courses: readonly Course[] = [noCourse];
   let present: ScenarioServerRule | null = rule;
+  let life = 0;
   for (const [at, each] of seen.entries()) {
     expected.takeFaults();
     if (expected.isLate(each)) break;
     const { sighting, certain, fromMs } = each;
+    const damages = damagesBetween(history, life, sighting.life);
+    ({ life } = sighting);
+    courses = courses.map((course) =>
+      damages.reduce((after, damage) => afterDamage(after, damage, subject, scenario), course),
+    );
     const next = ruleIn(scenario, history, rule.name, sighting.life);
     if (next !== present) courses = courses.flatMap((course) => retire(course, expected));
     present = next;
@@ -96,6 +104,31 @@ function lookAt({ sighting }: Seen, server: string, rule: ScenarioServerRule | n
   if (status === undefined) return sighting.complete ? "lacking" : "missed";
   if (status === rule?.status) return "holds";
   return status === "unknown" ? "unstated" : "clears";
+}
+
+/** What a process goes on with that could not read a row. */
+function afterDamage(
+  course: Course,
+  effect: DamageEffect,
+  { rule, target, server }: DamagedSubject,
+  { goneAfter }: Scenario,
+): Course {
+  switch (effect.kind) {
+    case "flaps":
+      return isAbout(effect) ? { ...course, entries: [] } : course;
+    case "incident":
+      return isAbout(effect) ? { ...course, episode: null } : course;
+    case "servers":
+      // One that is not known is gone with the first complete listing that lacks it.
+      return effect.target === target && effect.servers.includes(server)
+        ? { ...course, lacking: goneAfter - 1 }
+        : course;
+    default:
+      return course;
+  }
+  function isAbout(other: DamagedSubject): boolean {
+    return other.rule === rule && other.target === target && other.server === server;
+  }
 }
 
 /** The rule as a process had it; null: it had none of that name. */

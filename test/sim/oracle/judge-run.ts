@@ -1,11 +1,13 @@
 import type { History, Recorded } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
+import { checkDamages } from "./check-damages.ts";
 import { checkAbsent, checkDeliveries } from "./check-deliveries.ts";
 import { checkLives } from "./check-lives.ts";
 import { checkPolling } from "./check-polling.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkGaps } from "./check-gaps.ts";
 import { checkGroups } from "./check-groups.ts";
+import { checkOnlookers } from "./check-onlookers.ts";
 import { checkPools } from "./check-pools.ts";
 import { checkProbes } from "./check-probes.ts";
 import { checkReceivers, receiverRule } from "./check-receivers.ts";
@@ -14,6 +16,8 @@ import { checkHeartbeats } from "./check-heartbeats.ts";
 import { checkScrapes } from "./check-scrapes.ts";
 import type { Standing } from "./check-scrapes.ts";
 import { checkSchedule } from "./check-schedule.ts";
+import { checkStored } from "./check-stored.ts";
+import { checkStoreFiles } from "./check-store-files.ts";
 import { checkServer } from "./check-servers.ts";
 import { checkTarget } from "./check-targets.ts";
 import { longestTurnMs } from "./due-polls.ts";
@@ -62,6 +66,9 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ),
     ...checkScrapes(scenario, history, standings),
     ...checkHeartbeats(scenario, history),
+    ...checkStoreFiles(history),
+    ...checkDamages(history),
+    ...checkOnlookers(scenario, history),
   ];
 }
 
@@ -77,6 +84,7 @@ function judgeTargets(
     return [
       ...checkPolling(scenario, history, target),
       ...checkSchedule(scenario, history, target),
+      ...checkStored(history, target, seen),
       ...scenario.rules.flatMap((rule) => {
         const own = told.filter((each) => each.rule === rule.name && each.target === target);
         if (rule.on === "pool" || rule.on === "probe") return [];

@@ -24,11 +24,19 @@ export function silencedAt(
   let isPossible = open.some(([, mayBe]) => mayBe);
   for (const silence of history.silences) {
     if (!isAbout(silence, subject)) continue;
+    if (isUnread(history, silence, seen)) continue;
     const inForce = inForceAt(history, silence, seen);
     if (inForce === "yes") return [true];
     if (inForce === "perhaps") isPossible = true;
   }
   return isPossible ? [false, true] : [false];
+}
+
+/** Whether the process that saw it could not read the silence. */
+function isUnread({ damages }: History, { id }: AddedSilence, { sighting }: Seen): boolean {
+  return damages.some(
+    ({ life, effect }) => effect.kind === "silence" && effect.id === id && life <= sighting.life,
+  );
 }
 
 /** Whether a window certainly was open, and whether it can have been. */

@@ -1,4 +1,5 @@
 import type { History, KeptPoll, ServiceRequest, Sighting } from "../history.ts";
+import { forgottenBetween } from "./damages.ts";
 import type { PollRecord } from "./truth.ts";
 
 /** A poll that was kept, and what is known of its end. */
@@ -56,10 +57,14 @@ export function keptEndsOf(history: History, target: string): readonly KeptEnd[]
 /** The polls of a target that were kept, with what the answers to them say. */
 export function pollRecordsOf(history: History, target: string): readonly PollRecord[] {
   const ends = keptEndsOf(history, target);
-  return ends.map((end, at) => recordOf(ends[at - 1] ?? null, end));
+  return ends.map((end, at) => {
+    const last = ends[at - 1] ?? null;
+    const forgotten = forgottenBetween(history, target, last?.life ?? 0, end.life);
+    return { ...recordOf(last, end), forgotten };
+  });
 }
 
-function recordOf(last: KeptEnd | null, poll: KeptEnd): PollRecord {
+function recordOf(last: KeptEnd | null, poll: KeptEnd): Omit<PollRecord, "forgotten"> {
   const isBroken = last?.life !== poll.life || poll.lost.length > 0;
   const inUtcMs = last === null ? 0 : Math.max(0, poll.utcMs - last.utcMs);
   return {

@@ -103,3 +103,11 @@ export function polledWithin(
   const to = Math.min(toMs, lastPollMs ?? toMs);
   return to >= from ? { fromMs: from, toMs: to } : null;
 }
+
+/** Whether a poll of its target was stored when a sighting can have been. */
+export function isStoredFor(history: History, sighting: Sighting): boolean {
+  return history.keptPolls.some(
+    ({ target, life, moment }) =>
+      target === sighting.target && life === sighting.life && mayStore(history, sighting, moment),
+  );
+}

@@ -9,6 +9,8 @@ export interface PollRecord {
   readonly unbroken: boolean;
   readonly accepted: boolean;
   readonly complete: boolean;
+  /** The servers that the process could not read at its start, and that one before knew. */
+  readonly forgotten: ReadonlySet<string>;
   /** What it listed, by sandbox and server id. */
   readonly shown: ReadonlyMap<string, ShownServer>;
 }
@@ -62,26 +64,30 @@ export function truthOf(
   servers: readonly string[],
   goneAfter: number,
 ): Truth {
-  const lastShown = (server: string, poll: number): number =>
-    records.findLastIndex(({ shown }, at) => at <= poll && shown.has(server));
+  /** What was known after a poll; with the next one as `by`, what the process of that one knew of it. */
+  const lastShown = (server: string, poll: number, by = poll): number => {
+    const shown = records.findLastIndex((each, at) => at <= poll && each.shown.has(server));
+    const isForgotten = records.slice(shown + 1, by + 1).some((each) => each.forgotten.has(server));
+    return isForgotten ? -1 : shown;
+  };
   /** How many complete listings in a row lacked it; null: it is not known, or not any more. */
-  const missing = (server: string, poll: number): number | null => {
-    const shown = lastShown(server, poll);
+  const missing = (server: string, poll: number, by = poll): number | null => {
+    const shown = lastShown(server, poll, by);
     if (shown < 0) return null;
     const lacking = records.slice(shown + 1, poll + 1).filter(({ complete }) => complete).length;
     return lacking >= goneAfter ? null : lacking;
   };
   const shownLast = (server: string, poll: number): ShownServer | undefined =>
     records[lastShown(server, poll)]?.shown.get(server);
-  const presence = (server: string, poll: number): Presence =>
-    missing(server, poll) === null ? "absent" : (shownLast(server, poll)?.status ?? "absent");
+  const presence = (server: string, poll: number, by = poll): Presence =>
+    missing(server, poll, by) === null ? "absent" : (shownLast(server, poll)?.status ?? "absent");
   const isObserved = (poll: number): boolean =>
     records[poll]?.unbroken === true &&
     records[poll].complete &&
     records[poll - 1]?.complete === true;
 
   const isChange = (server: string, poll: number): boolean =>
-    presence(server, poll) !== presence(server, poll - 1);
+    presence(server, poll) !== presence(server, poll - 1, poll);
   const beganInSight = (server: string, poll: number): boolean =>
     isObserved(poll) && (missing(server, poll - 1) ?? 0) === 0;
   const dwellUntil = (server: string, poll: number): number | null => {
@@ -100,7 +106,7 @@ export function truthOf(
   const changes: TrueChange[] = [];
   const gaps: TrueGap[] = [];
   for (const [poll, { utcMs, elapsedMs }] of records.entries()) {
-    const known = servers.filter((server) => missing(server, poll - 1) !== null);
+    const known = servers.filter((server) => missing(server, poll - 1, poll) !== null);
     stretches.push({
       fromMs: utcMs - elapsedMs,
       toMs: utcMs,
@@ -113,7 +119,7 @@ export function truthOf(
       }),
     });
     for (const server of servers) {
-      const [from, to] = [presence(server, poll - 1), presence(server, poll)];
+      const [from, to] = [presence(server, poll - 1, poll), presence(server, poll)];
       if (from !== to) {
         const dwellMs = from === "absent" ? null : dwellUntil(server, poll);
         const name = nameOf(server, poll - 1);

@@ -2,70 +2,27 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Server } from "node:http";
-import type { Config } from "../../../src/config/config.ts";
 import { createDaemon } from "../../../src/daemon.ts";
 import type { Daemon } from "../../../src/daemon.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { OpenOptions } from "../../../src/store/sqlite/database.ts";
 import { openStore } from "../../../src/store/store.ts";
-import type { Store } from "../../../src/store/store.ts";
 import type { Life, LifeEnd, Scrape } from "../history.ts";
-import type { Stage } from "../stages.ts";
-import type { ScenarioRule } from "../scenario.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { createDatabaseOwners } from "./database-owners.ts";
 import { watchDecoders } from "./decoders.ts";
-import type { Dice } from "./dice.ts";
 import { createProcessLog } from "./process-log.ts";
 import { copyStore, runSql } from "./store-files.ts";
 import { hookStatements } from "./statement-hook.ts";
-import type { Trace } from "./trace.ts";
 import { openVirtualDoor } from "./virtual-door.ts";
 import { VirtualDispatcher } from "./virtual-network.ts";
-import type { Peer } from "./virtual-network.ts";
-import type { WorldTime } from "./world-time.ts";
 
 /** What a process wrote outlives it, on the disk or not; and a real disk takes a time of its own. */
 const withoutDisk: OpenOptions = { isTemporary: true };
 
 /** How long after a reload that could not be the next one is asked for. */
 const reloadAgainMs = 60_000;
-
-/** Puts something between the daemon and its store. */
-export type StoreMutation = (store: Store, databases: Iterable<DatabaseSync>) => Store;
-
-export interface Configured {
-  readonly config: Config;
-  readonly rules: readonly ScenarioRule[];
-  readonly stage: Stage;
-}
-
-export interface HostDeps {
-  /** What a process is configured with that starts now. */
-  readonly configure: () => Configured;
-  /** What a reload takes on. */
-  readonly reloads: () => Stage;
-  readonly folder: string;
-  readonly time: WorldTime;
-  readonly dice: Dice;
-  readonly trace: Trace;
-  readonly peers: ReadonlyMap<string, Peer>;
-  readonly mutate: StoreMutation;
-  /** SQL that runs on the store before another process starts. */
-  readonly between: string | null;
-  /** SQL that runs on the store within a reload, once it is known what is configured now. */
-  readonly reloading: ((stage: Stage) => string) | null;
-  /** How much longer a process takes to stop than it does. */
-  readonly stopsLateMs: number;
-  /** True: the process dies here. */
-  readonly onPassing: () => boolean;
-  /** The store took something. */
-  readonly onCommit: (database: DatabaseSync, life: number) => void;
-  /** Before a statement is run; may throw what SQLite throws. */
-  readonly onStatement: (database: DatabaseSync, sql: string) => void;
-  readonly onStart: () => void;
-  /** How long it takes until a process that ended is started again. */
-  readonly restartMs: () => number;
-}
 
 /** The machine that the daemon runs on: one process at a time, started again when it ends. */
 export interface Host extends Disposable {
@@ -79,6 +36,8 @@ export interface Host extends Disposable {
   readonly api: CallApi | null;
   /** Asks the process that runs how it does. */
   scrape(onScrape: (scrape: Scrape) => void): void;
+  /** Does something that is not the process's doing, while the process is at rest. */
+  beside(act: () => Promise<void>): Promise<void>;
   /** From now on a process that ended is not started again. */
   retire(): void;
   /** The store as the last process left it, or has it. */
@@ -105,19 +64,10 @@ export function createHost(deps: HostDeps): Host {
   let incidents = 0;
   let silences = 0;
   let retired = false;
-  const ownerOf = new WeakMap<DatabaseSync, Process>();
-
-  /** While the record is made: what is read for it is not the process's doing. */
-  let reading = false;
-
-  const ownerOfDatabase = (database: DatabaseSync): Process | null => {
-    if (reading) return null;
-    const known = ownerOf.get(database);
-    if (known || !current) return known ?? null;
-    ownerOf.set(database, current);
-    current.databases.add(database);
-    return current;
-  };
+  const owners = createDatabaseOwners<Process>(
+    () => current,
+    ({ databases }, database) => databases.add(database),
+  );
 
   const pass = (process: Process, what: string): void => {
     if (!process.alive) return;
@@ -127,19 +77,17 @@ export function createHost(deps: HostDeps): Host {
 
   const hook = hookStatements({
     before(database, sql) {
-      const process = ownerOfDatabase(database);
+      const process = owners.ownerOf(database);
       if (!process || sql === "rollback") return;
       pass(process, `before ${sql}`);
       if (!process.alive) throw new Error("the process was killed");
       deps.onStatement(database, sql);
     },
     after(database, sql) {
-      const process = ownerOfDatabase(database);
+      const process = owners.ownerOf(database);
       if (!process || sql === "rollback") return;
       if (sql === "commit") {
-        reading = true;
-        deps.onCommit(database, process.life.number);
-        reading = false;
+        owners.apart(() => deps.onCommit(database, process.life.number));
       }
       pass(process, `after ${sql}`);
       if (!process.alive) throw new Error("the process was killed");
@@ -159,6 +107,7 @@ export function createHost(deps: HostDeps): Host {
     goesOnSinceMs: number | null = null,
   ): void => {
     const { life } = process;
+    deps.onEnding();
     life.ended = ended;
     process.alive = false;
     if (current === process) current = null;
@@ -180,6 +129,7 @@ export function createHost(deps: HostDeps): Host {
 
   /** Leaves the files just as they are: nothing is rolled back, flushed or tidied up. */
   const kill = (process: Process, what: string): void => {
+    deps.onEnding();
     const next = join(deps.folder, String(process.life.number + 1), "sandwatch.db");
     copyStore(storePath, next);
     storePath = next;
@@ -202,11 +152,7 @@ export function createHost(deps: HostDeps): Host {
       }),
   });
 
-  const runBetween = (sql: string): void => {
-    reading = true;
-    runSql(storePath, sql);
-    reading = false;
-  };
+  const runBetween = (sql: string): void => owners.apart(() => runSql(storePath, sql));
 
   const start = (bornMs: number): void => {
     const { nowMs: startMs, moment: startMoment } = time;
@@ -236,6 +182,7 @@ export function createHost(deps: HostDeps): Host {
     current = process;
     trace.tell(`process ${life.number} starts`);
     if (deps.between !== null && lives.length > 1 && bornMs === startMs) runBetween(deps.between);
+    if (lives.length > 1) owners.apart(() => deps.beforeStart(storePath, life.number));
     deps.onStart();
     const clock = clockOf(process);
     const starting = createDaemon(config, {
@@ -245,7 +192,10 @@ export function createHost(deps: HostDeps): Host {
       newIncidentId: () => `incident-${++incidents}`,
       // As long as one another, as ids are: none is the beginning of another.
       newSilenceId: () => `silence-${String(++silences).padStart(4, "0")}`,
-      log: createProcessLog(life.number, trace, () => process.alive),
+      log: createProcessLog(life.number, trace, {
+        isAlive: () => process.alive,
+        onStoreLine: (line) => deps.onStoreLog({ ...line, life: life.number, atMs: time.nowMs }),
+      }),
       createDispatcher: () => {
         const dispatcher = new VirtualDispatcher({
           time,
@@ -258,7 +208,11 @@ export function createHost(deps: HostDeps): Host {
         process.dispatchers.push(dispatcher);
         return dispatcher;
       },
-      openStore: () => deps.mutate(openStore(storePath, clock, withoutDisk), process.databases),
+      openStore: (_path, _clock, observers) =>
+        deps.mutate(
+          openStore(storePath, clock, { ...observers, ...withoutDisk }),
+          process.databases,
+        ),
     });
     void watchOnce(process, starting);
   };
@@ -338,6 +292,7 @@ export function createHost(deps: HostDeps): Host {
         if (isStillAsked()) onScrape({ life: life.number, moment, atMs, ...answers });
       });
     },
+    beside: (act) => owners.beside(act),
     retire: () => void (retired = true),
     [Symbol.dispose]() {
       hook[Symbol.dispose]();

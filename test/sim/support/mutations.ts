@@ -8,7 +8,8 @@ import type { ScenarioReceiver, ScenarioRule } from "../scenario.ts";
 import type { Stage } from "../stages.ts";
 import type { Configured } from "../settings.ts";
 import type { Scrape } from "../history.ts";
-import type { StoreMutation } from "./host.ts";
+import type { StoreMutation } from "./host-deps.ts";
+import type { OnlookerFaults } from "./onlookers.ts";
 import type { Reaction } from "./virtual-network.ts";
 
 type Answer = Extract<Reaction, { kind: "answers" }>;
@@ -29,6 +30,10 @@ export interface Mutation {
   readonly between?: string;
   /** SQL that runs on the store within a reload. */
   readonly reloading?: (stage: Stage) => string;
+  /** What queries and other processes do to its store. */
+  readonly onlookers?: OnlookerFaults;
+  /** It does not look whether the files of its store are still there. */
+  readonly overlooksItsFiles?: boolean;
   /** How much longer it takes to stop. Milliseconds. */
   readonly stopsLateMs?: number;
   /** Whether it sends a heartbeat as soon as it starts. */
@@ -361,10 +366,4 @@ export const writesOnlyChangesOfStatus: Mutation = ofStore((store) => ({
     const { diff } = verdict;
     return store.commitPoll(targetId, { ...verdict, diff: { ...diff, servers: diff.changes } });
   },
-}));
-
-export const writesNoGapOfObservation: Mutation = ofStore((store) => ({
-  ...store,
-  commitPoll: (targetId, verdict) =>
-    store.commitPoll(targetId, { ...verdict, diff: { ...verdict.diff, gaps: [] } }),
 }));

@@ -42,7 +42,6 @@ import {
   shiftsDwellTimes,
   forgetsWhatIsMissingAtRestart,
   writesOnlyChangesOfStatus,
-  writesNoGapOfObservation,
 } from "./mutations.ts";
 import type { Mutation } from "./mutations.ts";
 import { poolAndProbeControls } from "./pool-and-probe-controls.ts";
@@ -52,7 +51,7 @@ import {
   mentionsAtSlack,
   resolvesAnotherAlert,
 } from "./receiver-mutations.ts";
-import { beatsWithoutItsStore, storesGapsAlways, storesNoGap } from "./store-mutations.ts";
+import { storeControls } from "./store-controls.ts";
 
 export interface NegativeControl {
   /** What the daemon does. */
@@ -227,35 +226,6 @@ export const negativeControls: readonly NegativeControl[] = [
     from: 28,
     caughtAs: /changes (lack|invent)/,
   },
-  {
-    name: "writes no gap of observation",
-    mutation: writesNoGapOfObservation,
-    from: 28,
-    caughtAs: /changes lack .*"missing"/,
-  },
-  {
-    name: "stores no gap",
-    mutation: storesNoGap,
-    from: 28,
-    caughtAs: /gaps lack the time/,
-  },
-  {
-    name: "takes all time for a gap",
-    mutation: storesGapsAlways,
-    from: 28,
-    caughtAs: /gaps invent the time/,
-  },
-  {
-    name: "sends heartbeats though its store does not answer",
-    mutation: beatsWithoutItsStore,
-    from: 1,
-    caughtAs: /a heartbeat at .* though the store refuses everything/,
-  },
-  {
-    name: "sends heartbeats though its polls are not stored",
-    mutation: showsBeforeItCommits,
-    from: 1,
-    caughtAs: /a heartbeat at .* though the last poll of/,
-  },
   ...poolAndProbeControls,
+  ...storeControls,
 ];

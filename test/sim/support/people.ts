@@ -69,7 +69,13 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
     };
     const asked = asking();
     const lastsMs = Math.round((0.5 + dice.random() ** 2 * 25) * intervalMs);
-    const silence: AddedSilence = { match, asked, endsUtcMs: asked.utcMs + lastsMs, expired: null };
+    const silence: AddedSilence = {
+      id: null,
+      match,
+      asked,
+      endsUtcMs: asked.utcMs + lastsMs,
+      expired: null,
+    };
     silences.push(silence);
     const granted = await ask(`silences ${JSON.stringify(match)} for ${lastsMs} ms`, (api) =>
       api(silenceOperations.addSilence, {
@@ -87,6 +93,7 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
     if (granted === "refused") silences.splice(silences.indexOf(silence), 1);
     else if (granted !== "unknown") {
       asked.sure = true;
+      silence.id = granted.id;
       ids.set(silence, granted.id);
     }
   };

@@ -15,13 +15,15 @@ export interface StoryLine {
   readonly text: string;
 }
 
-export function createTrace(now: () => number): Trace {
+/** @param folder whose name is another one in each run, and is not part of what happened */
+export function createTrace(now: () => number, folder: string): Trace {
   const hash = createHash("sha256");
   const story: StoryLine[] = [];
   const mark = (what: string): void => void hash.update(`${now()} ${what}\n`);
   return {
     mark,
-    tell(text) {
+    tell(what) {
+      const text = what.replaceAll(folder, "");
       mark(text);
       story.push({ atMs: now(), text });
     },
