@@ -42,10 +42,10 @@ export function readSlackMessage({
   const [, words = "", severity, rule = ""] = header.exec(all[0] ?? "") ?? [];
   const type = Object.entries(types).find(([name]) => name === words)?.[1];
   const lines = all.flatMap((each) => each.split("\n")).filter((line) => line.startsWith("• "));
-  const seen = all.find((each) => each.startsWith("seen "));
+  const observed = all.find((each) => each.startsWith("observed "));
   const message = webhookBodySchema.parse({
     type,
-    timestamp: datesIn(seen ?? "")[0],
+    timestamp: datesIn(observed ?? "")[0],
     data: {
       rule,
       severity,
@@ -119,7 +119,7 @@ export function nameIncidents(
   }
   const name = (incident: Incident): Incident => {
     const id = ids.get(incident.id) ?? incident.id;
-    const reason = incident.resolved_reason === null ? null : (reasons.get(id) ?? "recovered");
+    const reason = incident.resolved_reason === null ? null : (reasons.get(id) ?? null);
     return { ...incident, id, resolved_reason: reason };
   };
   return attempts.map((attempt) => {
