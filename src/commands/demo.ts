@@ -155,7 +155,7 @@ async function showMaking(
   const isWhole = !stopping.signal.aborted;
   terminal.out(
     isWhole
-      ? `It was watched for ${past.days} days: ${polls} polls, made just now.\n\n`
+      ? `It has ${past.days} days of simulated history (${polls} polls).\n\n`
       : "\nstopping\n",
   );
   return isWhole;
@@ -168,8 +168,8 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
     `  health            ${address}/-/healthy  ${address}/-/ready`,
     ...Array.from(services, ([name, url]) => `  service in ${name}     ${url}`),
     "",
-    `Every target is polled each ${pollEvery}. Changes are logged below; lines with >>> are the`,
-    "alerts, as a webhook receiver got them and verified their signature. In another terminal:",
+    `Every target is polled every ${pollEvery}. Changes are logged below. Lines with >>> are`,
+    "alerts that a webhook receiver got, with verified signatures. In another terminal:",
     "",
     `  ${sandwatch} report --from 28d --by weekday --url ${address}`,
     `  ${sandwatch} incidents --state firing --url ${address}`,

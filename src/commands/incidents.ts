@@ -35,7 +35,7 @@ export async function incidents(
     operation: listIncidents,
     requestOf: (range: object) => ({ ...fields, ...range }),
     itemsOf: (view: { readonly incidents: readonly IncidentView[] }) => view.incidents,
-    header: ["id", "state", "severity", "rule", "region", "key", "subject", "began", "over"],
+    header: ["id", "state", "severity", "rule", "region", "key", "subject", "started", "resolved"],
     cellsOf,
     nothing: "There are no such incidents.\n",
   };

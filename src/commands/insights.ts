@@ -72,10 +72,10 @@ function inWords(view: InsightsView, columns?: number): string {
         ]),
       ),
     ],
-    ["Servers that erred most often", table(errantHead, errantRows(view.erred_most_often))],
-    ["Servers in error for the longest", table(errantHead, errantRows(view.erred_longest))],
+    ["Servers with the most errors", table(errantHead, errantRows(view.erred_most_often))],
+    ["Servers with the longest errors", table(errantHead, errantRows(view.erred_longest))],
     [
-      "Occupied for longer than is usual for the name",
+      "Occupied for longer than usual for the name",
       table(
         ["for", "usually under", "target", "name", "server"],
         view.occupied_long.map((server) => [
@@ -97,17 +97,17 @@ function indent(text: string): string {
 }
 
 function busiestText({ busiest_hour: busiest }: InsightsView): string {
-  if (!busiest) return "not known: not every hour of a week was watched";
+  if (!busiest) return "unknown: not every hour of a week was observed";
   const { weekday, hour, occupied_share: share, weeks } = busiest;
   const of = `${weeks} ${weeks === 1 ? "week" : "weeks"}`;
   return `${weekday} ${String(hour).padStart(2, "0")}:00, ${shareText(share)} occupied (of ${of})`;
 }
 
 const reasons = {
-  too_little: "none: fewer than four whole weeks in a row were watched well enough",
-  passed_already: "none: the last week was above it already",
-  no_rise: "none: there is no rise that could not be chance",
-  too_far: "none: at this pace it is further ahead than these weeks can tell",
+  too_little: "none: fewer than four consecutive weeks were observed sufficiently",
+  passed_already: "none: the last week was already above it",
+  no_rise: "none: there is no significant rise",
+  too_far: "none: at this rate it is further ahead than the weeks that the forecast is based on",
 } as const;
 
 function forecastText({
@@ -118,5 +118,5 @@ function forecastText({
 }: InsightsView["forecast"]): string {
   const about = `${shareText(threshold)} occupied: `;
   if (reason !== null) return about + reasons[reason];
-  return `${about}around ${passesAt?.slice(0, 10) ?? ""}, going on with ${shareText(rise)} more a week`;
+  return `${about}around ${passesAt?.slice(0, 10) ?? ""}, at ${shareText(rise)} more per week`;
 }

@@ -101,7 +101,7 @@ function checkRules(outline: Outline, evidence: Evidence): Finding[] {
           .map((receiver) => ({
             path: receiver.path,
             found: `${describe(evidence, receiver.path)}, which is a heartbeat`,
-            allowed: "a receiver of another type: a heartbeat is told of no incident",
+            allowed: "a receiver of another type: a heartbeat gets no notifications",
           })),
         ...unknown,
         ...(unknown.length > 0

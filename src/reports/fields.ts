@@ -32,22 +32,22 @@ export function readFields(
   const fields: ReportField[] = [];
   for (const word of words) {
     const field = reportFields.find((each) => each === word);
-    if (!field) return { allowed: `${list}; ${word} is none of them${meant(word)}` };
+    if (!field) return { allowed: `${list}; ${word} is not one of them${meant(word)}` };
     if (!fields.includes(field)) fields.push(field);
   }
   const single = fields.find((field) => field === "server" || field === "sandbox");
   const time = fields.find(isTimeField);
   if (single && time) {
-    return { allowed: `either ${single} or ${time}: a single ${single} is told of as a whole` };
+    return { allowed: `either ${single} or ${time}, not both` };
   }
   return { fields: single ? withIdentity(fields) : fields };
 }
 
-const list = `one or several with commas of ${reportFields.join(", ")}`;
+const list = `one or more, separated by commas, of ${reportFields.join(", ")}`;
 
 function meant(word: string): string {
   const near = nearestName(word, reportFields);
-  return near === null ? "" : `, perhaps ${near}`;
+  return near === null ? "" : `; did you mean ${near}?`;
 }
 
 /** A server is known only together with its sandbox, and both only within their target. */

@@ -30,7 +30,9 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const { fields, zone, filter, nowMs, after } = query;
   checkBegun(query.range, nowMs);
   const notes =
-    query.range.toMs > nowMs ? ["The range ends after now: it is told of as far as it went."] : [];
+    query.range.toMs > nowMs
+      ? ["The range ends in the future: the report covers it until now."]
+      : [];
   const asked = { fromMs: query.range.fromMs, toMs: Math.min(query.range.toMs, nowMs) };
   const extents = await sources.occupancy.extents();
   const watched = await sources.targets();
@@ -83,7 +85,7 @@ export function checkBegun({ fromMs }: TimeRange, nowMs: number): void {
 }
 
 function notesOn(targets: readonly object[]): readonly string[] {
-  return targets.length === 0 ? ["No target fits: nothing was watched."] : [];
+  return targets.length === 0 ? ["No target matches."] : [];
 }
 
 async function* inOrder(rows: readonly ReportRow[], cellMs: number, after: RowPlace | null) {

@@ -20,8 +20,7 @@ export interface OpenMetricsQuery {
 
 const statusHelp =
   "Server-seconds observed in a status: the rate is the time-weighted number of servers in it.";
-const unobservedHelp =
-  "Seconds in which a target was not watched, its servers' time being booked to no status.";
+const unobservedHelp = "Seconds in which a target was not observed.";
 
 /**
  * Counters as they would have been scraped at the end of every bucket, from 0 at the beginning of the

@@ -84,17 +84,17 @@ export function planReport({ range, fields, zone, keptFrom, begunMs }: PlanReque
     notes: [
       ...(isWidened(range, covered)
         ? [
-            `Nothing finer is kept of that time: the report goes from ${timeText(covered.fromMs)} to ${timeText(covered.toMs)}.`,
+            `No finer buckets are kept for that time: the report covers ${timeText(covered.fromMs)} to ${timeText(covered.toMs)}.`,
           ]
         : []),
       ...(isMoved
         ? [
-            `What is kept of that time does not begin with the ${fields.includes("hour") ? "hours" : "days"} of ${zone.name}: it counts as of the one that it begins in.`,
+            `The buckets that are kept for that time do not start with the ${fields.includes("hour") ? "hours" : "days"} of ${zone.name}: each counts for the one in which it starts.`,
           ]
         : []),
       ...(firstMs > covered.fromMs
         ? [
-            `${fields.includes("hour") ? "Hours are" : "History is"} kept from ${timeText(firstMs)} on: what was before counts as unobserved.`,
+            `${fields.includes("hour") ? "Hours are" : "History is"} kept since ${timeText(firstMs)}: earlier time counts as unobserved.`,
           ]
         : []),
     ],

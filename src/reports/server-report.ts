@@ -60,8 +60,6 @@ export async function reportServers(
   const isCut = fromMs > report.range.fromMs;
   return {
     rows: book.rows(),
-    notes: isCut
-      ? [`Changes are kept from ${timeText(fromMs)} on: the report begins then, not before.`]
-      : [],
+    notes: isCut ? [`Changes are kept since ${timeText(fromMs)}: the report starts then.`] : [],
   };
 }

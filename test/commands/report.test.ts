@@ -75,7 +75,7 @@ describe("sandwatch report", () => {
 
   it.each([
     [["--from", "2026-11-02", "--to", "2026-11-01"], "to: a time after from"],
-    [["--from", "7d", "--by", "colour"], "colour is none of them"],
+    [["--from", "7d", "--by", "colour"], "colour is not one of them"],
     [["--from", "7d", "--tz", "Mars/Olympus"], "a time zone such as"],
     [["--from", "7d", "--format", "xml"], "Allowed choices are table, csv, json, openmetrics"],
     [["--from", "7d", "--format", "openmetrics", "--by", "hour"], "leave out --by"],

@@ -96,7 +96,7 @@ describe("a heartbeat", () => {
     const rules = [{ name: "a", on: "server", status: "error", receivers: ["watchdog"] }];
     const value = { ...smallest, alerts: { rules, receivers: [oncall, heartbeat] } };
     expect(faultLines(parseConfig(value))).toEqual([
-      'alerts.rules[0].receivers[0]: found "watchdog", which is a heartbeat; allowed: a receiver of another type: a heartbeat is told of no incident',
+      'alerts.rules[0].receivers[0]: found "watchdog", which is a heartbeat; allowed: a receiver of another type: a heartbeat gets no notifications',
     ]);
   });
 

@@ -123,7 +123,7 @@ describe("a report", () => {
     expect(rows.map(sharesOf)).toMatchObject([{ idle: 0.5, unobserved: 0 }]);
     const after = await tell(history, { ...asked, from: "2026-11-02T00:00Z" });
     expect(after.rows).toEqual([]);
-    expect(after.report.notes).toEqual(["No target fits: nothing was watched."]);
+    expect(after.report.notes).toEqual(["No target matches."]);
     const before = await tell(history, {
       from: "2026-10-30T00:00Z",
       to: "2026-11-01T00:00Z",
@@ -150,7 +150,7 @@ describe("a report", () => {
     await expect(later).rejects.toThrow("The range has not begun yet.");
     const told = await tell(history, { from: "2026-11-01T00:00Z", to, now, by: "day" });
     expect(told.rows.map(hoursOf)).toEqual([4]);
-    expect(told.report.notes).toEqual([expect.stringContaining("ends after now")]);
+    expect(told.report.notes).toEqual([expect.stringContaining("ends in the future")]);
   });
 });
 
@@ -235,14 +235,14 @@ describe("what was removed from the history", () => {
     const lost = rows.filter((row) => sharesOf(row)?.unobserved === 1);
     expect([rows.length, lost.length, new Set(rows.map(hoursOf))]).toEqual([192, 72, new Set([1])]);
     expect(report.notes).toEqual([
-      "Hours are kept from 2026-11-04T00:00Z on: what was before counts as unobserved.",
+      "Hours are kept since 2026-11-04T00:00Z: earlier time counts as unobserved.",
     ]);
   });
 
   it("is in the day or hour that it begins in where clocks are not whole hours apart", async () => {
     const days = await pruned("day", "Asia/Kolkata");
     expect(days.rows.map(hoursOf)).toEqual([24, 24, 24, 19, 24, 24, 23.5, 24, 5.5]);
-    expect(days.report.notes).toEqual([expect.stringContaining("it begins in")]);
+    expect(days.report.notes).toEqual([expect.stringContaining("in which it starts")]);
   });
 
   it("widens a range to what there is, and says to what", async () => {
@@ -255,7 +255,7 @@ describe("what was removed from the history", () => {
     const { rows, report } = await tell(history, range);
     expect(rows.map(hoursOf)).toEqual([24 * 6 + 25 / 60]);
     expect(report.notes).toEqual([
-      "Nothing finer is kept of that time: the report goes from 2026-11-01T10:00Z to 2026-11-07T10:25Z.",
+      "No finer buckets are kept for that time: the report covers 2026-11-01T10:00Z to 2026-11-07T10:25Z.",
     ]);
   });
 });

@@ -99,7 +99,7 @@ describe("a report of what a daemon kept", () => {
     [{ from: "2027-01-01", to: "2027-01-02" }, /^The range has not begun yet/],
     [
       { from: "7d", by: "region,sever_name" },
-      /by: .*sever_name is none of them, perhaps server_name$/,
+      /by: .*sever_name is not one of them; did you mean server_name\?$/,
     ],
     [{ from: "7d", by: "server,hour" }, /by: either server or hour/],
     [{ from: "7d", tz: "Mars/Olympus" }, /tz: a time zone such as/],
