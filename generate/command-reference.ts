@@ -1,10 +1,10 @@
 import type { Argument, Command, Option } from "commander";
-import { createProgram } from "../src/commands/program.ts";
+import { createProgram } from "../src/cli/program.ts";
 import { markdownTable } from "./markdown-table.ts";
 
 const head = `# Commands
 
-<!-- Generated from src/commands by \`npm run generate\`. Do not edit. -->
+<!-- Generated from src/cli by \`npm run generate\`. Do not edit. -->
 
 In a checkout, run \`node src/cli.js\` instead of \`sandwatch\`. Exit codes: 0 success, 1 failure, 2 usage or configuration error.
 `;

@@ -17,10 +17,10 @@ if (Number.parseInt(nodeVersion, 10) < oldestNode) {
   // Loaded only now, because an older Node.js would fail on what these import. Signals come first:
   // loading the rest may take seconds on a busy machine.
   const args = process.argv.slice(2);
-  const { catchEarlySignals } = await import("./commands/signals.ts");
+  const { catchEarlySignals } = await import("./cli/signals.ts");
   catchEarlySignals(args[0]);
-  const { runProgram } = await import("./commands/program.ts");
-  const { processTerminal } = await import("./commands/terminal.ts");
+  const { runProgram } = await import("./cli/program.ts");
+  const { processTerminal } = await import("./cli/terminal.ts");
   process.exitCode = await runProgram(args, processTerminal);
   setTimeout(() => process.exit(), readerPatienceMs).unref();
 }

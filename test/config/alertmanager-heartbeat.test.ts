@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseNetwork } from "../../src/platform/networks.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { configNotes } from "../../src/commands/config-notes.ts";
+import { configNotes } from "../../src/cli/config-notes.ts";
 import { configOf, faultLines } from "./support.ts";
 
 const smallest = {

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { reportOccupancy } from "../../src/api/operations/occupancy.ts";
-import { report } from "../../src/commands/report.ts";
+import { report } from "../../src/cli/report.ts";
 import { statuses } from "../../src/core/model.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { watchWorld } from "../support/watched-world.ts";

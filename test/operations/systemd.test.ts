@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { exitCodes } from "../../src/commands/exit-codes.ts";
+import { exitCodes } from "../../src/cli/exit-codes.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

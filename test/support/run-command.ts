@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { runProgram } from "../../src/commands/program.ts";
+import { runProgram } from "../../src/cli/program.ts";
 
 export interface CommandEnded {
   readonly code: number;

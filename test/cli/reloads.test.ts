@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createReloads } from "../../src/commands/reloads.ts";
+import { createReloads } from "../../src/cli/reloads.ts";
 import type { Config } from "../../src/config/config.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

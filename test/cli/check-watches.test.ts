@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listSilences } from "../../src/api/operations/silences.ts";
-import { incidents } from "../../src/commands/incidents.ts";
+import { incidents } from "../../src/cli/incidents.ts";
 import { createDaemon } from "../../src/daemon.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { openStore } from "../../src/store/store.ts";

@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
-import { changes } from "../../src/commands/changes.ts";
-import type { ChangesOptions } from "../../src/commands/changes.ts";
-import { incidents } from "../../src/commands/incidents.ts";
-import type { FollowTimes } from "../../src/commands/history.ts";
+import { changes } from "../../src/cli/changes.ts";
+import type { ChangesOptions } from "../../src/cli/changes.ts";
+import { incidents } from "../../src/cli/incidents.ts";
+import type { FollowTimes } from "../../src/cli/history.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 

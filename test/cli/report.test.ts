@@ -1,10 +1,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { report } from "../../src/commands/report.ts";
-import type { ReportOptions } from "../../src/commands/report.ts";
-import { runProgram } from "../../src/commands/program.ts";
-import type { Terminal } from "../../src/commands/terminal.ts";
+import { report } from "../../src/cli/report.ts";
+import type { ReportOptions } from "../../src/cli/report.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";

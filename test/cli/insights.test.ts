@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { insights } from "../../src/commands/insights.ts";
-import type { Terminal } from "../../src/commands/terminal.ts";
+import { insights } from "../../src/cli/insights.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 it("insights in words fit the terminal, and of a narrow one names and ids are cut, but no figure", async () => {

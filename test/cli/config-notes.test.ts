@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { configNotes } from "../../src/commands/config-notes.ts";
+import { configNotes } from "../../src/cli/config-notes.ts";
 import { testConfig } from "../support/test-config.ts";
 
 function notesOn(

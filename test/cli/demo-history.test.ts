@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { makeHistory } from "../../src/commands/demo-history.ts";
+import { makeHistory } from "../../src/cli/demo-history.ts";
 import { configuredTargets } from "../../src/config/configured-targets.ts";
 import { statuses } from "../../src/core/model.ts";
 import { resolutions } from "../../src/fleet/buckets.ts";

@@ -65,7 +65,7 @@ async function startDelivering() {
   return { daemon, release: released.resolve };
 }
 
-const phases = ["commands/program.ts", "commands/run.ts", "store/sqlite/database.ts"];
+const phases = ["cli/program.ts", "cli/run.ts", "store/sqlite/database.ts"];
 
 describe("while the program is being loaded", () => {
   it.each(phases)("SIGHUP at %s does not end it: it starts", async (module) => {

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { explainFailure } from "../../src/commands/lookup-failure.ts";
-import { answerText } from "../../src/commands/lookup-text.ts";
-import { jsonText } from "../../src/commands/output.ts";
-import { cutToWidth, textWidth } from "../../src/commands/text-width.ts";
-import { renderTree } from "../../src/commands/tree.ts";
+import { explainFailure } from "../../src/cli/lookup-failure.ts";
+import { answerText } from "../../src/cli/lookup-text.ts";
+import { jsonText } from "../../src/cli/output.ts";
+import { cutToWidth, textWidth } from "../../src/cli/text-width.ts";
+import { renderTree } from "../../src/cli/tree.ts";
 import { lookupWords } from "../../src/core/lookup-words.ts";
 import type { AnsweredView, FailedView } from "../../src/api/operations/lookups.ts";
 import type { JsonValue } from "../../src/service/json.ts";

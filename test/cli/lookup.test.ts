@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { runProgram } from "../../src/commands/program.ts";
+import { runProgram } from "../../src/cli/program.ts";
 import { createDaemon } from "../../src/daemon.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
