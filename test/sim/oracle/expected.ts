@@ -80,8 +80,7 @@ export function expect(
     const { id, resolved } = incident;
     if (!resolved) return refuse(`${id} went on, though it was over (${reason})`);
     return (
-      // Not every receiver is told for what reason it is over.
-      ((resolved.reason ?? reason) === reason && isThen(resolved.utcMs)) ||
+      (resolved.reason === reason && isThen(resolved.utcMs)) ||
       refuse(`${id} was told to be over (${resolved.reason}), but not then for that (${reason})`)
     );
   };

@@ -65,6 +65,19 @@ function datesIn(text: string): readonly (string | undefined)[] {
   return Array.from(text.matchAll(shownDate), ([, iso]) => iso);
 }
 
+const reasons: ReadonlyMap<string | undefined, Incident["resolved_reason"]> = new Map([
+  ["recovered", "recovered"],
+  ["gone", "gone"],
+  ["silenced", "silenced"],
+  ["no rule applies to it any more", "rule_removed"],
+]);
+
+function reasonIn(line: string): Incident["resolved_reason"] {
+  const reason = reasons.get(/[,:)] ([^,;:)]+); from <[^;]*$/.exec(line)?.[1]);
+  if (reason === undefined) throw new Error(`it does not say why it is over: ${line}`);
+  return reason;
+}
+
 function readLine(rule: string, line: string): unknown {
   const [startedAt, resolvedAt = null] = datesIn(line);
   const [, serverName = null, serverId = null, sandboxId = null, ...place] =
@@ -89,7 +102,7 @@ function readLine(rule: string, line: string): unknown {
     status: null,
     previous_status: null,
     resolved_at: resolvedAt,
-    resolved_reason: resolvedAt === null ? null : "recovered",
+    resolved_reason: resolvedAt === null ? null : reasonIn(line),
   };
 }
 
@@ -103,25 +116,22 @@ function keyOf(rule: string, incident: Known): string {
   return [rule, region, key, box, server, receiver, incident.started_at].join(" ");
 }
 
-/** The attempts with the ids, and the reasons of ends, that receivers of other types were told. */
+/** The attempts with the ids that receivers of other types were told. */
 export function nameIncidents(
   attempts: readonly Attempt[],
   isSlack: (receiver: string) => boolean,
 ): readonly Attempt[] {
   const ids = new Map<string, string>();
-  const reasons = new Map<string, Incident["resolved_reason"]>();
   for (const { receiver, message } of attempts) {
     if (isSlack(receiver)) continue;
     for (const incident of message.data.incidents) {
       ids.set(keyOf(message.data.rule, incident), incident.id);
-      if (incident.resolved_reason !== null) reasons.set(incident.id, incident.resolved_reason);
     }
   }
-  const name = (incident: Incident): Incident => {
-    const id = ids.get(incident.id) ?? incident.id;
-    const reason = incident.resolved_reason === null ? null : (reasons.get(id) ?? null);
-    return { ...incident, id, resolved_reason: reason };
-  };
+  const name = (incident: Incident): Incident => ({
+    ...incident,
+    id: ids.get(incident.id) ?? incident.id,
+  });
   return attempts.map((attempt) => {
     if (!isSlack(attempt.receiver)) return attempt;
     const { message } = attempt;
