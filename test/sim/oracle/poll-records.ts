@@ -1,5 +1,6 @@
 import type { History, KeptPoll, ServiceRequest, Sighting } from "../history.ts";
 import { forgottenBetween } from "./damages.ts";
+import { stalledMs } from "./check-lives.ts";
 import type { PollRecord } from "./truth.ts";
 
 /** A poll that was kept, and what is known of its end. */
@@ -40,7 +41,9 @@ export function keptEndsOf(history: History, target: string): readonly KeptEnd[]
     .map((kept) => {
       const since = ended.slice(next).filter(({ end }) => end.moment <= kept.moment);
       next += since.length;
-      const own = since.filter(({ request }) => request.life === kept.life).at(-1);
+      const last = since.filter(({ request }) => request.life === kept.life).at(-1);
+      // One that ended long before was not kept, and then a poll was that sent nothing.
+      const own = last && isWrittenSoon(history, last.end, kept) ? last : undefined;
       const lost = since
         .filter((each) => each !== own)
         .filter(({ request, sighting }) => wasLost(history, request, sighting))
@@ -79,6 +82,14 @@ function recordOf(last: KeptEnd | null, poll: KeptEnd): Omit<PollRecord, "forgot
 
 /** How long what a poll decided may wait until it is written together with others. */
 const gatherMs = 100;
+
+function isWrittenSoon(
+  history: History,
+  { atMs }: { readonly atMs: number },
+  kept: KeptPoll,
+): boolean {
+  return kept.atMs - stalledMs(history, atMs, kept.atMs) <= atMs + 2 * gatherMs;
+}
 
 /** Whether an answer that was not kept ended a poll: else it was asked for once more in the same one. */
 function wasLost(
