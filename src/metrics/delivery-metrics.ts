@@ -1,59 +1,41 @@
-import { Counter, Gauge, Histogram } from "prom-client";
+import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
-
-const names = {
-  pending: "sandwatch_notifications_pending",
-  dead: "sandwatch_notifications_dead",
-  oldest: "sandwatch_notification_oldest_pending_timestamp_seconds",
-} as const;
-
-/** Those that show what `showOutbox` was given last. */
-export const outboxFamilies: readonly string[] = Object.values(names);
+import { addGauge } from "./gauge.ts";
+import type { Series } from "./gauge.ts";
 
 /** What waits for a receiver. */
 export interface OutboxView {
   readonly receiver: string;
   readonly pending: number;
   readonly dead: number;
-  /** When the cause of the oldest that is not told yet was seen. UTC milliseconds. */
+  /** When the cause of the oldest pending notification was observed. UTC milliseconds. */
   readonly oldestCausedAtMs: number | null;
-}
-
-export interface DeliveryMetrics {
-  attemptFailed(receiver: string, reason: string): void;
-  delivered(receiver: string, delaySeconds: number): void;
-  /** A notification was given up; one whose time ran out has had no attempt fail for that reason. */
-  dead(receiver: string, reason: string): void;
-  /** To be called before a scrape, with all that waits. */
-  showOutbox(views: readonly OutboxView[]): void;
 }
 
 export interface DeliveryMetricsOptions {
   readonly receivers: readonly string[];
-  readonly failureReasons: readonly string[];
+  readonly deliveryFailureReasons: readonly string[];
+  readonly readOutbox: () => Promise<readonly OutboxView[]>;
 }
 
-/** How the alerts reach their receivers. */
+/** How notifications reach their receivers. */
 export function createDeliveryMetrics(
   registry: Registry,
-  { receivers, failureReasons }: DeliveryMetricsOptions,
-): DeliveryMetrics {
+  { receivers, deliveryFailureReasons, readOutbox }: DeliveryMetricsOptions,
+) {
   const registers = [registry];
-
   const delivered = new Counter({
     name: "sandwatch_notifications_total",
     help: "Notifications that the receiver accepted.",
     labelNames: ["receiver"],
     registers,
   });
-
   const failures = new Counter({
     name: "sandwatch_notification_failures_total",
     help: "Failed deliveries, by reason; also notifications that expired or could not be read from the store.",
     labelNames: ["receiver", "reason"],
     registers,
   });
-
   const delay = new Histogram({
     name: "sandwatch_notification_delay_seconds",
     help: "Time from the poll that observed the cause until the receiver accepted the notification.",
@@ -61,58 +43,60 @@ export function createDeliveryMetrics(
     buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 43_200, 86_400],
     registers,
   });
-
-  const pending = new Gauge({
-    name: names.pending,
-    help: "Notifications that wait for delivery.",
-    labelNames: ["receiver"],
-    registers,
-  });
-
-  const dead = new Gauge({
-    name: names.dead,
-    help: "Dead letters that are kept.",
-    labelNames: ["receiver"],
-    registers,
-  });
-
-  const oldest = new Gauge({
-    name: names.oldest,
-    help: "When the cause of the oldest pending notification was observed, in seconds since 1970; absent without one.",
-    labelNames: ["receiver"],
-    registers,
-  });
-
   for (const receiver of receivers) {
     delivered.inc({ receiver }, 0);
     delay.zero({ receiver });
-    for (const reason of failureReasons) failures.inc({ receiver, reason }, 0);
+    for (const reason of deliveryFailureReasons) failures.inc({ receiver, reason }, 0);
   }
 
+  // The gauges of one scrape share one read.
+  let reading: Promise<readonly OutboxView[]> | null = null;
+  const read = async (
+    valueOf: (view: OutboxView) => number | null,
+    others: Series<"receiver"> = [],
+  ): Promise<Series<"receiver">> => {
+    reading ??= readOutbox().finally(() => (reading = null));
+    const views = await reading;
+    const own = views.flatMap((view) => {
+      const value = valueOf(view);
+      return value === null ? [] : [[{ receiver: view.receiver }, value] as const];
+    });
+    return [...others, ...own];
+  };
+  const zeros = receivers.map((receiver) => [{ receiver }, 0] as const);
+
+  addGauge(registry, {
+    name: "sandwatch_notifications_pending",
+    help: "Notifications that wait for delivery.",
+    labels: ["receiver"],
+    read: () => read(({ pending }) => pending, zeros),
+  });
+  addGauge(registry, {
+    name: "sandwatch_notifications_dead",
+    help: "Dead letters that are kept.",
+    labels: ["receiver"],
+    read: () => read(({ dead }) => dead, zeros),
+  });
+  addGauge(registry, {
+    name: "sandwatch_notification_oldest_pending_timestamp_seconds",
+    help: "When the cause of the oldest pending notification was observed, in seconds since 1970; absent without one.",
+    labels: ["receiver"],
+    // Nothing is late for a receiver that is not configured.
+    read: () =>
+      read(({ receiver, oldestCausedAtMs: atMs }) =>
+        atMs !== null && receivers.includes(receiver) ? atMs / 1_000 : null,
+      ),
+  });
+
   return {
-    attemptFailed: (receiver, reason) => failures.inc({ receiver, reason }),
-    delivered(receiver, delaySeconds) {
+    attemptFailed: (receiver: string, reason: string): void => failures.inc({ receiver, reason }),
+    delivered(receiver: string, delaySeconds: number): void {
       delivered.inc({ receiver });
       delay.observe({ receiver }, delaySeconds);
     },
-    dead(receiver, reason) {
+    /** For these reasons no delivery has failed. */
+    dead(receiver: string, reason: string): void {
       if (reason === "expired" || reason === "unreadable") failures.inc({ receiver, reason });
-    },
-    showOutbox(views) {
-      for (const gauge of [pending, dead, oldest]) gauge.reset();
-      for (const receiver of receivers) {
-        pending.set({ receiver }, 0);
-        dead.set({ receiver }, 0);
-      }
-      for (const view of views) {
-        const { receiver } = view;
-        pending.set({ receiver }, view.pending);
-        dead.set({ receiver }, view.dead);
-        // Nothing is late for a receiver that is not configured.
-        if (view.oldestCausedAtMs !== null && receivers.includes(receiver)) {
-          oldest.set({ receiver }, view.oldestCausedAtMs / 1_000);
-        }
-      }
     },
   };
 }

@@ -47,6 +47,16 @@ export function bucketBoundText(syntax: ExpositionSyntax, bound: number): string
   return syntax === "openmetrics" && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
+/**
+ * What prom-client wrote as text, in either syntax. Its own OpenMetrics renames counters for good, so that no
+ * later scrape could have them as text.
+ */
+export function toSyntax(syntax: ExpositionSyntax, text: string): string {
+  if (syntax === "text") return `${text}\n`;
+  const renamed = text.replaceAll(/^(# (?:HELP|TYPE) \S+)_total(?= )/gm, "$1");
+  return `${renamed.replaceAll(/\ble="(-?\d+)"/g, 'le="$1.0"')}\n`;
+}
+
 /** The text format has quotes in a help stand as they are. */
 function escapeHelp(syntax: ExpositionSyntax, help: string): string {
   return syntax === "openmetrics"

@@ -1,72 +1,61 @@
-import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Incident } from "../core/incident.ts";
 import type { IncidentPhase } from "../core/incident-phase.ts";
 import type { Severity } from "../core/rule.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import { addGauge } from "./gauge.ts";
 
-export const incidentsFamily = "sandwatch_incidents";
-
-export interface IncidentMetrics {
-  /** To be called before a scrape, with the open incidents that belong to no target. */
-  showUntargeted(incidents: readonly Incident[]): void;
+export interface IncidentMetricsOptions {
+  readonly targets: readonly WatchedView[];
+  /** They have series also without incidents. */
+  readonly rules: readonly { readonly name: string; readonly severity: Severity }[];
+  /** The open incidents of pools, probes and receivers. */
+  readonly readUntargeted: () => Promise<readonly Incident[]>;
 }
 
-/** What there is of a rule although it has no incident. */
-export interface NamedRule {
-  readonly name: string;
-  readonly severity: Severity;
-}
-
-/** The open incidents of each rule. */
-export function createIncidentMetrics(
+export function addIncidentGauge(
   registry: Registry,
-  targets: readonly WatchedView[],
-  rules: readonly NamedRule[],
-): IncidentMetrics {
-  let untargeted: readonly Incident[] = [];
-  new Gauge({
-    name: incidentsFamily,
+  { targets, rules, readUntargeted }: IncidentMetricsOptions,
+): void {
+  addGauge(registry, {
+    name: "sandwatch_incidents",
     help: "Open incidents of a rule, pending or firing.",
-    labelNames: ["rule", "severity", "state"],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { name, severity } of rules) {
-        this.set({ rule: name, severity, state: "pending" }, 0);
-        this.set({ rule: name, severity, state: "firing" }, 0);
+    labels: ["rule", "severity", "state"],
+    async read() {
+      const counts = new OpenCounts();
+      for (const { name: rule, severity } of rules) {
+        for (const state of ["pending", "firing"] as const)
+          counts.add({ rule, severity, state }, 0);
       }
-      const incidents = [...targets.map(({ state }) => state.incidents), untargeted];
-      for (const { count, ...labels } of countOpen(incidents)) this.set(labels, count);
+      // Those of targets as of the moment when the scrape begins: nothing is awaited before.
+      for (const { state } of targets)
+        state.incidents.forEach((incident) => counts.count(incident));
+      for (const incident of await readUntargeted()) counts.count(incident);
+      return counts.all.map(({ count, ...labels }) => [labels, count]);
     },
   });
-  return {
-    showUntargeted(incidents) {
-      untargeted = incidents;
-    },
-  };
 }
 
-interface OpenCount {
+interface Labels {
   readonly rule: string;
   readonly severity: Severity;
   readonly state: IncidentPhase["name"];
-  count: number;
 }
 
 /** There can be many thousands, and each series of a gauge takes a while to be found by its labels. */
-function countOpen(
-  all: readonly (ReadonlyMap<string, Incident> | readonly Incident[])[],
-): readonly OpenCount[] {
-  const counts: OpenCount[] = [];
-  let last: OpenCount | undefined;
-  const count = ({ rule, severity, phase: { name: state } }: Incident): void => {
-    const isSame = (each: OpenCount): boolean =>
+class OpenCounts {
+  readonly all: (Labels & { count: number })[] = [];
+  private last: (Labels & { count: number }) | undefined;
+
+  count({ rule, severity, phase: { name: state } }: Incident): void {
+    this.add({ rule, severity, state }, 1);
+  }
+
+  add({ rule, severity, state }: Labels, more: number): void {
+    const isSame = (each: Labels): boolean =>
       each.rule === rule && each.severity === severity && each.state === state;
-    if (!last || !isSame(last)) last = counts.find(isSame);
-    if (!last) counts.push((last = { rule, severity, state, count: 0 }));
-    last.count++;
-  };
-  for (const incidents of all) incidents.forEach(count);
-  return counts;
+    if (!this.last || !isSame(this.last)) this.last = this.all.find(isSame);
+    if (!this.last) this.all.push((this.last = { rule, severity, state, count: 0 }));
+    this.last.count += more;
+  }
 }

@@ -1,88 +1,78 @@
-import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { ProbeSubject } from "../core/incident.ts";
-import type { ProbeReadings } from "../core/probe-readings.ts";
 import type { ProbeView } from "../core/probe-view.ts";
+import { addGauge } from "./gauge.ts";
 
-/** How the probes do, and what their answers show. What was not seen of late has no series. */
-export function createProbeMetrics(registry: Registry, probes: readonly ProbeView[]): void {
-  const registers = [registry];
-  const ownLabels = ["probe", "region", "key", "operation"] as const;
+/** How the probes do, and what their responses show. What was not observed recently has no series. */
+export function addProbeGauges(registry: Registry, probes: readonly ProbeView[]): void {
+  /** Of each probe that has a value. */
+  const valuesOf = <Labels extends object>(
+    shown: readonly ProbeView[],
+    toLabels: (probe: ProbeView) => Labels,
+    valueOf: (readings: ProbeView["readings"]) => number | null,
+  ) =>
+    shown.flatMap((probe) => {
+      const value = valueOf(probe.readings);
+      return value === null ? [] : [[toLabels(probe), value] as const];
+    });
 
-  const show = (gauge: Gauge<(typeof ownLabels)[number]>, valueOf: Reading): void => {
-    gauge.reset();
-    for (const { subject, operation, readings } of probes) {
-      const value = valueOf(readings);
-      if (value !== null) gauge.set({ ...labelsOf(subject), operation }, value);
-    }
-  };
-
-  new Gauge({
+  addGauge(registry, {
     name: "sandwatch_probe_success",
     help: "Whether the last run of a probe met its expectations.",
-    labelNames: ownLabels,
-    registers,
-    collect() {
-      show(this, ({ success }) => (success === null ? null : Number(success)));
-    },
+    labels: ["probe", "region", "key", "operation"],
+    read: () =>
+      valuesOf(probes, ownLabels, ({ success }) => (success === null ? null : Number(success))),
   });
 
-  new Gauge({
+  addGauge(registry, {
     name: "sandwatch_probe_duration_seconds",
     help: "Duration of the last run of a probe, from its first request to the end of its last retry.",
-    labelNames: ownLabels,
-    registers,
-    collect() {
-      show(this, ({ durationMs }) => inSeconds(durationMs));
-    },
+    labels: ["probe", "region", "key", "operation"],
+    read: () => valuesOf(probes, ownLabels, ({ durationMs }) => inSeconds(durationMs)),
   });
 
-  new Gauge({
+  addGauge(registry, {
     name: "sandwatch_universes",
     help: "Universes in the last readable response to a probe of universes.",
-    labelNames: ["region", "key"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [{ region, key }, { universes }] of latestByTarget(probes)) {
-        if (universes !== null) this.set({ region, key }, universes);
-      }
-    },
+    labels: ["region", "key"],
+    read: () =>
+      valuesOf(
+        latestByTarget(probes),
+        ({ subject: { region, key } }) => ({ region, key }),
+        ({ universes }) => universes,
+      ),
   });
 
-  new Gauge({
+  addGauge(registry, {
     name: "sandwatch_user_last_used_timestamp_seconds",
     help: "When the user of a probe was last used, in seconds since 1970; absent if unknown.",
-    labelNames: ["probe", "region", "key"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { subject, readings } of probes) {
-        const seconds = inSeconds(readings.lastUsedAtMs);
-        if (seconds !== null) this.set(labelsOf(subject), seconds);
-      }
-    },
+    labels: ["probe", "region", "key"],
+    read: () =>
+      valuesOf(
+        probes,
+        ({ subject }) => labelsOf(subject),
+        ({ lastUsedAtMs }) => inSeconds(lastUsedAtMs),
+      ),
   });
 }
 
-type Reading = (readings: ProbeReadings) => number | null;
-
 /** Several probes may count the universes of one target: the one that did so last is shown. */
-function latestByTarget(
-  probes: readonly ProbeView[],
-): Iterable<readonly [ProbeSubject, ProbeReadings]> {
+function latestByTarget(probes: readonly ProbeView[]): readonly ProbeView[] {
   const counting = probes.filter(({ readings }) => readings.universes !== null);
   const byTarget = Map.groupBy(counting, ({ subject: { region, key } }) => `${region}/${key}`);
-  return Array.from(byTarget.values(), (alike) => {
-    const latest = alike.reduce((one, other) =>
+  return Array.from(byTarget.values(), (alike) =>
+    alike.reduce((one, other) =>
       (other.readings.readAtMs ?? 0) > (one.readings.readAtMs ?? 0) ? other : one,
-    );
-    return [latest.subject, latest.readings] as const;
-  });
+    ),
+  );
 }
 
 function labelsOf({ probe, region, key }: ProbeSubject) {
   return { probe, region, key };
+}
+
+function ownLabels({ subject, operation }: ProbeView) {
+  return { ...labelsOf(subject), operation };
 }
 
 function inSeconds(ms: number | null): number | null {

@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { addGauge } from "./gauge.ts";
 
 /** Gauges that are named like counters, which Prometheus's linter objects to. */
 const misnamed = [
@@ -7,15 +8,13 @@ const misnamed = [
   "nodejs_active_resources_total",
 ];
 
-/** Each look wakes the process: at 10 ms, the usual, that alone took nearly a hundredth of a CPU. */
+/** Each sample wakes the process: at 10 ms, the default, that alone took nearly a hundredth of a CPU. */
 const eventLoopMonitoringPrecision = 50;
 
 let ofProcess: Registry | null = null;
 
 /**
- * The process itself: CPU, memory, event loop. There is one registry of it, whoever asks: what watches the
- * process goes on for as long as that runs. All of them are collected or none: some are only set while
- * others are.
+ * CPU, memory and event loop of the process. One registry for all: what it starts goes on for as long as the process.
  */
 export function processMetrics(): Registry {
   if (ofProcess) return ofProcess;
@@ -25,15 +24,69 @@ export function processMetrics(): Registry {
   return ofProcess;
 }
 
-/** Which build it is. */
-export function createBuildMetric(
+/** How the configuration was last read. */
+export interface ReloadView {
+  readonly successful: boolean;
+  /** UTC milliseconds. */
+  readonly successAtMs: number;
+}
+
+/** A loop that must go on. */
+export interface LoopReading {
+  readonly loop: string;
+  /** UTC milliseconds. */
+  readonly lastTurnAtMs: number;
+  readonly intervalMs: number;
+}
+
+export interface OwnMetricsOptions {
+  readonly build: { readonly version: string; readonly revision: string };
+  readonly readReload: () => ReloadView;
+  /** How many rows of the store could not be read since the start, by table. */
+  readonly readUnreadable: () => readonly (readonly [table: string, rows: number])[];
+  /** Default: there are none. */
+  readonly readLoops?: () => readonly LoopReading[];
+}
+
+/** What sandwatch says of itself. */
+export function addOwnGauges(
   registry: Registry,
-  build: { readonly version: string; readonly revision: string },
+  { build, readReload, readUnreadable, readLoops = () => [] }: OwnMetricsOptions,
 ): void {
-  new Gauge({
+  addGauge(registry, {
     name: "sandwatch_build_info",
     help: "The running version; always 1.",
-    labelNames: ["version", "revision", "node_version"],
-    registers: [registry],
-  }).set({ ...build, node_version: process.version }, 1);
+    labels: ["version", "revision", "node_version"],
+    read: () => [[{ ...build, node_version: process.version }, 1]],
+  });
+  addGauge(registry, {
+    name: "sandwatch_config_last_reload_successful",
+    help: "Whether the configuration was valid when it was last read.",
+    labels: [],
+    read: () => [[{}, Number(readReload().successful)]],
+  });
+  addGauge(registry, {
+    name: "sandwatch_config_last_reload_success_timestamp_seconds",
+    help: "When the configuration in use was read, in seconds since 1970.",
+    labels: [],
+    read: () => [[{}, readReload().successAtMs / 1_000]],
+  });
+  addGauge(registry, {
+    name: "sandwatch_store_unreadable_rows",
+    help: "Damaged rows of the store that were found since the start, by table; absent without any.",
+    labels: ["table"],
+    read: () => readUnreadable().map(([table, rows]) => [{ table }, rows]),
+  });
+  addGauge(registry, {
+    name: "sandwatch_loop_last_turn_timestamp_seconds",
+    help: "When a loop last ran, in seconds since 1970; of several parts, the most overdue one.",
+    labels: ["loop"],
+    read: () => readLoops().map(({ loop, lastTurnAtMs }) => [{ loop }, lastTurnAtMs / 1_000]),
+  });
+  addGauge(registry, {
+    name: "sandwatch_loop_interval_seconds",
+    help: "The longest usual interval between two runs of the loop.",
+    labels: ["loop"],
+    read: () => readLoops().map(({ loop, intervalMs }) => [{ loop }, intervalMs / 1_000]),
+  });
 }

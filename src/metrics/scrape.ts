@@ -1,13 +1,13 @@
 import type { Registry } from "prom-client";
+import type { Target } from "../core/model.ts";
 import type { WatchedView } from "../core/watched-view.ts";
 import { asError } from "../platform/as-error.ts";
-import { collectFamilies, familyLines, familyNames } from "./aggregate-text.ts";
-import { endings } from "./exposition-text.ts";
+import { endings, familyHeader, toSyntax } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
 import { toPieces } from "./pieces.ts";
-import { serverFamilies, serverSeries } from "./server-series.ts";
-import { takeFamily } from "./target-family.ts";
-import type { TargetFamily } from "./target-family.ts";
+import { serverFamilies, serverLines } from "./server-families.ts";
+import type { TargetCounts } from "./target-counts.ts";
+import { takeTarget, targetFamilies } from "./target-families.ts";
 
 export interface ScrapeRequest {
   readonly syntax: ExpositionSyntax;
@@ -27,30 +27,21 @@ export interface ScrapeParts {
   readonly registry: Registry;
   /** Its metrics depend on one another: they are collected all or none. */
   readonly processRegistry: Registry;
-  readonly targetFamilies: readonly TargetFamily[];
+  readonly targets: readonly WatchedView[];
+  readonly countsOf: (target: Target) => TargetCounts;
   /** Whether the families of servers are exposed at all. */
   readonly perServer: boolean;
-  readonly targets: readonly WatchedView[];
-  /** What the registry shows that is not in memory. */
-  readonly stored: readonly StoredFamilies[];
   readonly onUnread: (error: Error) => void;
-}
-
-export interface StoredFamilies {
-  readonly families: readonly string[];
-  /** Brings them up to date. */
-  readonly refresh: () => Promise<void>;
 }
 
 export type Scraper = (request: ScrapeRequest) => Promise<Scrape>;
 
 export function createScraper(parts: ScrapeParts): Scraper {
-  const { registry, processRegistry, targetFamilies, perServer, targets } = parts;
-  const own = familyNames(registry);
-  const ofProcess = familyNames(processRegistry);
+  const { registry, processRegistry, targets, countsOf, perServer, onUnread } = parts;
+  const ofProcess = namesOf(processRegistry);
   const ofServers = serverFamilies.map(({ name }) => name);
   const ofTargets = targetFamilies.map(({ name }) => name);
-  const known = new Set([...own, ...ofProcess, ...ofTargets, ...ofServers]);
+  const known = new Set([...namesOf(registry), ...ofProcess, ...ofTargets, ...ofServers]);
 
   const refusal = (collect: readonly string[]): string | null => {
     const unknown = collect.find((name) => !known.has(name));
@@ -61,50 +52,53 @@ export function createScraper(parts: ScrapeParts): Scraper {
       : `the metric family ${JSON.stringify(off)} is turned off by metrics.per_server`;
   };
 
+  /** Those of the families that can be read. */
+  const collectRegistry = async (names: readonly string[]): Promise<readonly string[]> => {
+    const texts = await Promise.allSettled(
+      names.map((name) => registry.getSingleMetricAsString(name)),
+    );
+    const errors = texts.flatMap((text) => (text.status === "rejected" ? [text.reason] : []));
+    for (const error of new Set<unknown>(errors)) onUnread(asError(error));
+    return texts.flatMap((text) => (text.status === "fulfilled" ? [text.value] : []));
+  };
+
+  const collectProcess = async (wanted: ReadonlySet<string>): Promise<readonly string[]> => {
+    const texts = await Promise.all(
+      ofProcess.map((name) => processRegistry.getSingleMetricAsString(name)),
+    );
+    return texts.filter((_, index) => wanted.has(ofProcess[index] ?? ""));
+  };
+
   return async ({ syntax, collect }) => {
     const reason = refusal(collect);
     if (reason !== null) return { kind: "refused", reason };
-    const wanted = new Set(collect);
-    const isWanted = (name: string): boolean => wanted.size === 0 || wanted.has(name);
-
-    const unread = await refresh(parts, isWanted);
-    // From here on nothing is waited for until all that changes was taken hold of: the aggregates
-    // and the series of servers tell of the same moment.
-    const families = serverFamilies.filter(({ name }) => perServer && isWanted(name));
-    const shown = families.length === 0 ? [] : targets.filter(({ withheld }) => !withheld);
-    const series = shown.map(({ target, state }) => ({ target, snapshot: state.snapshot }));
-    const taken = targetFamilies
-      .filter(({ name }) => isWanted(name))
-      .map((family) => takeFamily(family, syntax));
-    const collecting = [
-      collectFamilies(registry, (name) => isWanted(name) && !unread.has(name)),
-      collectFamilies(processRegistry, () => ofProcess.some(isWanted)),
-    ];
-    const collected = (await Promise.all(collecting)).flat();
-    const aggregates = collected.filter(({ name }) => isWanted(name));
+    const wanted = collect.length === 0 ? known : new Set(collect);
+    // All that changes is taken at the same moment: only the store is waited for.
+    const taken = targets.map((view) => takeTarget(view, countsOf(view.target)));
+    const [own, process] = await Promise.all([
+      collectRegistry(namesOf(registry).filter((name) => wanted.has(name))),
+      ofProcess.some((name) => wanted.has(name)) ? collectProcess(wanted) : [],
+    ]);
     const texts = function* (): Iterable<string> {
-      for (const family of taken) yield* family;
-      for (const family of aggregates) yield* familyLines(family, syntax);
-      yield* serverSeries(series, families, syntax);
+      for (const { name, help, type, lines } of targetFamilies) {
+        if (!wanted.has(name)) continue;
+        yield familyHeader(syntax, name, help, type);
+        for (const target of taken) yield lines(target, name, syntax);
+      }
+      for (const text of [...own, ...process]) yield toSyntax(syntax, text);
+      const families = serverFamilies.filter(({ name }) => perServer && wanted.has(name));
+      yield* serverLines(
+        taken.filter(({ withheld }) => !withheld),
+        families,
+        syntax,
+      );
       yield endings[syntax];
     };
     return { kind: "exposition", pieces: toPieces(texts()) };
   };
 }
 
-/** Gives the families that could not be brought up to date. */
-async function refresh(
-  { stored, onUnread }: Pick<ScrapeParts, "stored" | "onUnread">,
-  isWanted: (name: string) => boolean,
-): Promise<ReadonlySet<string>> {
-  const wanted = stored.filter(({ families }) => families.some(isWanted));
-  const outcomes = await Promise.allSettled(wanted.map((each) => each.refresh()));
-  return new Set(
-    wanted.flatMap(({ families }, index) => {
-      const outcome = outcomes[index];
-      if (outcome?.status !== "rejected") return [];
-      onUnread(asError(outcome.reason));
-      return families;
-    }),
-  );
+/** Each family as a whole: the name of a counter ends in `_total`. */
+function namesOf(registry: Registry): readonly string[] {
+  return registry.getMetricsAsArray().map(({ name }) => name);
 }

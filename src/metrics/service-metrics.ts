@@ -1,9 +1,6 @@
-import { Counter } from "prom-client";
+import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Drift } from "../core/drift.ts";
-import { escapeLabelValue } from "./exposition-text.ts";
-import { LabelledHistogram } from "./labelled-histogram.ts";
-import type { TargetFamily } from "./target-family.ts";
 
 /** One request to the service. */
 export interface RequestView {
@@ -14,50 +11,43 @@ export interface RequestView {
   readonly durationMs: number;
 }
 
-export interface ServiceMetrics {
-  readonly families: readonly TargetFamily[];
-  requested(request: RequestView): void;
-  deviated(drift: Drift): void;
-}
-
 /** Past this many distinct fields of an operation in a region, further ones are `other`. */
 export const maxDistinctFields = 100;
 
-/** The requests made to the service, and how far its answers keep to the interface. */
+/** Counts the requests to the service, and how its responses deviate from the interface. */
 export function createServiceMetrics(
   registry: Registry,
   regions: Iterable<string>,
   operations: readonly string[],
-): ServiceMetrics {
+) {
   const registers = [registry];
-
-  const asked = new Map<string, Map<string, Asked>>();
-  const labels: string[] = [];
-  for (const region of regions) {
-    const ofRegion = new Map<string, Asked>();
-    asked.set(region, ofRegion);
-    for (const operation of operations) {
-      const own = `region="${escapeLabelValue(region)}",operation="${escapeLabelValue(operation)}"`;
-      const index = labels.push(own) - 1;
-      ofRegion.set(operation, { labels: own, index, byCode: new Map([["200", 0]]) });
-    }
-  }
-
-  const duration = new LabelledHistogram({
+  const requests = new Counter({
+    name: "sandwatch_api_requests_total",
+    help: "Requests to the service, by HTTP status or by the reason why there was none.",
+    labelNames: ["region", "operation", "code"],
+    registers,
+  });
+  const duration = new Histogram({
     name: "sandwatch_api_request_duration_seconds",
     help: "Duration of requests to the service, to the last byte of the response.",
-    bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    labels,
+    labelNames: ["region", "operation"],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
   });
-
   const deviations = new Counter({
     name: "sandwatch_schema_deviations_total",
     help: "Deviations of responses from the interface of the service.",
     labelNames: ["region", "operation", "field"],
     registers,
   });
+  for (const region of regions) {
+    for (const operation of operations) {
+      requests.inc({ region, operation, code: "200" }, 0);
+      duration.zero({ region, operation });
+    }
+  }
 
-  // The fields' names come from the service; each is a series for the life of the process.
+  // The service chooses the names of fields, and each is a series for the life of the process.
   const knownFields = new Map<string, Set<string>>();
   const boundedField = (region: string, operation: string, field: string): string => {
     const scope = JSON.stringify([region, operation]);
@@ -69,43 +59,14 @@ export function createServiceMetrics(
   };
 
   return {
-    families: [requestsFamily(asked), duration.family],
-    requested({ region, operation, code, durationMs }) {
-      const counted = asked.get(region)?.get(operation);
-      if (!counted) throw new RangeError("The region of a request must be a configured one");
-      counted.byCode.set(code, (counted.byCode.get(code) ?? 0) + 1);
-      duration.observe(counted.index, durationMs / 1_000);
+    requested({ region, operation, code, durationMs }: RequestView): void {
+      requests.inc({ region, operation, code });
+      duration.observe({ region, operation }, durationMs / 1_000);
     },
-    deviated({ region, operation, deviations: found }) {
+    deviated({ region, operation, deviations: found }: Drift): void {
       for (const { field, count } of found) {
         deviations.inc({ region, operation, field: boundedField(region, operation, field) }, count);
       }
     },
-  };
-}
-
-/** What was asked of one region by one operation. */
-interface Asked {
-  /** Without braces. */
-  readonly labels: string;
-  readonly index: number;
-  readonly byCode: Map<string, number>;
-}
-
-function requestsFamily(asked: ReadonlyMap<string, ReadonlyMap<string, Asked>>): TargetFamily {
-  const name = "sandwatch_api_requests_total";
-  return {
-    name,
-    help: "Requests to the service, by HTTP status or by the reason why there was none.",
-    type: "counter",
-    take: () =>
-      [...asked.values()].flatMap((ofRegion) =>
-        Array.from(ofRegion.values(), ({ labels, byCode }) =>
-          Array.from(
-            byCode,
-            ([code, count]) => `${name}{${labels},code="${escapeLabelValue(code)}"} ${count}\n`,
-          ).join(""),
-        ),
-      ),
   };
 }

@@ -42,9 +42,8 @@ export function meterFleet(
     watched: fleet.watched,
     poll(outcome, seconds) {
       const verdict = fleet.poll(outcome, seconds);
-      metrics.targets.polled(fleet.watched.target, outcome === "failed" ? "timeout" : null, 250);
-      metrics.sandboxes.committed(fleet.watched, verdict);
-      metrics.targets.committed(2);
+      metrics.polls.polled(fleet.watched.target, outcome === "failed" ? "timeout" : null, 250);
+      metrics.polls.committed(fleet.watched, verdict, 2);
       return verdict;
     },
     async render(request) {

@@ -8,7 +8,7 @@ import { statuses } from "../../src/fleet/status.ts";
 import type { Status } from "../../src/fleet/status.ts";
 import type { Target } from "../../src/core/model.ts";
 import { toPieces } from "../../src/metrics/pieces.ts";
-import { serverFamilies, serverSeries } from "../../src/metrics/server-series.ts";
+import { serverFamilies, serverLines } from "../../src/metrics/server-families.ts";
 import { research, server } from "../support/fleet.ts";
 import { readListing } from "../support/listing.ts";
 import { joinPieces } from "./exposition.ts";
@@ -27,7 +27,7 @@ function snapshotOf(
 
 function render(shown: Shown): Iterable<Uint8Array> {
   const targets = shown.map(([target, snapshot]) => ({ target, snapshot }));
-  return toPieces(serverSeries(targets, serverFamilies, "text"));
+  return toPieces(serverLines(targets, serverFamilies, "text"));
 }
 
 function uuidOf(number: number): string {

@@ -5,7 +5,7 @@ import type { Status } from "../fleet/status.ts";
 import { byStatus } from "../fleet/tallies.ts";
 import { escapeLabelValue, familyHeader } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
-import { targetLabels } from "./target-family.ts";
+import { targetLabels } from "./target-families.ts";
 
 /** A family with series for each server or sandbox: by far the most of a scrape. */
 export interface ServerFamily {
@@ -52,8 +52,8 @@ export interface ShownTarget {
   readonly snapshot: Snapshot;
 }
 
-/** The families, a text for each sandbox. */
-export function* serverSeries(
+/** The lines of the families, a text for each sandbox. */
+export function* serverLines(
   shown: readonly ShownTarget[],
   families: readonly ServerFamily[],
   syntax: ExpositionSyntax,

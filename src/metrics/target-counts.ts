@@ -1,0 +1,143 @@
+import type { Verdict } from "../core/judge.ts";
+import type { FailureReason } from "../core/model.ts";
+import { unobservedMsOf } from "../fleet/accounting.ts";
+import { statusAfter, statusBefore } from "../fleet/diff.ts";
+import { presences, statuses } from "../fleet/status.ts";
+import type { Presence, Status } from "../fleet/status.ts";
+import { aggregateName, countByStatus } from "../fleet/tallies.ts";
+
+/** Of each name the milliseconds in each status, and the changes from each status to each. */
+const numbersPerName = statuses.length + presences.length ** 2;
+
+const minute = 60;
+const hour = 60 * minute;
+
+/** Upper bounds of the buckets of dwell times, in seconds. */
+export const dwellBounds: readonly number[] = [
+  10,
+  30,
+  minute,
+  5 * minute,
+  15 * minute,
+  hour,
+  4 * hour,
+  12 * hour,
+  24 * hour,
+  168 * hour,
+];
+
+/** Of each status a count for each bound and infinity, and the sum. */
+const numbersPerDwell = dwellBounds.length + 2;
+
+/** The counts of a target at one moment. */
+export interface TakenCounts {
+  readonly polls: number;
+  readonly failures: ReadonlyMap<FailureReason, number>;
+  readonly unobservedMs: number;
+  /** In the order of their numbers. */
+  readonly names: readonly string[];
+  readonly byName: Float64Array;
+  readonly dwells: Float64Array;
+}
+
+/** What is counted of one target. The numbers only grow. */
+export class TargetCounts {
+  private polls = 0;
+  private readonly failures = new Map<FailureReason, number>();
+  private unobservedMs = 0;
+  private readonly names = new Map<string, number>();
+  private byName = new Float64Array(0);
+  private readonly dwells = new Float64Array(statuses.length * numbersPerDwell);
+
+  /** @param names The service chooses names, so their series start with the first server of a name. */
+  constructor(names: Iterable<string>) {
+    for (const name of names) this.startOf(name);
+  }
+
+  countPoll(failure: FailureReason | null): void {
+    this.polls += 1;
+    if (failure !== null) this.failures.set(failure, (this.failures.get(failure) ?? 0) + 1);
+  }
+
+  countVerdict({ stretch, diff, snapshot }: Verdict): void {
+    this.unobservedMs += unobservedMsOf(stretch);
+    if (stretch.observed) {
+      for (const { name, listed } of stretch.tallies.values()) {
+        if (countByStatus(listed) === 0) continue;
+        const start = this.startOf(name);
+        for (const [index, status] of statuses.entries()) {
+          add(this.byName, start + index, listed[status] * stretch.elapsedMs);
+        }
+      }
+    }
+    for (const change of diff.changes) {
+      const { before, after, dwellMs } = change;
+      const name = aggregateName(snapshot.tallies, (after ?? before)?.name ?? null);
+      const start = this.startOf(name);
+      add(this.byName, start + pairOf(statusBefore(change), statusAfter(change)), 1);
+      if (before && dwellMs !== null) this.countDwell(before.status, dwellMs / 1_000);
+    }
+  }
+
+  take(): TakenCounts {
+    const names = [...this.names.keys()];
+    return {
+      polls: this.polls,
+      failures: new Map(this.failures),
+      unobservedMs: this.unobservedMs,
+      names,
+      byName: this.byName.slice(0, names.length * numbersPerName),
+      dwells: this.dwells.slice(),
+    };
+  }
+
+  private countDwell(status: Status, seconds: number): void {
+    const start = statuses.indexOf(status) * numbersPerDwell;
+    const bucket = dwellBounds.findIndex((bound) => seconds <= bound);
+    add(this.dwells, start + (bucket < 0 ? dwellBounds.length : bucket), 1);
+    add(this.dwells, start + dwellBounds.length + 1, seconds);
+  }
+
+  /** Where the numbers of a name start. */
+  private startOf(name: string): number {
+    const number = this.names.get(name) ?? this.names.size;
+    if (number === this.names.size) {
+      this.names.set(name, number);
+      if (this.byName.length < this.names.size * numbersPerName) {
+        const grown = new Float64Array(Math.ceil(this.names.size * 1.25) * numbersPerName);
+        grown.set(this.byName);
+        this.byName = grown;
+      }
+    }
+    return number * numbersPerName;
+  }
+}
+
+function add(numbers: Float64Array, index: number, more: number): void {
+  numbers[index] = (numbers[index] ?? 0) + more;
+}
+
+function pairOf(from: Presence, to: Presence): number {
+  return statuses.length + presences.indexOf(from) * presences.length + presences.indexOf(to);
+}
+
+/** @param name its number */
+export function observedSeconds({ byName }: TakenCounts, name: number, status: Status): number {
+  return (byName[name * numbersPerName + statuses.indexOf(status)] ?? 0) / 1_000;
+}
+
+export function transitions(
+  { byName }: TakenCounts,
+  name: number,
+  from: Presence,
+  to: Presence,
+): number {
+  return byName[name * numbersPerName + pairOf(from, to)] ?? 0;
+}
+
+/** The count of each bucket, and the sum of dwell times in seconds. */
+export function dwellsOf({ dwells }: TakenCounts, status: Status) {
+  const start = statuses.indexOf(status) * numbersPerDwell;
+  const buckets = dwells.subarray(start, start + dwellBounds.length + 1);
+  return { buckets, sum: dwells[start + dwellBounds.length + 1] ?? 0 };
+}
