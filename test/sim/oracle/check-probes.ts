@@ -7,7 +7,7 @@ import { distinct, mostFollowed } from "./check-servers.ts";
 import { advance, noCourse } from "./course.ts";
 import type { Course, Look } from "./course.ts";
 import { expect } from "./expected.ts";
-import { isObject, readJson } from "./read-answer.ts";
+import { isObject, isRefusal, readJson } from "./read-answer.ts";
 import type { Seen } from "./seen.ts";
 import { probeText } from "./told.ts";
 import type { ToldIncident } from "./told.ts";
@@ -21,6 +21,8 @@ interface Run {
   /** False: nothing was sent, as the key had been refused. */
   readonly isCounted: boolean;
   readonly result: Result;
+  /** Before it a refusal was not kept. What is judged next, while nothing is sent, changes no count. */
+  readonly isAfterUnknown: boolean;
 }
 
 /** `failed_with_target`: for what keeps every call of the target from being answered. */
@@ -85,6 +87,7 @@ function checkProbe(
   for (const [at, run] of runs.entries()) {
     expected.takeFaults();
     if (expected.isLate(run.seen)) break;
+    if (run.isAfterUnknown) return [];
     const after = courses.flatMap((course) =>
       looksAt(run, outages).flatMap((look) =>
         advance(course, {
@@ -179,13 +182,10 @@ function runsOf(history: History, probe: ScenarioProbe, target: string): readonl
   for (const kept of history.keptRuns) {
     if (kept.probe !== probe.name || kept.target !== target) continue;
     const since = before?.moment ?? -1;
-    const own = requests
-      .filter(({ life, exchange: { end } }) => {
-        return (
-          life === kept.life && end !== null && end.moment > since && end.moment <= kept.moment
-        );
-      })
-      .at(-1);
+    const ended = requests.filter(({ life, exchange: { end } }) => {
+      return life === kept.life && end !== null && end.moment > since && end.moment <= kept.moment;
+    });
+    const own = ended.at(-1);
     const last = before?.life === kept.life ? runs.at(-1) : undefined;
     const isBroken = Array.from(history.storeFaults).some(
       ([moment, hit]) => hit === kept.life && moment >= since && moment <= kept.moment,
@@ -194,6 +194,7 @@ function runsOf(history: History, probe: ScenarioProbe, target: string): readonl
       seen: seenOf(history, kept, own, last?.seen, isBroken),
       isCounted: kept.isCounted,
       result: own ? resultOf(probe, own) : "failed_with_target",
+      isAfterUnknown: isBroken && ended.some((each) => each !== own && isRefusal(each)),
     });
     before = kept;
   }
