@@ -142,24 +142,6 @@ describe("a look-up", () => {
     await expect(request("user", { id: "u1" })).rejects.toThrow("Try again in 1 s.");
   });
 
-  it("that is asked for patience has every call with the key wait", async () => {
-    const { request, limits, clock } = await start((_request, response) => {
-      response.writeHead(429, { "retry-after": "60" });
-      response.end();
-    });
-    const view = await request("user", { id: "u1" });
-    expect(view).toMatchObject({ reason: "rate_limited", status: 429, retry_after_seconds: 60 });
-    expect(limits.admitNow(target)).toBeNull();
-    expect(limits.nextFreeMs(target)).toBe(clock.now().monotonicMs + 60_000);
-  });
-
-  it("that is refused for its key leaves the key to be used", async () => {
-    const { request, limits } = await start((_request, response) => answerJson(response, {}, 403));
-    const view = await request("user", { id: "u1" });
-    expect(view).toMatchObject({ outcome: "failed", reason: "auth", status: 403 });
-    expect(limits.admitNow(target)).not.toBeNull();
-  });
-
   it("shows what a 422 finds fault with, without secrets", async () => {
     const detail = [
       { loc: ["path", "userId", 3], msg: `bad https://h?x=1 ${testKey}`, type: "oops", input: "x" },

@@ -1,11 +1,10 @@
-import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { writeConfig } from "../support/config-file.ts";
+import { freeAddress } from "../support/free-address.ts";
 import { runCommand } from "../support/run-command.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -141,11 +140,7 @@ describe("the commands for what people do about alerts", () => {
   });
 
   it("say so when nothing answers at the address", async () => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const address = other.address();
-    other.close();
-    const url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
+    const url = `http://${await freeAddress()}`;
     const ended = await runCommand(["incidents", "--url", url]);
     expect(ended).toMatchObject({ code: 1, err: `Nothing listens at ${url}.\n` });
   });
@@ -181,16 +176,8 @@ describe("the commands for what people do about alerts", () => {
     expect(ended).toMatchObject({ code: 2, out: "" });
     expect(ended.err).toContain("duration: a duration such as 30m");
 
-    const misspelt = [
-      "silence",
-      "add",
-      "--rule",
-      "server-eror",
-      "--author",
-      "ann",
-      "--reason",
-      "r",
-    ];
+    const said = ["--author", "ann", "--reason", "r"];
+    const misspelt = ["silence", "add", "--rule", "server-eror", ...said];
     const added = await runCommand([...misspelt, "--for", "1m", "--config", config]);
     expect(added).toMatchObject({ code: 0, out: expect.stringMatching(/^silence \S+ until/) });
     expect(added.err).toMatch(/^note: no rule is called "server-eror", .*mean "server-error"\?\n$/);

@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listSilences } from "../../src/api/operations/silences.ts";
@@ -9,6 +7,7 @@ import { createDaemon } from "../../src/daemon.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { openStore } from "../../src/store/store.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { freeAddress } from "../support/free-address.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -65,12 +64,7 @@ describe("a sandwatch that watches nothing of what the configuration names", () 
   });
 
   it("is not followed when it comes to the address later", async () => {
-    const free = createServer().listen(0, "127.0.0.1");
-    await once(free, "listening");
-    const bound = free.address();
-    free.close();
-    await once(free, "close");
-    const listen = `127.0.0.1:${typeof bound === "object" && bound ? bound.port : 0}`;
+    const listen = await freeAddress();
     const settings = settingsOf("asia", ["other"], listen);
     await openStore(settings.store.path).close();
     const config = join(tempFolder(), "sandwatch.yaml");

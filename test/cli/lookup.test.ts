@@ -1,14 +1,13 @@
-import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { runProgram } from "../../src/cli/program.ts";
 import { createDaemon } from "../../src/daemon.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
 import type { Handler, Peer } from "../service/peer.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { freeAddress } from "../support/free-address.ts";
+import { runCommand } from "../support/run-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { testConfig } from "../support/test-config.ts";
 
@@ -55,25 +54,7 @@ async function withDaemon(handler: Handler, changed: object = {}) {
   return { ...site, config, url, metrics };
 }
 
-/** An address at which nothing listens any more. */
-async function freeAddress(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const bound = server.address();
-  server.close();
-  return `127.0.0.1:${typeof bound === "object" && bound ? bound.port : 0}`;
-}
-
-async function lookup(...args: readonly string[]) {
-  let out = "";
-  let err = "";
-  const code = await runProgram(["lookup", ...args], {
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    isInteractive: false,
-  });
-  return { code, out, err };
-}
+const lookup = (...args: readonly string[]) => runCommand(["lookup", ...args]);
 
 const user = { userId: "u1", createdAt: "then", lastUsedAt: null, auth_data: { token: "S3CRET" } };
 const answerUser: Handler = (_request, response) => answerJson(response, user);

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { freeAddress } from "../support/free-address.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import type { SandwatchProcess } from "../support/sandwatch-process.ts";
@@ -25,23 +26,13 @@ interface Site {
   setStoreVersion(version: number): number;
 }
 
-/** A port that was free a moment ago: a reload must come back to the same one. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
-}
-
 /** A daemon that watches one server in error. */
 async function startSite(): Promise<Site> {
   const { baseUrl } = await startOneServerService("error");
   const peer = await startWebhookPeer();
   const folder = tempFolder();
   const config = join(folder, "sandwatch.yaml");
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = await freeAddress();
   writeFileSync(
     config,
     `

@@ -3,23 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { report } from "../../src/cli/report.ts";
 import type { ReportOptions } from "../../src/cli/report.ts";
-import { runProgram } from "../../src/cli/program.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import { runCommand } from "../support/run-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
-
-function listen(more: Partial<Terminal> = {}) {
-  let out = "";
-  let err = "";
-  const terminal: Terminal = {
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    isInteractive: false,
-    ...more,
-  };
-  return { terminal, heard: () => ({ out, err }) };
-}
 
 /** A configuration file, as a command is given it. */
 function writeConfig(store: string): string {
@@ -35,9 +22,10 @@ function writeConfig(store: string): string {
 }
 
 async function tell(world: WatchedWorld, options: Omit<ReportOptions, "from">): Promise<string> {
-  const { terminal, heard } = listen();
+  let out = "";
+  const terminal = { out: (text: string) => void (out += text), err() {}, isInteractive: false };
   await report({ from: "2026-11-20T09:30Z", ...options }, terminal, world.clock);
-  return heard().out;
+  return out;
 }
 
 describe("sandwatch report", () => {
@@ -63,10 +51,9 @@ describe("sandwatch report", () => {
 
   it("makes no store where there is none", async () => {
     const store = join(tempFolder(), "none.db");
-    const { terminal, heard } = listen();
     const args = ["report", "--from", "7d", "--config", writeConfig(store)];
-    expect(await runProgram(args, terminal)).toBe(1);
-    expect(heard()).toEqual({
+    expect(await runCommand(args)).toEqual({
+      code: 1,
       out: "",
       err: expect.stringMatching(/^There is no store .*none\.db/),
     });
@@ -84,10 +71,8 @@ describe("sandwatch report", () => {
   ])("refuses %j as wrong use", async (args, message) => {
     const world = await watchWorld({});
     await world.poll();
-    const { terminal, heard } = listen();
     const config = writeConfig(world.config.store.path);
-    expect(await runProgram(["report", "--config", config, ...args], terminal)).toBe(2);
-    expect(heard().out).toBe("");
-    expect(heard().err).toContain(message);
+    const ended = await runCommand(["report", "--config", config, ...args]);
+    expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
   });
 });
