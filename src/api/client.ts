@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { RefusedError } from "../core/refusal.ts";
 import type { RefusalKind } from "../core/refusal.ts";
-import { pathFields } from "./operation.ts";
+import { operationsRoot, pathFields } from "./operation.ts";
 import type { CallApi, Operation } from "./operation.ts";
-import { operationsRoot } from "./paths.ts";
 import { readRequest } from "./request.ts";
 
 /** No sandwatch of this version answered. */

@@ -3,7 +3,7 @@ import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { statusText } from "../platform/status-text.ts";
 import { version } from "../platform/version.ts";
-import { pathFields } from "./operation.ts";
+import { documentPath, eventsPath, operationsRoot, pathFields } from "./operation.ts";
 import type { Operation } from "./operation.ts";
 import { apiOperations } from "./operations.ts";
 import { changeView } from "./operations/changes.ts";
@@ -13,7 +13,6 @@ import { notificationView } from "./operations/notifications.ts";
 import { serverView } from "./operations/servers.ts";
 import { silenceView } from "./operations/silences.ts";
 import { targetView } from "./operations/targets.ts";
-import { documentPath, eventsPath, operationsRoot } from "./paths.ts";
 
 /** As in RFC 9457. */
 const problem = z.object({

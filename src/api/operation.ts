@@ -2,6 +2,11 @@ import type { z } from "zod";
 import type { ApiContext } from "./context.ts";
 import { readRequest } from "./request.ts";
 
+/** Below it are the operations. */
+export const operationsRoot = "/api/v1";
+export const documentPath = "/api/openapi.json";
+export const eventsPath = `${operationsRoot}/events`;
+
 /**
  * One operation of the API. Routes, the OpenAPI document, the commands' client and the answers without a
  * daemon all derive from it.

@@ -19,10 +19,9 @@ import type { ApiOptions } from "./call.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { apiOptions } from "./options.ts";
 import { showNotes } from "./output.ts";
-import { csvOf } from "./report/csv.ts";
-import { jsonOf } from "./report/json.ts";
+import { csvOf, jsonOf } from "./report/streams.ts";
 import { tableOf } from "./report/table.ts";
-import type { StreamedReport, Texts } from "./report/streamed-report.ts";
+import type { StreamedReport, Texts } from "./report/streams.ts";
 import type { Terminal } from "./terminal.ts";
 
 const reportFormats = ["table", "csv", "json", "openmetrics"] as const;

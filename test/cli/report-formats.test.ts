@@ -1,11 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { csvOf } from "../../src/cli/report/csv.ts";
-import { jsonOf } from "../../src/cli/report/json.ts";
+import { csvOf, jsonOf } from "../../src/cli/report/streams.ts";
 import { bar, durationText, shareText } from "../../src/cli/report/quantities.ts";
 import { tableOf } from "../../src/cli/report/table.ts";
 import type { Screen } from "../../src/cli/report/table.ts";
-import type { Texts, StreamedReport } from "../../src/cli/report/streamed-report.ts";
+import type { Texts, StreamedReport } from "../../src/cli/report/streams.ts";
 import { textWidth } from "../../src/cli/text-width.ts";
 import { noDwells } from "../../src/fleet/dwell.ts";
 import { viewRow } from "../../src/api/operations/occupancy.ts";

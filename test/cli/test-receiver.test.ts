@@ -73,4 +73,10 @@ describe("a test message", () => {
     );
     expect(server.requests).toHaveLength(1);
   });
+
+  it("to an unknown receiver is wrong use", async () => {
+    const server = await startReceiverServer();
+    expect(await tryOut(server, { type: "slack", name: "pager" })).toContain("Configured: pager.");
+    expect(server.requests).toEqual([]);
+  });
 });

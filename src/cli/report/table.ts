@@ -5,7 +5,7 @@ import { printable, shortId } from "../table.ts";
 import { cutToWidth, textWidth } from "../text-width.ts";
 import { figureColumns, fittingColumns } from "./columns.ts";
 import type { FigureColumn } from "./columns.ts";
-import type { Texts, StreamedReport } from "./streamed-report.ts";
+import type { Texts, StreamedReport } from "./streams.ts";
 
 export interface Screen {
   /** Default: unlimited. */

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { pathFields } from "../../api/operation.ts";
+import { documentPath, eventsPath, operationsRoot, pathFields } from "../../api/operation.ts";
 import type { Operation } from "../../api/operation.ts";
-import { documentPath, eventsPath, operationsRoot } from "../../api/paths.ts";
 import { RefusedError } from "../../core/refusal.ts";
 import { asError } from "../../platform/as-error.ts";
 import { addEventsRoute } from "./events-route.ts";

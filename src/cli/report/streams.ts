@@ -1,6 +1,27 @@
 import { measureNames } from "../../api/operations/occupancy.ts";
+import type { OccupancyView, RowView } from "../../api/operations/occupancy.ts";
+import { escapeControls } from "../output.ts";
 import { printable } from "../table.ts";
-import type { Texts, StreamedReport } from "./streamed-report.ts";
+
+/** A report whose rows are read one after the other, however many there are. */
+export interface StreamedReport extends Omit<OccupancyView, "rows" | "next"> {
+  readonly rows: AsyncIterable<RowView>;
+}
+
+/** Texts to be written one after the other. */
+export type Texts = AsyncIterable<string>;
+
+/** One object with all rows, each on a line, otherwise as the API responds. */
+export async function* jsonOf({ rows, ...head }: StreamedReport): Texts {
+  const opening = JSON.stringify(head, null, 2).replace(/\n\}$/, "");
+  yield escapeControls(`${opening},\n  "rows": [`);
+  let separator = "\n    ";
+  for await (const row of rows) {
+    yield escapeControls(`${separator}${JSON.stringify(row)}`);
+    separator = ",\n    ";
+  }
+  yield separator.startsWith(",") ? "\n  ]\n}\n" : "]\n}\n";
+}
 
 /** As in RFC 4180. Null is an empty field. */
 export async function* csvOf({ by, rows }: StreamedReport): Texts {
