@@ -1,16 +1,16 @@
-import type { ReceiverConfig } from "../config/schema-receivers.ts";
 import { noIncidentDetails } from "../core/notification.ts";
 import type { Notification, NotifiedIncident } from "../core/notification.ts";
+import type { Receiver } from "../notify/receiver.ts";
 
 /**
- * What a receiver is sent to try it out. One that keeps alerts until they are resolved gets an alert
- * and at once its end, so that nothing stays open.
+ * The notifications that test a receiver. A receiver that keeps alerts open until they are resolved gets an alert and at
+ * once its end.
  *
  * @param id names the test; no two share one
  * @param nowMs UTC milliseconds
  */
 export function testMessages(
-  receiver: ReceiverConfig,
+  receiver: Pick<Receiver, "name" | "keepsAlerts">,
   id: string,
   nowMs: number,
 ): readonly Notification[] {
@@ -28,7 +28,7 @@ export function testMessages(
     incidents,
     truncated: 0,
   });
-  if (!keepsAlerts(receiver)) return [message("", [])];
+  if (receiver.keepsAlerts !== true) return [message("", [])];
   const firing = testIncident(receiver.name, id, nowMs);
   const resolved: NotifiedIncident = {
     ...firing,
@@ -37,20 +37,6 @@ export function testMessages(
     resolvedReason: "recovered",
   };
   return [message("_firing", [firing]), message("_resolved", [resolved])];
-}
-
-function keepsAlerts(receiver: ReceiverConfig): boolean {
-  switch (receiver.type) {
-    case "pagerduty":
-      return true;
-    case "webhook":
-      return receiver.format === "alertmanager" && receiver.bodyTemplate === null;
-    case "slack":
-    // Its test alert ends by itself.
-    case "alertmanager":
-    case "heartbeat":
-      return false;
-  }
 }
 
 function testIncident(receiver: string, id: string, nowMs: number): NotifiedIncident {

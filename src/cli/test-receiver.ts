@@ -46,7 +46,7 @@ async function testReceiver(
     log: silentLog,
     observe: { attemptFailed() {} },
   });
-  const messages = testMessages(settings, randomUUID(), systemClock.now().utcMs);
+  const messages = testMessages(receiver, randomUUID(), systemClock.now().utcMs);
   try {
     for (const message of messages) {
       const result = await receiver.send(message, new AbortController().signal);

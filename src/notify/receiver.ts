@@ -52,6 +52,8 @@ export interface Receiver {
    * several at a time, without a pause.
    */
   readonly restMs?: number;
+  /** Whether an alert stays open until it is resolved. A test then sends the resolve, too. Default: false. */
+  readonly keepsAlerts?: boolean;
   /** Makes one attempt. Never rejects, and ends soon after the signal aborts. */
   send(notification: Notification, signal: AbortSignal): Promise<SendResult>;
   /** Starts what the receiver does by itself besides sending; `close` ends it. */

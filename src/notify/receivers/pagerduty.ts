@@ -22,6 +22,7 @@ export function createPagerdutyReceiver(
 
   return {
     name: settings.name,
+    keepsAlerts: true,
     async send(notification, signal) {
       const nowMs = clock.now().utcMs;
       // One incident each, except in notifications composed before the receiver became a PagerDuty receiver. An event

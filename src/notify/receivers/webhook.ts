@@ -30,6 +30,7 @@ export function createWebhookReceiver(
 
   return {
     name: settings.name,
+    keepsAlerts: settings.format === "alertmanager" && settings.bodyTemplate === null,
     send(notification, signal) {
       const { id } = notification;
       const nowMs = clock.now().utcMs;
