@@ -105,6 +105,22 @@ describe("delivery", () => {
     await notifier.stop({ graceMs: 5_000 });
   });
 
+  it("sends what is stored while the rest is composed", async () => {
+    const server = await startReceiverServer();
+    let composed = 0;
+    const { notifier, insert } = openDelivery(server, {
+      outbox: (outbox) => ({
+        async compose(...notifications) {
+          if (++composed === 2) await server.received(1);
+          return outbox.compose(...notifications);
+        },
+      }),
+    });
+    await insert(...Array.from({ length: 101 }, (_, n) => fire(`i${n}`)));
+    await notifier.runOnce();
+    expect(server.requests).toHaveLength(101);
+  });
+
   it("keeps the order of one server's notifications while the first is retried", async () => {
     const server = await startReceiverServer(status(503));
     const { notifier, clock, store, insert } = openDelivery(server);
