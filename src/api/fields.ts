@@ -23,7 +23,7 @@ export function text(longest: number, allowed: string) {
   return z.string(allowed).trim().min(1, allowed).max(longest, tooLong);
 }
 
-export const author = text(100, "who says so");
+export const author = text(100, "the name of the author");
 export const serverText = text(1_000, "a server's id, the beginning of one, or a server's name");
 export const idBeginning = z.string().describe("The id, or the beginning of it");
 

@@ -13,9 +13,9 @@ const dayMs = 86_400_000;
 
 describe("a silence that is to be added", () => {
   it.each<[string, object, string]>([
-    ["without a reason", { reason: undefined }, "reason: why it is to be silent"],
-    ["with an empty reason", { reason: "  " }, "reason: why it is to be silent"],
-    ["without an author", { author: undefined }, "author: who says so"],
+    ["without a reason", { reason: undefined }, "reason: the reason for the silence"],
+    ["with an empty reason", { reason: "  " }, "reason: the reason for the silence"],
+    ["without an author", { author: undefined }, "author: the name of the author"],
     ["without an end", { duration: undefined }, "ends_at: when it ends"],
     ["with two ends", { ends_at: "2026-11-20T12:00:00Z" }, "one of the two"],
     ["that matches all", { match: {} }, "match: at least one field"],

@@ -105,7 +105,7 @@ export const acknowledgeIncident = defineOperation({
   request: z.strictObject({
     id: fields.idBeginning,
     author: fields.author,
-    note: fields.text(1_000, "what there is to say of it").optional(),
+    note: fields.text(1_000, "a note").optional(),
   }),
   response: z.object({
     incident_id: z.string(),

@@ -57,7 +57,7 @@ const timeField = parsed(
 const silenceRequest = z.strictObject({
   match: matchField,
   author: fields.author,
-  reason: fields.text(1_000, "why it is to be silent"),
+  reason: fields.text(1_000, "the reason for the silence"),
   starts_at: timeField,
   ends_at: timeField,
   duration: parsed("a duration such as 30m, 2h or 1d12h", parseDuration),
