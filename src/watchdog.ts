@@ -25,12 +25,6 @@ export interface Watchdog {
   watch(loop: LoopName, name: string, intervalMs: number): void;
   /** To be called where a turn begins and where it ends. */
   turn(loop: LoopName, name: string): void;
-  /** Reports where the turns of a loop begin and end. */
-  watched<T, Rest extends readonly unknown[]>(
-    loop: LoopName,
-    nameOf: (subject: T) => string,
-    takeTurn: (subject: T, ...rest: Rest) => Promise<void>,
-  ): (subject: T, ...rest: Rest) => Promise<void>;
   /** From now on turns are expected. */
   start(): void;
   stop(): void;
@@ -119,13 +113,6 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
       watched.set(`${loop} ${name}`, { loop, name, intervalMs, lastTurnMs: nowMs() });
     },
     turn,
-    watched:
-      (loop, nameOf, takeTurn) =>
-      async (subject, ...rest) => {
-        turn(loop, nameOf(subject));
-        await takeTurn(subject, ...rest);
-        turn(loop, nameOf(subject));
-      },
     start() {
       running = true;
       for (const each of watched.values()) each.lastTurnMs = nowMs();

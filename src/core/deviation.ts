@@ -1,13 +1,13 @@
-/** What an answer can say of its operation, whatever it was asked for. */
+/** What a response can show of its operation, whatever it was asked for. */
 export const operationProblems = [
-  /** The answer is that of a path which there is not, whatever id is asked for. */
+  /** The response is that of a path that does not exist. */
   "operation_missing",
-  /** The answer sends elsewhere, where nobody follows: a key is sent to no other address. */
+  /** The response redirects, which is not followed: a key is sent to no other address. */
   "redirected",
 ] as const;
 export type OperationProblem = (typeof operationProblems)[number];
 
-/** In which way a part of an answer is not as the service's interface has it. A closed set. */
+/** How a part of a response deviates from the service's interface. A closed set. */
 export const deviationProblems = [
   "unknown_field",
   "unknown_value",
@@ -18,7 +18,7 @@ export const deviationProblems = [
   "wrong_format",
   "too_long",
   "too_many",
-  /** A NUL character, or half a surrogate pair in an id: no store keeps such a text as it is. */
+  /** A NUL character, or half a surrogate pair in an id: no store keeps such a text unchanged. */
   "invalid_character",
   "duplicate",
   "mismatch",
@@ -26,23 +26,23 @@ export const deviationProblems = [
 ] as const;
 export type DeviationProblem = (typeof deviationProblems)[number];
 
-/** The field of what is said of an answer as a whole. */
+/** The field of a deviation of a response as a whole. */
 export const wholeAnswer = "(answer)";
 
 /**
- * Where answers differ from what the interface promises. No value is in it, but for a new word in an
- * enumeration: only names of fields and shapes of values.
+ * Where responses deviate from the interface. It holds names of fields and shapes of values, and no value but for a
+ * new word in an enumeration.
  */
 export interface Deviation {
-  /** Such as `local_sandboxes[].servers[].status`; `other` past so many unknown fields. */
+  /** Such as `local_sandboxes[].servers[].status`; `other` past a number of unknown fields. */
   readonly field: string;
   readonly problem: DeviationProblem;
   readonly count: number;
-  /** Of the first one that was read: its shape, such as `text of 12 characters`, or the new word in quotes. */
+  /** The shape of the first such value, such as `text of 12 characters`, or the new word in quotes. */
   readonly example: string | null;
 }
 
-/** What is counted and told of together has equal parts: of an enumeration each new word is of a kind. */
+/** Deviations with equal parts are counted together: each new word of an enumeration is a kind of its own. */
 export function kindOf({
   field,
   problem,

@@ -32,11 +32,11 @@ export function familyHeader(
   return `# HELP ${family} ${escapeHelp(syntax, help)}\n# TYPE ${family} ${type}\n`;
 }
 
-export function withoutTotal(name: string): string {
+function withoutTotal(name: string): string {
   return name.replace(/_total$/, "");
 }
 
-export function numberText(value: number): string {
+function numberText(value: number): string {
   if (value === Infinity) return "+Inf";
   return value === -Infinity ? "-Inf" : String(value);
 }

@@ -45,11 +45,16 @@ export function createPollMetrics(registry: Registry, targets: readonly WatchedV
 
   return {
     countsOf,
-    /** @param durationMs null: nothing was sent */
+    /**
+     * A poll ended, before it is committed.
+     *
+     * @param durationMs null: nothing was sent
+     */
     polled(target: Target, failure: FailureReason | null, durationMs: number | null): void {
       countsOf(target).countPoll(failure);
       if (durationMs !== null) duration.observe({ region: target.region }, durationMs / 1_000);
     },
+    /** A poll was committed, and the target shows it. */
     committed({ target }: WatchedView, verdict: Verdict, durationMs: number): void {
       commitDuration.observe(durationMs / 1_000);
       countsOf(target).countVerdict(verdict);

@@ -4,6 +4,7 @@ import { isNotifiedAsDown } from "../core/matching.ts";
 import { targetName } from "../core/model.ts";
 import { subjectName } from "../core/probe.ts";
 import type { WatchedView } from "../core/watched-view.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Secret } from "../platform/secret.ts";
@@ -12,7 +13,6 @@ import { logIncidents } from "./incident-log.ts";
 import { callProbe } from "./probe-call.ts";
 import type { Answered } from "./probe-call.ts";
 import type { Outcome, Unit } from "./runner.ts";
-import type { PollMetrics } from "./target-unit.ts";
 import type { WatchedProbe } from "./watched-probe.ts";
 
 export type ProbeUnit = Unit<Answered, ProbeVerdict>;
@@ -27,7 +27,7 @@ export interface ProbeUnitsDeps {
   };
   /** Sends what a commit put into the outbox. */
   readonly notifier: { wake(causedAtMs: number): void };
-  readonly metrics: Pick<PollMetrics, "lost">;
+  readonly metrics: Pick<Metrics["polls"], "lost">;
   readonly log: Logger;
   readonly clock: Clock;
 }

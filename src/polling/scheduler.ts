@@ -18,20 +18,17 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** The first polls are spread, however many targets there are, over at most this long. */
+/** The first runs are spread over at most this time, however many units there are. */
 const firstRunsWithinMs = 2_000;
 const firstRunsApartMs = 50;
 
-/**
- * Turns of a round that are due this close to one another begin together: of many calls at once each
- * costs a fraction of one alone.
- */
+/** Runs that are due this close to one another start together: of many calls at once each costs less. */
 const togetherMs = 100;
 
-/** Where a schedule has long intervals, whoever wrote it expects the polls near its moments. */
+/** A schedule with long intervals is expected to poll near its moments. */
 const longestSpreadMs = 60_000;
 
-/** A round that begins late, the process having been held up, can have next to nothing left. */
+/** A round that starts late, as the process was held up, can have hardly any time left. */
 const leastTimeMs = 1_000;
 
 interface Slot<U> {

@@ -1,11 +1,11 @@
 import { judgeInSlices } from "../core/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
 import { targetName } from "../core/model.ts";
-import type { FailureReason, Target } from "../core/model.ts";
 import type { PoolVerdict, PoolWatch } from "../core/pool-watch.ts";
 import type { Schedule } from "../core/schedule.ts";
 import { isSeenWhole } from "../core/target-state.ts";
-import type { PollDetail, WatchedView } from "../core/watched-view.ts";
+import type { PollDetail } from "../core/watched-view.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { runInSlices } from "../platform/run-in-slices.ts";
@@ -26,20 +26,6 @@ interface Decision {
 
 export type TargetUnit = Unit<Listed, Decision>;
 
-/** What is counted of polls. */
-export interface PollMetrics {
-  /**
-   * A poll ended, before it is committed.
-   *
-   * @param durationMs null: nothing was sent
-   */
-  polled(target: Target, failure: FailureReason | null, durationMs: number | null): void;
-  /** A poll was committed, and `watched` shows it. */
-  committed(watched: WatchedView, verdict: Verdict, durationMs: number): void;
-  /** A poll was not stored. */
-  lost(): void;
-}
-
 export interface TargetUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
   readonly schedule: Schedule;
@@ -49,7 +35,7 @@ export interface TargetUnitsDeps {
   readonly store: { commitPoll(targetId: number, verdict: Verdict): Promise<void> };
   /** Sends what a commit put into the outbox. */
   readonly notifier: { wake(causedAtMs: number): void };
-  readonly metrics: PollMetrics;
+  readonly metrics: Pick<Metrics["polls"], "polled" | "committed" | "lost">;
   readonly log: Logger;
   readonly clock: Clock;
 }

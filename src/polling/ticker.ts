@@ -6,7 +6,7 @@ import type { Logger } from "../platform/logger.ts";
 import { parseCronTimes } from "../platform/cron-times.ts";
 import type { CronTimes } from "../platform/cron-times.ts";
 
-/** Starts the rounds in which every target has its turn once. */
+/** Starts the rounds in which every unit is run once. */
 export interface Ticker {
   /** The usual length of a round: see `intervalOf`. Milliseconds. */
   readonly intervalMs: number;

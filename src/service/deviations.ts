@@ -18,8 +18,8 @@ export interface Deviations {
   clear(): void;
 }
 
-/** As many unknown fields, and as many new words, of one answer are told apart. */
-const maxTold = 20;
+/** How many unknown fields, and how many new words, of one response are told apart. */
+const maxDistinct = 20;
 const otherField = "other";
 
 interface Noted {
@@ -29,7 +29,7 @@ interface Noted {
 }
 
 /** @param most how many unknown fields and new words are told apart: the rest is `other` */
-export function createDeviations(most = maxTold): Deviations {
+export function createDeviations(most = maxDistinct): Deviations {
   return new CountedDeviations(most);
 }
 
@@ -116,7 +116,7 @@ class CountedDeviations implements Deviations {
   private countUnknown(field: string, example: string | null, times: number): void {
     const unknownFields = (this.unknownFields ??= new Set());
     if (unknownFields.size < this.most) unknownFields.add(field);
-    const told = unknownFields.has(field) ? field : otherField;
-    this.count(told, "unknown_field", "unknown_field", example, times);
+    const counted = unknownFields.has(field) ? field : otherField;
+    this.count(counted, "unknown_field", "unknown_field", example, times);
   }
 }
