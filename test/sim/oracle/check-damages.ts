@@ -23,7 +23,13 @@ export function checkDamages({ damages, lives, storeLog }: History): readonly Vi
       !lines.some((line) => line.life === life && line.table === table),
   );
   const invented = lines.filter(
-    (line) => !damages.some(({ life, table }) => table === line.table && life <= line.life),
+    (line) =>
+      !damages.some(
+        ({ life, table }) =>
+          life <= line.life &&
+          // The servers of a sandbox are damaged with it.
+          (table === line.table || (table === "sandboxes" && line.table === "servers")),
+      ),
   );
   return [
     ...concealed.map(({ life, table }) =>

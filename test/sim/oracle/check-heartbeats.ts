@@ -5,7 +5,7 @@ import { longestTurnMs } from "./due-polls.ts";
 import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
-/** By then what waited for receivers has been delivered, so that nothing withholds a ping. */
+/** By then what waited for receivers has been delivered: once each target was polled, too, nothing withholds a ping. */
 const recoveryMs = 30 * 60_000;
 
 /** Longer than anything takes that is done once a poll has ended. */
@@ -18,7 +18,10 @@ export function checkHeartbeats(scenario: Scenario, history: History): readonly 
   const { everyMs } = heartbeat;
   const found: Violation[] = [];
   // The last process can start later.
-  let lastMs = Math.max(calmMs + recoveryMs, history.lives.at(-1)?.watchMs ?? 0);
+  let lastMs = Math.max(
+    calmMs + Math.max(recoveryMs, 2 * longestTurnMs(scenario)),
+    history.lives.at(-1)?.watchMs ?? 0,
+  );
   for (const atMs of [...history.pings.map((ping) => ping.atMs), endMs]) {
     if (atMs < lastMs) continue;
     if (atMs - lastMs > 2 * everyMs + 15_000) {

@@ -29,6 +29,8 @@ interface Kind {
   readonly rows: (nowUtcMs: number) => string;
   /** Each of them leaves a row that cannot be read. */
   readonly spoil: readonly [string, ...string[]];
+  /** What is spoilt with it. */
+  readonly also?: string;
   /** What of the row the oracle has to know. */
   readonly effect: (row: Row) => DamageEffect;
 }
@@ -83,6 +85,8 @@ const kinds: readonly [Kind, ...Kind[]] = [
       `select target_id || sandbox_id as id, ${target} as target, (select group_concat(${box}, '|') from servers
          where servers.target_id = sandboxes.target_id and servers.sandbox_id = sandboxes.sandbox_id) as servers from sandboxes`,
     spoil: [`update sandboxes set status = 'odd' where target_id || sandbox_id = ?`],
+    // Else one that is not listed again would be known again once its sandbox is stored again.
+    also: `update servers set status = 'odd' where target_id || sandbox_id = ?`,
     effect: forgotten,
   },
   {
@@ -155,7 +159,7 @@ export function createDamages({ scenario, time, dice, trace }: DamageDeps): Dama
   const all: Damage[] = [];
   const chance = dice.pick([0, 0, 0.3, 0.6]);
   const spoilOne = (database: DatabaseSync, life: number): void => {
-    const { table, rows, spoil, effect } = dice.pick(kinds);
+    const { table, rows, spoil, also, effect } = dice.pick(kinds);
     const found = database.prepare(rows(time.utcMs)).all();
     const row = found[dice.between(0, Math.max(0, found.length - 1))];
     const damage = dice.pick(spoil);
@@ -163,6 +167,7 @@ export function createDamages({ scenario, time, dice, trace }: DamageDeps): Dama
     const { id = null } = row;
     all.push({ life, table, effect: effect(row) });
     database.prepare(damage).run(id);
+    if (also !== undefined) database.prepare(also).run(id);
     trace.tell(`a row of ${table} is spoilt: ${text(id)}`);
   };
   return {
