@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { PostedAlert } from "../support/postable-alerts.ts";
 import type { webhookBodySchema } from "../support/webhook-body.ts";
 import type { ScenarioRule } from "./scenario.ts";
 import type { Stage } from "./stages.ts";
@@ -56,20 +57,30 @@ export type Presence = Status | "absent";
 
 export type Message = z.infer<typeof webhookBodySchema>;
 
-/** A message that came to a receiver. */
-export interface Attempt {
-  readonly receiver: string;
+/** A request that came to a receiver. */
+interface Received {
   readonly life: number;
   readonly atMs: number;
-  readonly webhookId: string;
-  readonly body: string;
-  readonly message: Message;
   /** Whether the receiver took it. */
   readonly taken: boolean;
   /** When its yes had come to the process whole; null: it never did. */
   answered: { readonly moment: number; readonly atMs: number } | null;
   /** When it had heard that this is not and never will be taken; null: it did not. */
   refused: { readonly moment: number; readonly utcMs: number } | null;
+}
+
+/** A message that came to a receiver. */
+export interface Attempt extends Received {
+  readonly receiver: string;
+  readonly webhookId: string;
+  readonly body: string;
+  readonly message: Message;
+}
+
+/** Alerts that came to the Alertmanager. */
+export interface Post extends Received {
+  readonly sentMs: number;
+  readonly alerts: readonly PostedAlert[];
 }
 
 export type LifeEnd =
@@ -301,6 +312,8 @@ export interface Recorded {
   readonly storeLog: readonly StoreLogLine[];
   readonly requests: readonly ServiceRequest[];
   readonly attempts: readonly Attempt[];
+  /** What came to the Alertmanager. */
+  readonly posts: readonly Post[];
   readonly lives: readonly Life[];
   readonly wallClocks: readonly WallClock[];
   readonly silences: readonly AddedSilence[];

@@ -1,3 +1,4 @@
+import type { Dice } from "./support/dice.ts";
 import type { Scenario, ScenarioReceiver, ScenarioRule } from "./scenario.ts";
 
 /** PagerDuty gets an event for each incident. When a message for Slack was made it does not say. */
@@ -27,4 +28,25 @@ export function heardByOthers(
       ? rule
       : { ...rule, receivers: [first.name, ...rule.receivers] },
   );
+}
+
+/** An Alertmanager that some rules name besides their other receivers. */
+export interface ScenarioAlertmanager {
+  readonly name: string;
+  /** The names of the rules. */
+  readonly rules: readonly string[];
+}
+
+/** Every minute of such a world takes a request. */
+const longestPostedMs = 5 * 60_000;
+
+export function drawAlertmanager(
+  dice: Dice,
+  intervalMs: number,
+  rules: readonly ScenarioRule[],
+): ScenarioAlertmanager | null {
+  if (intervalMs > longestPostedMs || !dice.chance(0.3)) return null;
+  const names = rules.map(({ name }) => name);
+  const chosen = names.filter(() => dice.chance(0.7));
+  return { name: "alarms", rules: chosen.length > 0 ? chosen : names.slice(0, 1) };
 }

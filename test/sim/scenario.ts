@@ -6,7 +6,8 @@ import { drawPoolRules } from "./pool-rules.ts";
 import type { ScenarioPoolRule } from "./pool-rules.ts";
 import { drawProbeRules, drawProbes } from "./probes.ts";
 import type { ScenarioProbe, ScenarioProbeRule } from "./probes.ts";
-import { asItsType, heardByOthers, namesNoIds } from "./receiver-types.ts";
+import { asItsType, drawAlertmanager, heardByOthers, namesNoIds } from "./receiver-types.ts";
+import type { ScenarioAlertmanager } from "./receiver-types.ts";
 import { createDice } from "./support/dice.ts";
 import type { Dice } from "./support/dice.ts";
 
@@ -97,6 +98,8 @@ export interface Scenario {
   /** What a process that starts after some time is configured with instead; null: the same. */
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
+  /** Not one of `receivers`: it gets states rather than messages, and is always configured. */
+  readonly alertmanager: ScenarioAlertmanager | null;
   /** Which of them are configured, and whom rules name, from time to time. */
   readonly stages: readonly [Stage, ...Stage[]];
   readonly maintenance: readonly MaintenanceWindow[];
@@ -165,6 +168,7 @@ export function drawScenario(seed: number): Scenario {
     rules,
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
+    alertmanager: drawAlertmanager(dice.fork("alertmanager"), intervalMs, rules),
     stages: drawStages(dice.fork("stages"), receivers, rules, calmMs),
     maintenance: namesNoIds({ receivers }) ? [] : drawMaintenance(dice.fork("maintenance"), rules),
     service: {

@@ -2,6 +2,7 @@ import { poolCondition } from "./pool-rules.ts";
 import { cronExpression } from "./poll-schedule.ts";
 import { probeSetting } from "./probes.ts";
 import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
+import type { ScenarioAlertmanager } from "./receiver-types.ts";
 import type { Stage } from "./stages.ts";
 import type {
   Hold,
@@ -13,6 +14,9 @@ import type {
 
 /** Of PagerDuty. */
 export const routingKey = "0123456789abcdef".repeat(2);
+
+/** What alerts link to. */
+export const generatorUrl = "https://dashboard.test/servers";
 
 const second = 1_000;
 
@@ -45,6 +49,7 @@ export function settingsOf(
   }: Configured,
   secret: string,
 ): unknown {
+  const { alertmanager } = scenario;
   const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
   const ms = (value: number): string => `${value / second}s`;
   const regions = unique(scenario.targets.map(({ region }) => region));
@@ -78,10 +83,14 @@ export function settingsOf(
           ? { flap: { changes: rule.flap.changes, within: ms(rule.flap.withinMs) } }
           : {}),
         ...(rule.remindEveryMs === null ? {} : { remind_every: ms(rule.remindEveryMs) }),
-        receivers: stage.routes.get(rule.name) ?? rule.receivers,
+        receivers: [
+          ...(stage.routes.get(rule.name) ?? rule.receivers),
+          ...(alertmanager?.rules.includes(rule.name) ? [alertmanager.name] : []),
+        ],
       })),
       receivers: [
         ...(heartbeat === null ? [] : [heartbeatSetting(heartbeat)]),
+        ...(alertmanager === null ? [] : [alertmanagerSetting(alertmanager)]),
         ...receivers
           .filter(({ name }) => stage.receivers.has(name))
           .map((receiver) => ({
@@ -120,6 +129,15 @@ export function settingsOf(
 
   function heartbeatSetting({ everyMs }: { readonly everyMs: number }): unknown {
     return { name: "pulse", type: "heartbeat", url: receiverOrigin("pulse"), every: ms(everyMs) };
+  }
+
+  function alertmanagerSetting({ name }: ScenarioAlertmanager): unknown {
+    return {
+      name,
+      type: "alertmanager",
+      urls: [receiverOrigin(name)],
+      generator_url: generatorUrl,
+    };
   }
 
   function conditionSetting(rule: ScenarioRule): object {

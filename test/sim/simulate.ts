@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../../src/store/store.ts";
-import type { Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 import type {
   Attempt,
   KeptRun,
   Ping,
+  Post,
   Recorded,
   Scrape,
   StoreLogLine,
@@ -28,9 +28,15 @@ import { beginOnlookers } from "./support/onlookers.ts";
 import { beginPeople } from "./support/people.ts";
 import { createKeptPolls } from "./support/kept-polls.ts";
 import { createKeptRuns } from "./support/kept-runs.ts";
-import { readKept } from "./support/read-kept.ts";
+import { readEnd } from "./support/read-end.ts";
 import { nameIncidents } from "./support/slack-messages.ts";
-import { createScriptedReceiver, signingSecret } from "./support/scripted-receiver.ts";
+import {
+  createScriptedReceiver,
+  recordMessages,
+  signingSecret,
+} from "./support/scripted-receiver.ts";
+import type { ScriptedReceiver, ScriptedReceiverDeps } from "./support/scripted-receiver.ts";
+import { recordPosts } from "./support/alertmanager-posts.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
 import { beginStoreChaos } from "./support/store-chaos.ts";
 import { createDisplacedFiles } from "./support/displaced-files.ts";
@@ -81,18 +87,24 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     dice: dice.fork("service"),
     onNews: () => fuse.trigger("news"),
   });
-  const receivers = scenario.receivers.map(({ name, type }) =>
+  const posts: Post[] = [];
+  const openReceiver = (name: string, record: ScriptedReceiverDeps["record"]): ScriptedReceiver =>
     createScriptedReceiver({
       name,
-      type,
       time,
       trace,
-      attempts,
       refused,
+      record,
       dice: dice.fork(name),
       onTaken: () => fuse.trigger("taken"),
-    }),
-  );
+    });
+  const { alertmanager } = scenario;
+  const receivers = [
+    ...scenario.receivers.map((each) =>
+      openReceiver(each.name, recordMessages(each, time, attempts)),
+    ),
+    ...(alertmanager === null ? [] : [openReceiver(alertmanager.name, recordPosts(time, posts))]),
+  ];
   const servicePeers = service.peers.map((peer) => misreading(peer, time, mutation));
   const pings: Ping[] = [];
   const pulse: Peer = {
@@ -226,6 +238,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       attempts: nameIncidents(attempts, (name) =>
         scenario.receivers.some((each) => each.name === name && each.type === "slack"),
       ),
+      posts,
       refused,
       wallClocks,
       commits,
@@ -278,38 +291,6 @@ function misreading(peer: Peer, time: WorldTime, { answer, asks }: Mutation): Pe
 }
 
 const unchanged: StoreMutation = (store) => store;
-
-/** What the last process left. */
-async function readEnd(
-  path: string,
-  { targets, stages }: Scenario,
-  waitingUtcMs: number,
-): Promise<Pick<Recorded, "left" | "kept">> {
-  try {
-    const store = openStore(path);
-    const left = await readLeft(store, stages.at(-1)?.receivers ?? new Set(), waitingUtcMs);
-    const kept = await readKept(store, path, targets);
-    await store.close();
-    return { left, kept };
-  } catch (error) {
-    return { left: [`a store that cannot be read: ${String(error)}`], kept: new Map() };
-  }
-}
-
-/** What a receiver is owed that is not configured waits for it. */
-async function readLeft(
-  store: Store,
-  configured: ReadonlySet<string>,
-  waitingUtcMs: number,
-): Promise<readonly string[]> {
-  const figures = await store.outbox.figures();
-  return figures.flatMap(({ receiver, openItems, pending, dead, oldestCausedAtMs }) =>
-    !configured.has(receiver) ||
-    (pending + dead === 0 && (oldestCausedAtMs ?? Infinity) > waitingUtcMs)
-      ? []
-      : [`${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`],
-  );
-}
 
 /** In memory where there is such a place: a store that is synced thousands of times wears no disk. */
 function worldFolder(): Disposable & { readonly path: string } {

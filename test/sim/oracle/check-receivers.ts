@@ -51,7 +51,7 @@ export function checkReceivers(
 /** Patience for less than this can come to its end in an outage. */
 const longMs = 12 * 60 * quietMs;
 
-function isOver(
+export function isOver(
   scenario: Scenario,
   history: History,
   about: string,

@@ -1,5 +1,6 @@
 import type { History, Recorded } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
+import { checkAlertmanager } from "./check-alertmanager.ts";
 import { checkDamages } from "./check-damages.ts";
 import { checkAbsent, checkDeliveries } from "./check-deliveries.ts";
 import { checkLives } from "./check-lives.ts";
@@ -47,6 +48,7 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ...checkAbsent(history),
     ...checkDeliveries(scenario, history, told),
     ...checkGroups(scenario, history),
+    ...checkAlertmanager(scenario, history, told),
     ...checkReceivers(scenario, history, told),
     ...scenario.targets.flatMap((each) => checkHistory(scenario, history, each)),
     ...scenario.targets.flatMap((each) => checkGaps(history, each)),

@@ -50,6 +50,8 @@ import {
   keepsWhoLeaves,
   mentionsAtSlack,
   resolvesAnotherAlert,
+  resolvesOtherLabels,
+  sendsNoAlertAgain,
 } from "./receiver-mutations.ts";
 import { storeControls } from "./store-controls.ts";
 
@@ -160,6 +162,18 @@ export const negativeControls: readonly NegativeControl[] = [
     mutation: resolvesAnotherAlert,
     from: 4,
     caughtAs: /a resolve overtook its fire/,
+  },
+  {
+    name: "sends no alert to an Alertmanager again",
+    mutation: sendsNoAlertAgain,
+    from: 27,
+    caughtAs: /did not fire at the Alertmanager/,
+  },
+  {
+    name: "resolves at an Alertmanager an alert with other labels",
+    mutation: resolvesOtherLabels,
+    from: 27,
+    caughtAs: /still fired at the Alertmanager/,
   },
   {
     name: "mentions everybody at Slack",

@@ -138,7 +138,8 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
 
   // Until the last moment in which what is sent again can still be taken before the end.
   const replay = async (): Promise<void> => {
-    for (const { name: receiver } of scenario.receivers) {
+    const alertmanagers = scenario.alertmanager === null ? [] : [scenario.alertmanager];
+    for (const { name: receiver } of [...scenario.receivers, ...alertmanagers]) {
       await ask(`has ${receiver} sent again what was given up`, (api) =>
         api(replayNotifications, { receiver }),
       );

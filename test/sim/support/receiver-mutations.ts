@@ -1,3 +1,5 @@
+import { postableAlertsSchema } from "../../support/postable-alerts.ts";
+import { ofStore } from "./mutations.ts";
 import type { Mutation } from "./mutations.ts";
 
 /** Daemons that break promises about receivers of a type, or that come and go. */
@@ -30,4 +32,29 @@ export const resolvesAnotherAlert: Mutation = {
     body.includes('"event_action":"resolve"')
       ? body.replace(/"dedup_key":"[^"]*/, "$&-over")
       : body,
+};
+
+/** Sends alerts to an Alertmanager only when something changes. */
+export const sendsNoAlertAgain: Mutation = ofStore((store) => ({
+  ...store,
+  told: {
+    ...store.told,
+    toldTo: async (receiver, sinceMs, about) =>
+      about === "all" ? [] : store.told.toldTo(receiver, sinceMs, about),
+  },
+}));
+
+/** Resolves at an Alertmanager an alert that there is not. */
+export const resolvesOtherLabels: Mutation = {
+  sent(body) {
+    if (!body.startsWith('[{"labels"')) return body;
+    const alerts = postableAlertsSchema
+      .parse(JSON.parse(body))
+      .map((alert) =>
+        "resolved_reason" in alert.annotations
+          ? { ...alert, labels: { ...alert.labels, state: "resolved" } }
+          : alert,
+      );
+    return JSON.stringify(alerts);
+  },
 };

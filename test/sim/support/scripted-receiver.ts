@@ -31,22 +31,34 @@ export interface ScriptedReceiver extends Peer {
   heal(): void;
 }
 
+/** What a receiver records of a request. */
+export interface Receipt {
+  /** What comes of the answer is noted here. */
+  readonly received: Pick<Attempt, "answered" | "refused">;
+  readonly text: string;
+  /** Whether it says anything new. */
+  readonly isNews: boolean;
+}
+
 export interface ScriptedReceiverDeps {
   readonly name: string;
-  readonly type: ScenarioReceiver["type"];
   readonly time: WorldTime;
   readonly dice: Dice;
   readonly trace: Trace;
-  readonly attempts: Attempt[];
   readonly refused: string[];
+  /** Throws when the request is not what it should be. */
+  readonly record: (request: VirtualRequest, taken: boolean) => Receipt;
   /** A message was taken, and its sender does not know yet. */
   readonly onTaken: () => void;
 }
 
-export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedReceiver {
-  const { name, type, time, dice, trace, attempts, refused } = deps;
+/** Records what comes to a receiver that gets messages. */
+export function recordMessages(
+  { name, type }: ScenarioReceiver,
+  time: WorldTime,
+  attempts: Attempt[],
+): ScriptedReceiverDeps["record"] {
   const webhook = new Webhook(signingSecret);
-  let present: { readonly trouble: ReceiverTrouble; readonly chance: number } | null = null;
 
   const readWebhook = ({
     headers,
@@ -59,8 +71,7 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
     return { webhookId, message: webhookBodySchema.parse(JSON.parse(body)) };
   };
 
-  /** Throws when it is not what it should be. */
-  const read = (request: VirtualRequest, taken: boolean): Attempt => {
+  return (request, taken) => {
     const { nowMs: atMs } = time;
     const { sender: life, body } = request;
     const readers = {
@@ -69,14 +80,38 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
       pagerduty: () => readPagerdutyEvent(request, atMs),
     };
     const said = readers[type](request);
-    return { receiver: name, life, atMs, ...said, body, taken, answered: null, refused: null };
+    const attempt: Attempt = {
+      receiver: name,
+      life,
+      atMs,
+      ...said,
+      body,
+      taken,
+      answered: null,
+      refused: null,
+    };
+    attempts.push(attempt);
+    const { type: what, data } = attempt.message;
+    const about = data.incidents.map(
+      (each) =>
+        `${each.id} (${each.region}/${each.key} ${each.sandbox_id ?? ""} ${each.server_id ?? ""})`,
+    );
+    const text = `${attempt.webhookId.slice(0, 10)}: ${data.rule} ${what} ${about.join(", ")}`;
+    return { received: attempt, text, isNews: true };
   };
+}
 
-  const answer = (status: number, afterMs: number, attempt: Attempt, retryAfter?: number) => {
+export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedReceiver {
+  const { name, time, dice, trace, refused, record } = deps;
+  let present: { readonly trouble: ReceiverTrouble; readonly chance: number } | null = null;
+
+  type Received = Receipt["received"];
+
+  const answer = (status: number, afterMs: number, received: Received, retryAfter?: number) => {
     const onWhole = (): void => {
       const { moment, nowMs, utcMs } = time;
-      if (status < 300) attempt.answered = { moment, atMs: nowMs };
-      if (status === 400 || status === 410) attempt.refused = { moment, utcMs };
+      if (status < 300) received.answered = { moment, atMs: nowMs };
+      if (status === 400 || status === 410) received.refused = { moment, utcMs };
     };
     const headers = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
     return {
@@ -90,13 +125,13 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
     } satisfies Reaction;
   };
 
-  const react = (trouble: ReceiverTrouble | null, attempt: Attempt): Reaction => {
+  const react = (trouble: ReceiverTrouble | null, received: Received): Reaction => {
     const soonMs = dice.between(1, 900);
     switch (trouble) {
       case null:
-        return answer(dice.pick([200, 204]), soonMs, attempt);
+        return answer(dice.pick([200, 204]), soonMs, received);
       case "is_slow":
-        return answer(200, dice.between(3_000, 14_000), attempt);
+        return answer(200, dice.between(3_000, 14_000), received);
       case "forgets_to_answer":
       case "hangs":
         return { kind: "hangs" };
@@ -105,11 +140,11 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
       case "breaks_after_taking":
         return { kind: "breaks", afterMs: soonMs, code: "ECONNRESET" };
       case "fails":
-        return answer(dice.pick([500, 502, 503, 408]), soonMs, attempt);
+        return answer(dice.pick([500, 502, 503, 408]), soonMs, received);
       case "refuses_for_good":
-        return answer(dice.pick([400, 410]), soonMs, attempt);
+        return answer(dice.pick([400, 410]), soonMs, received);
       case "limits":
-        return answer(429, soonMs, attempt, dice.between(1, 1_200));
+        return answer(429, soonMs, received, dice.between(1, 1_200));
     }
   };
 
@@ -121,19 +156,12 @@ export function createScriptedReceiver(deps: ScriptedReceiverDeps): ScriptedRece
         trouble === null ||
         ["is_slow", "forgets_to_answer", "breaks_after_taking"].includes(trouble);
       try {
-        const attempt = read(request, taken);
-        attempts.push(attempt);
-        const { type: what, data } = attempt.message;
-        const about = data.incidents.map(
-          (each) =>
-            `${each.id} (${each.region}/${each.key} ${each.sandbox_id ?? ""} ${each.server_id ?? ""})`,
-        );
+        const { received, text, isNews } = record(request, taken);
         const did = taken ? (trouble ?? "takes") : `${trouble}, and does not take`;
-        trace.tell(
-          `${name} ${did} ${attempt.webhookId.slice(0, 10)}: ${data.rule} ${what} ${about.join(", ")}`,
-        );
-        const reaction = react(trouble, attempt);
-        if (taken) deps.onTaken();
+        if (isNews) trace.tell(`${name} ${did} ${text}`);
+        else trace.mark(`${name} ${did} ${text}`);
+        const reaction = react(trouble, received);
+        if (taken && isNews) deps.onTaken();
         return reaction;
       } catch (error) {
         refused.push(`${name} refused a message: ${String(error)}`);

@@ -1,16 +1,17 @@
 import { DatabaseSync } from "node:sqlite";
 import { allTime } from "../../../src/store/change-history.ts";
+import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { collect, collectSome } from "../../support/collect.ts";
 import { resolutions } from "../history.ts";
-import type { KeptBucket, KeptHistory, Resolution } from "../history.ts";
-import type { ScenarioTarget } from "../scenario.ts";
+import type { KeptBucket, KeptHistory, Recorded, Resolution } from "../history.ts";
+import type { Scenario, ScenarioTarget } from "../scenario.ts";
 
 const gapsOf = `select from_at_ms as fromMs, to_at_ms as toMs from gaps
   join targets on targets.id = gaps.target_id where region = ? and key = ? order by from_at_ms`;
 
 /** What the product says at the end that it has of each target; the gaps of observation as they are stored. */
-export async function readKept(
+async function readKept(
   store: Store,
   path: string,
   targets: readonly ScenarioTarget[],
@@ -37,4 +38,38 @@ export async function readKept(
     kept.set(name, { gaps, buckets, changes });
   }
   return kept;
+}
+
+/** What the last process left. */
+export async function readEnd(
+  path: string,
+  { targets, stages, alertmanager }: Scenario,
+  waitingUtcMs: number,
+): Promise<Pick<Recorded, "left" | "kept">> {
+  try {
+    const store = openStore(path);
+    const configured = new Set(stages.at(-1)?.receivers);
+    if (alertmanager !== null) configured.add(alertmanager.name);
+    const left = await readLeft(store, configured, waitingUtcMs);
+    const kept = await readKept(store, path, targets);
+    await store.close();
+    return { left, kept };
+  } catch (error) {
+    return { left: [`a store that cannot be read: ${String(error)}`], kept: new Map() };
+  }
+}
+
+/** What a receiver is owed that is not configured waits for it. */
+async function readLeft(
+  store: Store,
+  configured: ReadonlySet<string>,
+  waitingUtcMs: number,
+): Promise<readonly string[]> {
+  const figures = await store.outbox.figures();
+  return figures.flatMap(({ receiver, openItems, pending, dead, oldestCausedAtMs }) =>
+    !configured.has(receiver) ||
+    (pending + dead === 0 && (oldestCausedAtMs ?? Infinity) > waitingUtcMs)
+      ? []
+      : [`${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`],
+  );
 }
