@@ -1,11 +1,11 @@
 import { resolutionMs } from "../../src/fleet/buckets.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
-import { noInterventions } from "../../src/core/interventions.ts";
-import { judgePoll } from "../../src/core/judge.ts";
-import type { JudgeOptions, Verdict } from "../../src/core/judge.ts";
-import type { Status } from "../../src/core/model.ts";
-import { nothingKnown } from "../../src/core/target-state.ts";
+import { noInterventions } from "../../src/alerts/interventions.ts";
+import { judgePoll } from "../../src/alerts/judge.ts";
+import type { JudgeOptions, Verdict } from "../../src/alerts/judge.ts";
+import type { Status } from "../../src/fleet/model.ts";
+import { nothingKnown } from "../../src/alerts/target-state.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import { openStore } from "../../src/store/store.ts";
 import { mixBits, mixUuid } from "./random-bits.ts";

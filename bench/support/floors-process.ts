@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Pool } from "undici";
 import { z } from "zod";
-import { freeSoon } from "../../src/platform/free-buffer.ts";
+import { freeSoon } from "../../src/lib/free-buffer.ts";
 import { answerParent } from "./helper.ts";
 
 /** What figures are held against, in a process of its own with Node's default flags. */

@@ -1,7 +1,7 @@
 import type { ValueMapping } from "@grafana/grafana-foundation-sdk/dashboard";
 import { MappingType } from "@grafana/grafana-foundation-sdk/dashboard";
-import { statuses } from "../../src/core/model.ts";
-import type { Status } from "../../src/core/model.ts";
+import { statuses } from "../../src/fleet/model.ts";
+import type { Status } from "../../src/fleet/model.ts";
 
 /** The colour of each status, wherever it is shown. */
 export const statusColours: Readonly<Record<Status, string>> = {

@@ -25,7 +25,7 @@ import type {
 import { PanelBuilder as StatBuilder } from "@grafana/grafana-foundation-sdk/stat";
 import { PanelBuilder as StateTimelineBuilder } from "@grafana/grafana-foundation-sdk/statetimeline";
 import { PanelBuilder as TimeSeriesBuilder } from "@grafana/grafana-foundation-sdk/timeseries";
-import { statuses } from "../../src/core/model.ts";
+import { statuses } from "../../src/fleet/model.ts";
 import { latest, legend, sized, tooltip } from "./about.ts";
 import type { About, SizedPanel } from "./about.ts";
 import { statusColours } from "./colours.ts";

@@ -1,4 +1,4 @@
-import { statuses } from "../../src/core/model.ts";
+import { statuses } from "../../src/fleet/model.ts";
 import { numberOf } from "./colours.ts";
 
 /** The chosen regions and keys. */

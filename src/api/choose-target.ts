@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { nearestName } from "../config/nearest-name.ts";
-import type { Target } from "../core/model.ts";
-import { RefusedError } from "../core/refusal.ts";
-import type { Secret } from "../platform/secret.ts";
+import type { Target } from "../fleet/model.ts";
+import { RefusedError } from "../lib/refusal.ts";
+import type { Secret } from "../lib/secret.ts";
 import type { ServiceContext } from "./context.ts";
 
 /** Which key to use in which region. Not needed where there is only one. */

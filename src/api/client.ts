@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { RefusedError } from "../core/refusal.ts";
-import type { RefusalKind } from "../core/refusal.ts";
+import { RefusedError } from "../lib/refusal.ts";
+import type { RefusalKind } from "../lib/refusal.ts";
 import { operationsRoot, pathFields } from "./operation.ts";
 import type { CallApi, Operation } from "./operation.ts";
 import { readRequest } from "./request.ts";

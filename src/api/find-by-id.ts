@@ -1,4 +1,4 @@
-import { RefusedError } from "../core/refusal.ts";
+import { RefusedError } from "../lib/refusal.ts";
 import type { Store } from "../store/store.ts";
 
 /** A longer list of ids is cut. */

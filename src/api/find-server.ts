@@ -1,10 +1,10 @@
-import type { Target } from "../core/model.ts";
-import { RefusedError } from "../core/refusal.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import type { Target } from "../fleet/model.ts";
+import { RefusedError } from "../lib/refusal.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
 import { eachServer } from "../fleet/snapshot.ts";
 import type { PlacedServer } from "../fleet/snapshot.ts";
-import { firstOf } from "../platform/first-of.ts";
-import { batches, paced } from "../platform/paced.ts";
+import { firstOf } from "../lib/first-of.ts";
+import { batches, paced } from "../lib/paced.ts";
 import { allTime } from "../store/change-history.ts";
 import type { ChangeQuery, StoredChange } from "../store/change-history.ts";
 import type { KnownServer } from "../store/incident-history.ts";

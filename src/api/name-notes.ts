@@ -1,9 +1,9 @@
 import { nearestName } from "../config/nearest-name.ts";
-import { receiverRule } from "../core/judge-receivers.ts";
-import { matchesAny } from "../core/matching.ts";
-import type { Target } from "../core/model.ts";
-import { severities } from "../core/rule.ts";
-import type { SilenceMatch } from "../core/silence.ts";
+import { receiverRule } from "../alerts/judge-receivers.ts";
+import { matchesAny } from "../alerts/matching.ts";
+import type { Target } from "../fleet/model.ts";
+import { severities } from "../alerts/rule.ts";
+import type { SilenceMatch } from "../alerts/silence.ts";
 
 /** What a configuration has names for. */
 export interface KnownNames {

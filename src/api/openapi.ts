@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
-import { statusText } from "../platform/status-text.ts";
-import { version } from "../platform/version.ts";
+import { statusText } from "../lib/status-text.ts";
+import { version } from "../lib/version.ts";
 import { documentPath, eventsPath, operationsRoot, pathFields } from "./operation.ts";
 import type { Operation } from "./operation.ts";
 import { apiOperations } from "./operations.ts";

@@ -4,7 +4,7 @@ import { checkConformance } from "./operations/conformance.ts";
 import { listDrift } from "./operations/drift.ts";
 import { explainServer } from "./operations/explain.ts";
 import { acknowledgeIncident, listIncidents } from "./operations/incidents.ts";
-import { tellInsights } from "./operations/insights.ts";
+import { computeInsights } from "./operations/insights.ts";
 import { lookUp } from "./operations/lookups.ts";
 import {
   discardNotifications,
@@ -24,7 +24,7 @@ export const apiOperations: readonly Operation[] = [
   listServers,
   listChanges,
   reportOccupancy,
-  tellInsights,
+  computeInsights,
   explainServer,
   listIncidents,
   acknowledgeIncident,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { nearestName } from "../config/nearest-name.ts";
-import { RefusedError } from "../core/refusal.ts";
+import { RefusedError } from "../lib/refusal.ts";
 
 /**
  * Checks a request.

@@ -1,9 +1,9 @@
-import { matchesAny } from "../core/matching.ts";
-import type { SilenceMatch } from "../core/silence.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import { matchesAny } from "../alerts/matching.ts";
+import type { SilenceMatch } from "../alerts/silence.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
 import { eachServer } from "../fleet/snapshot.ts";
 import type { PlacedServer } from "../fleet/snapshot.ts";
-import { batches, paced } from "../platform/paced.ts";
+import { batches, paced } from "../lib/paced.ts";
 
 interface ServerField {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Target } from "../core/model.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import type { Target } from "../fleet/model.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
 import type { StoreContext } from "./context.ts";
 import { listOf, previousNext } from "./fields.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RefusedError } from "../core/refusal.ts";
+import { RefusedError } from "../lib/refusal.ts";
 import { isRangeFault, readTimeRange } from "../reports/time-range.ts";
 import type { TimeContext, TimeRange, WrittenRange } from "../reports/time-range.ts";
 import { openZone, utc } from "../reports/zone.ts";

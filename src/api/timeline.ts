@@ -1,14 +1,14 @@
-import type { Incident } from "../core/incident.ts";
-import { silences as isAbout } from "../core/silence.ts";
-import type { SilenceFacts } from "../core/silence.ts";
-import { silenceFacts } from "../core/silence-facts.ts";
-import type { Rule } from "../core/rule.ts";
+import type { Incident } from "../alerts/incident.ts";
+import { silences as isAbout } from "../alerts/silence.ts";
+import type { SilenceFacts } from "../alerts/silence.ts";
+import { silenceFacts } from "../alerts/silence-facts.ts";
+import type { Rule } from "../alerts/rule.ts";
 import type { StoredChange } from "../store/change-history.ts";
 import type { StoredIncident } from "../store/incident-history.ts";
 import type { StoredSilence } from "../store/silences.ts";
-import type { StoredAttempt, StoredTelling } from "../store/telling-history.ts";
+import type { StoredAttempt, StoredNotificationItem } from "../store/notification-history.ts";
 import type { FoundServer } from "./find-server.ts";
-import type { TimedWindow } from "../interventions/windows.ts";
+import type { TimedWindow } from "./windows.ts";
 
 /** All that is known of one server. */
 export interface ServerHistory {
@@ -17,7 +17,7 @@ export interface ServerHistory {
   readonly incidents: readonly StoredIncident[];
   readonly silences: readonly StoredSilence[];
   readonly windows: readonly TimedWindow[];
-  readonly tellings: readonly StoredTelling[];
+  readonly items: readonly StoredNotificationItem[];
   readonly attempts: readonly StoredAttempt[];
 }
 
@@ -41,7 +41,7 @@ export function timeline(
     ...history.changes.map(changeEvent),
     ...incidents.flatMap((each) => incidentEvents(each, incidents)),
     ...silenceEvents(history, rules),
-    ...history.tellings.map(queuedEvent),
+    ...history.items.map(queuedEvent),
     ...deliveryEvents(history),
   ];
   return events.filter(({ atMs }) => atMs <= nowMs).toSorted((a, b) => a.atMs - b.atMs);
@@ -176,14 +176,14 @@ function factsOf(
   return [...current, ...past];
 }
 
-const messageWords: Readonly<Record<StoredTelling["type"], string>> = {
+const messageWords: Readonly<Record<StoredNotificationItem["type"], string>> = {
   "incident.firing": "firing",
   "incident.reminder": "still firing",
   "incident.acknowledged": "acknowledged",
   "incident.resolved": "resolved",
 };
 
-function queuedEvent(telling: StoredTelling): TimelineEvent {
+function queuedEvent(telling: StoredNotificationItem): TimelineEvent {
   const { incidentId, receiver, type, causedAtMs: atMs, notification } = telling;
   const text = `${receiver}: ${messageWords[type]}`;
   const notificationId = notification && { notificationId: notification.id };
@@ -191,10 +191,10 @@ function queuedEvent(telling: StoredTelling): TimelineEvent {
 }
 
 /** Every attempt that is stored. Where the last one is not, how the notification ended. */
-function deliveryEvents({ tellings, attempts }: ServerHistory): readonly TimelineEvent[] {
+function deliveryEvents({ items, attempts }: ServerHistory): readonly TimelineEvent[] {
   const attemptsOf = Map.groupBy(attempts, ({ notificationSeq }) => notificationSeq);
   const notifications = new Map(
-    tellings.flatMap(({ notification, receiver, type }) =>
+    items.flatMap(({ notification, receiver, type }) =>
       notification
         ? [[notification.seq, { ...notification, receiver, what: messageWords[type] }] as const]
         : [],

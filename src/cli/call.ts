@@ -7,10 +7,10 @@ import type { CallApi, Operation } from "../api/operation.ts";
 import { listTargets } from "../api/operations/targets.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { targetName } from "../core/model.ts";
-import { RefusedError } from "../core/refusal.ts";
-import type { Clock } from "../platform/clock.ts";
-import { localAddress } from "../platform/listen-address.ts";
+import { targetName } from "../fleet/model.ts";
+import { RefusedError } from "../lib/refusal.ts";
+import type { Clock } from "../lib/clock.ts";
+import { localAddress } from "../lib/listen-address.ts";
 import { StoreError, StoreInUseError } from "../store/store-error.ts";
 import { isStoreInUse } from "../store/sqlite/store-in-use.ts";
 import { unreadableNotes } from "../store/row-reading.ts";
@@ -64,7 +64,7 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
   request: z.input<Request>,
 ): Promise<z.output<Response>> {
   // Loaded only here: it takes longer to load than most daemons take to answer.
-  const { openForChanges, openForQueries, openService } = await import("../offline.ts");
+  const { openForChanges, openForQueries, openService } = await import("../app/offline.ts");
   if (operation.callsService) {
     checkNoDaemon(config);
     await using service = openService(config);
@@ -114,7 +114,7 @@ export async function atHistory(
     }
     const config = readGivenConfig(file, terminal);
     if (existsSync(config.store.path)) {
-      const { openForReports } = await import("../offline.ts");
+      const { openForReports } = await import("../app/offline.ts");
       await using store = openForReports(config, clock);
       await read({ api: createApi(store.context), context: store.context });
       showNotes(unreadableNotes(store.unreadable), terminal);

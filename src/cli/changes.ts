@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { listChanges } from "../api/operations/changes.ts";
 import type { ChangeView } from "../api/operations/changes.ts";
-import { formatDuration } from "../core/duration.ts";
+import { formatDuration } from "../fleet/duration.ts";
 import { historyFields, historyOptions, showHistory } from "./history.ts";
 import type { FollowTimes, HistoryOptions } from "./history.ts";
 import type { Terminal } from "./terminal.ts";
@@ -44,7 +44,7 @@ export async function changes(
   await showHistory(options, terminal, list, times);
 }
 
-const lapseTexts = { missing: "(missing)", seen: "(seen again)" } as const;
+const observationTexts = { missing: "(missing)", seen: "(seen again)" } as const;
 
 function cellsOf(change: ChangeView): readonly string[] {
   return [
@@ -55,7 +55,7 @@ function cellsOf(change: ChangeView): readonly string[] {
     change.server_id,
     change.server_name ?? "",
     change.from,
-    change.lapse === null ? change.to : lapseTexts[change.lapse],
+    change.lapse === null ? change.to : observationTexts[change.lapse],
     change.stay_seconds === null ? "" : formatDuration(Math.round(change.stay_seconds) * 1_000),
   ];
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { counted } from "../core/counted.ts";
+import { counted } from "../fleet/counted.ts";
 import { configNotes } from "./config-notes.ts";
 import { configOption } from "./options.ts";
 import { readConfig } from "./read-config.ts";

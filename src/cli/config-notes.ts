@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { formatDuration } from "../core/duration.ts";
+import { formatDuration } from "../fleet/duration.ts";
 import { resolutions } from "../fleet/buckets.ts";
 import { matchNotes } from "../api/name-notes.ts";
 import { intervalOf } from "../polling/ticker.ts";

@@ -5,8 +5,8 @@ import { createApi } from "../api/operation.ts";
 import { checkConformance } from "../api/operations/conformance.ts";
 import type { ConformanceView } from "../api/operations/conformance.ts";
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
-import { counted } from "../core/counted.ts";
-import { Secret } from "../platform/secret.ts";
+import { counted } from "../fleet/counted.ts";
+import { Secret } from "../lib/secret.ts";
 import { asCommandError, callOperation } from "./call.ts";
 import type { ApiOptions } from "./call.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -87,7 +87,7 @@ async function checkDeployment(
   if (!apiKey) {
     throw wrongUse(`--base-url needs the API key in the environment variable ${apiKeyVariable}.`);
   }
-  const { openService } = await import("../offline.ts");
+  const { openService } = await import("../app/offline.ts");
   await using service = openService({
     regions: new Map([[baseUrl, { baseUrl }]]),
     keys: [{ name: "", apiKey: new Secret(apiKey), regions: [baseUrl] }],

@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { noInterventions } from "../core/interventions.ts";
-import { judgePoll } from "../core/judge.ts";
-import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
-import { phaseOf } from "../core/schedule.ts";
-import { isSeenWhole } from "../core/target-state.ts";
-import { createLogger } from "../platform/logger.ts";
+import { noInterventions } from "../alerts/interventions.ts";
+import { judgePoll } from "../alerts/judge.ts";
+import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import { phaseOf } from "../fleet/schedule.ts";
+import { isFullyObserved } from "../alerts/target-state.ts";
+import { createLogger } from "../lib/logger.ts";
 import { restorePools, restoreTargets } from "../polling/restore.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { identityOf, uuidOf } from "../simulator/hash.ts";
@@ -80,7 +80,7 @@ export async function makeHistory(options: HistoryOptions): Promise<number> {
     const at = { utcMs: nowMs, monotonicMs: nowMs - beginMs };
     const verdict = judgePoll(state, look(nowMs), at, judge);
     const { snapshot, progress } = verdict;
-    const whole = isSeenWhole(progress);
+    const whole = isFullyObserved(progress);
     const ofPools = pools.concerns(target)
       ? pools.judge({ target, at, snapshot, whole }, judge)
       : null;

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { tellInsights } from "../api/operations/insights.ts";
+import { computeInsights } from "../api/operations/insights.ts";
 import type { InsightsView } from "../api/operations/insights.ts";
 import { atHistory } from "./call.ts";
 import type { ApiOptions } from "./call.ts";
@@ -34,7 +34,7 @@ export async function insights(options: InsightsOptions, terminal: Terminal): Pr
   const { from, to, tz, region, key, threshold } = options;
   const request = { from, to, tz, region, key, threshold };
   await atHistory(options, terminal, async ({ api }) => {
-    const view = await api(tellInsights, request);
+    const view = await api(computeInsights, request);
     show(view, options, terminal, (found) => inWords(found, terminal.columns));
   });
 }

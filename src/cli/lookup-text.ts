@@ -1,4 +1,4 @@
-import { counted } from "../core/counted.ts";
+import { counted } from "../fleet/counted.ts";
 import type { AnsweredView } from "../api/operations/lookups.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../service/json.ts";
 import { renderTable } from "./table.ts";

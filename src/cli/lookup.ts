@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { lookUp } from "../api/operations/lookups.ts";
 import type { AnsweredView, LookupView } from "../api/operations/lookups.ts";
-import { lookupWords, takesId } from "../core/lookup-words.ts";
-import type { LookupWord } from "../core/lookup-words.ts";
+import { lookupWords, takesId } from "../fleet/lookup-words.ts";
+import type { LookupWord } from "../fleet/lookup-words.ts";
 import { isObject } from "../service/json.ts";
 import { callOperation } from "./call.ts";
 import type { ApiOptions } from "./call.ts";

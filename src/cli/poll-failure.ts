@@ -1,5 +1,5 @@
-import type { FailureReason } from "../core/model.ts";
-import type { PollDetail } from "../core/watched-view.ts";
+import type { FailureReason } from "../fleet/model.ts";
+import type { PollDetail } from "../alerts/watched-view.ts";
 
 /** Why a poll failed, as the daemon logs it, and what to do. */
 export function explainPoll(reason: FailureReason, detail: PollDetail): string {

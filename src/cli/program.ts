@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { version } from "../platform/version.ts";
+import { version } from "../lib/version.ts";
 import { StoreError } from "../store/store-error.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";

@@ -11,7 +11,7 @@ import {
 import type { ReportRequest, RowView } from "../api/operations/occupancy.ts";
 import { resolutions } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";
 import { openReport } from "../reports/open-report.ts";
 import { atHistory } from "./call.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { addSilence, expireSilence, listSilences } from "../api/operations/silences.ts";
 import type { SilenceView } from "../api/operations/silences.ts";
-import { matchFields, matchText, readMatch } from "../core/written-match.ts";
-import type { WrittenMatch } from "../core/written-match.ts";
+import { matchFields, matchText, readMatch } from "../alerts/written-match.ts";
+import type { WrittenMatch } from "../alerts/written-match.ts";
 import { callOperation } from "./call.ts";
 import type { ApiOptions } from "./call.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 import { parse } from "yaml";
 import { z } from "zod";
-import { systemClock } from "../platform/clock.ts";
+import { systemClock } from "../lib/clock.ts";
 import { contentSchema } from "../simulator/content.ts";
 import { faultsSchema } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";

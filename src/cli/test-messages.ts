@@ -1,5 +1,5 @@
-import { noIncidentDetails } from "../core/notification.ts";
-import type { Notification, NotifiedIncident } from "../core/notification.ts";
+import { noIncidentDetails } from "../alerts/notification.ts";
+import type { Notification, NotifiedIncident } from "../alerts/notification.ts";
 import type { Receiver } from "../notify/receiver.ts";
 
 /**

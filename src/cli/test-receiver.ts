@@ -4,8 +4,8 @@ import { silentLog } from "../notify/receiver.ts";
 import type { NotifiedAlerts } from "../notify/receivers/alertmanager-alerts.ts";
 import { createReceiver } from "../notify/receivers/receivers.ts";
 import type { Command } from "commander";
-import { systemClock } from "../platform/clock.ts";
-import { userAgent } from "../platform/version.ts";
+import { systemClock } from "../lib/clock.ts";
+import { userAgent } from "../lib/version.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { configOption } from "./options.ts";
 import { readConfig } from "./read-config.ts";
@@ -65,6 +65,6 @@ async function testReceiver(
 }
 
 const noAlerts: NotifiedAlerts = {
-  toldTo: () => Promise.resolve([]),
-  wordsOf: () => Promise.resolve(new Map()),
+  notifiedTo: () => Promise.resolve([]),
+  textsOf: () => Promise.resolve(new Map()),
 };

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { formatFaults } from "../config/faults.ts";
-import { compare, expectationText, messageText } from "../rehearsal/compare.ts";
-import type { Difference } from "../rehearsal/compare.ts";
-import { loadTests } from "../rehearsal/load-tests.ts";
-import type { Rehearsals } from "../rehearsal/load-tests.ts";
-import { rehearse } from "../rehearsal/rehearse.ts";
+import { compare, expectationText, messageText } from "./rule-tests/compare.ts";
+import type { Difference } from "./rule-tests/compare.ts";
+import { loadTests } from "./rule-tests/load-tests.ts";
+import type { Rehearsals } from "./rule-tests/load-tests.ts";
+import { runRuleTest } from "./rule-tests/run-test.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -40,7 +40,7 @@ function testRules(file: string, options: { readonly json?: boolean }, terminal:
 
 function runTests({ config, targets, tests }: Rehearsals): readonly TestResult[] {
   return tests.map((test) => {
-    const difference = compare(rehearse(test, config, targets), test.expect);
+    const difference = compare(runRuleTest(test, config, targets), test.expect);
     const passed = difference.missing.length + difference.unexpected.length === 0;
     return { name: test.name, passed, ...difference };
   });

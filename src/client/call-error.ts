@@ -1,5 +1,5 @@
-import type { OperationProblem } from "../core/deviation.ts";
-import type { FailureReason } from "../core/model.ts";
+import type { OperationProblem } from "../fleet/deviation.ts";
+import type { FailureReason } from "../fleet/model.ts";
 import type { CallFailure, ValidationEntry } from "../service/failure.ts";
 import type { CallResult } from "./client.ts";
 

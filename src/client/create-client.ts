@@ -1,6 +1,6 @@
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
-import { systemClock } from "../platform/clock.ts";
-import { Secret } from "../platform/secret.ts";
+import { systemClock } from "../lib/clock.ts";
+import { Secret } from "../lib/secret.ts";
 import { createServiceClient } from "../service/client.ts";
 import type { Call, CallResult } from "../service/client.ts";
 import type { CallOptions, Client, ClientOptions } from "./client.ts";

@@ -1,8 +1,8 @@
 export { CallError, orThrow } from "./call-error.ts";
 export { createClient } from "./create-client.ts";
 export type { CallOptions, CallResult, CallSuccess, Client, ClientOptions } from "./client.ts";
-export type { OperationProblem } from "../core/deviation.ts";
-export type { FailureReason } from "../core/model.ts";
+export type { OperationProblem } from "../fleet/deviation.ts";
+export type { FailureReason } from "../fleet/model.ts";
 export type { Deviation, DeviationProblem } from "../service/deviations.ts";
 export type { CallFailure, ValidationEntry } from "../service/failure.ts";
 export type { JsonObject, JsonValue } from "../service/json.ts";

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
-import { everyInterface } from "../platform/listen-address.ts";
-import type { ListenAddress } from "../platform/listen-address.ts";
+import { everyInterface } from "../lib/listen-address.ts";
+import type { ListenAddress } from "../lib/listen-address.ts";
 
 /** An http or https address; undefined for anything else, and for one with a user or password. */
 export function parseWebAddress(text: string): URL | undefined {

@@ -1,6 +1,6 @@
-import { matchesAny } from "../core/matching.ts";
-import { lookupWords, takesId } from "../core/lookup-words.ts";
-import type { LookupWord } from "../core/lookup-words.ts";
+import { matchesAny } from "../alerts/matching.ts";
+import { lookupWords, takesId } from "../fleet/lookup-words.ts";
+import type { LookupWord } from "../fleet/lookup-words.ts";
 import { describe, type Evidence } from "./evidence.ts";
 import type { Finding, Path } from "./faults.ts";
 import { repeatedFindings, unknownFindings } from "./issue-findings.ts";

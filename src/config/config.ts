@@ -1,11 +1,11 @@
-import type { MaintenanceWindow } from "../core/maintenance.ts";
+import type { MaintenanceWindow } from "../alerts/maintenance.ts";
 import type { Resolution } from "../fleet/buckets.ts";
-import type { Probe } from "../core/probe.ts";
-import type { RateLimit } from "../core/rate-limit.ts";
-import type { Rule } from "../core/rule.ts";
-import type { Schedule } from "../core/schedule.ts";
-import type { OutboundNetworks } from "../platform/networks.ts";
-import type { Secret } from "../platform/secret.ts";
+import type { Probe } from "../alerts/probe.ts";
+import type { RateLimit } from "../lib/rate-limit.ts";
+import type { Rule } from "../alerts/rule.ts";
+import type { Schedule } from "../fleet/schedule.ts";
+import type { OutboundNetworks } from "../lib/networks.ts";
+import type { Secret } from "../lib/secret.ts";
 import type { ReceiverConfig } from "./schema-receivers.ts";
 
 /** A configuration that passed every check. Durations are milliseconds, sizes are bytes. */

@@ -1,4 +1,4 @@
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { Config } from "./config.ts";
 
 /** Every key in each of its regions. */

@@ -1,5 +1,5 @@
-import { matchesAny } from "../core/matching.ts";
-import { receiverRule } from "../core/judge-receivers.ts";
+import { matchesAny } from "../alerts/matching.ts";
+import { receiverRule } from "../alerts/judge-receivers.ts";
 import { checkProbeRule, checkProbes, probeNames } from "./check-probes.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 import { describe, valueAt, type Evidence } from "./evidence.ts";

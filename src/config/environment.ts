@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { counted } from "../core/counted.ts";
+import { counted } from "../fleet/counted.ts";
 import type { Origin } from "./evidence.ts";
 import { pathKey, type Finding, type Path } from "./faults.ts";
 import { readText } from "./read-text.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { durationPattern, formatDuration, parseDuration } from "../core/duration.ts";
+import { durationPattern, formatDuration, parseDuration } from "../fleet/duration.ts";
 import { orReference, textLike } from "./written.ts";
 
 type Scalar = string | number | boolean;

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { severities } from "../core/rule.ts";
-import type { Match, Severity } from "../core/rule.ts";
-import { placeholders, placeholdersIn } from "../core/template.ts";
+import { severities } from "../alerts/rule.ts";
+import type { Match, Severity } from "../alerts/rule.ts";
+import { placeholders, placeholdersIn } from "../alerts/template.ts";
 import { duration, name, namesOf, oneOf, readsAsText, scalar, settings } from "./fields.ts";
 import { textLike } from "./written.ts";
 

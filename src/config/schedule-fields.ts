@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Schedule } from "../core/schedule.ts";
-import { readCronFields } from "../platform/cron-fields.ts";
-import { parseCronTimes } from "../platform/cron-times.ts";
-import { isTimeZone } from "../platform/zone-offset.ts";
+import type { Schedule } from "../fleet/schedule.ts";
+import { readCronFields } from "../lib/cron-fields.ts";
+import { parseCronTimes } from "../lib/cron-times.ts";
+import { isTimeZone } from "../lib/zone-offset.ts";
 import { duration, scalar } from "./fields.ts";
 import { notBoth, textLike } from "./written.ts";
 

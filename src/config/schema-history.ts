@@ -1,4 +1,4 @@
-import { durationPattern, parseDuration } from "../core/duration.ts";
+import { durationPattern, parseDuration } from "../fleet/duration.ts";
 import type { HistoryConfig } from "./config.ts";
 import { scalar, settings } from "./fields.ts";
 import { textLike } from "./written.ts";

@@ -1,6 +1,6 @@
-import type { MaintenanceWindow } from "../core/maintenance.ts";
-import { severities } from "../core/rule.ts";
-import { readMatch } from "../core/written-match.ts";
+import type { MaintenanceWindow } from "../alerts/maintenance.ts";
+import { severities } from "../alerts/rule.ts";
+import { readMatch } from "../alerts/written-match.ts";
 import { duration, name, settings, text } from "./fields.ts";
 import { benchmarkPatterns, keyPatterns, listOrOne, named, patternsSchema } from "./rule-fields.ts";
 import { regionPatterns, serverNamePatterns, tagPatterns } from "./rule-fields.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseNetwork, whyAlwaysDenied } from "../platform/networks.ts";
-import type { OutboundNetworks } from "../platform/networks.ts";
+import { parseNetwork, whyAlwaysDenied } from "../lib/networks.ts";
+import type { OutboundNetworks } from "../lib/networks.ts";
 import { scalar, settings } from "./fields.ts";
 import { textLike } from "./written.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { poolFields, poolMeasures } from "../core/rule.ts";
-import type { PoolField, PoolMeasure } from "../core/rule.ts";
+import { poolFields, poolMeasures } from "../alerts/rule.ts";
+import type { PoolField, PoolMeasure } from "../alerts/rule.ts";
 import { duration, scalar, settings } from "./fields.ts";
 import { commonOf, commonSettings, poolMatchSchema, ruleName, severity } from "./rule-fields.ts";
 import { oneOfSettings, orReference, textLike } from "./written.ts";

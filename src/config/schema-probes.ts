@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { lookupWords, operationOf, takesId } from "../core/lookup-words.ts";
-import type { Expectation, FieldExpectation, FieldMust } from "../core/probe-expectation.ts";
-import { fieldPathPattern, parseFieldPath } from "../core/probe-field.ts";
+import { lookupWords, operationOf, takesId } from "../fleet/lookup-words.ts";
+import type { Expectation, FieldExpectation, FieldMust } from "../alerts/probe-expectation.ts";
+import { fieldPathPattern, parseFieldPath } from "../alerts/probe-field.ts";
 import { canStandInPath } from "../service/operations.ts";
 import { count, flag, name, namesOf, oneOf, scalar, settings } from "./fields.ts";
 import { oneSchedule, scheduleSettings } from "./schedule-fields.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { statuses } from "../core/model.ts";
-import { targetTroubles } from "../core/rule.ts";
-import type { FlapLimit, Hold } from "../core/rule.ts";
+import { statuses } from "../fleet/model.ts";
+import { targetTroubles } from "../alerts/rule.ts";
+import type { FlapLimit, Hold } from "../alerts/rule.ts";
 import { count, duration, oneOf, settings } from "./fields.ts";
 import { commonOf, commonSettings, probeMatchSchema, ruleName } from "./rule-fields.ts";
 import { serverMatchSchema, severity, targetMatchSchema } from "./rule-fields.ts";

@@ -1,5 +1,5 @@
-import type { Rule } from "../core/rule.ts";
-import { Secret } from "../platform/secret.ts";
+import type { Rule } from "../alerts/rule.ts";
+import { Secret } from "../lib/secret.ts";
 import type { Config, LogConfig } from "./config.ts";
 import { configuredTargets } from "./configured-targets.ts";
 import { toSchedule } from "./schedule-fields.ts";

@@ -56,9 +56,9 @@ export class JoinedSandboxes {
     this.itself = worseOf(this.itself, itself, ({ benchmark }) => [benchmark]);
     let known = 0;
     for (const server of servers) {
-      const twin = this.servers.get(server.id);
-      if (twin) known++;
-      this.servers.set(server.id, twin ? worseServer(twin, server) : server);
+      const duplicate = this.servers.get(server.id);
+      if (duplicate) known++;
+      this.servers.set(server.id, duplicate ? worseServer(duplicate, server) : server);
     }
     return known;
   }

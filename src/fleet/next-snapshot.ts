@@ -172,9 +172,9 @@ class Step {
       if (server) left.set(server.id, server);
     }
     for (const [index, server] of listed.entries()) {
-      const twin = index < at ? known[index] : left.get(server.id);
+      const counterpart = index < at ? known[index] : left.get(server.id);
       left.delete(server.id);
-      servers.push(this.mergeServer(server, twin));
+      servers.push(this.mergeServer(server, counterpart));
     }
     for (const server of left.values()) {
       const next = this.listing.complete ? this.missServer(server) : server;

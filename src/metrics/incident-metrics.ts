@@ -1,8 +1,8 @@
 import type { Registry } from "prom-client";
-import type { Incident } from "../core/incident.ts";
-import type { IncidentPhase } from "../core/incident-phase.ts";
-import type { Severity } from "../core/rule.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import type { Incident } from "../alerts/incident.ts";
+import type { IncidentPhase } from "../alerts/incident-phase.ts";
+import type { Severity } from "../alerts/rule.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
 import { addGauge } from "./gauge.ts";
 
 export interface IncidentMetricsOptions {

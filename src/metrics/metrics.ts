@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
-import { receiverRule } from "../core/judge-receivers.ts";
-import type { ProbeView } from "../core/probe-view.ts";
-import type { Rule } from "../core/rule.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import { receiverRule } from "../alerts/judge-receivers.ts";
+import type { ProbeView } from "../alerts/probe-view.ts";
+import type { Rule } from "../alerts/rule.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
 import { createDeliveryMetrics } from "./delivery-metrics.ts";
 import type { DeliveryMetricsOptions } from "./delivery-metrics.ts";
 import { addIncidentGauge } from "./incident-metrics.ts";

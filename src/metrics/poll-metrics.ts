@@ -1,8 +1,8 @@
 import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
-import type { Verdict } from "../core/judge.ts";
-import type { FailureReason, Target } from "../core/model.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import type { Verdict } from "../alerts/judge.ts";
+import type { FailureReason, Target } from "../fleet/model.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
 import { TargetCounts } from "./target-counts.ts";
 
 /** Counts polls and what they show, by target where that is needed. */

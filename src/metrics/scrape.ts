@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
-import type { Target } from "../core/model.ts";
-import type { WatchedView } from "../core/watched-view.ts";
-import { asError } from "../platform/as-error.ts";
+import type { Target } from "../fleet/model.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
+import { asError } from "../lib/as-error.ts";
 import { endings, familyHeader, toSyntax } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
 import { toPieces } from "./pieces.ts";

@@ -1,4 +1,4 @@
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { Sandbox, Server, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
 import type { Status } from "../fleet/status.ts";

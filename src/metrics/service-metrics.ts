@@ -1,6 +1,6 @@
 import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
-import type { Drift } from "../core/drift.ts";
+import type { Drift } from "../fleet/drift.ts";
 
 /** One request to the service. */
 export interface RequestView {

@@ -1,5 +1,5 @@
-import type { Verdict } from "../core/judge.ts";
-import type { FailureReason } from "../core/model.ts";
+import type { Verdict } from "../alerts/judge.ts";
+import type { FailureReason } from "../fleet/model.ts";
 import { unobservedMsOf } from "../fleet/accounting.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import { presences, statuses } from "../fleet/status.ts";

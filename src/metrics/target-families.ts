@@ -1,7 +1,7 @@
-import { failureReasons } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
-import type { TargetState } from "../core/target-state.ts";
-import type { WatchedView } from "../core/watched-view.ts";
+import { failureReasons } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import type { TargetState } from "../alerts/target-state.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
 import { presences, statuses } from "../fleet/status.ts";
 import { bucketBoundText, escapeLabelValue } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { composeInSlices } from "../core/compose-messages.ts";
-import type { ComposedMessage, MessageSettings } from "../core/compose-messages.ts";
-import type { GroupTimes } from "../core/grouping.ts";
-import type { Clock } from "../platform/clock.ts";
-import { batches, paced } from "../platform/paced.ts";
-import { runInSlices } from "../platform/run-in-slices.ts";
+import { composeInSlices } from "../alerts/compose-messages.ts";
+import type { ComposedMessage, MessageSettings } from "../alerts/compose-messages.ts";
+import type { GroupTimes } from "../alerts/grouping.ts";
+import type { Clock } from "../lib/clock.ts";
+import { batches, paced } from "../lib/paced.ts";
+import { runInSlices } from "../lib/run-in-slices.ts";
 import type { NewNotification, Outbox } from "./outbox.ts";
 import { freshTimes } from "./retry.ts";
 

@@ -3,8 +3,8 @@ import type { LookupAddress } from "node:dns";
 import { isIP, Socket } from "node:net";
 import type { LookupFunction } from "node:net";
 import { buildConnector } from "undici";
-import { whyDenied } from "../platform/networks.ts";
-import type { OutboundNetworks } from "../platform/networks.ts";
+import { whyDenied } from "../lib/networks.ts";
+import type { OutboundNetworks } from "../lib/networks.ts";
 
 /** A receiver's host has an address to which nothing may be sent. It names no address. */
 export class DeniedAddressError extends Error {

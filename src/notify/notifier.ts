@@ -1,5 +1,5 @@
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import { delay } from "../platform/clock.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import { delay } from "../lib/clock.ts";
 import { createDeliveryWorker } from "./pipeline.ts";
 import type { DeliveryReceiver, WorkerDeps } from "./pipeline.ts";
 import { silentLog } from "./receiver.ts";

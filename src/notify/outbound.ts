@@ -1,11 +1,11 @@
 import type { LookupFunction } from "node:net";
 import { Agent, request as sendRequest } from "undici";
 import type { Dispatcher } from "undici";
-import type { Clock } from "../platform/clock.ts";
-import { anyNetwork } from "../platform/networks.ts";
-import type { OutboundNetworks } from "../platform/networks.ts";
-import { parseRetryAfter } from "../platform/retry-after.ts";
-import type { Secret } from "../platform/secret.ts";
+import type { Clock } from "../lib/clock.ts";
+import { anyNetwork } from "../lib/networks.ts";
+import type { OutboundNetworks } from "../lib/networks.ts";
+import { parseRetryAfter } from "../lib/retry-after.ts";
+import type { Secret } from "../lib/secret.ts";
 import { createGuardedConnector, DeniedAddressError } from "./guarded-connector.ts";
 import { failed } from "./receiver.ts";
 import type { AttemptFailure, AttemptFailureReason, SendResult } from "./receiver.ts";

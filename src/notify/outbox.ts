@@ -1,6 +1,6 @@
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import type { ReceiverState } from "../core/judge-receivers.ts";
-import type { Notification, StoredOutboxItem } from "../core/notification.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { ReceiverState } from "../alerts/judge-receivers.ts";
+import type { Notification, StoredOutboxItem } from "../alerts/notification.ts";
 import type { DeliveryFailureReason } from "./receiver.ts";
 
 /** A composed notification that is about to be stored. Times as in `DueNotification`. */

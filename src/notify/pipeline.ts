@@ -1,6 +1,6 @@
-import { earliestDueMs } from "../core/grouping.ts";
-import type { Notification } from "../core/notification.ts";
-import type { Random } from "../platform/random.ts";
+import { earliestDueMs } from "../alerts/grouping.ts";
+import type { Notification } from "../alerts/notification.ts";
+import type { Random } from "../lib/random.ts";
 import { composeDue } from "./compose.ts";
 import type { ComposeSettings } from "./compose.ts";
 import type { DueNotification, Outbox } from "./outbox.ts";

@@ -1,4 +1,4 @@
-import type { Notification } from "../core/notification.ts";
+import type { Notification } from "../alerts/notification.ts";
 
 /** Why an attempt, or a notification as a whole, failed. A closed set: it labels metrics. */
 export const deliveryFailureReasons = [

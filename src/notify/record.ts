@@ -1,11 +1,11 @@
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import { judgeReceiver } from "../core/judge-receivers.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import type {
   ReceiverEvent,
   ReceiverJudgeOptions,
   ReceiverState,
-} from "../core/judge-receivers.ts";
-import type { Clock } from "../platform/clock.ts";
+} from "../alerts/judge-receivers.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { DueNotification, Outbox } from "./outbox.ts";
 import type { AttemptFailure, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
 export interface RepeaterDeps {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
-import { fullJitterMs } from "../core/retry.ts";
-import type { Random } from "../platform/random.ts";
+import { fullJitterMs } from "../lib/retry.ts";
+import type { Random } from "../lib/random.ts";
 import type { TimeBounds } from "./outbox.ts";
 import type { AttemptFailure, AttemptFailureReason, DeliveryFailureReason } from "./receiver.ts";
 

@@ -1,4 +1,4 @@
-import { delay, type Clock } from "../platform/clock.ts";
+import { delay, type Clock } from "../lib/clock.ts";
 import type { Log } from "./receiver.ts";
 
 const retryAfterMs = 1_000;

@@ -1,9 +1,9 @@
-import type { FailureReason, Target } from "../core/model.ts";
-import { fullJitterMs } from "../core/retry.ts";
-import type { RetryBudget } from "../core/retry.ts";
-import { delay } from "../platform/clock.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
+import type { FailureReason, Target } from "../fleet/model.ts";
+import { fullJitterMs } from "../lib/retry.ts";
+import type { RetryBudget } from "../lib/retry.ts";
+import { delay } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Random } from "../lib/random.ts";
 import type { Call } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
 import { mayResend } from "./key-limits.ts";

@@ -1,12 +1,12 @@
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import type { IncidentStep } from "../core/incident-phase.ts";
-import { poolText, serverText } from "../core/incident.ts";
-import type { Incident } from "../core/incident.ts";
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
-import { subjectName } from "../core/probe.ts";
-import { writePaced } from "../platform/logger.ts";
-import type { Logger, LogLine } from "../platform/logger.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { IncidentStep } from "../alerts/incident-phase.ts";
+import { poolText, serverText } from "../alerts/incident.ts";
+import type { Incident } from "../alerts/incident.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import { subjectName } from "../alerts/probe.ts";
+import { writePaced } from "../lib/logger.ts";
+import type { Logger, LogLine } from "../lib/logger.ts";
 
 const levelOfStep = {
   opened: "info",

@@ -1,10 +1,10 @@
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
-import { createTokenBucket } from "../core/rate-limit.ts";
-import type { RateLimit, TokenBucket } from "../core/rate-limit.ts";
-import type { RetryBudget } from "../core/retry.ts";
-import { delay } from "../platform/clock.ts";
-import type { Clock } from "../platform/clock.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import { createTokenBucket } from "../lib/rate-limit.ts";
+import type { RateLimit, TokenBucket } from "../lib/rate-limit.ts";
+import type { RetryBudget } from "../lib/retry.ts";
+import { delay } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
 /** A call may leave at once. Its token comes back a period after it was sent, so sending must be reported. */
 export interface Granted {

@@ -1,6 +1,6 @@
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
-import type { Logger } from "../platform/logger.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import type { Logger } from "../lib/logger.ts";
 import type { TakenListing } from "../service/client.ts";
 import { describeUnkept } from "../service/unkept.ts";
 import type { Unkept } from "../service/unkept.ts";

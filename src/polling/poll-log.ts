@@ -1,14 +1,14 @@
-import { conditionOfStatus } from "../core/condition.ts";
-import { counted } from "../core/counted.ts";
-import { serverText } from "../core/incident.ts";
-import type { Verdict } from "../core/judge.ts";
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
+import { conditionOfStatus } from "../alerts/condition.ts";
+import { counted } from "../fleet/counted.ts";
+import { serverText } from "../alerts/incident.ts";
+import type { Verdict } from "../alerts/judge.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { ServerDiff } from "../fleet/diff.ts";
 import { statuses } from "../fleet/status.ts";
-import { writePaced } from "../platform/logger.ts";
-import type { Logger, LogLine } from "../platform/logger.ts";
+import { writePaced } from "../lib/logger.ts";
+import type { Logger, LogLine } from "../lib/logger.ts";
 import { logIncidents } from "./incident-log.ts";
 import { longestBackOffMs } from "./refusal.ts";
 
@@ -28,19 +28,19 @@ export async function logPoll(
   { detail, lostPolls }: PollContext,
 ): Promise<void> {
   const name = targetName(target);
-  const { diff, incidents, pools, progress, sight } = verdict;
+  const { diff, incidents, pools, progress, reachability } = verdict;
   if (lostPolls > 0) {
     log.info(
       { event: "poll.recovered", ...target, lost_polls: lostPolls },
       `polls of ${name} are stored again; ${lostPolls} were lost`,
     );
   }
-  if (sight === "lost") {
+  if (reachability === "lost") {
     log.warn(
       { event: "target.lost", ...target, reason: progress.lastFailure, detail },
       `polls of ${name} fail: ${detail ?? progress.lastFailure}`,
     );
-  } else if (sight === "returned") {
+  } else if (reachability === "returned") {
     log.info({ event: "target.returned", ...target }, `polls of ${name} succeed again`);
   }
   if (diff.changes.length > 0) await logChanges(log, target, verdict);

@@ -1,8 +1,8 @@
-import type { Figures, ProbeOutcome } from "../core/judge-probe.ts";
-import type { Operation } from "../core/model.ts";
-import { fieldAt } from "../core/probe-field.ts";
-import type { ReadAnswer } from "../core/probe-expectation.ts";
-import type { Probe } from "../core/probe.ts";
+import type { Figures, ProbeOutcome } from "../alerts/judge-probe.ts";
+import type { Operation } from "../fleet/model.ts";
+import { fieldAt } from "../alerts/probe-field.ts";
+import type { ReadAnswer } from "../alerts/probe-expectation.ts";
+import type { Probe } from "../alerts/probe.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
 import type { Call, ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";

@@ -1,4 +1,4 @@
-import type { FailureReason } from "../core/model.ts";
+import type { FailureReason } from "../fleet/model.ts";
 
 /** A key that is refused again and again is tried this often, or at every poll where polls are rarer. */
 export const longestBackOffMs = 5 * 60_000;

@@ -1,6 +1,6 @@
-import type { Target } from "../core/model.ts";
-import type { Schedule } from "../core/schedule.ts";
-import type { Secret } from "../platform/secret.ts";
+import type { Target } from "../fleet/model.ts";
+import type { Schedule } from "../fleet/schedule.ts";
+import type { Secret } from "../lib/secret.ts";
 import type { CallFailure } from "../service/failure.ts";
 import { callWithRetries } from "./call.ts";
 import type { AttemptCall, CallDeps, NotSent } from "./call.ts";

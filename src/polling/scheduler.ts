@@ -1,5 +1,5 @@
-import { phaseOf } from "../core/schedule.ts";
-import type { Clock } from "../platform/clock.ts";
+import { phaseOf } from "../fleet/schedule.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Ticker } from "./ticker.ts";
 
 export interface SchedulerDeps<U extends { readonly name: string }> {

@@ -1,15 +1,15 @@
-import { judgeInSlices } from "../core/judge.ts";
-import type { JudgeOptions, PollOutcome, Verdict } from "../core/judge.ts";
-import { targetName } from "../core/model.ts";
-import type { PoolVerdict, PoolWatch } from "../core/pool-watch.ts";
-import type { Schedule } from "../core/schedule.ts";
-import { isSeenWhole } from "../core/target-state.ts";
-import type { PollDetail } from "../core/watched-view.ts";
+import { judgeInSlices } from "../alerts/judge.ts";
+import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
+import { targetName } from "../fleet/model.ts";
+import type { PoolVerdict, PoolWatch } from "../alerts/pool-watch.ts";
+import type { Schedule } from "../fleet/schedule.ts";
+import { isFullyObserved } from "../alerts/target-state.ts";
+import type { PollDetail } from "../alerts/watched-view.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Logger } from "../platform/logger.ts";
-import { runInSlices } from "../platform/run-in-slices.ts";
-import type { Secret } from "../platform/secret.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { runInSlices } from "../lib/run-in-slices.ts";
+import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
 import { logListing, noListing } from "./listing-log.ts";
 import { logLostPoll, logPoll, logRefusal } from "./poll-log.ts";
@@ -129,7 +129,7 @@ function createPoolCommits({
     }
     const { at, snapshot, progress } = verdict;
     const judgePools = (): PoolVerdict =>
-      pools.judge({ target, at, snapshot, whole: isSeenWhole(progress) }, judge);
+      pools.judge({ target, at, snapshot, whole: isFullyObserved(progress) }, judge);
     const commitBoth = async (judged: PoolVerdict): Promise<Verdict> => {
       const both = { ...verdict, pools: judged.outcome };
       await store.commitPoll(id, both);

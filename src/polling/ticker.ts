@@ -1,10 +1,10 @@
 import { schedule as scheduleCron } from "node-cron";
-import type { Schedule } from "../core/schedule.ts";
-import { systemClock } from "../platform/clock.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Logger } from "../platform/logger.ts";
-import { parseCronTimes } from "../platform/cron-times.ts";
-import type { CronTimes } from "../platform/cron-times.ts";
+import type { Schedule } from "../fleet/schedule.ts";
+import { systemClock } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { parseCronTimes } from "../lib/cron-times.ts";
+import type { CronTimes } from "../lib/cron-times.ts";
 
 /** Starts the rounds in which every unit is run once. */
 export interface Ticker {

@@ -1,11 +1,11 @@
-import type { FlapRecord } from "../core/flap-record.ts";
-import type { Incident, ProbeSubject } from "../core/incident.ts";
-import { holdIncidents } from "../core/open-incidents.ts";
-import type { ProbeState, ProbeVerdict } from "../core/judge-probe.ts";
-import type { Probe } from "../core/probe.ts";
-import type { ProbeProgress } from "../core/probe-progress.ts";
-import { noReadings, readingsAfterLoss, readingsAfterRun } from "../core/probe-readings.ts";
-import type { ProbeView } from "../core/probe-view.ts";
+import type { FlapRecord } from "../alerts/flap-record.ts";
+import type { Incident, ProbeSubject } from "../alerts/incident.ts";
+import { holdIncidents } from "../alerts/open-incidents.ts";
+import type { ProbeState, ProbeVerdict } from "../alerts/judge-probe.ts";
+import type { Probe } from "../alerts/probe.ts";
+import type { ProbeProgress } from "../alerts/probe-progress.ts";
+import { noReadings, readingsAfterLoss, readingsAfterRun } from "../alerts/probe-readings.ts";
+import type { ProbeView } from "../alerts/probe-view.ts";
 
 /** What is known of a probe in a region with a key when sandwatch starts. */
 export interface RestoredProbe {

@@ -1,12 +1,12 @@
 import type { OpenBuckets } from "../fleet/accounting.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import type { FlapRecord } from "../core/flap-record.ts";
-import type { Incident } from "../core/incident.ts";
-import { holdIncidents } from "../core/open-incidents.ts";
-import type { Verdict } from "../core/judge.ts";
-import type { Target } from "../core/model.ts";
-import type { TargetProgress, TargetState } from "../core/target-state.ts";
-import type { PollDetail, WatchedView } from "../core/watched-view.ts";
+import type { FlapRecord } from "../alerts/flap-record.ts";
+import type { Incident } from "../alerts/incident.ts";
+import { holdIncidents } from "../alerts/open-incidents.ts";
+import type { Verdict } from "../alerts/judge.ts";
+import type { Target } from "../fleet/model.ts";
+import type { TargetProgress, TargetState } from "../alerts/target-state.ts";
+import type { PollDetail, WatchedView } from "../alerts/watched-view.ts";
 
 /** What the store gives of a target when sandwatch starts. */
 export interface RestoredTarget {

@@ -1,4 +1,4 @@
-import { targetName } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
 import { serverMsOf } from "../fleet/buckets.ts";
 import type { Groups, Leaf } from "./groups.ts";
 import type { Stretch } from "./plan.ts";

@@ -1,4 +1,4 @@
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { ReportField } from "./fields.ts";
 
 export type GroupValues = Readonly<Partial<Record<ReportField, string>>>;

@@ -1,4 +1,4 @@
-import { targetName } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
 import type { ReportSources } from "./sources.ts";
 import type { TimeRange } from "./time-range.ts";
 

@@ -1,5 +1,5 @@
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { bucketStart, resolutionMs, resolutions } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import type { KeptFrom } from "./plan.ts";

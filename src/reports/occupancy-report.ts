@@ -1,5 +1,5 @@
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import {
   addBucketToCell,
   addIncident,

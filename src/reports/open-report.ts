@@ -1,4 +1,4 @@
-import { RefusedError } from "../core/refusal.ts";
+import { RefusedError } from "../lib/refusal.ts";
 import { isTimeField } from "./fields.ts";
 import type { ReportField } from "./fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";

@@ -1,6 +1,6 @@
-import { targetName } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
 import { statuses } from "../fleet/status.ts";
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { Status } from "../fleet/status.ts";
 import { resolutionMs } from "../fleet/buckets.ts";
 import type { Bucket, Resolution } from "../fleet/buckets.ts";

@@ -1,4 +1,4 @@
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { serverMsOfRow } from "./row.ts";
 import type { ReportField } from "./fields.ts";
 import { compareValues } from "./groups.ts";

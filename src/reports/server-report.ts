@@ -1,4 +1,4 @@
-import { targetName } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
 import type { ReportField } from "./fields.ts";
 import type { IncidentTime } from "./incident-times.ts";
 import { firstChangeMs } from "./kept.ts";

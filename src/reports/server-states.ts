@@ -1,7 +1,7 @@
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { Status } from "../fleet/status.ts";
-import { batches, paced } from "../platform/paced.ts";
+import { batches, paced } from "../lib/paced.ts";
 import type { PresentServers, ServerChange } from "./sources.ts";
 
 /** What a server was at a moment. */

@@ -1,4 +1,4 @@
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { Presence, Status } from "../fleet/status.ts";
 import type { StoredChange } from "../store/change-history.ts";
 import type { OccupancyHistory } from "../store/occupancy-history.ts";

@@ -1,5 +1,5 @@
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { eachServer } from "../fleet/snapshot.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { ReportReads } from "../store/report-reads.ts";

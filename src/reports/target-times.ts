@@ -1,4 +1,4 @@
-import { targetName } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
 import { readGapTimes } from "./gap-times.ts";
 import type { GapTimes } from "./gap-times.ts";
 import { beginningOf } from "./kept.ts";

@@ -1,4 +1,4 @@
-import { parseDuration } from "../core/duration.ts";
+import { parseDuration } from "../fleet/duration.ts";
 import { toLocal, toUtc } from "./zone.ts";
 import type { LocalMs, Zone } from "./zone.ts";
 

@@ -1,4 +1,4 @@
-import { canonicalTimeZone, zoneOffset } from "../platform/zone-offset.ts";
+import { canonicalTimeZone, zoneOffset } from "../lib/zone-offset.ts";
 
 /** A time zone of the IANA database, or a fixed offset such as `+05:30`. */
 export interface Zone {

@@ -1,10 +1,10 @@
 import type { Dispatcher } from "undici";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import type { Drift } from "../core/drift.ts";
-import type { Operation } from "../core/model.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Secret } from "../platform/secret.ts";
-import { runInSlices } from "../platform/run-in-slices.ts";
+import type { Drift } from "../fleet/drift.ts";
+import type { Operation } from "../fleet/model.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Secret } from "../lib/secret.ts";
+import { runInSlices } from "../lib/run-in-slices.ts";
 import { type BodyBuffer, BodyBuffers } from "./body-buffer.ts";
 import { SignalCutoffs } from "./cutoff.ts";
 import { createDeviations, type Deviation } from "./deviations.ts";
@@ -190,7 +190,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return answer;
   };
 
-  const tellDrift = (
+  const reportDrift = (
     operation: Operation,
     { region }: Call,
     deviations: readonly Deviation[],
@@ -203,7 +203,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const nowUtcMs = clock.now().utcMs;
     const refused = { operation, baseUrl, path, apiKey: call.apiKey, answer, nowUtcMs };
     const { failure: refusal, deviations } = refusals.read(refused);
-    tellDrift(operation, call, deviations);
+    reportDrift(operation, call, deviations);
     return refusal;
   };
 
@@ -215,7 +215,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (answer.status !== 200) return refuse(operation, call, path, answer);
     regionOf(call).refusals.answered(operation, path);
     const { result, deviations } = readBody(answer, parse, walkers[operation]);
-    tellDrift(operation, call, deviations);
+    reportDrift(operation, call, deviations);
     return result;
   };
 
@@ -261,7 +261,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         deviations,
         ...outcome
       } = await runInSlices(reader.read(body, call.before, call.poll));
-      tellDrift("list_sandboxes", call, deviations);
+      reportDrift("list_sandboxes", call, deviations);
       if ("reason" in outcome) return failure(outcome.reason, outcome.detail, { status });
       return { kind: "ok", value: outcome, status, deviations };
     } finally {

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { operations } from "../core/model.ts";
-import type { Operation } from "../core/model.ts";
-import { wholeAnswer } from "../core/deviation.ts";
-import type { Deviation } from "../core/deviation.ts";
+import { operations } from "../fleet/model.ts";
+import type { Operation } from "../fleet/model.ts";
+import { wholeAnswer } from "../fleet/deviation.ts";
+import type { Deviation } from "../fleet/deviation.ts";
 import type { CallResult } from "./client.ts";
 import { createDeviations } from "./deviations.ts";
 import type { CallFailure } from "./failure.ts";

@@ -1,4 +1,4 @@
-import { kindOf } from "../core/deviation.ts";
+import { kindOf } from "../fleet/deviation.ts";
 import type { Deviation } from "./deviations.ts";
 
 const maxKept = 1000;

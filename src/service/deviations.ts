@@ -1,8 +1,8 @@
-import type { Deviation, DeviationProblem } from "../core/deviation.ts";
+import type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
 import type { JsonValue } from "./json.ts";
 import { fieldName, otherWord, shapeOf, wordOf } from "./value-shape.ts";
 
-export type { Deviation, DeviationProblem } from "../core/deviation.ts";
+export type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
 
 /** Counts deviations. */
 export interface Deviations {

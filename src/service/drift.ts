@@ -1,8 +1,8 @@
-import { problemText } from "../core/deviation.ts";
-import { createDriftRegistry } from "../core/drift.ts";
-import type { Drift, DriftRecord } from "../core/drift.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Logger } from "../platform/logger.ts";
+import { problemText } from "../fleet/deviation.ts";
+import { createDriftRegistry } from "../fleet/drift.ts";
+import type { Drift, DriftRecord } from "../fleet/drift.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
 
 /** What it needs of the store. */
 export interface DriftStore {

@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import type { Dispatcher } from "undici";
-import { freeSoon } from "../platform/free-buffer.ts";
+import { freeSoon } from "../lib/free-buffer.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import type { Cutoff } from "./cutoff.ts";
 import { type BodyFlow, DecodedBody, readEncoding } from "./decode-body.ts";

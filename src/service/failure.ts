@@ -1,6 +1,6 @@
 import { errors } from "undici";
-import type { OperationProblem } from "../core/deviation.ts";
-import type { FailureReason } from "../core/model.ts";
+import type { OperationProblem } from "../fleet/deviation.ts";
+import type { FailureReason } from "../fleet/model.ts";
 
 /** One fault of the input, as a 422 tells it. Its `input` and `ctx` are left behind. */
 export interface ValidationEntry {

@@ -2,7 +2,7 @@ import { worseServer } from "../fleet/duplicates.ts";
 import { isServerAsKnown } from "../fleet/snapshot.ts";
 import type { ListedSandbox, ListedServer, Sandbox, Server } from "../fleet/snapshot.ts";
 import type { Status } from "../fleet/status.ts";
-import type { DeviationProblem } from "../core/deviation.ts";
+import type { DeviationProblem } from "../fleet/deviation.ts";
 import type { Deviations } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
 import { keptSandboxSchema, maxIdLength, maxNameLength } from "./schemas.ts";
@@ -72,12 +72,12 @@ export function readPlainSandbox(
   if (!isId(id) || typeof item["created_at"] !== "string") return null;
   if (!isStatusOrNone(status) || !isNameOrNone(benchmark) || !isArray(items)) return null;
   if (countFields(item) !== 3 + given(status) + given(benchmark)) return null;
-  // To look for twins among very many takes too long here.
+  // To look for duplicates among very many takes too long here.
   if (items.length > 64) return null;
   const servers: ListedServer[] = [];
   for (const each of items) {
-    const twin = known?.servers[servers.length];
-    const server = isObject(each) ? readPlainServer(each, twin, common) : null;
+    const duplicate = known?.servers[servers.length];
+    const server = isObject(each) ? readPlainServer(each, duplicate, common) : null;
     if (!server || servers.some((other) => other.id === server.id)) return null;
     servers.push(server);
   }
@@ -224,9 +224,9 @@ function readServers(items: readonly JsonValue[], reading: Reading): readonly Li
   for (const [index, item] of items.entries()) {
     const server = readServer(item, `${reading.place}.servers[${index}]`, reading);
     if (!server) continue;
-    const twin = servers.get(server.id);
-    if (twin) reading.deviations.note(`${serversField}.id`, "duplicate");
-    servers.set(server.id, twin ? worseServer(twin, server) : server);
+    const duplicate = servers.get(server.id);
+    if (duplicate) reading.deviations.note(`${serversField}.id`, "duplicate");
+    servers.set(server.id, duplicate ? worseServer(duplicate, server) : server);
   }
   return [...servers.values()];
 }

@@ -1,4 +1,4 @@
-import { wholeAnswer } from "../core/deviation.ts";
+import { wholeAnswer } from "../fleet/deviation.ts";
 import type { Deviation } from "./deviations.ts";
 import type { JsonValue } from "./json.ts";
 import { shapeOf } from "./value-shape.ts";

@@ -281,14 +281,15 @@ export class ListingItems {
     const joined = this.joined.get(index) ?? new JoinedSandboxes(first);
     this.joined.set(index, joined);
     this.texts[index] = null;
-    const twins = joined.add(listed);
+    const duplicates = joined.add(listed);
     if (joined.serverCount > limits.joinedServers) {
       throw tooLarge(
         `a sandbox that comes more than once holds more than ${limits.joinedServers} servers`,
       );
     }
     this.deviations.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
-    if (twins > 0) this.deviations.note(`${serversField}.id`, "duplicate", undefined, twins);
+    if (duplicates > 0)
+      this.deviations.note(`${serversField}.id`, "duplicate", undefined, duplicates);
   }
 
   private noteUnkept(unkept: Unkept): void {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Buffer } from "node:buffer";
 import xxhash from "xxhash-wasm";
-import { counted } from "../core/counted.ts";
+import { counted } from "../fleet/counted.ts";
 import type { Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { createDeviations, type Deviation } from "./deviations.ts";

@@ -1,6 +1,6 @@
 import type { Slices } from "../fleet/slices.ts";
-import { runInSlices } from "../platform/run-in-slices.ts";
-import type { Secret } from "../platform/secret.ts";
+import { runInSlices } from "../lib/run-in-slices.ts";
+import type { Secret } from "../lib/secret.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
 import { isAddressName, isSecretName, mask, maskText } from "./mask-text.ts";
 
@@ -49,7 +49,7 @@ export function createMask(apiKey: Secret): Mask {
       while (fields.has(free)) free = `${shown} ${++alike}`;
       const isPaired = isSecretPair && valueNames.has(name.toLowerCase());
       const { isSecret, isAddress } = kindOf(isPaired ? "secret" : name);
-      if (isSecret) fields.set(free, isTelling(value) ? mask : value);
+      if (isSecret) fields.set(free, holdsContent(value) ? mask : value);
       else fields.set(free, yield* maskValue(value, isAddress));
     }
     return Object.fromEntries(fields);
@@ -94,7 +94,7 @@ function namesSecret(object: JsonObject): boolean {
 }
 
 /** Whether there is anything to hide: an empty value may be shown. */
-function isTelling(value: JsonValue): boolean {
+function holdsContent(value: JsonValue): boolean {
   if (value === null || typeof value === "boolean" || value === "") return false;
   if (typeof value !== "object") return true;
   return Object.keys(value).length > 0;

@@ -73,7 +73,7 @@ const telling = [
 ];
 
 /** Too short for that: secret as a whole word of a name. */
-const tellingWords: ReadonlySet<string> = new Set([
+const secretWords: ReadonlySet<string> = new Set([
   "auth",
   "oauth",
   "pass",
@@ -99,7 +99,7 @@ export function isSecretName(name: string): boolean {
     .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, " ")
     .toLowerCase()
     .split(/[^a-z0-9]+/);
-  if (words.some((word) => tellingWords.has(word))) return true;
+  if (words.some((word) => secretWords.has(word))) return true;
   const joined = words.join("");
   return telling.some((part) => joined.includes(part));
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createDocument } from "zod-openapi";
-import { operations } from "../core/model.ts";
-import type { Operation } from "../core/model.ts";
+import { operations } from "../fleet/model.ts";
+import type { Operation } from "../fleet/model.ts";
 import { promisedOperations } from "./operations.ts";
 import type { PromisedOperation } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";

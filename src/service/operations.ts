@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Operation } from "../core/model.ts";
+import type { Operation } from "../fleet/model.ts";
 import {
   listingSchema,
   universeDataSchema,

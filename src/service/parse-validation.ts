@@ -1,4 +1,4 @@
-import type { Secret } from "../platform/secret.ts";
+import type { Secret } from "../lib/secret.ts";
 import type { ValidationEntry } from "./failure.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
 

@@ -1,7 +1,7 @@
-import type { Operation } from "../core/model.ts";
-import { type Deviation, wholeAnswer } from "../core/deviation.ts";
-import { parseRetryAfter } from "../platform/retry-after.ts";
-import type { Secret } from "../platform/secret.ts";
+import type { Operation } from "../fleet/model.ts";
+import { type Deviation, wholeAnswer } from "../fleet/deviation.ts";
+import { parseRetryAfter } from "../lib/retry-after.ts";
+import type { Secret } from "../lib/secret.ts";
 import { createDeviations } from "./deviations.ts";
 import { type CallFailure, failure, reasonOfStatus } from "./failure.ts";
 import { isObject, type JsonValue, parseJson } from "./json.ts";

@@ -1,4 +1,4 @@
-import type { Operation } from "../core/model.ts";
+import type { Operation } from "../fleet/model.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { constants } from "node:buffer";
 import { Client, type Dispatcher, Pool } from "undici";
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { BodyBuffer } from "./body-buffer.ts";
 import { createConnector } from "./connector.ts";
 import { Cutoff, SignalCutoffs } from "./cutoff.ts";

@@ -1,4 +1,4 @@
-import type { OperationProblem } from "../core/deviation.ts";
+import type { OperationProblem } from "../fleet/deviation.ts";
 import type { NotFound } from "./not-found.ts";
 
 /** What an answer that is neither a success nor an error with a meaning of its own comes to. */

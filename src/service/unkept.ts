@@ -1,5 +1,5 @@
-import { counted } from "../core/counted.ts";
-import type { DeviationProblem } from "../core/deviation.ts";
+import { counted } from "../fleet/counted.ts";
+import type { DeviationProblem } from "../fleet/deviation.ts";
 import type { JsonValue } from "./json.ts";
 import { maxIdLength, maxNameLength } from "./schemas.ts";
 import { shapeOf } from "./value-shape.ts";

@@ -1,4 +1,4 @@
-import { counted } from "../core/counted.ts";
+import { counted } from "../fleet/counted.ts";
 import { isArray, isObject, type JsonValue } from "./json.ts";
 
 /** What a value looks like, without anything of what it says. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { wholeAnswer } from "../core/deviation.ts";
-import type { DeviationProblem } from "../core/deviation.ts";
+import { wholeAnswer } from "../fleet/deviation.ts";
+import type { DeviationProblem } from "../fleet/deviation.ts";
 import type { Deviations } from "./deviations.ts";
 import { isArray, isObject, type JsonValue } from "./json.ts";
 

@@ -1,4 +1,4 @@
-import { delay, type Clock } from "../platform/clock.ts";
+import { delay, type Clock } from "../lib/clock.ts";
 import { faultsOf, type FullFault } from "./faults.ts";
 
 export type Body = Iterable<Buffer> | AsyncIterable<Buffer>;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { delay, type Clock } from "../platform/clock.ts";
+import { delay, type Clock } from "../lib/clock.ts";
 import { describeInterface } from "../service/openapi.ts";
 import { jsonAnswer, noSuchPath, problem, type Answer } from "./answers.ts";
 import { aborted, spoilBody, type Wire } from "./body-faults.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
-import type { Operation } from "../core/model.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Random } from "../lib/random.ts";
+import type { Operation } from "../fleet/model.ts";
 import { faultsSchema, type Fault, type FullFault } from "./faults.ts";
 
 export interface FaultSubject {

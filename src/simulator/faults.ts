@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operations } from "../core/model.ts";
+import { operations } from "../fleet/model.ts";
 
 export const oddKinds = [
   "null_status",

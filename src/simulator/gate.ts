@@ -1,6 +1,6 @@
-import { targetName } from "../core/model.ts";
-import type { RateLimit } from "../core/rate-limit.ts";
-import type { Clock } from "../platform/clock.ts";
+import { targetName } from "../fleet/model.ts";
+import type { RateLimit } from "../lib/rate-limit.ts";
+import type { Clock } from "../lib/clock.ts";
 import { problem, type Answer } from "./answers.ts";
 
 export type Admission =

@@ -1,4 +1,4 @@
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { jsonAnswer, noSuchPath, problem, textAnswer, type Answer } from "./answers.ts";
 import type { Directory } from "./directory.ts";
 import { faultsOf, type FullFault } from "./faults.ts";

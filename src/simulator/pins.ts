@@ -1,4 +1,4 @@
-import { targetName, type Target } from "../core/model.ts";
+import { targetName, type Target } from "../fleet/model.ts";
 
 /** What a pinned server shows: any status, null, or `absent` for no server at all. */
 export interface Pin {

@@ -1,5 +1,5 @@
-import { operations } from "../core/model.ts";
-import type { Operation } from "../core/model.ts";
+import { operations } from "../fleet/model.ts";
+import type { Operation } from "../fleet/model.ts";
 import { promisedOperations } from "../service/operations.ts";
 
 export interface Route {

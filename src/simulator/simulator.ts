@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { Target } from "../core/model.ts";
-import type { RateLimit } from "../core/rate-limit.ts";
-import type { Clock } from "../platform/clock.ts";
-import { hostToListen, localAddress } from "../platform/listen-address.ts";
-import { seededRandom } from "../platform/random.ts";
+import type { Target } from "../fleet/model.ts";
+import type { RateLimit } from "../lib/rate-limit.ts";
+import type { Clock } from "../lib/clock.ts";
+import { hostToListen, localAddress } from "../lib/listen-address.ts";
+import { seededRandom } from "../lib/random.ts";
 import type { RegionContent } from "./content.ts";
 import { createDirectory, type Directory, type KnownIds } from "./directory.ts";
 import { createExchange } from "./exchange.ts";

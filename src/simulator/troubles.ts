@@ -1,4 +1,4 @@
-import type { FailureReason, Target } from "../core/model.ts";
+import type { FailureReason, Target } from "../fleet/model.ts";
 import { episodes } from "./episodes.ts";
 import type { EpisodeKind } from "./episodes.ts";
 import { draw, identityOf } from "./hash.ts";

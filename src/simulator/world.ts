@@ -1,5 +1,5 @@
-import { targetName } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { chainStateAt } from "./chain.ts";
 import { childOf, draw, identityOf, mix, pick, uuidOf, type Identity } from "./hash.ts";
 import type { Pin } from "./pins.ts";

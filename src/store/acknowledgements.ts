@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from "kysely";
-import type { Acknowledgement } from "../core/acknowledgement.ts";
-import type { Incident } from "../core/incident.ts";
-import type { Target } from "../core/model.ts";
-import type { OutboxItem } from "../core/notification.ts";
+import type { Acknowledgement } from "../alerts/acknowledgement.ts";
+import type { Incident } from "../alerts/incident.ts";
+import type { Target } from "../fleet/model.ts";
+import type { OutboxItem } from "../alerts/notification.ts";
 import { takeSequence } from "./commit-sequence.ts";
 import { readIncidents } from "./incident-rows.ts";
 import { insertOutboxItems } from "./outbox.ts";

@@ -3,9 +3,9 @@ import {
   noTemplates,
   noIncidentDetails,
   subjectKinds,
-} from "../core/notification.ts";
-import type { Notification, OutboxItem } from "../core/notification.ts";
-import { severities } from "../core/rule.ts";
+} from "../alerts/notification.ts";
+import type { Notification, OutboxItem } from "../alerts/notification.ts";
+import { severities } from "../alerts/rule.ts";
 import { oneOf, textIn } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 

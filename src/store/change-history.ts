@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { presences } from "../fleet/status.ts";
 import type { Presence } from "../fleet/status.ts";
 import { lastSequence } from "./commit-sequence.ts";

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { Diff, ServerDiff } from "../fleet/diff.ts";
-import { batches, paced } from "../platform/paced.ts";
+import { batches, paced } from "../lib/paced.ts";
 import { takeSequence } from "./commit-sequence.ts";
 import { prepareRows } from "./prepared.ts";
 import type { Tables } from "./tables.ts";

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { emptyAccount, mergeNames } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount, Resolution } from "../fleet/buckets.ts";
 import {

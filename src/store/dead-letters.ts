@@ -1,12 +1,12 @@
 import { sql, type Kysely, type Selectable, type Transaction } from "kysely";
-import type { NotificationType } from "../core/notification.ts";
-import type { Severity } from "../core/rule.ts";
-import { batches, paced } from "../platform/paced.ts";
+import type { NotificationType } from "../alerts/notification.ts";
+import type { Severity } from "../alerts/rule.ts";
+import { batches, paced } from "../lib/paced.ts";
 import { readNotification } from "./bodies.ts";
 import { fillPage } from "./queries.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
-import { holdBackLater, latestBlocker } from "./telling-order.ts";
+import { holdBackLater, latestBlocker } from "./notification-order.ts";
 
 export const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;
 export type NotificationState = (typeof notificationStates)[number];

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
-import type { FlapRecord } from "../core/flap-record.ts";
-import { batches, paced } from "../platform/paced.ts";
+import type { FlapRecord } from "../alerts/flap-record.ts";
+import { batches, paced } from "../lib/paced.ts";
 import type { Tables } from "./tables.ts";
 
 const recordsAtOnce = 20;

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Gap } from "../fleet/accounting.ts";
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { Tables } from "./tables.ts";
 
 export interface GapQuery {

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Kysely, RawBuilder, Selectable, SqlBool } from "kysely";
-import type { Acknowledgement } from "../core/acknowledgement.ts";
-import type { Incident } from "../core/incident.ts";
-import type { Target } from "../core/model.ts";
-import type { Severity } from "../core/rule.ts";
+import type { Acknowledgement } from "../alerts/acknowledgement.ts";
+import type { Incident } from "../alerts/incident.ts";
+import type { Target } from "../fleet/model.ts";
+import type { Severity } from "../alerts/rule.ts";
 import { lastSequence } from "./commit-sequence.ts";
 import { incidentFromRow, selectJoinedIncidents, targetOf } from "./incident-rows.ts";
 import { beginsWith, fillPage, isBeyond } from "./queries.ts";

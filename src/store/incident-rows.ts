@@ -1,13 +1,13 @@
 import type { Insertable, Kysely, Selectable } from "kysely";
-import { placeOf } from "../core/incident.ts";
-import type { Incident, Subject } from "../core/incident.ts";
-import type { IncidentPhase } from "../core/incident-phase.ts";
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import { presences } from "../core/model.ts";
-import type { Target } from "../core/model.ts";
-import { resolvedReasons, subjectKinds } from "../core/notification.ts";
-import { severities } from "../core/rule.ts";
-import { batches, paced } from "../platform/paced.ts";
+import { placeOf } from "../alerts/incident.ts";
+import type { Incident, Subject } from "../alerts/incident.ts";
+import type { IncidentPhase } from "../alerts/incident-phase.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import { presences } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import { resolvedReasons, subjectKinds } from "../alerts/notification.ts";
+import { severities } from "../alerts/rule.ts";
+import { batches, paced } from "../lib/paced.ts";
 import { takeSequence } from "./commit-sequence.ts";
 import { writeFlaps } from "./flap-rows.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
@@ -52,7 +52,7 @@ export function incidentToRow(
     held_since_ms: held.ms,
     held_since_polls: held.polls,
     clear_since_ms: phase.name === "firing" ? phase.clearSinceMs : null,
-    notified_at_clock_ms: phase.name === "firing" ? phase.toldAtMs : null,
+    notified_at_clock_ms: phase.name === "firing" ? phase.notifiedAtMs : null,
     flapping: Number(phase.name === "firing" && phase.flapping),
     started_at_ms: incident.startedAtMs,
     fired_at_ms: incident.firedAtMs,
@@ -119,7 +119,7 @@ function phaseFromRow(row: IncidentRow): IncidentPhase {
         name: "firing",
         heldSince,
         clearSinceMs: row.clear_since_ms,
-        toldAtMs: row.notified_at_clock_ms,
+        notifiedAtMs: row.notified_at_clock_ms,
         flapping: row.flapping === 1,
       };
     case "resolved":

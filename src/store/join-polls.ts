@@ -1,6 +1,6 @@
-import { flapKey } from "../core/flap-record.ts";
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import type { Verdict } from "../core/judge.ts";
+import { flapKey } from "../alerts/flap-record.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { Verdict } from "../alerts/judge.ts";
 import type { BucketWrite } from "../fleet/accounting.ts";
 
 /** What polls that followed one another come to. Of what a later one wrote anew it has only that. */

@@ -14,7 +14,7 @@ import {
 } from "../fleet/buckets.ts";
 import type { Gap, OpenBuckets } from "../fleet/accounting.ts";
 import type { Bucket, Resolution } from "../fleet/buckets.ts";
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { bucketOf, inWindow, placeOf, readClosed, readNames } from "./closed-buckets.ts";
 import type { Found, Targets, Window } from "./closed-buckets.ts";
 import { readGaps } from "./gaps.ts";

@@ -3,7 +3,7 @@ import { noOpenBuckets } from "../fleet/accounting.ts";
 import type { Accounting, OpenBuckets } from "../fleet/accounting.ts";
 import { isEmptyBucket } from "../fleet/buckets.ts";
 import type { Bucket, Resolution } from "../fleet/buckets.ts";
-import { batches, paced } from "../platform/paced.ts";
+import { batches, paced } from "../lib/paced.ts";
 import { bucketFromJson, bucketToJson } from "./bucket-json.ts";
 import { accountToColumns, extentToColumns } from "./occupancy-columns.ts";
 import { prepareUpsert } from "./prepared.ts";

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
-import { subjectKey } from "../core/grouping.ts";
-import type { OutboxItem } from "../core/notification.ts";
-import { batches, paced } from "../platform/paced.ts";
+import { subjectKey } from "../alerts/grouping.ts";
+import type { OutboxItem } from "../alerts/notification.ts";
+import { batches, paced } from "../lib/paced.ts";
 import { bodyOfItem } from "./bodies.ts";
 import { prepareRows } from "./prepared.ts";
 import { subjectDigest } from "./subject-digest.ts";

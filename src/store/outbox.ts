@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type Kysely, type RawBuilder } from "kysely";
-import type { Notification, StoredOutboxItem } from "../core/notification.ts";
-import { batches, paced } from "../platform/paced.ts";
+import type { Notification, StoredOutboxItem } from "../alerts/notification.ts";
+import { batches, paced } from "../lib/paced.ts";
 import { readItem, readNotification } from "./bodies.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
 import { rowsPerInsert } from "./outbox-items.ts";
 import { createRowReading } from "./row-reading.ts";
 import { createSettlements } from "./settlements.ts";
 import type { Tables } from "./tables.ts";
-import { latestBlockerOfNewest } from "./telling-order.ts";
+import { latestBlockerOfNewest } from "./notification-order.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";
 

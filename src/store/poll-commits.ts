@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import type { Verdict } from "../core/judge.ts";
-import type { PoolOutcome } from "../core/pool-watch.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { Verdict } from "../alerts/judge.ts";
+import type { PoolOutcome } from "../alerts/pool-watch.ts";
 import { bucketToJson } from "./bucket-json.ts";
 import { writeChanges } from "./change-rows.ts";
 import { writeGap } from "./gaps.ts";

@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from "kysely";
 import type { Insertable, Kysely, QueryResult } from "kysely";
-import { batches, paced } from "../platform/paced.ts";
+import { batches, paced } from "../lib/paced.ts";
 import type { Tables } from "./tables.ts";
 
 /**

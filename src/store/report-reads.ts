@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Kysely } from "kysely";
-import type { Target } from "../core/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { readConsistently } from "./queries.ts";
 import { createRowReading } from "./row-reading.ts";

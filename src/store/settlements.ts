@@ -1,12 +1,12 @@
 import { sql, type Kysely } from "kysely";
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import type { ReceiverState } from "../core/judge-receivers.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { writeIncidents } from "./incident-rows.ts";
 import { readReceiver } from "./untargeted-incidents.ts";
 import { createRowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 import { storableText } from "./storable-text.ts";
-import { releaseWaiting } from "./telling-order.ts";
+import { releaseWaiting } from "./notification-order.ts";
 
 /** SQLite uses a partial index only where the statement itself holds the value. */
 const pending = sql.lit<"pending">("pending");

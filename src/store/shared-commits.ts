@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Kysely, Transaction } from "kysely";
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Tables } from "./tables.ts";
 
 /** What is committed whole or not at all, in a transaction that others may share. */

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from "kysely";
-import type { Silence, SilenceMatch } from "../core/silence.ts";
+import type { Silence, SilenceMatch } from "../alerts/silence.ts";
 import { fillPage, isBeyond } from "./queries.ts";
 import { createRowReading, oneOf, textIn } from "./row-reading.ts";
 import { storableText } from "./storable-text.ts";

@@ -5,7 +5,7 @@ import { runAtOnce } from "../fleet/slices.ts";
 import { restoreSnapshot } from "../fleet/snapshot.ts";
 import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
-import { batches, paced } from "../platform/paced.ts";
+import { batches, paced } from "../lib/paced.ts";
 import { prepareUpsert } from "./prepared.ts";
 import { isBeyond } from "./queries.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { sql } from "kysely";
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { createStoredAcknowledgements } from "./acknowledgements.ts";
 import { createChangeHistory } from "./change-history.ts";
 import { openDatabase, openReader } from "./sqlite/database.ts";
@@ -28,9 +28,9 @@ import { createStoredSilences } from "./silences.ts";
 import { createStoredDrift } from "./stored-drift.ts";
 import { createStoredTargets } from "./stored-targets.ts";
 import type { StoredTargets } from "./stored-targets.ts";
-import { createTellingHistory } from "./telling-history.ts";
+import { createNotificationHistory } from "./notification-history.ts";
 import type { Tables } from "./tables.ts";
-import { createToldIncidents } from "./told-incidents.ts";
+import { createNotifiedIncidents } from "./notified-incidents.ts";
 
 /** All that sandwatch keeps, behind one door. */
 export interface Store extends PollCommits {
@@ -46,8 +46,8 @@ export interface Store extends PollCommits {
   readonly changes: ReturnType<typeof createChangeHistory>;
   readonly occupancy: OccupancyHistory;
   readonly reports: ReportReads;
-  readonly tellings: ReturnType<typeof createTellingHistory>;
-  readonly told: ReturnType<typeof createToldIncidents>;
+  readonly notificationHistory: ReturnType<typeof createNotificationHistory>;
+  readonly notified: ReturnType<typeof createNotifiedIncidents>;
   readonly drift: ReturnType<typeof createStoredDrift>;
   /** The rows that could not be read until now. */
   readonly unreadable: RowReading["unreadable"];
@@ -107,8 +107,8 @@ export function createStore(
     changes: createChangeHistory(reader, reading),
     occupancy: createOccupancyHistory(reader, reading),
     reports: createReportReads(reader, reading),
-    tellings: createTellingHistory(reader, reading),
-    told: createToldIncidents(reader, reading),
+    notificationHistory: createNotificationHistory(reader, reading),
+    notified: createNotifiedIncidents(reader, reading),
     drift: createStoredDrift(kysely, reading),
     unreadable: reading.unreadable,
     async check() {

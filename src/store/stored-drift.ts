@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
-import { deviationProblems, kindOf } from "../core/deviation.ts";
-import type { DriftRecord } from "../core/drift.ts";
-import { operations } from "../core/model.ts";
+import { deviationProblems, kindOf } from "../fleet/deviation.ts";
+import type { DriftRecord } from "../fleet/drift.ts";
+import { operations } from "../fleet/model.ts";
 import { prepareUpsert } from "./prepared.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import { storableText } from "./storable-text.ts";

@@ -1,10 +1,10 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import type { FlapRecord } from "../core/flap-record.ts";
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import type { ProbeSubject } from "../core/incident.ts";
-import type { ProbeVerdict } from "../core/judge-probe.ts";
-import { initialProbeProgress, probeFailures } from "../core/probe-progress.ts";
-import type { ProbeProgress, ProbeResult } from "../core/probe-progress.ts";
+import type { FlapRecord } from "../alerts/flap-record.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { ProbeSubject } from "../alerts/incident.ts";
+import type { ProbeVerdict } from "../alerts/judge-probe.ts";
+import { initialProbeProgress, probeFailures } from "../alerts/probe-progress.ts";
+import type { ProbeProgress, ProbeResult } from "../alerts/probe-progress.ts";
 import { readNumbers } from "./flap-rows.ts";
 import { incidentRows, writeIncidents } from "./incident-rows.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";

@@ -1,11 +1,11 @@
 import type { Generated } from "kysely";
-import type { DeviationProblem } from "../core/deviation.ts";
-import type { FailureReason, Operation } from "../core/model.ts";
+import type { DeviationProblem } from "../fleet/deviation.ts";
+import type { FailureReason, Operation } from "../fleet/model.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import type { Presence, Status } from "../fleet/status.ts";
-import type { IncidentMessage, ResolvedReason, SubjectKind } from "../core/notification.ts";
-import type { ProbeFailure } from "../core/probe-progress.ts";
-import type { Severity } from "../core/rule.ts";
+import type { IncidentMessage, ResolvedReason, SubjectKind } from "../alerts/notification.ts";
+import type { ProbeFailure } from "../alerts/probe-progress.ts";
+import type { Severity } from "../alerts/rule.ts";
 import type { AccountColumns, ExtentColumns } from "./occupancy-columns.ts";
 
 /** The types of the store's rows. `schema.ts` says what each column means. */

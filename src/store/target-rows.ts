@@ -1,5 +1,5 @@
 import type { Insertable, Selectable } from "kysely";
-import type { TargetProgress } from "../core/target-state.ts";
+import type { TargetProgress } from "../alerts/target-state.ts";
 import { textIn } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
-import type { IncidentOutcome } from "../core/incident-ledger.ts";
-import type { Incident } from "../core/incident.ts";
-import type { ReceiverState } from "../core/judge-receivers.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { Incident } from "../alerts/incident.ts";
+import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { readIncidents, writeIncidents } from "./incident-rows.ts";
 import { createRowReading } from "./row-reading.ts";
 import type { RowReading } from "./row-reading.ts";

@@ -1,6 +1,6 @@
-import type { ProbeView } from "../core/probe-view.ts";
-import { probeState } from "../core/probe-progress.ts";
-import type { ProbeStateWord } from "../core/probe-progress.ts";
+import type { ProbeView } from "../alerts/probe-view.ts";
+import { probeState } from "../alerts/probe-progress.ts";
+import type { ProbeStateWord } from "../alerts/probe-progress.ts";
 import { html } from "./html.ts";
 import type { Html } from "./html.ts";
 import { moreThan, table, time } from "./table.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
 /** A client of a response that takes as long as the client reads. */
 export interface Reader {

@@ -1,7 +1,7 @@
 import type { Transform } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { asError } from "../platform/as-error.ts";
-import type { Clock } from "../platform/clock.ts";
+import { asError } from "../lib/as-error.ts";
+import type { Clock } from "../lib/clock.ts";
 import { chooseEncoding, createCompressor } from "./content-encoding.ts";
 import { chooseFormat, contentTypeOf } from "./exposition-format.ts";
 import type { ExpositionFormat } from "./exposition-format.ts";

@@ -1,9 +1,9 @@
 import { fastify } from "fastify";
 import type { FastifyInstance } from "fastify";
-import { asError } from "../platform/as-error.ts";
-import { systemClock } from "../platform/clock.ts";
-import type { Clock } from "../platform/clock.ts";
-import { hostToListen, localAddress } from "../platform/listen-address.ts";
+import { asError } from "../lib/as-error.ts";
+import { systemClock } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi, pathOf, wrongMethod } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
 import { clientStatus, sendProblem } from "./api/problem.ts";

@@ -1,5 +1,5 @@
 import type { CountByStatus } from "../fleet/tallies.ts";
-import { statuses } from "../core/model.ts";
+import { statuses } from "../fleet/model.ts";
 import { html, joinHtml } from "./html.ts";
 import type { Html } from "./html.ts";
 import { probeSection } from "./probe-table.ts";

@@ -1,11 +1,11 @@
-import { placeOf, poolText, serverText } from "../core/incident.ts";
-import type { Incident, Subject } from "../core/incident.ts";
-import type { Target } from "../core/model.ts";
-import type { ProbeView } from "../core/probe-view.ts";
-import { matchText } from "../core/written-match.ts";
-import { severities } from "../core/rule.ts";
-import type { SilenceMatch } from "../core/silence.ts";
-import type { PollDetail, WatchedView } from "../core/watched-view.ts";
+import { placeOf, poolText, serverText } from "../alerts/incident.ts";
+import type { Incident, Subject } from "../alerts/incident.ts";
+import type { Target } from "../fleet/model.ts";
+import type { ProbeView } from "../alerts/probe-view.ts";
+import { matchText } from "../alerts/written-match.ts";
+import { severities } from "../alerts/rule.ts";
+import type { SilenceMatch } from "../alerts/silence.ts";
+import type { PollDetail, WatchedView } from "../alerts/watched-view.ts";
 import { viewProbes } from "./probe-table.ts";
 import type { IncidentView, ReceiverView, StatusView, TargetView } from "./status-page.ts";
 
@@ -124,7 +124,7 @@ function subjectText(subject: Subject): string {
 }
 
 function isMuted({ phase }: Incident): boolean {
-  return phase.name === "firing" && phase.toldAtMs === null;
+  return phase.name === "firing" && phase.notifiedAtMs === null;
 }
 
 function notesOf(incident: Incident, acknowledgedBy: string | null): readonly string[] {

@@ -257,7 +257,7 @@ it("a server that moves between sandboxes is explained with the sandbox of each 
     { ...change, sandboxId: "A", from: "error" as const, to: "absent" as const, atMs: 2_000 },
   ];
   const server = { serverId: "a", serverName: "github", listed: [] };
-  const nothing = { incidents: [], silences: [], windows: [], tellings: [], attempts: [] };
+  const nothing = { incidents: [], silences: [], windows: [], items: [], attempts: [] };
   const events = timeline({ server, changes, ...nothing }, [], 3_000);
   expect(events.map(({ text }) => text)).toEqual([
     "absent -> error in sandbox B of us/research",

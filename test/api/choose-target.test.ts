@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Target } from "../../src/core/model.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import type { Target } from "../../src/fleet/model.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { chooseTarget } from "../../src/api/choose-target.ts";
 
 const [usResearch, euResearch, euTraining] = [

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { BusyError } from "../../src/core/refusal.ts";
-import { createRetryBudget } from "../../src/core/retry.ts";
+import { BusyError } from "../../src/lib/refusal.ts";
+import { createRetryBudget } from "../../src/lib/retry.ts";
 import type { ServiceContext } from "../../src/api/context.ts";
 import { lookUp } from "../../src/api/operations/lookups.ts";
 import type { LookupView } from "../../src/api/operations/lookups.ts";
 import { readRequest } from "../../src/api/request.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { failure } from "../../src/service/failure.ts";
 import { answerJson, createTestClient, startPeer, testKey } from "../service/peer.ts";

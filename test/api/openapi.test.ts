@@ -8,7 +8,7 @@ import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { describeApi } from "../../src/api/openapi.ts";
 import { pathFields } from "../../src/api/operation.ts";
 import { apiOperations } from "../../src/api/operations.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { addApi } from "../../src/web/api/api.ts";
 import { noApi } from "../web/support/no-api.ts";
 import { sound } from "./support/api-world.ts";
@@ -124,7 +124,7 @@ describe("the OpenAPI document", () => {
       { name: "listServers", path: "/api/v1/servers?limit=2&status=error,idle" },
       { name: "listChanges", path: "/api/v1/changes?limit=2" },
       { name: "reportOccupancy", path: "/api/v1/occupancy?from=1h&by=region,server_name,hour" },
-      { name: "tellInsights", path: "/api/v1/insights?from=1h" },
+      { name: "computeInsights", path: "/api/v1/insights?from=1h" },
       { name: "listDrift", path: "/api/v1/drift" },
       { name: "checkConformance", path: "/api/v1/conformance", body: { user: "user-1" } },
       { name: "explainServer", path: `/api/v1/explain?server=${world.serverIds[0] ?? ""}` },

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Status } from "../../src/core/model.ts";
+import type { Status } from "../../src/fleet/model.ts";
 import { findServer } from "../../src/api/find-server.ts";
 import { createApi } from "../../src/api/operation.ts";
 import type { FleetContext } from "../../src/api/target-list.ts";

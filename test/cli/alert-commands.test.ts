@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { openStore } from "../../src/store/store.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { makeHistory } from "../../src/cli/demo-history.ts";
 import { configuredTargets } from "../../src/config/configured-targets.ts";
-import { statuses } from "../../src/core/model.ts";
+import { statuses } from "../../src/fleet/model.ts";
 import { resolutions } from "../../src/fleet/buckets.ts";
 import type { Resolution } from "../../src/fleet/buckets.ts";
 import { findServer } from "../../src/fleet/snapshot.ts";

@@ -5,7 +5,7 @@ import { answerText } from "../../src/cli/lookup-text.ts";
 import { jsonText } from "../../src/cli/output.ts";
 import { cutToWidth, textWidth } from "../../src/cli/text-width.ts";
 import { renderTree } from "../../src/cli/tree.ts";
-import { lookupWords } from "../../src/core/lookup-words.ts";
+import { lookupWords } from "../../src/fleet/lookup-words.ts";
 import type { AnsweredView, FailedView } from "../../src/api/operations/lookups.ts";
 import type { JsonValue } from "../../src/service/json.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createDaemon } from "../../src/daemon.ts";
-import { createLogger } from "../../src/platform/logger.ts";
+import { createDaemon } from "../../src/app/daemon.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
 import type { Handler, Peer } from "../service/peer.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

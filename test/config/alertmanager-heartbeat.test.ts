@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseNetwork } from "../../src/platform/networks.ts";
+import { parseNetwork } from "../../src/lib/networks.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
 import { configNotes } from "../../src/cli/config-notes.ts";
 import { configOf, faultLines } from "./support.ts";

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Fault } from "../../src/config/faults.ts";
-import { readCronFields } from "../../src/platform/cron-fields.ts";
-import { parseCronTimes } from "../../src/platform/cron-times.ts";
+import { readCronFields } from "../../src/lib/cron-fields.ts";
+import { parseCronTimes } from "../../src/lib/cron-times.ts";
 import { runCommand } from "../support/run-command.ts";
 import { configOf, writeFiles } from "./support.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseBaseUrl, parseListenAddress, parseWebAddress } from "../../src/config/address.ts";
-import { formatDuration, parseDuration } from "../../src/core/duration.ts";
+import { formatDuration, parseDuration } from "../../src/fleet/duration.ts";
 import { editDistance, nearestName } from "../../src/config/nearest-name.ts";
 import { parseSize } from "../../src/config/size.ts";
 

@@ -3,7 +3,7 @@ import type { ServiceContext } from "../../src/api/context.ts";
 import { createApi } from "../../src/api/operation.ts";
 import { checkConformance } from "../../src/api/operations/conformance.ts";
 import type { Ids } from "../../src/service/conformance.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import { failure } from "../../src/service/failure.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { flushCompileCache } from "node:module";
 import { StatementSync } from "node:sqlite";
-import { createDaemon } from "../../src/daemon.ts";
-import { createLogger } from "../../src/platform/logger.ts";
+import { createDaemon } from "../../src/app/daemon.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { reportOccupancy } from "../../src/api/operations/occupancy.ts";
 import { report } from "../../src/cli/report.ts";
-import { statuses } from "../../src/core/model.ts";
+import { statuses } from "../../src/fleet/model.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";

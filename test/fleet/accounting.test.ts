@@ -5,7 +5,7 @@ import type { Resolution } from "../../src/fleet/buckets.ts";
 import { countDwells } from "../../src/fleet/dwell.ts";
 import { noneByStatus } from "../../src/fleet/tallies.ts";
 import { serverMsOf } from "../../src/fleet/buckets.ts";
-import { createLedger, tally } from "../core/support/ledger.ts";
+import { createLedger, tally } from "../alerts/support/ledger.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -1,4 +1,4 @@
-import type { Drift } from "../../src/core/drift.ts";
+import type { Drift } from "../../src/fleet/drift.ts";
 import { ok } from "node:assert/strict";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";

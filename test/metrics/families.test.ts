@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import { failureReasons, statuses } from "../../src/core/model.ts";
-import type { Status } from "../../src/core/model.ts";
+import { failureReasons, statuses } from "../../src/fleet/model.ts";
+import type { Status } from "../../src/fleet/model.ts";
 import { createServiceMetrics, maxDistinctFields } from "../../src/metrics/service-metrics.ts";
 import { server } from "../support/fleet.ts";
 import { deviationOf, eventfulFamilies, meterFleet, parseExposition } from "./exposition.ts";

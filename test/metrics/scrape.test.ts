@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Status } from "../../src/core/model.ts";
+import type { Status } from "../../src/fleet/model.ts";
 import { listing, server } from "../support/fleet.ts";
 import {
   deviationOf,

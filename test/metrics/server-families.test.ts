@@ -6,7 +6,7 @@ import { eachServer, emptySnapshot } from "../../src/fleet/snapshot.ts";
 import type { ListedSandbox, Snapshot } from "../../src/fleet/snapshot.ts";
 import { statuses } from "../../src/fleet/status.ts";
 import type { Status } from "../../src/fleet/status.ts";
-import type { Target } from "../../src/core/model.ts";
+import type { Target } from "../../src/fleet/model.ts";
 import { toPieces } from "../../src/metrics/pieces.ts";
 import { serverFamilies, serverLines } from "../../src/metrics/server-families.ts";
 import { research, server } from "../support/fleet.ts";

@@ -121,10 +121,10 @@ describe("an Alertmanager receiver that was started", () => {
     let asked = (): void => {};
     const { receiver, clock, server, commit, logged } = await openAlertmanager([accept], {
       notifiedAlerts: (stored) => ({
-        wordsOf: (...query) => stored.wordsOf(...query),
-        toldTo: (...query) => {
+        textsOf: (...query) => stored.textsOf(...query),
+        notifiedTo: (...query) => {
           asked();
-          return broken ? Promise.reject(new Error("broken")) : stored.toldTo(...query);
+          return broken ? Promise.reject(new Error("broken")) : stored.notifiedTo(...query);
         },
       }),
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Secret } from "../../src/platform/secret.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { about, accept, minuteMs, ofServers } from "./support/alertmanager.ts";
 import { openAlertmanager, posted } from "./support/alertmanager.ts";
 import { startMs } from "./support/items.ts";

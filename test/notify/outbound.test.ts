@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { OutboundDeps } from "../../src/notify/outbound.ts";
 import { failed } from "../../src/notify/receiver.ts";
 import type { SendResult } from "../../src/notify/receiver.ts";
-import { parseNetwork } from "../../src/platform/networks.ts";
+import { parseNetwork } from "../../src/lib/networks.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { startMs } from "./support/items.ts";
 import { openOutbound } from "./support/outbound.ts";

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
-import type { Notification, NotifiedIncident } from "../../src/core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../src/alerts/notification.ts";
 import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
 import { failed } from "../../src/notify/receiver.ts";
 import {
   createPagerdutyReceiver,
   renderPagerdutyEvent,
 } from "../../src/notify/receivers/pagerduty.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { oneByOne, openDelivery } from "./support/delivery.ts";
 import { fire, outboxItem, resolve, startMs, toldIncident } from "./support/items.ts";

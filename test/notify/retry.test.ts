@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { failed } from "../../src/notify/receiver.ts";
 import type { AttemptFailureReason } from "../../src/notify/receiver.ts";
 import { backoffMs, decide } from "../../src/notify/retry.ts";
-import { seededRandom } from "../../src/platform/random.ts";
+import { seededRandom } from "../../src/lib/random.ts";
 import { openDelivery } from "./support/delivery.ts";
 import { fire } from "./support/items.ts";
 import { hang, startReceiverServer, status } from "./support/receiver-server.ts";

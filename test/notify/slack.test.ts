@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Notification } from "../../src/core/notification.ts";
+import type { Notification } from "../../src/alerts/notification.ts";
 import { requestTimeoutMs } from "../../src/notify/outbound.ts";
 import { lookEveryMs } from "../../src/notify/pipeline.ts";
 import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";

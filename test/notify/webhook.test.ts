@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { Webhook } from "standardwebhooks";
 import type { z } from "zod";
-import type { Notification } from "../../src/core/notification.ts";
+import type { Notification } from "../../src/alerts/notification.ts";
 import { failed } from "../../src/notify/receiver.ts";
 import { renderAlertmanagerBody } from "../../src/notify/receivers/alertmanager-body.ts";
 import { createWebhookReceiver, renderWebhookBody } from "../../src/notify/receivers/webhook.ts";
 import type { WebhookSettings } from "../../src/notify/receivers/webhook.ts";
-import { systemClock } from "../../src/platform/clock.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { webhookBodySchema } from "../support/webhook-body.ts";
 import { alertmanagerMessageSchema } from "./support/alertmanager-message.ts";

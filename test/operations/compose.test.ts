@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { version } from "../../src/platform/version.ts";
+import { version } from "../../src/lib/version.ts";
 import { alertingRulesOf, readRuleGroups } from "../support/rule-files.ts";
 
 const folder = join(import.meta.dirname, "../../config");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { statusColours } from "../../generate/dashboards/colours.ts";
-import { statuses } from "../../src/core/model.ts";
+import { statuses } from "../../src/fleet/model.ts";
 import { eventfulFamilies } from "../metrics/exposition.ts";
 import {
   anything,

@@ -11,7 +11,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { version } from "../../src/platform/version.ts";
+import { version } from "../../src/lib/version.ts";
 
 const config = join(import.meta.dirname, "../../config");
 const base = join(config, "kubernetes/base");

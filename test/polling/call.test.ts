@@ -1,11 +1,11 @@
 import { setImmediate as settle } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { failureReasons } from "../../src/core/model.ts";
-import type { FailureReason, Target } from "../../src/core/model.ts";
-import { createRetryBudget, retryShare } from "../../src/core/retry.ts";
-import { seededRandom } from "../../src/platform/random.ts";
-import type { Random } from "../../src/platform/random.ts";
+import { failureReasons } from "../../src/fleet/model.ts";
+import type { FailureReason, Target } from "../../src/fleet/model.ts";
+import { createRetryBudget, retryShare } from "../../src/lib/retry.ts";
+import { seededRandom } from "../../src/lib/random.ts";
+import type { Random } from "../../src/lib/random.ts";
 import { callWithRetries } from "../../src/polling/call.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import type { CallFailure } from "../../src/service/failure.ts";

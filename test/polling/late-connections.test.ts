@@ -1,6 +1,6 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { createRetryBudget, retryShare } from "../../src/core/retry.ts";
+import { createRetryBudget, retryShare } from "../../src/lib/retry.ts";
 import { callWithRetries } from "../../src/polling/call.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { answerJson, createTestClient, emptyListing, startPeer } from "../service/peer.ts";

@@ -1,9 +1,9 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { Verdict } from "../../src/core/judge.ts";
-import { createPoolWatch } from "../../src/core/pool-watch.ts";
-import type { PoolRule } from "../../src/core/rule.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import type { Verdict } from "../../src/alerts/judge.ts";
+import { createPoolWatch } from "../../src/alerts/pool-watch.ts";
+import type { PoolRule } from "../../src/alerts/rule.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createTargetUnits } from "../../src/polling/target-unit.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

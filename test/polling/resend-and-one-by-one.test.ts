@@ -1,7 +1,7 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createRetryBudget } from "../../src/core/retry.ts";
-import type { Clock } from "../../src/platform/clock.ts";
+import { createRetryBudget } from "../../src/lib/retry.ts";
+import type { Clock } from "../../src/lib/clock.ts";
 import { createKeyLimits, mayResend } from "../../src/polling/key-limits.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { eu, startLimits, us } from "./support/start-limits.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";
-import type { Target } from "../../src/core/model.ts";
-import { targetName } from "../../src/core/model.ts";
-import { phaseOf } from "../../src/core/schedule.ts";
+import type { Target } from "../../src/fleet/model.ts";
+import { targetName } from "../../src/fleet/model.ts";
+import { phaseOf } from "../../src/fleet/schedule.ts";
 import { restoreTargets } from "../../src/polling/restore.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createRetryBudget } from "../../src/core/retry.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import { createRetryBudget } from "../../src/lib/retry.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { createRunner } from "../../src/polling/runner.ts";
 import type { Run, Unit } from "../../src/polling/runner.ts";

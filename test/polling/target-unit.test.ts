@@ -1,7 +1,7 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { Verdict } from "../../src/core/judge.ts";
-import type { Status } from "../../src/core/model.ts";
+import type { Verdict } from "../../src/alerts/judge.ts";
+import type { Status } from "../../src/fleet/model.ts";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";

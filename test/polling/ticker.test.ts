@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
 import type { Ticker } from "../../src/polling/ticker.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

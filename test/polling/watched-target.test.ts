@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { judgePoll } from "../../src/core/judge.ts";
-import { initialProgress, nothingKnown } from "../../src/core/target-state.ts";
+import { judgePoll } from "../../src/alerts/judge.ts";
+import { initialProgress, nothingKnown } from "../../src/alerts/target-state.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { findServer, restoreSnapshot } from "../../src/fleet/snapshot.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HistoryContext } from "../../src/api/context.ts";
 import { createApi } from "../../src/api/operation.ts";
-import { tellInsights } from "../../src/api/operations/insights.ts";
+import { computeInsights } from "../../src/api/operations/insights.ts";
 import type { InsightsRequest } from "../../src/api/operations/insights.ts";
 import type { ReportSources } from "../../src/reports/sources.ts";
 import { recordHistory } from "../support/recorded-history.ts";
@@ -19,7 +19,7 @@ const research = { region: "us", key: "research" };
 
 function insightsOf(request: InsightsRequest, reports: ReportSources, atMs: number) {
   const clock = { now: () => ({ utcMs: atMs, monotonicMs: 0 }), setTimer: () => () => {} };
-  return createApi<HistoryContext>({ reports, clock })(tellInsights, request);
+  return createApi<HistoryContext>({ reports, clock })(computeInsights, request);
 }
 
 /** Polls every ten minutes for some weeks. */

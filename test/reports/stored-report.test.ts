@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { reportOccupancy } from "../../src/api/operations/occupancy.ts";
 import { measureNames } from "../../src/api/operations/occupancy.ts";
 import type { OccupancyView, RowView } from "../../src/api/operations/occupancy.ts";
-import { seededRandom } from "../../src/platform/random.ts";
+import { seededRandom } from "../../src/lib/random.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Drift } from "../../src/core/drift.ts";
+import type { Drift } from "../../src/fleet/drift.ts";
 import { answerJson, type ClientUnderTest, createTestClient, startPeer } from "./peer.ts";
 
 /** What counts as drift when the service answers so. */

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import type { Deviation } from "../../src/core/deviation.ts";
-import type { Drift } from "../../src/core/drift.ts";
+import type { Deviation } from "../../src/fleet/deviation.ts";
+import type { Drift } from "../../src/fleet/drift.ts";
 import { createDeviations } from "../../src/service/deviations.ts";
 import { createNotFoundHistory } from "../../src/service/not-found.ts";
 import { answerJson, type ClientUnderTest, createTestClient, startPeer, testKey } from "./peer.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { Secret } from "../../src/platform/secret.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { limits } from "../../src/service/listing-items.ts";
 import {
   answerJson,

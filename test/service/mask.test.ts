@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createMask } from "../../src/service/mask-answer.ts";
 import { isSecretName, maskText } from "../../src/service/mask-text.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import type { JsonValue } from "../../src/service/json.ts";
 
 const apiKey = new Secret("key-7f3a91");

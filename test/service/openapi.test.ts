@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { operations } from "../../src/core/model.ts";
-import type { Operation } from "../../src/core/model.ts";
+import { operations } from "../../src/fleet/model.ts";
+import type { Operation } from "../../src/fleet/model.ts";
 import { describeInterface } from "../../src/service/openapi.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

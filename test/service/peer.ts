@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { createServiceClient, type EndedRequest } from "../../src/service/client.ts";
 import type { ListingCall, ServiceClient, ServiceClientOptions } from "../../src/service/client.ts";
-import { Secret } from "../../src/platform/secret.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { findExcess } from "../../src/service/json-excess.ts";
-import { parseRetryAfter } from "../../src/platform/retry-after.ts";
+import { parseRetryAfter } from "../../src/lib/retry-after.ts";
 
 const now = Date.UTC(2026, 10, 20, 9, 30);
 const day = 24 * 60 * 60 * 1000;

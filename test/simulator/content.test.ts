@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Secret } from "../../src/platform/secret.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";

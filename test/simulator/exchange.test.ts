@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, get as httpGet, type IncomingMessage } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { seededRandom } from "../../src/platform/random.ts";
+import { seededRandom } from "../../src/lib/random.ts";
 import { createExchange } from "../../src/simulator/exchange.ts";
 import { createFaultBoard } from "../../src/simulator/fault-board.ts";
 import { createGate } from "../../src/simulator/gate.ts";

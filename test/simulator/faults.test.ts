@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { operations } from "../../src/core/model.ts";
+import { operations } from "../../src/fleet/model.ts";
 import { faultsSchema, oddKinds, type Fault } from "../../src/simulator/faults.ts";
 import { createFaultBoard } from "../../src/simulator/fault-board.ts";
-import { seededRandom } from "../../src/platform/random.ts";
+import { seededRandom } from "../../src/lib/random.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 const subject = { region: "us", key: "research", operation: "list_sandboxes" } as const;

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { Target } from "../../src/core/model.ts";
+import type { Target } from "../../src/fleet/model.ts";
 import {
   createSimulator,
   type Simulator,

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Target } from "../../src/core/model.ts";
+import type { Target } from "../../src/fleet/model.ts";
 import { changing, steady } from "../../src/simulator/tempo.ts";
 import type { Tempo } from "../../src/simulator/tempo.ts";
 import { createWorld, type SimulatedServer } from "../../src/simulator/world.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Notification } from "../../src/core/notification.ts";
+import type { Notification } from "../../src/alerts/notification.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { createStore } from "../../src/store/store.ts";
 import { judgeBy, listing, research, startMs, watchFleet } from "../support/fleet.ts";

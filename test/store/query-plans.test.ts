@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createOutbox } from "../../src/store/outbox.ts";
 import { createPruning } from "../../src/store/prune-history.ts";
 import { pruneNotifications } from "../../src/store/prune-notifications.ts";
-import { createToldIncidents } from "../../src/store/told-incidents.ts";
+import { createNotifiedIncidents } from "../../src/store/notified-incidents.ts";
 import { startMs } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
 import { openTestStore, settle } from "../notify/support/test-store.ts";
@@ -52,7 +52,7 @@ describe("the queries of delivery", () => {
   it("find the incidents that are about the same by indices", async () => {
     const store = openTestStore();
     const plans = await store.explain(async (kysely) => {
-      await createToldIncidents(kysely).toldTo("am", startMs, ["a"]);
+      await createNotifiedIncidents(kysely).notifiedTo("am", startMs, ["a"]);
     });
     expect(plans).toContainEqual(expect.stringContaining("USING INDEX incidents_of_server"));
     expect(plans.filter((plan) => /SCAN (alike|incidents)/.test(plan))).toEqual([]);

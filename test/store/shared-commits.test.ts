@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as settle } from "node:timers/promises";
 import { Kysely } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Status } from "../../src/core/model.ts";
+import type { Status } from "../../src/fleet/model.ts";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";

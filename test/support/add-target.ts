@@ -1,4 +1,4 @@
-import type { Target } from "../../src/core/model.ts";
+import type { Target } from "../../src/fleet/model.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { StoredTarget } from "../../src/store/stored-targets.ts";
 

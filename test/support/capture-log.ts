@@ -1,4 +1,4 @@
-import { createLogger } from "../../src/platform/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 
 export type Line = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
-import type { Instant } from "../../src/core/model.ts";
-import type { Clock } from "../../src/platform/clock.ts";
+import type { Instant } from "../../src/fleet/model.ts";
+import type { Clock } from "../../src/lib/clock.ts";
 
 interface PendingTimer {
   readonly dueMs: number;

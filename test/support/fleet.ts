@@ -1,9 +1,9 @@
-import { noInterventions } from "../../src/core/interventions.ts";
-import { judgePoll } from "../../src/core/judge.ts";
-import type { JudgeOptions, PollOutcome, Verdict } from "../../src/core/judge.ts";
-import type { Instant, Status, Target } from "../../src/core/model.ts";
-import type { Rule, ServerRule, TargetRule } from "../../src/core/rule.ts";
-import { nothingKnown } from "../../src/core/target-state.ts";
+import { noInterventions } from "../../src/alerts/interventions.ts";
+import { judgePoll } from "../../src/alerts/judge.ts";
+import type { JudgeOptions, PollOutcome, Verdict } from "../../src/alerts/judge.ts";
+import type { Instant, Status, Target } from "../../src/fleet/model.ts";
+import type { Rule, ServerRule, TargetRule } from "../../src/alerts/rule.ts";
+import { nothingKnown } from "../../src/alerts/target-state.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import type { ListedServer } from "../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";

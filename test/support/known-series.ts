@@ -1,4 +1,4 @@
-import { operations } from "../../src/core/model.ts";
+import { operations } from "../../src/fleet/model.ts";
 import { deliveryFailureReasons } from "../../src/notify/receiver.ts";
 import { eventfulFamilies } from "../metrics/exposition.ts";
 import type { KnownLabels, KnownSeries } from "./promql.ts";

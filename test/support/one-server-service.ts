@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
-import type { Status } from "../../src/core/model.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import type { Status } from "../../src/fleet/model.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 
 /** A service with one region "us" and one server for the key "research", whose status only `show` changes. */

@@ -1,13 +1,17 @@
-import { noInterventions } from "../../src/core/interventions.ts";
-import type { Interventions } from "../../src/core/interventions.ts";
-import type { IncidentOutcome } from "../../src/core/incident-ledger.ts";
-import { judgeProbe } from "../../src/core/judge-probe.ts";
-import type { ProbeJudgeOptions, ProbeOutcome, ProbeVerdict } from "../../src/core/judge-probe.ts";
-import type { FailureReason, Instant } from "../../src/core/model.ts";
-import { subjectsOf } from "../../src/core/probe.ts";
-import type { Probe } from "../../src/core/probe.ts";
-import { initialProbeProgress } from "../../src/core/probe-progress.ts";
-import type { ProbeRule, Rule } from "../../src/core/rule.ts";
+import { noInterventions } from "../../src/alerts/interventions.ts";
+import type { Interventions } from "../../src/alerts/interventions.ts";
+import type { IncidentOutcome } from "../../src/alerts/incident-engine.ts";
+import { judgeProbe } from "../../src/alerts/judge-probe.ts";
+import type {
+  ProbeJudgeOptions,
+  ProbeOutcome,
+  ProbeVerdict,
+} from "../../src/alerts/judge-probe.ts";
+import type { FailureReason, Instant } from "../../src/fleet/model.ts";
+import { subjectsOf } from "../../src/alerts/probe.ts";
+import type { Probe } from "../../src/alerts/probe.ts";
+import { initialProbeProgress } from "../../src/alerts/probe-progress.ts";
+import type { ProbeRule, Rule } from "../../src/alerts/rule.ts";
 import { watchProbe } from "../../src/polling/watched-probe.ts";
 import type { RestoredProbe, WatchedProbe } from "../../src/polling/watched-probe.ts";
 import { research, startMs } from "./fleet.ts";
@@ -83,7 +87,7 @@ export interface RanProbe {
 export interface RunOptions {
   /** Since the run before. */
   readonly seconds?: number;
-  readonly targetIsTold?: boolean;
+  readonly targetIsNotified?: boolean;
   readonly judge?: ProbeJudgeOptions;
 }
 
@@ -96,11 +100,11 @@ export function ranProbe(
   let at: Instant = { utcMs: startMs, monotonicMs: 1_000 };
   return {
     watched,
-    run(outcome, { seconds = 60, targetIsTold = false, judge: by = judge } = {}) {
+    run(outcome, { seconds = 60, targetIsNotified = false, judge: by = judge } = {}) {
       at = { utcMs: at.utcMs + seconds * 1_000, monotonicMs: at.monotonicMs + seconds * 1_000 };
       const isSent = outcome.kind !== "not_sent" && outcome.kind !== "backing_off";
       const durationMs = isSent ? 40 : null;
-      const verdict = judgeProbe(watched.state, { outcome, durationMs }, at, by, targetIsTold);
+      const verdict = judgeProbe(watched.state, { outcome, durationMs }, at, by, targetIsNotified);
       watched.accept(verdict);
       return verdict;
     },

@@ -1,8 +1,8 @@
-import { batches } from "../../src/platform/paced.ts";
+import { batches } from "../../src/lib/paced.ts";
 import type { BucketQuery } from "../../src/store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../../src/store/report-reads.ts";
-import { targetName } from "../../src/core/model.ts";
-import type { Presence, Status, Target } from "../../src/core/model.ts";
+import { targetName } from "../../src/fleet/model.ts";
+import type { Presence, Status, Target } from "../../src/fleet/model.ts";
 import { noOpenBuckets, recordTime } from "../../src/fleet/accounting.ts";
 import type { EndedDwells, OpenBuckets } from "../../src/fleet/accounting.ts";
 import {

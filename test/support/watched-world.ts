@@ -1,12 +1,12 @@
 import { Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { createDaemon } from "../../src/daemon.ts";
-import type { Daemon } from "../../src/daemon.ts";
-import type { DaemonOverrides } from "../../src/daemon-overrides.ts";
-import type { Target } from "../../src/core/model.ts";
-import { createLogger } from "../../src/platform/logger.ts";
-import { seededRandom } from "../../src/platform/random.ts";
+import { createDaemon } from "../../src/app/daemon.ts";
+import type { Daemon } from "../../src/app/daemon.ts";
+import type { DaemonOverrides } from "../../src/app/daemon-overrides.ts";
+import type { Target } from "../../src/fleet/model.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { seededRandom } from "../../src/lib/random.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
 import type { OpenOptions } from "../../src/store/sqlite/database.ts";
 import { openStore } from "../../src/store/store.ts";

@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { BusyError, RefusedError } from "../../src/core/refusal.ts";
+import { BusyError, RefusedError } from "../../src/lib/refusal.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { exposing } from "./support/exposing.ts";
 import { noApi } from "./support/no-api.ts";

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openFilesLimit } from "../../src/platform/open-files.ts";
+import { openFilesLimit } from "../../src/lib/open-files.ts";
 import { connectionsAllowed } from "../../src/web/connection-limit.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { startOneServerService } from "../support/one-server-service.ts";

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RefusedError } from "../../src/core/refusal.ts";
+import { RefusedError } from "../../src/lib/refusal.ts";
 import type { EventSource } from "../../src/web/api/events-route.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

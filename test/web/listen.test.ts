@@ -3,7 +3,7 @@ import { constants, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseListenAddress } from "../../src/config/address.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { createWebServer } from "../../src/web/server.ts";
 import { startProgram } from "../support/sandwatch-process.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { presences } from "../../core/model.ts";
-import { firstOf } from "../../platform/first-of.ts";
+import { presences } from "../../fleet/model.ts";
+import { firstOf } from "../../lib/first-of.ts";
 import { isChangeCursor } from "../../store/change-history.ts";
 import type { StoredChange } from "../../store/change-history.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { examine, operationReport } from "../../service/conformance.ts";
 import type { OperationReport } from "../../service/conformance.ts";
-import { RefusedError } from "../../core/refusal.ts";
+import { RefusedError } from "../../lib/refusal.ts";
 import { chooseTarget, targetChoice } from "../choose-target.ts";
 import type { ServiceContext } from "../context.ts";
 import { defineOperation } from "../operation.ts";

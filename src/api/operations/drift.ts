@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { deviationProblems, kindOf, problemText } from "../../core/deviation.ts";
-import type { DriftRecord } from "../../core/drift.ts";
-import { operations } from "../../core/model.ts";
+import { deviationProblems, kindOf, problemText } from "../../fleet/deviation.ts";
+import type { DriftRecord } from "../../fleet/drift.ts";
+import { operations } from "../../fleet/model.ts";
 import type { StoreContext } from "../context.ts";
 import { nullableText, texts, timeText } from "../fields.ts";
 import { defineOperation } from "../operation.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { firstOf } from "../../platform/first-of.ts";
+import { firstOf } from "../../lib/first-of.ts";
 import { allTime } from "../../store/change-history.ts";
 import type { StoreContext } from "../context.ts";
 import { nullableText, serverText, time, timeText } from "../fields.ts";
@@ -56,8 +56,10 @@ export const explainServer = defineOperation({
     const about = store.changes.between({ ...allTime, direction: "desc", server: serverId });
     const found = await firstOf(about, mostChanges);
     const incidents = await store.incidents.ofServer(serverId, mostIncidents);
-    const tellings = await store.tellings.about(incidents.map(({ incident }) => incident.id));
-    const seqs = tellings.flatMap(({ notification }) => notification?.seq ?? []);
+    const items = await store.notificationHistory.about(
+      incidents.map(({ incident }) => incident.id),
+    );
+    const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
     const silences = { ended: true, nowMs, limit: mostSilences, before: null };
     const history = {
       server,
@@ -65,8 +67,8 @@ export const explainServer = defineOperation({
       incidents,
       silences: await store.silences.page(silences),
       windows: interventions.windows,
-      tellings,
-      attempts: await store.tellings.attempts([...new Set(seqs)]),
+      items,
+      attempts: await store.notificationHistory.attempts([...new Set(seqs)]),
     };
     return {
       server_id: serverId,

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { Acknowledgement } from "../../core/acknowledgement.ts";
-import { notifiedIncident } from "../../core/incident.ts";
-import { subjectKinds } from "../../core/notification.ts";
-import { RefusedError } from "../../core/refusal.ts";
-import { severities } from "../../core/rule.ts";
+import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
+import { notifiedIncident } from "../../alerts/incident.ts";
+import { subjectKinds } from "../../alerts/notification.ts";
+import { RefusedError } from "../../lib/refusal.ts";
+import { severities } from "../../alerts/rule.ts";
 import type { StoredIncident } from "../../store/incident-history.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
@@ -154,7 +154,7 @@ function viewIncident({ incident, target, acknowledgement }: StoredIncident): In
     rule: incident.rule,
     severity: incident.severity,
     state: phase.name,
-    muted: phase.name === "firing" && phase.toldAtMs === null,
+    muted: phase.name === "firing" && phase.notifiedAtMs === null,
     flapping: told.flapping,
     subject: told.subject,
     region: told.region,

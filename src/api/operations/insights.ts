@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { targetName } from "../../core/model.ts";
+import { targetName } from "../../fleet/model.ts";
 import { bucketStart } from "../../fleet/buckets.ts";
 import { weekdays } from "../../reports/cells.ts";
 import { createHoursOfWeek } from "../../reports/insights/busiest-hour.ts";
@@ -7,7 +7,7 @@ import { most, readErrantServers } from "../../reports/insights/errant-servers.t
 import type { ErrantServer } from "../../reports/insights/errant-servers.ts";
 import { forecast } from "../../reports/insights/forecast.ts";
 import type { Forecast } from "../../reports/insights/forecast.ts";
-import type { LongStay } from "../../reports/insights/long-stays.ts";
+import type { LongDwell } from "../../reports/insights/long-dwells.ts";
 import { createNameSums } from "../../reports/insights/name-sums.ts";
 import { readPresent } from "../../reports/insights/present.ts";
 import { dayMs, readWeeks, weekMs } from "../../reports/insights/weeks.ts";
@@ -93,8 +93,8 @@ export type InsightsView = z.output<typeof insightsView>;
 /** Of each kind. */
 const mostShown = 10;
 
-export const tellInsights = defineOperation({
-  name: "tellInsights",
+export const computeInsights = defineOperation({
+  name: "computeInsights",
   method: "GET",
   path: "/insights",
   summary:
@@ -130,7 +130,7 @@ export const tellInsights = defineOperation({
     const { longest, ...present } = await readPresent(sources, targets, {
       configured,
       usualMaximumOf: names.usualMaximumOf(),
-      mostStays: mostShown,
+      mostDwells: mostShown,
     });
     const erred = await readErrantServers({ range, targets, ...present, filter, extents, sources });
 
@@ -148,7 +148,7 @@ export const tellInsights = defineOperation({
         exhausted_seconds: toSeconds(exhaustedMs),
         hours: name.hours,
       })),
-      occupied_long: longest.map(viewStay),
+      occupied_long: longest.map(viewDwell),
       forecast: viewForecast(
         forecast(await readWeeks(sources.occupancy, nowMs, filter), threshold),
         threshold,
@@ -171,7 +171,7 @@ function viewErrant(server: ErrantServer): InsightsView["erred_longest"][number]
   return { ...viewServer(server), errors, error_seconds: toSeconds(errorMs) };
 }
 
-function viewStay(stay: LongStay): InsightsView["occupied_long"][number] {
+function viewDwell(stay: LongDwell): InsightsView["occupied_long"][number] {
   const { occupiedMs, isExact, usualMs } = stay;
   return {
     ...viewServer(stay),
@@ -181,7 +181,7 @@ function viewStay(stay: LongStay): InsightsView["occupied_long"][number] {
   };
 }
 
-function viewServer(server: ErrantServer | LongStay) {
+function viewServer(server: ErrantServer | LongDwell) {
   const { region, key, sandboxId, serverId, serverName } = server;
   return {
     region,

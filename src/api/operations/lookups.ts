@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { operationProblems } from "../../core/deviation.ts";
-import { lookupWords, operationOf, takesId } from "../../core/lookup-words.ts";
-import type { LookupWord } from "../../core/lookup-words.ts";
-import { failureReasons } from "../../core/model.ts";
-import type { Target } from "../../core/model.ts";
-import { BusyError, RefusedError } from "../../core/refusal.ts";
-import type { Secret } from "../../platform/secret.ts";
+import { operationProblems } from "../../fleet/deviation.ts";
+import { lookupWords, operationOf, takesId } from "../../fleet/lookup-words.ts";
+import type { LookupWord } from "../../fleet/lookup-words.ts";
+import { failureReasons } from "../../fleet/model.ts";
+import type { Target } from "../../fleet/model.ts";
+import { BusyError, RefusedError } from "../../lib/refusal.ts";
+import type { Secret } from "../../lib/secret.ts";
 import { mayResend } from "../../polling/key-limits.ts";
 import type { Granted } from "../../polling/key-limits.ts";
 import type { CallFailure } from "../../service/failure.ts";

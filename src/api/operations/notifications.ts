@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RefusedError } from "../../core/refusal.ts";
+import { RefusedError } from "../../lib/refusal.ts";
 import { notificationStates } from "../../store/dead-letters.ts";
 import type { DeadLetters, NotificationRecord } from "../../store/dead-letters.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";

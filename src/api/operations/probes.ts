@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { probeState, probeStates } from "../../core/probe-progress.ts";
-import type { ProbeResult } from "../../core/probe-progress.ts";
-import type { ProbeView } from "../../core/probe-view.ts";
-import { batches, paced } from "../../platform/paced.ts";
+import { probeState, probeStates } from "../../alerts/probe-progress.ts";
+import type { ProbeResult } from "../../alerts/probe-progress.ts";
+import type { ProbeView } from "../../alerts/probe-view.ts";
+import { batches, paced } from "../../lib/paced.ts";
 import type { StoreContext } from "../context.ts";
 import { limitOf, names, notes, nullableText, nullableTime, time, timeText } from "../fields.ts";
 import { matchNotes } from "../name-notes.ts";

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { statuses } from "../../core/model.ts";
-import type { Target } from "../../core/model.ts";
+import { statuses } from "../../fleet/model.ts";
+import type { Target } from "../../fleet/model.ts";
 import { pageOfServers } from "../../fleet/server-page.ts";
 import type { ServerPageQuery } from "../../fleet/server-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
 import type { Status } from "../../fleet/status.ts";
-import { runInSlices } from "../../platform/run-in-slices.ts";
+import { runInSlices } from "../../lib/run-in-slices.ts";
 import {
   limit,
   listOf,

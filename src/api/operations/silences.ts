@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { parseDuration } from "../../core/duration.ts";
-import { RefusedError } from "../../core/refusal.ts";
-import { isInForce } from "../../core/silence.ts";
-import type { Silence } from "../../core/silence.ts";
-import { matchFields, readMatch, writeMatch } from "../../core/written-match.ts";
-import type { HeldInterventions } from "../../interventions/interventions.ts";
-import type { TimedWindow } from "../../interventions/windows.ts";
+import { parseDuration } from "../../fleet/duration.ts";
+import { RefusedError } from "../../lib/refusal.ts";
+import { isInForce } from "../../alerts/silence.ts";
+import type { Silence } from "../../alerts/silence.ts";
+import { matchFields, readMatch, writeMatch } from "../../alerts/written-match.ts";
+import type { HeldInterventions } from "../interventions.ts";
+import type { TimedWindow } from "../windows.ts";
 import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
 import * as fields from "../fields.ts";

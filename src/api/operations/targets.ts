@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
-import { failureReasons, statuses } from "../../core/model.ts";
-import type { WatchedView } from "../../core/watched-view.ts";
+import { failureReasons, statuses } from "../../fleet/model.ts";
+import type { WatchedView } from "../../alerts/watched-view.ts";
 import { limit, notes, nullableText, nullableTime, timeText } from "../fields.ts";
 import { matchNotes } from "../name-notes.ts";
 import { defineOperation } from "../operation.ts";

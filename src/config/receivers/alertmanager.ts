@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Secret } from "../../platform/secret.ts";
+import { Secret } from "../../lib/secret.ts";
 import { parseBaseUrl, parseWebAddress } from "../address.ts";
 import { scalar, settings } from "../fields.ts";
 import { baseAddress, headerText, webAddress } from "../written.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { groupFields } from "../../core/notification.ts";
-import { Secret } from "../../platform/secret.ts";
+import { groupFields } from "../../alerts/notification.ts";
+import { Secret } from "../../lib/secret.ts";
 import { parseWebAddress } from "../address.ts";
 import { count, duration, flag, name, oneOf, scalar } from "../fields.ts";
 import { webAddress } from "../written.ts";

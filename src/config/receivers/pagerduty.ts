@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Secret } from "../../platform/secret.ts";
+import { Secret } from "../../lib/secret.ts";
 import { scalar, settings } from "../fields.ts";
 import { textLike } from "../written.ts";
 import { allowHttp, giveUpAfter, groupWait, receiverName, receiverUrl } from "./common.ts";

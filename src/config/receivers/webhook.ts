@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { bodyPlaceholders, isBodyText } from "../../core/body-template.ts";
-import { Secret } from "../../platform/secret.ts";
+import { bodyPlaceholders, isBodyText } from "../../alerts/body-template.ts";
+import { Secret } from "../../lib/secret.ts";
 import { oneOf, scalar, settings } from "../fields.ts";
 import { notBoth, textLike } from "../written.ts";
 import { allowHttp, messageSettings, messagesOf, receiverName, receiverUrl } from "./common.ts";

@@ -1,12 +1,12 @@
-import { conditionOfIncident } from "../../core/condition.ts";
-import { notifiedIncident } from "../../core/incident.ts";
-import type { Incident } from "../../core/incident.ts";
-import type { Target } from "../../core/model.ts";
-import type { Notification, OutboxItem } from "../../core/notification.ts";
-import { noTemplates } from "../../core/notification.ts";
-import { summarize } from "../../core/notification-summary.ts";
-import { fillUrlTemplate } from "../../core/template.ts";
-import { batches, paced } from "../../platform/paced.ts";
+import { conditionOfIncident } from "../../alerts/condition.ts";
+import { notifiedIncident } from "../../alerts/incident.ts";
+import type { Incident } from "../../alerts/incident.ts";
+import type { Target } from "../../fleet/model.ts";
+import type { Notification, OutboxItem } from "../../alerts/notification.ts";
+import { noTemplates } from "../../alerts/notification.ts";
+import { summarize } from "../../alerts/notification-summary.ts";
+import { fillUrlTemplate } from "../../alerts/template.ts";
+import { batches, paced } from "../../lib/paced.ts";
 import { alertLabels } from "./alertmanager-body.ts";
 import { isoTime, stateFields } from "./message-text.ts";
 import type { Texts } from "./message-text.ts";
@@ -30,13 +30,13 @@ export interface NotifiedAlerts {
    *
    * @param about only these incidents and others of the same rules and subjects; the result may contain more
    */
-  toldTo(
+  notifiedTo(
     receiver: string,
     resolvedSinceMs: number,
     about: readonly string[] | "all",
   ): Promise<readonly NotifiedAlert[]>;
   /** By incident id. Without incidents whose notifications are not kept any more. */
-  wordsOf(
+  textsOf(
     receiver: string,
     incidentIds: readonly string[],
   ): Promise<ReadonlyMap<string, AlertText>>;
@@ -68,7 +68,7 @@ export async function currentAlerts(
   const asked = about === "all" ? about : [...about];
   const byLabels = new Map<string, NotifiedAlert>();
   const wanted = new Set<string>();
-  for (const alert of await store.toldTo(receiver, nowMs - resolvedForMs, asked)) {
+  for (const alert of await store.notifiedTo(receiver, nowMs - resolvedForMs, asked)) {
     const labels = JSON.stringify(labelsOf(alert));
     const known = byLabels.get(labels);
     if (!known || endOf(alert) >= endOf(known)) byLabels.set(labels, alert);
@@ -78,7 +78,7 @@ export async function currentAlerts(
   const alerts: CurrentAlert[] = [];
   for await (const some of paced(batches(latest, textsAtOnce))) {
     const ids = some.map(({ incident }) => incident.id);
-    const texts = await store.wordsOf(receiver, ids);
+    const texts = await store.textsOf(receiver, ids);
     for (const alert of some) {
       alerts.push({ ...alert, text: texts.get(alert.incident.id) ?? null });
     }

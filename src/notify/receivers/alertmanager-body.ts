@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { summaryAt } from "../../core/lateness.ts";
-import type { Notification, NotifiedIncident } from "../../core/notification.ts";
+import { summaryAt } from "../../alerts/lateness.ts";
+import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import {
   delayedSeconds,
   incidentLine,

@@ -1,7 +1,7 @@
 import type { AlertmanagerConfig } from "../../config/receivers/alertmanager.ts";
-import type { Notification } from "../../core/notification.ts";
-import { batches } from "../../platform/paced.ts";
-import type { Secret } from "../../platform/secret.ts";
+import type { Notification } from "../../alerts/notification.ts";
+import { batches } from "../../lib/paced.ts";
+import type { Secret } from "../../lib/secret.ts";
 import type { SenderDeps } from "../outbound.ts";
 import { failed } from "../receiver.ts";
 import type { AttemptFailure, DeliveryObserver, Log, Receiver, SendResult } from "../receiver.ts";

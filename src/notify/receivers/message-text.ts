@@ -1,6 +1,6 @@
-import { latenessMs, summaryAt } from "../../core/lateness.ts";
-import type { Notification, NotifiedIncident } from "../../core/notification.ts";
-import { isBlank, longestName, readable } from "../../core/readable.ts";
+import { latenessMs, summaryAt } from "../../alerts/lateness.ts";
+import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { isBlank, longestName, readable } from "../../fleet/readable.ts";
 
 /** What several types of receivers make of a notification. */
 export type Texts = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import type { PagerdutyConfig } from "../../config/receivers/pagerduty.ts";
-import type { Notification, NotifiedIncident } from "../../core/notification.ts";
-import { readable } from "../../core/readable.ts";
+import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { readable } from "../../fleet/readable.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";

@@ -1,6 +1,6 @@
 import type { SlackConfig } from "../../config/receivers/slack.ts";
-import type { Notification, NotifiedIncident } from "../../core/notification.ts";
-import { readable } from "../../core/readable.ts";
+import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { readable } from "../../fleet/readable.ts";
 import { parseReceiverUrl, readAnswer } from "../outbound.ts";
 import type { Answer, SenderDeps } from "../outbound.ts";
 import { failed } from "../receiver.ts";

@@ -1,9 +1,9 @@
 import { Webhook } from "standardwebhooks";
 import type { WebhookConfig } from "../../config/receivers/webhook.ts";
-import { fillBody } from "../../core/body-template.ts";
-import type { Json } from "../../core/body-template.ts";
-import { summaryAt } from "../../core/lateness.ts";
-import type { Notification, NotifiedIncident } from "../../core/notification.ts";
+import { fillBody } from "../../alerts/body-template.ts";
+import type { Json } from "../../alerts/body-template.ts";
+import { summaryAt } from "../../alerts/lateness.ts";
+import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";

@@ -1,5 +1,5 @@
-import { targetName } from "../../core/model.ts";
-import type { Target } from "../../core/model.ts";
+import { targetName } from "../../fleet/model.ts";
+import type { Target } from "../../fleet/model.ts";
 import { firstChangeMs } from "../kept.ts";
 import { lookBackMs, stateKey } from "../server-states.ts";
 import type { BucketExtent, PresentServer, ReportSources, ServerChange } from "../sources.ts";

@@ -1,4 +1,4 @@
-import type { Target } from "../../core/model.ts";
+import type { Target } from "../../fleet/model.ts";
 import type { Bucket } from "../../fleet/buckets.ts";
 import { addDwells, countDwells, noDwells, dwellQuantileMs } from "../../fleet/dwell.ts";
 import type { DwellHistogram } from "../../fleet/dwell.ts";
@@ -65,11 +65,11 @@ export function createNameSums() {
       }
       return (serverName) => {
         const stays = byName.get(serverName) ?? noDwells;
-        return countDwells(stays) < fewestStays ? null : dwellQuantileMs(stays, 0.95);
+        return countDwells(stays) < fewestDwells ? null : dwellQuantileMs(stays, 0.95);
       };
     },
   };
 }
 
 /** Of fewer stays nobody knows what is usual. */
-const fewestStays = 20;
+const fewestDwells = 20;

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { documentPath, eventsPath, operationsRoot, pathFields } from "../../api/operation.ts";
 import type { Operation } from "../../api/operation.ts";
-import { RefusedError } from "../../core/refusal.ts";
-import { asError } from "../../platform/as-error.ts";
+import { RefusedError } from "../../lib/refusal.ts";
+import { asError } from "../../lib/as-error.ts";
 import { addEventsRoute } from "./events-route.ts";
 import type { EventSource, EventsDeps } from "./events-route.ts";
 import { checkRequest, checkSite } from "./guard.ts";

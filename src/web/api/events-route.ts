@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { asError } from "../../platform/as-error.ts";
-import { delay } from "../../platform/clock.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { asError } from "../../lib/as-error.ts";
+import { delay } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { createReaderPlaces } from "../reader-places.ts";
 import type { Reader } from "../reader-places.ts";
 import { checkSite } from "./guard.ts";

@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
-import { BusyError, RefusedError } from "../../core/refusal.ts";
-import { statusText } from "../../platform/status-text.ts";
+import { BusyError, RefusedError } from "../../lib/refusal.ts";
+import { statusText } from "../../lib/status-text.ts";
 
 /** An error as in RFC 9457. */
 export interface Problem {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { createDaemon, type Daemon } from "../../../src/daemon.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
+import { createDaemon, type Daemon } from "../../../src/app/daemon.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
 import type { Fault } from "../../../src/simulator/faults.ts";
 import { createSimulator } from "../../../src/simulator/simulator.ts";
 import { tempFolder } from "../../support/temp-folder.ts";

@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import type { Notification } from "../../../src/core/notification.ts";
+import type { Notification } from "../../../src/alerts/notification.ts";
 import { requestTimeoutMs } from "../../../src/notify/outbound.ts";
 import { createAlertmanagerReceiver } from "../../../src/notify/receivers/alertmanager.ts";
 import type { AlertmanagerSettings } from "../../../src/notify/receivers/alertmanager.ts";
 import type { NotifiedAlerts } from "../../../src/notify/receivers/alertmanager-alerts.ts";
 import type { Receiver } from "../../../src/notify/receiver.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
-import { Secret } from "../../../src/platform/secret.ts";
+import type { Clock } from "../../../src/lib/clock.ts";
+import { Secret } from "../../../src/lib/secret.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { postableAlertsSchema, type PostedAlert } from "../../support/postable-alerts.ts";
 import { startMs, toldIncident } from "./items.ts";
@@ -69,7 +69,7 @@ export async function openAlertmanager(
     {
       clock: watched,
       outbound: openOutbound(watched),
-      notifiedAlerts: notifiedAlerts(told.store.told),
+      notifiedAlerts: notifiedAlerts(told.store.notified),
       log: { info: write, warn: write, error: write },
       observe: { attemptFailed: (name, reason) => void observed.push(`${name} ${reason}`) },
     },

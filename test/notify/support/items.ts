@@ -2,7 +2,7 @@ import type {
   IncidentMessage,
   OutboxItem,
   NotifiedIncident,
-} from "../../../src/core/notification.ts";
+} from "../../../src/alerts/notification.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
 /** The moment at which fake clocks start. */

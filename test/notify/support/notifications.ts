@@ -1,4 +1,4 @@
-import type { Notification, NotifiedIncident } from "../../../src/core/notification.ts";
+import type { Notification, NotifiedIncident } from "../../../src/alerts/notification.ts";
 import { startMs, toldIncident } from "./items.ts";
 
 /** One message about one firing server, unless the test says otherwise. */

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { createOutbound } from "../../../src/notify/outbound.ts";
 import type { Outbound, OutboundDeps } from "../../../src/notify/outbound.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
+import type { Clock } from "../../../src/lib/clock.ts";
 
 /** Closed when the test ends. */
 export function openOutbound(clock: Clock, more: Partial<OutboundDeps> = {}): Outbound {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import { Secret } from "../../../src/platform/secret.ts";
+import { Secret } from "../../../src/lib/secret.ts";
 
 export interface ReceivedRequest {
   readonly method: string;

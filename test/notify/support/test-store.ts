@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
-import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
+import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import { onTestFinished } from "vitest";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { createNotifications } from "../../../src/store/dead-letters.ts";

@@ -1,6 +1,6 @@
-import type { Incident } from "../../../src/core/incident.ts";
-import type { OutboxItem } from "../../../src/core/notification.ts";
-import { notifiedIncident } from "../../../src/core/incident.ts";
+import type { Incident } from "../../../src/alerts/incident.ts";
+import type { OutboxItem } from "../../../src/alerts/notification.ts";
+import { notifiedIncident } from "../../../src/alerts/incident.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import { research } from "../../support/fleet.ts";
 import { startMs } from "./items.ts";
@@ -72,7 +72,7 @@ export function firing(id: string, more: Partial<Incident> = {}): Incident {
       name: "firing",
       heldSince: { ms: 0, polls: 0 },
       clearSinceMs: null,
-      toldAtMs: 0,
+      notifiedAtMs: 0,
       flapping: false,
     },
     status: "error",

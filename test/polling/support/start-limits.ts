@@ -1,6 +1,6 @@
 import { setImmediate as settle } from "node:timers/promises";
-import type { Target } from "../../../src/core/model.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
+import type { Target } from "../../../src/fleet/model.ts";
+import type { Clock } from "../../../src/lib/clock.ts";
 import { createKeyLimits } from "../../../src/polling/key-limits.ts";
 import type { Granted } from "../../../src/polling/key-limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";

@@ -1,8 +1,8 @@
-import type { Verdict } from "../../../src/core/judge.ts";
-import { createPoolWatch } from "../../../src/core/pool-watch.ts";
-import type { FailureReason } from "../../../src/core/model.ts";
-import { createRetryBudget, retryShare } from "../../../src/core/retry.ts";
-import { Secret } from "../../../src/platform/secret.ts";
+import type { Verdict } from "../../../src/alerts/judge.ts";
+import { createPoolWatch } from "../../../src/alerts/pool-watch.ts";
+import type { FailureReason } from "../../../src/fleet/model.ts";
+import { createRetryBudget, retryShare } from "../../../src/lib/retry.ts";
+import { Secret } from "../../../src/lib/secret.ts";
 import { createKeyLimits } from "../../../src/polling/key-limits.ts";
 import { createRunner } from "../../../src/polling/runner.ts";
 import { createTargetUnits } from "../../../src/polling/target-unit.ts";

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { statuses } from "../../../src/core/model.ts";
+import { statuses } from "../../../src/fleet/model.ts";
 import { recordHistory } from "../../support/recorded-history.ts";
 import type {
   RecordedHistory,

@@ -1,4 +1,4 @@
-import { statuses } from "../../../src/core/model.ts";
+import { statuses } from "../../../src/fleet/model.ts";
 import { countDwells } from "../../../src/fleet/dwell.ts";
 import { readFields } from "../../../src/reports/fields.ts";
 import type { ReportField } from "../../../src/reports/fields.ts";

@@ -1,4 +1,4 @@
-import { seededRandom } from "../../../src/platform/random.ts";
+import { seededRandom } from "../../../src/lib/random.ts";
 
 /** Random choices, which one seed replays. */
 export class Dice {

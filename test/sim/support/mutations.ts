@@ -1,4 +1,4 @@
-import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
+import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import { noOpenBuckets } from "../../../src/fleet/accounting.ts";
 import type { Bucket } from "../../../src/fleet/buckets.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";

@@ -1,7 +1,7 @@
 import { acknowledgeIncident } from "../../../src/api/operations/incidents.ts";
 import { replayNotifications } from "../../../src/api/operations/notifications.ts";
 import * as silenceOperations from "../../../src/api/operations/silences.ts";
-import { RefusedError } from "../../../src/core/refusal.ts";
+import { RefusedError } from "../../../src/lib/refusal.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
 import type { Acknowledged, AddedSilence, Asked, Attempt, History } from "../history.ts";
 import { namesNoIds } from "../receiver-types.ts";

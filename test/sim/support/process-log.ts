@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
-import { createLogger } from "../../../src/platform/logger.ts";
-import type { Logger } from "../../../src/platform/logger.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import type { Logger } from "../../../src/lib/logger.ts";
 import type { StoreLogLine } from "../history.ts";
 import type { Trace } from "./trace.ts";
 

@@ -38,9 +38,9 @@ export const resolvesAnotherAlert: Mutation = {
 export const sendsNoAlertAgain: Mutation = ofStore((store) => ({
   ...store,
   told: {
-    ...store.told,
-    toldTo: async (receiver, sinceMs, about) =>
-      about === "all" ? [] : store.told.toldTo(receiver, sinceMs, about),
+    ...store.notified,
+    notifiedTo: async (receiver, sinceMs, about) =>
+      about === "all" ? [] : store.notified.notifiedTo(receiver, sinceMs, about),
   },
 }));
 

@@ -36,7 +36,7 @@ export const beatsWithoutItsStore: Mutation = {
   store: (store) => ({
     ...store,
     check: async () => {},
-    told: { ...store.told, waiting: () => store.told.waiting().catch(() => []) },
+    notified: { ...store.notified, waiting: () => store.notified.waiting().catch(() => []) },
   }),
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
+import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { research } from "../../support/fleet.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Presence } from "../../../src/core/model.ts";
-import { firstOf } from "../../../src/platform/first-of.ts";
+import type { Presence } from "../../../src/fleet/model.ts";
+import { firstOf } from "../../../src/lib/first-of.ts";
 import { allTime } from "../../../src/store/change-history.ts";
 import type { ChangeQuery, StoredChange } from "../../../src/store/change-history.ts";
 import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { OutboxItem } from "../../../src/core/notification.ts";
-import type { Incident } from "../../../src/core/incident.ts";
+import type { OutboxItem } from "../../../src/alerts/notification.ts";
+import type { Incident } from "../../../src/alerts/incident.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { insertOutboxItems } from "../../../src/store/outbox.ts";
 import { pruneNotifications } from "../../../src/store/prune-notifications.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DriftRecord } from "../../../src/core/drift.ts";
+import type { DriftRecord } from "../../../src/fleet/drift.ts";
 import { engines } from "../support/engines.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";
 

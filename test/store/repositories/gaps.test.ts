@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/store/store.ts";
-import { ledgerStartMs, tally } from "../../core/support/ledger.ts";
+import { ledgerStartMs, tally } from "../../alerts/support/ledger.ts";
 import { collect } from "../../support/collect.ts";
 import { research } from "../../support/fleet.ts";
 import { openBooks } from "../support/books.ts";

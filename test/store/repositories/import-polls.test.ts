@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Verdict } from "../../../src/core/judge.ts";
-import type { Status } from "../../../src/core/model.ts";
+import type { Verdict } from "../../../src/alerts/judge.ts";
+import type { Status } from "../../../src/fleet/model.ts";
 import {
   judgeBy,
   listing,

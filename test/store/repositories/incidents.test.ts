@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noInterventions } from "../../../src/core/interventions.ts";
-import type { Incident, Subject } from "../../../src/core/incident.ts";
-import type { IncidentOutcome } from "../../../src/core/incident-ledger.ts";
-import type { IncidentPhase } from "../../../src/core/incident-phase.ts";
+import { noInterventions } from "../../../src/alerts/interventions.ts";
+import type { Incident, Subject } from "../../../src/alerts/incident.ts";
+import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
+import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
 import { incidentFromRow } from "../../../src/store/incident-rows.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { judgeBy, listing, research, serverError, watchFleet } from "../../support/fleet.ts";
@@ -45,7 +45,7 @@ describe.each(engines)("on $name", (engine) => {
       name: fc.constant("firing" as const),
       heldSince,
       clearSinceMs: optionalClockMs,
-      toldAtMs: optionalClockMs,
+      notifiedAtMs: optionalClockMs,
       flapping: fc.boolean(),
     }),
     fc.record({
@@ -66,7 +66,7 @@ describe.each(engines)("on $name", (engine) => {
       status: "error",
       previousStatus: null,
       startedAtMs: 1,
-      firedAtMs: phase.name === "firing" && phase.toldAtMs === null ? null : 2,
+      firedAtMs: phase.name === "firing" && phase.notifiedAtMs === null ? null : 2,
       resolvedAtMs: phase.name === "resolved" ? 3 : null,
     };
   }
@@ -110,7 +110,7 @@ describe.each(engines)("on $name", (engine) => {
         name: "firing",
         heldSince: { ms: 1, polls: 1 },
         clearSinceMs: null,
-        toldAtMs: null,
+        notifiedAtMs: null,
         flapping: true,
       };
       const resolved: IncidentPhase = { name: "resolved", reason: "silenced" };
@@ -144,7 +144,7 @@ describe.each(engines)("on $name", (engine) => {
       silenced = true;
       await store.commitPoll(targetId, poll(listing({ a: "error" })));
       expect([...watched.state.incidents.values()]).toMatchObject([
-        { id: "incident-2", phase: { name: "firing", toldAtMs: null }, receivers: [] },
+        { id: "incident-2", phase: { name: "firing", notifiedAtMs: null }, receivers: [] },
       ]);
       expect(await contentOf(store)).toEqual(contentOfTarget(watched));
       const phaseOf = ({ id, phase, resolved_reason: reason }: Partial<Tables["incidents"]>) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Notification, OutboxItem } from "../../../src/core/notification.ts";
+import type { Notification, OutboxItem } from "../../../src/alerts/notification.ts";
 import { insertOutboxItems } from "../../../src/store/outbox.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { settle } from "../../notify/support/test-store.ts";

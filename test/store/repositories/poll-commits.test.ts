@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Incident } from "../../../src/core/incident.ts";
-import type { Verdict } from "../../../src/core/judge.ts";
+import type { Incident } from "../../../src/alerts/incident.ts";
+import type { Verdict } from "../../../src/alerts/judge.ts";
 import type { ListedSandbox } from "../../../src/fleet/snapshot.ts";
 import { eachServer, findServer } from "../../../src/fleet/snapshot.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sql } from "kysely";
 import { resolutions } from "../../../src/fleet/buckets.ts";
-import { tally } from "../../core/support/ledger.ts";
+import { tally } from "../../alerts/support/ledger.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 import { openBooks } from "../support/books.ts";
 import { collect, collectSome } from "../../support/collect.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { statuses } from "../../../src/core/model.ts";
-import { judgePoll } from "../../../src/core/judge.ts";
+import { statuses } from "../../../src/fleet/model.ts";
+import { judgePoll } from "../../../src/alerts/judge.ts";
 import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
 import { openStore } from "../../../src/store/store.ts";
 import {

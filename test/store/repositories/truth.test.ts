@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { statuses } from "../../../src/core/model.ts";
+import { statuses } from "../../../src/fleet/model.ts";
 import { resolutions } from "../../../src/fleet/buckets.ts";
 import type { StoredChange } from "../../../src/store/change-history.ts";
 import { collect, collectSome } from "../../support/collect.ts";

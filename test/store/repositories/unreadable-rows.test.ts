@@ -79,7 +79,7 @@ describe.each(engines)("a row that cannot be read on $name", (engine) => {
     [
       "outbox_items",
       "update outbox_items set type = 'melted' where seq = 1",
-      async (store) => (await store.tellings.about(["incident-1", "incident-2"])).length,
+      async (store) => (await store.notificationHistory.about(["incident-1", "incident-2"])).length,
     ],
     [
       "silences",

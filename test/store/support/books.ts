@@ -1,9 +1,9 @@
-import type { Verdict } from "../../../src/core/judge.ts";
-import type { Target } from "../../../src/core/model.ts";
+import type { Verdict } from "../../../src/alerts/judge.ts";
+import type { Target } from "../../../src/fleet/model.ts";
 import { gapBefore } from "../../../src/fleet/accounting.ts";
 import { noDiff } from "../../../src/fleet/diff.ts";
 import { createStore } from "../../../src/store/store.ts";
-import { byName, createLedger } from "../../core/support/ledger.ts";
+import { byName, createLedger } from "../../alerts/support/ledger.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 import type { Engine } from "./engines.ts";

@@ -1,5 +1,5 @@
-import type { Verdict } from "../../../src/core/judge.ts";
-import { initialProgress, nothingKnown } from "../../../src/core/target-state.ts";
+import type { Verdict } from "../../../src/alerts/judge.ts";
+import { initialProgress, nothingKnown } from "../../../src/alerts/target-state.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot, restoreSnapshot } from "../../../src/fleet/snapshot.ts";
 import type { Keeper } from "./play.ts";

@@ -1,6 +1,6 @@
-import { judgePoll } from "../../../src/core/judge.ts";
-import type { PollOutcome, Verdict } from "../../../src/core/judge.ts";
-import type { Status, Target } from "../../../src/core/model.ts";
+import { judgePoll } from "../../../src/alerts/judge.ts";
+import type { PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
+import type { Status, Target } from "../../../src/fleet/model.ts";
 import type { ListedSandbox, Snapshot } from "../../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { RestoredTarget, WatchedTarget } from "../../../src/polling/watched-target.ts";

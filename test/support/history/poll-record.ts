@@ -1,4 +1,4 @@
-import type { Status } from "../../../src/core/model.ts";
+import type { Status } from "../../../src/fleet/model.ts";
 import { statusAt } from "./script.ts";
 import type { Script, ScriptServer } from "./script.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import type { FailureReason, Presence, Status } from "../../../src/core/model.ts";
-import { statuses } from "../../../src/core/model.ts";
+import type { FailureReason, Presence, Status } from "../../../src/fleet/model.ts";
+import { statuses } from "../../../src/fleet/model.ts";
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;

@@ -1,4 +1,4 @@
-import type { Status } from "../../../src/core/model.ts";
+import type { Status } from "../../../src/fleet/model.ts";
 import type { Gap } from "../../../src/fleet/accounting.ts";
 import type { StoredChange } from "../../../src/store/change-history.ts";
 import type { Truth } from "./truth.ts";

@@ -1,4 +1,4 @@
-import type { Verdict } from "../../../src/core/judge.ts";
+import type { Verdict } from "../../../src/alerts/judge.ts";
 import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Engine } from "../../store/support/engines.ts";

@@ -1,4 +1,4 @@
-import { statuses } from "../../../src/core/model.ts";
+import { statuses } from "../../../src/fleet/model.ts";
 import { bucketStart, resolutionMs } from "../../../src/fleet/buckets.ts";
 import type { Bucket, Resolution } from "../../../src/fleet/buckets.ts";
 import { dwellsOf } from "../../../src/fleet/dwell.ts";

@@ -1,4 +1,4 @@
-import type { Presence, Status } from "../../../src/core/model.ts";
+import type { Presence, Status } from "../../../src/fleet/model.ts";
 import type { PollRecord } from "./poll-record.ts";
 import type { ScriptServer } from "./script.ts";
 

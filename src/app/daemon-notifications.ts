@@ -1,0 +1,90 @@
+import type { Dispatcher } from "undici";
+import type { Config } from "../config/config.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import { judgeReceiver } from "../alerts/judge-receivers.ts";
+import type { ReceiverJudgeOptions } from "../alerts/judge-receivers.ts";
+import { createNotifier } from "../notify/notifier.ts";
+import type { Notifier } from "../notify/notifier.ts";
+import { createOutbound } from "../notify/outbound.ts";
+import type { DeliveryObserver } from "../notify/receiver.ts";
+import { createReceiver } from "../notify/receivers/receivers.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import { userAgent } from "../lib/version.ts";
+import type { Store } from "../store/store.ts";
+import type { Chore } from "./upkeep.ts";
+
+interface NotificationsDeps {
+  readonly alerts: Config["alerts"];
+  readonly store: Store;
+  /** Closes the receivers after the deliveries to them. */
+  readonly opening: AsyncDisposableStack;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly observe: DeliveryObserver;
+  readonly createDispatcher?: (() => Dispatcher) | undefined;
+  readonly healthProblem: () => Promise<string | null>;
+  readonly judge: ReceiverJudgeOptions;
+  /** What became of incidents of receivers, after it was committed. */
+  readonly onIncidents: (outcome: IncidentOutcome) => void;
+  readonly onRun: (receiver: string) => void;
+}
+
+export interface OpenNotifications {
+  readonly notifier: Pick<Notifier, "wake" | "runOnce" | "freshTimes">;
+  /** Judges the receivers again, also while nothing is delivered to them. */
+  readonly review: Chore;
+  start(): void;
+}
+
+const deliveryGraceMs = 5_000;
+
+/** The receivers and the delivery to them. */
+export function openNotifications(deps: NotificationsDeps): OpenNotifications {
+  const { alerts, store, opening, clock, log, observe, judge, onIncidents } = deps;
+  const { createDispatcher } = deps;
+  const outbound = createOutbound({
+    clock,
+    userAgent,
+    networks: alerts.outbound,
+    createDispatcher,
+  });
+  opening.defer(() => outbound.close());
+  const receivers = alerts.receivers.map((settings) => {
+    const { healthProblem } = deps;
+    const common = { outbound, clock, log, observe, notifiedAlerts: store.notified, healthProblem };
+    const receiver = createReceiver(settings, common);
+    opening.defer(() => receiver.close?.());
+    return { ...settings, receiver };
+  });
+  const notifier = createNotifier({
+    ...deps,
+    outbox: store.outbox,
+    receivers: receivers.filter(({ type }) => type !== "heartbeat"),
+  });
+  opening.defer(() => notifier.stop({ graceMs: deliveryGraceMs }));
+
+  return {
+    notifier,
+    review: {
+      what: "incidents of receivers",
+      // The configuration may have changed.
+      isDueAtStart: true,
+      async step() {
+        const atMs = clock.now().utcMs;
+        const outcomes = await store.untargeted.judgeReceivers((state) =>
+          judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
+        );
+        outcomes.forEach(onIncidents);
+        if (outcomes.some(({ outbox }) => outbox.length > 0)) notifier.wake();
+        return false;
+      },
+    },
+    start() {
+      notifier.start();
+      for (const { receiver } of receivers) receiver.start?.();
+    },
+  };
+}

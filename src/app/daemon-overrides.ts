@@ -1,0 +1,28 @@
+import type { Dispatcher } from "undici";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import type { WakeAt } from "../polling/ticker.ts";
+import type { OpenOptions } from "../store/sqlite/database.ts";
+import type { Store } from "../store/store.ts";
+import type { LastReload, ReloadAnswer } from "../web/reload-route.ts";
+
+/** What the world gives, handed in: with these replaced, one seed replays the whole daemon. */
+export interface DaemonOverrides {
+  readonly clock?: Clock;
+  /** Stands in for node-cron, which knows no clock but the machine's. */
+  readonly wakeAt?: WakeAt;
+  readonly random?: Random;
+  readonly newIncidentId?: () => string;
+  readonly newSilenceId?: () => string;
+  readonly log?: Logger;
+  /** Stands in for the network. Each that it gives is destroyed by whoever asked for it. */
+  readonly createDispatcher?: () => Dispatcher;
+  /** How it is asked to read its configuration again; left out: it is not. */
+  readonly reloads?: {
+    readonly request: () => ReloadAnswer;
+    readonly last: () => LastReload;
+  };
+  /** @throws {StoreError} */
+  readonly openStore?: (path: string, clock: Clock, options: OpenOptions) => Store;
+}

@@ -1,0 +1,283 @@
+import { randomUUID } from "node:crypto";
+import type { Config } from "../config/config.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
+import { composeAcknowledged } from "../alerts/acknowledgement.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { JudgeOptions } from "../alerts/judge.ts";
+import { operations } from "../fleet/model.ts";
+import { createRetryBudget, retryShare } from "../lib/retry.ts";
+import { wants } from "../alerts/wants.ts";
+import type { ApiContext } from "../api/context.ts";
+import { describeApi } from "../api/openapi.ts";
+import { createApi } from "../api/operation.ts";
+import type { CallApi } from "../api/operation.ts";
+import { apiOperations } from "../api/operations.ts";
+import { readEvents } from "../api/operations/events.ts";
+import { deliveryFailureReasons } from "../notify/receiver.ts";
+import { createDriftWatch } from "../service/drift.ts";
+import { restoreInterventions } from "../api/interventions.ts";
+import { createMetrics } from "../metrics/metrics.ts";
+import { systemClock } from "../lib/clock.ts";
+import { createLogger } from "../lib/logger.ts";
+import { timedUuid } from "../lib/timed-uuid.ts";
+import { revision, userAgent, version } from "../lib/version.ts";
+import { logIncidents } from "../polling/incident-log.ts";
+import { createKeyLimits } from "../polling/key-limits.ts";
+import { createProbeUnits } from "../polling/probe-unit.ts";
+import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
+import { createRunner } from "../polling/runner.ts";
+import { createTargetUnits } from "../polling/target-unit.ts";
+import { intervalOf } from "../polling/ticker.ts";
+import type { WatchedTarget } from "../polling/watched-target.ts";
+import { storedSources } from "../reports/stored-sources.ts";
+import { createServiceClient } from "../service/client.ts";
+import { openStore } from "../store/store.ts";
+import { openNotifications } from "./daemon-notifications.ts";
+import type { DaemonOverrides } from "./daemon-overrides.ts";
+import { createDaemonStatus } from "./daemon-status.ts";
+import { observeStore } from "./observe-store.ts";
+import { observeWeb } from "./observe-web.ts";
+import { retentionChores } from "./retention.ts";
+import { createUpkeep } from "./upkeep.ts";
+import { checkReadiness, findHealthProblem } from "./health.ts";
+import { watchLoops } from "./watch-loops.ts";
+import { createWebServer } from "../web/server.ts";
+
+export interface Daemon {
+  readonly targets: readonly WatchedTarget[];
+  /** Calls operations of its API in this process, also while it neither serves nor polls. */
+  readonly api: CallApi;
+  /** Serves from now on, without polling. Gives the address to open. */
+  serve(): Promise<string>;
+  /** Polls and delivers from now on, without serving. */
+  watch(): void;
+  /** Serves, polls and delivers from now on. Gives the address to open. */
+  start(): Promise<string>;
+  /**
+   * Polls every target once, outside any schedule. Resolves when what was seen is committed, shown and logged;
+   * messages go out later.
+   */
+  pollOnce(): Promise<void>;
+  /** Does that, and all else that is due now: probes, upkeep, deliveries. */
+  runOnce(): Promise<void>;
+  /** Rejects when the store takes no commits at present: then a stop may lose what is under way. */
+  checkStore(): Promise<void>;
+  /** Ends polling, lets commits finish, gives deliveries five seconds, closes everything. */
+  stop(): Promise<void>;
+}
+
+/** Of a call that an operation of the API makes: a larger response would block the event loop for too long. */
+const maxCalledBodyBytes = 8 * 2 ** 20;
+
+/**
+ * Builds the daemon, in one straight line: what is opened registers on the next line how it is
+ * closed, and closing runs backwards.
+ *
+ * @throws {StoreError} when the store cannot be used
+ */
+export async function createDaemon(
+  config: Config,
+  overrides: DaemonOverrides = {},
+): Promise<Daemon> {
+  const { clock = systemClock, random = Math.random, createDispatcher, reloads } = overrides;
+  const { newIncidentId = () => timedUuid(clock.now().utcMs) } = overrides;
+  const log = overrides.log ?? createLogger(config.log);
+  const firstRead = { successful: true, successAtMs: clock.now().utcMs };
+  const onUntargeted = (outcome: IncidentOutcome): void => void logIncidents(log, null, outcome);
+  await using opening = new AsyncDisposableStack();
+
+  const store = (overrides.openStore ?? openStore)(config.store.path, clock, observeStore(log));
+  opening.defer(() => store.close());
+
+  const watchdog = opening.adopt(watchLoops(config, { clock, log }), (each) => each.stop());
+
+  /** Those that can be told of an incident. */
+  const notifiedConfigs = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
+  const receiverConfigs = new Map(notifiedConfigs.map((each) => [each.name, each]));
+  const notifiedReceivers = [...receiverConfigs.keys()];
+  const { maintenance } = config.alerts;
+  const held = await restoreInterventions(store, maintenance, clock.now().utcMs);
+  const judge: JudgeOptions = {
+    rules: config.alerts.rules,
+    goneAfter: config.poll.goneAfter,
+    newIncidentId,
+    interventions: held,
+    tells: (receiver, type) => wants(receiverConfigs.get(receiver), type),
+  };
+  const pollIntervalMs = intervalOf(config.poll.schedule);
+  const { staleAfter } = config.poll;
+  const restoredForMs = staleAfter * pollIntervalMs;
+  const restore = { judge, staleAfter, restoredForMs, nowUtcMs: clock.now().utcMs, log };
+  const targets = await restoreTargets(store, configuredTargets(config), restore);
+  const pools = await restorePools(store, configuredTargets(config), restore);
+  const probes = await restoreProbes(store, config.probes, restore);
+
+  const composed = composeAcknowledged(config.alerts.rules, judge.tells);
+  await store.acknowledgements.notifyPending(composed);
+
+  const metrics = createMetrics({
+    targets,
+    probes,
+    regions: config.regions.keys(),
+    operations,
+    rules: config.alerts.rules,
+    receivers: config.alerts.receivers.map(({ name }) => name),
+    deliveryFailureReasons,
+    build: { version, revision },
+    perServer: config.metrics.perServer,
+    readOutbox: () => store.outbox.figures(),
+    readUntargeted: () => store.untargeted.open(),
+    readReload: () => reloads?.last() ?? firstRead,
+    readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),
+    readLoops: () => watchdog.loops(),
+    onUnread: (err) =>
+      log.error(
+        { event: "http.incomplete", err },
+        "a scrape lacks families because the store could not be read",
+      ),
+  });
+
+  const drift = await createDriftWatch({ store: store.drift, clock, log });
+  opening.defer(() => drift.stop());
+
+  const service = createServiceClient({
+    regions: config.regions,
+    timeoutMs: config.poll.timeoutMs,
+    maxBodyBytes: config.poll.maxBodyBytes,
+    userAgent,
+    clock,
+    createDispatcher,
+    onRequest: (request) => metrics.service.requested(request),
+    onDrift(found) {
+      metrics.service.deviated(found);
+      drift.add(found);
+    },
+  });
+  opening.defer(() => service.close());
+
+  const { notifier, review, ...delivery } = openNotifications({
+    alerts: config.alerts,
+    store,
+    opening,
+    clock,
+    random,
+    log,
+    observe: metrics.delivery,
+    createDispatcher,
+    healthProblem: () => findHealthProblem({ config, store, targets, probes, watchdog, clock }),
+    judge: { ...judge, receivers: notifiedReceivers },
+    onIncidents: onUntargeted,
+    onRun: (receiver) => watchdog.turn("deliveries", receiver),
+  });
+
+  const upkeep = createUpkeep({
+    chores: [review, ...retentionChores(store, config.history, clock, notifiedReceivers)],
+    clock,
+    log,
+    onTurn: () => watchdog.turn("upkeep", "upkeep"),
+  });
+  opening.defer(() => upkeep.stop());
+
+  const limits = createKeyLimits(clock, config.poll.rateLimit);
+  const budget = createRetryBudget(retryShare);
+  const callsEnd = new AbortController();
+  opening.defer(() => callsEnd.abort());
+  const context: ApiContext = {
+    store,
+    reports: storedSources(store, configuredTargets(config), targets),
+    targets,
+    probes,
+    rules: config.alerts.rules,
+    receivers: notifiedReceivers,
+    interventions: held,
+    drift,
+    clock,
+    log,
+    newId: overrides.newSilenceId ?? randomUUID,
+    composeAcknowledged: composed,
+    retryTimes: notifier.freshTimes,
+    onOutbox: () => notifier.wake(),
+    service,
+    limits,
+    budget,
+    keys: config.keys,
+    pollIntervalMs,
+    maxBodyBytes: maxCalledBodyBytes,
+    signal: callsEnd.signal,
+    inProgress: { lookups: 0, checks: 0 },
+  };
+  const api = createApi(context);
+
+  const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
+  const ticking = { clock, wakeAt: overrides.wakeAt, log };
+  const running = { limits, clock, random, watchdog, store, ticking };
+  const units = { apiKeys, service, judge, store, notifier, metrics: metrics.polls, log, clock };
+  const polling = createRunner(
+    createTargetUnits(targets, { ...units, schedule: config.poll.schedule, pools }),
+    { ...running, loop: "polls", budget },
+  );
+  opening.defer(() => polling.stop());
+  const probing = createRunner(createProbeUnits(probes, { ...units, targets }), {
+    ...running,
+    loop: "probes",
+    budget: createRetryBudget(retryShare),
+  });
+  opening.defer(() => probing.stop());
+
+  const { allowedHosts } = config.http;
+  const web = createWebServer({
+    metrics,
+    readiness: () => checkReadiness(store, targets, watchdog),
+    death: () => watchdog.death(),
+    status: createDaemonStatus({
+      store,
+      held,
+      targets,
+      probes,
+      receivers: notifiedReceivers,
+      clock,
+    }),
+    api: {
+      operations: apiOperations,
+      call: api,
+      events: (query) => readEvents(api, query),
+      document: describeApi,
+      allowedHosts,
+    },
+    reload: reloads && { requestReload: () => reloads.request(), allowedHosts },
+    clock,
+    ...observeWeb(log),
+  });
+  opening.defer(() => web.close());
+
+  const serve = (): Promise<string> => web.listen(config.http);
+  const watch = (): void => {
+    delivery.start();
+    upkeep.start();
+    polling.start();
+    probing.start();
+    watchdog.start();
+  };
+  const closing = opening.move();
+  return {
+    targets,
+    api,
+    serve,
+    watch,
+    async start() {
+      const address = await serve();
+      watch();
+      return address;
+    },
+    pollOnce: () => polling.runOnce(),
+    async runOnce() {
+      await polling.runOnce();
+      await probing.runOnce();
+      await upkeep.runOnce();
+      await drift.runOnce();
+      await notifier.runOnce();
+    },
+    stop: () => closing.disposeAsync(),
+    checkStore: () => store.tryCommit(),
+  };
+}

@@ -1,0 +1,179 @@
+import { randomUUID } from "node:crypto";
+import type { HistoryContext, ServiceContext, StoreContext } from "../api/context.ts";
+import type { Config } from "../config/config.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
+import { targetName } from "../fleet/model.ts";
+import { initialProbeProgress } from "../alerts/probe-progress.ts";
+import { subjectName, subjectsOf } from "../alerts/probe.ts";
+import { nothingKnown } from "../alerts/target-state.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
+import { freshTimes } from "../notify/retry.ts";
+import { emptySnapshot } from "../fleet/snapshot.ts";
+import { restoreInterventions } from "../api/interventions.ts";
+import { systemClock } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createLogger } from "../lib/logger.ts";
+import { userAgent } from "../lib/version.ts";
+import { createKeyLimits } from "../polling/key-limits.ts";
+import { intervalOf } from "../polling/ticker.ts";
+import { watchTarget } from "../polling/watched-target.ts";
+import { watchProbe } from "../polling/watched-probe.ts";
+import type { WatchedProbe } from "../polling/watched-probe.ts";
+import { storedSources } from "../reports/stored-sources.ts";
+import { createServiceClient } from "../service/client.ts";
+import { openStore, openStoreReadOnly } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+
+/** What operations of the API need where no daemon answers them. */
+export interface Offline<Context> extends AsyncDisposable {
+  readonly context: Context;
+}
+
+/**
+ * Opens the store read-only, for operations that only read. Nothing of the configuration is applied to
+ * what is stored.
+ *
+ * @throws {StoreError} when there is no such store, or it cannot be read
+ */
+export function openForQueries(
+  config: Config,
+  clock: Clock = systemClock,
+): Promise<Offline<StoreContext>> {
+  return openOffline(config, openStoreReadOnly(config.store.path), clock);
+}
+
+/**
+ * Opens the store for operations that write. Each writes what it says and nothing else; what follows from
+ * that is left to the daemon.
+ *
+ * @throws {StoreError} when there is no such store, it cannot be used, or a daemon runs on it
+ */
+export function openForChanges(
+  config: Config,
+  clock: Clock = systemClock,
+): Promise<Offline<StoreContext>> {
+  const store = openStore(config.store.path, undefined, { mustExist: true });
+  return openOffline(config, store, clock);
+}
+
+/**
+ * Opens the history of a store read-only for reports, also beside a daemon that runs on it.
+ *
+ * @throws {StoreError} when there is no such store, or it cannot be read
+ */
+export function openForReports(
+  config: Config,
+  clock: Clock = systemClock,
+): Offline<HistoryContext> & Pick<Store, "unreadable"> {
+  const store = openStoreReadOnly(config.store.path);
+  const reports = storedSources(store, configuredTargets(config), []);
+  return {
+    context: { reports, clock },
+    unreadable: store.unreadable,
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
+
+interface ServiceConfig extends Pick<Config, "regions" | "keys"> {
+  readonly poll: Pick<Config["poll"], "timeoutMs" | "maxBodyBytes" | "rateLimit">;
+}
+
+/** Calls the service itself, for operations that need no store. */
+export function openService(
+  { regions, keys, poll }: ServiceConfig,
+  clock: Clock = systemClock,
+): Offline<ServiceContext> {
+  const { timeoutMs, maxBodyBytes, rateLimit } = poll;
+  const ending = new AbortController();
+  const service = createServiceClient({ regions, timeoutMs, maxBodyBytes, userAgent, clock });
+  return {
+    context: {
+      service,
+      limits: createKeyLimits(clock, rateLimit),
+      targets: configuredTargets({ keys }).map((target) => ({ target })),
+      keys,
+      clock,
+      maxBodyBytes,
+      signal: ending.signal,
+      inProgress: { lookups: 0, checks: 0 },
+    },
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await service.close();
+    },
+  };
+}
+
+async function openOffline(
+  config: Config,
+  store: Store,
+  clock: Clock,
+): Promise<Offline<StoreContext>> {
+  try {
+    const context = await createContext(config, store, clock);
+    return { context, [Symbol.asyncDispose]: () => store.close() };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function createContext(config: Config, store: Store, clock: Clock): Promise<StoreContext> {
+  const { rules, receivers, maintenance } = config.alerts;
+  const drift = await store.drift.all();
+  const giveUpAfterMs = new Map(receivers.map((each) => [each.name, each.giveUpAfterMs]));
+  const nowMs = clock.now().utcMs;
+  const targets = await readTargets(config, store, nowMs);
+  return {
+    store,
+    reports: storedSources(store, configuredTargets(config), targets),
+    targets,
+    probes: await readProbes(config, store),
+    rules,
+    receivers: receivers.filter(({ type }) => type !== "heartbeat").map(({ name }) => name),
+    interventions: await restoreInterventions(store, maintenance, nowMs),
+    drift: { records: () => drift },
+    clock,
+    log: createLogger({ level: "silent", format: "json" }),
+    newId: randomUUID,
+    composeAcknowledged: null,
+    retryTimes: (receiver) => freshTimes(nowMs, giveUpAfterMs.get(receiver)),
+    onOutbox() {},
+  };
+}
+
+/** The configured targets as they are stored. One that is not stored was never polled. */
+async function readTargets(
+  config: Config,
+  store: Store,
+  nowUtcMs: number,
+): Promise<readonly WatchedView[]> {
+  const { staleAfter, schedule } = config.poll;
+  const options = { staleAfter, restoredForMs: staleAfter * intervalOf(schedule), nowUtcMs };
+  const stored = new Map(
+    (await store.targets.all()).map((each) => [targetName(each.target), each]),
+  );
+  const targets: WatchedView[] = [];
+  for (const target of configuredTargets(config)) {
+    const known = stored.get(targetName(target));
+    targets.push(
+      known
+        ? watchTarget(known, await store.targets.snapshotOf(known.id), options)
+        : watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, options),
+    );
+  }
+  return targets;
+}
+
+async function readProbes(config: Config, store: Store): Promise<readonly WatchedProbe[]> {
+  const stored = new Map(
+    (await store.probes.all()).map((known) => [subjectName(known.subject), known]),
+  );
+  return config.probes.flatMap((probe) =>
+    subjectsOf(probe).map((subject) => {
+      const known = stored.get(subjectName(subject));
+      const never = { id: 0, subject, progress: initialProbeProgress, flaps: [] };
+      return watchProbe(probe, { ...(known ?? never), openIncidents: [] }, config.poll.staleAfter);
+    }),
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * The words of sandwatch, as types. One concept has one word, used alike in code, configuration,
+ * metrics, API and documents:
+ *
+ * - target: one key in one region; the unit of polling, of ownership and of blindness
+ * - listing: one answer of the service to "list the sandboxes"
+ * - snapshot: the accepted content of a target's last listing, carried forward
+ * - change: a server appeared, changed status, or is gone
+ * - rule: a condition on a subject that must hold for some time
+ * - incident: one stretch during which a rule holds for one subject
+ * - receiver: where notifications go
+ * - notification: one message to one receiver about one or more incidents
+ */
+
+export { presences, statuses } from "./status.ts";
+export type { Presence, Status } from "./status.ts";
+
+/** Why a call of the service gave nothing that could be used. A closed set: it labels metrics. */
+export const failureReasons = [
+  "timeout",
+  "network",
+  "auth",
+  "rate_limited",
+  "server_error",
+  "http_error",
+  "invalid_body",
+  "too_large",
+] as const;
+export type FailureReason = (typeof failureReasons)[number];
+
+/** The service's five operations. A closed set: it labels metrics. */
+export const operations = [
+  "list_sandboxes",
+  "get_user",
+  "list_universes",
+  "get_universe_data",
+  "get_white_label",
+] as const;
+export type Operation = (typeof operations)[number];
+
+/** One key, known by its configured name, in one region. */
+export interface Target {
+  readonly region: string;
+  readonly key: string;
+}
+
+/** A target as one string, for maps and hashes. Names hold no slash: the configuration sees to it. */
+export function targetName(target: Target): string {
+  return `${target.region}/${target.key}`;
+}
+
+/** One moment on both clocks: UTC for timestamps, the monotonic one for durations. */
+export interface Instant {
+  /** Milliseconds since 1970 in UTC. Can be stepped, also backwards. */
+  readonly utcMs: number;
+  /** Milliseconds since an arbitrary moment of this process. Never goes backwards. */
+  readonly monotonicMs: number;
+}

@@ -1,0 +1,216 @@
+import { describe, expect, it } from "vitest";
+import { events, sumOf, told } from "../support/heard.ts";
+import { watchWorld } from "../support/watched-world.ts";
+
+describe("the daemon that does not see everything", () => {
+  it("takes a partial listing as proof of nothing that it lacks", async () => {
+    const world = await watchWorld({ servers: 12 });
+    world.show(0, "error");
+    await world.poll();
+    world.fail({ kind: "partial", share: 1 });
+    await world.poll(4);
+
+    expect(told(world)).toEqual(["server-error firing"]);
+    expect(events(world).filter((event) => event === "server.changed")).toEqual([]);
+  });
+
+  it("notifies, without rules of its own, of a target that is partial in ten polls, once over a restart", async () => {
+    const world = await watchWorld({ servers: 12 });
+    await world.poll();
+    world.fail({ kind: "partial", share: 1 });
+    await world.poll(6);
+    await world.restart();
+    await world.poll(3);
+    expect(told(world)).toEqual([]);
+    await world.poll(3);
+    expect(told(world)).toEqual(["target-partial firing"]);
+    world.fail();
+    await world.poll();
+    expect(told(world)).toEqual(["target-partial firing", "target-partial resolved"]);
+  });
+
+  it("takes a status that no rule knows for no recovery, also over a restart", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    await world.poll();
+    world.show(0, "hibernating");
+    await world.poll(2);
+    await world.restart();
+    await world.poll(2);
+    world.show(0, "error");
+    await world.poll(2);
+    expect(told(world)).toEqual(["server-error firing"]);
+
+    world.show(0, "idle");
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(world.alerts[1]?.data.incidents[0]).toMatchObject({
+      id: world.alerts[0]?.data.incidents[0]?.id,
+      resolved_reason: "recovered",
+    });
+  });
+
+  it("freezes the servers' incidents while blind, and tells of the blindness itself", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    await world.poll();
+    world.fail({ kind: "status", status: 500 });
+    world.show(0, "idle");
+    world.show(1, "error");
+    await world.poll(4);
+    expect(told(world)).toEqual(["server-error firing", "target-down firing"]);
+
+    world.fail();
+    await world.poll();
+    expect(told(world).slice(2).toSorted()).toEqual([
+      "server-error firing",
+      "server-error resolved",
+      "target-down resolved",
+    ]);
+    expect(events(world).filter((event) => event?.startsWith("target."))).toEqual([
+      "target.first_listing",
+      "target.lost",
+      "target.returned",
+    ]);
+  });
+
+  it("keeps what was last seen for a while when blind, and then shows nothing", async () => {
+    const world = await watchWorld({ servers: 1 });
+    await world.poll();
+    world.fail({ kind: "status", status: 503 });
+    await world.poll(2);
+    const early = await world.metrics();
+    expect(early).toContain('sandwatch_target_up{region="us",key="research"} 0');
+    expect(early).toMatch(/sandbox_server_status\{[^}]*status="idle"\} 1/);
+
+    await world.poll();
+    const late = await world.metrics();
+    expect(late).not.toContain("sandbox_server_status{");
+    expect(late).not.toContain("sandbox_servers{");
+    expect(late).toContain(
+      'sandwatch_poll_failures_total{region="us",key="research",reason="server_error"} 3',
+    );
+  });
+
+  it("counts polls for which no request was sent as failed, and takes no duration of them", async () => {
+    const world = await watchWorld({ servers: 1 });
+    await world.poll();
+    world.fail({ kind: "status", status: 503, retry_after: 600 });
+    await world.poll(3);
+
+    const text = await world.metrics();
+    expect(sumOf(text, "sandwatch_api_requests_total")).toBe(2);
+    expect(sumOf(text, "sandwatch_polls_total")).toBe(4);
+    const failures = "sandwatch_poll_failures_total";
+    expect(sumOf(text, failures, 'reason="server_error"')).toBe(1);
+    expect(sumOf(text, failures, 'reason="rate_limited"')).toBe(2);
+    expect(sumOf(text, "sandwatch_poll_duration_seconds_count")).toBe(2);
+  });
+
+  it("books the time between complete polls to the statuses, and the rest as unobserved", async () => {
+    const world = await watchWorld({ servers: 4 });
+    await world.poll();
+    world.show(0, "occupied");
+    await world.poll(3);
+    world.fail({ kind: "status", status: 500 });
+    await world.poll();
+    world.fail();
+    await world.poll(2);
+
+    const text = await world.metrics();
+    const seconds = sumOf(text, "sandbox_server_status_seconds_total");
+    const unobserved = sumOf(text, "sandbox_unobserved_seconds_total");
+    // Seven polls span thirty seconds, of which ten lie around the failed one.
+    expect(seconds).toBe(4 * 20);
+    expect(unobserved).toBe(10);
+    expect(sumOf(text, "sandbox_server_status_seconds_total", 'status="occupied"')).toBe(15);
+  });
+
+  it("does not claim to see while the store keeps nothing, and tells all once it does again", async () => {
+    let isFull = false;
+    const world = await watchWorld({
+      servers: 1,
+      wrapStore: (store) => ({
+        ...store,
+        commitPoll: (targetId, verdict) =>
+          isFull
+            ? Promise.reject(new Error("database or disk is full"))
+            : store.commitPoll(targetId, verdict),
+      }),
+    });
+    await world.poll(2);
+    isFull = true;
+    world.show(0, "error");
+    await world.poll(3);
+    const full = await world.metrics();
+    expect(full).toContain('sandwatch_target_up{region="us",key="research"} 0');
+    expect(full).toContain("sandwatch_store_commit_failures_total 3");
+    expect(full).not.toContain("sandbox_server_status{");
+    const ready = await fetch(`${await world.address()}/-/ready`);
+    expect([ready.status, await ready.text()]).toEqual([
+      503,
+      "not ready: the store did not accept the last poll of 1 target\n",
+    ]);
+    expect(told(world)).toEqual([]);
+
+    isFull = false;
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing"]);
+    const after = await world.metrics();
+    expect(sumOf(after, "sandbox_unobserved_seconds_total")).toBe(20);
+    expect(sumOf(after, "sandbox_server_status_seconds_total")).toBe(5);
+    expect(sumOf(after, "sandbox_server_status_duration_seconds_count")).toBe(0);
+  });
+
+  it("asks again at the next poll after one refusal of the key, and notifies nobody", async () => {
+    const world = await watchWorld();
+    await world.poll(2);
+    world.fail({ kind: "status", status: 403 });
+    await world.poll();
+    world.fail();
+    await world.poll(5);
+    expect(told(world)).toEqual([]);
+    const text = await world.metrics();
+    expect(text).toContain('sandwatch_target_up{region="us",key="research"} 1');
+    expect(sumOf(text, "sandwatch_polls_total")).toBe(8);
+    expect(sumOf(text, "sandwatch_poll_failures_total", 'reason="auth"')).toBe(1);
+  });
+
+  it("counts of a refused key the requests as polls, but the whole time, and asks at once when restarted", async () => {
+    const rules = [
+      { name: "polls", on: "target", failing: { polls: 3 } },
+      { name: "time", on: "target", failing: "25s" },
+    ];
+    const world = await watchWorld({ alerts: { rules } });
+    await world.poll();
+    world.fail({ kind: "status", status: 401 });
+    // Asked at 5, 10 and 20 s; the time is over at 30 s.
+    await world.poll(3);
+    expect(told(world)).toEqual([]);
+    await world.poll();
+    expect(told(world)).toEqual(["polls firing"]);
+    await world.poll(2);
+    expect(told(world)).toEqual(["polls firing", "time firing"]);
+    const text = await world.metrics();
+    expect(sumOf(text, "sandwatch_polls_total")).toBe(4);
+    expect(sumOf(text, "sandwatch_poll_failures_total", 'reason="auth"')).toBe(3);
+    expect(text).toContain('sandwatch_target_up{region="us",key="research"} 0');
+
+    world.fail();
+    await world.restart();
+    await world.poll();
+    expect(told(world).slice(2).toSorted()).toEqual(["polls resolved", "time resolved"]);
+  });
+
+  it("says after a restart again that it is blind, and that the key is refused", async () => {
+    const world = await watchWorld();
+    world.fail({ kind: "status", status: 403 });
+    await world.poll(2);
+    await world.restart();
+    await world.poll(2);
+
+    const said = events(world).filter((event) => event?.startsWith("target."));
+    const once = ["target.refused", "target.lost"];
+    expect(said).toEqual([...once, ...once]);
+  });
+});

@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import * as fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { canStandInPath } from "../../src/service/operations.ts";
+import { createDaemon } from "../../src/app/daemon.ts";
+import { createApiClient } from "../../src/api/client.ts";
+import { lookUp } from "../../src/api/operations/lookups.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { createWatchedClock } from "../simulator/start-simulator.ts";
+import { testConfig } from "../support/test-config.ts";
+import { apiKey, watchWorld } from "../support/watched-world.ts";
+import type { WatchedWorld } from "../support/watched-world.ts";
+
+async function ask(world: WatchedWorld, path: string, init: RequestInit = {}) {
+  const answer = await fetch(`${await world.address()}/api/v1/lookups/${path}`, init);
+  const body: unknown = await answer.json();
+  return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body };
+}
+
+/** A daemon that serves, without polling by itself, in front of a service that answers anything with `{}`. */
+async function serveDaemon(rateLimit: object) {
+  const paths: string[] = [];
+  const service = createServer(({ url = "" }, response) => {
+    paths.push(url);
+    response.end("{}");
+  }).listen(0, "127.0.0.1");
+  await once(service, "listening");
+  onTestFinished(() => void service.close());
+  const bound = service.address();
+  const port = typeof bound === "object" && bound ? bound.port : 0;
+  const config = testConfig({
+    regions: { us: { base_url: `http://127.0.0.1:${port}/us` } },
+    keys: [{ name: "research", api_key: apiKey }],
+    poll: { rate_limit: rateLimit },
+    store: { path: ":memory:" },
+    http: { listen: "127.0.0.1:0" },
+  });
+  const log = createLogger({ level: "silent", format: "json" });
+  const clock = createWatchedClock();
+  const daemon = await createDaemon(config, { log, clock });
+  onTestFinished(() => daemon.stop());
+  return { daemon, clock, address: await daemon.serve(), paths };
+}
+
+describe("a look-up through the daemon", () => {
+  it("answers what the service says, without what may be secret", async () => {
+    const world = await watchWorld();
+    expect(await ask(world, "user?id=user-1")).toMatchObject({
+      status: 200,
+      body: { operation: "user", id: "user-1", ...world.target, answer: { userId: "user-1" } },
+    });
+    const { body } = await ask(world, "sandboxes");
+    expect(body).toMatchObject({
+      outcome: "answered",
+      answer: { total_count: expect.any(Number) },
+    });
+    expect(JSON.stringify(body)).not.toMatch(/local_sandbox_id=|simulated-secret/);
+    expect(JSON.stringify(body)).not.toContain(apiKey);
+    const metrics = await world.metrics();
+    expect(metrics).toContain(
+      'sandwatch_api_requests_total{region="us",operation="get_user",code="200"} 1',
+    );
+  });
+
+  it("takes its token from the bucket that polls take theirs from", async () => {
+    const { daemon, address, paths } = await serveDaemon({ requests: 1, per: "10s" });
+    await daemon.runOnce();
+    expect(paths).toEqual(["/us/local-sandbox"]);
+    const answer = await fetch(`${address}/api/v1/lookups/universes`);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "11"]);
+    expect(paths).toEqual(["/us/local-sandbox"]);
+  });
+
+  it("has polls wait when it is asked for patience, and says so while they do", async () => {
+    const world = await watchWorld();
+    world.fail({ kind: "status", status: 429, retry_after: 60, operation: "list_universes" });
+    expect(await ask(world, "universes")).toMatchObject({
+      status: 200,
+      body: { outcome: "failed", status: 429, retry_after_seconds: 60 },
+    });
+    expect(await ask(world, "user?id=user-1")).toMatchObject({
+      status: 429,
+      retryAfter: "60",
+      body: { detail: expect.stringContaining("Try again in 60 s.") },
+    });
+    await world.poll();
+    expect(await world.metrics()).toContain(
+      'sandwatch_poll_failures_total{region="us",key="research",reason="rate_limited"} 1',
+    );
+  });
+
+  it("that is refused for its key leaves polls as they are", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    world.fail({ kind: "status", status: 403, operation: "get_user" });
+    expect(await ask(world, "user?id=user-1")).toMatchObject({ body: { reason: "auth" } });
+    await world.poll();
+    expect(await world.metrics()).toContain('sandwatch_target_up{region="us",key="research"} 1');
+  });
+
+  it("that waits for its turn does not outlive the daemon", async () => {
+    const { daemon, clock, address } = await serveDaemon({ requests: 1, per: "2s" });
+    await fetch(`${address}/api/v1/lookups/universes`);
+    await clock.timerArmed();
+    const waiting = fetch(`${address}/api/v1/lookups/universes`).catch(() => "gone");
+    await clock.timerArmed();
+    expect(clock.armed).toBe(1);
+    await daemon.stop();
+    expect(clock.armed).toBe(0);
+    await waiting;
+  });
+
+  it("counts where an answer differs from what is promised", async () => {
+    const { address } = await serveDaemon({ requests: 2, per: "1s" });
+    await fetch(`${address}/api/v1/lookups/user?id=x`);
+    const scraped = await fetch(`${address}/metrics`);
+    expect(await scraped.text()).toContain(
+      'sandwatch_schema_deviations_total{region="us",operation="get_user",field="userId"} 1',
+    );
+  });
+});
+
+it("every id reaches the service as it was asked for, through the daemon", async () => {
+  const { address, paths } = await serveDaemon({ requests: 100_000, per: "1s" });
+  const api = createApiClient(address);
+  const special = fc.constantFrom("a/b", "../x", "%2e%2e", "a?b#c", "...", "\0\n +&=", "é漢😀");
+  const id = fc.oneof(special, fc.string({ unit: "binary", maxLength: 50 })).filter(canStandInPath);
+  await fc.assert(
+    fc.asyncProperty(id, async (each) => {
+      const view = await api(lookUp, { operation: "universe-data", id: each });
+      expect(view).toMatchObject({ outcome: "answered", id: each });
+      const parts = (paths.at(-1) ?? "").split("/").map(decodeURIComponent);
+      expect(parts).toEqual(["", "us", "universes", each, "initial_data"]);
+    }),
+    { numRuns: 40 },
+  );
+});

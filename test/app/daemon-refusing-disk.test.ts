@@ -1,0 +1,104 @@
+import { copyFileSync, renameSync, rmSync } from "node:fs";
+import { sql } from "kysely";
+import { describe, expect, it } from "vitest";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
+import type { OpenDatabase } from "../../src/store/sqlite/database.ts";
+import { createStore, openStore } from "../../src/store/store.ts";
+import { sumOf, told } from "../support/heard.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import type { WatchedWorld } from "../support/watched-world.ts";
+
+/** A store whose every write SQLite refuses from a moment on (SQLITE_READONLY). */
+async function watchOnReadOnlyDisk() {
+  let database: OpenDatabase | undefined;
+  const world = await watchWorld({
+    openStore(path, observers) {
+      database = openDatabase(path, observers);
+      const { kysely, close, ...readers } = database;
+      return createStore(kysely, close, readers);
+    },
+  });
+  const fail = async (): Promise<void> => {
+    if (database) await sql`pragma query_only = on`.execute(database.kysely);
+  };
+  return { world, fail };
+}
+
+/** Stops it; all that it may take passes as soon as it waits. */
+async function stop(world: WatchedWorld): Promise<void> {
+  const stopping = world.daemon().stop();
+  world.clock.advance(10_000);
+  await stopping;
+}
+
+describe("a stop while SQLite may write nothing", () => {
+  it("ends, with a delivery that cannot be marked and a poll that cannot be stored", async () => {
+    const { world, fail } = await watchOnReadOnlyDisk();
+    await world.poll();
+    world.peer.answer(503);
+    world.show(0, "error");
+    await world.poll();
+    await fail();
+    world.show(1, "error");
+    world.peer.answer(204);
+    world.clock.advance(60_000);
+    await world.daemon().pollOnce();
+    world.daemon().watch();
+    await world.peer.received(1);
+    await expect(stop(world)).resolves.toBeUndefined();
+    await world.restart();
+    await world.poll(2);
+    const servers = world.alerts.flatMap(({ data }) =>
+      data.incidents.map((each) => each.server_id),
+    );
+    expect(new Set(servers)).toEqual(new Set(world.serverIds.slice(0, 2)));
+  });
+});
+
+describe("a store whose file is", () => {
+  it.each<readonly [string, (store: string) => void]>([
+    ["deleted", (store) => rmSync(store)],
+    [
+      "replaced",
+      (store) => {
+        copyFileSync(store, `${store}.copy`);
+        renameSync(`${store}.copy`, store);
+      },
+    ],
+    ["without its log", (store) => rmSync(`${store}-wal`)],
+    ["without its log's index", (store) => rmSync(`${store}-shm`)],
+  ])("%s is noticed at the next commit, and nothing is claimed from then on", async (_, lose) => {
+    const world = await watchWorld({
+      openStore: (path, observers) => openStore(path, undefined, observers),
+    });
+    await world.poll();
+    lose(world.config.store.path);
+    world.show(0, "error");
+    world.clock.advance(5_000);
+    await world.daemon().pollOnce();
+    const text = await world.metrics();
+    expect(sumOf(text, "sandwatch_target_up")).toBe(0);
+    expect(text).toContain("sandwatch_store_commit_failures_total 1");
+    expect(sumOf(text, "sandbox_servers", 'status="error"')).toBe(0);
+    const ready = await fetch(`${await world.address()}/-/ready`);
+    expect([ready.status, await ready.text()]).toEqual([
+      503,
+      expect.stringMatching(/was deleted or replaced while sandwatch runs.*start sandwatch again/),
+    ]);
+    world.clock.advance(60_000);
+    await world.daemon().pollOnce();
+    await world
+      .daemon()
+      .runOnce()
+      .catch(() => {});
+    expect(told(world)).toEqual([]);
+    expect(world.log.filter(({ event }) => event === "store.replaced")).toHaveLength(1);
+    await expect(world.daemon().checkStore()).rejects.toThrow("deleted or replaced");
+
+    await world.restart();
+    await world.poll(2);
+    expect(told(world)).toEqual(["server-error firing"]);
+    const again = await fetch(`${await world.address()}/-/ready`);
+    expect(again.status).toBe(200);
+  });
+});

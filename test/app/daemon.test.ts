@@ -1,0 +1,249 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { events, told } from "../support/heard.ts";
+import { apiKey, watchWorld } from "../support/watched-world.ts";
+import type { WatchedWorld } from "../support/watched-world.ts";
+import { webhookSecret } from "../support/webhook-peer.ts";
+
+function incidentIds({ alerts }: WatchedWorld): readonly (string | undefined)[] {
+  return alerts.map(({ data }) => data.incidents[0]?.id);
+}
+
+describe("the daemon between the service and a receiver", () => {
+  it("tells once that a server erred and once that it recovered, as one incident", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    world.show(0, "error");
+    await world.poll(3);
+    world.show(0, "idle");
+    await world.poll(2);
+
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    const [fired, resolved] = world.alerts.map(({ data }) => data.incidents[0]);
+    expect(fired).toMatchObject({
+      state: "firing",
+      server_id: world.serverIds[0],
+      status: "error",
+      previous_status: "idle",
+      resolved_at: null,
+    });
+    expect(resolved).toMatchObject({
+      id: fired?.id,
+      state: "resolved",
+      status: "idle",
+      previous_status: "error",
+      resolved_reason: "recovered",
+    });
+    expect(world.peer.refused).toEqual([]);
+  });
+
+  it("logs one line for the first listing, for every later change and for every step of an incident", async () => {
+    const world = await watchWorld({ servers: 1 });
+    await world.poll();
+    world.show(0, "error");
+    await world.poll(2);
+    world.show(0, "occupied");
+    await world.poll();
+
+    const [first, ...others] = world.log.filter(({ event }) => event === "target.first_listing");
+    expect(first).toMatchObject({ region: "us", key: "research", servers: 1, idle: 1, error: 0 });
+    expect(others).toEqual([]);
+    const lines = world.log.filter(({ event }) => event?.startsWith("server."));
+    expect(lines.map(({ from, to }) => [from, to])).toEqual([
+      ["idle", "error"],
+      ["error", "occupied"],
+    ]);
+    expect(lines[0]).toMatchObject({
+      event: "server.changed",
+      region: "us",
+      key: "research",
+      sandbox_id: expect.any(String),
+      server_id: world.serverIds[0],
+      server_name: expect.any(String),
+    });
+    expect(events(world).filter((event) => event?.startsWith("incident."))).toEqual([
+      "incident.fired",
+      "incident.resolved",
+    ]);
+  });
+
+  it("tells of a server that is in error when it is first seen", async () => {
+    const world = await watchWorld();
+    world.show(1, "error");
+    await world.poll(2);
+
+    expect(told(world)).toEqual(["server-error firing"]);
+    expect(world.alerts[0]?.data.incidents[0]).toMatchObject({
+      server_id: world.serverIds[1],
+      previous_status: "absent",
+    });
+  });
+
+  it("resolves with the reason gone once two complete listings lack the server", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    await world.poll();
+    world.show(0, "absent");
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing"]);
+    await world.poll();
+
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(world.alerts[1]?.data.incidents[0]).toMatchObject({
+      status: "absent",
+      resolved_reason: "gone",
+    });
+  });
+
+  it("goes on with an incident after a restart: it is not told again, and resolves as itself", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    world.show(0, "error");
+    await world.poll();
+    await world.restart();
+    await world.poll(2);
+    expect(told(world)).toEqual(["server-error firing"]);
+
+    world.show(0, "idle");
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(new Set(incidentIds(world)).size).toBe(1);
+  });
+
+  it("tells of a server that erred while sandwatch was not running", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    const stopped = world.restart();
+    world.show(2, "error");
+    await stopped;
+    await world.poll();
+
+    expect(told(world)).toEqual(["server-error firing"]);
+    expect(world.alerts[0]?.data.incidents[0]).toMatchObject({ previous_status: "idle" });
+  });
+
+  it("delivers after a restart what was not taken before it, under the same id", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    world.peer.answer(503);
+    world.show(0, "error");
+    await world.poll();
+    expect(world.alerts).toEqual([]);
+
+    await world.restart();
+    world.peer.answer(204);
+    await world.poll(2);
+    expect(told(world)).toEqual(["server-error firing"]);
+    expect(world.peer.attemptedIds.length).toBeGreaterThan(1);
+    expect(new Set(world.peer.attemptedIds).size).toBe(1);
+  });
+
+  it("polls and alerts by its own schedule once started", async () => {
+    const world = await watchWorld({ servers: 1 });
+    world.show(0, "error");
+    await world.daemon().start();
+    await world.peer.received(1);
+    world.show(0, "idle");
+    world.clock.advance(10_000);
+    await world.peer.received(2);
+
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+  });
+
+  it("is ready when every target was polled, well or badly, and healthy all along", async () => {
+    const world = await watchWorld({ servers: 1 });
+    world.fail({ kind: "status", status: 500 });
+    const address = await world.daemon().serve();
+    const statusOf = async (path: string): Promise<number> => {
+      const response = await fetch(`${address}${path}`);
+      return response.status;
+    };
+    expect(await statusOf("/-/ready")).toBe(503);
+    expect(await statusOf("/-/healthy")).toBe(200);
+
+    await world.poll();
+    expect(await statusOf("/-/ready")).toBe(200);
+    expect(await statusOf("/-/healthy")).toBe(200);
+  });
+
+  it("ends the incidents of a rule that the configuration no longer has", async () => {
+    const world = await watchWorld({
+      alerts: {
+        rules: [{ name: "busy", on: "server", status: "occupied" }],
+      },
+    });
+    world.show(0, "occupied");
+    await world.poll();
+    await world.restart({
+      alerts: { rules: [{ name: "busy", on: "server", status: "error" }] },
+    });
+    await world.poll();
+
+    expect(told(world)).toEqual(["busy firing", "busy resolved"]);
+    expect(world.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "rule_removed" });
+  });
+
+  it("tells an error that goes on to a receiver that is new, and its end to all that were told", async () => {
+    const world = await watchWorld({ alerts: { receivers: [] } });
+    world.show(0, "error");
+    await world.poll(2);
+    expect(told(world)).toEqual([]);
+
+    const late = { name: "late", type: "webhook", url: world.peer.url, secret: webhookSecret };
+    await world.restart({ alerts: { receivers: [{ ...late, group_wait: "0s" }] } });
+    await world.poll(2);
+    expect(told(world)).toEqual(["server-error firing"]);
+
+    world.show(0, "idle");
+    await world.poll();
+    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(new Set(incidentIds(world)).size).toBe(1);
+  });
+
+  it("judges by a new rule also what the first listings under it do not show", async () => {
+    const world = await watchWorld({
+      servers: 12,
+      alerts: { rules: [{ name: "down", on: "server", status: "error" }] },
+    });
+    for (const index of world.serverIds.keys()) world.show(index, "occupied");
+    await world.poll();
+    world.fail({ kind: "partial", share: 0.5 });
+    await world.restart({
+      alerts: { rules: [{ name: "busy", on: "server", status: "occupied" }] },
+    });
+    await world.poll();
+    world.fail();
+    await world.poll();
+
+    const busy = world.alerts.flatMap(({ data }) => data.incidents.map((each) => each.server_id));
+    expect(busy).toHaveLength(world.serverIds.length);
+    expect(new Set(busy)).toEqual(new Set(world.serverIds));
+  });
+
+  it("leaves no timer armed when it has stopped", async () => {
+    const world = await watchWorld();
+    await world.daemon().start();
+    await world.poll(2);
+    await world.daemon().stop();
+    expect(world.clock.armed).toBe(0);
+  });
+
+  it("lets no secret out: not in alerts, logs, metrics or the store", async () => {
+    const world = await watchWorld({ servers: 40 });
+    world.show(0, "error");
+    await world.poll(2);
+    world.fail({ kind: "status", status: 403 });
+    await world.poll(3);
+    const places = [
+      JSON.stringify(world.alerts),
+      JSON.stringify(world.log),
+      await world.metrics(),
+      readFileSync(world.config.store.path, "latin1"),
+      readFileSync(`${world.config.store.path}-wal`, "latin1"),
+    ];
+    const secrets = [apiKey, "T0PSECRET", webhookSecret, "local_sandbox_id=", "access_token"];
+    for (const secret of secrets) {
+      for (const place of places) expect(place).not.toContain(secret);
+    }
+  });
+});

@@ -1,0 +1,115 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+import { PassThrough, Writable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createLogger } from "../../src/lib/logger.ts";
+import { createFileOutput, createPipeOutput } from "../../src/lib/standard-output.ts";
+
+describe("output to a file", () => {
+  it("is written whole, however little is taken at a time", () => {
+    const taken: number[] = [];
+    const output = createFileOutput((bytes) => {
+      taken.push(bytes[0] ?? -1);
+      return 1;
+    });
+    output.write("sandwatch");
+    expect(String.fromCharCode(...taken)).toBe("sandwatch");
+  });
+
+  it.each(["json", "pretty"] as const)(
+    "loses lines on a full disk and goes on when there is room again (%s)",
+    (format) => {
+      const full = openSync("/dev/full", "w");
+      const lines: string[] = [];
+      let isFull = true;
+      const output = createFileOutput((bytes) => {
+        if (isFull) return writeSync(full, bytes);
+        lines.push(Buffer.from(bytes).toString());
+        return bytes.length;
+      });
+      const log = createLogger({ level: "info", format }, output);
+      log.info("lost");
+      isFull = false;
+      log.info("kept");
+      closeSync(full);
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain("kept");
+    },
+  );
+
+  it("begins a line of its own after one that a full disk has cut", () => {
+    let room = 10;
+    let written = "";
+    const output = createFileOutput((bytes) => {
+      if (room === 0) throw new Error("ENOSPC");
+      const taken = Math.min(room, bytes.length);
+      room -= taken;
+      written += Buffer.from(bytes.subarray(0, taken)).toString();
+      return taken;
+    });
+    output.write("first\n");
+    output.write("second\n");
+    room = 100;
+    output.write("third\n");
+    output.write("fourth\n");
+    expect(written).toBe("first\nseco\nthird\nfourth\n");
+  });
+});
+
+describe("output to a pipe", () => {
+  it("waits for a slow reader, loses whole lines past a bound, and says how many", async () => {
+    const read: string[] = [];
+    let readNext = (): void => {};
+    const pipe = new Writable({
+      write(chunk, _, done) {
+        read.push(String(chunk));
+        readNext = done;
+      },
+    });
+    const output = createPipeOutput(pipe, { mostBytes: 25 });
+    for (let line = 1; line <= 4; line += 1) output.write(`line ${line}\n`);
+    output.write("line 5\nline 6\n");
+    await setImmediate();
+    for (let line = 1; line <= 3; line += 1) readNext();
+    output.write("line 7\n");
+    await setImmediate();
+    readNext();
+
+    const [loss = "", ...rest] = read.splice(3);
+    expect(read).toEqual(["line 1\n", "line 2\n", "line 3\n"]);
+    expect(JSON.parse(loss)).toMatchObject({ event: "log.lost", lines: 3 });
+    expect(rest).toEqual(["line 7\n"]);
+  });
+
+  it("sends lines that are written one after another together", async () => {
+    const sent: string[] = [];
+    const pipe = new Writable({
+      writev(chunks, done) {
+        sent.push(chunks.map(({ chunk }) => String(chunk)).join(""));
+        done();
+      },
+    });
+    const output = createPipeOutput(pipe);
+    for (let line = 1; line <= 3; line += 1) output.write(`line ${line}\n`);
+    await setImmediate();
+    output.write("line 4\n");
+    output.write("line 5\n");
+    await setImmediate();
+    expect(sent).toEqual(["line 1\nline 2\nline 3\n", "line 4\nline 5\n"]);
+  });
+
+  it("goes on without a reader", () => {
+    const pipe = new PassThrough();
+    const output = createPipeOutput(pipe);
+    pipe.destroy(new Error("EPIPE"));
+    output.write("nobody hears this\n");
+    expect(output.destroyed).toBe(false);
+  });
+
+  it("is listened to once, however many logs are begun on it", () => {
+    const pipe = new PassThrough();
+    const { length } = pipe.listeners("error");
+    for (let begun = 0; begun < 20; begun += 1) createPipeOutput(pipe);
+    expect(pipe.listeners("error")).toHaveLength(length + 1);
+  });
+});
