@@ -37,7 +37,7 @@ export const resolvesAnotherAlert: Mutation = {
 /** Sends alerts to an Alertmanager only when something changes. */
 export const sendsNoAlertAgain: Mutation = ofStore((store) => ({
   ...store,
-  told: {
+  notified: {
     ...store.notified,
     notifiedTo: async (receiver, sinceMs, about) =>
       about === "all" ? [] : store.notified.notifiedTo(receiver, sinceMs, about),
