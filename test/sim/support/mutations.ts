@@ -186,15 +186,6 @@ export const sendsFewHeartbeats: Mutation = {
   }),
 };
 
-const rewrites = (from: RegExp, to: string): Mutation => ({
-  answer: (answer) => ({
-    ...answer,
-    chunks: [Buffer.concat(answer.chunks.map((chunk) => Buffer.from(chunk)))].map((body) =>
-      body.toString("utf8").replaceAll(from, to),
-    ),
-  }),
-});
-
 export const knowsNoMaintenance: Mutation = {
   configured: (settings) => ({ ...settings, maintenance: [] }),
 };
@@ -205,29 +196,6 @@ export const decodesNothing: Mutation = {
       ? answer
       : { ...answer, headers: { ...answer.headers, "content-encoding": "none-known" } },
 };
-
-/** Drops ids with a NUL character, and takes the rest for the whole listing. */
-export const dropsOddIds: Mutation = {
-  answer(answer) {
-    const body = Buffer.concat(answer.chunks.map((chunk) => Buffer.from(chunk))).toString("utf8");
-    const odd = /\{"(?:local_sandbox_)?id":"[^"]*\\u0000[^"]*"[^{}]*\}/.source;
-    const without = body.replace(new RegExp(`,${odd}|${odd},?`), "");
-    return without === body ? answer : { ...answer, chunks: [without] };
-  },
-};
-
-/** Whatever the listing says of how many there are. */
-export const countsByItself: Mutation = {
-  answer(answer) {
-    const body = Buffer.concat(answer.chunks.map((chunk) => Buffer.from(chunk))).toString("utf8");
-    const listed = body.match(/"local_sandbox_id"/g)?.length ?? 0;
-    return { ...answer, chunks: [body.replace(/"total_count":[^}]*/, `"total_count":${listed}`)] };
-  },
-};
-
-export const ignoresNewNames = rewrites(/"server_name":"tool-[^"]*"/g, `"server_name":"tool-1"`);
-
-export const takesUnknownForRecovery = rewrites(/"status":(?:null|"resting")/g, `"status":"idle"`);
 
 export const tellsEachTimeOfWhatFlaps = ofRules((rule) =>
   rule.on === "server" ? { ...rule, flap: null } : rule,

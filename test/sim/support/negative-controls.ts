@@ -1,4 +1,12 @@
 import {
+  countsByItself,
+  dropsOddIds,
+  ignoresNewNames,
+  keepsMovedServers,
+  recordsNoMoves,
+  takesUnknownForRecovery,
+} from "./listing-mutations.ts";
+import {
   acknowledgesBeforeSending,
   writesTheOutboxAfterThePoll,
   keepsNoOrder,
@@ -13,7 +21,6 @@ import {
   pingsBeforeItPolls,
   asksAgainAtEachPoll,
   keepsSilentForLong,
-  dropsOddIds,
   ignoresRetryAfter,
   showsAllAsUp,
   showsErrorsAsIdle,
@@ -23,9 +30,6 @@ import {
   sendsFewHeartbeats,
   knowsNoMaintenance,
   decodesNothing,
-  countsByItself,
-  ignoresNewNames,
-  takesUnknownForRecovery,
   tellsEachTimeOfWhatFlaps,
   endsInSilence,
   waitsForNoInterval,
@@ -78,8 +82,20 @@ export const negativeControls: readonly NegativeControl[] = [
   {
     name: "takes a listing in part for a complete one",
     mutation: countsByItself,
-    from: 1,
+    from: 2,
     caughtAs: /changes invent .*"absent"/,
+  },
+  {
+    name: "keeps a server that moved in its old sandbox",
+    mutation: keepsMovedServers,
+    from: 9,
+    caughtAs: /changes (lack|invent) .*"box-\d roamer"/,
+  },
+  {
+    name: "takes a server that moved for the same server",
+    mutation: recordsNoMoves,
+    from: 9,
+    caughtAs: /changes lack .*"box-\d roamer".*"absent"/,
   },
   { name: "ignores new names", mutation: ignoresNewNames, from: 1, caughtAs: /buckets of/ },
   { name: "shows every target as up", mutation: showsAllAsUp, from: 1, caughtAs: /shown as up/ },
@@ -142,7 +158,7 @@ export const negativeControls: readonly NegativeControl[] = [
   {
     name: "takes an unknown status for a recovery",
     mutation: takesUnknownForRecovery,
-    from: 28,
+    from: 27,
     caughtAs: /told to be over/,
   },
   {
@@ -206,7 +222,7 @@ export const negativeControls: readonly NegativeControl[] = [
   {
     name: "drops ids that cannot be kept",
     mutation: dropsOddIds,
-    from: 1,
+    from: 2,
     caughtAs: /changes (lack|invent)|buckets of/,
   },
   { name: "replays nothing", mutation: replaysNothing, from: 2 },

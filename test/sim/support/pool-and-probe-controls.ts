@@ -1,4 +1,4 @@
-import { countsByItself } from "./mutations.ts";
+import { countsByItself } from "./listing-mutations.ts";
 import {
   waitsForNoPool,
   dropsNotificationsOfPools,
