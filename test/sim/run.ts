@@ -48,9 +48,10 @@ say(
 const controls = values.controls ? negativeControls : [];
 let missed = 0;
 for (const control of controls) {
-  if ((await catchControl(control)) !== "") continue;
+  const { isCaught, text } = await catchControl(control);
+  if (isCaught) continue;
   missed += 1;
-  say(`not caught: a daemon that ${control.name}`);
+  say(`not caught: a daemon that ${control.name}: ${text}`);
 }
 if (controls.length > 0) {
   say(`${controls.length - missed} of ${controls.length} broken daemons were caught`);
