@@ -1,6 +1,5 @@
 import type { History, KeptPoll, ServiceRequest, Sighting } from "../history.ts";
 import { forgottenBetween } from "./damages.ts";
-import { stalledMs } from "./check-lives.ts";
 import type { PollRecord } from "./truth.ts";
 
 /** A poll that was kept, and what is known of its end. */
@@ -84,11 +83,13 @@ function recordOf(last: KeptEnd | null, poll: KeptEnd): Omit<PollRecord, "forgot
 const gatherMs = 100;
 
 function isWrittenSoon(
-  history: History,
-  { atMs }: { readonly atMs: number },
+  { stalls }: History,
+  { moment, atMs }: { readonly moment: number; readonly atMs: number },
   kept: KeptPoll,
 ): boolean {
-  return kept.atMs - stalledMs(history, atMs, kept.atMs) <= atMs + 2 * gatherMs;
+  let stalledMs = 0;
+  for (const [at, ms] of stalls) if (at >= moment && at <= kept.moment) stalledMs += ms;
+  return kept.atMs - stalledMs <= atMs + 2 * gatherMs;
 }
 
 /** Whether an answer that was not kept ended a poll: else it was asked for once more in the same one. */
