@@ -10,19 +10,28 @@ export interface LoopView {
   readonly loop: LoopName;
   /** UTC milliseconds. */
   readonly lastTurnAtMs: number;
+  /** UTC milliseconds. */
+  readonly nextTurnAtMs: number;
   readonly intervalMs: number;
 }
 
 /**
- * Notices that a loop has had no turn for longer than twice its usual interval. It trusts the monotonic
- * clock alone: what a loop takes for the time of its next turn may be what is wrong with it.
+ * Notices that the next turn of a loop is late by more than the usual interval: of a loop with even turns, that there
+ * was none for longer than twice that interval. It measures on the monotonic clock, and does not ask a loop when its
+ * next turn is: that may be what is wrong with it.
  */
 export interface Watchdog {
   /**
    * @param name of what has the turns: a target, a probe, a receiver
-   * @param intervalMs how far apart its turns usually are at most
+   * @param intervalMs how far apart its turns usually are
+   * @param dueInMs how long after a turn at a moment (UTC milliseconds) the next one is due; default: the usual interval
    */
-  watch(loop: LoopName, name: string, intervalMs: number): void;
+  watch(
+    loop: LoopName,
+    name: string,
+    intervalMs: number,
+    dueInMs?: (turnAtMs: number) => number,
+  ): void;
   /** To be called where a turn begins and where it ends. */
   turn(loop: LoopName, name: string): void;
   /** From now on turns are expected. */
@@ -40,12 +49,16 @@ interface Watched {
   readonly loop: LoopName;
   readonly name: string;
   readonly intervalMs: number;
+  readonly dueInMs: (turnAtMs: number) => number;
   /** Monotonic. */
   lastTurnMs: number;
+  /** Monotonic. */
+  nextTurnMs: number;
 }
 
-const silentAfter = { times: 2, words: "twice" };
-const deadAfter = { times: 10, words: "ten times" };
+/** By how many usual intervals a turn is late; the interval before it was due makes one more. */
+const silentAfter = { lateBy: 1, words: "twice" };
+const deadAfter = { lateBy: 9, words: "ten times" };
 
 /** The timer may fire a moment early. */
 const leastWaitMs = 1_000;
@@ -57,15 +70,15 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
   let cancel = (): void => {};
 
   const nowMs = (): number => clock.now().monotonicMs;
-  const isOverdue = ({ lastTurnMs, intervalMs }: Watched, times: number): boolean =>
-    running && nowMs() - lastTurnMs > times * intervalMs;
+  const isOverdue = ({ nextTurnMs, intervalMs }: Watched, lateBy: number): boolean =>
+    running && nowMs() - nextTurnMs > lateBy * intervalMs;
 
   const partsOf = (loop: LoopName): readonly Watched[] =>
     [...watched.values()].filter((each) => each.loop === loop);
 
   const describe = (loop: LoopName, after: typeof silentAfter): string | null => {
     const parts = partsOf(loop);
-    const overdue = parts.filter((each) => isOverdue(each, after.times));
+    const overdue = parts.filter((each) => isOverdue(each, after.lateBy));
     const [first] = overdue;
     if (!first) return null;
     const which = parts.length === 1 ? "" : ` of ${overdue.length} of ${parts.length}, such as`;
@@ -92,10 +105,11 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
         log.info({ event: "loop.recovered", loop }, `loop ${loop} runs again`);
       }
     }
-    const waiting = [...watched.values()].filter((each) => !isOverdue(each, silentAfter.times));
+    const waiting = [...watched.values()].filter((each) => !isOverdue(each, silentAfter.lateBy));
     if (!running || waiting.length === 0) return;
     const overdueAtMs = waiting.reduce(
-      (earliest, each) => Math.min(earliest, each.lastTurnMs + silentAfter.times * each.intervalMs),
+      (earliest, each) =>
+        Math.min(earliest, each.nextTurnMs + silentAfter.lateBy * each.intervalMs),
       Infinity,
     );
     cancel = clock.setTimer(Math.max(overdueAtMs - nowMs(), leastWaitMs), check);
@@ -104,18 +118,25 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
   const turn = (loop: LoopName, name: string): void => {
     const each = watched.get(`${loop} ${name}`);
     if (!each) return;
-    each.lastTurnMs = nowMs();
+    const { utcMs, monotonicMs } = clock.now();
+    each.lastTurnMs = monotonicMs;
+    each.nextTurnMs = monotonicMs + each.dueInMs(utcMs);
     if (silent.has(loop)) check();
   };
 
   return {
-    watch(loop, name, intervalMs) {
-      watched.set(`${loop} ${name}`, { loop, name, intervalMs, lastTurnMs: nowMs() });
+    watch(loop, name, intervalMs, dueInMs = () => intervalMs) {
+      const times = { lastTurnMs: nowMs(), nextTurnMs: nowMs() + intervalMs };
+      watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
     },
     turn,
     start() {
       running = true;
-      for (const each of watched.values()) each.lastTurnMs = nowMs();
+      for (const each of watched.values()) {
+        each.lastTurnMs = nowMs();
+        // Every loop has its first turn soon after the start, also while its schedule pauses.
+        each.nextTurnMs = nowMs() + each.intervalMs;
+      }
       check();
     },
     stop() {
@@ -126,13 +147,15 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     death: () => firstOf(deadAfter),
     loops() {
       const { utcMs, monotonicMs } = clock.now();
-      const share = (each: Watched): number => (monotonicMs - each.lastTurnMs) / each.intervalMs;
+      const lateBy = (each: Watched): number => (monotonicMs - each.nextTurnMs) / each.intervalMs;
       return loopNames.flatMap((loop): LoopView[] => {
         const parts = partsOf(loop);
         if (!running || parts.length === 0) return [];
-        const worst = parts.reduce((a, b) => (share(b) > share(a) ? b : a));
-        const lastTurnAtMs = utcMs - (monotonicMs - worst.lastTurnMs);
-        return [{ loop, lastTurnAtMs, intervalMs: worst.intervalMs }];
+        const worst = parts.reduce((a, b) => (lateBy(b) > lateBy(a) ? b : a));
+        const { lastTurnMs, nextTurnMs, intervalMs } = worst;
+        const behindMs = utcMs - monotonicMs;
+        const lastTurnAtMs = lastTurnMs + behindMs;
+        return [{ loop, lastTurnAtMs, nextTurnAtMs: nextTurnMs + behindMs, intervalMs }];
       });
     },
   };

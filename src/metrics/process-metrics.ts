@@ -36,6 +36,8 @@ export interface LoopReading {
   readonly loop: string;
   /** UTC milliseconds. */
   readonly lastTurnAtMs: number;
+  /** UTC milliseconds. */
+  readonly nextTurnAtMs: number;
   readonly intervalMs: number;
 }
 
@@ -84,8 +86,14 @@ export function addOwnGauges(
     read: () => readLoops().map(({ loop, lastTurnAtMs }) => [{ loop }, lastTurnAtMs / 1_000]),
   });
   addGauge(registry, {
+    name: "sandwatch_loop_next_turn_timestamp_seconds",
+    help: "When the run after that is due by the loop's schedule, in seconds since 1970.",
+    labels: ["loop"],
+    read: () => readLoops().map(({ loop, nextTurnAtMs }) => [{ loop }, nextTurnAtMs / 1_000]),
+  });
+  addGauge(registry, {
     name: "sandwatch_loop_interval_seconds",
-    help: "The longest usual interval between two runs of the loop.",
+    help: "The usual interval between two runs of the loop.",
     labels: ["loop"],
     read: () => readLoops().map(({ loop, intervalMs }) => [{ loop }, intervalMs / 1_000]),
   });

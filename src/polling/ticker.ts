@@ -151,7 +151,7 @@ function firstRoundOf(times: CronTimes, nowMs: number): number {
   return Math.max(shortestMs, firstMs - nowMs);
 }
 
-function timesOf({ expression, timeZone }: Extract<Schedule, { kind: "cron" }>): CronTimes {
+export function timesOf({ expression, timeZone }: Extract<Schedule, { kind: "cron" }>): CronTimes {
   const times = parseCronTimes(expression, timeZone);
   if (!times)
     throw new TypeError(`not a cron expression and a time zone: ${expression}, ${timeZone}`);
@@ -164,9 +164,4 @@ function timesOf({ expression, timeZone }: Extract<Schedule, { kind: "cron" }>):
  */
 export function intervalOf(schedule: Schedule): number {
   return schedule.kind === "every" ? schedule.ms : timesOf(schedule).gaps.shortestMs;
-}
-
-/** How long a schedule usually pauses at most: of a cron expression over night, say. Milliseconds. */
-export function longestIntervalOf(schedule: Schedule): number {
-  return schedule.kind === "every" ? schedule.ms : timesOf(schedule).gaps.longestMs;
 }

@@ -1,7 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { watchLoops } from "../../src/app/watch-loops.ts";
 import { createWatchdog } from "../../src/app/watchdog.ts";
-import { createLogger } from "../../src/lib/logger.ts";
+import { createScheduler } from "../../src/polling/scheduler.ts";
+import { createTicker } from "../../src/polling/ticker.ts";
+import type { WakeAt } from "../../src/polling/ticker.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { testConfig } from "../support/test-config.ts";
 
@@ -42,24 +44,108 @@ it("does not mind a wall clock that is stepped, and names what has no turns", ()
   watchdog.stop();
 });
 
-it("waits over the weekend for a schedule of working days, and for twice that, not longer", () => {
-  const clock = createFakeClock(Date.UTC(2026, 10, 20, 17));
+const second = 1_000;
+
+/** A watchdog over the polls of some keys. */
+function watchPolls(schedule: string, startsAt: string, keys: readonly string[] = ["research"]) {
+  const clock = createFakeClock(Date.parse(startsAt));
   const config = testConfig({
     regions: { us: { base_url: "https://us.example.com" } },
-    keys: [{ name: "research", api_key: "k1" }],
-    poll: { schedule: "0 9-17 * * MON-FRI", time_zone: "Europe/Berlin" },
+    keys: keys.map((name) => ({ name, api_key: `key-${name}` })),
+    poll: { schedule, time_zone: "Europe/Berlin", timeout: "10s" },
   });
-  const watchdog = watchLoops(config, {
-    clock,
-    log: createLogger({ level: "silent", format: "json" }),
-  });
+  let silentAtMs: number | null = null;
+  const log = {
+    error(fields: { readonly loop?: string }) {
+      if (fields.loop === "polls") silentAtMs = clock.now().monotonicMs;
+    },
+    info() {},
+  };
+  const watchdog = watchLoops(config, { clock, log });
   watchdog.start();
-  for (let passed = 0; passed < 128; passed += 1) {
-    clock.advance(hour);
-    watchdog.turn("upkeep", "upkeep");
-  }
-  expect(watchdog.silence()).toBeNull();
+  onTestFinished(() => watchdog.stop());
+  /** Lets time pass, and says after how much of it polls were noticed to be silent. */
+  const silentAfter = (ms: number): number | null => {
+    silentAtMs = null;
+    const startedMs = clock.now().monotonicMs;
+    clock.advance(ms);
+    return silentAtMs === null ? null : silentAtMs - startedMs;
+  };
+  return {
+    clock,
+    config,
+    watchdog,
+    silentAfter,
+    poll: () => watchdog.turn("polls", "us/research"),
+  };
+}
+
+it.each([
+  ["within working hours after twice the usual interval", "2026-11-20T10:00:27+01:00", 60],
+  ["when the first turn of the next day is late", "2026-11-19T17:59:57+01:00", 54_060],
+  ["when the first turn of Monday is late", "2026-11-20T17:59:57+01:00", 226_860],
+  ["when the first turn after a turn in a pause is late", "2026-11-22T12:00:00+01:00", 75_660],
+  ["when it is late after the clocks were set forward", "2026-03-27T17:59:57+01:00", 223_260],
+])("notices that a schedule that pauses is silent: %s", (_, lastTurnAt, seconds) => {
+  const { silentAfter, poll } = watchPolls("*/30 * 9-17 * * MON-FRI", lastTurnAt);
+  poll();
+  // The timer looks again a second after the deadline.
+  expect(silentAfter(70 * hour)).toBe((seconds + 1) * second);
+});
+
+it("calls a loop dead when the turn after a pause is late by nine usual intervals", () => {
+  const { clock, watchdog, poll } = watchPolls("*/30 * 9-17 * * *", "2026-11-20T17:59:30+01:00");
+  poll();
+  clock.advance(15 * hour + (1 + 9) * 30 * second);
+  watchdog.turn("upkeep", "upkeep");
+  expect(watchdog.death()).toBeNull();
   clock.advance(1);
-  expect(watchdog.silence()).toContain("loop polls is silent");
-  watchdog.stop();
+  expect(watchdog.death()).toContain("loop polls is silent");
+});
+
+it("expects the first turn soon after the start, also while the schedule pauses", () => {
+  const { silentAfter } = watchPolls("*/30 * 9-17 * * MON-FRI", "2026-11-21T12:00:00+01:00");
+  expect(silentAfter(hour)).toBe(61 * second);
+});
+
+it("expects the end of the pause that a wall clock was set back into", () => {
+  const { clock, silentAfter, poll } = watchPolls("*/30 * 9-17 * * *", "2026-11-20T09:05:00+01:00");
+  poll();
+  clock.stepUtc(-15 * 60 * second);
+  clock.advance(30 * second);
+  poll();
+  // Nine and a half minutes, then twice the usual interval.
+  expect(silentAfter(hour)).toBe((570 + 61) * second);
+});
+
+it.each([
+  ["*/30 * 9-17 * * MON-FRI", "2026-11-20T17:59:19+01:00"],
+  ["*/30 * 9-17 * * MON-FRI", "2026-11-20T17:58:59+01:00"],
+  ["*/30 * 9-17 * * MON-FRI", "2026-11-20T17:59:45+01:00"],
+  ["0 */20 9-17 * * MON-FRI", "2026-11-20T17:35:10+01:00"],
+  ["0 0,1,30 9-17 * * MON-FRI", "2026-11-20T17:29:50+01:00"],
+  ["*/2 * 9-17 * * MON-FRI", "2026-11-20T17:59:45+01:00"],
+])("finds no turn late that is in time, in any phase: %s from %s", async (schedule, startsAt) => {
+  const keys = Array.from({ length: 12 }, (_, index) => `key${index}`);
+  const { clock, config, watchdog, silentAfter } = watchPolls(schedule, startsAt, keys);
+  const wakeAt: WakeAt = (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue);
+  const scheduler = createScheduler({
+    units: keys.map((key) => ({ name: `us/${key}` })),
+    ticker: createTicker(config.poll.schedule, { clock, wakeAt, log: { warn() {} } }),
+    clock,
+    run: async ({ name }) => watchdog.turn("polls", name),
+  });
+  scheduler.start();
+  /** In steps, as a run ends only between them. */
+  const pass = async (until: string): Promise<void> => {
+    while (clock.now().utcMs < Date.parse(until)) {
+      expect(silentAfter(500)).toBeNull();
+      await Promise.resolve();
+    }
+  };
+  await pass("2026-11-20T18:02:00+01:00");
+  expect(silentAfter(Date.parse("2026-11-23T08:59:00+01:00") - clock.now().utcMs)).toBeNull();
+  await pass("2026-11-23T09:45:00+01:00");
+  await scheduler.stop();
+  expect(silentAfter(hour)).not.toBeNull();
 });

@@ -31,7 +31,9 @@ export function meterFleet(
     readUntargeted: () => Promise.resolve([]),
     readReload: () => ({ successful: true, successAtMs: startMs }),
     readUnreadable: () => [],
-    readLoops: () => [{ loop: "polls", lastTurnAtMs: startMs, intervalMs: 30_000 }],
+    readLoops: () => [
+      { loop: "polls", lastTurnAtMs: startMs, nextTurnAtMs: startMs, intervalMs: 30_000 },
+    ],
     onUnread: (error) => {
       throw error;
     },

@@ -42,6 +42,7 @@ const promised: Readonly<Record<string, readonly [type: string, ...labels: strin
   sandwatch_config_last_reload_successful: ["gauge"],
   sandwatch_config_last_reload_success_timestamp_seconds: ["gauge"],
   sandwatch_loop_last_turn_timestamp_seconds: ["gauge", "loop"],
+  sandwatch_loop_next_turn_timestamp_seconds: ["gauge", "loop"],
   sandwatch_loop_interval_seconds: ["gauge", "loop"],
   sandwatch_store_commit_failures_total: ["counter"],
   sandwatch_store_unreadable_rows: ["gauge", "table"],
