@@ -30,6 +30,7 @@ interface NotificationsDeps {
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents: (outcome: IncidentOutcome) => void;
   readonly onRun: (receiver: string) => void;
+  readonly onReposted: (receiver: string) => void;
 }
 
 export interface OpenNotifications {
@@ -53,8 +54,9 @@ export function openNotifications(deps: NotificationsDeps): OpenNotifications {
   });
   opening.defer(() => outbound.close());
   const receivers = alerts.receivers.map((settings) => {
-    const { healthProblem } = deps;
-    const common = { outbound, clock, log, observe, notifiedAlerts: store.notified, healthProblem };
+    const { healthProblem, onReposted } = deps;
+    const sending = { outbound, clock, log, observe };
+    const common = { ...sending, notifiedAlerts: store.notified, healthProblem, onReposted };
     const receiver = createReceiver(settings, common);
     opening.defer(() => receiver.close?.());
     return { ...settings, receiver };

@@ -40,7 +40,7 @@ import { observeWeb } from "./observe-web.ts";
 import { retentionChores } from "./retention.ts";
 import { createUpkeep } from "./upkeep.ts";
 import { checkReadiness, findHealthProblem } from "./health.ts";
-import { watchLoops } from "./watch-loops.ts";
+import { repostsOf, watchLoops } from "./watch-loops.ts";
 import { createWebServer } from "../web/server.ts";
 
 export interface Daemon {
@@ -168,6 +168,7 @@ export async function createDaemon(
     judge: { ...judge, receivers: notifiedReceivers },
     onIncidents: onUntargeted,
     onRun: (receiver) => watchdog.turn("deliveries", receiver),
+    onReposted: (receiver) => watchdog.turn("deliveries", repostsOf(receiver)),
   });
 
   const upkeep = createUpkeep({

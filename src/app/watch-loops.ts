@@ -4,6 +4,7 @@ import { targetName } from "../fleet/model.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import { lookEveryMs } from "../notify/pipeline.ts";
+import { repostEveryMs } from "../notify/receivers/alertmanager-alerts.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { CronTimes } from "../lib/cron-times.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -39,9 +40,15 @@ export function watchLoops(
   }
   for (const { name, type } of config.alerts.receivers) {
     if (type !== "heartbeat") watchdog.watch("deliveries", name, lookEveryMs);
+    if (type === "alertmanager") watchdog.watch("deliveries", repostsOf(name), repostEveryMs);
   }
   watchdog.watch("upkeep", "upkeep", upkeepEveryMs);
   return watchdog;
+}
+
+/** Under which name the rounds are watched in which an Alertmanager receiver posts all alerts again. */
+export function repostsOf(receiver: string): string {
+  return `${receiver} (alerts posted again)`;
 }
 
 /**

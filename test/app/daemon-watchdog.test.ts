@@ -52,6 +52,17 @@ const loops: readonly [
     }),
   ],
   [
+    // Alerts are posted again to Alertmanager each minute.
+    "deliveries",
+    60,
+    (store, pass) => ({
+      notified: {
+        ...store.notified,
+        notifiedTo: async (...of) => pass().then(() => store.notified.notifiedTo(...of)),
+      },
+    }),
+  ],
+  [
     "upkeep",
     60,
     (store, pass) => ({
@@ -79,6 +90,12 @@ async function runWorld(hang: (store: Store) => Partial<Store>) {
     alerts: {
       receivers: [
         { name: "oncall", type: "webhook", url: oncall.url.reveal(), secret: webhookSecret },
+        {
+          name: "am",
+          type: "alertmanager",
+          urls: [oncall.origin],
+          allow_http: true,
+        },
         { name: "watchdog", type: "heartbeat", url: heartbeats.url.reveal(), every: "30s" },
       ],
     },
@@ -131,7 +148,7 @@ async function runWorld(hang: (store: Store) => Partial<Store>) {
 
 describe("a loop that falls silent", () => {
   it.each(loops)(
-    "is logged, shown, and stops readiness, heartbeats and at last health, until it has turns again: %s",
+    "is logged, shown, and stops readiness, heartbeats and at last health, until it has turns again: %s, usually every %d s",
     async (loop, interval, hang) => {
       const gate = createGate();
       const { world, heartbeats, pass, events, asks } = await runWorld((store) =>

@@ -19,6 +19,8 @@ export interface AlertmanagerDeps extends SenderDeps {
   readonly log: Log;
   readonly observe: Pick<DeliveryObserver, "attemptFailed">;
   readonly notifiedAlerts: NotifiedAlerts;
+  /** A round in which all alerts are posted again has read them; what follows has time limits of its own. */
+  readonly onReposted?: (receiver: string) => void;
 }
 
 export type AlertmanagerSettings = Pick<
@@ -86,6 +88,7 @@ export function createAlertmanagerReceiver(
     firstAfterMs: 0,
     async run() {
       const alerts = await read("all");
+      deps.onReposted?.(name);
       if (alerts === null) return;
       for (const instance of instances) {
         // An instance that hangs gets no second round beside the first, and delays no other.
