@@ -175,7 +175,9 @@ class DiffRun {
       kind === "changed"
         ? after?.since.witnessed
         : kind === "gone" && before.missing === 0 && witnessed;
-    return isEnd ? Math.round(observedMs - before.since.observedMs) : null;
+    // Negative where the target's clock began again, as its stored reading was damaged.
+    const dwellMs = Math.round(observedMs - before.since.observedMs);
+    return isEnd && dwellMs >= 0 ? dwellMs : null;
   }
 }
 

@@ -32,14 +32,6 @@ export interface NotificationRecord {
   readonly settledAtMs: number | null;
 }
 
-/** One attempt to deliver a notification. */
-export interface AttemptRecord {
-  readonly atMs: number;
-  /** Null, like the detail: the receiver took it. */
-  readonly reason: string | null;
-  readonly detail: string | null;
-}
-
 export interface NotificationQuery {
   /** Left out: in any state. */
   readonly states?: readonly NotificationState[];
@@ -58,8 +50,6 @@ export interface Notifications {
   list(query: NotificationQuery): Promise<readonly NotificationRecord[]>;
   /** Null: there is none, or not any more. */
   find(seq: number): Promise<NotificationRecord | "unreadable" | null>;
-  /** Oldest first; of very many those between the first ten and the last ten are not kept. */
-  attempts(seq: number): Promise<readonly AttemptRecord[]>;
   /**
    * Makes dead ones pending again; what is told of their subjects later waits for them.
    *
@@ -89,7 +79,7 @@ export function createNotifications(
   reading = createRowReading(),
 ): Notifications {
   const read = (row: Selectable<Tables["notifications"]>): NotificationRecord | null =>
-    reading.read("notifications", row.seq, () => recordFromRow(row));
+    reading.read("notifications", row.seq, row, recordFromRow);
 
   /** Each transaction takes the earliest that are left, so that what was told first is first again. */
   const change = async (
@@ -139,13 +129,6 @@ export function createNotifications(
       if (!row) return null;
       return read(row) ?? "unreadable";
     },
-    attempts: (seq) =>
-      reader
-        .selectFrom("delivery_attempts")
-        .select(["at_ms as atMs", "reason", "detail"])
-        .where("notification_seq", "=", seq)
-        .orderBy("id")
-        .execute(),
     replay: (which, freshTimes) =>
       change(which, async (trx, some) => {
         for (const { seq, receiver } of some) {

@@ -87,7 +87,7 @@ export function createIncidentHistory(reader: Kysely<Tables>, reading = createRo
         limit,
         (last: JoinedRow | null, most) =>
           select(last ? { atMs: last.started_at_ms, id: last.id } : before, most),
-        (row) => reading.read("incidents", row.id, () => readIncident(row)),
+        (row) => reading.read("incidents", row.id, row, readIncident),
       );
     },
 

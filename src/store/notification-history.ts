@@ -92,6 +92,7 @@ export function createNotificationHistory(reader: Kysely<Tables>, reading = crea
       return items.toSorted((a, b) => a.seq - b.seq);
     },
 
+    /** Oldest first. Of very many, those between the first ten and the last ten are not kept. */
     async attempts(notificationSeqs: readonly number[]): Promise<readonly StoredAttempt[]> {
       const attempts: StoredAttempt[] = [];
       for (const seqs of batches(notificationSeqs, idsAtOnce)) {
@@ -102,12 +103,17 @@ export function createNotificationHistory(reader: Kysely<Tables>, reading = crea
           .orderBy("id")
           .execute();
         attempts.push(
-          ...rows.map((row) => ({
-            notificationSeq: row.notification_seq,
-            atMs: row.at_ms,
-            reason: row.reason,
-            detail: row.detail,
-          })),
+          ...reading.all(
+            "delivery_attempts",
+            rows,
+            ({ id }) => id,
+            ({ notification_seq: notificationSeq, at_ms: atMs, reason, detail }) => ({
+              notificationSeq,
+              atMs,
+              reason,
+              detail,
+            }),
+          ),
         );
       }
       return attempts;

@@ -64,9 +64,9 @@ export function createNotifiedIncidents(reader: Kysely<Tables>, reading = create
           .select(["seq", "incident_id", "body"])
           .where("seq", "in", latest)
           .execute();
-        for (const { seq, incident_id: id, body } of rows) {
-          const words = reading.read("outbox_items", seq, () => readWords(body));
-          if (words) all.set(id, words);
+        for (const row of rows) {
+          const texts = reading.read("outbox_items", row.seq, row, ({ body }) => readWords(body));
+          if (texts) all.set(row.incident_id, texts);
         }
       }
       return all;

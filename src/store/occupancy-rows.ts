@@ -124,7 +124,7 @@ export async function readOpenBuckets(
   const all = new Map<number, OpenBuckets>();
   const read = (targetId: number, resolution: Resolution, json: string): void => {
     const id = `${resolution} of target ${targetId}`;
-    const bucket = reading.read("open_buckets", id, () => bucketFromJson(json));
+    const bucket = reading.read("open_buckets", id, {}, () => bucketFromJson(json));
     if (bucket)
       all.set(targetId, { ...(all.get(targetId) ?? noOpenBuckets), [resolution]: bucket });
   };

@@ -66,7 +66,7 @@ export function createOutbox(
           .limit(most)
           .execute();
         for (const row of rows) {
-          const item = reading.read("outbox_items", row.seq, () => readItem(row));
+          const item = reading.read("outbox_items", row.seq, row, readItem);
           if (item) items.push({ ...item, seq: row.seq });
           else onUnreadable(row.seq);
           lastSeq = row.seq;
@@ -108,7 +108,9 @@ export function createOutbox(
         .execute();
       return rows.map((row) => ({
         seq: row.seq,
-        notification: reading.read("notifications", row.seq, () => readNotification(row.body)),
+        notification: reading.read("notifications", row.seq, row, ({ body }) =>
+          readNotification(body),
+        ),
         attempts: row.attempts,
         giveUpAtMs: row.give_up_at_ms,
       }));

@@ -14,13 +14,14 @@ export interface UnreadableRow {
  */
 export interface RowReading {
   /** @returns null when the row cannot be read */
-  read<Value extends object>(
+  read<Row extends object, Value extends object>(
     table: keyof Tables,
     id: string | number,
-    read: () => Value,
+    row: Row,
+    read: (row: Row) => Value,
   ): Value | null;
   /** Those of the rows that can be read. */
-  all<Row, Value extends object>(
+  all<Row extends object, Value extends object>(
     table: keyof Tables,
     rows: readonly Row[],
     idOf: (row: Row) => string | number,
@@ -48,9 +49,10 @@ export function createRowReading(
     onUnreadable({ table, id });
   };
 
-  const read: RowReading["read"] = (table, id, readRow) => {
+  const read: RowReading["read"] = (table, id, row, readRow) => {
     try {
-      return readRow();
+      for (const value of Object.values(row)) checkNumber(value);
+      return readRow(row);
     } catch (error) {
       // That the database fails says nothing about the row.
       if (isSqliteError(error)) throw error;
@@ -63,9 +65,19 @@ export function createRowReading(
     read,
     report,
     all: (table, rows, idOf, readRow) =>
-      rows.flatMap((row) => read(table, idOf(row), () => readRow(row)) ?? []),
+      rows.flatMap((row) => read(table, idOf(row), row, readRow) ?? []),
     unreadable,
   };
+}
+
+/** The last moment that a `Date` can be. No count and no duration is greater, either. */
+const greatest = 8_640_000_000_000_000;
+
+/** @throws {RangeError} when it is a number that sandwatch never stores */
+function checkNumber(value: unknown): void {
+  if (typeof value === "number" && !(Math.abs(value) <= greatest)) {
+    throw new RangeError("a stored number is out of range");
+  }
 }
 
 /** @throws {RangeError} when the text is none of them */

@@ -11,6 +11,9 @@ import { releaseWaiting } from "./notification-order.ts";
 /** SQLite uses a partial index only where the statement itself holds the value. */
 const pending = sql.lit<"pending">("pending");
 
+/** Of a count that is out of range, which a damaged row may hold, one more could not be stored. */
+const oneMoreAttempt = sql<number>`case when attempts < 1000000000 then attempts + 1 else 1000000000 end`;
+
 /** An attempt that came to an end; the delivery loop declares it. */
 export interface EndedAttemptRow {
   readonly atMs: number;
@@ -37,13 +40,13 @@ export function createSettlements(kysely: Kysely<Tables>, reading = createRowRea
       kysely.transaction().execute(async (trx) => {
         const settled = await trx
           .updateTable("notifications")
-          .set(({ eb }) => ({
+          .set({
             state: settlement.state,
-            attempts: eb("attempts", "+", 1),
+            attempts: oneMoreAttempt,
             last_reason: settlement.reason ?? null,
             settled_at_ms: settlement.settledAtMs,
             waits_for: null,
-          }))
+          })
           .where("seq", "=", seq)
           .where("state", "=", pending)
           .returning(["receiver", "attempts"])
@@ -74,11 +77,11 @@ export function createSettlements(kysely: Kysely<Tables>, reading = createRowRea
       kysely.transaction().execute(async (trx) => {
         const retried = await trx
           .updateTable("notifications")
-          .set(({ eb }) => ({
-            attempts: eb("attempts", "+", 1),
+          .set({
+            attempts: oneMoreAttempt,
             last_reason: attempt.failure?.reason ?? null,
             next_attempt_at_ms: nextAttemptAtMs,
-          }))
+          })
           .where("seq", "=", seq)
           .where("state", "=", pending)
           .returning("attempts")

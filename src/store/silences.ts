@@ -31,7 +31,7 @@ export function createStoredSilences(
   reading = createRowReading(),
 ) {
   const read = (row: Selectable<Tables["silences"]>): StoredSilence | null =>
-    reading.read("silences", row.id, () => readSilence(row));
+    reading.read("silences", row.id, row, readSilence);
 
   return {
     /** Those that have not ended by now. */

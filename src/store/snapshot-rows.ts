@@ -8,7 +8,7 @@ import { statuses } from "../fleet/status.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { prepareUpsert } from "./prepared.ts";
 import { isBeyond } from "./queries.ts";
-import { createRowReading, oneOf } from "./row-reading.ts";
+import { createRowReading, oneOf, textIn } from "./row-reading.ts";
 import type { RowReading } from "./row-reading.ts";
 import type { Tables } from "./tables.ts";
 
@@ -161,7 +161,7 @@ async function readServers(
       .limit(rowsPerRead)
       .execute();
     for (const row of rows) {
-      const server = reading.read("servers", row.id, () => serverFromRow(row, shared));
+      const server = reading.read("servers", row.id, row, () => serverFromRow(row, shared));
       if (!server) continue;
       const servers = bySandbox.get(row.sandbox_id) ?? [];
       bySandbox.set(row.sandbox_id, servers);
@@ -204,7 +204,8 @@ function createShared(): Shared {
 
 function readTags(json: string): readonly string[] {
   const value: unknown = JSON.parse(json);
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : noTags;
+  if (Array.isArray(value)) return value.map(textIn);
+  throw new TypeError("stored tags are not a list");
 }
 
 function serverFromRow(row: Selectable<Tables["servers"]>, shared: Shared): Server {

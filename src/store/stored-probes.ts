@@ -45,33 +45,40 @@ export function createStoredProbes(
 ): StoredProbes {
   return {
     async all() {
-      const probes = await kysely
-        .selectFrom("probes")
-        .leftJoin("probe_results as last", (join) =>
-          join
-            .onRef("last.probe_id", "=", "probes.id")
-            .onRef("last.run", "=", "probes.attempted_runs"),
+      const probes = await kysely.selectFrom("probes").selectAll().orderBy("id").execute();
+      const latest = await kysely
+        .selectFrom("probe_results")
+        .selectAll()
+        .where((eb) =>
+          eb(
+            "run",
+            "=",
+            eb
+              .selectFrom("probe_results as other")
+              .select(({ fn }) => fn.max("other.run").as("run"))
+              .whereRef("other.probe_id", "=", "probe_results.probe_id"),
+          ),
         )
-        .selectAll("probes")
-        .select(["last.at_ms", "last.reason", "last.detail", "last.duration_ms"])
-        .orderBy("probes.id")
         .execute();
       const flaps = await kysely.selectFrom("probe_flap_records").selectAll().execute();
+      const latestOf = new Map(latest.map((row) => [row.probe_id, row]));
       const flapsByProbe = Map.groupBy(flaps, (row) => row.probe_id);
-      return probes.map(({ at_ms: atMs, reason, detail, duration_ms: durationMs, ...row }) => {
+      return probes.map((row) => {
+        const { id } = row;
         const subject = subjectOf(row);
-        const records = flapsByProbe.get(row.id) ?? [];
+        const result = latestOf.get(id);
         const last =
-          atMs === null
-            ? null
-            : reading.read("probe_results", `${row.id} ${row.attempted_runs}`, () =>
-                checkResult({ atMs, reason, detail, durationMs }),
-              );
+          result?.run === row.attempted_runs
+            ? reading.read("probe_results", `${id} ${result.run}`, result, resultOf)
+            : null;
+        const progress = reading.read("probes", id, row, () => progressOf(row, last));
+        // The next result has the number behind the latest one.
+        const attempted = { polls: result?.run ?? 0, ms: 0 };
         return {
-          id: row.id,
+          id,
           subject,
-          progress: progressOf(row, last),
-          flaps: reading.all("probe_flap_records", records, flapId, (each) =>
+          progress: progress ?? { ...initialProbeProgress, attempted },
+          flaps: reading.all("probe_flap_records", flapsByProbe.get(id) ?? [], flapId, (each) =>
             flapOf(subject, each),
           ),
         };
@@ -207,18 +214,14 @@ function subjectOf({ probe, region, key }: Selectable<Tables["probes"]>): ProbeS
   return { kind: "probe", probe, region, key };
 }
 
+/** @throws when its reason is not known */
 function resultOf(row: Selectable<Tables["probe_results"]>): ProbeResult {
-  return checkResult({
+  return {
     atMs: row.at_ms,
-    reason: row.reason,
+    reason: row.reason && oneOf(probeFailures, row.reason),
     detail: row.detail,
     durationMs: row.duration_ms,
-  });
-}
-
-/** @throws when its reason is not known */
-function checkResult(result: ProbeResult): ProbeResult {
-  return { ...result, reason: result.reason && oneOf(probeFailures, result.reason) };
+  };
 }
 
 function flapId(row: Selectable<Tables["probe_flap_records"]>): string {

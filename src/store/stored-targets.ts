@@ -61,14 +61,18 @@ export function createStoredTargets(
       for (const { id, version } of targets) versions.set(id, version);
       const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
       const byTarget = Map.groupBy(incidents, (row) => row.target_id);
-      return targets.map((row) => ({
-        id: row.id,
-        target: { region: row.region, key: row.key },
-        progress: progressFromRow(row),
-        openIncidents: readIncidents(reading, byTarget.get(row.id) ?? []),
-        flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
-        buckets: buckets.get(row.id) ?? noOpenBuckets,
-      }));
+      return targets.map((row) => {
+        const openIncidents = readIncidents(reading, byTarget.get(row.id) ?? []);
+        return {
+          id: row.id,
+          target: { region: row.region, key: row.key },
+          progress:
+            reading.read("targets", row.id, row, progressFromRow) ?? progressAfter(openIncidents),
+          openIncidents,
+          flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
+          buckets: buckets.get(row.id) ?? noOpenBuckets,
+        };
+      });
     },
     async addAll(targets) {
       const added = await kysely.transaction().execute(async (trx) => {
@@ -83,6 +87,16 @@ export function createStoredTargets(
       readConsistently(reader, (trx) => readSnapshot(trx, targetId, reading)),
     poolClocks: () => kysely.selectFrom("pool_clocks").selectAll().execute(),
   };
+}
+
+/** Where a target's own row cannot be read, its clocks go on from the latest readings that its open incidents hold. */
+function progressAfter(incidents: readonly Incident[]): TargetProgress {
+  const held = incidents.flatMap(({ phase }) => (phase.name === "resolved" ? [] : phase.heldSince));
+  const latest = {
+    ms: Math.max(0, ...held.map(({ ms }) => ms)),
+    polls: Math.max(0, ...held.map(({ polls }) => polls)),
+  };
+  return { ...initialProgress, attempted: latest, observed: latest };
 }
 
 async function insertTarget(db: Kysely<Tables>, { region, key }: Target): Promise<StoredTarget> {

@@ -107,7 +107,7 @@ export const showNotification = defineOperation({
         `Notification ${seq} cannot be read: its row in the store is damaged. Discard it by its number once it is dead.`,
       );
     }
-    const attempts = await store.notifications.attempts(seq);
+    const attempts = await store.notificationHistory.attempts([seq]);
     return {
       ...viewNotification(record),
       attempt_list: attempts.map(({ atMs, reason, detail }) => ({

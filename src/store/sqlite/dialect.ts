@@ -68,10 +68,33 @@ function rollbackOf(database: DatabaseSync): SqliteStatement {
 function adaptStatement(statement: StatementSync): SqliteStatement {
   return {
     reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...parameters.map(toSqlValue)),
+    all: (parameters) => readAll(statement, parameters.map(toSqlValue)),
     run: (parameters) => statement.run(...parameters.map(toSqlValue)),
     iterate: (parameters) => statement.iterate(...parameters.map(toSqlValue)),
   };
+}
+
+/** One number that is out of range would make all rows unreadable: it is read as what it is nearly. */
+function readAll(statement: StatementSync, parameters: readonly SQLInputValue[]): unknown[] {
+  try {
+    return statement.all(...parameters);
+  } catch (error) {
+    const isOutOfRange =
+      error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE";
+    if (!isOutOfRange) throw error;
+  }
+  statement.setReadBigInts(true);
+  try {
+    return statement
+      .all(...parameters)
+      .map((row) => Object.fromEntries(Object.entries(row).map(asNumber)));
+  } finally {
+    statement.setReadBigInts(false);
+  }
+}
+
+function asNumber([column, value]: [string, unknown]): [string, unknown] {
+  return [column, typeof value === "bigint" ? Number(value) : value];
 }
 
 function toSqlValue(value: unknown): SQLInputValue {
