@@ -278,6 +278,13 @@ export interface Onlook {
 export type DamageEffect =
   | { readonly kind: "nothing" }
   | { readonly kind: "silence"; readonly id: string }
+  /** What one receiver was to be notified of. */
+  | {
+      readonly kind: "message";
+      readonly receiver: string;
+      readonly type: string;
+      readonly incidents: readonly string[];
+    }
   | ({ readonly kind: "flaps" } & DamagedSubject)
   | ({ readonly kind: "incident"; readonly id: string } & DamagedSubject)
   | { readonly kind: "servers"; readonly target: string; readonly servers: readonly string[] }

@@ -229,7 +229,10 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
 
   // A group that began to wait just before the end waits still.
   const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
-  const { left, kept } = await readEnd(host.storePath, scenario, waitingUtcMs);
+  const { left, kept } = await readEnd(host.storePath, scenario, {
+    waitingUtcMs,
+    damages: damages.all,
+  });
   return {
     scenario,
     story: trace.story,

@@ -27,8 +27,11 @@ export function checkDamages({ damages, lives, storeLog }: History): readonly Vi
       !damages.some(
         ({ life, table }) =>
           life <= line.life &&
-          // The servers of a sandbox are damaged with it.
-          (table === line.table || (table === "sandboxes" && line.table === "servers")),
+          (table === line.table ||
+            // The servers of a sandbox are damaged with it.
+            (table === "sandboxes" && line.table === "servers") ||
+            // An item becomes a dead letter that cannot be read either.
+            (table === "outbox_items" && line.table === "notifications")),
       ),
   );
   return [

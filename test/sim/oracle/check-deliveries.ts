@@ -1,6 +1,7 @@
 import type { Attempt, History } from "../history.ts";
 import { longestOutageMs, longestWaitMs } from "../scenario.ts";
 import type { Scenario, ScenarioRule } from "../scenario.ts";
+import { lostMessages } from "./damages.ts";
 import { hasStages, isThereAtTheEnd, routeOf } from "./routes.ts";
 import { poolOf, probeOf, subjectOf } from "./told.ts";
 import type { ToldIncident } from "./told.ts";
@@ -17,7 +18,10 @@ export function checkDeliveries(
     const attempts = history.attempts.filter(({ receiver }) => receiver === name);
     return [
       ...checkRepeats(history, attempts),
-      ...checkOrder(attempts, givenUp(scenario, attempts)),
+      ...checkOrder(
+        attempts,
+        new Set([...givenUp(scenario, attempts), ...lostSubjects(history, name)]),
+      ),
       ...told.flatMap((incident) => checkTelling(scenario, history, { name, attempts }, incident)),
     ];
   });
@@ -116,6 +120,20 @@ function givenUp(scenario: Scenario, attempts: readonly Attempt[]): ReadonlySet<
   return new Set(subjects);
 }
 
+/** Of what a message to a receiver cannot be read. */
+function lostSubjects(history: History, receiver: string): readonly string[] {
+  const lost = new Set(lostMessages(history, receiver).flatMap(({ incidents }) => incidents));
+  return history.attempts.flatMap(({ message: { data } }) =>
+    data.incidents.filter(({ id }) => lost.has(id)).map((each) => subjectText(data.rule, each)),
+  );
+}
+
+function isLost(history: History, receiver: string, incidentId: string, type: string): boolean {
+  return lostMessages(history, receiver).some(
+    (each) => each.type === type && each.incidents.includes(incidentId),
+  );
+}
+
 function subjectText(rule: string, incident: Attempt["message"]["data"]["incidents"][number]) {
   const { target, server } = subjectOf(incident);
   return `${rule} ${target} ${server} ${poolOf(incident) ?? probeOf(incident) ?? ""} ${incident.receiver ?? ""}`.trim();
@@ -146,6 +164,7 @@ function checkTelling(
   for (const [type, count] of Object.entries(expected)) {
     if (messages(type) === count) continue;
     if (messages(type) < count && !isThere) continue;
+    if (messages(type) < count && isLost(history, receiver, id, type)) continue;
     // A group that began to wait just before the end waits still.
     if (messages(type) < count && isLate(history, id, type)) continue;
     const what = `${receiver} was told ${type} of ${id} ${messages(type)} times`;

@@ -1,5 +1,6 @@
 import type { Attempt, History } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
+import { lostMessages } from "./damages.ts";
 import { heardFire, isThereAtTheEnd } from "./routes.ts";
 import type { ToldIncident } from "./told.ts";
 import { violation } from "./violation.ts";
@@ -21,8 +22,10 @@ export function checkReceivers(
   return scenario.receivers.flatMap(({ name, giveUpAfterMs }): readonly Violation[] => {
     const own = told.filter(({ about }) => about === name);
     const attempts = history.attempts.filter(({ receiver }) => receiver === name);
+    const isSpoilt = lostMessages(history, name).length > 0;
     const invented = own.filter(
       ({ heardMs }) =>
+        !isSpoilt &&
         !attempts.some(
           ({ atMs, answered, refused }) =>
             atMs <= heardMs && (refused !== null || (answered === null && giveUpAfterMs < longMs)),
@@ -40,7 +43,7 @@ export function checkReceivers(
         violation(`nobody was told that ${name} refused ${webhookId} at ${atMs} ms`, name),
       ),
       ...own.flatMap(({ id, resolved }) =>
-        isOver(scenario, history, name, id, resolved)
+        isSpoilt || isOver(scenario, history, name, id, resolved)
           ? []
           : [violation(`${id} went on, though ${name} took what was sent again`, id)],
       ),

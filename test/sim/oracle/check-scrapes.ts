@@ -2,7 +2,7 @@ import { statuses } from "../history.ts";
 import type { History, KeptPoll, Scrape, Sighting } from "../history.ts";
 import { longestOutageMs, longestWaitMs } from "../scenario.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
-import { damagesBetween, forgottenBetween } from "./damages.ts";
+import { damagesBetween, forgottenBetween, lostMessages } from "./damages.ts";
 import { readSamples } from "./samples.ts";
 import type { Sample } from "./samples.ts";
 import { violation } from "./violation.ts";
@@ -280,7 +280,8 @@ function checkDead(
         !hasFaults(history, life, each.refused?.moment ?? 0),
     );
     const least = new Set(sure.map(({ webhookId }) => webhookId)).size;
-    const most = giveUpAfterMs < longestOutageMs ? Infinity : ids.size;
+    const lost = lostMessages(history, name, life).length;
+    const most = giveUpAfterMs < longestOutageMs ? Infinity : ids.size + lost;
     const shown = samples.find(
       (sample) =>
         sample.name === "sandwatch_notifications_dead" && sample.labels["receiver"] === name,

@@ -23,3 +23,10 @@ export function forgottenBetween(
     ),
   );
 }
+
+/** What a receiver was to be notified of, in rows that a process cannot read. */
+export function lostMessages({ damages }: History, receiver: string, untilLife = Infinity) {
+  return damages.flatMap(({ life, effect }) =>
+    effect.kind === "message" && effect.receiver === receiver && life <= untilLife ? [effect] : [],
+  );
+}

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { SQLOutputValue } from "node:sqlite";
 import { resolutions } from "../history.ts";
 import type { Damage, DamageEffect } from "../history.ts";
+import { namesNoIds } from "../receiver-types.ts";
 import type { Scenario } from "../scenario.ts";
 import type { Dice } from "./dice.ts";
 import type { Trace } from "./trace.ts";
@@ -38,6 +39,13 @@ interface Kind {
 const target = "(select region || '/' || key from targets where targets.id = target_id)";
 const box = "sandbox_id || ' ' || server_id";
 const text = (value: SQLOutputValue | undefined): string => String(value ?? "");
+
+/** Which row is spoilt. */
+interface Choice {
+  readonly kind: Kind;
+  readonly own: Dice;
+  readonly isEligible: (row: Row) => boolean;
+}
 
 /** The one place that knows how the store keeps what is spoilt. */
 const kinds: readonly [Kind, ...Kind[]] = [
@@ -140,6 +148,45 @@ const kinds: readonly [Kind, ...Kind[]] = [
   },
 ];
 
+/** Of what waits for a receiver. */
+const messageKinds: readonly [Kind, Kind] = [
+  {
+    table: "notifications",
+    rows: () =>
+      `select seq as id, receiver, json_extract(body, '$.type') as type, json_extract(body, '$.rule') as rule,
+         (select group_concat(json_extract(value, '$.id'), '|') from json_each(body, '$.incidents')) as incidents
+         from notifications where state = 'pending' and json_valid(body)`,
+    spoil: [`update notifications set body = '{"id":"' where seq = ?`],
+    effect: messageOf,
+  },
+  {
+    table: "outbox_items",
+    rows: () =>
+      `select seq as id, receiver, type, json_extract(body, '$.rule') as rule, incident_id as incidents
+         from outbox_items where notification_seq is null and json_valid(body)`,
+    spoil: [`update outbox_items set body = '{"rule":"' where seq = ?`],
+    effect: messageOf,
+  },
+];
+
+function messageOf(row: Row): DamageEffect {
+  const incidents = text(row["incidents"]).split("|");
+  return { kind: "message", receiver: text(row["receiver"]), type: text(row["type"]), incidents };
+}
+
+/** The one receiver whose messages are spoilt, of rules of which another receiver hears all; null: there is none. */
+function unluckyReceiver({ receivers, rules, stages }: Scenario) {
+  const last = receivers.findLast(({ type }) => type === "webhook");
+  if (!last || stages.length > 1 || namesNoIds({ receivers })) return null;
+  const others = receivers.filter((each) => each !== last && each.sendResolved);
+  const shared = rules.filter(
+    (rule) =>
+      rule.receivers.includes(last.name) &&
+      others.some(({ name }) => rule.receivers.includes(name)),
+  );
+  return { name: last.name, rules: new Set(shared.map(({ name }) => name)) };
+}
+
 function subjectOf(row: Row) {
   return { rule: text(row["rule"]), target: text(row["target"]), server: text(row["server"]) };
 }
@@ -158,11 +205,28 @@ function bucketOf(row: Row): DamageEffect {
 export function createDamages({ scenario, time, dice, trace }: DamageDeps): Damages {
   const all: Damage[] = [];
   const chance = dice.pick([0, 0, 0.3, 0.6]);
-  const spoilOne = (database: DatabaseSync, life: number): void => {
-    const { table, rows, spoil, also, effect } = dice.pick(kinds);
-    const found = database.prepare(rows(time.utcMs)).all();
-    const row = found[dice.between(0, Math.max(0, found.length - 1))];
-    const damage = dice.pick(spoil);
+  const ofMessages = dice.fork("messages");
+  const messageChance = ofMessages.pick([0, 0.5, 1]);
+  const unlucky = unluckyReceiver(scenario);
+  const spoilMessage = (database: DatabaseSync, life: number): void =>
+    spoilOne(database, life, {
+      kind: ofMessages.pick(messageKinds),
+      own: ofMessages,
+      isEligible: (row) =>
+        unlucky !== null &&
+        row["receiver"] === unlucky.name &&
+        unlucky.rules.has(text(row["rule"])) &&
+        ["incident.firing", "incident.resolved"].includes(text(row["type"])),
+    });
+  const spoilOne = (
+    database: DatabaseSync,
+    life: number,
+    { kind, own, isEligible }: Choice,
+  ): void => {
+    const { table, rows, spoil, also, effect } = kind;
+    const found = database.prepare(rows(time.utcMs)).all().filter(isEligible);
+    const row = found[own.between(0, Math.max(0, found.length - 1))];
+    const damage = own.pick(spoil);
     if (!row) return;
     const { id = null } = row;
     all.push({ life, table, effect: effect(row) });
@@ -173,11 +237,18 @@ export function createDamages({ scenario, time, dice, trace }: DamageDeps): Dama
   return {
     all,
     beforeStart(storePath, life) {
-      if (time.nowMs >= scenario.calmMs || !dice.chance(chance) || !existsSync(storePath)) return;
+      if (time.nowMs >= scenario.calmMs) return;
+      const [isSpoilt, isMessageSpoilt] = [dice.chance(chance), ofMessages.chance(messageChance)];
+      if ((!isSpoilt && !isMessageSpoilt) || !existsSync(storePath)) return;
       using database = new DatabaseSync(storePath);
       const made = database.prepare("select 1 from sqlite_schema where name = 'drift'").get();
       if (!made) return;
-      for (let left = dice.pick([1, 1, 3]); left > 0; left--) spoilOne(database, life);
+      if (isSpoilt) {
+        for (let left = dice.pick([1, 1, 3]); left > 0; left--) {
+          spoilOne(database, life, { kind: dice.pick(kinds), own: dice, isEligible: () => true });
+        }
+      }
+      if (isMessageSpoilt) spoilMessage(database, life);
     },
   };
 }

@@ -4,7 +4,7 @@ import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { collect, collectSome } from "../../support/collect.ts";
 import { resolutions } from "../history.ts";
-import type { KeptBucket, KeptHistory, Recorded, Resolution } from "../history.ts";
+import type { Damage, KeptBucket, KeptHistory, Recorded, Resolution } from "../history.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 
 const gapsOf = `select from_at_ms as fromMs, to_at_ms as toMs from gaps
@@ -40,17 +40,23 @@ async function readKept(
   return kept;
 }
 
+interface LeftOptions {
+  /** What was caused later may wait still. */
+  readonly waitingUtcMs: number;
+  readonly damages: readonly Damage[];
+}
+
 /** What the last process left. */
 export async function readEnd(
   path: string,
   { targets, stages, alertmanager }: Scenario,
-  waitingUtcMs: number,
+  { waitingUtcMs, damages }: LeftOptions,
 ): Promise<Pick<Recorded, "left" | "kept">> {
   try {
     const store = openStore(path);
     const configured = new Set(stages.at(-1)?.receivers);
     if (alertmanager !== null) configured.add(alertmanager.name);
-    const left = await readLeft(store, configured, waitingUtcMs);
+    const left = await readLeft(store, configured, { waitingUtcMs, damages });
     const kept = await readKept(store, path, targets);
     await store.close();
     return { left, kept };
@@ -63,13 +69,19 @@ export async function readEnd(
 async function readLeft(
   store: Store,
   configured: ReadonlySet<string>,
-  waitingUtcMs: number,
+  { waitingUtcMs, damages }: LeftOptions,
 ): Promise<readonly string[]> {
   const figures = await store.outbox.figures();
-  return figures.flatMap(({ receiver, openItems, pending, dead, oldestCausedAtMs }) =>
-    !configured.has(receiver) ||
-    (pending + dead === 0 && (oldestCausedAtMs ?? Infinity) > waitingUtcMs)
-      ? []
-      : [`${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`],
-  );
+  return [...configured].flatMap((receiver) => {
+    const own = figures.find((each) => each.receiver === receiver);
+    const { openItems = 0, pending = 0, dead = 0, oldestCausedAtMs = null } = own ?? {};
+    // Each stays as a dead letter until somebody discards it.
+    const unreadable = damages.filter(
+      ({ effect }) => effect.kind === "message" && effect.receiver === receiver,
+    ).length;
+    const isDone = pending === 0 && dead === unreadable;
+    if (isDone && (oldestCausedAtMs ?? Infinity) > waitingUtcMs) return [];
+    const text = `${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`;
+    return [`${text}, where ${unreadable} cannot be read`];
+  });
 }

@@ -1,6 +1,7 @@
 import { showsBeforeItCommits } from "./mutations.ts";
 import {
   beatsWithoutItsStore,
+  discardsUnreadableItems,
   ignoresReadOnlyDisks,
   letsOthersIn,
   losesWhatIsBesideUnreadableRows,
@@ -86,5 +87,11 @@ export const storeControls = [
     mutation: losesWhatIsBesideUnreadableRows,
     from: 1,
     caughtAs: /changes (lack|invent)/,
+  },
+  {
+    name: "takes messages that it cannot read for delivered",
+    mutation: discardsUnreadableItems,
+    from: 16,
+    caughtAs: /left at the end: .* 0 dead notifications, where [1-9]\d* cannot be read/,
   },
 ] as const;

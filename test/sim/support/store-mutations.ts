@@ -127,3 +127,20 @@ export const writesNoGapOfObservation: Mutation = {
       store.commitPoll(targetId, { ...verdict, diff: { ...verdict.diff, gaps: [] } }),
   }),
 };
+
+/** Takes items of the outbox that it cannot read for delivered: nobody sees a dead letter. */
+export const discardsUnreadableItems: Mutation = {
+  store: (store) => ({
+    ...store,
+    outbox: {
+      ...store.outbox,
+      settleUnreadable: (receiver, itemSeqs, { settledAtMs }, judge) =>
+        store.outbox.settleUnreadable(
+          receiver,
+          itemSeqs,
+          { state: "delivered", settledAtMs },
+          judge,
+        ),
+    },
+  }),
+};
