@@ -1,9 +1,12 @@
 import type { Kysely, Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import { batches, paced } from "../lib/paced.ts";
+import { prepareUpsert } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
 const recordsAtOnce = 20;
+
+const upsertFlaps = prepareUpsert("flap_records", ["target_id", "rule", "sandbox_id", "server_id"]);
 
 /** To be called within the transaction of the poll that changed them. */
 export async function writeFlaps(
@@ -33,19 +36,16 @@ async function writeFlap(
       .execute();
     return;
   }
-  const key = { target_id: targetId, rule, sandbox_id: sandboxId, server_id: serverId };
-  const content = {
+  const row = {
+    target_id: targetId,
+    rule,
     rule_fingerprint: ruleFingerprint,
+    sandbox_id: sandboxId,
+    server_id: serverId,
     server_name: serverName,
     entered: JSON.stringify(enteredMs),
   };
-  await db
-    .insertInto("flap_records")
-    .values({ ...key, ...content })
-    .onConflict((conflict) =>
-      conflict.columns(["target_id", "rule", "sandbox_id", "server_id"]).doUpdateSet(content),
-    )
-    .execute();
+  await upsertFlaps(db, [row]);
 }
 
 export function flapId(row: Selectable<Tables["flap_records"]>): string {

@@ -36,15 +36,15 @@ export function createNotifiedIncidents(reader: Kysely<Tables>, reading = create
         about === "all"
           ? await selectAll(reader, resolvedSinceMs)
           : await selectAllAlike(reader, resolvedSinceMs, about);
-      const told: NotifiedIncidentRow[] = [];
+      const found: NotifiedIncidentRow[] = [];
       for await (const some of paced(batches(ids, incidentsAtOnce))) {
         for (const row of await selectSome(some)) {
           const [incident] = readIncidents(reading, [row]);
           if (!incident?.receivers.includes(receiver)) continue;
-          told.push({ target: targetOf(row), incident, acknowledgedBy: row.ack_author });
+          found.push({ target: targetOf(row), incident, acknowledgedBy: row.ack_author });
         }
       }
-      return told;
+      return found;
     },
 
     async textsOf(

@@ -8,7 +8,7 @@ import { subjectDigest } from "./subject-digest.ts";
 import type { Tables } from "./tables.ts";
 
 /** So many rows go into one statement: few enough that the prepared ones stay few. */
-export const rowsPerInsert = 50;
+const rowsPerInsert = 50;
 
 const insertRows = prepareRows((db, rows: readonly ReturnType<typeof itemToRow>[]) =>
   db.insertInto("outbox_items").values(rows),

@@ -4,7 +4,7 @@ import type { Notification, StoredOutboxItem } from "../alerts/notification.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { readItem, readNotification } from "./bodies.ts";
 import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
-import { rowsPerInsert } from "./outbox-items.ts";
+import { prepareUpsert } from "./prepared.ts";
 import { createRowReading } from "./row-reading.ts";
 import { createSettlements } from "./settlements.ts";
 import type { Tables } from "./tables.ts";
@@ -203,11 +203,11 @@ async function insertNotification(
     })
     .returning("seq")
     .executeTakeFirstOrThrow();
-  for await (const told of paced(batches(itemSeqs, itemsAtOnce))) {
+  for await (const seqs of paced(batches(itemSeqs, itemsAtOnce))) {
     await db
       .updateTable("outbox_items")
       .set({ notification_seq: seq })
-      .where("seq", "in", told)
+      .where("seq", "in", seqs)
       .execute();
   }
   await sql`
@@ -218,21 +218,19 @@ async function insertNotification(
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Times of groups that were not told of for a day are dropped: no interval is as long as that. */
+const upsertGroupTimes = prepareUpsert("group_times", ["receiver", "group_name"]);
+
+/** Times of groups that were not notified for a day are deleted: no interval is as long as that. */
 async function writeGroupTimes(
   db: Kysely<Tables>,
   { receiver, createdAtMs }: Notification,
   groupNames: readonly string[],
 ): Promise<void> {
   if (groupNames.length === 0) return;
-  const told = { notified_at_ms: createdAtMs };
-  for await (const names of paced(batches(groupNames, rowsPerInsert))) {
-    await db
-      .insertInto("group_times")
-      .values(names.map((name) => ({ receiver, group_name: name, ...told })))
-      .onConflict((conflict) => conflict.columns(["receiver", "group_name"]).doUpdateSet(told))
-      .execute();
-  }
+  await upsertGroupTimes(
+    db,
+    groupNames.map((name) => ({ receiver, group_name: name, notified_at_ms: createdAtMs })),
+  );
   await db
     .deleteFrom("group_times")
     .where("receiver", "=", receiver)

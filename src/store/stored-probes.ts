@@ -7,6 +7,7 @@ import { initialProbeProgress, probeFailures } from "../alerts/probe-progress.ts
 import type { ProbeProgress, ProbeResult } from "../alerts/probe-progress.ts";
 import { readNumbers } from "./flap-rows.ts";
 import { incidentRows, writeIncidents } from "./incident-rows.ts";
+import { prepareUpsert } from "./prepared.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
 import { storableText } from "./storable-text.ts";
 import type { SharedCommits } from "./shared-commits.ts";
@@ -169,6 +170,8 @@ async function writeResult(
     .execute();
 }
 
+const upsertFlaps = prepareUpsert("probe_flap_records", ["probe_id", "rule"]);
+
 async function writeFlap(
   trx: Transaction<Tables>,
   id: number,
@@ -182,12 +185,8 @@ async function writeFlap(
       .execute();
     return;
   }
-  const content = { rule_fingerprint: ruleFingerprint, entered: JSON.stringify(enteredMs) };
-  await trx
-    .insertInto("probe_flap_records")
-    .values({ probe_id: id, rule, ...content })
-    .onConflict((conflict) => conflict.columns(["probe_id", "rule"]).doUpdateSet(content))
-    .execute();
+  const entered = JSON.stringify(enteredMs);
+  await upsertFlaps(trx, [{ probe_id: id, rule, rule_fingerprint: ruleFingerprint, entered }]);
 }
 
 type ProgressColumns = Omit<Selectable<Tables["probes"]>, "id" | "probe" | "region" | "key">;
