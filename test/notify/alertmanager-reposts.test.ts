@@ -67,15 +67,20 @@ describe("an Alertmanager receiver that was started", () => {
 
   it("begins no second round at an instance that is slow with the first", async () => {
     const answers: (() => void)[] = [];
-    const { receiver, clock, server, commit, ended } = await openAlertmanager([
-      (response) => void answers.push(() => response.end()),
-    ]);
+    const secondRound = Promise.withResolvers<void>();
+    let rounds = 0;
+    const { receiver, clock, server, commit, ended } = await openAlertmanager(
+      [(response) => void answers.push(() => response.end())],
+      { onReposted: () => void (++rounds === 2 && secondRound.resolve()) },
+    );
     await commit(...many(2_500));
     receiver.start?.();
     clock.advance(0);
     for (const request of [1, 2, 3, 4, 5]) {
       await server.received(request);
       clock.advance(14_000);
+      // It has read its alerts while the first one is still under way.
+      if (request === 5) await secondRound.promise;
       answers[request - 1]?.();
       await ended(request);
     }

@@ -40,12 +40,14 @@ export interface Opened extends ToldStore {
 interface Options extends Partial<AlertmanagerSettings> {
   /** The receiver's view of the store. */
   readonly notifiedAlerts?: (stored: NotifiedAlerts) => NotifiedAlerts;
+  /** Called when a round has read its alerts and is about to post them again. */
+  readonly onReposted?: () => void;
 }
 
 /** A receiver with an instance for each answer. */
 export async function openAlertmanager(
   answers: readonly Answer[] = [accept],
-  { notifiedAlerts = (stored) => stored, ...settings }: Options = {},
+  { notifiedAlerts = (stored) => stored, onReposted = () => {}, ...settings }: Options = {},
 ): Promise<Opened> {
   const told = await openToldStore();
   const servers: ReceiverServer[] = [];
@@ -70,6 +72,7 @@ export async function openAlertmanager(
       clock: watched,
       outbound: openOutbound(watched),
       notifiedAlerts: notifiedAlerts(told.store.notified),
+      onReposted,
       log: { info: write, warn: write, error: write },
       observe: { attemptFailed: (name, reason) => void observed.push(`${name} ${reason}`) },
     },
