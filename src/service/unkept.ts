@@ -23,8 +23,6 @@ export interface UnkeptItems {
   readonly first: readonly Unkept[];
 }
 
-export const nothingUnkept: UnkeptItems = { count: 0, first: [] };
-
 /** Why a text cannot be kept; null: it can be. */
 export type TextProblem = Extract<DeviationProblem, "empty" | "too_long" | "invalid_character">;
 

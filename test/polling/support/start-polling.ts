@@ -9,7 +9,6 @@ import { createTargetUnits } from "../../../src/polling/target-unit.ts";
 import type { CallResult, ListingCall, TakenListing } from "../../../src/service/client.ts";
 import { failure } from "../../../src/service/failure.ts";
 import type { CallFailure } from "../../../src/service/failure.ts";
-import { nothingUnkept } from "../../../src/service/unkept.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { judgeBy, research, watchFleet } from "../../support/fleet.ts";
 import { readListing } from "../../support/listing.ts";
@@ -33,7 +32,7 @@ function toResult(answer: Answer): CallResult<TakenListing> {
   if (answer.kind === "failed") return answer;
   const listing = readListing(answer.listing);
   const partial = listing.complete ? null : "some sandboxes are missing";
-  const value = { listing, partial, unkept: nothingUnkept };
+  const value = { listing, partial, unkept: { count: 0, first: [] } };
   return { kind: "ok", value, status: 200, deviations: [] };
 }
 
