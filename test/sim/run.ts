@@ -40,10 +40,12 @@ for (let seed = start; seed < end; seed += 1) {
   say("");
 }
 const seconds = ((performance.now() - beganMs) / 1_000).toFixed(1);
-say(
-  `${end - start} worlds, ${timeText(simulatedMs)} in them, ${deaths} restarts, ${seconds} s: ` +
-    (failures === 0 ? "every promise was kept" : `${failures} worlds broke a promise`),
-);
+if (end > start) {
+  say(
+    `${end - start} worlds, ${timeText(simulatedMs)} in them, ${deaths} restarts, ${seconds} s: ` +
+      (failures === 0 ? "every promise was kept" : `${failures} worlds broke a promise`),
+  );
+}
 
 const controls = values.controls ? negativeControls : [];
 let missed = 0;
