@@ -125,9 +125,9 @@ export function createIncidentEngine(options: EngineOptions): IncidentEngine {
   ): void => {
     const { rule, severity } = incident;
     const { condition, summaryTemplate, runbookUrlTemplate } = words;
-    const told = notifiedIncident(target, incident, acknowledgedBy(incident));
+    const notified = notifiedIncident(target, incident, acknowledgedBy(incident));
     const templates = { summaryTemplate, runbookUrlTemplate };
-    const item = { type, rule, severity, condition, ...templates, incident: told };
+    const item = { type, rule, severity, condition, ...templates, incident: notified };
     for (const receiver of receivers) {
       if (options.tells(receiver, type)) outbox.push({ receiver, ...item, causedAtMs: atMs });
     }

@@ -141,17 +141,18 @@ function keepFiring(phase: Firing, event: Holds, remindEveryMs: number | null): 
     return { phase: { name: "resolved", reason: "silenced" }, step: "resolved" };
   }
   const flapping = phase.flapping ? flaps !== "no" : flaps === "too_often";
-  const told: Firing = { ...phase, clearSinceMs: null, flapping, notifiedAtMs: now.ms };
+  const notified: Firing = { ...phase, clearSinceMs: null, flapping, notifiedAtMs: now.ms };
   if (phase.notifiedAtMs === null) {
     return silenced
       ? { phase: whileHolding(phase, flapping), step: null }
-      : { phase: told, step: "fired" };
+      : { phase: notified, step: "fired" };
   }
   if (acknowledged) return { phase: whileHolding(phase, flapping), step: null };
-  if (flapping !== phase.flapping) return { phase: told, step: flapping ? "flapping" : "settled" };
+  if (flapping !== phase.flapping)
+    return { phase: notified, step: flapping ? "flapping" : "settled" };
   const reminds = remindEveryMs !== null && !flapping;
   return reminds && now.ms - phase.notifiedAtMs >= remindEveryMs
-    ? { phase: told, step: "reminded" }
+    ? { phase: notified, step: "reminded" }
     : { phase: whileHolding(phase, flapping), step: null };
 }
 

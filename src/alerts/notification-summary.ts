@@ -83,24 +83,24 @@ const statements = {
 
 const prefixOfStep = { firing: "", still: "still ", resolved: "no longer " } as const;
 
-function aboutServers(items: readonly OutboxItem[], told: Step): string {
+function aboutServers(items: readonly OutboxItem[], kind: Step): string {
   const condition = commonCondition(items);
-  const line = `${counted(items.length, "server")} ${prefixOfStep[told]}${condition} in ${place(items)}`;
+  const line = `${counted(items.length, "server")} ${prefixOfStep[kind]}${condition} in ${place(items)}`;
   const [only] = items;
   if (items.length !== 1 || !only) return line;
   const name = readable(valueOfIncident("server_name", only.incident), longestName);
   return isBlank(name) ? line : `${line}: ${name}`;
 }
 
-function aboutTargets(items: readonly OutboxItem[], told: Step): string {
-  const predicate = predicateOf(commonCondition(items), told);
+function aboutTargets(items: readonly OutboxItem[], kind: Step): string {
+  const predicate = predicateOf(commonCondition(items), kind);
   return items.length === 1
     ? `${place(items)} ${predicate}`
     : `${counted(items.length, "target")} ${predicate} in ${place(items)}`;
 }
 
-function aboutPools(items: readonly OutboxItem[], told: Step): string {
-  const predicate = `${prefixOfStep[told]}${commonCondition(items)}`;
+function aboutPools(items: readonly OutboxItem[], kind: Step): string {
+  const predicate = `${prefixOfStep[kind]}${commonCondition(items)}`;
   const where = place(items);
   const name = items.length === 1 ? items[0]?.incident.serverName : null;
   const servers =
@@ -109,16 +109,16 @@ function aboutPools(items: readonly OutboxItem[], told: Step): string {
   return `${pool}${where === "" ? "" : ` in ${where}`} ${predicate}`;
 }
 
-function aboutProbes(items: readonly OutboxItem[], told: Step): string {
+function aboutProbes(items: readonly OutboxItem[], kind: Step): string {
   const names = [...new Set(items.map(({ incident }) => incident.probe ?? ""))];
   const probes = names.length === 1 ? `probe ${names.join("")}` : counted(names.length, "probe");
-  const predicate = `${prefixOfStep[told]}${commonCondition(items)}`;
+  const predicate = `${prefixOfStep[kind]}${commonCondition(items)}`;
   return `${probes} ${predicate} in ${place(items)}`;
 }
 
-function aboutReceivers(items: readonly OutboxItem[], told: Step): string {
+function aboutReceivers(items: readonly OutboxItem[], kind: Step): string {
   const names = [...new Set(items.map(({ incident }) => incident.receiver ?? ""))].join(", ");
-  return `receiver ${names} ${predicateOf(commonCondition(items), told)}`;
+  return `receiver ${names} ${predicateOf(commonCondition(items), kind)}`;
 }
 
 /** Conditions that cannot be said to be "no longer" so. */
@@ -129,9 +129,9 @@ const ends: readonly (readonly [beginning: string, end: string])[] = [
   ["partially listed", "completely listed again"],
 ];
 
-function predicateOf(condition: string, told: Step): string {
+function predicateOf(condition: string, kind: Step): string {
   const end = ends.find(([beginning]) => condition.startsWith(beginning))?.[1];
-  return told === "resolved" && end !== undefined ? end : `${prefixOfStep[told]}${condition}`;
+  return kind === "resolved" && end !== undefined ? end : `${prefixOfStep[kind]}${condition}`;
 }
 
 /** The condition in words, without its detail in brackets where the items differ in that. */

@@ -45,12 +45,12 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
     const incidents = await readIncidentTimes(sources, range, numberTargets(targets));
     const report = { range, fields, targets, filter, extents, incidents, sources };
-    const told = await reportServers(report);
+    const reported = await reportServers(report);
     return {
       range: asked,
       fields,
-      notes: [...notes, ...told.notes, ...notesOn(targets)],
-      rows: inOrder(told.rows, asked.fromMs, after),
+      notes: [...notes, ...reported.notes, ...notesOn(targets)],
+      rows: inOrder(reported.rows, asked.fromMs, after),
     };
   }
 

@@ -110,7 +110,7 @@ function valueOf(state: ServerState, field: ReportField): string {
     case "hour":
     case "day":
     case "weekday":
-      throw new TypeError(`a server is not told of by ${field}`);
+      throw new TypeError(`a server is not reported by ${field}`);
   }
 }
 
