@@ -6,10 +6,10 @@ import { describedSettings } from "../generate/config-schema.ts";
 import { settingRows } from "../generate/settings-rows.ts";
 import { pathFields } from "../src/api/operation.ts";
 import { apiOperations } from "../src/api/operations.ts";
-import { bodyPlaceholders } from "../src/alerts/body-template.ts";
+import { bodyPlaceholders } from "../src/alerts/template.ts";
 import { placeholders } from "../src/alerts/template.ts";
 import { eventsQuery } from "../src/api/operations/events.ts";
-import { matchFields } from "../src/alerts/written-match.ts";
+import { matchFields } from "../src/alerts/silence.ts";
 
 const root = join(import.meta.dirname, "..");
 

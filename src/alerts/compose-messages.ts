@@ -23,7 +23,7 @@ export interface ComposedMessage {
   readonly groupNames: readonly string[];
 }
 
-export interface ComposedMessages {
+interface ComposedMessages {
   /** In the order in which they must be sent. */
   readonly messages: readonly ComposedMessage[];
   /** When the next of the waiting groups is due. UTC milliseconds; null: none waits. */
@@ -59,20 +59,15 @@ export function* composeInSlices(
   const messages: ComposedMessage[] = [];
   let composed = 0;
   for (const some of yield* itemsByMessage(due)) {
+    composed += some.length;
     if (composed > itemsPerSlice) {
       composed = 0;
       yield;
     }
-    composed += some.length;
     messages.push(yield* composeMessage(some, settings, nowMs, nameOf));
   }
-  return {
-    messages,
-    nextDueAtMs: waiting.reduce<number | null>(
-      (next, { dueAtMs }) => Math.min(next ?? Infinity, dueAtMs),
-      null,
-    ),
-  };
+  const nextMs = Math.min(...waiting.map(({ dueAtMs }) => dueAtMs));
+  return { messages, nextDueAtMs: waiting.length === 0 ? null : nextMs };
 }
 
 /**
@@ -103,42 +98,36 @@ function* itemsByMessage(
 
 function* composeMessage(
   items: readonly StoredOutboxItem[],
-  settings: MessageSettings,
+  { groupBy, maxIncidents }: MessageSettings,
   nowMs: number,
   nameOf: ReadonlyMap<OutboxItem, string>,
 ): Slices<ComposedMessage> {
   const [first] = items;
   if (!first) throw new RangeError("a message has at least one item");
-  const { type } = first;
+  const { receiver, type, rule, severity, runbookUrlTemplate } = first;
   const isLong = items.length > itemsPerSlice;
   const latest = [...new Map(items.map((item) => [item.incident.id, item])).values()];
-  const incidents = latest.slice(0, settings.maxIncidents).map((item) => item.incident);
-  if (isLong) yield;
-  const identity = JSON.stringify([
-    first.receiver,
-    type,
-    ...items.map((item) => [item.incident.id, item.type, item.seq]),
-  ]);
+  const incidents = latest.slice(0, maxIncidents).map((item) => item.incident);
+  const contents = items.map((item) => [item.incident.id, item.type, item.seq]);
+  const identity = JSON.stringify([receiver, type, ...contents]);
   if (isLong) yield;
   const summary = summarize(latest);
   if (isLong) yield;
-  const group = groupValues(items, settings.groupBy);
+  const group = groupValues(items, groupBy);
+  const runbookUrl = runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, latest);
   if (isLong) yield;
   return {
     identity,
     itemSeqs: items.map((item) => item.seq),
     groupNames: [...new Set(items.flatMap((item) => nameOf.get(item) ?? []))],
     notification: {
-      receiver: first.receiver,
+      receiver,
       type,
-      rule: first.rule,
-      severity: first.severity,
+      rule,
+      severity,
       group,
       summary,
-      runbookUrl:
-        first.runbookUrlTemplate === null
-          ? null
-          : fillUrlTemplate(first.runbookUrlTemplate, latest),
+      runbookUrl,
       createdAtMs: nowMs,
       causedAtMs: items.reduce((least, item) => Math.min(least, item.causedAtMs), Infinity),
       incidents,
@@ -152,12 +141,9 @@ function groupValues(
   items: readonly OutboxItem[],
   groupBy: readonly GroupField[],
 ): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    groupBy
-      .filter((field) => field !== "rule")
-      .flatMap((field) => {
-        const [value = "", ...others] = new Set(items.map((item) => groupValue(item, field)));
-        return others.length === 0 ? [[field, value]] : [];
-      }),
-  );
+  const shared = groupBy.flatMap((field) => {
+    const [value = "", ...others] = new Set(items.map((item) => groupValue(item, field)));
+    return field === "rule" || others.length > 0 ? [] : [[field, value] as const];
+  });
+  return Object.fromEntries(shared);
 }

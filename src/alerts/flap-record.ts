@@ -1,13 +1,16 @@
+import { formatDuration } from "../fleet/duration.ts";
+import type { ClockReading, Flaps } from "./incident-phase.ts";
 import { incidentKey } from "./incident.ts";
-import type { Subject } from "./incident.ts";
-import type { FlapLimit } from "./rule.ts";
+import type { Incident, Subject } from "./incident.ts";
+import { ruleFingerprint } from "./rule.ts";
+import type { FlapLimit, Rule } from "./rule.ts";
 
-/** When a server entered a rule's condition of late, as far as it decides whether it flaps. */
+/** When a subject recently entered a rule's condition, as far as it decides whether it flaps. */
 export interface FlapRecord {
   readonly rule: string;
   readonly ruleFingerprint: string;
   readonly subject: Subject;
-  /** Readings of the server's clock, milliseconds, oldest first. Empty: it need not be kept. */
+  /** Readings of the subject's clock, milliseconds, oldest first. Empty: the record is to be deleted. */
   readonly enteredMs: readonly number[];
 }
 
@@ -15,29 +18,57 @@ export function flapKey({ rule, subject }: FlapRecord): string {
   return incidentKey(rule, subject);
 }
 
-/** The record with one more entry, and without those that lie too far back to count. */
-export function enter(record: FlapRecord, nowMs: number, limit: FlapLimit): FlapRecord {
-  const recent = record.enteredMs.filter((enteredMs) => nowMs - enteredMs < limit.withinMs);
-  // More than are needed to tell that it flaps would only grow.
-  return { ...record, enteredMs: [...recent, nowMs].slice(-limit.changes - 1) };
+/** The entries that still count. */
+export function recentEntries(
+  enteredMs: readonly number[],
+  nowMs: number,
+  { withinMs }: FlapLimit,
+) {
+  return enteredMs.filter((each) => nowMs - each < withinMs);
 }
 
-/** How many entries of the record still count. */
-export function recentEntries({ enteredMs }: FlapRecord, nowMs: number, limit: FlapLimit): number {
-  return enteredMs.filter((each) => nowMs - each < limit.withinMs).length;
+export function flapLimitOf(rule: Rule): FlapLimit | null {
+  return rule.on === "server" || rule.on === "probe" ? rule.flap : null;
 }
 
-/** Whether the server entered the condition more often than the limit allows. */
-export function exceeds(record: FlapRecord, nowMs: number, limit: FlapLimit): boolean {
-  return recentEntries(record, nowMs, limit) > limit.changes;
+/** What is known of a subject's entering and leaving a rule's condition. */
+export interface FlapReading {
+  readonly flaps: Flaps;
+  /** In words: "7 times in 10m". */
+  readonly frequency: string;
+  /** Null: nothing to write. */
+  readonly changed: FlapRecord | null;
 }
 
-/** Whether nothing in the record counts any more: one that flapped has settled. */
-export function isPast({ enteredMs }: FlapRecord, nowMs: number, limit: FlapLimit): boolean {
-  return enteredMs.every((each) => nowMs - each >= limit.withinMs);
+/**
+ * Counts a subject's entries into a rule's condition when it was observed.
+ *
+ * @param before the incident that the rule has for the subject
+ * @returns null: there is nothing to count
+ */
+export function countEntries(
+  known: FlapRecord | undefined,
+  rule: Rule,
+  subject: Subject,
+  { kind, now }: { readonly kind: "holds" | "clears"; readonly now: ClockReading },
+  before: Incident | undefined,
+): FlapReading | null {
+  const limit = flapLimitOf(rule);
+  if (!limit || (!known && kind === "clears")) return null;
+  const recent = recentEntries(known?.enteredMs ?? [], now.ms, limit);
+  const enters = kind === "holds" && (!before || isClearing(before));
+  // More than decide whether it flaps would only grow.
+  const enteredMs = enters ? [...recent, now.ms].slice(-limit.changes - 1) : recent;
+  const times = enteredMs.length;
+  return {
+    flaps: times > limit.changes ? "too_often" : times > 0 ? "recently" : "no",
+    frequency: `${times} times in ${formatDuration(limit.withinMs)}`,
+    changed: enters
+      ? { rule: rule.name, ruleFingerprint: ruleFingerprint(rule), subject, enteredMs }
+      : null,
+  };
 }
 
-/** The record as if the subject's clock had stood still for so long. */
-export function shifted(record: FlapRecord, ms: number): FlapRecord {
-  return { ...record, enteredMs: record.enteredMs.map((each) => each + ms) };
+function isClearing({ phase }: Incident): boolean {
+  return phase.name === "firing" && phase.clearSinceMs !== null;
 }

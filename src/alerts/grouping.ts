@@ -1,7 +1,7 @@
 import { eachInSlices } from "../fleet/slices.ts";
 import type { Slices } from "../fleet/slices.ts";
-import type { GroupField, OutboxItem, StoredOutboxItem } from "./notification.ts";
-import type { NotifiedIncident, SubjectKind } from "./notification.ts";
+import type { GroupField, NotifiedIncident } from "./notification.ts";
+import type { OutboxItem, StoredOutboxItem, SubjectKind } from "./notification.ts";
 import { valueOfIncident } from "./template.ts";
 
 /** How one receiver wants its items grouped. */
@@ -26,12 +26,6 @@ export interface Group {
 /** When groups were last notified, by their names. UTC milliseconds. */
 export type GroupTimes = ReadonlyMap<string, number>;
 
-export interface GroupedItems {
-  readonly due: readonly Group[];
-  readonly waiting: readonly Group[];
-  readonly nameOf: ReadonlyMap<OutboxItem, string>;
-}
-
 /** About this many items take a millisecond. */
 export const itemsPerSlice = 256;
 
@@ -46,11 +40,16 @@ export function* groupItems(
   settings: GroupingSettings,
   nowMs: number,
   notifiedAtMs: GroupTimes,
-): Slices<GroupedItems> {
+): Slices<{
+  readonly due: readonly Group[];
+  readonly waiting: readonly Group[];
+  readonly nameOf: ReadonlyMap<OutboxItem, string>;
+}> {
   const groups = new Map<string, Group>();
   const nameOf = new Map<OutboxItem, string>();
   yield* eachInSlices(items, itemsPerSlice, (item) => {
-    const name = groupName(item, settings);
+    const values = settings.groupBy.map((field) => groupValue(item, field));
+    const name = JSON.stringify([item.rule, item.severity, ...values]);
     nameOf.set(item, name);
     const group = groups.get(name);
     if (group) group.items.push(item);
@@ -62,10 +61,6 @@ export function* groupItems(
   const merged = mergeGroups([...groups.values()], settings.mergeAbove);
   if (items.length > itemsPerSlice) yield;
   return { ...splitByDue(merged, nowMs), nameOf };
-}
-
-function groupName(item: OutboxItem, { groupBy }: GroupingSettings): string {
-  return JSON.stringify([item.rule, item.severity, ...groupBy.map((by) => groupValue(item, by))]);
 }
 
 export function groupValue({ rule, incident }: OutboxItem, field: GroupField): string {
@@ -112,9 +107,8 @@ function mergeGroups(groups: readonly Group[], mergeAbove: number): readonly Gro
     .flatMap(({ items }) => items)
     .filter(({ type, incident }) => type === "incident.firing" && incident.subject === "pool");
   return pools.reduce(
-    (merged, { incident: pool }) =>
-      mergeAlike(merged, mergeAbove, (group) => poolScope(group, pool)),
-    mergeAlike(groups, mergeAbove, regionScope),
+    (merged, { incident: pool }) => mergeAlike(merged, mergeAbove, (group) => inPool(group, pool)),
+    mergeAlike(groups, mergeAbove, inRegion),
   );
 }
 
@@ -126,31 +120,26 @@ function mergeAlike(
 ): readonly Group[] {
   return [...Map.groupBy(groups, scopeOf)].flatMap(([scope, some]) => {
     if (scope === null || some.length === 1) return some;
-    const subjects = new Set(some.flatMap(({ items }) => items.map(subjectKey)));
-    if (subjects.size <= mergeAbove) return some;
-    return [
-      {
-        names: some.flatMap(({ names }) => names),
-        items: some.flatMap(({ items }) => items),
-        dueAtMs: Math.min(...some.map(({ dueAtMs }) => dueAtMs)),
-      },
-    ];
+    const items = some.flatMap((group) => group.items);
+    if (new Set(items.map(subjectKey)).size <= mergeAbove) return some;
+    const names = some.flatMap((group) => group.names);
+    return [{ names, items, dueAtMs: Math.min(...some.map(({ dueAtMs }) => dueAtMs)) }];
   });
 }
 
-const inRegion: ReadonlySet<SubjectKind> = new Set(["server", "target", "probe"]);
+const subjectsInRegion: ReadonlySet<SubjectKind> = new Set(["server", "target", "probe"]);
 
-function regionScope({ items }: Group): string | null {
+function inRegion({ items }: Group): string | null {
   const [first] = items;
   if (!first) return null;
   const { subject, region } = first.incident;
-  if (region === null || !inRegion.has(subject)) return null;
+  if (region === null || !subjectsInRegion.has(subject)) return null;
   if (items.some(({ incident }) => incident.region !== region)) return null;
   return JSON.stringify([first.rule, first.severity, region]);
 }
 
 /** Of a group of servers that all belong to the pool. */
-function poolScope({ items }: Group, pool: NotifiedIncident): string | null {
+function inPool({ items }: Group, pool: NotifiedIncident): string | null {
   const [first] = items;
   const isOfPool = ({ incident }: StoredOutboxItem): boolean =>
     incident.subject === "server" &&
@@ -162,24 +151,23 @@ function poolScope({ items }: Group, pool: NotifiedIncident): string | null {
 
 /** A rule's condition on one subject: its notifications to a receiver must keep their order. */
 export function subjectKey({ rule, incident }: OutboxItem): string {
-  const { region, key, sandboxId, serverId, serverName, receiver, probe } = incident;
-  switch (incident.subject) {
-    case "server":
-    case "target":
-      return JSON.stringify([rule, region, key, sandboxId, serverId]);
-    case "pool":
-      return JSON.stringify([rule, "pool", region, key, serverName]);
-    case "probe":
-      return JSON.stringify([rule, "probe", probe, region, key]);
-    case "receiver":
-      return JSON.stringify([rule, "receiver", receiver]);
-  }
+  const { subject, region, key, sandboxId, serverId, probe, receiver } = incident;
+  // The name of a server can change.
+  const poolName = subject === "pool" ? incident.serverName : null;
+  return JSON.stringify([
+    rule,
+    subject,
+    region,
+    key,
+    sandboxId,
+    serverId,
+    poolName,
+    probe,
+    receiver,
+  ]);
 }
 
-function splitByDue(
-  groups: readonly Group[],
-  nowMs: number,
-): { readonly due: readonly Group[]; readonly waiting: readonly Group[] } {
+function splitByDue(groups: readonly Group[], nowMs: number) {
   const due = new Set(groups.filter(({ dueAtMs }) => dueAtMs <= nowMs));
   // Usually none waits, and very many items need not be compared.
   if (due.size === groups.length) return { due: groups, waiting: [] };
@@ -189,13 +177,12 @@ function splitByDue(
   due.forEach(addSubjects);
   // The changes of one subject can be in two groups, such as after a rule's severity was changed.
   // They go together, or the later change could be sent first.
-  for (let grown = due.size > 0; grown;) {
-    grown = false;
+  for (let size = 0; size < due.size;) {
+    size = due.size;
     for (const group of groups) {
       if (due.has(group) || !group.items.some((item) => subjects.has(subjectKey(item)))) continue;
       due.add(group);
       addSubjects(group);
-      grown = true;
     }
   }
   return {

@@ -1,88 +1,61 @@
-import { createFlapRegistry } from "./flap-registry.ts";
-import type { FlapReading } from "./flap-registry.ts";
-import type { FlapRecord } from "./flap-record.ts";
+import type { Presence, Target } from "../fleet/model.ts";
+import { countEntries, flapKey, flapLimitOf, recentEntries } from "./flap-record.ts";
+import type { FlapReading, FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring } from "./incident-phase.ts";
 import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phase.ts";
 import type { IncidentStep, IncidentTiming, Transition } from "./incident-phase.ts";
-import { incidentKey, notifiedIncident } from "./incident.ts";
+import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
-import type { Interventions, Silenced } from "./interventions.ts";
-import { ruleFingerprint } from "./matching.ts";
-import type { Presence, Target } from "../fleet/model.ts";
 import { noTemplates } from "./notification.ts";
 import type { IncidentMessage, OutboxItem } from "./notification.ts";
-import type { Hold, Rule } from "./rule.ts";
-import { silenceFacts } from "./silence-facts.ts";
-import type { SilenceFacts } from "./silence.ts";
+import { ruleFingerprint } from "./rule.ts";
+import type { Rule } from "./rule.ts";
+import { silenceFacts } from "./silence.ts";
+import type { Interventions, SilenceFacts } from "./silence.ts";
 
-/** What a poll did to a target's incidents: rows to write and remove, and what must be told. */
+/** What an observation did to incidents: rows to write and delete, and notifications. */
 export interface IncidentOutcome {
-  /** New, or changed in any way. Resolved ones are among them; one that takes its place follows. */
+  /** New, or changed in any way. Resolved ones are among them; one that replaces it follows. */
   readonly written: readonly Incident[];
   /** Pending ones that ended before they fired. */
   readonly dropped: readonly Incident[];
-  /** Changed ones; those without entries are to be forgotten. */
+  /** Changed ones; those without entries are to be deleted. */
   readonly flaps: readonly FlapRecord[];
   readonly steps: readonly { readonly step: IncidentStep; readonly incident: Incident }[];
   readonly outbox: readonly OutboxItem[];
 }
 
-/** Brings the open incidents to what an outcome made of them, in its order. */
-export function takeOn(
-  { written, dropped }: Pick<IncidentOutcome, "written" | "dropped">,
-  open: {
-    readonly set: (incident: Incident) => void;
-    readonly remove: (incident: Incident) => void;
-  },
-): void {
-  for (const incident of written) {
-    if (incident.phase.name === "resolved") open.remove(incident);
-    else open.set(incident);
-  }
-  dropped.forEach(open.remove);
-}
-
-export interface EngineOptions {
-  /** Whose incidents these are; null: those of pools or receivers. */
-  readonly target: Target | null;
-  readonly open: ReadonlyMap<string, Incident>;
-  /** By the same keys. */
-  readonly flaps: ReadonlyMap<string, FlapRecord>;
-  /** UTC milliseconds. */
-  readonly atMs: number;
-  /** Whether a receiver exists and wants to hear of this. */
-  readonly tells: (receiver: string, type: IncidentMessage) => boolean;
+/** What decides who is notified. */
+export interface AlertOptions {
+  /** Whether a receiver exists and wants this message. */
+  readonly notifies: (receiver: string, type: IncidentMessage) => boolean;
   readonly interventions: Interventions;
   readonly newIncidentId: () => string;
 }
 
-/** What the subject was seen as when the event came. */
-export interface SubjectStatus {
-  readonly status: Presence | null;
-  readonly previousStatus: Presence | null;
+/** Open incidents and flap records, by `incidentKey`. */
+export interface KnownIncidents {
+  readonly incidents: ReadonlyMap<string, Incident>;
+  readonly flaps: ReadonlyMap<string, FlapRecord>;
+}
+
+/** What was observed of a subject. */
+export interface Observed {
   /** The condition in words, for the message. */
   readonly condition: string;
-  /** Of a server. */
+  /** Of a server, like the others. */
+  readonly status?: Presence;
+  /** Null: the same. */
+  readonly previousStatus?: Presence | null;
   readonly benchmark?: string | null;
   readonly tags?: readonly string[];
 }
 
-/** What happened to a subject, as far as it alone tells. */
+/** What happened to a subject, before silences, acknowledgements and flapping are taken into account. */
 export type SubjectEvent =
-  | { readonly kind: "holds" | "clears"; readonly now: ClockReading }
+  | { readonly kind: "holds"; readonly now: ClockReading }
+  | { readonly kind: "clears"; readonly now: ClockReading }
   | Exclude<IncidentEvent, { readonly kind: "holds" | "clears" }>;
-
-export interface IncidentEngine {
-  /** Passes an event to the incident that a rule has for a subject, or would have. */
-  advance(rule: Rule, subject: Subject, event: SubjectEvent, subjectStatus: SubjectStatus): void;
-  /** Whether an incident stays as it is when nothing about its subject is otherwise. */
-  goesOn(rule: Rule, incident: Incident, now: ClockReading): boolean;
-  /** Ends an incident whose rule is no more. */
-  retire(incident: Incident, condition: string): void;
-  /** Forgets when a subject entered a rule's condition. */
-  forget(record: FlapRecord): void;
-  readonly outcome: IncidentOutcome;
-}
 
 const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = {
   fired: "incident.firing",
@@ -98,24 +71,28 @@ const untimed: IncidentTiming = {
   remindEveryMs: null,
 };
 
-type Templates = Pick<Rule, "summaryTemplate" | "runbookUrlTemplate">;
+/** What a message says besides the incident itself. */
+type Words = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
 
-export function createIncidentEngine(options: EngineOptions): IncidentEngine {
-  const { target, atMs, interventions } = options;
-  // Most polls have nobody ask.
-  let silencedNow: Silenced | null | undefined;
-  const silencedAtPresent = (): Silenced | null =>
-    silencedNow === undefined ? (silencedNow = interventions.silencedAt(atMs)) : silencedNow;
+export type IncidentEngine = ReturnType<typeof createIncidentEngine>;
+
+/** Applies rules to what was observed of subjects at one moment (UTC milliseconds). */
+export function createIncidentEngine(
+  { target = null, incidents, flaps }: KnownIncidents & { readonly target?: Target | null },
+  atMs: number,
+  { notifies, interventions, newIncidentId }: AlertOptions,
+) {
   const written: Incident[] = [];
   const dropped: Incident[] = [];
-  const flaps = createFlapRegistry(options.flaps);
-  const steps: { step: IncidentStep; incident: Incident }[] = [];
+  const changedFlaps: FlapRecord[] = [];
+  const steps: IncidentOutcome["steps"][number][] = [];
   const outbox: OutboxItem[] = [];
+  const outcome: IncidentOutcome = { written, dropped, flaps: changedFlaps, steps, outbox };
 
-  const acknowledgedBy = ({ id }: Incident): string | null => interventions.acknowledgedBy(id);
-
-  const receiversOfFiring = ({ receivers }: Rule): readonly string[] =>
-    receivers.filter((receiver) => options.tells(receiver, "incident.firing"));
+  // Looked up once, and only if an incident needs it.
+  let silencedNow: ReturnType<Interventions["silencedAt"]> | undefined;
+  const silencedAtPresent = () =>
+    silencedNow === undefined ? (silencedNow = interventions.silencedAt(atMs)) : silencedNow;
 
   const notify = (
     incident: Incident,
@@ -123,13 +100,11 @@ export function createIncidentEngine(options: EngineOptions): IncidentEngine {
     receivers: readonly string[],
     words: Words,
   ): void => {
-    const { rule, severity } = incident;
-    const { condition, summaryTemplate, runbookUrlTemplate } = words;
-    const notified = notifiedIncident(target, incident, acknowledgedBy(incident));
-    const templates = { summaryTemplate, runbookUrlTemplate };
-    const item = { type, rule, severity, condition, ...templates, incident: notified };
+    const { id, rule, severity } = incident;
+    const notified = notifiedIncident(target, incident, interventions.acknowledgedBy(id));
+    const item = { type, rule, severity, ...words, incident: notified, causedAtMs: atMs };
     for (const receiver of receivers) {
-      if (options.tells(receiver, type)) outbox.push({ receiver, ...item, causedAtMs: atMs });
+      if (notifies(receiver, type)) outbox.push({ receiver, ...item });
     }
   };
 
@@ -142,133 +117,156 @@ export function createIncidentEngine(options: EngineOptions): IncidentEngine {
     if (type !== undefined) notify(incident, type, incident.receivers, words);
   };
 
-  /** Receivers that were not there, or not named by the rule, when the incident was told. */
-  const notifyNewReceivers = (rule: Rule, incident: Incident, words: Words): Incident => {
-    const newcomers = receiversOfFiring(rule).filter((name) => !incident.receivers.includes(name));
-    if (newcomers.length === 0) return incident;
-    notify(incident, "incident.firing", newcomers, words);
-    return { ...incident, receivers: [...incident.receivers, ...newcomers] };
+  /** Notifies receivers that did not exist, or were not named by the rule, when the incident fired. */
+  const addReceivers = (incident: Incident, wanted: readonly string[], words: Words): Incident => {
+    const added = wanted.filter((name) => !incident.receivers.includes(name));
+    if (added.length === 0) return incident;
+    notify(incident, "incident.firing", added, words);
+    return { ...incident, receivers: [...incident.receivers, ...added] };
   };
 
-  const complete = (
-    event: SubjectEvent,
-    before: Incident | undefined,
-    reading: FlapReading | null,
-    facts: () => SilenceFacts,
-  ): IncidentEvent => {
-    const flapping = reading?.flaps ?? "no";
-    switch (event.kind) {
-      case "holds": {
-        const silenced = silencedAtPresent()?.(facts()) ?? false;
-        const acknowledged = before !== undefined && acknowledgedBy(before) !== null;
-        return { kind: "holds", now: event.now, silenced, acknowledged, flaps: flapping };
-      }
-      case "clears":
-        return { kind: "clears", now: event.now, flaps: flapping };
-      case "unobserved":
-      case "gone":
-      case "rule_removed":
-        return event;
-    }
-  };
-
-  /** A silence took back what was told: the condition goes on, as an incident that is not told. */
+  /** A silence ended a notified incident: the condition goes on as another incident, not notified yet. */
   const mute = (incident: Incident, words: Words): void => {
     if (incident.phase.name !== "firing") return;
     const phase = { ...incident.phase, clearSinceMs: null, notifiedAtMs: null };
-    const id = options.newIncidentId();
+    const id = newIncidentId();
     record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", words);
   };
 
-  const seeFlaps = (
+  const readFlaps = (
+    known: FlapRecord | undefined,
     rule: Rule,
     subject: Subject,
     event: SubjectEvent,
     before: Incident | undefined,
   ): FlapReading | null => {
-    if (event.kind === "unobserved" && before) flaps.pass(rule, subject, event.passed.ms);
-    if (event.kind !== "holds" && event.kind !== "clears") return null;
-    return flaps.see(rule, subject, { holds: event.kind === "holds", now: event.now, before });
+    if (event.kind === "holds" || event.kind === "clears") {
+      const reading = countEntries(known, rule, subject, event, before);
+      if (reading?.changed) changedFlaps.push(reading.changed);
+      return reading;
+    }
+    if (event.kind === "unobserved" && before && known && event.passed.ms > 0) {
+      // The subject's clock stood still.
+      const enteredMs = known.enteredMs.map((each) => each + event.passed.ms);
+      changedFlaps.push({ ...known, enteredMs });
+    }
+    return null;
+  };
+
+  const forget = (each: FlapRecord): void => void changedFlaps.push({ ...each, enteredMs: [] });
+
+  /** The event, with what people did and whether the subject flaps. */
+  const inContext = (
+    event: SubjectEvent,
+    reading: FlapReading | null,
+    before: Incident | undefined,
+    factsOf: () => SilenceFacts,
+  ): IncidentEvent => {
+    const flapping = reading?.flaps ?? "no";
+    if (event.kind === "clears") return { ...event, flaps: flapping };
+    if (event.kind !== "holds") return event;
+    const silenced = silencedAtPresent()?.(factsOf()) ?? false;
+    const acknowledged = before !== undefined && interventions.acknowledgedBy(before.id) !== null;
+    return { ...event, silenced, acknowledged, flaps: flapping };
   };
 
   return {
-    advance(rule, subject, event, subjectStatus) {
-      const before = options.open.get(incidentKey(rule.name, subject));
-      const flapping = seeFlaps(rule, subject, event, before);
-      const whole = complete(event, before, flapping, () =>
-        silenceFacts(rule, target, subject, subjectStatus),
+    outcome,
+
+    /** Passes an event to the incident that a rule has for a subject, or would have. */
+    advance(rule: Rule, subject: Subject, event: SubjectEvent, observed: Observed): void {
+      const key = incidentKey(rule.name, subject);
+      const before = incidents.get(key);
+      const reading = readFlaps(flaps.get(key), rule, subject, event, before);
+      const whole = inContext(event, reading, before, () =>
+        silenceFacts(rule, target, subject, observed),
       );
       const transition = advanceIncident(before?.phase ?? null, whole, timingOf(rule));
-      if (!before && transition.phase === null) return;
-      const words = wordsOf(rule, subjectStatus, transition, flapping);
-      const goesOn =
-        isNotified(before?.phase) && isNotified(transition.phase) && event.kind === "holds";
-      const known = goesOn && before ? notifyNewReceivers(rule, before, words) : before;
-      if (known && known === before && transition.phase === before.phase) return;
-      const current = known ?? openIncident(rule, subject, subjectStatus, options);
-      const after = applyTransition(current, transition, atMs, receiversOfFiring(rule));
-      const resolved = transition.step === "resolved" ? withStatus(after, subjectStatus) : after;
-      record(resolved, transition.step, words);
-      if (before && isSilenced(transition.phase)) mute(before, words);
+      const { phase, step } = transition;
+      if (!before && phase === null) return;
+      const words = wordsOf(rule, observed, phase, reading);
+      const receivers = rule.receivers.filter((name) => notifies(name, "incident.firing"));
+      const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);
+      const known = goesOn && before ? addReceivers(before, receivers, words) : before;
+      if (known && known === before && phase === before.phase) return;
+      const { status = null, previousStatus = null } = observed;
+      const current = known ?? {
+        id: newIncidentId(),
+        rule: rule.name,
+        ruleFingerprint: ruleFingerprint(rule),
+        severity: rule.severity,
+        receivers: [],
+        subject,
+        status,
+        previousStatus,
+        startedAtMs: atMs,
+        firedAtMs: null,
+        resolvedAtMs: null,
+      };
+      const after = applyTransition(current, transition, atMs, receivers);
+      const isOther = step === "resolved" && after.status !== status;
+      record(isOther ? { ...after, status, previousStatus: after.status } : after, step, words);
+      if (before && phase?.name === "resolved" && phase.reason === "silenced") mute(before, words);
     },
-    goesOn: ({ remindEveryMs }, { phase }, now) =>
-      silencedAtPresent() === null && goesOnFiring(phase, now, remindEveryMs),
-    retire(incident, condition) {
-      const transition = advanceIncident(incident.phase, { kind: "rule_removed" }, untimed);
-      const after = applyTransition(incident, transition, atMs, incident.receivers);
-      record(after, transition.step, { ...noTemplates, condition });
-    },
-    forget: (entries) => flaps.forget(entries),
-    outcome: { written, dropped, flaps: flaps.changed, steps, outbox },
-  };
-}
 
-/** What a message says beside the incident itself. */
-interface Words extends Templates {
-  readonly condition: string;
+    /** Whether an incident stays as it is when nothing about its subject is different. */
+    goesOn: ({ remindEveryMs }: Rule, { phase }: Incident, now: ClockReading): boolean =>
+      silencedAtPresent() === null && goesOnFiring(phase, now, remindEveryMs),
+
+    /** Ends the incidents that none of these rules owns, and deletes such flap records. */
+    retireUnowned(rules: readonly Rule[], isOwned?: (incident: Incident) => boolean): void {
+      const owned = new Set(rules.map(ruleFingerprint));
+      for (const incident of incidents.values()) {
+        if (owned.has(incident.ruleFingerprint) && (isOwned?.(incident) ?? true)) continue;
+        const transition = advanceIncident(incident.phase, { kind: "rule_removed" }, untimed);
+        const after = applyTransition(incident, transition, atMs, incident.receivers);
+        record(after, transition.step, {
+          ...noTemplates,
+          condition: conditionOfIncident(incident),
+        });
+      }
+      for (const each of flaps.values()) if (!owned.has(each.ruleFingerprint)) forget(each);
+    },
+
+    /**
+     * Deletes the flap records of subjects that settled or are gone. To be called after the rules were applied.
+     *
+     * @param nowMs a reading of the subjects' clock
+     */
+    forgetSettled(
+      rules: readonly Rule[],
+      nowMs: number,
+      isGone?: (subject: Subject) => boolean,
+    ): void {
+      if (flaps.size === 0) return;
+      const limits = new Map(rules.map((rule) => [ruleFingerprint(rule), flapLimitOf(rule)]));
+      const changed = new Set(changedFlaps.map(flapKey));
+      for (const [key, each] of flaps) {
+        if (changed.has(key)) continue;
+        const limit = limits.get(each.ruleFingerprint);
+        const counts = limit && recentEntries(each.enteredMs, nowMs, limit).length > 0;
+        if (!counts || isGone?.(each.subject)) forget(each);
+      }
+    },
+  };
 }
 
 function wordsOf(
   { summaryTemplate, runbookUrlTemplate }: Rule,
-  { condition }: SubjectStatus,
-  { phase }: Transition,
+  { condition }: Observed,
+  phase: IncidentPhase | null,
   reading: FlapReading | null,
 ): Words {
-  const flapping = reading !== null && phase?.name === "firing" && phase.flapping;
+  const isFlapping = reading !== null && phase?.name === "firing" && phase.flapping;
   return {
     summaryTemplate,
     runbookUrlTemplate,
-    condition: flapping ? `flapping (${condition} ${reading.frequency})` : condition,
+    condition: isFlapping ? `flapping (${condition} ${reading.frequency})` : condition,
   };
 }
 
 function isNotified(phase: IncidentPhase | null | undefined): boolean {
   return phase?.name === "firing" && phase.notifiedAtMs !== null;
-}
-
-function isSilenced(phase: IncidentPhase | null): boolean {
-  return phase?.name === "resolved" && phase.reason === "silenced";
-}
-
-function openIncident(
-  rule: Rule,
-  subject: Subject,
-  { status, previousStatus }: SubjectStatus,
-  { atMs, newIncidentId }: EngineOptions,
-): Omit<Incident, "phase"> {
-  return {
-    id: newIncidentId(),
-    rule: rule.name,
-    ruleFingerprint: ruleFingerprint(rule),
-    severity: rule.severity,
-    receivers: [],
-    subject,
-    status,
-    previousStatus,
-    startedAtMs: atMs,
-    firedAtMs: null,
-    resolvedAtMs: null,
-  };
 }
 
 function applyTransition(
@@ -278,19 +276,12 @@ function applyTransition(
   receivers: readonly string[],
 ): Incident {
   if (phase === null) return { ...incident, phase: { name: "resolved", reason: "recovered" } };
-  const fired = step === "fired" ? { firedAtMs: atMs, receivers } : {};
-  const resolved = phase.name === "resolved" ? { resolvedAtMs: atMs } : {};
-  return { ...incident, phase, ...fired, ...resolved };
-}
-
-function withStatus(incident: Incident, { status }: SubjectStatus): Incident {
-  return incident.subject.kind !== "server" || incident.status === status
-    ? incident
-    : { ...incident, status, previousStatus: incident.status };
+  const fired = step === "fired" && { firedAtMs: atMs, receivers };
+  return { ...incident, phase, ...fired, ...(step === "resolved" && { resolvedAtMs: atMs }) };
 }
 
 function timingOf(rule: Rule): IncidentTiming {
   const { keepFiringForMs, remindEveryMs } = rule;
-  const hold: Hold = rule.on === "pool" ? { kind: "duration", ms: rule.forMs } : rule.for;
+  const hold = rule.on === "pool" ? ({ kind: "duration", ms: rule.forMs } as const) : rule.for;
   return { hold, keepFiringForMs, remindEveryMs };
 }

@@ -2,49 +2,61 @@ import type { ResolvedReason } from "./notification.ts";
 import type { Hold } from "./rule.ts";
 
 /**
- * A reading of a subject's own clock, which runs only while the subject is watched: a server's by
- * accepted listings of its target, a target's by polls of any outcome. An incident therefore does
- * not age while nothing is seen, nor while sandwatch is not running.
+ * A reading of a subject's own clock, which runs only while the subject is observed: a server's by accepted listings of
+ * its target, a target's by polls of any outcome. So an incident does not age while its subject is unobserved, nor while
+ * sandwatch is not running.
  */
 export interface ClockReading {
   readonly ms: number;
   readonly polls: number;
 }
 
+interface Pending {
+  readonly name: "pending";
+  readonly heldSince: ClockReading;
+}
+
+interface Firing {
+  readonly name: "firing";
+  readonly heldSince: ClockReading;
+  /** Since when the condition does not hold any more, while `keep_firing_for` runs. */
+  readonly clearSinceMs: number | null;
+  /** When receivers were last notified. Null: a silence suppresses that. */
+  readonly notifiedAtMs: number | null;
+  readonly flapping: boolean;
+}
+
 export type IncidentPhase =
-  | { readonly name: "pending"; readonly heldSince: ClockReading }
-  | {
-      readonly name: "firing";
-      readonly heldSince: ClockReading;
-      /** Since when the condition does not hold any more, while `keep_firing_for` runs. */
-      readonly clearSinceMs: number | null;
-      /** When it was last told, for reminders. Null: a silence keeps it from being told. */
-      readonly notifiedAtMs: number | null;
-      /** Whether it enters and leaves the condition too often for every time to be told. */
-      readonly flapping: boolean;
-    }
+  | Pending
+  | Firing
   | { readonly name: "resolved"; readonly reason: ResolvedReason };
 
+/** `too_often`: beyond the rule's limit; `recently`: it may be settling; `no`: it does not flap, or has settled. */
+export type Flaps = "no" | "recently" | "too_often";
+
+/** The subject was observed and the rule's condition holds. */
+interface Holds {
+  readonly kind: "holds";
+  readonly now: ClockReading;
+  readonly silenced: boolean;
+  readonly acknowledged: boolean;
+  readonly flaps: Flaps;
+}
+
+/** The subject was observed and the condition does not hold. */
+interface Clears {
+  readonly kind: "clears";
+  readonly now: ClockReading;
+  readonly flaps: Flaps;
+}
+
 export type IncidentEvent =
-  /** The subject was seen and the rule's condition holds. */
-  | {
-      readonly kind: "holds";
-      readonly now: ClockReading;
-      /** Whether a silence is about it. */
-      readonly silenced: boolean;
-      /** Whether somebody said "I know": nothing is told of how it goes on, only of its end. */
-      readonly acknowledged: boolean;
-      readonly flaps: Flaps;
-    }
-  /** The subject was seen and the condition does not hold. */
-  | { readonly kind: "clears"; readonly now: ClockReading; readonly flaps: Flaps }
-  /** Its clock went on, but the subject itself was not seen: what passed does not count. */
+  | Holds
+  | Clears
+  /** The clock went on, but the subject itself was not observed: what passed does not count. */
   | { readonly kind: "unobserved"; readonly passed: ClockReading }
   | { readonly kind: "gone" }
   | { readonly kind: "rule_removed" };
-
-/** `too_often`: beyond the rule's limit; `of_late`: it may be settling; `no`: it is not, or settled. */
-export type Flaps = "no" | "of_late" | "too_often";
 
 export interface IncidentTiming {
   readonly hold: Hold;
@@ -56,32 +68,35 @@ export interface IncidentTiming {
 export type IncidentStep =
   | "opened"
   | "dropped"
-  /** It fires, and a silence keeps that from being told. */
+  /** It fires, and a silence suppresses its notifications. */
   | "muted"
   | "fired"
   | "reminded"
-  /** It was told as firing, and from now on single changes are not told. */
+  /** From now on single changes are not notified. */
   | "flapping"
   /** It flapped, and now holds for good. */
   | "settled"
   | "resolved";
 
 export interface Transition {
-  /** Null: there is no incident (not yet, or not any more since it never fired). */
+  /** Null: there is no incident, not yet or not any more as it never fired. */
   readonly phase: IncidentPhase | null;
-  /** Null: nothing that anybody must hear of, though the phase may have changed. */
+  /** Null: nothing to notify or log, though the phase may have changed. */
   readonly step: IncidentStep | null;
 }
 
-/** The life of an incident: none, pending, firing, resolved. Null stands for none. */
+/** The life of an incident: none (null), pending, firing, resolved. */
 export function advanceIncident(
   phase: IncidentPhase | null,
   event: IncidentEvent,
   timing: IncidentTiming,
 ): Transition {
   switch (phase?.name) {
-    case undefined:
-      return event.kind === "holds" ? open(event, timing) : { phase: null, step: null };
+    case undefined: {
+      if (event.kind !== "holds") return { phase, step: null };
+      const pending: Pending = { name: "pending", heldSince: event.now };
+      return fireIfHeld(pending, event, timing) ?? { phase: pending, step: "opened" };
+    }
     case "pending":
       return advancePending(phase, event, timing);
     case "firing":
@@ -91,26 +106,12 @@ export function advanceIncident(
   }
 }
 
-type Pending = Extract<IncidentPhase, { name: "pending" }>;
-type Firing = Extract<IncidentPhase, { name: "firing" }>;
-type Holds = Extract<IncidentEvent, { kind: "holds" }>;
-
-function open(event: Holds, timing: IncidentTiming): Transition {
-  const pending: Pending = { name: "pending", heldSince: event.now };
-  return mustFire(pending, event, timing)
-    ? fire(pending, event)
-    : { phase: pending, step: "opened" };
-}
-
 function advancePending(phase: Pending, event: IncidentEvent, timing: IncidentTiming): Transition {
   switch (event.kind) {
     case "holds":
-      return mustFire(phase, event, timing) ? fire(phase, event) : { phase, step: null };
+      return fireIfHeld(phase, event, timing) ?? { phase, step: null };
     case "unobserved":
-      return {
-        phase: { ...phase, heldSince: later(phase.heldSince, event.passed) },
-        step: null,
-      };
+      return { phase: { ...phase, heldSince: later(phase.heldSince, event.passed) }, step: null };
     case "clears":
     case "gone":
     case "rule_removed":
@@ -123,43 +124,63 @@ function advanceFiring(phase: Firing, event: IncidentEvent, timing: IncidentTimi
     case "holds":
       return keepFiring(phase, event, timing.remindEveryMs);
     case "clears":
-      return settle(phase, event, timing.keepFiringForMs);
-    case "unobserved":
-      return { phase: isTimed(phase, timing) ? shift(phase, event.passed) : phase, step: null };
+      return clear(phase, event, timing.keepFiringForMs);
+    case "unobserved": {
+      // Where its clock decides nothing any more, what passes need not be written.
+      const isTimed = phase.clearSinceMs !== null || timing.remindEveryMs !== null;
+      return { phase: isTimed ? shift(phase, event.passed) : phase, step: null };
+    }
     case "gone":
-      return { phase: { name: "resolved", reason: "gone" }, step: "resolved" };
     case "rule_removed":
-      return { phase: { name: "resolved", reason: "rule_removed" }, step: "resolved" };
+      return resolve(event.kind);
   }
 }
 
-/** What goes on is told when something about it is new, unless a silence is about it. */
+function resolve(reason: ResolvedReason): Transition {
+  return { phase: { name: "resolved", reason }, step: "resolved" };
+}
+
+/** What flaps fires at once: it may never hold for long enough. */
+function fireIfHeld(
+  { heldSince }: Pending,
+  { now, silenced, flaps }: Holds,
+  { hold }: IncidentTiming,
+): Transition | null {
+  const flapping = flaps === "too_often";
+  if (!flapping && !hasHeld(heldSince, now, hold)) return null;
+  const notifiedAtMs = silenced ? null : now.ms;
+  return {
+    phase: { name: "firing", heldSince, clearSinceMs: null, notifiedAtMs, flapping },
+    step: silenced ? "muted" : "fired",
+  };
+}
+
+function hasHeld(since: ClockReading, now: ClockReading, hold: Hold): boolean {
+  return hold.kind === "duration"
+    ? now.ms - since.ms >= hold.ms
+    : now.polls - since.polls + 1 >= hold.polls;
+}
+
 function keepFiring(phase: Firing, event: Holds, remindEveryMs: number | null): Transition {
   const { now, silenced, acknowledged, flaps } = event;
-  // Once told it is taken back: who was woken by it must not wait for an end that nobody tells.
-  if (silenced && phase.notifiedAtMs !== null) {
-    return { phase: { name: "resolved", reason: "silenced" }, step: "resolved" };
-  }
+  const { notifiedAtMs } = phase;
+  // A receiver that was notified must not wait for an end that is never notified.
+  if (silenced && notifiedAtMs !== null) return resolve("silenced");
   const flapping = phase.flapping ? flaps !== "no" : flaps === "too_often";
-  const notified: Firing = { ...phase, clearSinceMs: null, flapping, notifiedAtMs: now.ms };
-  if (phase.notifiedAtMs === null) {
-    return silenced
-      ? { phase: whileHolding(phase, flapping), step: null }
-      : { phase: notified, step: "fired" };
-  }
-  if (acknowledged) return { phase: whileHolding(phase, flapping), step: null };
-  if (flapping !== phase.flapping)
-    return { phase: notified, step: flapping ? "flapping" : "settled" };
-  const reminds = remindEveryMs !== null && !flapping;
-  return reminds && now.ms - phase.notifiedAtMs >= remindEveryMs
-    ? { phase: notified, step: "reminded" }
-    : { phase: whileHolding(phase, flapping), step: null };
+  const isSame = phase.clearSinceMs === null && phase.flapping === flapping;
+  const held: Firing = isSame ? phase : { ...phase, clearSinceMs: null, flapping };
+  const notify = (step: IncidentStep): Transition => ({
+    phase: { ...held, notifiedAtMs: now.ms },
+    step,
+  });
+  if (notifiedAtMs === null) return silenced ? { phase: held, step: null } : notify("fired");
+  if (acknowledged) return { phase: held, step: null };
+  if (flapping !== phase.flapping) return notify(flapping ? "flapping" : "settled");
+  const isDue = remindEveryMs !== null && !flapping && now.ms - notifiedAtMs >= remindEveryMs;
+  return isDue ? notify("reminded") : { phase: held, step: null };
 }
 
-/**
- * Whether a phase that came of its condition's holding is left as it is by its holding still, where no
- * silence is in force: it was told, and nothing is due.
- */
+/** Whether a phase stays as it is if the condition still holds and no silence is in force. */
 export function goesOnFiring(
   phase: IncidentPhase,
   now: ClockReading,
@@ -171,69 +192,23 @@ export function goesOnFiring(
   return remindEveryMs === null || now.ms - notifiedAtMs < remindEveryMs;
 }
 
-function whileHolding(phase: Firing, flapping: boolean): Firing {
-  return phase.clearSinceMs === null && phase.flapping === flapping
-    ? phase
-    : { ...phase, clearSinceMs: null, flapping };
-}
-
-function settle(
-  phase: Firing,
-  { now, flaps }: Extract<IncidentEvent, { kind: "clears" }>,
-  keepFiringForMs: number,
-): Transition {
+function clear(phase: Firing, { now, flaps }: Clears, keepFiringForMs: number): Transition {
   const clearSinceMs = phase.clearSinceMs ?? now.ms;
-  const settling = phase.flapping && flaps !== "no";
-  if (!settling && now.ms - clearSinceMs >= keepFiringForMs) {
-    return { phase: { name: "resolved", reason: "recovered" }, step: "resolved" };
-  }
-  return {
-    phase: phase.clearSinceMs === null ? { ...phase, clearSinceMs } : phase,
-    step: null,
-  };
-}
-
-/** What flaps is told at once: it may never hold for long enough. */
-function mustFire(
-  { heldSince }: Pending,
-  { now, flaps }: Holds,
-  { hold }: IncidentTiming,
-): boolean {
-  return flaps === "too_often" || hasHeld(heldSince, now, hold);
-}
-
-function fire({ heldSince }: Pending, { now, silenced, flaps }: Holds): Transition {
-  const notifiedAtMs = silenced ? null : now.ms;
-  const flapping = flaps === "too_often";
-  return {
-    phase: { name: "firing", heldSince, clearSinceMs: null, notifiedAtMs, flapping },
-    step: silenced ? "muted" : "fired",
-  };
-}
-
-/** Whether its clock still decides anything: if not, what passes need not be kept. */
-function isTimed({ clearSinceMs }: Firing, { remindEveryMs }: IncidentTiming): boolean {
-  return clearSinceMs !== null || remindEveryMs !== null;
+  const isSettling = phase.flapping && flaps !== "no";
+  if (!isSettling && now.ms - clearSinceMs >= keepFiringForMs) return resolve("recovered");
+  return { phase: phase.clearSinceMs === null ? { ...phase, clearSinceMs } : phase, step: null };
 }
 
 function shift(phase: Firing, passed: ClockReading): Firing {
+  const { clearSinceMs, notifiedAtMs } = phase;
   return {
     ...phase,
     heldSince: later(phase.heldSince, passed),
-    clearSinceMs: phase.clearSinceMs === null ? null : phase.clearSinceMs + passed.ms,
-    notifiedAtMs: phase.notifiedAtMs === null ? null : phase.notifiedAtMs + passed.ms,
+    clearSinceMs: clearSinceMs === null ? null : clearSinceMs + passed.ms,
+    notifiedAtMs: notifiedAtMs === null ? null : notifiedAtMs + passed.ms,
   };
 }
 
-function hasHeld(since: ClockReading, now: ClockReading, hold: Hold): boolean {
-  switch (hold.kind) {
-    case "duration":
-      return now.ms - since.ms >= hold.ms;
-    case "polls":
-      return now.polls - since.polls + 1 >= hold.polls;
-  }
-}
-
-function later(reading: ClockReading, passed: ClockReading): ClockReading {
-  return { ms: reading.ms + passed.ms, polls: reading.polls + passed.polls };
+function later({ ms, polls }: ClockReading, passed: ClockReading): ClockReading {
+  return { ms: ms + passed.ms, polls: polls + passed.polls };
 }

@@ -1,23 +1,27 @@
-import type { IncidentPhase } from "./incident-phase.ts";
-import type { Presence, Target } from "../fleet/model.ts";
-import type { NotifiedIncident } from "./notification.ts";
+import type { FailureReason, Presence, Target } from "../fleet/model.ts";
 import { isBlank } from "../fleet/readable.ts";
-import type { Severity } from "./rule.ts";
+import type { IncidentPhase } from "./incident-phase.ts";
+import { noSubjectFacts } from "./notification.ts";
+import type { NotifiedIncident, SubjectFacts } from "./notification.ts";
+import { troubleOf } from "./rule.ts";
+import type { Severity, TargetTrouble } from "./rule.ts";
 
-/** What an incident is about: a server of a target, the target itself, a pool, a probe, or a receiver. */
+/** What an incident is about. */
 export type Subject =
   | { readonly kind: "target" }
+  | ServerSubject
   | PoolSubject
   | ProbeSubject
-  | { readonly kind: "receiver"; readonly receiver: string }
-  | {
-      readonly kind: "server";
-      readonly sandboxId: string;
-      readonly serverId: string;
-      readonly serverName: string | null;
-    };
+  | { readonly kind: "receiver"; readonly receiver: string };
 
-/** The servers alike in what the rule pools `by`; null: the rule is not by it. */
+export interface ServerSubject {
+  readonly kind: "server";
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly serverName: string | null;
+}
+
+/** The servers that are alike in what the rule pools `by`; null: the rule is not by it. */
 export interface PoolSubject {
   readonly kind: "pool";
   readonly region: string | null;
@@ -31,27 +35,26 @@ export interface ProbeSubject extends Target {
   readonly probe: string;
 }
 
-/** One stretch during which a rule holds for one subject. Times are UTC milliseconds. */
+/** A period during which a rule holds for one subject. Times are UTC milliseconds. */
 export interface Incident {
   readonly id: string;
   readonly rule: string;
   /** The rule as it was when the incident opened: a rule that changed does not own it any more. */
   readonly ruleFingerprint: string;
   readonly severity: Severity;
-  /** Who was told that it fires, and so is told how it goes on. */
+  /** Those that were notified that it fires, and so are notified of what follows. */
   readonly receivers: readonly string[];
   readonly subject: Subject;
   readonly phase: IncidentPhase;
-  /** What the condition was seen as; null, like the next, for anything but a server. */
+  /** The status that was observed; null, like the next, for anything but a server. */
   readonly status: Presence | null;
   readonly previousStatus: Presence | null;
-  /** When the condition was first seen to hold. */
   readonly startedAtMs: number;
   readonly firedAtMs: number | null;
   readonly resolvedAtMs: number | null;
 }
 
-/** Finds an incident among the open ones of its target: a rule and a subject have one at most. */
+/** Identifies an incident among the open ones of its target: a rule and a subject have one at most. */
 export function incidentKey(rule: string, subject: Subject): string {
   switch (subject.kind) {
     case "target":
@@ -67,65 +70,84 @@ export function incidentKey(rule: string, subject: Subject): string {
   }
 }
 
-export function keyOfIncident({ rule, subject }: Incident): string {
-  return incidentKey(rule, subject);
+/** @param target whose incident it is; null for one of a pool, a probe or a receiver */
+export function subjectFacts(target: Target | null, subject: Subject): SubjectFacts {
+  const { kind: _, ...own } = subject;
+  const place = target && { region: target.region, key: target.key };
+  return { ...noSubjectFacts, ...place, ...own };
 }
 
-export function byIncidentKey(incidents: Iterable<Incident>): Map<string, Incident> {
-  return new Map(Array.from(incidents, (incident) => [keyOfIncident(incident), incident]));
-}
-
-/**
- * The incident as a notification describes it at this moment.
- *
- * @param target whose incident it is; null for one of a pool, a probe or a receiver
- * @param acknowledgedBy null: nobody
- */
+/** The incident as a notification describes it at this moment. */
 export function notifiedIncident(
   target: Target | null,
   incident: Incident,
   acknowledgedBy: string | null,
 ): NotifiedIncident {
-  const { subject, phase } = incident;
-  const server = subject.kind === "server" ? subject : null;
-  const place = placeOf(target, subject);
-  const named = subject.kind === "pool" ? subject : server;
+  const { id, subject, phase, status, previousStatus, startedAtMs, resolvedAtMs } = incident;
+  const isResolved = phase.name === "resolved";
   return {
-    id: incident.id,
-    state: phase.name === "resolved" ? "resolved" : "firing",
+    ...subjectFacts(target, subject),
+    id,
+    state: isResolved ? "resolved" : "firing",
     subject: subject.kind,
-    region: place?.region ?? null,
-    key: place?.key ?? null,
-    sandboxId: server?.sandboxId ?? null,
-    serverId: server?.serverId ?? null,
-    serverName: named?.serverName ?? null,
-    status: incident.status,
-    previousStatus: incident.previousStatus,
-    startedAtMs: incident.startedAtMs,
-    resolvedAtMs: incident.resolvedAtMs,
-    resolvedReason: phase.name === "resolved" ? phase.reason : null,
-    receiver: subject.kind === "receiver" ? subject.receiver : null,
-    probe: subject.kind === "probe" ? subject.probe : null,
+    status,
+    previousStatus,
+    startedAtMs,
+    resolvedAtMs,
+    resolvedReason: isResolved ? phase.reason : null,
     flapping: phase.name === "firing" && phase.flapping,
     acknowledgedBy,
   };
 }
 
-/** Where it is; null: in no region, or its rule does not tell regions or keys apart. */
-export function placeOf(
-  target: Target | null,
-  subject: Subject,
-): { readonly region: string | null; readonly key: string | null } | null {
-  return subject.kind === "pool" || subject.kind === "probe" ? subject : target;
+/** Whether a receiver was notified, and not that it is over, that the polls of these incidents' target fail. */
+export function isNotifiedAsDown(incidents: Iterable<Incident>): boolean {
+  return Iterator.from(incidents).some(
+    ({ subject, phase, receivers, ruleFingerprint }) =>
+      subject.kind === "target" &&
+      phase.name === "firing" &&
+      receivers.length > 0 &&
+      troubleOf(ruleFingerprint) !== "partial",
+  );
 }
 
-/** A server for a person: its name, and enough of its id to tell it from its like. */
-export function serverText(server: {
-  readonly serverId: string;
-  readonly serverName: string | null;
-}): string {
-  const shortId = server.serverId.slice(0, 8);
-  return printable(isBlank(server.serverName) ? shortId : `${server.serverName} (${shortId})`);
+/** An incident's condition in words, as in "2 servers in error". */
+export function conditionOfIncident({ subject, status, ruleFingerprint }: Incident): string {
+  switch (subject.kind) {
+    case "target":
+      return conditionOfTarget(troubleOf(ruleFingerprint));
+    case "server":
+      return conditionOfStatus(status ?? "unknown");
+    case "pool":
+      return "beyond its limit";
+    case "probe":
+      return "failing";
+    case "receiver":
+      return "not accepting notifications";
+  }
+}
+
+export function conditionOfStatus(status: Presence): string {
+  return status === "error" ? "in error" : status;
+}
+
+/** @param reason why its last poll failed; null once it is up again */
+export function conditionOfTarget(
+  trouble: TargetTrouble,
+  reason: FailureReason | null = null,
+): string {
+  if (trouble === "auth") return "refused by the service";
+  if (trouble === "partial") return "partially listed";
+  return reason === null ? "down" : `down (${reason})`;
+}
+
+/** A server for a person: its name and the beginning of its id. */
+export function serverText({
+  serverId,
+  serverName,
+}: Pick<ServerSubject, "serverId" | "serverName">): string {
+  const shortId = serverId.slice(0, 8);
+  return printable(isBlank(serverName) ? shortId : `${serverName} (${shortId})`);
 }
 
 /** A pool for a person: "pool us/research/github", with `*` where its rule pools all. */
@@ -133,9 +155,7 @@ export function poolText({ region, key, serverName }: PoolSubject): string {
   return printable(`pool ${[region, key, serverName].map((part) => part ?? "*").join("/")}`);
 }
 
-const controlCharacter = /\p{Cc}/u;
-
 /** Names come from the service, and a terminal would obey their control characters. */
 function printable(text: string): string {
-  return controlCharacter.test(text) ? text.replaceAll(/\p{Cc}/gu, "?") : text;
+  return text.replaceAll(/\p{Cc}/gu, "?");
 }

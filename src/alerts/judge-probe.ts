@@ -1,67 +1,33 @@
-import { conditionOfProbe } from "./condition.ts";
-import type { FlapRecord } from "./flap-record.ts";
+import type { Instant } from "../fleet/model.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
-import type { IncidentEngine, IncidentOutcome, SubjectEvent } from "./incident-engine.ts";
-import type { Incident, ProbeSubject } from "./incident.ts";
-import type { JudgeOptions } from "./judge.ts";
-import { matchesProbe } from "./matching.ts";
-import type { FailureReason, Instant } from "../fleet/model.ts";
+import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
+import type { SubjectEvent } from "./incident-engine.ts";
+import type { ProbeSubject } from "./incident.ts";
 import { unmetBy } from "./probe-expectation.ts";
-import type { Expectation, ReadAnswer } from "./probe-expectation.ts";
-import { progressAfterRun, progressAfterUnsent } from "./probe-progress.ts";
-import type { ProbeFailure, ProbeProgress, ProbeResult } from "./probe-progress.ts";
+import type { Expectation } from "./probe-expectation.ts";
+import { progressAfterRun } from "./probe.ts";
+import type { ProbeFailure, ProbeProgress, ProbeResult, ProbeRun } from "./probe.ts";
+import { matchesAny, rulesOn } from "./rule.ts";
 import type { ProbeRule, Rule } from "./rule.ts";
-import { forgetSettled, retireUnowned } from "./unowned.ts";
 
-/** How a run of a probe ended. */
-export type ProbeOutcome =
-  | ({ readonly kind: "read" } & ReadAnswer & Figures)
-  | {
-      readonly kind: "failed";
-      readonly reason: FailureReason;
-      /** Of the HTTP answer; null where not even its head came. */
-      readonly status: number | null;
-      /** A short phrase for a person, without anything secret. */
-      readonly detail: string;
-    }
-  /** There was no room for a request. */
-  | { readonly kind: "not_sent"; readonly reason: FailureReason }
-  /** The key was refused a short time ago: no request was sent, so no run failed. */
-  | { readonly kind: "backing_off" };
-
-/** What metrics show of an answer; null: it tells nothing of the kind. */
-export interface Figures {
-  readonly universes: number | null;
-  /** UTC milliseconds. */
-  readonly lastUsedAtMs: number | null;
-}
-
-export interface ProbeRun {
-  readonly outcome: ProbeOutcome;
-  /** From the first request to the end of the last; null: nothing was sent. */
-  readonly durationMs: number | null;
-}
-
-/** All that decides about a probe with a key in a region between two runs. */
-export interface ProbeState {
+/** All that is known of a probe with a key in a region between two runs. */
+export interface ProbeState extends KnownIncidents {
   readonly subject: ProbeSubject;
   readonly expect: Expectation;
   readonly progress: ProbeProgress;
   /** When the last run ended on this process's monotonic clock; null before the first one. */
   readonly lastRunMonotonicMs: number | null;
-  /** The open ones, by `incidentKey`. */
-  readonly incidents: ReadonlyMap<string, Incident>;
-  /** By the same keys. */
-  readonly flaps: ReadonlyMap<string, FlapRecord>;
 }
 
-export type ProbeJudgeOptions = Omit<JudgeOptions, "goneAfter">;
+export interface ProbeJudgeOptions extends AlertOptions {
+  readonly rules: readonly Rule[];
+}
 
 /** What one run means, to be committed at once. */
 export interface ProbeVerdict {
   readonly at: Instant;
   readonly run: ProbeRun;
-  /** Null: nothing was sent, and it stays as it was. */
+  /** Null: nothing was sent, and the last result remains. */
   readonly result: ProbeResult | null;
   readonly progress: ProbeProgress;
   readonly incidents: IncidentOutcome;
@@ -69,11 +35,20 @@ export interface ProbeVerdict {
   readonly turn: "failed" | "recovered" | null;
 }
 
+/** What keeps every call with the target's key from being answered, and says nothing of this probe. */
+const reasonsOfTarget: ReadonlySet<ProbeFailure> = new Set<ProbeFailure>([
+  "timeout",
+  "network",
+  "auth",
+  "rate_limited",
+  "server_error",
+]);
+
 /**
  * Decides what one run of a probe means.
  *
- * @param targetIsNotified whether somebody was told that the probe's target cannot be seen: what befalls
- *   the whole target is then not told of each of its probes once more
+ * @param targetIsNotified whether a receiver was notified that the probe's target is down: what affects the whole target
+ *   is then not notified for each of its probes
  */
 export function judgeProbe(
   state: ProbeState,
@@ -82,35 +57,26 @@ export function judgeProbe(
   options: ProbeJudgeOptions,
   targetIsNotified: boolean,
 ): ProbeVerdict {
+  const { subject, lastRunMonotonicMs } = state;
   const result = resultOf(state.expect, run, at.utcMs);
-  const elapsedMs =
-    state.lastRunMonotonicMs === null ? 0 : at.monotonicMs - state.lastRunMonotonicMs;
-  const progress =
-    result === null
-      ? progressAfterUnsent(state.progress, elapsedMs)
-      : progressAfterRun(state.progress, elapsedMs, result);
-  const engine = openEngine(state, at.utcMs, options);
-  const last = result ?? refusedBefore;
-  const hidden = targetIsNotified && isOfTarget(last.reason);
-  const event = eventOf(last, hidden, {
-    now: progress.attempted,
-    passed: { ms: elapsedMs, polls: progress.attempted.polls - state.progress.attempted.polls },
-  });
-  const rules = probeRules(options.rules, state.subject);
-  for (const rule of rules) {
-    engine.advance(rule, state.subject, event, {
-      status: null,
-      previousStatus: null,
-      condition: conditionOfProbe(last),
-    });
-  }
-  forgetSettled(engine, state.flaps, progress.attempted.ms, rules);
-  const turn = result === null ? null : turnOf(state, result);
+  const elapsedMs = lastRunMonotonicMs === null ? 0 : at.monotonicMs - lastRunMonotonicMs;
+  const progress = progressAfterRun(state.progress, elapsedMs, result);
+  const { attempted: now } = progress;
+  const { reason, detail } = result ?? { reason: "auth", detail: null };
+  const isHidden = targetIsNotified && reason !== null && reasonsOfTarget.has(reason);
+  const passed = { ms: elapsedMs, polls: now.polls - state.progress.attempted.polls };
+  const event: SubjectEvent = isHidden
+    ? { kind: "unobserved", passed }
+    : { kind: reason === null ? "clears" : "holds", now };
+
+  const engine = createIncidentEngine(state, at.utcMs, options);
+  const rules = rulesOnProbe(options.rules, subject);
+  const condition = conditionOfProbe(reason, detail);
+  for (const rule of rules) engine.advance(rule, subject, event, { condition });
+  engine.forgetSettled(rules, now.ms);
+  const turn = result && turnOf(state, result);
   return { at, run, result, progress, incidents: engine.outcome, turn };
 }
-
-/** What is known of a probe that backs off. */
-const refusedBefore = { reason: "auth", detail: null } as const;
 
 /** Ends the incidents that no rule owns any more: it was removed, changed, or is not about this probe. */
 export function retireProbe(
@@ -118,9 +84,15 @@ export function retireProbe(
   atMs: number,
   options: ProbeJudgeOptions,
 ): IncidentOutcome {
-  const engine = openEngine(state, atMs, options);
-  retireUnowned(engine, state, probeRules(options.rules, state.subject));
+  const engine = createIncidentEngine(state, atMs, options);
+  engine.retireUnowned(rulesOnProbe(options.rules, state.subject));
   return engine.outcome;
+}
+
+function rulesOnProbe(rules: readonly Rule[], subject: ProbeSubject): readonly ProbeRule[] {
+  return rulesOn("probe", rules, subject).filter(({ match }) =>
+    matchesAny(match.probe, subject.probe),
+  );
 }
 
 function resultOf(
@@ -144,26 +116,11 @@ function resultOf(
   }
 }
 
-/** What keeps every call with the target's key from being answered, and says nothing of this one. */
-const reasonsOfTarget: ReadonlySet<ProbeFailure> = new Set<ProbeFailure>([
-  "timeout",
-  "network",
-  "auth",
-  "rate_limited",
-  "server_error",
-]);
-
-function isOfTarget(reason: ProbeFailure | null): boolean {
-  return reason !== null && reasonsOfTarget.has(reason);
-}
-
-function eventOf(
-  { reason }: Pick<ProbeResult, "reason">,
-  hidden: boolean,
-  { now, passed }: Readonly<Record<"now" | "passed", ProbeProgress["attempted"]>>,
-): SubjectEvent {
-  if (reason === null) return { kind: "clears", now };
-  return hidden ? { kind: "unobserved", passed } : { kind: "holds", now };
+function conditionOfProbe(reason: ProbeFailure | null, detail: string | null): string {
+  if (reason === null) return "failing";
+  // What is in brackets at the end is omitted where probes fail for different reasons.
+  const why = reason === "unmet" && detail !== null ? detail.replaceAll(/[()]/g, "") : reason;
+  return `failing (${why})`;
 }
 
 function turnOf(
@@ -173,19 +130,4 @@ function turnOf(
   const failedBefore = progress.failuresInARow > 0;
   if (reason === null) return failedBefore ? "recovered" : null;
   return !failedBefore || lastRunMonotonicMs === null ? "failed" : null;
-}
-
-function openEngine(
-  { incidents, flaps }: Pick<ProbeState, "incidents" | "flaps">,
-  atMs: number,
-  { tells, interventions, newIncidentId }: ProbeJudgeOptions,
-): IncidentEngine {
-  const said = { tells, interventions, newIncidentId };
-  return createIncidentEngine({ target: null, open: incidents, flaps, atMs, ...said });
-}
-
-function probeRules(rules: readonly Rule[], subject: ProbeSubject): readonly ProbeRule[] {
-  return rules.filter(
-    (rule): rule is ProbeRule => rule.on === "probe" && matchesProbe(rule.match, subject),
-  );
 }

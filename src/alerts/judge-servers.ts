@@ -1,21 +1,20 @@
 import { statusBefore } from "../fleet/diff.ts";
 import type { Diff } from "../fleet/diff.ts";
+import type { Presence } from "../fleet/model.ts";
+import { eachInSlices } from "../fleet/slices.ts";
 import type { Slices } from "../fleet/slices.ts";
 import { findListedServer, findServer, listedServers } from "../fleet/snapshot.ts";
 import type { Server, Snapshot } from "../fleet/snapshot.ts";
-import type { Presence } from "../fleet/status.ts";
-import { conditionOfIncident, conditionOfStatus } from "./condition.ts";
 import type { IncidentEngine, SubjectEvent } from "./incident-engine.ts";
 import type { ClockReading } from "./incident-phase.ts";
-import type { Incident, Subject } from "./incident.ts";
-import { holdsForServer, matchesTarget } from "./matching.ts";
-import type { Target } from "../fleet/model.ts";
-import type { Rule, ServerRule } from "./rule.ts";
+import { conditionOfIncident, conditionOfStatus } from "./incident.ts";
+import type { Incident, ServerSubject } from "./incident.ts";
+import { holdsForServer } from "./rule.ts";
+import type { ServerRule } from "./rule.ts";
 import type { TargetState } from "./target-state.ts";
-import { forgetSettled } from "./unowned.ts";
 
 /** What one accepted listing showed of a target. */
-export interface ObservedListing {
+interface ObservedListing {
   readonly snapshot: Snapshot;
   readonly diff: Pick<Diff, "servers">;
   readonly complete: boolean;
@@ -27,35 +26,33 @@ export interface ObservedListing {
 /** As many are judged in about a millisecond. */
 const judgedPerSlice = 128;
 
-/** Judges the servers of one target by the server rules, after an accepted listing. */
+/** Judges the servers of one target by the rules that are about them, after an accepted listing. */
 export function* judgeServers(
   engine: IncidentEngine,
   state: TargetState,
   observed: ObservedListing,
-  allRules: readonly Rule[],
+  rules: readonly ServerRule[],
 ): Slices<void> {
-  const rules = serverRules(allRules, state.target);
   if (rules.length === 0) return;
   const { listed, unlisted } = yield* serversToJudge(engine, state, observed, rules);
-  yield* eachInSlices(listed.values(), (judged) => judgeListed(engine, judged, observed, rules));
-  yield* eachInSlices(unlisted, (incident) =>
-    judgeUnlisted(engine, incident, state, observed, rules),
+  yield* eachInSlices(listed.values(), judgedPerSlice, (judged) =>
+    judgeListed(engine, judged, observed, rules),
   );
-  forgetSettled(
-    engine,
-    state.flaps,
-    observed.now.ms,
+  const isGone = (subject: ServerSubject): boolean => isServerGone(subject, state, observed);
+  yield* eachInSlices(unlisted, judgedPerSlice, (incident) => {
+    const rule = rules.find(({ name }) => name === incident.rule);
+    if (!rule) return;
+    const event: SubjectEvent = isGone(incident.subject)
+      ? { kind: "gone" }
+      : { kind: "unobserved", passed: observed.passed };
+    const condition = conditionOfIncident(incident);
+    engine.advance(rule, incident.subject, event, { condition, status: "absent" });
+  });
+  engine.forgetSettled(
     rules,
-    ({ subject }) => subject.kind === "server" && isGone(subject, state, observed),
+    observed.now.ms,
+    (subject) => subject.kind === "server" && isGone(subject),
   );
-}
-
-function* eachInSlices<Item>(items: Iterable<Item>, use: (item: Item) => void): Slices<void> {
-  let used = 0;
-  for (const item of items) {
-    if (++used % judgedPerSlice === 0) yield;
-    use(item);
-  }
 }
 
 interface Judged {
@@ -65,41 +62,38 @@ interface Judged {
 }
 
 interface ServerIncident extends Incident {
-  readonly subject: Extract<Subject, { kind: "server" }>;
-}
-
-interface ToJudge {
-  readonly listed: ReadonlyMap<string, Judged>;
-  /** Incidents of servers that the listing lacked. */
-  readonly unlisted: readonly ServerIncident[];
+  readonly subject: ServerSubject;
 }
 
 /**
  * Only what differs can change its incidents: servers that are another object than before, and servers that have an
  * incident, unless that goes on as it is. Under new rules listings are judged as a whole, up to the first complete one.
  * A server without an incident is of interest only in a status that a rule is about.
+ *
+ * @returns by sandbox and server id, and the incidents of servers that the listing lacked
  */
 function* serversToJudge(
   engine: IncidentEngine,
   state: TargetState,
   { snapshot, diff, now }: ObservedListing,
   rules: readonly ServerRule[],
-): Slices<ToJudge> {
+): Slices<{
+  readonly listed: ReadonlyMap<string, Judged>;
+  readonly unlisted: readonly ServerIncident[];
+}> {
   const listed = new Map<string, Judged>();
   const unlisted: ServerIncident[] = [];
-  const ruled = new Set(rules.map(({ status }) => status));
+  const statuses = new Set(rules.map(({ status }) => status));
   const ruleByName = new Map(rules.map((rule) => [rule.name, rule]));
-  const add = (judged: Judged): void => {
-    listed.set(JSON.stringify([judged.sandboxId, judged.server.id]), judged);
+  const add = (sandboxId: string, server: Server, previousStatus: Presence | null = null): void => {
+    listed.set(JSON.stringify([sandboxId, server.id]), { sandboxId, server, previousStatus });
   };
   if (!state.rulesApplied) {
     let isFirst = true;
-    for (const some of listedServers(snapshot, ruled)) {
+    for (const some of listedServers(snapshot, statuses)) {
       if (!isFirst) yield;
       isFirst = false;
-      for (const { sandbox, server } of some) {
-        add({ sandboxId: sandbox.id, server, previousStatus: null });
-      }
+      for (const { sandbox, server } of some) add(sandbox.id, server);
     }
   }
   /** Whether the server was judged as it is before, and its incident waits for nothing. */
@@ -111,18 +105,17 @@ function* serversToJudge(
     // The time until its reminder stands still while the status is unknown.
     return rule.remindEveryMs === null || server.status === rule.status;
   };
-  yield* eachInSlices(state.incidents.values(), (incident) => {
+  yield* eachInSlices(state.incidents.values(), judgedPerSlice, (incident) => {
     if (!isOfServer(incident)) return;
     const { sandboxId, serverId } = incident.subject;
     const server = findListedServer(snapshot, sandboxId, serverId);
     if (!server) unlisted.push(incident);
-    else if (!goesOn(incident, server)) add({ sandboxId, server, previousStatus: null });
+    else if (!goesOn(incident, server)) add(sandboxId, server);
   });
-  yield* eachInSlices(diff.servers, (each) => {
+  yield* eachInSlices(diff.servers, judgedPerSlice, (each) => {
     const { sandboxId, before, after } = each;
-    if (!after || after.missing > 0 || !ruled.has(after.status)) return;
-    const isSame = before?.status === after.status;
-    add({ sandboxId, server: after, previousStatus: isSame ? null : statusBefore(each) });
+    if (!after || after.missing > 0 || !statuses.has(after.status)) return;
+    add(sandboxId, after, before?.status === after.status ? null : statusBefore(each));
   });
   return { listed, unlisted };
 }
@@ -133,20 +126,12 @@ function judgeListed(
   observed: ObservedListing,
   rules: readonly ServerRule[],
 ): void {
-  const subject: Subject = {
-    kind: "server",
-    sandboxId,
-    serverId: server.id,
-    serverName: server.name,
-  };
+  const { id: serverId, name: serverName, status, benchmark, tags } = server;
+  const subject: ServerSubject = { kind: "server", sandboxId, serverId, serverName };
   for (const rule of rules) {
-    engine.advance(rule, subject, eventOf(rule, server, observed), {
-      status: server.status,
-      previousStatus,
-      condition: conditionOfStatus(rule.status),
-      benchmark: server.benchmark,
-      tags: server.tags,
-    });
+    const condition = conditionOfStatus(rule.status);
+    const seen = { condition, status, previousStatus, benchmark, tags };
+    engine.advance(rule, subject, eventOf(rule, server, observed), seen);
   }
 }
 
@@ -159,28 +144,9 @@ function eventOf(rule: ServerRule, server: Server, { now, passed }: ObservedList
   return { kind: "clears", now };
 }
 
-function judgeUnlisted(
-  engine: IncidentEngine,
-  incident: ServerIncident,
-  state: TargetState,
-  observed: ObservedListing,
-  rules: readonly ServerRule[],
-): void {
-  const rule = rules.find(({ name }) => name === incident.rule);
-  if (!rule) return;
-  const event: SubjectEvent = isGone(incident.subject, state, observed)
-    ? { kind: "gone" }
-    : { kind: "unobserved", passed: observed.passed };
-  engine.advance(rule, incident.subject, event, {
-    status: "absent",
-    previousStatus: incident.status,
-    condition: conditionOfIncident(incident),
-  });
-}
-
 /** One that was not known before, as after its row could not be read, is gone once a complete listing lacks it. */
-function isGone(
-  { sandboxId, serverId }: ServerIncident["subject"],
+function isServerGone(
+  { sandboxId, serverId }: ServerSubject,
   { snapshot: before }: TargetState,
   { snapshot, complete }: ObservedListing,
 ): boolean {
@@ -190,10 +156,4 @@ function isGone(
 
 function isOfServer(incident: Incident): incident is ServerIncident {
   return incident.subject.kind === "server";
-}
-
-function serverRules(rules: readonly Rule[], target: Target): readonly ServerRule[] {
-  return rules.filter(
-    (rule): rule is ServerRule => rule.on === "server" && matchesTarget(rule.match, target),
-  );
 }

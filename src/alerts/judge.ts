@@ -2,29 +2,20 @@ import { endedDwells, gapBefore, recordTime } from "../fleet/accounting.ts";
 import type { Accounting, Gap, Stretch } from "../fleet/accounting.ts";
 import { diffSnapshots, noDiff } from "../fleet/diff.ts";
 import type { Diff } from "../fleet/diff.ts";
+import type { FailureReason, Instant } from "../fleet/model.ts";
 import { nextSnapshot } from "../fleet/next-snapshot.ts";
 import { runAtOnce } from "../fleet/slices.ts";
 import type { Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
-import { conditionOfTarget } from "./condition.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
-import type { IncidentEngine, IncidentOutcome } from "./incident-engine.ts";
-import type { ClockReading } from "./incident-phase.ts";
+import type { AlertOptions, IncidentOutcome } from "./incident-engine.ts";
+import { conditionOfTarget } from "./incident.ts";
 import { judgeServers } from "./judge-servers.ts";
-import type { Interventions } from "./interventions.ts";
-import { matchesTarget } from "./matching.ts";
-import type { FailureReason, Instant, Target } from "../fleet/model.ts";
-import type { IncidentMessage } from "./notification.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
-import type { Rule, TargetRule } from "./rule.ts";
-import {
-  elapsedSince,
-  progressAfterFailure,
-  progressAfterListing,
-  progressAfterUnsent,
-} from "./target-state.ts";
+import { matchesTarget, rulesOn } from "./rule.ts";
+import type { Rule } from "./rule.ts";
+import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
 import type { Elapsed, TargetProgress, TargetState } from "./target-state.ts";
-import { retireUnowned } from "./unowned.ts";
 
 export type PollOutcome =
   | { readonly kind: "listed"; readonly listing: Listing }
@@ -32,18 +23,13 @@ export type PollOutcome =
   /** A refused key is not asked again yet: nothing was sent, so no poll is counted. */
   | { readonly kind: "backing_off" };
 
-/** What is decided by rules and settings rather than by the target. */
-export interface JudgeOptions {
+export interface JudgeOptions extends AlertOptions {
   readonly rules: readonly Rule[];
   /** Complete listings without a server before it counts as gone. */
   readonly goneAfter: number;
-  /** Whether a receiver exists and, for a resolve, wants to hear of it. */
-  readonly tells: (receiver: string, type: IncidentMessage) => boolean;
-  readonly interventions: Interventions;
-  readonly newIncidentId: () => string;
 }
 
-/** The next state of a target and all that must happen because of it, to be committed at once. */
+/** The next state of a target and all that follows from it, to be committed at once. */
 export interface Verdict {
   readonly at: Instant;
   readonly progress: TargetProgress;
@@ -74,32 +60,25 @@ export function judgePoll(
   return runAtOnce(judgeInSlices(state, outcome, at, options));
 }
 
-/** The same, in slices; the state must stay as it is until the end. */
+/** The same, in slices; the state must not change until the end. */
 export function* judgeInSlices(
   state: TargetState,
   outcome: PollOutcome,
   at: Instant,
   options: JudgeOptions,
 ): Slices<Verdict> {
-  switch (outcome.kind) {
-    case "listed":
-      return yield* judgeListing(state, outcome.listing, at, options);
-    case "failed":
-      return judgeFailure(state, outcome.reason, at, options);
-    case "backing_off":
-      return judgeUnsent(state, at, options);
-  }
+  if (outcome.kind === "listed") return yield* judgeListing(state, outcome.listing, at, options);
+  return judgeFailure(state, outcome.kind === "failed" ? outcome.reason : null, at, options);
 }
 
 /** Ends the incidents that no rule owns any more: it was removed, changed, or is not about this target. */
 export function retireIncidents(
-  state: EngineState,
+  state: Pick<TargetState, "target" | "incidents" | "flaps">,
   atMs: number,
   options: JudgeOptions,
 ): IncidentOutcome {
-  const engine = openEngine(state, atMs, options);
-  const rules = options.rules.filter((rule) => matchesTarget(rule.match, state.target));
-  retireUnowned(engine, state, rules);
+  const engine = createIncidentEngine(state, atMs, options);
+  engine.retireUnowned(options.rules.filter(({ match }) => matchesTarget(match, state.target)));
   return engine.outcome;
 }
 
@@ -119,122 +98,73 @@ function* judgeListing(
     witnessed,
     goneAfter: options.goneAfter,
   };
-  const before = state.snapshot;
-  const snapshot = yield* nextSnapshot(before, listing, observation);
-  const diff = yield* diffSnapshots(before, snapshot, observation);
-  const engine = openEngine(state, at.utcMs, options);
-  const passed: ClockReading = {
-    ms: progress.observed.ms - state.progress.observed.ms,
-    polls: 1,
-  };
+  const snapshot = yield* nextSnapshot(state.snapshot, listing, observation);
+  const diff = yield* diffSnapshots(state.snapshot, snapshot, observation);
+  const engine = createIncidentEngine(state, at.utcMs, options);
+  const passed = { ms: progress.observed.ms - state.progress.observed.ms, polls: 1 };
   const observed = { snapshot, diff, complete, now: progress.observed, passed };
-  yield* judgeServers(engine, state, observed, options.rules);
-  for (const rule of targetRules(options.rules, state.target)) {
-    const holds = rule.trouble === "partial" && !complete;
-    engine.advance(
-      rule,
-      { kind: "target" },
-      { kind: holds ? "holds" : "clears", now: progress.attempted },
-      { status: null, previousStatus: null, condition: conditionOfTarget(rule) },
-    );
+  yield* judgeServers(engine, state, observed, rulesOn("server", options.rules, state.target));
+  for (const rule of rulesOn("target", options.rules, state.target)) {
+    const kind = rule.trouble === "partial" && !complete ? "holds" : "clears";
+    const condition = conditionOfTarget(rule.trouble);
+    engine.advance(rule, { kind: "target" }, { kind, now: progress.attempted }, { condition });
   }
-  const stretch: Stretch = {
-    elapsedMs: elapsed.sinceLastPollMs,
-    observed: witnessed,
-    tallies: before.tallies.names,
-  };
-  const dwells = endedDwells(diff.changes, snapshot.tallies);
-  return {
-    at,
-    progress,
-    snapshot,
-    diff,
-    incidents: engine.outcome,
-    stretch,
-    gap: gapBefore(stretch, state.progress.lastPollAtMs, at.utcMs),
-    accounting: recordTime(state.buckets, stretch, at.utcMs, dwells),
-    pools: null,
-    reachability: state.progress.failuresInARow > 0 ? "returned" : null,
-  };
+  const reachability = state.progress.failuresInARow > 0 ? "returned" : null;
+  const { outcome: incidents } = engine;
+  const decided = { progress, snapshot, diff, incidents, reachability } as const;
+  return verdictOf(state, at, elapsed, witnessed, decided);
 }
 
-/** A failed poll touches nothing that was seen: only the target itself is judged by it. */
+/**
+ * A poll that observed nothing: only the target itself is judged by it.
+ *
+ * @param reason null: nothing was sent
+ */
 function judgeFailure(
   state: TargetState,
-  reason: FailureReason,
+  reason: FailureReason | null,
   at: Instant,
   options: JudgeOptions,
 ): Verdict {
   const elapsed = elapsedSince(state, at);
   const progress = progressAfterFailure(state.progress, elapsed, at, reason);
-  return judgeUnobserved(state, progress, elapsed, at, options);
-}
-
-/** The target stays down: durations go on, and no poll is counted. */
-function judgeUnsent(state: TargetState, at: Instant, options: JudgeOptions): Verdict {
-  const elapsed = elapsedSince(state, at);
-  const progress = progressAfterUnsent(state.progress, elapsed, at);
-  return judgeUnobserved(state, progress, elapsed, at, options);
-}
-
-function judgeUnobserved(
-  state: TargetState,
-  progress: TargetProgress,
-  elapsed: Elapsed,
-  at: Instant,
-  options: JudgeOptions,
-): Verdict {
-  const engine = openEngine(state, at.utcMs, options);
-  const now = progress.attempted;
-  const reason = progress.lastFailure ?? undefined;
-  const { attempted } = state.progress;
-  const passed = { ms: now.ms - attempted.ms, polls: now.polls - attempted.polls };
-  for (const rule of targetRules(options.rules, state.target)) {
+  const engine = createIncidentEngine(state, at.utcMs, options);
+  const { attempted: now, lastFailure } = progress;
+  const passed = { ms: elapsed.ms, polls: now.polls - state.progress.attempted.polls };
+  for (const rule of rulesOn("target", options.rules, state.target)) {
     // Any other failure hides whether the key is still refused, and each whether a listing is partial.
-    const hidden = rule.trouble === "partial" || (rule.trouble === "auth" && reason !== "auth");
+    const isHidden =
+      rule.trouble === "partial" || (rule.trouble === "auth" && lastFailure !== "auth");
     engine.advance(
       rule,
       { kind: "target" },
-      hidden ? { kind: "unobserved", passed } : { kind: "holds", now },
-      { status: null, previousStatus: null, condition: conditionOfTarget(rule, reason) },
+      isHidden ? { kind: "unobserved", passed } : { kind: "holds", now },
+      { condition: conditionOfTarget(rule.trouble, lastFailure) },
     );
   }
-  const stretch: Stretch = {
-    elapsedMs: elapsed.sinceLastPollMs,
-    observed: false,
-    tallies: state.snapshot.tallies.names,
-  };
+  const wasUp = state.progress.failuresInARow === 0;
+  const reachability = wasUp || state.lastPollMonotonicMs === null ? "lost" : null;
+  const { snapshot } = state;
+  const { outcome: incidents } = engine;
+  const decided = { progress, snapshot, diff: noDiff, incidents, reachability } as const;
+  return verdictOf(state, at, elapsed, false, decided);
+}
+
+function verdictOf(
+  { snapshot, buckets, progress: { lastPollAtMs } }: TargetState,
+  at: Instant,
+  { sinceLastPollMs }: Elapsed,
+  observed: boolean,
+  decided: Pick<Verdict, "progress" | "snapshot" | "diff" | "incidents" | "reachability">,
+): Verdict {
+  const stretch = { elapsedMs: sinceLastPollMs, observed, tallies: snapshot.tallies.names };
+  const dwells = endedDwells(decided.diff.changes, decided.snapshot.tallies);
   return {
     at,
-    progress,
-    snapshot: state.snapshot,
-    diff: noDiff,
-    incidents: engine.outcome,
+    ...decided,
     stretch,
-    gap: gapBefore(stretch, state.progress.lastPollAtMs, at.utcMs),
-    accounting: recordTime(state.buckets, stretch, at.utcMs, new Map()),
+    gap: gapBefore(stretch, lastPollAtMs, at.utcMs),
+    accounting: recordTime(buckets, stretch, at.utcMs, dwells),
     pools: null,
-    reachability: state.progress.failuresInARow === 0 || isFirstPoll(state) ? "lost" : null,
   };
-}
-
-function isFirstPoll({ lastPollMonotonicMs }: TargetState): boolean {
-  return lastPollMonotonicMs === null;
-}
-
-type EngineState = Pick<TargetState, "target" | "incidents" | "flaps">;
-
-function openEngine(
-  { target, incidents, flaps }: EngineState,
-  atMs: number,
-  { tells, interventions, newIncidentId }: JudgeOptions,
-): IncidentEngine {
-  const said = { tells, interventions, newIncidentId };
-  return createIncidentEngine({ target, open: incidents, flaps, atMs, ...said });
-}
-
-function targetRules(rules: readonly Rule[], target: Target): readonly TargetRule[] {
-  return rules.filter(
-    (rule): rule is TargetRule => rule.on === "target" && matchesTarget(rule.match, target),
-  );
 }

@@ -1,48 +1,56 @@
 import { counted } from "../fleet/counted.ts";
-import type { OutboxItem, NotifiedIncident } from "./notification.ts";
 import { isBlank, longestName, readable } from "../fleet/readable.ts";
+import { endedUnobserved } from "./notification.ts";
+import type { OutboxItem, SubjectKind } from "./notification.ts";
 import { fillTemplate, placeholdersIn, valueOfIncident } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */
 const longestSummary = 500;
 
 /**
- * One line for a person about items that share rule, severity and type, one for each incident:
- * "2 servers in error in us (research)", "us (research) down (timeout)". A rule's own
- * template takes its place. Empty when there is nothing to tell.
+ * One line for a person about items that share rule, severity and type, one for each incident: "2 servers in error in us
+ * (research)", "us (research) down (timeout)". A rule's own template replaces it, unless that is blank.
  */
 export function summarize(items: readonly OutboxItem[]): string {
   const [first] = items;
   if (!first) return "";
   const template = first.summaryTemplate;
-  const filled = template === null ? null : fillTemplate(template, items);
-  // A summary that says nothing would leave nobody any the wiser.
-  return template === null || filled === null || isBlank(filled)
-    ? usualSummary(first, items)
+  const filled = template === null ? "" : fillTemplate(template, items);
+  return template === null || isBlank(filled)
+    ? defaultSummary(first, items)
     : readable(`${prefixOf(first, items, template)}${filled}`, longestSummary);
 }
 
-function usualSummary(first: OutboxItem, items: readonly OutboxItem[]): string {
-  const statement = statements[first.incident.subject];
-  // An alert that ended without the condition being seen to end must not claim that it did.
-  if (endedUnobserved(items)) return `alert ended for ${statement(items, "firing")}`;
-  const text = statement(items, step(first));
-  return first.type === "incident.acknowledged" ? `${text} - ${acknowledgement(items)}` : text;
+function defaultSummary({ type, incident }: OutboxItem, items: readonly OutboxItem[]): string {
+  const statement = statements[incident.subject];
+  const condition = commonCondition(items);
+  switch (type) {
+    case "incident.firing":
+      return statement(items, condition);
+    case "incident.reminder":
+      return statement(items, `still ${condition}`);
+    case "incident.acknowledged":
+      return `${statement(items, condition)} - ${acknowledgement(items)}`;
+    case "incident.resolved":
+      return isUnobservedEnd(items)
+        ? `alert ended for ${statement(items, condition)}`
+        : statement(items, endOf(condition));
+  }
 }
 
 /** What a rule's own template does not say. */
-function prefixOf(first: OutboxItem, items: readonly OutboxItem[], template: string): string {
-  const said = placeholdersIn(template).includes("condition");
-  const flapping = !said && items.some(({ incident }) => incident.flapping) ? "Flapping: " : null;
-  switch (first.type) {
+function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], template: string): string {
+  const isSaid = placeholdersIn(template).includes("condition");
+  const isFlapping = !isSaid && items.some(({ incident }) => incident.flapping);
+  switch (type) {
     case "incident.firing":
-      return flapping ?? "";
+      return isFlapping ? "Flapping: " : "";
     case "incident.reminder":
-      return flapping ?? "Still: ";
+      return isFlapping ? "Flapping: " : "Still: ";
     case "incident.acknowledged":
       return `${acknowledgement(items)}: `;
     case "incident.resolved":
-      return endedUnobserved(items) ? "Alert ended: " : "Resolved: ";
+      return isUnobservedEnd(items) ? "Alert ended: " : "Resolved: ";
   }
 }
 
@@ -51,87 +59,52 @@ function acknowledgement(items: readonly OutboxItem[]): string {
   return `acknowledged by ${readable([...authors].join(", "), longestName)}`;
 }
 
-type Step = "firing" | "still" | "resolved";
-
-function step(item: OutboxItem): Step {
-  switch (item.type) {
-    case "incident.firing":
-    case "incident.acknowledged":
-      return "firing";
-    case "incident.reminder":
-      return "still";
-    case "incident.resolved":
-      return "resolved";
-  }
+function isUnobservedEnd(items: readonly OutboxItem[]): boolean {
+  return items.some(({ incident }) => endedUnobserved(incident));
 }
 
-function endedUnobserved(items: readonly OutboxItem[]): boolean {
-  return items.some(
-    ({ type, incident }) =>
-      type === "incident.resolved" &&
-      (incident.resolvedReason === "silenced" || incident.resolvedReason === "rule_removed"),
-  );
-}
+type Statement = (items: readonly OutboxItem[], condition: string) => string;
 
-const statements = {
-  server: aboutServers,
-  target: aboutTargets,
-  pool: aboutPools,
-  probe: aboutProbes,
-  receiver: aboutReceivers,
-} as const;
-
-const prefixOfStep = { firing: "", still: "still ", resolved: "no longer " } as const;
-
-function aboutServers(items: readonly OutboxItem[], kind: Step): string {
-  const condition = commonCondition(items);
-  const line = `${counted(items.length, "server")} ${prefixOfStep[kind]}${condition} in ${place(items)}`;
-  const [only] = items;
-  if (items.length !== 1 || !only) return line;
-  const name = readable(valueOfIncident("server_name", only.incident), longestName);
-  return isBlank(name) ? line : `${line}: ${name}`;
-}
-
-function aboutTargets(items: readonly OutboxItem[], kind: Step): string {
-  const predicate = predicateOf(commonCondition(items), kind);
-  return items.length === 1
-    ? `${place(items)} ${predicate}`
-    : `${counted(items.length, "target")} ${predicate} in ${place(items)}`;
-}
-
-function aboutPools(items: readonly OutboxItem[], kind: Step): string {
-  const predicate = `${prefixOfStep[kind]}${commonCondition(items)}`;
-  const where = place(items);
-  const name = items.length === 1 ? items[0]?.incident.serverName : null;
-  const servers =
-    name && !isBlank(name) ? `servers named ${readable(name, longestName)}` : "servers";
-  const pool = items.length === 1 ? servers : counted(items.length, "pool");
-  return `${pool}${where === "" ? "" : ` in ${where}`} ${predicate}`;
-}
-
-function aboutProbes(items: readonly OutboxItem[], kind: Step): string {
-  const names = [...new Set(items.map(({ incident }) => incident.probe ?? ""))];
-  const probes = names.length === 1 ? `probe ${names.join("")}` : counted(names.length, "probe");
-  const predicate = `${prefixOfStep[kind]}${commonCondition(items)}`;
-  return `${probes} ${predicate} in ${place(items)}`;
-}
-
-function aboutReceivers(items: readonly OutboxItem[], kind: Step): string {
-  const names = [...new Set(items.map(({ incident }) => incident.receiver ?? ""))].join(", ");
-  return `receiver ${names} ${predicateOf(commonCondition(items), kind)}`;
-}
+const statements: Readonly<Record<SubjectKind, Statement>> = {
+  server(items, condition) {
+    const line = `${counted(items.length, "server")} ${condition} in ${placeOf(items)}`;
+    const [only] = items;
+    if (items.length !== 1 || !only) return line;
+    const name = readable(valueOfIncident("server_name", only.incident), longestName);
+    return isBlank(name) ? line : `${line}: ${name}`;
+  },
+  target: (items, condition) =>
+    items.length === 1
+      ? `${placeOf(items)} ${condition}`
+      : `${counted(items.length, "target")} ${condition} in ${placeOf(items)}`,
+  pool(items, condition) {
+    const where = placeOf(items);
+    const name = items[0]?.incident.serverName ?? "";
+    const servers = isBlank(name) ? "servers" : `servers named ${readable(name, longestName)}`;
+    const pool = items.length === 1 ? servers : counted(items.length, "pool");
+    return `${pool}${where === "" ? "" : ` in ${where}`} ${condition}`;
+  },
+  probe(items, condition) {
+    const names = [...new Set(items.map(({ incident }) => incident.probe ?? ""))];
+    const probes = names.length === 1 ? `probe ${names.join("")}` : counted(names.length, "probe");
+    return `${probes} ${condition} in ${placeOf(items)}`;
+  },
+  receiver(items, condition) {
+    const names = new Set(items.map(({ incident }) => incident.receiver ?? ""));
+    return `receiver ${[...names].join(", ")} ${condition}`;
+  },
+};
 
 /** Conditions that cannot be said to be "no longer" so. */
 const ends: readonly (readonly [beginning: string, end: string])[] = [
   ["down", "up again"],
   ["not accepting notifications", "accepting notifications again"],
-  ["refused by the service", "no longer refused by the service"],
   ["partially listed", "completely listed again"],
 ];
 
-function predicateOf(condition: string, kind: Step): string {
-  const end = ends.find(([beginning]) => condition.startsWith(beginning))?.[1];
-  return kind === "resolved" && end !== undefined ? end : `${prefixOfStep[kind]}${condition}`;
+function endOf(condition: string): string {
+  const end = ends.find(([beginning]) => condition.startsWith(beginning));
+  return end?.[1] ?? `no longer ${condition}`;
 }
 
 /** The condition in words, without its detail in brackets where the items differ in that. */
@@ -141,17 +114,13 @@ function commonCondition(items: readonly OutboxItem[]): string {
 }
 
 /**
- * Region and key, as far as all incidents share them: "us (research)", "us", "2 regions". Empty for
- * what lies in no region.
+ * Region and key, as far as all incidents share them: "us (research)", "us", "2 regions". Empty for what is in no region.
  */
-function place(items: readonly OutboxItem[]): string {
-  const distinct = (field: (incident: NotifiedIncident) => string | null): (string | null)[] => [
-    ...new Set(items.map((item) => field(item.incident))),
-  ];
-  const [region = null, ...otherRegions] = distinct((incident) => incident.region);
-  const [key = null, ...otherKeys] = distinct((incident) => incident.key);
-  const regions = otherRegions.length === 0 ? region : `${otherRegions.length + 1} regions`;
-  const keys = otherKeys.length === 0 ? key : null;
-  if (regions === null) return keys ?? "";
-  return keys === null ? regions : `${regions} (${keys})`;
+function placeOf(items: readonly OutboxItem[]): string {
+  const regions = [...new Set(items.map(({ incident }) => incident.region))];
+  const keys = [...new Set(items.map(({ incident }) => incident.key))];
+  const region = regions.length === 1 ? regions[0] : `${regions.length} regions`;
+  const key = keys.length === 1 ? keys[0] : null;
+  if (region && key) return `${region} (${key})`;
+  return region ?? key ?? "";
 }

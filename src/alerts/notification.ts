@@ -1,4 +1,5 @@
-import type { Status } from "../fleet/model.ts";
+import { formatDuration } from "../fleet/duration.ts";
+import type { Presence } from "../fleet/model.ts";
 import type { Severity } from "./rule.ts";
 
 /** The messages about incidents; `test` is about none. */
@@ -18,54 +19,54 @@ export type SubjectKind = (typeof subjectKinds)[number];
 export const resolvedReasons = ["recovered", "gone", "silenced", "rule_removed"] as const;
 export type ResolvedReason = (typeof resolvedReasons)[number];
 
-/** One incident as it was when the receiver was notified. Times are UTC milliseconds since 1970. */
-export interface NotifiedIncident {
-  readonly id: string;
-  readonly state: "firing" | "resolved";
-  readonly subject: SubjectKind;
-  /** Null, like the next and `serverName`, for a pool whose rule is not `by` it, and for a receiver. */
+/** What an incident is about, as texts. Null: its subject has no such thing, or its pool spans several. */
+export interface SubjectFacts {
   readonly region: string | null;
   readonly key: string | null;
-  /** Null, like the next, for an incident of anything but a server. */
   readonly sandboxId: string | null;
   readonly serverId: string | null;
   readonly serverName: string | null;
-  readonly status: Status | "absent" | null;
-  /** The status before it; null for a target, `absent` when the server was first seen like this. */
-  readonly previousStatus: Status | "absent" | null;
+  readonly probe: string | null;
+  readonly receiver: string | null;
+}
+
+/** One incident as it was when the receiver was notified. Times are UTC milliseconds. */
+export interface NotifiedIncident extends SubjectFacts {
+  readonly id: string;
+  readonly state: "firing" | "resolved";
+  readonly subject: SubjectKind;
+  /** Null, like the next, for an incident of anything but a server. */
+  readonly status: Presence | null;
+  /** `absent` when the server was first observed like this. */
+  readonly previousStatus: Presence | null;
   readonly startedAtMs: number;
   readonly resolvedAtMs: number | null;
   readonly resolvedReason: ResolvedReason | null;
-  /** Of an incident of a receiver: which one does not take its notifications. */
-  readonly receiver: string | null;
-  /** Of an incident of a probe: its name. */
-  readonly probe: string | null;
   /** Whether it enters and leaves its condition so often that single changes are not notified. */
   readonly flapping: boolean;
-  /** Null: nobody. */
   readonly acknowledgedBy: string | null;
 }
 
-type Nullable<Facts> = {
-  [Name in keyof Facts]: null extends Facts[Name] ? Name : never;
-}[keyof Facts];
-
-/** Of an incident of which nothing else is known. */
-export const noIncidentDetails = {
+export const noSubjectFacts = {
   region: null,
   key: null,
   sandboxId: null,
   serverId: null,
   serverName: null,
+  probe: null,
+  receiver: null,
+} as const;
+
+/** Of an incident of which nothing else is known. */
+export const noIncidentDetails = {
+  ...noSubjectFacts,
   status: null,
   previousStatus: null,
   resolvedAtMs: null,
   resolvedReason: null,
-  receiver: null,
-  probe: null,
   flapping: false,
   acknowledgedBy: null,
-} as const satisfies Pick<NotifiedIncident, Nullable<NotifiedIncident> | "flapping">;
+} as const;
 
 /**
  * One change of an incident for one receiver. Items are stored in the transaction of the change; later those of one group
@@ -78,7 +79,7 @@ export interface OutboxItem {
   readonly severity: Severity;
   /** The condition as text, such as "in error" or "down (timeout)". */
   readonly condition: string;
-  /** The rule's templates, to be filled when the message is composed; null: the rule has none. */
+  /** The rule's templates, filled when the message is composed; null: the rule has none. */
   readonly summaryTemplate: string | null;
   readonly runbookUrlTemplate: string | null;
   readonly incident: NotifiedIncident;
@@ -87,17 +88,14 @@ export interface OutboxItem {
 }
 
 /** Of an item whose rule has none, or does not exist any more. */
-export const noTemplates = {
-  summaryTemplate: null,
-  runbookUrlTemplate: null,
-} as const satisfies Pick<OutboxItem, Nullable<OutboxItem>>;
+export const noTemplates = { summaryTemplate: null, runbookUrlTemplate: null } as const;
 
 /** An outbox item as the store keeps it. `seq` grows with every item: the order of notification. */
 export interface StoredOutboxItem extends OutboxItem {
   readonly seq: number;
 }
 
-/** One message to one receiver. */
+/** One message to one receiver. Times are UTC milliseconds. */
 export interface Notification {
   /** Derived from the contents, so that it is the same after a crash. */
   readonly id: string;
@@ -109,11 +107,9 @@ export interface Notification {
   readonly group: Readonly<Record<string, string>>;
   /** One line for a person: "2 servers in error in us (research)". */
   readonly summary: string;
-  /** The URL of the runbook; null: the rule has none. */
   readonly runbookUrl: string | null;
-  /** When the message was composed. UTC milliseconds. */
   readonly createdAtMs: number;
-  /** The earliest cause among the incidents. UTC milliseconds. */
+  /** The earliest cause among the incidents. */
   readonly causedAtMs: number;
   /** At most the receiver's limit; `truncated` says how many more there were. */
   readonly incidents: readonly NotifiedIncident[];
@@ -131,3 +127,44 @@ export const groupFields = [
   "incident",
 ] as const;
 export type GroupField = (typeof groupFields)[number];
+
+/**
+ * Whether a receiver is to be notified of this. A receiver that is not configured any more is owed the end of what it
+ * was notified of, should it return.
+ *
+ * @param receiver undefined: it is not configured
+ */
+export function wants(
+  receiver: { readonly sendResolved: boolean; readonly sendAcknowledged: boolean } | undefined,
+  type: IncidentMessage,
+): boolean {
+  if (type === "incident.resolved") return receiver?.sendResolved ?? true;
+  return receiver !== undefined && (type !== "incident.acknowledged" || receiver.sendAcknowledged);
+}
+
+/** Whether the incident ended although the end of its condition was not observed: a message must not claim that. */
+export function endedUnobserved({ resolvedReason }: NotifiedIncident): boolean {
+  return resolvedReason === "silenced" || resolvedReason === "rule_removed";
+}
+
+const minuteMs = 60_000;
+
+/** A message whose cause is older than this must not read as if it had just happened. */
+const lateAfterMs = 5 * minuteMs;
+
+/** The age of a message's cause when it is sent, in milliseconds; null: it is not late. */
+export function latenessMs({ causedAtMs }: Pick<Notification, "causedAtMs">, nowMs: number) {
+  const ageMs = nowMs - causedAtMs;
+  return ageMs > lateAfterMs ? ageMs : null;
+}
+
+/** The summary as it is shown when the message is sent: "Late by 2h5m: 1 server in error in us". */
+export function summaryAt(
+  notification: Pick<Notification, "causedAtMs" | "summary">,
+  nowMs: number,
+): string {
+  const lateMs = latenessMs(notification, nowMs);
+  if (lateMs === null) return notification.summary;
+  const minutes = Math.round(lateMs / minuteMs);
+  return `Late by ${formatDuration(minutes * minuteMs)}: ${notification.summary}`;
+}

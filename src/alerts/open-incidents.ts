@@ -1,34 +1,32 @@
 import { flapKey } from "./flap-record.ts";
 import type { FlapRecord } from "./flap-record.ts";
-import { takeOn } from "./incident-engine.ts";
-import type { IncidentOutcome } from "./incident-engine.ts";
-import { byIncidentKey, keyOfIncident } from "./incident.ts";
+import type { IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
+import { incidentKey } from "./incident.ts";
 import type { Incident } from "./incident.ts";
 
-/** The open incidents of a target or a probe, and what is known of how they come and go. */
-export interface OpenIncidents {
-  /** By `incidentKey`. */
-  readonly incidents: ReadonlyMap<string, Incident>;
-  /** By the same keys. */
-  readonly flaps: ReadonlyMap<string, FlapRecord>;
+export interface OpenIncidents extends KnownIncidents {
   /** Brings them to what an outcome made of them. */
   takeOn(outcome: IncidentOutcome): void;
 }
 
+export function keyOfIncident({ rule, subject }: Incident): string {
+  return incidentKey(rule, subject);
+}
+
 export function holdIncidents(
-  open: Iterable<Incident>,
-  records: readonly FlapRecord[],
+  open: readonly Incident[],
+  records: readonly FlapRecord[] = [],
 ): OpenIncidents {
-  const incidents = byIncidentKey(open);
+  const incidents = new Map(open.map((incident) => [keyOfIncident(incident), incident]));
   const flaps = new Map(records.map((record) => [flapKey(record), record]));
   return {
     incidents,
     flaps,
     takeOn(outcome) {
-      takeOn(outcome, {
-        set: (incident) => incidents.set(keyOfIncident(incident), incident),
-        remove: (incident) => incidents.delete(keyOfIncident(incident)),
-      });
+      for (const incident of [...outcome.written, ...outcome.dropped]) {
+        if (incident.phase.name === "resolved") incidents.delete(keyOfIncident(incident));
+        else incidents.set(keyOfIncident(incident), incident);
+      }
       for (const record of outcome.flaps) {
         if (record.enteredMs.length === 0) flaps.delete(flapKey(record));
         else flaps.set(flapKey(record), record);

@@ -1,22 +1,18 @@
-import type { Snapshot } from "../fleet/snapshot.ts";
-import { noneByStatus } from "../fleet/tallies.ts";
-import { conditionOfIncident } from "./condition.ts";
-import type { Incident } from "./incident.ts";
-import { createIncidentEngine } from "./incident-engine.ts";
-import type { IncidentEngine, IncidentOutcome, SubjectEvent } from "./incident-engine.ts";
-import type { Interventions } from "./interventions.ts";
-import { ruleFingerprint } from "./matching.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Instant, Target } from "../fleet/model.ts";
-import type { IncidentMessage } from "./notification.ts";
-import { countPools, holdsForPool, poolCondition, poolKey, scopeOf } from "./pool.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
+import { addTimes, countByStatus, noneByStatus } from "../fleet/tallies.ts";
+import { createIncidentEngine } from "./incident-engine.ts";
+import type { AlertOptions, IncidentEngine, IncidentOutcome } from "./incident-engine.ts";
+import type { SubjectEvent } from "./incident-engine.ts";
+import type { Incident, PoolSubject } from "./incident.ts";
+import { holdIncidents, keyOfIncident } from "./open-incidents.ts";
+import { countPools, holdsForPool, placeOf, poolCondition, poolKey } from "./pool.ts";
 import type { PoolCount, PoolCounts } from "./pool.ts";
-import { createPoolIncidents, scopeKey, scopeKeyOf } from "./pool-incidents.ts";
-import { createPoolScopes } from "./pool-scope.ts";
-import type { PoolScope, ObservedScope } from "./pool-scope.ts";
+import { matchesTarget } from "./rule.ts";
 import type { PoolRule } from "./rule.ts";
 
-/** How long a rule's pools of one scope were watched. Milliseconds. */
+/** For how long a rule's pools of one scope were observed. Milliseconds. */
 export interface PoolClock {
   readonly rule: string;
   readonly scope: string;
@@ -31,19 +27,12 @@ export interface PoolOutcome {
 }
 
 /** What a poll of a target showed, as far as it concerns pools. */
-export interface PoolObservation {
+interface PoolObservation {
   readonly target: Target;
   readonly at: Instant;
   readonly snapshot: Snapshot;
   /** Whether the poll was accepted and complete. */
   readonly whole: boolean;
-}
-
-export interface PoolJudgeOptions {
-  /** Whether a receiver exists and wants to hear of this. */
-  readonly tells: (receiver: string, type: IncidentMessage) => boolean;
-  readonly interventions: Interventions;
-  readonly newIncidentId: () => string;
 }
 
 export interface PoolVerdict {
@@ -52,130 +41,227 @@ export interface PoolVerdict {
   accept(): void;
 }
 
-/** All pools of all rules on pools, over the targets that they draw on. */
-export interface PoolWatch {
-  /** The open incidents, by `incidentKey`. */
-  readonly incidents: ReadonlyMap<string, Incident>;
-  /** Whether any rule on pools is about the target. */
-  concerns(target: Target): boolean;
-  /**
-   * Judges the pools that the target adds to. While any target that a pool draws on is down,
-   * its incidents neither open nor resolve nor age.
-   */
-  judge(observation: PoolObservation, options: PoolJudgeOptions): PoolVerdict;
-  /** A poll of the target came to nothing: until the next one nobody knows what its pools are in. */
-  lose(target: Target): void;
-  /** Ends the incidents that no rule owns any more. To be committed and accepted before any poll. */
-  retire(atMs: number, options: PoolJudgeOptions): PoolVerdict;
-}
-
-export interface PoolWatchOptions {
+interface PoolWatchOptions {
   readonly rules: readonly PoolRule[];
   readonly targets: readonly Target[];
-  /** What an earlier process left behind. */
+  /** Of an earlier process. */
   readonly openIncidents: readonly Incident[];
   readonly clocks: readonly PoolClock[];
 }
 
-function eventOf(rule: PoolRule, pool: PoolCount, seen: ObservedScope): SubjectEvent {
-  const holds = holdsForPool(rule, pool);
-  if (holds === null) {
-    return { kind: "unobserved", passed: { ms: seen.passedMs(poolKey(pool.subject)), polls: 0 } };
+export type PoolWatch = ReturnType<typeof createPoolWatch>;
+
+/** All pools of all rules on pools, over the targets whose servers they contain. */
+export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolWatchOptions) {
+  const held = holdIncidents(openIncidents);
+  const clockMs = new Map(clocks.map(({ rule, scope, ms }) => [scopeKey(rule, scope), ms]));
+  const scopes = new Map<string, PoolScope>();
+  const scopesOf = new Map<string, PoolScope[]>();
+  for (const rule of rules) {
+    const about = targets.filter((target) => matchesTarget(rule.match, target));
+    for (const [name, members] of Map.groupBy(about, (target) => scopeOf(placeOf(rule, target)))) {
+      const key = scopeKey(rule.name, name);
+      const scope = new PoolScope(rule, name, members.map(targetName), clockMs.get(key) ?? 0);
+      scopes.set(key, scope);
+      for (const member of scope.unobserved) {
+        scopesOf.set(member, [...(scopesOf.get(member) ?? []), scope]);
+      }
+    }
   }
-  return { kind: holds ? "holds" : "clears", now: { ms: seen.clockMs, polls: 0 } };
-}
+  const scopesWith = (target: Target): readonly PoolScope[] =>
+    scopesOf.get(targetName(target)) ?? [];
+  const scopeWith = ({ rule, subject }: Incident): PoolScope | undefined =>
+    subject.kind === "pool" ? scopes.get(scopeKey(rule, scopeOf(subject))) : undefined;
 
-export function createPoolWatch({ rules, targets, ...restored }: PoolWatchOptions): PoolWatch {
-  const clocks = new Map(restored.clocks.map(({ rule, scope, ms }) => [scopeKey(rule, scope), ms]));
-  const scopesOf = createPoolScopes(
-    rules,
-    targets,
-    (rule, scope) => clocks.get(scopeKey(rule, scope)) ?? 0,
-  );
-  const incidents = createPoolIncidents(restored.openIncidents);
-
-  const openEngine = (atMs: number, options: PoolJudgeOptions): IncidentEngine =>
-    createIncidentEngine({ target: null, open: incidents.all, flaps: new Map(), atMs, ...options });
-
-  /** Pools that hold no server any more, but have an open incident: it goes on, or ends, with them. */
-  const emptied = function* (scope: PoolScope, pools: PoolCounts): Iterable<PoolCount> {
-    for (const { subject } of incidents.ofScope(scope.rule.name, scope.name)) {
-      if (subject.kind !== "pool") continue;
-      const key = poolKey(subject);
-      if (!pools.has(key) && !scope.hasServers(key)) yield { subject, servers: noneByStatus };
+  /** Every poll needs those of its scopes, and there may be very many others. */
+  const takeOn = (outcome: IncidentOutcome): void => {
+    held.takeOn(outcome);
+    for (const incident of [...outcome.written, ...outcome.dropped]) {
+      const key = keyOfIncident(incident);
+      const open = held.incidents.get(key);
+      if (open) scopeWith(open)?.incidents.set(key, open);
+      else scopeWith(incident)?.incidents.delete(key);
     }
   };
-
-  const judgeScope = (engine: IncidentEngine, scope: PoolScope, seen: ObservedScope): void => {
-    const { rule } = scope;
-    for (const pool of [...seen.pools.values(), ...emptied(scope, seen.pools)]) {
-      engine.advance(rule, pool.subject, eventOf(rule, pool, seen), {
-        status: null,
-        previousStatus: null,
-        condition: poolCondition(rule, pool),
-      });
-    }
-  };
+  for (const incident of openIncidents) {
+    scopeWith(incident)?.incidents.set(keyOfIncident(incident), incident);
+  }
 
   return {
-    incidents: incidents.all,
-    concerns: (target) => scopesOf(target).length > 0,
-    judge({ target, at, snapshot, whole }, options) {
-      const engine = openEngine(at.utcMs, options);
-      const seen = scopesOf(target).map((scope) => {
+    /** The open incidents, by `incidentKey`. */
+    incidents: held.incidents,
+
+    /** Whether any rule on pools is about the target. */
+    concerns: (target: Target): boolean => scopesWith(target).length > 0,
+
+    /**
+     * Judges the pools that the target adds to. While any target of a pool is down, its incidents neither open nor resolve
+     * nor age.
+     */
+    judge({ target, at, snapshot, whole }: PoolObservation, options: AlertOptions): PoolVerdict {
+      const engine = createIncidentEngine(held, at.utcMs, options);
+      const polls = scopesWith(target).map((scope) => {
         const counts = whole ? countPools(scope.rule, target, snapshot) : null;
-        const observation = scope.see({ name: targetName(target), atMs: at.monotonicMs, counts });
-        if (observation.isObserved) judgeScope(engine, scope, observation);
-        return { scope, observation };
+        const poll = scope.observe(targetName(target), at.monotonicMs, counts);
+        if (poll.isObserved) scope.judge(engine, poll);
+        return { scope, poll };
       });
-      const { outcome } = engine;
-      const written = new Set(outcome.written.map(scopeKeyOf));
-      const isOpen = ({ rule, name }: PoolScope): boolean =>
-        written.has(scopeKey(rule.name, name)) ||
-        !Iterator.from(incidents.ofScope(rule.name, name)).next().done;
+      const { outcome: incidents } = engine;
+      const changed = new Set(incidents.written.map(scopeWith));
+      const isOpen = (scope: PoolScope) => changed.has(scope) || scope.incidents.size > 0;
       return {
         outcome: {
-          incidents: outcome,
-          clocks: seen
+          incidents,
+          clocks: polls
             .filter(({ scope }) => isOpen(scope))
-            .map(({ scope, observation }) => ({
+            .map(({ scope, poll }) => ({
               rule: scope.rule.name,
               scope: scope.name,
-              ms: observation.clockMs,
+              ms: poll.clockMs,
             })),
         },
         accept() {
-          incidents.takeOn(outcome);
-          for (const { observation } of seen) observation.accept();
+          takeOn(incidents);
+          for (const { scope, poll } of polls) scope.accept(poll);
         },
       };
     },
-    lose(target) {
-      for (const scope of scopesOf(target)) scope.lose(targetName(target));
+
+    /** A poll of the target was not stored: until the next one the state of its pools is unknown. */
+    lose(target: Target): void {
+      for (const scope of scopesWith(target)) scope.lose(targetName(target));
     },
-    retire(atMs, options) {
-      const engine = openEngine(atMs, options);
-      const owned = new Set(rules.map(ruleFingerprint));
-      for (const incident of incidents.all.values()) {
-        if (!owned.has(incident.ruleFingerprint) || !isDrawnOn(incident)) {
-          engine.retire(incident, conditionOfIncident(incident));
-        }
-      }
-      const { outcome } = engine;
-      return {
-        outcome: { incidents: outcome, clocks: [] },
-        accept: () => incidents.takeOn(outcome),
-      };
+
+    /** Ends the incidents that no rule or target owns any more. To be accepted before any poll. */
+    retire(atMs: number, options: AlertOptions): PoolVerdict {
+      const engine = createIncidentEngine(held, atMs, options);
+      engine.retireUnowned(rules, (incident) => scopeWith(incident) !== undefined);
+      const { outcome: incidents } = engine;
+      return { outcome: { incidents, clocks: [] }, accept: () => takeOn(incidents) };
     },
   };
+}
 
-  /** Whether any configured target adds to the incident's pool. */
-  function isDrawnOn({ rule, subject }: Incident): boolean {
-    return targets.some((target) =>
-      scopesOf(target).some(
-        (scope) =>
-          scope.rule.name === rule && subject.kind === "pool" && scopeOf(subject) === scope.name,
-      ),
-    );
+/** The targets of a pool, as one text: those that are alike in what the rule pools by. */
+function scopeOf({ region, key }: Pick<PoolSubject, "region" | "key">): string {
+  return JSON.stringify([region, key]);
+}
+
+function scopeKey(rule: string, scope: string): string {
+  return JSON.stringify([rule, scope]);
+}
+
+/** What a poll of one target of a scope means. Nothing changes until it is accepted. */
+interface ScopePoll {
+  readonly target: string;
+  /** When it ended. Monotonic milliseconds. */
+  readonly atMs: number;
+  /** What the target adds to the pools; null: the poll failed, or was not complete. */
+  readonly counts: PoolCounts | null;
+  /** Whether every target was observed as a whole by its latest poll. */
+  readonly isObserved: boolean;
+  /** For how long the scope was observed. Milliseconds; it goes on after a restart. */
+  readonly clockMs: number;
+  /** The pools that may have changed since they were last judged. */
+  readonly pools: PoolCounts;
+}
+
+/** The pools of a rule that contain servers of the same targets, and so are observed together. */
+class PoolScope {
+  readonly rule: PoolRule;
+  readonly name: string;
+  readonly incidents = new Map<string, Incident>();
+  /** The targets whose latest poll did not show them as a whole. */
+  readonly unobserved: Set<string>;
+  private readonly added = new Map<string, PoolCounts>();
+  private readonly totals = new Map<string, PoolCount>();
+  private clockMs: number;
+  private readonly restoredMs: number;
+  /** When the scope was last observed. Monotonic milliseconds; null: it is not. */
+  private lastAtMs: number | null = null;
+  /** Whether all pools were judged since the scope is observed. */
+  private isJudged = false;
+  /** Readings of the scope's clock when pools were last judged, by `poolKey`. */
+  private readonly judgedAtMs = new Map<string, number>();
+
+  constructor(rule: PoolRule, name: string, targets: readonly string[], restoredMs: number) {
+    this.rule = rule;
+    this.name = name;
+    this.unobserved = new Set(targets);
+    this.clockMs = restoredMs;
+    this.restoredMs = restoredMs;
+  }
+
+  lose(target: string): void {
+    this.unobserved.add(target);
+    this.lastAtMs = null;
+    this.isJudged = false;
+  }
+
+  observe(target: string, atMs: number, counts: PoolCounts | null): ScopePoll {
+    const { unobserved, lastAtMs, totals } = this;
+    const isObserved = counts !== null && unobserved.isSubsetOf(new Set([target]));
+    const passedMs = isObserved && lastAtMs !== null ? Math.max(0, atMs - lastAtMs) : 0;
+    const changed = counts === null ? new Map<string, PoolCount>() : this.with(target, counts);
+    // What the others showed while one was not observed was not judged yet.
+    const pools = this.isJudged ? changed : new Map([...totals, ...changed]);
+    return { target, atMs, counts, isObserved, clockMs: this.clockMs + passedMs, pools };
+  }
+
+  judge(engine: IncidentEngine, { pools, clockMs }: ScopePoll): void {
+    for (const pool of [...pools.values(), ...this.emptied(pools)]) {
+      const holds = holdsForPool(this.rule, pool);
+      const event: SubjectEvent =
+        holds === null
+          ? { kind: "unobserved", passed: { ms: this.passedMs(pool, clockMs), polls: 0 } }
+          : { kind: holds ? "holds" : "clears", now: { ms: clockMs, polls: 0 } };
+      const condition = poolCondition(this.rule, pool);
+      engine.advance(this.rule, pool.subject, event, { condition });
+    }
+  }
+
+  /** Other polls may have been accepted since it was observed: what they changed remains. */
+  accept({ target, atMs, counts, isObserved, clockMs, pools }: ScopePoll): void {
+    this.clockMs = Math.max(this.clockMs, clockMs);
+    if (isObserved) for (const key of pools.keys()) this.judgedAtMs.set(key, this.clockMs);
+    if (counts === null) return this.lose(target);
+    this.unobserved.delete(target);
+    for (const [key, pool] of this.with(target, counts)) {
+      if (countByStatus(pool.servers) === 0) this.totals.delete(key);
+      else this.totals.set(key, pool);
+    }
+    this.added.set(target, counts);
+    if (this.unobserved.size > 0) return;
+    this.lastAtMs = Math.max(atMs, this.lastAtMs ?? atMs);
+    this.isJudged ||= isObserved;
+  }
+
+  /** The totals that change if a target adds this. */
+  private with(target: string, after: PoolCounts): ReadonlyMap<string, PoolCount> {
+    const before: PoolCounts = this.added.get(target) ?? new Map();
+    const changed = new Map<string, PoolCount>();
+    for (const [key, { subject }] of [...before, ...after]) {
+      const total = this.totals.get(key)?.servers ?? noneByStatus;
+      const without = addTimes(total, before.get(key)?.servers ?? noneByStatus, -1);
+      const servers = addTimes(without, after.get(key)?.servers ?? noneByStatus, 1);
+      changed.set(key, { subject, servers });
+    }
+    return changed;
+  }
+
+  /** Pools that contain no server any more, but have an open incident: it goes on, or ends, with them. */
+  private *emptied(pools: PoolCounts): Iterable<PoolCount> {
+    for (const { subject } of this.incidents.values()) {
+      if (subject.kind !== "pool") continue;
+      const key = poolKey(subject);
+      if (!pools.has(key) && !this.totals.has(key)) yield { subject, servers: noneByStatus };
+    }
+  }
+
+  /** What passed on the scope's clock since a pool was last judged. An empty pool is judged at every poll. */
+  private passedMs({ subject }: PoolCount, nowMs: number): number {
+    const key = poolKey(subject);
+    const isEmpty = !this.totals.has(key);
+    return nowMs - (isEmpty ? this.clockMs : (this.judgedAtMs.get(key) ?? this.restoredMs));
   }
 }

@@ -1,12 +1,39 @@
-import { fieldAt, fieldPathText } from "./probe-field.ts";
-import type { FieldPath } from "./probe-field.ts";
 import { longestName, readable } from "../fleet/readable.ts";
 
-/** What must hold of an answer. Without anything else, that it has the status. */
+/** Where in an answer a field is: names of objects' fields, and positions in lists. */
+export type FieldPath = readonly string[];
+
+/** What `parseFieldPath` reads. */
+export const fieldPathPattern = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/u;
+
+/** Reads `data.plans.0.name`, where a dot in a name is written `\.`, and a backslash `\\`. Undefined: it is no path. */
+export function parseFieldPath(text: string): FieldPath | undefined {
+  if (!fieldPathPattern.test(text)) return undefined;
+  const names = text.matchAll(/(?:[^.\\]|\\[.\\])+/gsu);
+  return Array.from(names, ([name]) => name.replaceAll(/\\(.)/gsu, "$1"));
+}
+
+/** The path as `parseFieldPath` reads it. */
+export function fieldPathText(path: FieldPath): string {
+  return path.map((part) => part.replaceAll(/[\\.]/g, "\\$&")).join(".");
+}
+
+/** Undefined: nothing is there. */
+export function fieldAt(answer: unknown, path: FieldPath): unknown {
+  return path.reduce(fieldOf, answer);
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Array.isArray(value) && !/^\d+$/.test(name)) return undefined;
+  return Object.getOwnPropertyDescriptor(value, name)?.value;
+}
+
+/** What must hold of an answer. */
 export interface Expectation {
-  /** Of HTTP. Another than 200 means that a refusal is expected; then nothing else is. */
+  /** Of HTTP. If it is not 200, a refusal is expected, and nothing else is. */
   readonly status: number;
-  /** What the answer itself must say of its success; null: it need not say anything. */
+  /** What the answer must say of its success; null: it need not say anything. */
   readonly success: boolean | null;
   /** How many universes or sandboxes there must be; null: any number. */
   readonly atLeast: number | null;
@@ -40,37 +67,23 @@ export interface ReadAnswer {
  */
 export function unmetBy(expectation: Expectation, answer: ReadAnswer): string | null {
   const { status, success, atLeast, fields } = expectation;
+  const listed = answer.listed ?? 0;
   if (status !== 200) return `HTTP 200, not ${status}`;
   if (success !== null && fieldAt(answer.content, ["success"]) !== success) {
     return success ? "the answer says no success" : "the answer says success";
   }
-  if (atLeast !== null && (answer.listed ?? 0) < atLeast) {
-    return `${answer.listed ?? 0} listed, not at least ${atLeast}`;
-  }
+  if (atLeast !== null && listed < atLeast) return `${listed} listed, not at least ${atLeast}`;
   for (const { path, must } of fields) {
-    const found = fieldAt(answer.content, path);
-    if (!holds(must, found)) return `field ${nameOf(path)} ${shortcoming(must, found)}`;
+    const shortcoming = shortcomingOf(must, fieldAt(answer.content, path));
+    if (shortcoming) return `field ${readable(fieldPathText(path), longestName)} ${shortcoming}`;
   }
   return null;
 }
 
-function holds(must: FieldMust, found: unknown): boolean {
-  switch (must.be) {
-    case "equal":
-      return found === must.to;
-    case "present":
-      return found !== undefined && found !== null;
-    case "absent":
-      return found === undefined || found === null;
-  }
-}
-
-function nameOf(path: FieldPath): string {
-  return readable(fieldPathText(path), longestName);
-}
-
-function shortcoming(must: FieldMust, found: unknown): string {
-  if (must.be === "absent") return "is there";
+function shortcomingOf(must: FieldMust, found: unknown): string | null {
+  if (must.be === "absent") return (found ?? null) === null ? null : "is there";
+  if (must.be === "equal" && found === must.to) return null;
   if (found === undefined) return "is not there";
-  return found === null ? "is null" : "has another value";
+  if (found === null) return "is null";
+  return must.be === "equal" ? "has another value" : null;
 }

@@ -1,4 +1,5 @@
-import type { Status } from "../fleet/model.ts";
+import type { Status, Target } from "../fleet/model.ts";
+import type { ListedServer } from "../fleet/snapshot.ts";
 
 export const severities = ["critical", "warning", "info"] as const;
 export type Severity = (typeof severities)[number];
@@ -8,10 +9,7 @@ export type Hold =
   | { readonly kind: "duration"; readonly ms: number }
   | { readonly kind: "polls"; readonly polls: number };
 
-/**
- * Which subjects a rule is about. Each list names what is allowed, `*` standing for any run of
- * characters; a field left out allows all.
- */
+/** Names that a rule is limited to, where `*` stands for any run of characters. A missing list allows all. */
 export interface Match {
   readonly region?: readonly string[];
   readonly key?: readonly string[];
@@ -24,52 +22,50 @@ export interface Match {
 interface RuleBase {
   readonly name: string;
   readonly severity: Severity;
-  /** How long after the condition ended the incident still counts as firing. Zero: not at all. */
+  /** How long after the condition ended the incident still counts as firing. */
   readonly keepFiringForMs: number;
-  /** Null: an incident is told once and not again. */
+  /** Null: without reminders. */
   readonly remindEveryMs: number | null;
   readonly receivers: readonly string[];
   readonly match: Match;
-  /** Texts with placeholders such as `{server_name}`; null: none, or for the summary the usual one. */
+  /** Texts with placeholders such as `{server_name}`; null: the default summary, no runbook. */
   readonly summaryTemplate: string | null;
   readonly runbookUrlTemplate: string | null;
 }
 
-/** More than so many times within so long: the subject flaps. */
+/** A subject flaps if it enters a condition more than this many times within this time. */
 export interface FlapLimit {
   readonly changes: number;
   readonly withinMs: number;
 }
 
-/** Holds for a server while it shows the given status. */
+/** Holds for a server while it shows the status. */
 export interface ServerRule extends RuleBase {
   readonly on: "server";
   readonly status: Status;
   readonly for: Hold;
-  /** Null: every time is told. */
   readonly flap: FlapLimit | null;
 }
 
-/** What can be wrong with a target: polls fail, the service refuses the key, or listings are partial. */
+/** Polls fail, the service refuses the key, or listings are partial. */
 export const targetTroubles = ["failing", "auth", "partial"] as const;
 export type TargetTrouble = (typeof targetTroubles)[number];
 
-/** Holds for a target while it has the trouble. */
 export interface TargetRule extends RuleBase {
   readonly on: "target";
   readonly trouble: TargetTrouble;
   readonly for: Hold;
 }
 
-/** What servers are pooled by: those alike in all of these make one pool. */
+/** Servers that are alike in all of these make one pool. */
 export const poolFields = ["region", "key", "server_name"] as const;
 export type PoolField = (typeof poolFields)[number];
 
-/** What is measured of a pool: ratios are of its servers whose status is known. */
+/** Ratios are of the servers whose status is known. */
 export const poolMeasures = ["occupied_ratio", "idle", "error_ratio", "servers"] as const;
 export type PoolMeasure = (typeof poolMeasures)[number];
 
-/** Holds for a pool while a measure of it is above or below a limit, the limit itself not counting. */
+/** Holds for a pool while a measure of it is above or below a limit; at the limit it does not hold. */
 export interface PoolRule extends RuleBase {
   readonly on: "pool";
   /** Empty: one pool of all servers that the rule is about. */
@@ -84,14 +80,91 @@ export interface PoolRule extends RuleBase {
 export interface ProbeRule extends RuleBase {
   readonly on: "probe";
   readonly for: Hold;
-  /** Null: every time is told. */
   readonly flap: FlapLimit | null;
 }
 
-/** Built in. Holds for a receiver from what it made sandwatch give up until it takes something. */
+/** Built in. Holds for a receiver from a dead letter until it accepts a notification. */
 export interface ReceiverRule extends RuleBase {
   readonly on: "receiver";
   readonly for: Hold;
 }
 
 export type Rule = ServerRule | TargetRule | PoolRule | ProbeRule | ReceiverRule;
+
+/** Whether a text fits any of the patterns; undefined allows all. */
+export function matchesAny(patterns: readonly string[] | undefined, text: string): boolean {
+  return patterns === undefined || patterns.some((pattern) => matchesPattern(pattern, text));
+}
+
+function matchesPattern(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return pattern === text;
+  if (!text.startsWith(first)) return false;
+  let position = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, position);
+    if (found === -1) return false;
+    position = found + part.length;
+  }
+  return text.length - last.length >= position && text.endsWith(last);
+}
+
+export function matchesTarget({ region, key }: Match, target: Target): boolean {
+  return matchesAny(region, target.region) && matchesAny(key, target.key);
+}
+
+/** The rules on one kind of subject that are about a target. */
+export function rulesOn<On extends Rule["on"]>(
+  on: On,
+  rules: readonly Rule[],
+  target: Target,
+): readonly Extract<Rule, { readonly on: On }>[] {
+  const isOn = (rule: Rule): rule is Extract<Rule, { readonly on: On }> => rule.on === on;
+  return rules.filter(isOn).filter(({ match }) => matchesTarget(match, target));
+}
+
+/** Whether a server rule's condition holds for a server of a target that the rule is about. */
+export function holdsForServer({ status, match }: ServerRule, server: ListedServer): boolean {
+  const { serverName, benchmark, tag } = match;
+  return (
+    server.status === status &&
+    matchesAny(serverName, server.name ?? "") &&
+    matchesAny(benchmark, server.benchmark ?? "") &&
+    (tag === undefined || server.tags.some((each) => matchesAny(tag, each)))
+  );
+}
+
+/**
+ * What makes a rule the rule that it is. Receivers, severity and reminders can be edited without ending its incidents;
+ * its condition cannot.
+ */
+export function ruleFingerprint(rule: Rule): string {
+  const { name, on, match, keepFiringForMs } = rule;
+  const { region, key, serverName, benchmark, tag, probe } = match;
+  const sorted = (names: readonly string[] | undefined) => names?.toSorted() ?? null;
+  const scope = [region, key, serverName, benchmark, tag].map(sorted);
+  switch (rule.on) {
+    case "server":
+      return JSON.stringify([name, on, rule.status, rule.for, keepFiringForMs, scope]);
+    case "target": {
+      const kind = rule.trouble === "failing" ? on : `${on}:${rule.trouble}`;
+      return JSON.stringify([name, kind, rule.for, keepFiringForMs, scope]);
+    }
+    case "pool": {
+      const condition = [rule.by.toSorted(), rule.measure, rule.side, rule.limit, rule.forMs];
+      return JSON.stringify([name, on, condition, keepFiringForMs, scope]);
+    }
+    case "probe":
+      return JSON.stringify([name, on, rule.for, keepFiringForMs, [...scope, sorted(probe)]]);
+    case "receiver":
+      return JSON.stringify([name, on]);
+  }
+}
+
+/** What a rule on targets is about, by its fingerprint: the rule itself may have been removed. */
+export function troubleOf(fingerprint: string): TargetTrouble {
+  const parts: unknown = JSON.parse(fingerprint);
+  const kind: unknown = Array.isArray(parts) ? parts[1] : null;
+  return targetTroubles.find((trouble) => kind === `target:${trouble}`) ?? "failing";
+}

@@ -1,24 +1,35 @@
-import { matchesAny } from "./matching.ts";
-import type { Severity } from "./rule.ts";
+import type { Target } from "../fleet/model.ts";
+import { subjectFacts } from "./incident.ts";
+import type { Subject } from "./incident.ts";
+import { matchesAny } from "./rule.ts";
+import type { Rule } from "./rule.ts";
+
+export const matchFields = [
+  "rule",
+  "severity",
+  "region",
+  "key",
+  "probe",
+  "sandbox_id",
+  "server_id",
+  "server_name",
+  "benchmark",
+  "tag",
+] as const;
+type MatchField = (typeof matchFields)[number];
 
 /**
- * What a silence is about. Each list names what is allowed, `*` standing for any run of characters; a
- * field left out allows all, and what has no such field (a target has no server name) fits only then.
+ * What a silence is about, under the names that the configuration and the API use. A missing list allows all; a subject
+ * without such a field (a target has no server name) matches only then.
  */
-export interface SilenceMatch {
-  readonly rule?: readonly string[];
-  readonly severity?: readonly string[];
-  readonly region?: readonly string[];
-  readonly key?: readonly string[];
-  readonly probe?: readonly string[];
-  readonly sandboxId?: readonly string[];
-  readonly serverId?: readonly string[];
-  readonly serverName?: readonly string[];
-  readonly benchmark?: readonly string[];
-  readonly tag?: readonly string[];
-}
+export type SilenceMatch = { readonly [Field in MatchField]?: readonly string[] };
 
-/** Incidents that it matches are not told from its start to its end. Times are UTC milliseconds. */
+/** What a silence can match: an incident, or one that would be opened. */
+export type SilenceFacts = Readonly<Record<Exclude<MatchField, "tag">, string | null>> & {
+  readonly tag: readonly string[];
+};
+
+/** Incidents that it matches are not notified from its start to its end. Times are UTC milliseconds. */
 export interface Silence {
   readonly id: string;
   readonly match: SilenceMatch;
@@ -28,21 +39,31 @@ export interface Silence {
   readonly endsAtMs: number;
 }
 
-/** What a silence can be asked about: an incident, or one that would be. */
-export interface SilenceFacts {
-  readonly rule: string;
-  readonly severity: Severity;
-  readonly region: string | null;
-  readonly key: string | null;
-  readonly probe: string | null;
-  readonly sandboxId: string | null;
-  readonly serverId: string | null;
-  readonly serverName: string | null;
-  readonly benchmark: string | null;
-  readonly tags: readonly string[];
+/** A silence that the configuration repeats. */
+export interface MaintenanceWindow {
+  readonly name: string;
+  /** A cron expression of five fields, or six with seconds first, in `timeZone`. */
+  readonly start: string;
+  readonly timeZone: string;
+  readonly durationMs: number;
+  readonly match: SilenceMatch;
+  readonly reason: string | null;
 }
 
-/** Whether a silence is in force at a moment: its start belongs to it, its end does not. */
+/** What people did about alerts, as far as it decides who is notified. */
+export interface Interventions {
+  /** Which incidents are silenced at a moment (UTC milliseconds); null: none, as nothing is in force. */
+  silencedAt(atMs: number): ((facts: SilenceFacts) => boolean) | null;
+  /** Null: nobody. */
+  acknowledgedBy(incidentId: string): string | null;
+}
+
+export const noInterventions: Interventions = {
+  silencedAt: () => null,
+  acknowledgedBy: () => null,
+};
+
+/** The start of a silence belongs to it, its end does not. */
 export function isInForce(
   { startsAtMs, endsAtMs }: Pick<Silence, "startsAtMs" | "endsAtMs">,
   atMs: number,
@@ -51,20 +72,38 @@ export function isInForce(
 }
 
 export function silences(match: SilenceMatch, facts: SilenceFacts): boolean {
-  return (
-    fits(match.rule, facts.rule) &&
-    fits(match.severity, facts.severity) &&
-    fits(match.region, facts.region) &&
-    fits(match.key, facts.key) &&
-    fits(match.probe, facts.probe) &&
-    fits(match.sandboxId, facts.sandboxId) &&
-    fits(match.serverId, facts.serverId) &&
-    fits(match.serverName, facts.serverName) &&
-    fits(match.benchmark, facts.benchmark) &&
-    (match.tag === undefined || facts.tags.some((tag) => matchesAny(match.tag, tag)))
-  );
+  return matchFields.every((field) => {
+    const patterns = match[field];
+    if (patterns === undefined) return true;
+    return [facts[field]].flat().some((value) => value !== null && matchesAny(patterns, value));
+  });
 }
 
-function fits(patterns: readonly string[] | undefined, text: string | null): boolean {
-  return patterns === undefined || (text !== null && matchesAny(patterns, text));
+/** What a silence can match of a rule's condition on a subject. */
+export function silenceFacts(
+  { name, severity }: Pick<Rule, "name" | "severity">,
+  target: Target | null,
+  subject: Subject,
+  seen: { readonly benchmark?: string | null; readonly tags?: readonly string[] } = {},
+): SilenceFacts {
+  const { region, key, probe, sandboxId, serverId, serverName } = subjectFacts(target, subject);
+  return {
+    rule: name,
+    severity,
+    region,
+    key,
+    probe,
+    sandbox_id: sandboxId,
+    server_id: serverId,
+    server_name: serverName,
+    benchmark: seen.benchmark ?? null,
+    tag: seen.tags ?? [],
+  };
+}
+
+/** For a person: "region=us|eu rule=server-error". */
+export function matchText(match: SilenceMatch): string {
+  return Object.entries(match)
+    .map(([field, patterns]: [string, readonly string[]]) => `${field}=${patterns.join("|")}`)
+    .join(" ");
 }

@@ -1,14 +1,12 @@
 import { noOpenBuckets } from "../fleet/accounting.ts";
 import type { OpenBuckets } from "../fleet/accounting.ts";
-import type { Snapshot } from "../fleet/snapshot.ts";
-import type { FlapRecord } from "./flap-record.ts";
-import type { Incident } from "./incident.ts";
-import type { ClockReading } from "./incident-phase.ts";
 import type { FailureReason, Instant, Target } from "../fleet/model.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
+import type { KnownIncidents } from "./incident-engine.ts";
+import type { ClockReading } from "./incident-phase.ts";
 
-/** How far the watching of a target has come. */
 export interface TargetProgress {
-  /** Polls ended, well or badly, and the time that passed: the clock of `on: target` rules. */
+  /** Polls and the time that passed, whatever their outcome: the clock of `on: target` rules. */
   readonly attempted: ClockReading;
   /** Polls accepted, and the time between them: the clock of `on: server` rules. */
   readonly observed: ClockReading;
@@ -21,21 +19,17 @@ export interface TargetProgress {
 }
 
 /** All that is known of a target between two polls. */
-export interface TargetState {
+export interface TargetState extends KnownIncidents {
   readonly target: Target;
   readonly progress: TargetProgress;
   /** When the last poll ended on this process's monotonic clock; null before the first one. */
   readonly lastPollMonotonicMs: number | null;
   /**
-   * Whether a complete listing was judged by the rules in force. Until then every listing is judged
-   * as a whole: a partial one may lack a server that is in error already.
+   * Whether a complete listing was judged by the rules in force. Until then every listing is judged as a whole: a
+   * partial one may lack a server that is in error already.
    */
   readonly rulesApplied: boolean;
   readonly snapshot: Snapshot;
-  /** The open ones, by `incidentKey`. */
-  readonly incidents: ReadonlyMap<string, Incident>;
-  /** By the same keys. */
-  readonly flaps: ReadonlyMap<string, FlapRecord>;
   readonly buckets: OpenBuckets;
 }
 
@@ -66,36 +60,37 @@ export function isFullyObserved({ failuresInARow, lastComplete }: TargetProgress
 export interface Elapsed {
   /** On the monotonic clock of this process; zero for its first poll. */
   readonly ms: number;
-  /** The same in whole ones, but known across a restart from the timestamps. They add up. */
+  /** The same in whole milliseconds that add up, but known across a restart from the timestamps. */
   readonly sinceLastPollMs: number;
-  /** Whether the target was in sight all along: the previous poll was this process's and accepted. */
+  /** Whether the previous poll was this process's and accepted. */
   readonly isUp: boolean;
-  /** Whether it was in sight and the previous listing complete. */
+  /** Whether its listing was complete, too. */
   readonly isFullyObserved: boolean;
 }
 
 export function elapsedSince(state: TargetState, at: Instant): Elapsed {
-  const { progress, lastPollMonotonicMs } = state;
-  if (lastPollMonotonicMs === null) {
-    const sinceLastPollMs =
-      progress.lastPollAtMs === null ? 0 : Math.max(0, at.utcMs - progress.lastPollAtMs);
+  const { progress, lastPollMonotonicMs: lastMs } = state;
+  if (lastMs === null) {
+    const sinceLastPollMs = Math.max(0, at.utcMs - (progress.lastPollAtMs ?? at.utcMs));
     return { ms: 0, sinceLastPollMs, isUp: false, isFullyObserved: false };
   }
-  const ms = at.monotonicMs - lastPollMonotonicMs;
-  const wholeMs = Math.round(at.monotonicMs) - Math.round(lastPollMonotonicMs);
-  const isUp = progress.failuresInARow === 0;
-  return { ms, sinceLastPollMs: wholeMs, isUp, isFullyObserved: isUp && progress.lastComplete };
+  return {
+    ms: at.monotonicMs - lastMs,
+    sinceLastPollMs: Math.round(at.monotonicMs) - Math.round(lastMs),
+    isUp: progress.failuresInARow === 0,
+    isFullyObserved: isFullyObserved(progress),
+  };
 }
 
 export function progressAfterListing(
-  progress: TargetProgress,
-  elapsed: Elapsed,
+  { attempted, observed }: TargetProgress,
+  { ms, isUp }: Elapsed,
   at: Instant,
   complete: boolean,
 ): TargetProgress {
   return {
-    attempted: tick(progress.attempted, elapsed.ms),
-    observed: tick(progress.observed, elapsed.isUp ? elapsed.ms : 0),
+    attempted: { ms: attempted.ms + ms, polls: attempted.polls + 1 },
+    observed: { ms: observed.ms + (isUp ? ms : 0), polls: observed.polls + 1 },
     failuresInARow: 0,
     lastFailure: null,
     lastPollAtMs: at.utcMs,
@@ -104,40 +99,22 @@ export function progressAfterListing(
   };
 }
 
+/** @param reason null: nothing was sent as the key is refused, so no poll failed; the target stays down */
 export function progressAfterFailure(
   progress: TargetProgress,
-  elapsed: Elapsed,
+  { ms }: Elapsed,
   at: Instant,
-  reason: FailureReason,
+  reason: FailureReason | null,
 ): TargetProgress {
+  const { attempted, failuresInARow } = progress;
+  const failed = reason === null ? 0 : 1;
   return {
     ...progress,
-    attempted: tick(progress.attempted, elapsed.ms),
-    failuresInARow: progress.failuresInARow + 1,
-    lastFailure: reason,
+    attempted: { ms: attempted.ms + ms, polls: attempted.polls + failed },
+    // Where nothing was sent, the store may not have taken the refusals.
+    failuresInARow: Math.max(1, failuresInARow + failed),
+    lastFailure: reason ?? "auth",
     lastPollAtMs: at.utcMs,
     lastComplete: false,
   };
-}
-
-/** Nothing was sent as the key is refused, so no poll failed: the target stays down while time passes. */
-export function progressAfterUnsent(
-  progress: TargetProgress,
-  elapsed: Elapsed,
-  at: Instant,
-): TargetProgress {
-  const { ms, polls } = progress.attempted;
-  return {
-    ...progress,
-    attempted: { ms: ms + elapsed.ms, polls },
-    // The store may not have taken the refusals.
-    failuresInARow: Math.max(1, progress.failuresInARow),
-    lastFailure: "auth",
-    lastPollAtMs: at.utcMs,
-    lastComplete: false,
-  };
-}
-
-function tick(reading: ClockReading, ms: number): ClockReading {
-  return { ms: reading.ms + ms, polls: reading.polls + 1 };
 }

@@ -1,28 +1,55 @@
-import type { OutboxItem, NotifiedIncident } from "./notification.ts";
 import { isBlank, longestName, readable } from "../fleet/readable.ts";
+import { summaryAt } from "./notification.ts";
+import type { Notification, NotifiedIncident, OutboxItem } from "./notification.ts";
 
-/** Placeholders for what incidents say, each for itself. */
-export const incidentPlaceholders = [
-  "region",
-  "key",
-  "sandbox_id",
-  "server_id",
-  "server_name",
-  "probe",
-  "status",
-  "previous_status",
-] as const;
-export type IncidentPlaceholder = (typeof incidentPlaceholders)[number];
+/** What an incident says, by placeholder. A server without a name is known by its id. */
+const incidentValues = new Map(
+  Object.entries<(incident: NotifiedIncident) => string | null>({
+    region: ({ region }) => region,
+    key: ({ key }) => key,
+    sandbox_id: ({ sandboxId }) => sandboxId,
+    server_id: ({ serverId }) => serverId,
+    server_name: ({ serverName, serverId }) => (isBlank(serverName) ? serverId : serverName),
+    probe: ({ probe }) => probe,
+    status: ({ status }) => status,
+    previous_status: ({ previousStatus }) => previousStatus,
+  }),
+);
 
-/** What a rule's `summary` and `runbook_url` can hold in braces. */
-export const placeholders = [
-  "count",
-  "rule",
-  "severity",
-  "condition",
-  ...incidentPlaceholders,
-] as const;
-export type Placeholder = (typeof placeholders)[number];
+/** Empty where the incident has no such thing. */
+export function valueOfIncident(placeholder: string, incident: NotifiedIncident): string {
+  return incidentValues.get(placeholder)?.(incident) ?? "";
+}
+
+const itemValues = new Map<string, (item: OutboxItem) => string>([
+  ["rule", ({ rule }) => rule],
+  ["severity", ({ severity }) => severity],
+  ["condition", ({ condition }) => condition],
+]);
+for (const name of incidentValues.keys()) {
+  itemValues.set(name, ({ incident }) => valueOfIncident(name, incident));
+}
+
+/** What a rule's `summary` and `runbook_url` can contain in braces. */
+export const placeholders: readonly string[] = ["count", ...itemValues.keys()];
+
+const notificationValues = new Map(
+  Object.entries<(notification: Notification, nowMs: number) => string>({
+    type: ({ type }) => type,
+    id: ({ id }) => id,
+    summary: summaryAt,
+    runbook_url: ({ runbookUrl }) => runbookUrl ?? "",
+    count: ({ incidents, truncated }) => String(incidents.length + truncated),
+    rule: ({ rule }) => rule,
+    severity: ({ severity }) => severity,
+  }),
+);
+
+/** What the texts of a receiver's own `body` can contain in braces. */
+export const bodyPlaceholders: readonly string[] = [
+  ...notificationValues.keys(),
+  ...incidentValues.keys(),
+];
 
 const placeholderPattern = /\{([^{}]*)\}/g;
 
@@ -32,89 +59,81 @@ const mostNamed = 3;
 /** Receivers refuse a message for an address that is too long. */
 const longestInAddress = 100;
 
-/** What stands in braces in a template, in its order. */
+/** The texts in braces, in their order. */
 export function placeholdersIn(template: string): string[] {
   return Array.from(template.matchAll(placeholderPattern), ([, name = ""]) => name);
 }
 
+/** @param valueOf undefined: the placeholder is unknown, and remains */
+function fill(template: string, valueOf: (name: string) => string | undefined): string {
+  return template.replaceAll(placeholderPattern, (whole, name: string) => valueOf(name) ?? whole);
+}
+
 /**
- * Fills a template with what items say, one for each incident. Where they differ, the first few
- * values are named and the others counted: "github, slack, jira and 4 more".
+ * Fills a rule's template from items, one for each incident. Where they differ, the first few values are named and the
+ * others counted: "github, slack, jira and 4 more".
  */
 export function fillTemplate(template: string, items: readonly OutboxItem[]): string {
-  return replacePlaceholders(template, placeholders, (name) =>
-    name === "count" ? String(items.length) : someOf(items.map((item) => valueOf(name, item))),
+  return fill(template, (name) => {
+    const valueOf = itemValues.get(name);
+    return name === "count" ? String(items.length) : valueOf && someOf(items.map(valueOf));
+  });
+}
+
+/** The same for an address, where each value is cut and escaped, and only the first is used. */
+export function fillUrlTemplate(template: string, items: readonly OutboxItem[]): string {
+  return fill(template, (name) => {
+    if (name === "count") return String(items.length);
+    const [first] = items;
+    const value = first && itemValues.get(name)?.(first);
+    return value && encodeURIComponent(value.slice(0, longestInAddress).toWellFormed());
+  });
+}
+
+function someOf(values: readonly string[]): string {
+  const different = [...new Set(values)];
+  const named = different.slice(0, mostNamed).map((value) => readable(value, longestName));
+  const more = different.length - named.length;
+  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
+}
+
+/** A body as it is configured, and as it is sent. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [name: string]: Json };
+
+/** Whether every placeholder in the text is known. */
+export function isBodyText(text: string): boolean {
+  return placeholdersIn(text).every((name) => bodyPlaceholders.includes(name));
+}
+
+/**
+ * Fills the placeholders in all texts of a body, but not in the names of its fields. JSON is made of it afterwards, so
+ * nothing in a value can change the body's form.
+ *
+ * @param nowMs when the message is sent. UTC milliseconds
+ */
+export function fillBody(template: Json, notification: Notification, nowMs: number): Json {
+  if (typeof template === "string") {
+    return fill(template, (name) => {
+      const ofIncident = incidentValues.get(name);
+      return (
+        notificationValues.get(name)?.(notification, nowMs) ??
+        (ofIncident && someOf(notification.incidents.map((each) => ofIncident(each) ?? "")))
+      );
+    });
+  }
+  if (typeof template !== "object" || template === null) return template;
+  if (isList(template)) return template.map((item) => fillBody(item, notification, nowMs));
+  return Object.fromEntries(
+    Object.entries(template).map(([name, value]) => [name, fillBody(value, notification, nowMs)]),
   );
 }
 
-/** The same for an address, where each value is cut and escaped, and only the first can stand. */
-export function fillUrlTemplate(template: string, items: readonly OutboxItem[]): string {
-  const [first] = items;
-  return replacePlaceholders(template, placeholders, (name) => {
-    if (name === "count") return String(items.length);
-    const value = first === undefined ? "" : valueOf(name, first);
-    return encodeURIComponent(value.slice(0, longestInAddress).toWellFormed());
-  });
-}
-
-/** Puts values in the place of those placeholders that are known, and leaves the rest. */
-export function replacePlaceholders<const Name extends string>(
-  template: string,
-  known: readonly Name[],
-  fill: (name: Name) => string,
-): string {
-  return template.replaceAll(placeholderPattern, (whole, text: string) => {
-    const name = known.find((each) => each === text);
-    return name === undefined ? whole : fill(name);
-  });
-}
-
-/**
- * The first few different values, and how many others there are.
- *
- * @param values in their order, each as often as it comes
- */
-export function someOf(values: readonly string[]): string {
-  const different = [...new Set(values)];
-  const more = different.length - mostNamed;
-  const named = different
-    .slice(0, mostNamed)
-    .map((value) => readable(value, longestName))
-    .join(", ");
-  return more > 0 ? `${named} and ${more} more` : named;
-}
-
-function valueOf(name: Exclude<Placeholder, "count">, item: OutboxItem): string {
-  switch (name) {
-    case "rule":
-      return item.rule;
-    case "severity":
-      return item.severity;
-    case "condition":
-      return item.condition;
-    default:
-      return valueOfIncident(name, item.incident);
-  }
-}
-
-/** Empty where the incident says nothing of the kind. A server without a name is known by its id. */
-export function valueOfIncident(name: IncidentPlaceholder, incident: NotifiedIncident): string {
-  switch (name) {
-    case "region":
-      return incident.region ?? "";
-    case "key":
-      return incident.key ?? "";
-    case "sandbox_id":
-      return incident.sandboxId ?? "";
-    case "server_id":
-      return incident.serverId ?? "";
-    case "server_name":
-      return isBlank(incident.serverName) ? (incident.serverId ?? "") : (incident.serverName ?? "");
-    case "probe":
-      return incident.probe ?? "";
-    case "status":
-      return incident.status ?? "";
-    case "previous_status":
-      return incident.previousStatus ?? "";
-  }
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import type { DriftRecord } from "../fleet/drift.ts";
 import type { Target } from "../fleet/model.ts";
-import type { ProbeView } from "../alerts/probe-view.ts";
+import type { ProbeView } from "../alerts/probe.ts";
 import type { RetryBudget } from "../lib/retry.ts";
 import type { Rule } from "../alerts/rule.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";

@@ -1,6 +1,6 @@
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
-import type { Interventions } from "../alerts/interventions.ts";
-import type { MaintenanceWindow } from "../alerts/maintenance.ts";
+import type { Interventions } from "../alerts/silence.ts";
+import type { MaintenanceWindow } from "../alerts/silence.ts";
 import { isInForce, silences } from "../alerts/silence.ts";
 import type { Silence, SilenceMatch } from "../alerts/silence.ts";
 import { timeWindow } from "./windows.ts";

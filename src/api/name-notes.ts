@@ -1,6 +1,6 @@
 import { nearestName } from "../config/nearest-name.ts";
 import { receiverRule } from "../alerts/judge-receivers.ts";
-import { matchesAny } from "../alerts/matching.ts";
+import { matchesAny } from "../alerts/rule.ts";
 import type { Target } from "../fleet/model.ts";
 import { severities } from "../alerts/rule.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";

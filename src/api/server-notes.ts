@@ -1,4 +1,4 @@
-import { matchesAny } from "../alerts/matching.ts";
+import { matchesAny } from "../alerts/rule.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
 import { eachServer } from "../fleet/snapshot.ts";
@@ -15,17 +15,17 @@ interface ServerField {
 const fields: readonly ServerField[] = [
   {
     name: "sandbox_id",
-    patterns: ({ sandboxId = [] }) => sandboxId,
+    patterns: ({ sandbox_id: ids = [] }) => ids,
     textsOf: ({ sandbox }) => [sandbox.id],
   },
   {
     name: "server_id",
-    patterns: ({ serverId = [] }) => serverId,
+    patterns: ({ server_id: ids = [] }) => ids,
     textsOf: ({ server }) => [server.id],
   },
   {
     name: "server_name",
-    patterns: ({ serverName = [] }) => serverName,
+    patterns: ({ server_name: names = [] }) => names,
     textsOf: ({ server }) => [server.name],
   },
   {

@@ -1,7 +1,7 @@
 import type { Incident } from "../alerts/incident.ts";
 import { silences as isAbout } from "../alerts/silence.ts";
 import type { SilenceFacts } from "../alerts/silence.ts";
-import { silenceFacts } from "../alerts/silence-facts.ts";
+import { silenceFacts } from "../alerts/silence.ts";
 import type { Rule } from "../alerts/rule.ts";
 import type { StoredChange } from "../store/change-history.ts";
 import type { StoredIncident } from "../store/incident-history.ts";

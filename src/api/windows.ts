@@ -1,4 +1,4 @@
-import type { MaintenanceWindow } from "../alerts/maintenance.ts";
+import type { MaintenanceWindow } from "../alerts/silence.ts";
 import { parseCronTimes } from "../lib/cron-times.ts";
 
 /** One time that a maintenance window is open. UTC milliseconds; the end does not belong to it. */

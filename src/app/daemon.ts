@@ -6,7 +6,7 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
 import { operations } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
-import { wants } from "../alerts/wants.ts";
+import { wants } from "../alerts/notification.ts";
 import type { ApiContext } from "../api/context.ts";
 import { describeApi } from "../api/openapi.ts";
 import { createApi } from "../api/operation.ts";
@@ -102,7 +102,7 @@ export async function createDaemon(
     goneAfter: config.poll.goneAfter,
     newIncidentId,
     interventions: held,
-    tells: (receiver, type) => wants(receiverConfigs.get(receiver), type),
+    notifies: (receiver, type) => wants(receiverConfigs.get(receiver), type),
   };
   const pollIntervalMs = intervalOf(config.poll.schedule);
   const { staleAfter } = config.poll;
@@ -112,7 +112,7 @@ export async function createDaemon(
   const pools = await restorePools(store, configuredTargets(config), restore);
   const probes = await restoreProbes(store, config.probes, restore);
 
-  const composed = composeAcknowledged(config.alerts.rules, judge.tells);
+  const composed = composeAcknowledged(config.alerts.rules, judge.notifies);
   await store.acknowledgements.notifyPending(composed);
 
   const metrics = createMetrics({

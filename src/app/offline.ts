@@ -3,7 +3,7 @@ import type { HistoryContext, ServiceContext, StoreContext } from "../api/contex
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
-import { initialProbeProgress } from "../alerts/probe-progress.ts";
+import { initialProbeProgress } from "../alerts/probe.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import { nothingKnown } from "../alerts/target-state.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";

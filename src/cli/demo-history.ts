@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { noInterventions } from "../alerts/interventions.ts";
+import { noInterventions } from "../alerts/silence.ts";
 import { judgePoll } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import { targetName } from "../fleet/model.ts";
@@ -170,6 +170,6 @@ function judgeOf({ config, seed }: HistoryOptions): JudgeOptions {
     interventions: noInterventions,
     newIncidentId: () => uuidOf(identityOf("incident", seed, ++incidents)),
     // Nobody is notified of the past: the daemon notifies of what is wrong when it starts.
-    tells: () => false,
+    notifies: () => false,
   };
 }

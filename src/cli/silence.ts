@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { addSilence, expireSilence, listSilences } from "../api/operations/silences.ts";
 import type { SilenceView } from "../api/operations/silences.ts";
-import { matchFields, matchText, readMatch } from "../alerts/written-match.ts";
-import type { WrittenMatch } from "../alerts/written-match.ts";
+import { matchFields, matchText } from "../alerts/silence.ts";
+import type { SilenceMatch } from "../alerts/silence.ts";
 import { callOperation } from "./call.ts";
 import type { ApiOptions } from "./call.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -86,13 +86,13 @@ function cellsOf(silence: SilenceView): readonly string[] {
     silence.state,
     silence.starts_at,
     silence.ends_at,
-    matchText(readMatch(silence.match)),
+    matchText(silence.match),
     silence.author ?? "",
     silence.reason ?? "",
   ];
 }
 
-const descriptions: Readonly<Record<keyof WrittenMatch, string>> = {
+const descriptions: Readonly<Record<keyof SilenceMatch, string>> = {
   rule: "names of rules",
   severity: "critical, warning, info",
   region: "names of regions",

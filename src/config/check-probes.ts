@@ -1,4 +1,4 @@
-import { matchesAny } from "../alerts/matching.ts";
+import { matchesAny } from "../alerts/rule.ts";
 import { lookupWords, takesId } from "../fleet/lookup-words.ts";
 import type { LookupWord } from "../fleet/lookup-words.ts";
 import { describe, type Evidence } from "./evidence.ts";

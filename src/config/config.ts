@@ -1,4 +1,4 @@
-import type { MaintenanceWindow } from "../alerts/maintenance.ts";
+import type { MaintenanceWindow } from "../alerts/silence.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import type { Probe } from "../alerts/probe.ts";
 import type { RateLimit } from "../lib/rate-limit.ts";

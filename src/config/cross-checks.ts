@@ -1,4 +1,4 @@
-import { matchesAny } from "../alerts/matching.ts";
+import { matchesAny } from "../alerts/rule.ts";
 import { receiverRule } from "../alerts/judge-receivers.ts";
 import { checkProbeRule, checkProbes, probeNames } from "./check-probes.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";

@@ -1,6 +1,5 @@
-import type { MaintenanceWindow } from "../alerts/maintenance.ts";
+import type { MaintenanceWindow } from "../alerts/silence.ts";
 import { severities } from "../alerts/rule.ts";
-import { readMatch } from "../alerts/written-match.ts";
 import { duration, name, settings, text } from "./fields.ts";
 import { benchmarkPatterns, keyPatterns, listOrOne, named, patternsSchema } from "./rule-fields.ts";
 import { regionPatterns, serverNamePatterns, tagPatterns } from "./rule-fields.ts";
@@ -38,8 +37,7 @@ const matchSchema = settings({
   .refine((match) => Object.keys(match).length > 0, {
     error: "at least one field: it would silence everything",
     when: ({ issues }) => issues.length === 0,
-  })
-  .transform(readMatch);
+  });
 
 export const maintenanceSchema = settings({
   name: name().describe("The name of the window. It must be unique."),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { lookupWords, operationOf, takesId } from "../fleet/lookup-words.ts";
 import type { Expectation, FieldExpectation, FieldMust } from "../alerts/probe-expectation.ts";
-import { fieldPathPattern, parseFieldPath } from "../alerts/probe-field.ts";
+import { fieldPathPattern, parseFieldPath } from "../alerts/probe-expectation.ts";
 import { canStandInPath } from "../service/operations.ts";
 import { count, flag, name, namesOf, oneOf, scalar, settings } from "./fields.ts";
 import { oneSchedule, scheduleSettings } from "./schedule-fields.ts";

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { receiverRule } from "../alerts/judge-receivers.ts";
-import type { ProbeView } from "../alerts/probe-view.ts";
+import type { ProbeView } from "../alerts/probe.ts";
 import type { Rule } from "../alerts/rule.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
 import { createDeliveryMetrics } from "./delivery-metrics.ts";

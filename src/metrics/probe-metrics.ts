@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { ProbeSubject } from "../alerts/incident.ts";
-import type { ProbeView } from "../alerts/probe-view.ts";
+import type { ProbeView } from "../alerts/probe.ts";
 import { addGauge } from "./gauge.ts";
 
 /** How the probes do, and what their responses show. What was not observed recently has no series. */

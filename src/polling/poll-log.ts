@@ -1,4 +1,4 @@
-import { conditionOfStatus } from "../alerts/condition.ts";
+import { conditionOfStatus } from "../alerts/incident.ts";
 import { counted } from "../fleet/counted.ts";
 import { serverText } from "../alerts/incident.ts";
 import type { Verdict } from "../alerts/judge.ts";

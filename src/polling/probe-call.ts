@@ -1,6 +1,6 @@
-import type { Figures, ProbeOutcome } from "../alerts/judge-probe.ts";
+import type { Figures, ProbeOutcome } from "../alerts/probe.ts";
 import type { Operation } from "../fleet/model.ts";
-import { fieldAt } from "../alerts/probe-field.ts";
+import { fieldAt } from "../alerts/probe-expectation.ts";
 import type { ReadAnswer } from "../alerts/probe-expectation.ts";
 import type { Probe } from "../alerts/probe.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";

@@ -1,6 +1,7 @@
 import { judgeProbe } from "../alerts/judge-probe.ts";
-import type { ProbeJudgeOptions, ProbeOutcome, ProbeVerdict } from "../alerts/judge-probe.ts";
-import { isNotifiedAsDown } from "../alerts/matching.ts";
+import type { ProbeJudgeOptions, ProbeVerdict } from "../alerts/judge-probe.ts";
+import { isNotifiedAsDown } from "../alerts/incident.ts";
+import type { ProbeOutcome } from "../alerts/probe.ts";
 import { targetName } from "../fleet/model.ts";
 import { subjectName } from "../alerts/probe.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";

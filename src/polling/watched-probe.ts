@@ -3,9 +3,9 @@ import type { Incident, ProbeSubject } from "../alerts/incident.ts";
 import { holdIncidents } from "../alerts/open-incidents.ts";
 import type { ProbeState, ProbeVerdict } from "../alerts/judge-probe.ts";
 import type { Probe } from "../alerts/probe.ts";
-import type { ProbeProgress } from "../alerts/probe-progress.ts";
-import { noReadings, readingsAfterLoss, readingsAfterRun } from "../alerts/probe-readings.ts";
-import type { ProbeView } from "../alerts/probe-view.ts";
+import type { ProbeProgress } from "../alerts/probe.ts";
+import { noReadings, readingsAfterLoss, readingsAfterRun } from "../alerts/probe.ts";
+import type { ProbeView } from "../alerts/probe.ts";
 
 /** What is known of a probe in a region with a key when sandwatch starts. */
 export interface RestoredProbe {

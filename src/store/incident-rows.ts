@@ -1,5 +1,5 @@
 import type { Insertable, Kysely, Selectable } from "kysely";
-import { placeOf } from "../alerts/incident.ts";
+import { subjectFacts } from "../alerts/incident.ts";
 import type { Incident, Subject } from "../alerts/incident.ts";
 import type { IncidentPhase } from "../alerts/incident-phase.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
@@ -27,9 +27,7 @@ export function incidentToRow(
   incident: Incident,
 ): Omit<Insertable<Tables["incidents"]>, "revision"> {
   const { subject, phase } = incident;
-  const server = subject.kind === "server" ? subject : null;
-  const pool = subject.kind === "pool" ? subject : null;
-  const placed = placeOf(null, subject);
+  const facts = subjectFacts(null, subject);
   const held = phase.name === "resolved" ? { ms: 0, polls: 0 } : phase.heldSince;
   return {
     id: incident.id,
@@ -39,13 +37,13 @@ export function incidentToRow(
     receivers: JSON.stringify(incident.receivers),
     subject: subject.kind,
     target_id: targetId,
-    sandbox_id: server?.sandboxId ?? null,
-    server_id: server?.serverId ?? null,
-    server_name: (pool ?? server)?.serverName ?? null,
-    region: placed?.region ?? null,
-    key: placed?.key ?? null,
-    probe: subject.kind === "probe" ? subject.probe : null,
-    receiver: subject.kind === "receiver" ? subject.receiver : null,
+    sandbox_id: facts.sandboxId,
+    server_id: facts.serverId,
+    server_name: facts.serverName,
+    region: facts.region,
+    key: facts.key,
+    probe: facts.probe,
+    receiver: facts.receiver,
     status: incident.status,
     previous_status: incident.previousStatus,
     phase: phase.name,

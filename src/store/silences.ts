@@ -1,4 +1,5 @@
 import type { Kysely, Selectable } from "kysely";
+import { matchFields } from "../alerts/silence.ts";
 import type { Silence, SilenceMatch } from "../alerts/silence.ts";
 import { fillPage, isBeyond } from "./queries.ts";
 import { createRowReading, oneOf, textIn } from "./row-reading.ts";
@@ -111,19 +112,6 @@ function readSilence(row: Selectable<Tables["silences"]>): StoredSilence {
     endsAtMs: row.ends_at_ms,
   };
 }
-
-const matchFields = [
-  "rule",
-  "severity",
-  "region",
-  "key",
-  "probe",
-  "sandboxId",
-  "serverId",
-  "serverName",
-  "benchmark",
-  "tag",
-] as const satisfies readonly (keyof SilenceMatch)[];
 
 /** One without a field that is known would silence everything. */
 function readMatch(json: string): SilenceMatch {

@@ -4,7 +4,7 @@ import type { FailureReason, Operation } from "../fleet/model.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import type { Presence, Status } from "../fleet/status.ts";
 import type { IncidentMessage, ResolvedReason, SubjectKind } from "../alerts/notification.ts";
-import type { ProbeFailure } from "../alerts/probe-progress.ts";
+import type { ProbeFailure } from "../alerts/probe.ts";
 import type { Severity } from "../alerts/rule.ts";
 import type { AccountColumns, ExtentColumns } from "./occupancy-columns.ts";
 

@@ -1,6 +1,6 @@
-import type { ProbeView } from "../alerts/probe-view.ts";
-import { probeState } from "../alerts/probe-progress.ts";
-import type { ProbeStateWord } from "../alerts/probe-progress.ts";
+import type { ProbeView } from "../alerts/probe.ts";
+import { probeState } from "../alerts/probe.ts";
+import type { ProbeStateWord } from "../alerts/probe.ts";
 import { html } from "./html.ts";
 import type { Html } from "./html.ts";
 import { moreThan, table, time } from "./table.ts";

@@ -1,8 +1,8 @@
-import { placeOf, poolText, serverText } from "../alerts/incident.ts";
+import { subjectFacts, poolText, serverText } from "../alerts/incident.ts";
 import type { Incident, Subject } from "../alerts/incident.ts";
 import type { Target } from "../fleet/model.ts";
-import type { ProbeView } from "../alerts/probe-view.ts";
-import { matchText } from "../alerts/written-match.ts";
+import type { ProbeView } from "../alerts/probe.ts";
+import { matchText } from "../alerts/silence.ts";
 import { severities } from "../alerts/rule.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
 import type { PollDetail, WatchedView } from "../alerts/watched-view.ts";
@@ -93,11 +93,11 @@ function viewIncident(
   acknowledgedBy: string | null,
 ): IncidentView {
   const { rule, severity, phase, subject, startedAtMs } = incident;
-  const place = placeOf(target, subject);
+  const { region, key } = subjectFacts(target, subject);
   return {
     id: incident.id,
-    region: place?.region ?? null,
-    key: place?.key ?? null,
+    region,
+    key,
     rule,
     severity,
     state: phase.name,

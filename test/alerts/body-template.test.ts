@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyPlaceholders, fillBody, isBodyText } from "../../src/alerts/body-template.ts";
+import { bodyPlaceholders, fillBody, isBodyText } from "../../src/alerts/template.ts";
 import type { Notification } from "../../src/alerts/notification.ts";
 import { startMs, toldIncident } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";

@@ -33,7 +33,7 @@ const moves = fc.array(
     ms: fc.constantFrom(0, 10_000, 30_000, 90_000),
     silenced: fc.constantFrom(false, false, false, true),
     acknowledged: fc.constantFrom(false, false, false, true),
-    flaps: fc.constantFrom(...(["no", "no", "of_late", "too_often"] as const)),
+    flaps: fc.constantFrom(...(["no", "no", "recently", "too_often"] as const)),
   }),
   { maxLength: 30 },
 );

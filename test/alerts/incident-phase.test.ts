@@ -185,7 +185,7 @@ describe("an incident that flaps", () => {
   it("does not resolve while it may come back, however long `keep_firing_for` ran", () => {
     const cleared = advanceIncident(flapping, clears(at(16), { flaps: "too_often" }), impatient);
     expect(cleared).toEqual({ phase: { ...flapping, clearSinceMs: 16 * minute }, step: null });
-    const later = advanceIncident(cleared.phase, clears(at(90), { flaps: "of_late" }), impatient);
+    const later = advanceIncident(cleared.phase, clears(at(90), { flaps: "recently" }), impatient);
     expect(later).toEqual(cleared);
     expect(advanceIncident(later.phase, clears(at(91)), impatient).step).toBe("resolved");
   });
@@ -197,7 +197,7 @@ describe("an incident that flaps", () => {
   });
 
   it("is not reminded of before it settled, and then that long after it was told to have", () => {
-    const often = holds(at(40), { flaps: "of_late" });
+    const often = holds(at(40), { flaps: "recently" });
     expect(advanceIncident(flapping, often, impatient).step).toBeNull();
     const settled = advanceIncident(flapping, holds(at(41)), impatient);
     expect(settled).toEqual({ phase: { ...firing, notifiedAtMs: 41 * minute }, step: "settled" });

@@ -225,18 +225,18 @@ describe("what a silence is asked about", () => {
         region: "us",
         key: "research",
         probe: null,
-        sandboxId: "box",
-        serverId: "a",
-        serverName: "github",
+        sandbox_id: "box",
+        server_id: "a",
+        server_name: "github",
         benchmark: "MCP_Atlas",
-        tags: ["prod"],
+        tag: ["prod"],
       },
     ]);
   });
 
   it("keeps it from others than those it is about", () => {
     const watch = createWatch();
-    watch.silence(({ serverId }) => serverId === "a");
+    watch.silence(({ server_id: id }) => id === "a");
     const { incidents } = watch.see(broken, listedServer("b", "error"));
     expect(stepsOf(incidents)).toEqual(["muted server-error a", "fired server-error b"]);
   });

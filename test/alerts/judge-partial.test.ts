@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isNotifiedAsDown } from "../../src/alerts/matching.ts";
+import { isNotifiedAsDown } from "../../src/alerts/incident.ts";
 import { summarize } from "../../src/alerts/notification-summary.ts";
 import { inPolls, lasting, listedServer, targetRule } from "./support/samples.ts";
 import { stepsOf } from "./support/steps.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ProbeOutcome } from "../../src/alerts/judge-probe.ts";
+import type { ProbeOutcome } from "../../src/alerts/probe.ts";
 import type { Hold } from "../../src/alerts/rule.ts";
 import {
   answered,

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { incidentKey } from "../../src/alerts/incident.ts";
 import { retireProbe } from "../../src/alerts/judge-probe.ts";
-import type { ProbeOutcome, ProbeVerdict } from "../../src/alerts/judge-probe.ts";
+import type { ProbeVerdict } from "../../src/alerts/judge-probe.ts";
+import type { ProbeOutcome } from "../../src/alerts/probe.ts";
 import type { ProbeRule } from "../../src/alerts/rule.ts";
 import { restoredFrom } from "./support/restored-probe.ts";
 import {

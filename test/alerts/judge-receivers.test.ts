@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noInterventions } from "../../src/alerts/interventions.ts";
-import type { Interventions } from "../../src/alerts/interventions.ts";
+import { noInterventions } from "../../src/alerts/silence.ts";
+import type { Interventions } from "../../src/alerts/silence.ts";
 import type { Incident } from "../../src/alerts/incident.ts";
 import { judgeReceiver } from "../../src/alerts/judge-receivers.ts";
 import type {
@@ -21,7 +21,7 @@ function watchReceivers(receivers: readonly string[], more: Partial<ReceiverJudg
   let ids = 0;
   const options: ReceiverJudgeOptions = {
     receivers,
-    tells: () => true,
+    notifies: () => true,
     interventions: noInterventions,
     newIncidentId: () => `incident-${(ids += 1)}`,
     ...more,
@@ -88,9 +88,9 @@ describe("a receiver that loses a notification", () => {
   });
 
   it("is told of to those alone that want to hear of it", () => {
-    const tells: ReceiverJudgeOptions["tells"] = (receiver, type) =>
+    const notifies: ReceiverJudgeOptions["notifies"] = (receiver, type) =>
       receiver === "a" || type === "incident.firing";
-    const { see } = watchReceivers(["a", "b", "c"], { tells });
+    const { see } = watchReceivers(["a", "b", "c"], { notifies });
     expect(see("c", lost)).toEqual(["firing to a", "firing to b"]);
     expect(see("c", took)).toEqual(["resolved to a"]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { conditionOfStatus } from "../../src/alerts/condition.ts";
-import { noInterventions } from "../../src/alerts/interventions.ts";
+import { conditionOfStatus } from "../../src/alerts/incident.ts";
+import { noInterventions } from "../../src/alerts/silence.ts";
 import { judgePoll } from "../../src/alerts/judge.ts";
 import { eachServer } from "../../src/fleet/snapshot.ts";
 import { changesOf, readListing } from "../support/listing.ts";
@@ -285,7 +285,7 @@ it("the same state, outcome and time give the same verdict, and leave the state 
     rules: [serverRule()],
     goneAfter: 1,
     interventions: noInterventions,
-    tells: () => true,
+    notifies: () => true,
     newIncidentId: () => "incident",
   };
   const at = { utcMs: startUtcMs + 9e6, monotonicMs: 9e6 };

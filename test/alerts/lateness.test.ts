@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { latenessMs, summaryAt } from "../../src/alerts/lateness.ts";
+import { latenessMs, summaryAt } from "../../src/alerts/notification.ts";
 
 const minuteMs = 60_000;
 const told = { causedAtMs: 1_000_000, summary: "1 server in error in us" };

@@ -5,7 +5,7 @@ import {
   matchesAny,
   matchesTarget,
   ruleFingerprint,
-} from "../../src/alerts/matching.ts";
+} from "../../src/alerts/rule.ts";
 import type { ListedServer } from "../../src/fleet/snapshot.ts";
 import type { ServerRule, TargetRule } from "../../src/alerts/rule.ts";
 import { inPolls, lasting, serverRule, targetRule } from "./support/samples.ts";

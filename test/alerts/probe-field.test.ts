@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fieldAt, fieldPathText, parseFieldPath } from "../../src/alerts/probe-field.ts";
+import { fieldAt, fieldPathText, parseFieldPath } from "../../src/alerts/probe-expectation.ts";
 
 const names = fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 8 }), {
   minLength: 1,

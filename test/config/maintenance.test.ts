@@ -31,7 +31,7 @@ describe("a maintenance window in the configuration", () => {
         start: "0 2 * * SUN",
         durationMs: 7_200_000,
         timeZone: "Europe/Berlin",
-        match: { serverName: ["git*"], probe: ["log*"] },
+        match: { server_name: ["git*"], probe: ["log*"] },
         reason: null,
       },
     ]);

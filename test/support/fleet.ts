@@ -1,4 +1,4 @@
-import { noInterventions } from "../../src/alerts/interventions.ts";
+import { noInterventions } from "../../src/alerts/silence.ts";
 import { judgePoll } from "../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/alerts/judge.ts";
 import type { Instant, Status, Target } from "../../src/fleet/model.ts";
@@ -51,7 +51,7 @@ export function judgeBy(rules: readonly Rule[] = [serverError, targetBlind]): Ju
     goneAfter: 2,
     interventions: noInterventions,
     newIncidentId: () => `incident-${++incidents}`,
-    tells: () => true,
+    notifies: () => true,
   };
 }
 

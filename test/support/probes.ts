@@ -1,16 +1,13 @@
-import { noInterventions } from "../../src/alerts/interventions.ts";
-import type { Interventions } from "../../src/alerts/interventions.ts";
+import { noInterventions } from "../../src/alerts/silence.ts";
+import type { Interventions } from "../../src/alerts/silence.ts";
 import type { IncidentOutcome } from "../../src/alerts/incident-engine.ts";
 import { judgeProbe } from "../../src/alerts/judge-probe.ts";
-import type {
-  ProbeJudgeOptions,
-  ProbeOutcome,
-  ProbeVerdict,
-} from "../../src/alerts/judge-probe.ts";
+import type { ProbeJudgeOptions, ProbeVerdict } from "../../src/alerts/judge-probe.ts";
+import type { ProbeOutcome } from "../../src/alerts/probe.ts";
 import type { FailureReason, Instant } from "../../src/fleet/model.ts";
 import { subjectsOf } from "../../src/alerts/probe.ts";
 import type { Probe } from "../../src/alerts/probe.ts";
-import { initialProbeProgress } from "../../src/alerts/probe-progress.ts";
+import { initialProbeProgress } from "../../src/alerts/probe.ts";
 import type { ProbeRule, Rule } from "../../src/alerts/rule.ts";
 import { watchProbe } from "../../src/polling/watched-probe.ts";
 import type { RestoredProbe, WatchedProbe } from "../../src/polling/watched-probe.ts";
@@ -67,7 +64,7 @@ export function judgeProbesBy(
     rules,
     interventions,
     newIncidentId: () => `incident-${++incidents}`,
-    tells: () => true,
+    notifies: () => true,
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { probeState, probeStates } from "../../alerts/probe-progress.ts";
-import type { ProbeResult } from "../../alerts/probe-progress.ts";
-import type { ProbeView } from "../../alerts/probe-view.ts";
+import { probeState, probeStates } from "../../alerts/probe.ts";
+import type { ProbeResult } from "../../alerts/probe.ts";
+import type { ProbeView } from "../../alerts/probe.ts";
 import { batches, paced } from "../../lib/paced.ts";
 import type { StoreContext } from "../context.ts";
 import { limitOf, names, notes, nullableText, nullableTime, time, timeText } from "../fields.ts";

@@ -3,7 +3,7 @@ import { parseDuration } from "../../fleet/duration.ts";
 import { RefusedError } from "../../lib/refusal.ts";
 import { isInForce } from "../../alerts/silence.ts";
 import type { Silence } from "../../alerts/silence.ts";
-import { matchFields, readMatch, writeMatch } from "../../alerts/written-match.ts";
+import { matchFields } from "../../alerts/silence.ts";
 import type { HeldInterventions } from "../interventions.ts";
 import type { TimedWindow } from "../windows.ts";
 import type { StoredSilence } from "../../store/silences.ts";
@@ -41,8 +41,7 @@ const matchField = z
   .refine(
     (match) => Object.keys(match).length > 0,
     "at least one field: it would silence everything",
-  )
-  .transform(readMatch);
+  );
 
 /** A time without an offset could be in any zone. */
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
@@ -211,7 +210,7 @@ function viewSilence(silence: StoredSilence, nowMs: number): SilenceView {
     id: silence.id,
     kind: "silence",
     state: isInForce(silence, nowMs) ? "in_force" : silence.endsAtMs <= nowMs ? "ended" : "to_come",
-    match: writeMatch(silence.match),
+    match: silence.match,
     author: silence.author,
     reason: silence.reason,
     created_at: timeText(silence.createdAtMs),
@@ -233,7 +232,7 @@ function viewWindow(window: TimedWindow, nowMs: number): readonly SilenceView[] 
       id: `${maintenancePrefix}${window.name}`,
       kind: "maintenance",
       state: present ? "in_force" : "to_come",
-      match: writeMatch(window.match),
+      match: window.match,
       author: null,
       reason: window.reason,
       created_at: null,

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { acknowledgementItems } from "../../alerts/acknowledgement.ts";
+import { composeAcknowledged } from "../../alerts/acknowledgement.ts";
 import { judgePoll } from "../../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome } from "../../alerts/judge.ts";
 import type { Target } from "../../fleet/model.ts";
@@ -45,8 +45,9 @@ export function runRuleTest(
     goneAfter,
     interventions,
     newIncidentId: () => `incident-${++incidents}`,
-    tells: outbox.wants,
+    notifies: outbox.wants,
   };
+  const composed = composeAcknowledged(rules, outbox.wants);
   const watched = targets.map((target) => watchFromNothing(target, test.start));
   const poolRules = rules.filter((rule) => rule.on === "pool");
   const pools = createPoolWatch({ rules: poolRules, targets, openIncidents: [], clocks: [] });
@@ -73,8 +74,7 @@ export function runRuleTest(
     for (const { target, open } of places) {
       for (const { incident, author } of interventions.acknowledge(open.values(), atMs)) {
         const said = { incidentId: incident.id, author, note: null, atMs: test.start + atMs };
-        const rule = rules.find(({ name }) => name === incident.rule);
-        outbox.add(acknowledgementItems(incident, said, { target, rule, tells: outbox.wants }));
+        outbox.add(composed(incident, said, target));
       }
     }
   };

@@ -1,8 +1,7 @@
 import type { Incident } from "../../alerts/incident.ts";
-import type { Interventions } from "../../alerts/interventions.ts";
-import type { MaintenanceWindow } from "../../alerts/maintenance.ts";
+import type { Interventions } from "../../alerts/silence.ts";
+import type { MaintenanceWindow } from "../../alerts/silence.ts";
 import { isInForce, silences } from "../../alerts/silence.ts";
-import { readMatch } from "../../alerts/written-match.ts";
 import { timeWindow } from "../../api/windows.ts";
 import type { RuleTest } from "./schema.ts";
 
@@ -30,7 +29,7 @@ export function testInterventions(
   const inTest = test.silences.map(({ from, until, match }) => ({
     startsAtMs: test.start + from,
     endsAtMs: test.start + until,
-    match: readMatch(match),
+    match,
   }));
   const windows = maintenance.map(timeWindow);
   return {

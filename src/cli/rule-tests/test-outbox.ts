@@ -2,7 +2,7 @@ import type { MessageConfig } from "../../config/receivers/common.ts";
 import { composeMessages } from "../../alerts/compose-messages.ts";
 import type { IncidentMessage, Notification, OutboxItem } from "../../alerts/notification.ts";
 import type { StoredOutboxItem } from "../../alerts/notification.ts";
-import { wants } from "../../alerts/wants.ts";
+import { wants } from "../../alerts/notification.ts";
 
 /** A message as a receiver would have got it. */
 export interface SentMessage {

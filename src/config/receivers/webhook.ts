@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { bodyPlaceholders, isBodyText } from "../../alerts/body-template.ts";
+import { bodyPlaceholders, isBodyText } from "../../alerts/template.ts";
 import { Secret } from "../../lib/secret.ts";
 import { oneOf, scalar, settings } from "../fields.ts";
 import { notBoth, textLike } from "../written.ts";

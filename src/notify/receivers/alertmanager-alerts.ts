@@ -1,4 +1,4 @@
-import { conditionOfIncident } from "../../alerts/condition.ts";
+import { conditionOfIncident } from "../../alerts/incident.ts";
 import { notifiedIncident } from "../../alerts/incident.ts";
 import type { Incident } from "../../alerts/incident.ts";
 import type { Target } from "../../fleet/model.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { summaryAt } from "../../alerts/lateness.ts";
+import { summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import {
   delayedSeconds,

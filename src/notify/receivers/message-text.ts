@@ -1,4 +1,4 @@
-import { latenessMs, summaryAt } from "../../alerts/lateness.ts";
+import { latenessMs, summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { isBlank, longestName, readable } from "../../fleet/readable.ts";
 

@@ -1,8 +1,8 @@
 import { Webhook } from "standardwebhooks";
 import type { WebhookConfig } from "../../config/receivers/webhook.ts";
-import { fillBody } from "../../alerts/body-template.ts";
-import type { Json } from "../../alerts/body-template.ts";
-import { summaryAt } from "../../alerts/lateness.ts";
+import { fillBody } from "../../alerts/template.ts";
+import type { Json } from "../../alerts/template.ts";
+import { summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";

@@ -3,12 +3,13 @@ import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot } from "../../../src/fleet/snapshot.ts";
 import { readListing } from "../../support/listing.ts";
 import { listedServer, listingOf } from "./samples.ts";
-import { noInterventions } from "../../../src/alerts/interventions.ts";
+import { noInterventions } from "../../../src/alerts/silence.ts";
 import type { Status, Target } from "../../../src/fleet/model.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import { summarize } from "../../../src/alerts/notification-summary.ts";
 import { createPoolWatch } from "../../../src/alerts/pool-watch.ts";
-import type { PoolClock, PoolJudgeOptions, PoolWatch } from "../../../src/alerts/pool-watch.ts";
+import type { AlertOptions } from "../../../src/alerts/incident-engine.ts";
+import type { PoolClock, PoolWatch } from "../../../src/alerts/pool-watch.ts";
 import type { Incident } from "../../../src/alerts/incident.ts";
 import type { PoolRule } from "../../../src/alerts/rule.ts";
 
@@ -60,11 +61,11 @@ function snapshotShowing(servers: Servers) {
 export function watchPools(
   rules: readonly PoolRule[],
   targets: readonly Target[] = [usResearch],
-  more: Partial<PoolJudgeOptions> = {},
+  more: Partial<AlertOptions> = {},
 ) {
   let ids = 0;
-  const options: PoolJudgeOptions = {
-    tells: () => true,
+  const options: AlertOptions = {
+    notifies: () => true,
     interventions: noInterventions,
     newIncidentId: () => `incident-${++ids}`,
     ...more,

@@ -5,9 +5,9 @@ import type { Incident } from "../../../src/alerts/incident.ts";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import { judgePoll, retireIncidents } from "../../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
-import type { Silenced } from "../../../src/alerts/interventions.ts";
+import type { SilenceFacts } from "../../../src/alerts/silence.ts";
 import type { FailureReason } from "../../../src/fleet/model.ts";
-import { wants } from "../../../src/alerts/wants.ts";
+import { wants } from "../../../src/alerts/notification.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import type { Rule } from "../../../src/alerts/rule.ts";
 import { initialProgress } from "../../../src/alerts/target-state.ts";
@@ -47,7 +47,7 @@ export interface Watch {
   seePart(...servers: readonly ListedServer[]): Verdict;
   fail(reason?: FailureReason): Verdict;
   /** From now on a silence is in force about these, and no other one; null: it ended. */
-  silence(about: Silenced | null): void;
+  silence(about: ((facts: SilenceFacts) => boolean) | null): void;
   acknowledge(incidentId: string, author: string): void;
   /** Forgets all but what was written, and starts with these rules (or the same ones). */
   restart(more?: WatchOptions): IncidentOutcome;
@@ -62,7 +62,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
     receivers: { oncall: true },
     ...options,
   };
-  let isSilenced: Silenced | null = null;
+  let isSilenced: ((facts: SilenceFacts) => boolean) | null = null;
   const acknowledgements = new Map<string, string>();
   let utcMs = startUtcMs;
   let monotonicMs = 5_000;
@@ -75,7 +75,7 @@ export function createWatch(options: WatchOptions = {}): Watch {
       silencedAt: () => isSilenced,
       acknowledgedBy: (id) => acknowledgements.get(id) ?? null,
     },
-    tells: (receiver, type) => {
+    notifies: (receiver, type) => {
       const sendResolved = new Map(Object.entries(settings.receivers)).get(receiver);
       const wishes = { sendResolved: sendResolved === true, sendAcknowledged: false };
       return wants(sendResolved === undefined ? undefined : wishes, type);

@@ -1,4 +1,4 @@
-import { noInterventions } from "../../../src/alerts/interventions.ts";
+import { noInterventions } from "../../../src/alerts/silence.ts";
 import type { ReceiverJudgeOptions } from "../../../src/alerts/judge-receivers.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import type { ComposeSettings } from "../../../src/notify/compose.ts";
@@ -120,7 +120,7 @@ function judging(...receivers: readonly string[]): ReceiverJudgeOptions {
   let incidents = 0;
   return {
     receivers,
-    tells: () => true,
+    notifies: () => true,
     interventions: noInterventions,
     newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
   };

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noInterventions } from "../../../src/alerts/interventions.ts";
+import { noInterventions } from "../../../src/alerts/silence.ts";
 import type { Incident, Subject } from "../../../src/alerts/incident.ts";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
