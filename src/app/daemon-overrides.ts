@@ -5,7 +5,7 @@ import type { Random } from "../lib/random.ts";
 import type { WakeAt } from "../polling/ticker.ts";
 import type { OpenOptions } from "../store/sqlite/database.ts";
 import type { Store } from "../store/store.ts";
-import type { LastReload, ReloadAnswer } from "../web/reload-route.ts";
+import type { LastReload, ReloadAnswer } from "../web/server.ts";
 
 /** What the world gives, handed in: with these replaced, one seed replays the whole daemon. */
 export interface DaemonOverrides {

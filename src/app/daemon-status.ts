@@ -2,21 +2,19 @@ import type { HeldInterventions } from "../api/interventions.ts";
 import type { Clock } from "../lib/clock.ts";
 import { version } from "../lib/version.ts";
 import type { Store } from "../store/store.ts";
-import { viewStatus } from "../web/status-view.ts";
 import type { StatusView } from "../web/status-page.ts";
-import type { StatusSource } from "../web/status-view.ts";
 
-export interface DaemonStatusParts extends Pick<StatusSource, "targets" | "probes" | "receivers"> {
+export interface DaemonStatusParts extends Pick<StatusView, "targets" | "probes" | "receivers"> {
   readonly store: Pick<Store, "untargeted" | "outbox">;
   readonly held: HeldInterventions;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** What the status page shows, read when it is asked for. */
+/** What the status page shows, read when it is requested. */
 export function createDaemonStatus({ store, held, clock, ...known }: DaemonStatusParts) {
   return async (): Promise<StatusView> => {
     const nowMs = clock.now().utcMs;
-    return viewStatus({
+    return {
       ...known,
       version,
       nowMs,
@@ -24,6 +22,6 @@ export function createDaemonStatus({ store, held, clock, ...known }: DaemonStatu
       silences: held.inForce(nowMs),
       acknowledgedBy: (incidentId) => held.acknowledgedBy(incidentId),
       waiting: await store.outbox.figures(),
-    });
+    };
   };
 }

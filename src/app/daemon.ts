@@ -8,10 +8,8 @@ import { operations } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import { wants } from "../alerts/notification.ts";
 import type { ApiContext } from "../api/context.ts";
-import { describeApi } from "../api/openapi.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi } from "../api/operation.ts";
-import { apiOperations } from "../api/operations.ts";
 import { readEvents } from "../api/operations/events.ts";
 import { deliveryFailureReasons } from "../notify/receiver.ts";
 import { createDriftWatch } from "../service/drift.ts";
@@ -225,7 +223,6 @@ export async function createDaemon(
   });
   opening.defer(() => probing.stop());
 
-  const { allowedHosts } = config.http;
   const web = createWebServer({
     metrics,
     readiness: () => checkReadiness(store, targets, watchdog),
@@ -238,14 +235,9 @@ export async function createDaemon(
       receivers: notifiedReceivers,
       clock,
     }),
-    api: {
-      operations: apiOperations,
-      call: api,
-      events: (query) => readEvents(api, query),
-      document: describeApi,
-      allowedHosts,
-    },
-    reload: reloads && { requestReload: () => reloads.request(), allowedHosts },
+    api: { call: api, events: (query) => readEvents(api, query) },
+    requestReload: reloads && (() => reloads.request()),
+    allowedHosts: config.http.allowedHosts,
     clock,
     ...observeWeb(log),
   });

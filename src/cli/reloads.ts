@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { formatFaults } from "../config/faults.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { LastReload, ReloadAnswer } from "../web/reload-route.ts";
+import type { LastReload, ReloadAnswer } from "../web/server.ts";
 
 /** Reloads the configuration on request. */
 export interface Reloads {

@@ -1,16 +1,22 @@
 /** Markup that may be sent as it is. */
 export interface Html {
-  readonly text: string;
+  readonly markup: string;
 }
+
+type Value = string | number | Html | readonly Html[];
 
 /** Markup with values in it: a text is escaped, markup stays markup. */
-export function html(parts: TemplateStringsArray, ...values: readonly (string | Html)[]): Html {
-  const texts = values.map((value) => (typeof value === "string" ? escapeHtml(value) : value.text));
-  return { text: parts.map((part, index) => part + (texts[index] ?? "")).join("") };
+export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
+  return { markup: String.raw({ raw: parts }, ...values.map(markupOf)) };
 }
 
-export function joinHtml(pieces: readonly Html[]): Html {
-  return { text: pieces.map(({ text }) => text).join("") };
+function markupOf(value: Value): string {
+  if (typeof value === "string") return escapeHtml(value);
+  if (typeof value === "number") return String(value);
+  return [value]
+    .flat()
+    .map(({ markup }) => markup)
+    .join("");
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -23,4 +29,46 @@ const entities: Readonly<Record<string, string>> = {
 
 function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
+}
+
+export interface Column<Row> {
+  readonly head: string;
+  readonly cell: (row: Row) => string | number;
+  /** Classes of the cell. */
+  readonly tone?: (row: Row) => string;
+  readonly isNumber?: boolean;
+}
+
+/** A table. Rows past `most` are only counted. */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  most = Number.POSITIVE_INFINITY,
+): Html {
+  const cell = (
+    tag: string,
+    { isNumber }: Column<Row>,
+    value: string | number,
+    tone = "",
+  ): Html => {
+    const classes = `${isNumber ? "number" : ""} ${tone}`.trim();
+    const attribute = classes === "" ? "" : ` class="${classes}"`;
+    return { markup: `<${tag}${attribute}>${markupOf(value)}</${tag}>` };
+  };
+  return html`<table>
+      <thead>
+        <tr>
+          ${columns.map((column) => cell("th", column, column.head))}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.slice(0, most).map(
+          (row) =>
+            html`<tr>
+              ${columns.map((column) => cell("td", column, column.cell(row), column.tone?.(row)))}
+            </tr> `,
+        )}
+      </tbody>
+    </table>
+    ${rows.length > most ? html`<p>and ${rows.length - most} more</p>` : ""}`;
 }

@@ -1,23 +1,22 @@
-import type { Transform } from "node:stream";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Transform, Writable } from "node:stream";
+import { finished, pipeline } from "node:stream/promises";
+import { setImmediate } from "node:timers/promises";
+import type { FastifyInstance } from "fastify";
 import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { chooseEncoding, createCompressor } from "./content-encoding.ts";
-import { chooseFormat, contentTypeOf } from "./exposition-format.ts";
-import type { ExpositionFormat } from "./exposition-format.ts";
-import { createReaderPlaces } from "./reader-places.ts";
-import type { Reader } from "./reader-places.ts";
-import { sendPieces } from "./send-pieces.ts";
+import { chooseEncoding, chooseFormat } from "./negotiation.ts";
+import type { ExpositionFormat } from "./negotiation.ts";
+import { limitReaders } from "./readers.ts";
 
 export interface ScrapeSource {
   scrape(request: {
     readonly syntax: ExpositionFormat["syntax"];
-    /** Names of the families to expose; none stands for all. */
+    /** Names of the families to expose. Empty: all. */
     readonly collect: readonly string[];
   }): Promise<
     | {
         readonly kind: "exposition";
-        /** A piece is good until the next one is asked for. */
+        /** A piece is valid until the next one is requested. */
         readonly pieces: Iterable<Uint8Array>;
       }
     | { readonly kind: "refused"; readonly reason: string }
@@ -41,89 +40,110 @@ export const mostScrapes = 8;
 /** A reader that has not read for this long can be replaced. */
 const idleScrapeMs = 5_000;
 
-/** How soon a scraper that was refused may come back. */
-const retryAfterSeconds = 5;
-
-/** Serves `/metrics`, in the format and encoding that the scraper asks for. */
-export function addScrapeRoute(server: FastifyInstance, deps: ScrapeRouteDeps): void {
-  const places = createReaderPlaces(deps.clock, { most: mostScrapes, idleMs: idleScrapeMs });
-
+/** Serves `/metrics`, in the format and encoding that the scraper prefers. */
+export function addScrapeRoute(
+  server: FastifyInstance,
+  { metrics, clock, onError, onSlowScrape }: ScrapeRouteDeps,
+): void {
+  const readers = limitReaders(clock, mostScrapes, idleScrapeMs);
   server.route({
     method: ["GET", "HEAD"],
     url: "/metrics",
-    async handler(request, reply) {
-      const itself = places.take();
-      if (!itself) {
+    async handler({ method, url, headers }, reply) {
+      const reader = readers.admit();
+      if (!reader) {
         return reply
           .code(503)
-          .header("retry-after", retryAfterSeconds)
+          .header("retry-after", idleScrapeMs / 1_000)
           .type("text/plain")
           .send(`${mostScrapes} scrapes are being answered already; try again later\n`);
       }
       try {
-        const { accept, "accept-encoding": acceptEncoding } = request.headers;
-        const format = chooseFormat(accept);
-        const scrape = await deps.metrics.scrape({
-          syntax: format.syntax,
-          collect: queryOf(request.url).getAll("collect[]"),
-        });
+        const { syntax, contentType } = chooseFormat(headers);
+        const collect = new URLSearchParams(url.replace(/^[^?]*/, "")).getAll("collect[]");
+        const scrape = await metrics.scrape({ syntax, collect });
         if (scrape.kind === "refused") {
           return await reply.code(400).type("text/plain").send(`${scrape.reason}\n`);
         }
-        const encoding = chooseEncoding(acceptEncoding);
-        const headers = {
-          "content-type": contentTypeOf(format),
-          vary: "accept, accept-encoding",
-          ...(encoding === "identity" ? {} : { "content-encoding": encoding }),
-        };
-        const pieces = watchReading(scrape.pieces[Symbol.iterator](), () => {
-          itself.readMs = deps.clock.now().monotonicMs;
+        const encoding = chooseEncoding(headers);
+        const pieces = eachRead(scrape.pieces, () => {
+          reader.readMs = clock.now().monotonicMs;
         });
-        // Until the first piece is there, what fails is answered as an error.
-        const first = request.method === "HEAD" ? null : pieces.next();
+        // Until the first piece is there, a failure is answered as an error.
+        const first = method === "HEAD" ? null : pieces.next();
         reply.hijack();
-        reply.raw.writeHead(200, headers);
-        if (first === null) reply.raw.end();
-        else await send(first, pieces, reply, { itself, compressor: createCompressor(encoding) });
+        const { raw: response } = reply;
+        response.writeHead(200, {
+          "content-type": contentType,
+          vary: "accept, accept-encoding",
+          ...encoding.headers,
+        });
+        if (!first) return void response.end();
+        reader.cutOff = () => {
+          onSlowScrape();
+          response.destroy();
+        };
+        const disarm = clock.setTimer(longestScrapeMs, reader.cutOff);
+        const compressor = encoding.createCompressor?.() ?? null;
+        await sendPieces(first, pieces, { response, compressor })
+          .catch((error: unknown) => onError(asError(error)))
+          .finally(disarm);
       } finally {
-        places.leave(itself);
+        readers.release(reader);
       }
     },
   });
-
-  const send = async (
-    first: IteratorResult<Uint8Array, unknown>,
-    pieces: Iterator<Uint8Array>,
-    { raw: response }: FastifyReply,
-    { itself, compressor }: { itself: Reader; compressor: Transform | null },
-  ): Promise<void> => {
-    const cutOff = (): void => {
-      deps.onSlowScrape();
-      response.destroy();
-    };
-    itself.cutOff = cutOff;
-    const disarm = deps.clock.setTimer(longestScrapeMs, cutOff);
-    try {
-      await sendPieces(first, pieces, { response, compressor });
-    } catch (error) {
-      deps.onError(asError(error));
-    } finally {
-      disarm();
-    }
-  };
 }
 
-/** The same iterator, which reports each request for a piece. */
-function watchReading(pieces: Iterator<Uint8Array>, onRead: () => void): Iterator<Uint8Array> {
-  return {
-    next() {
-      onRead();
-      return pieces.next();
+function* eachRead(pieces: Iterable<Uint8Array>, onRead: () => void) {
+  for (const piece of pieces) {
+    onRead();
+    yield piece;
+  }
+}
+
+/**
+ * Writes pieces to a response, through a compressor if there is one, and ends it. One piece at a time is requested and
+ * written: the next one may use the same bytes, and a slow reader makes the producer wait. The event loop turns after
+ * each.
+ *
+ * However it ends, the iterator is ended too. An incomplete body is broken off, so that nobody takes it for the whole.
+ *
+ * @returns whether the reader received everything
+ * @throws what the iterator throws
+ */
+export async function sendPieces(
+  first: IteratorResult<Uint8Array, unknown>,
+  rest: Iterator<Uint8Array>,
+  { response, compressor }: { readonly response: Writable; readonly compressor: Transform | null },
+): Promise<boolean> {
+  const sink = compressor ?? response;
+  let stopWaiting = (): void => {};
+  const sent = (compressor ? pipeline(compressor, response) : finished(response)).then(
+    () => true,
+    () => {
+      stopWaiting();
+      return false;
     },
-    return: () => pieces.return?.() ?? { done: true, value: undefined },
-  };
-}
+  );
+  const written = (piece: Uint8Array): Promise<boolean> =>
+    new Promise((resolve) => {
+      stopWaiting = () => resolve(false);
+      if (response.destroyed) return resolve(false);
+      sink.write(piece, (error) => resolve(!error));
+    });
 
-function queryOf(url: string): URLSearchParams {
-  return new URLSearchParams(url.replace(/^[^?]*/, ""));
+  let isWhole = false;
+  try {
+    for (let step = first; !step.done; step = rest.next()) {
+      if (!(await written(step.value))) return false;
+      await setImmediate();
+    }
+    sink.end();
+    isWhole = await sent;
+    return isWhole;
+  } finally {
+    rest.return?.();
+    if (!isWhole) response.destroy();
+  }
 }

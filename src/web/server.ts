@@ -1,15 +1,13 @@
 import { fastify } from "fastify";
-import type { FastifyInstance } from "fastify";
+import type { FastifyReply } from "fastify";
 import { asError } from "../lib/as-error.ts";
-import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
-import { addApi, pathOf, wrongMethod } from "./api/api.ts";
+import { addApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
-import { clientStatus, sendProblem } from "./api/problem.ts";
+import { checkSender } from "./api/guard.ts";
+import { clientStatus, sendProblem, wrongMethod } from "./api/problem.ts";
 import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
-import { addReloadRoute } from "./reload-route.ts";
-import type { ReloadDeps } from "./reload-route.ts";
 import { addScrapeRoute } from "./scrape-route.ts";
 import type { ScrapeSource } from "./scrape-route.ts";
 import { renderStatusPage, statusPageStyle } from "./status-page.ts";
@@ -20,25 +18,39 @@ export type Readiness =
   | { readonly ready: true }
   | { readonly ready: false; readonly reason: string };
 
+/** The last reload; at first the start. */
+export interface LastReload {
+  readonly successful: boolean;
+  /** When the configuration in use was read. UTC milliseconds. */
+  readonly successAtMs: number;
+}
+
+export type ReloadAnswer =
+  /** `begin` restarts sandwatch with it, which ends the connection of the request. */
+  | { readonly kind: "accepted"; readonly begin: () => void }
+  /** The reason contains nothing secret. */
+  | { readonly kind: "refused"; readonly reason: string };
+
 export interface WebDeps {
   readonly metrics: ScrapeSource;
   readonly readiness: () => Promise<Readiness>;
-  /** Why sandwatch should be restarted; null: it need not be. Default: null. */
-  readonly death?: () => string | null;
+  /** Why sandwatch should be restarted; null: it need not be. */
+  readonly death: () => string | null;
   readonly status: () => Promise<StatusView>;
-  /** Default: there is no API. */
-  readonly api?: ApiDeps;
-  /** Default: its configuration cannot be reloaded. */
-  readonly reload?: ReloadDeps | undefined;
+  readonly api: Pick<ApiDeps, "call" | "events">;
+  /** Default: the configuration cannot be reloaded. */
+  readonly requestReload?: (() => ReloadAnswer) | undefined;
+  /** Host names in lower case that are accepted, beside addresses and `localhost`. */
+  readonly allowedHosts: readonly string[];
   /** An error that a route did not expect. */
   readonly onError: (error: Error) => void;
   /** A scraper that read too slowly was disconnected. */
-  readonly onSlowScrape?: () => void;
+  readonly onSlowScrape: () => void;
   /** A connection was refused: all allowed ones have a request in progress. */
-  readonly onFull?: (limit: number) => void;
+  readonly onFull: (limit: number) => void;
   /** Default: by the limit of file descriptors. */
   readonly connectionsAllowed?: number;
-  readonly clock?: Clock;
+  readonly clock: Clock;
 }
 
 export interface WebServer {
@@ -47,9 +59,7 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
-/**
- * Handlers check their requests. The compilers that Fastify would use take longer to load than the rest of it.
- */
+/** Handlers check their requests. The compilers that Fastify would use take longer to load than the rest of it. */
 const noCompilers = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
 
 function refuseSchema(): never {
@@ -57,7 +67,7 @@ function refuseSchema(): never {
 }
 
 export function createWebServer(deps: WebDeps): WebServer {
-  const server: FastifyInstance = fastify({
+  const server = fastify({
     forceCloseConnections: true,
     schemaController: { compilersFactory: noCompilers },
     // A URL that cannot be decoded belongs to no route.
@@ -67,7 +77,19 @@ export function createWebServer(deps: WebDeps): WebServer {
   });
 
   const limit = deps.connectionsAllowed ?? connectionsAllowed();
-  limitConnections(server.server, limit, () => deps.onFull?.(limit));
+  limitConnections(server.server, limit, () => deps.onFull(limit));
+
+  const routes: { readonly method: string; readonly pattern: RegExp }[] = [];
+  server.addHook("onRoute", ({ method: methods, url }) => {
+    const pattern = new RegExp(`^${url.replaceAll(".", "\\.").replaceAll(/:\w+/g, "[^/]+")}$`);
+    for (const method of [methods].flat()) routes.push({ method, pattern });
+  });
+  /** The methods of a path. Empty: there is no such path. */
+  const allowedMethods = (url: string): readonly string[] => {
+    const path = url.replace(/[?#].*$/, "");
+    const methods = routes.flatMap(({ method, pattern }) => (pattern.test(path) ? method : []));
+    return [...new Set(methods)].toSorted();
+  };
 
   server.get("/", async (_, reply) => {
     const page = renderStatusPage(await deps.status());
@@ -79,50 +101,51 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   server.get("/status-page.css", (_, reply) => reply.type("text/css").send(statusPageStyle));
 
-  const { metrics, onError, onSlowScrape = () => {} } = deps;
-  const { clock = systemClock } = deps;
-  addScrapeRoute(server, { metrics, clock, onError, onSlowScrape });
+  addScrapeRoute(server, deps);
 
-  if (deps.api) addApi(server, { ...deps.api, clock, onError });
-  if (deps.reload) addReloadRoute(server, deps.reload);
+  addApi(server, { ...deps.api, ...deps, allowedMethods });
 
   server.get("/-/healthy", (_, reply) => {
-    const death = deps.death?.() ?? null;
+    const death = deps.death();
     return death === null
-      ? reply.type("text/plain").send("ok\n")
-      : reply.code(503).type("text/plain").send(`not healthy: ${death}\n`);
+      ? sendText(reply, 200, "ok")
+      : sendText(reply, 503, `not healthy: ${death}`);
   });
 
   server.get("/-/ready", async (_, reply) => {
     const readiness = await deps.readiness();
     return readiness.ready
-      ? reply.type("text/plain").send("ready\n")
-      : reply.code(503).type("text/plain").send(`not ready: ${readiness.reason}\n`);
+      ? sendText(reply, 200, "ready")
+      : sendText(reply, 503, `not ready: ${readiness.reason}`);
   });
+
+  const { requestReload, allowedHosts } = deps;
+  if (requestReload) {
+    server.post("/-/reload", (request, reply) => {
+      const problem = checkSender(request, allowedHosts);
+      if (problem) return sendText(reply, problem.status, problem.detail);
+      const answer = requestReload();
+      if (answer.kind === "refused") return sendText(reply, 400, answer.reason);
+      reply.raw.once("close", answer.begin);
+      void reply.header("connection", "close");
+      return sendText(reply, 200, "the configuration is valid, sandwatch goes on with it");
+    });
+  }
 
   server.setErrorHandler((error, _, reply) => {
     const status = clientStatus(error);
-    if (status !== null) {
-      return reply.code(status).type("text/plain").send("the request is wrong\n");
-    }
+    if (status !== null) return sendText(reply, status, "the request is wrong");
     deps.onError(asError(error));
-    return reply.code(500).type("text/plain").send("internal error, see the log\n");
+    return sendText(reply, 500, "internal error, see the log");
   });
 
   server.setNotFoundHandler(({ method, url }, reply) => {
-    void reply.type("text/plain");
-    const path = pathOf(url);
-    // It would be taken for the pattern of a route.
-    const isPlain = !/[:*(]/.test(path);
-    const allowed = ["GET", "POST", "HEAD"].filter(
-      (each) => isPlain && server.hasRoute({ method: each, url: path }),
-    );
-    return allowed.length === 0
-      ? reply.code(404).send("not found; try /metrics, /-/healthy or /-/ready\n")
-      : reply
-          .code(405)
-          .header("allow", allowed.join(", "))
-          .send(`${wrongMethod(method, allowed).detail}\n`);
+    const allowed = allowedMethods(url);
+    if (allowed.length === 0) {
+      return sendText(reply, 404, "not found; try /metrics, /-/healthy or /-/ready");
+    }
+    void reply.header("allow", allowed.join(", "));
+    return sendText(reply, 405, wrongMethod(method, allowed).detail);
   });
 
   return {
@@ -133,4 +156,8 @@ export function createWebServer(deps: WebDeps): WebServer {
     },
     close: () => server.close(),
   };
+}
+
+function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {
+  return reply.code(status).type("text/plain").send(`${text}\n`);
 }

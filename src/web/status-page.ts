@@ -1,100 +1,92 @@
-import type { CountByStatus } from "../fleet/tallies.ts";
+import { placeOf, poolText, serverText } from "../alerts/incident.ts";
+import type { Incident, Subject } from "../alerts/incident.ts";
+import { probeState } from "../alerts/probe-progress.ts";
+import type { ProbeView } from "../alerts/probe-view.ts";
+import { severities } from "../alerts/rule.ts";
+import type { SilenceMatch } from "../alerts/silence.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
+import { matchText } from "../alerts/written-match.ts";
 import { statuses } from "../fleet/model.ts";
-import { html, joinHtml } from "./html.ts";
-import type { Html } from "./html.ts";
-import { probeSection } from "./probe-table.ts";
-import type { ProbeRow } from "./probe-table.ts";
-import { moreThan, table, time } from "./table.ts";
+import type { Target } from "../fleet/model.ts";
+import { html, table } from "./html.ts";
+import type { Column, Html } from "./html.ts";
 
 /** What the status page shows. Times are UTC milliseconds. */
 export interface StatusView {
   readonly version: string;
   readonly nowMs: number;
-  readonly targets: readonly TargetView[];
-  readonly probes: readonly ProbeRow[];
-  readonly incidents: readonly IncidentView[];
-  /** Those in force. */
-  readonly silences: readonly SilenceView[];
-  readonly receivers: readonly ReceiverView[];
+  readonly targets: readonly WatchedView[];
+  readonly probes: readonly ProbeView[];
+  /** The open incidents that belong to no target. */
+  readonly untargeted: readonly Incident[];
+  /** Silences and maintenance windows in force. */
+  readonly silences: readonly SilenceInForce[];
+  readonly acknowledgedBy: (incidentId: string) => string | null;
+  /** The names of the configured receivers. */
+  readonly receivers: readonly string[];
+  /** What waits for receivers; those without may be absent. */
+  readonly waiting: readonly WaitingNotifications[];
 }
 
-export interface TargetView {
-  readonly region: string;
-  readonly key: string;
-  readonly state: "up" | "down" | "not polled yet";
-  /** Why it is down. */
-  readonly reason: string | null;
-  /** Why the last listing is partial; null: it is complete, or there is none. */
-  readonly partial: string | null;
-  readonly lastSuccessAtMs: number | null;
-  /** Null: too old to be shown as the present. */
-  readonly servers: CountByStatus | null;
-}
-
-export interface IncidentView {
-  readonly id: string;
-  readonly rule: string;
-  readonly severity: string;
-  readonly state: string;
-  /** Null, as the key may be: it lies in none. */
-  readonly region: string | null;
-  readonly key: string | null;
-  readonly subject: string;
-  readonly startedAtMs: number;
-  /** Whether a silence suppresses its notifications. */
-  readonly muted: boolean;
-  /** What there is to say of it, such as "acknowledged by ann". */
-  readonly notes: readonly string[];
-}
-
-export interface SilenceView {
-  /** What it is about, such as "region=us rule=server-error". */
-  readonly match: string;
-  /** Who added it, or which maintenance window it is. */
+interface SilenceInForce {
+  readonly match: SilenceMatch;
   readonly by: string;
   readonly reason: string | null;
   readonly endsAtMs: number;
 }
 
-export interface ReceiverView {
+interface WaitingNotifications {
   readonly receiver: string;
   readonly pending: number;
   readonly dead: number;
 }
 
-/** More open incidents than this are only counted. */
+/** Further ones are only counted. */
 const mostIncidents = 200;
 const mostSilences = 100;
+const mostProbes = 500;
 
-/** The page that a person opens first: targets, probes, open incidents, silences and receivers. */
+/** The page that a person opens first. */
 export function renderStatusPage(view: StatusView): string {
+  const { version, nowMs, targets, silences, receivers, waiting } = view;
+  const incidents = openIncidents(view);
+  const probes = view.probes.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
+  const queues = receivers.map(
+    (receiver) =>
+      waiting.find((each) => each.receiver === receiver) ?? { receiver, pending: 0, dead: 0 },
+  );
+  const none = html`<p class="quiet">None.</p>`;
   const page = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta http-equiv="refresh" content="10" />
-        <title>${title(view)}</title>
+        <title>${title(targets, incidents)}</title>
         <link rel="stylesheet" href="status-page.css" />
       </head>
       <body>
         <h1>sandwatch</h1>
         <h2>Targets</h2>
-        ${targetTable(view)} ${probeSection(view.probes)}
+        ${table(targets, targetColumns)} ${probes.length === 0 ? "" : probeSection(probes)}
         <h2>Open incidents</h2>
-        ${incidentTable(view)}
+        ${incidents.length === 0 ? none : table(incidents, incidentColumns, mostIncidents)}
         <h2>Active silences</h2>
-        ${silenceTable(view)}
+        ${silences.length === 0 ? none : table(silences, silenceColumns, mostSilences)}
         <h2>Receivers</h2>
-        ${receiverTable(view)}
+        ${
+          queues.length === 0
+            ? html`<p class="bad">None: nobody is notified.</p>`
+            : table(queues, receiverColumns)
+        }
         <p class="foot">
-          sandwatch ${view.version}, ${time(view.nowMs)}, reloads every 10 seconds ·
+          sandwatch ${version}, ${timeText(nowMs)}, reloads every 10 seconds ·
           <a href="metrics">metrics</a> · <a href="-/ready">ready</a> ·
           <a href="-/healthy">healthy</a>
         </p>
       </body>
     </html> `;
-  return page.text;
+  return page.markup;
 }
 
 export const statusPageStyle = `
@@ -111,99 +103,169 @@ th { font-weight: 600; opacity: .7; } .number { text-align: right; }
 `;
 
 /** A browser tab shows the counts. */
-function title({ targets, incidents }: StatusView): string {
-  const firing = incidents.filter((each) => each.state === "firing" && !each.muted).length;
-  const down = targets.filter(({ state }) => state === "down").length;
-  const troubles = [firing > 0 ? `${firing} firing` : "", down > 0 ? `${down} down` : ""];
-  return [...troubles, "sandwatch"].filter((part) => part !== "").join(" · ");
+function title(targets: readonly WatchedView[], incidents: readonly OpenIncident[]): string {
+  const firing = incidents.filter(({ phase, isMuted }) => phase.name === "firing" && !isMuted);
+  const down = targets.filter(({ polled, up }) => polled && !up);
+  return [
+    ...(firing.length > 0 ? [`${firing.length} firing`] : []),
+    ...(down.length > 0 ? [`${down.length} down`] : []),
+    "sandwatch",
+  ].join(" · ");
 }
 
-function targetTable({ targets }: StatusView): Html {
-  const rows = targets.map(
-    (target) =>
-      html`<tr>
-        <td>${target.region}</td>
-        <td>${target.key}</td>
-        <td class="${toneOfTarget[target.state]}">${targetText(target)}</td>
-        <td>${target.lastSuccessAtMs === null ? "never" : time(target.lastSuccessAtMs)}</td>
-        ${joinHtml(statuses.map((status) => countCell(target, status)))}
-      </tr> `,
-  );
-  const numbers = statuses.map((status) => ({ number: status }));
-  return table(["region", "key", "state", "last success", ...numbers], rows);
+const targetColumns: readonly Column<WatchedView>[] = [
+  { head: "region", cell: ({ target }) => target.region },
+  { head: "key", cell: ({ target }) => target.key },
+  {
+    head: "state",
+    cell: targetText,
+    tone: ({ polled, up }) => (polled ? (up ? "good" : "bad") : "quiet"),
+  },
+  { head: "last success", cell: ({ state }) => timeText(state.progress.lastSuccessAtMs) },
+  ...statuses.map((status): Column<WatchedView> => ({
+    head: status,
+    isNumber: true,
+    cell: (view) => (showsServers(view) ? view.state.snapshot.tallies.servers[status] : "–"),
+    tone(view) {
+      if (!showsServers(view)) return "quiet";
+      return status === "error" && view.state.snapshot.tallies.servers.error > 0 ? "bad" : "";
+    },
+  })),
+];
+
+function showsServers({ withheld, state }: WatchedView): boolean {
+  return !withheld && state.progress.lastSuccessAtMs !== null;
 }
 
-const toneOfTarget: Readonly<Record<TargetView["state"], string>> = {
-  up: "good",
-  down: "bad",
-  "not polled yet": "quiet",
-};
-
-function targetText({ state, reason, partial }: TargetView): string {
-  if (state === "up" && partial !== null) return `up, partial: ${partial}`;
-  return state === "down" && reason !== null ? `down: ${reason}` : state;
+function targetText({ polled, up, detail, state }: WatchedView): string {
+  if (!polled) return "not polled yet";
+  if (up) return detail ? `up, partial: ${detail.text}` : "up";
+  const { lastFailure } = state.progress;
+  if (lastFailure === null) return "down: not stored, see the log";
+  return `down: ${lastFailure}${detail ? `, ${detail.text}` : ""}`;
 }
 
-function countCell({ servers }: TargetView, status: keyof CountByStatus): Html {
-  if (!servers) return html`<td class="number quiet">–</td>`;
-  const alarming = status === "error" && servers.error > 0;
-  return html`<td class="number ${alarming ? "bad" : ""}">${String(servers[status])}</td>`;
+function probeSection(probes: readonly ProbeView[]): Html {
+  return html`<h2>Probes</h2>
+    ${table(probes, probeColumns, mostProbes)}`;
 }
 
-function incidentTable({ incidents }: StatusView): Html {
-  if (incidents.length === 0) return html`<p class="quiet">None.</p>`;
-  const rows = incidents.slice(0, mostIncidents).map(
-    (incident) =>
-      html`<tr>
-        <td class="${toneOf(incident)}">${stateText(incident)}</td>
-        <td>${incident.severity}</td>
-        <td>${incident.rule}</td>
-        <td>${incident.region ?? "–"}</td>
-        <td>${incident.key ?? "–"}</td>
-        <td>${incident.subject}</td>
-        <td>${time(incident.startedAtMs)}</td>
-        <td class="id">${incident.id}</td>
-      </tr> `,
-  );
-  const heads = ["state", "severity", "rule", "region", "key", "subject", "since", "id"];
-  return html`${table(heads, rows)}${moreThan(rows, incidents)}`;
+const probeColumns: readonly Column<ProbeView>[] = [
+  { head: "probe", cell: ({ subject }) => subject.probe },
+  { head: "region", cell: ({ subject }) => subject.region },
+  { head: "key", cell: ({ subject }) => subject.key },
+  { head: "operation", cell: ({ operation }) => operation },
+  {
+    head: "state",
+    cell: probeText,
+    tone: ({ progress }) =>
+      ({ ok: "good", failing: "bad", not_run: "quiet" })[probeState(progress)],
+  },
+  { head: "last run", cell: ({ progress }) => timeText(progress.last?.atMs ?? null) },
+  { head: "last success", cell: ({ progress }) => timeText(progress.lastSuccessAtMs) },
+];
+
+function isFailing({ progress }: ProbeView): boolean {
+  return probeState(progress) === "failing";
 }
 
-/** A silenced incident is not shown in red. */
-function toneOf({ state, muted }: IncidentView): string {
-  if (muted) return "quiet";
-  return state === "firing" ? "bad" : "";
+function probeText({ progress }: ProbeView): string {
+  const state = probeState(progress);
+  if (state === "not_run") return "not run yet";
+  const failure = progress.last?.detail ?? progress.last?.reason ?? null;
+  return state === "failing" && failure !== null ? `failing: ${failure}` : state;
 }
 
-function stateText({ state, notes }: IncidentView): string {
-  return [state, ...notes].join(", ");
+interface OpenIncident extends Incident {
+  /** Null: it lies in no region. */
+  readonly place: ReturnType<typeof placeOf>;
+  /** Whether a silence suppresses its notifications. */
+  readonly isMuted: boolean;
+  readonly acknowledgedBy: string | null;
 }
 
-function silenceTable({ silences }: StatusView): Html {
-  if (silences.length === 0) return html`<p class="quiet">None.</p>`;
-  const rows = silences.slice(0, mostSilences).map(
-    (silence) =>
-      html`<tr>
-        <td>${silence.match}</td>
-        <td>${silence.by}</td>
-        <td>${silence.reason ?? ""}</td>
-        <td>${time(silence.endsAtMs)}</td>
-      </tr> `,
-  );
-  return html`${table(["matches", "by", "reason", "until"], rows)}${moreThan(rows, silences)}`;
+/** Notified incidents come before silenced and pending ones, and higher severities before lower ones. */
+function openIncidents({
+  targets,
+  untargeted,
+  acknowledgedBy,
+}: StatusView): readonly OpenIncident[] {
+  const open = (target: Target | null, incident: Incident): OpenIncident => {
+    const { id, phase, subject } = incident;
+    const isMuted = phase.name === "firing" && phase.notifiedAtMs === null;
+    const place = placeOf(target, subject);
+    return { ...incident, place, isMuted, acknowledgedBy: acknowledgedBy(id) };
+  };
+  const urgencyOf = ({ phase, isMuted, severity }: OpenIncident): number => {
+    const rank = phase.name !== "firing" ? 0 : isMuted ? 1 : 2;
+    return rank * severities.length - severities.indexOf(severity);
+  };
+  return [
+    ...targets.flatMap(({ target, state }) =>
+      Array.from(state.incidents.values(), (incident) => open(target, incident)),
+    ),
+    ...untargeted.map((incident) => open(null, incident)),
+  ].toSorted((a, b) => urgencyOf(b) - urgencyOf(a) || b.startedAtMs - a.startedAtMs);
 }
 
-function receiverTable({ receivers }: StatusView): Html {
-  if (receivers.length === 0) {
-    return html`<p class="bad">None: nobody is notified.</p>`;
+const incidentColumns: readonly Column<OpenIncident>[] = [
+  {
+    head: "state",
+    cell: ({ phase, isMuted, acknowledgedBy }) =>
+      [
+        phase.name,
+        ...(isMuted ? ["silenced"] : []),
+        ...(phase.name === "firing" && phase.flapping ? ["flapping"] : []),
+        ...(acknowledgedBy === null ? [] : [`acknowledged by ${acknowledgedBy}`]),
+      ].join(", "),
+    tone: ({ phase, isMuted }) => (isMuted ? "quiet" : phase.name === "firing" ? "bad" : ""),
+  },
+  { head: "severity", cell: ({ severity }) => severity },
+  { head: "rule", cell: ({ rule }) => rule },
+  { head: "region", cell: ({ place }) => place?.region ?? "–" },
+  { head: "key", cell: ({ place }) => place?.key ?? "–" },
+  { head: "subject", cell: ({ subject }) => subjectText(subject) },
+  { head: "since", cell: ({ startedAtMs }) => timeText(startedAtMs) },
+  { head: "id", cell: ({ id }) => id, tone: () => "id" },
+];
+
+function subjectText(subject: Subject): string {
+  switch (subject.kind) {
+    case "server":
+      return serverText(subject);
+    case "target":
+      return "the target itself";
+    case "pool":
+      return poolText(subject);
+    case "probe":
+      return `probe ${subject.probe}`;
+    case "receiver":
+      return `receiver ${subject.receiver}`;
   }
-  const rows = receivers.map(
-    ({ receiver, pending, dead }) =>
-      html`<tr>
-        <td>${receiver}</td>
-        <td class="number">${String(pending)}</td>
-        <td class="number ${dead > 0 ? "bad" : ""}">${String(dead)}</td>
-      </tr> `,
-  );
-  return table(["receiver", { number: "pending" }, { number: "dead" }], rows);
+}
+
+const silenceColumns: readonly Column<SilenceInForce>[] = [
+  { head: "matches", cell: ({ match }) => matchText(match) },
+  { head: "by", cell: ({ by }) => by },
+  { head: "reason", cell: ({ reason }) => reason ?? "" },
+  { head: "until", cell: ({ endsAtMs }) => timeText(endsAtMs) },
+];
+
+const receiverColumns: readonly Column<WaitingNotifications>[] = [
+  { head: "receiver", cell: ({ receiver }) => receiver },
+  { head: "pending", isNumber: true, cell: ({ pending }) => pending },
+  {
+    head: "dead",
+    isNumber: true,
+    cell: ({ dead }) => dead,
+    tone: ({ dead }) => (dead > 0 ? "bad" : ""),
+  },
+];
+
+function timeText(utcMs: number | null): string {
+  if (utcMs === null) return "never";
+  return new Date(utcMs)
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.\d+Z$/, " UTC");
 }

@@ -5,40 +5,26 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RefusedError } from "../../src/lib/refusal.ts";
 import type { EventSource } from "../../src/web/api/events-route.ts";
-import { createWebServer } from "../../src/web/server.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
-import { exposing } from "./support/exposing.ts";
-import { noApi } from "./support/no-api.ts";
-import { emptyStatus } from "./support/status-view.ts";
+import { serveWeb } from "./support/serve-web.ts";
 
-/** A server whose events are numbers; places are how many there were. */
+/** A server whose events are numbers; a cursor is how many there were. */
 async function serve(wrap: (source: EventSource) => EventSource = (source) => source) {
-  const clock = createFakeClock();
-  const errors: string[] = [];
   const asked: object[] = [];
   let happened = 0;
   const atOnce = 3;
   const source: EventSource = (query) => {
     asked.push(query);
     const from = "after" in query ? Number(query.after) : happened;
-    if (Number.isNaN(from)) throw new RefusedError("invalid", "no such place");
+    if (Number.isNaN(from)) throw new RefusedError("invalid", "no such cursor");
     const to = Math.min(happened, from + atOnce);
     const events = Array.from({ length: to - from }, (_, index) => {
       return { kind: "change", view: { number: from + index + 1 } };
     });
     return Promise.resolve({ events, after: String(to), hasMore: events.length === atOnce });
   };
-  const web = createWebServer({
-    metrics: exposing(() => Promise.resolve([])),
-    clock,
-    readiness: () => Promise.resolve({ ready: true }),
-    status: () => Promise.resolve(emptyStatus),
-    api: { ...noApi, events: wrap(source) },
-    onError: (error) => errors.push(error.message),
+  const { address, clock, errors } = await serveWeb({
+    api: { call: () => Promise.reject(new Error("not called")), events: wrap(source) },
   });
-  const address = await web.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => web.close());
-
   const open = async (path = "/events", headers: Readonly<Record<string, string>> = {}) => {
     const request = get(`${address}/api/v1${path}`, { headers });
     request.on("error", () => {});
@@ -47,26 +33,19 @@ async function serve(wrap: (source: EventSource) => EventSource = (source) => so
     onTestFinished(() => void response.destroy());
     return response;
   };
-  return {
-    web,
-    clock,
-    errors,
-    asked,
-    open,
-    happen: (count = 1) => void (happened += count),
-    pass: async (ms: number) => {
-      await until(() => clock.armed === 1);
-      clock.advance(ms);
-      await until(() => clock.armed === 1);
-    },
+  const pass = async (ms: number) => {
+    await until(() => clock.armed === 1);
+    clock.advance(ms);
+    await until(() => clock.armed === 1);
   };
+  const happen = (count: number) => void (happened += count);
+  return { clock, errors, asked, open, pass, happen };
 }
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await setImmediate();
 }
 
-/** Reads on until that text has come. */
 async function readTo(response: IncomingMessage, end: string): Promise<string> {
   let text = "";
   while (!text.endsWith(end)) {
@@ -77,20 +56,19 @@ async function readTo(response: IncomingMessage, end: string): Promise<string> {
   return text;
 }
 
-const numbered = (from: number, to: number, place: number): string => {
+function numbered(from: number, to: number): string {
   const blocks = Array.from(
     { length: to - from + 1 },
     (_, index) => `event: change\ndata: {"number":${from + index}}\n`,
   );
-  return `${blocks.join("\n")}id: ${place}\n\n`;
-};
+  return `${blocks.join("\n")}id: ${to}\n\n`;
+}
 
 describe("the stream of events", () => {
-  it("tells where it begins, and then what happens, within a second", async () => {
+  it("sends where it begins, and then what happens, within a second", async () => {
     const { open, happen, pass } = await serve();
     happen(7);
     const response = await open();
-    expect(response.statusCode).toBe(200);
     expect(response.headers).toMatchObject({
       "content-type": "text/event-stream",
       "cache-control": "no-store",
@@ -99,28 +77,20 @@ describe("the stream of events", () => {
     expect(await readTo(response, "id: 7\n\n")).toBe("retry: 2000\n\nid: 7\n\n");
     happen(2);
     await pass(1_000);
-    expect(await readTo(response, "id: 9\n\n")).toBe(numbered(8, 9, 9));
+    expect(await readTo(response, "id: 9\n\n")).toBe(numbered(8, 9));
   });
 
-  it("goes on after the last event that was heard, all that came meanwhile at once", async () => {
-    const { open, happen } = await serve();
-    happen(8);
-    const response = await open("/events?kind=change", { "last-event-id": "2" });
-    expect(await readTo(response, "id: 8\n\n")).toBe(
-      `retry: 2000\n\n${numbered(3, 5, 5)}${numbered(6, 8, 8)}`,
-    );
-  });
-
-  it("goes on where it was heard last, wherever its address says that it began", async () => {
+  it("continues after the last event that was received, before the `after` of its address", async () => {
     const { open, happen } = await serve();
     happen(8);
     const first = await open("/events?after=6");
-    expect(await readTo(first, "id: 8\n\n")).toBe(`retry: 2000\n\n${numbered(7, 8, 8)}`);
-    const again = await open("/events?after=6", { "last-event-id": "7" });
-    expect(await readTo(again, "id: 8\n\n")).toBe(`retry: 2000\n\n${numbered(8, 8, 8)}`);
+    expect(await readTo(first, "id: 8\n\n")).toBe(`retry: 2000\n\n${numbered(7, 8)}`);
+    const again = await open("/events?after=6", { "last-event-id": "2" });
+    const all = `${numbered(3, 5)}${numbered(6, 8)}`;
+    expect(await readTo(again, "id: 8\n\n")).toBe(`retry: 2000\n\n${all}`);
   });
 
-  it("tells its place now and then where nothing happens", async () => {
+  it("sends its cursor every 15 seconds if nothing happens", async () => {
     const { open, pass } = await serve();
     const response = await open();
     await readTo(response, "id: 0\n\n");
@@ -130,57 +100,46 @@ describe("the stream of events", () => {
     expect(await readTo(response, "\n\n")).toBe("id: 0\n\n");
   });
 
-  it("looks no further for a reader who does not read, nor for one who has gone", async () => {
-    const endless: EventSource = (query) => {
-      looks += 1;
-      const place = "after" in query ? Number(query.after) : 0;
+  it("reads no further for a reader that does not read or has gone", async () => {
+    let queries = 0;
+    const endless: EventSource = () => {
+      queries += 1;
       const events = [{ kind: "change", view: { text: "x".repeat(1_000_000) } }];
-      return Promise.resolve({ events, after: String(place + 1), hasMore: true });
+      return Promise.resolve({ events, after: String(queries), hasMore: true });
     };
-    let looks = 0;
     const { open, clock } = await serve(() => endless);
     const response = await open();
     let before = -1;
-    // What the system keeps of a connection is soon full.
-    for (let quiet = 0; quiet < 1_000; quiet = looks === before ? quiet + 1 : 0) {
-      before = looks;
+    // What the system holds of a connection is soon full.
+    for (let quiet = 0; quiet < 1_000; quiet = queries === before ? quiet + 1 : 0) {
+      before = queries;
       await setImmediate();
     }
-    expect(looks).toBeLessThan(100);
+    expect(queries).toBeLessThan(100);
     response.destroy();
     await until(() => clock.armed === 0);
   });
 
-  it("lets others have their turn between any two looks, however much there is", async () => {
-    let looks = 0;
+  it("lets the event loop turn between two queries", async () => {
+    let queries = 0;
     const { open } = await serve(() => () => {
-      looks += 1;
+      queries += 1;
       const events = [{ kind: "change", view: {} }];
-      return Promise.resolve({ events, after: String(looks), hasMore: looks < 50 });
+      return Promise.resolve({ events, after: String(queries), hasMore: queries < 50 });
     });
     let most = 0;
     let before = 0;
     const opened = open();
     await until(() => {
-      most = Math.max(most, looks - before);
-      before = looks;
-      return looks === 50;
+      most = Math.max(most, queries - before);
+      before = queries;
+      return queries === 50;
     });
     (await opened).resume();
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  it("leaves nothing behind when its reader goes", async () => {
-    const { open, asked, clock } = await serve();
-    const response = await open();
-    await until(() => clock.armed === 1);
-    response.destroy();
-    await until(() => clock.armed === 0);
-    clock.advance(60_000);
-    expect(asked).toHaveLength(1);
-  });
-
-  it("ends where it cannot go on, which is told", async () => {
+  it("ends with a report if the store cannot be read", async () => {
     let isBroken = false;
     const { open, errors, clock } = await serve((source) => (query) => {
       if (isBroken) throw new Error("the store is gone");
@@ -195,7 +154,7 @@ describe("the stream of events", () => {
     expect(errors).toEqual(["the store is gone"]);
   });
 
-  it("is refused to a page of another site, and with what is no place", async () => {
+  it("is refused to a page of another site, and with an unknown cursor", async () => {
     const { open, asked } = await serve();
     const foreign = await open("/events", { "sec-fetch-site": "cross-site" });
     expect([foreign.statusCode, asked]).toEqual([403, []]);
@@ -204,7 +163,7 @@ describe("the stream of events", () => {
     expect(wrong.headers["content-type"]).toBe("application/problem+json");
   });
 
-  it("is there for so many; who has not read for a minute gives way", async () => {
+  it("is open to 64 readers; one that has not read for a minute is replaced", async () => {
     const { open, clock } = await serve();
     const first = await open();
     for (let other = 1; other < 64; other += 1) await open();

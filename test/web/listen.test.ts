@@ -5,11 +5,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parseListenAddress } from "../../src/config/address.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
-import { createWebServer } from "../../src/web/server.ts";
 import { startProgram } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { exposing } from "./support/exposing.ts";
-import { emptyStatus } from "./support/status-view.ts";
+import { serveWeb } from "./support/serve-web.ts";
 
 const program = join(import.meta.dirname, "../../src/cli.js");
 
@@ -21,14 +19,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
 async function serveAt(listen: string): Promise<URL> {
   const at = parseListenAddress(listen);
   if (!at) throw new Error(`${listen} cannot be read`);
-  const web = createWebServer({
-    metrics: exposing(() => Promise.resolve([])),
-    readiness: () => Promise.resolve({ ready: true }),
-    status: () => Promise.resolve(emptyStatus),
-    onError() {},
-  });
-  onTestFinished(() => web.close());
-  return new URL(await web.listen(at));
+  return new URL((await serveWeb({}, at)).address);
 }
 
 async function isServed(url: string): Promise<boolean> {

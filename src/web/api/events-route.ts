@@ -4,21 +4,21 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { asError } from "../../lib/as-error.ts";
 import { delay } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { createReaderPlaces } from "../reader-places.ts";
-import type { Reader } from "../reader-places.ts";
+import { limitReaders } from "../readers.ts";
+import type { Reader } from "../readers.ts";
 import { checkSite } from "./guard.ts";
 import { sendProblem } from "./problem.ts";
 
-/** What was stored after a place. */
+/** What was stored after a cursor. */
 interface News {
   readonly events: readonly { readonly kind: string; readonly view: object }[];
-  /** The place of the next query. */
+  /** The cursor of the next query. */
   readonly after: string;
   /** Whether there may already be more. */
   readonly hasMore: boolean;
 }
 
-/** Reads what was stored after the query's `after`; without `after` only the present place. */
+/** Reads what was stored after the query's `after`; without `after` only the current cursor. */
 export type EventSource = (query: object) => Promise<News>;
 
 export interface EventsDeps {
@@ -27,10 +27,10 @@ export interface EventsDeps {
   readonly onError: (error: Error) => void;
 }
 
-const lookEveryMs = 1_000;
+const queryEveryMs = 1_000;
 
 /** Then something is sent even without news, so that either side notices when the other is gone. */
-const mostQuietLooks = 15;
+const mostQuietQueries = 15;
 
 /** When a reader reconnects after its connection broke. */
 const retryMs = 2_000;
@@ -42,7 +42,7 @@ const mostStreams = 64;
 const idleMs = 60_000;
 
 /**
- * Serves changes and incidents as server-sent events. A stream keeps a place and no events: they are read
+ * Serves changes and incidents as server-sent events. A stream keeps a cursor and no events: they are read
  * from the store when its reader is ready for them, so a slow reader uses no memory.
  */
 export function addEventsRoute(
@@ -50,30 +50,25 @@ export function addEventsRoute(
   url: string,
   { events, clock, onError }: EventsDeps,
 ): void {
-  const places = createReaderPlaces(clock, { most: mostStreams, idleMs });
+  const readers = limitReaders(clock, mostStreams, idleMs);
 
-  async function* follow(
-    query: object,
-    first: News,
-    reader: Reader,
-    signal: AbortSignal,
-  ): AsyncGenerator<string, void> {
+  async function* follow(query: object, first: News, reader: Reader, signal: AbortSignal) {
     yield `retry: ${retryMs}\n\n`;
     let news = first;
-    let quietLooks = mostQuietLooks;
+    let quietQueries = mostQuietQueries;
     try {
       for (;;) {
         reader.readMs = clock.now().monotonicMs;
-        if (news.events.length > 0 || quietLooks >= mostQuietLooks) {
+        if (news.events.length > 0 || quietQueries >= mostQuietQueries) {
           yield eventText(news);
-          quietLooks = 0;
+          quietQueries = 0;
         }
         // With a fast reader nothing else would run.
         if (news.hasMore) await setImmediate();
-        else await delay(clock, lookEveryMs, signal);
+        else await delay(clock, queryEveryMs, signal);
         if (signal.aborted) return;
         news = await events({ ...query, after: news.after });
-        quietLooks += 1;
+        quietQueries += 1;
       }
     } catch (error) {
       if (!signal.aborted) onError(asError(error));
@@ -95,13 +90,13 @@ export function addEventsRoute(
       void reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       if (ended.signal.aborted) return reply.hijack();
-      const reader = places.take();
+      const reader = readers.admit();
       if (!reader) {
-        const detail = `${mostStreams} others are following already.`;
+        const detail = `${mostStreams} streams are open already.`;
         return sendProblem(reply, { status: 503, detail, retryAfterMs: idleMs });
       }
       reader.cutOff = () => reply.raw.destroy();
-      ended.signal.addEventListener("abort", () => places.leave(reader));
+      ended.signal.addEventListener("abort", () => readers.release(reader));
       const texts = follow(query, first, reader, ended.signal);
       return reply.send(Readable.from(texts, { highWaterMark: 1 }));
     },

@@ -15,31 +15,29 @@ export function checkRequest(
   allowedHosts: readonly string[],
 ): Problem | null {
   const problem = checkSender(request, allowedHosts);
-  const { method, headers, is404 } = request;
-  if (problem || is404 || method === "GET" || method === "HEAD") return problem;
-  return /^application\/json\s*(?:;|$)/i.test(headers["content-type"] ?? "")
+  if (problem || request.is404 || isReading(request)) return problem;
+  return /^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? "")
     ? null
     : { status: 415, detail: "Send JSON, with content-type: application/json." };
 }
 
 /** Checks Host and Origin only. */
 export function checkSender(
-  { method, headers }: Pick<FastifyRequest, "method" | "headers">,
+  request: Pick<FastifyRequest, "method" | "headers">,
   allowedHosts: readonly string[],
 ): Problem | null {
-  const { host = "", origin } = headers;
-  const name = hostName(host);
-  if (name === null || !isOwnName(name, allowedHosts)) {
+  const { host = "", origin } = request.headers;
+  // Without its port, and without the brackets of an IPv6 address.
+  const [, address, named = ""] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::\d+)?$/.exec(host) ?? [];
+  const name = address ?? named.toLowerCase();
+  if (isIP(name) === 0 && name !== "localhost" && !allowedHosts.includes(name)) {
     const detail =
       "This host name is not known here. Use an IP address or localhost, or add the name to http.allowed_hosts in the configuration.";
     return { status: 403, detail };
   }
-  if (method === "GET" || method === "HEAD") return null;
-  if (origin !== undefined && !isSameOrigin(origin, host)) {
-    const detail = "Pages of other addresses may not change anything here: the Origin is another.";
-    return { status: 403, detail };
-  }
-  return null;
+  if (isReading(request) || origin === undefined || isSameOrigin(origin, host)) return null;
+  const detail = "Pages of other addresses may not change anything here: the Origin is another.";
+  return { status: 403, detail };
 }
 
 /** A GET that costs something must not come from a page of another site, which a browser states. */
@@ -49,14 +47,8 @@ export function checkSite({ headers }: Pick<FastifyRequest, "headers">): Problem
   return { status: 403, detail: "Pages of other addresses may not look anything up here." };
 }
 
-/** Without its port, and without the brackets of an IPv6 address. */
-function hostName(host: string): string | null {
-  const match = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::\d+)?$/.exec(host);
-  return match?.[1] ?? match?.[2]?.toLowerCase() ?? null;
-}
-
-function isOwnName(name: string, allowedHosts: readonly string[]): boolean {
-  return isIP(name) !== 0 || name === "localhost" || allowedHosts.includes(name);
+function isReading({ method }: Pick<FastifyRequest, "method">): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 /** Over https too, where something in front of this server speaks it. */

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { BusyError, RefusedError } from "../../lib/refusal.ts";
+import type { RequestFault } from "../../lib/refusal.ts";
 import { statusText } from "../../lib/status-text.ts";
 
 /** An error as in RFC 9457. */
@@ -7,7 +8,7 @@ export interface Problem {
   readonly status: number;
   readonly detail: string;
   /** Which parts of the request are wrong. */
-  readonly errors?: readonly { readonly path: string; readonly allowed: string }[];
+  readonly errors?: readonly RequestFault[];
   /** When to try again. */
   readonly retryAfterMs?: number;
 }
@@ -16,9 +17,10 @@ export function sendProblem(
   reply: FastifyReply,
   { status, detail, errors = [], retryAfterMs }: Problem,
 ): FastifyReply {
+  const title = statusText(status);
   const problem = {
     type: "about:blank",
-    title: statusText(status),
+    title,
     status,
     detail,
     ...(errors.length > 0 && { errors }),
@@ -39,12 +41,8 @@ const statusOf = { invalid: 400, not_found: 404, conflict: 409, busy: 429 } as c
 /** The response to an error. An unexpected one is sent without details. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof RefusedError) {
-    return {
-      status: statusOf[error.kind],
-      detail: error.message,
-      errors: error.faults,
-      ...(error instanceof BusyError && { retryAfterMs: error.retryAfterMs }),
-    };
+    const problem = { status: statusOf[error.kind], detail: error.message, errors: error.faults };
+    return error instanceof BusyError ? { ...problem, retryAfterMs: error.retryAfterMs } : problem;
   }
   const status = clientStatus(error);
   if (status === null) return { status: 500, detail: "Internal error, see the log." };
@@ -57,4 +55,9 @@ export function clientStatus(error: unknown): number | null {
   const isObject = typeof error === "object" && error !== null && "statusCode" in error;
   const status = isObject && typeof error.statusCode === "number" ? error.statusCode : 500;
   return status >= 400 && status < 500 ? status : null;
+}
+
+export function wrongMethod(method: string, allowed: readonly string[]): Problem {
+  const detail = `There is no ${method} of this address, only ${allowed.join(", ")}.`;
+  return { status: 405, detail };
 }

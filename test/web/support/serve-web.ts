@@ -1,0 +1,67 @@
+import { onTestFinished } from "vitest";
+import type { ScrapeSource } from "../../../src/web/scrape-route.ts";
+import { createWebServer } from "../../../src/web/server.ts";
+import type { WebDeps } from "../../../src/web/server.ts";
+import type { StatusView } from "../../../src/web/status-page.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+export const emptyStatus: StatusView = {
+  version: "1.2.3",
+  nowMs: Date.UTC(2026, 10, 20, 9, 30),
+  targets: [],
+  probes: [],
+  untargeted: [],
+  silences: [],
+  acknowledgedBy: () => null,
+  receivers: [],
+  waiting: [],
+};
+
+/** A server with nothing behind it but what a test adds, on a clock that stands still. */
+export async function serveWeb(deps: Partial<WebDeps> = {}, at = { host: "127.0.0.1", port: 0 }) {
+  const clock = createFakeClock();
+  const errors: string[] = [];
+  const web = createWebServer({
+    metrics: exposing(() => []),
+    readiness: () => Promise.resolve({ ready: true }),
+    death: () => null,
+    status: () => Promise.resolve(emptyStatus),
+    api: {
+      call: () => Promise.resolve({}),
+      events: () => Promise.resolve({ events: [], after: "", hasMore: false }),
+    },
+    requestReload: () => ({ kind: "refused", reason: "not here" }),
+    allowedHosts: [],
+    onError: (error) => errors.push(error.message),
+    onSlowScrape() {},
+    onFull() {},
+    clock,
+    ...deps,
+  });
+  onTestFinished(() => web.close());
+  const address = await web.listen(at);
+  const get = async (path: string, init?: RequestInit) => {
+    const response = await fetch(address + path, init);
+    const { status, headers } = response;
+    return { status, headers, type: headers.get("content-type"), text: await response.text() };
+  };
+  return { web, address, clock, errors, get };
+}
+
+/** A source of these texts, which uses the bytes of a piece again for the next one. */
+export function exposing(render: () => Iterable<string>): ScrapeSource {
+  return {
+    scrape: async () => ({ kind: "exposition", pieces: inSameBytes(render()) }),
+  };
+}
+
+function* inSameBytes(texts: Iterable<string>): Iterable<Uint8Array> {
+  let buffer = Buffer.alloc(0);
+  for (const text of texts) {
+    const bytes = Buffer.from(text);
+    if (bytes.length > buffer.length) buffer = bytes;
+    else buffer.set(bytes);
+    yield buffer.subarray(0, bytes.length);
+    buffer.fill("!");
+  }
+}
