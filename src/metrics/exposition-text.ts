@@ -1,4 +1,4 @@
-/** How the exposition is written: the text format 0.0.4 of Prometheus, or OpenMetrics 1.0.0. */
+/** The text format 0.0.4 of Prometheus, or OpenMetrics 1.0.0. */
 export type ExpositionSyntax = "text" | "openmetrics";
 
 /** What ends an exposition. */
@@ -21,29 +21,24 @@ function spellSurrogates(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);
 }
 
-/** @param name as a whole: that of a counter ends in `_total` */
+/**
+ * @param name as a whole: that of a counter ends in `_total`
+ * @param help without characters that must be escaped
+ */
 export function familyHeader(
   syntax: ExpositionSyntax,
   name: string,
   help: string,
   type: string,
 ): string {
-  const family = syntax === "openmetrics" && type === "counter" ? withoutTotal(name) : name;
-  return `# HELP ${family} ${escapeHelp(syntax, help)}\n# TYPE ${family} ${type}\n`;
-}
-
-function withoutTotal(name: string): string {
-  return name.replace(/_total$/, "");
-}
-
-function numberText(value: number): string {
-  if (value === Infinity) return "+Inf";
-  return value === -Infinity ? "-Inf" : String(value);
+  const isOpenCounter = syntax === "openmetrics" && type === "counter";
+  const family = isOpenCounter ? name.replace(/_total$/, "") : name;
+  return `# HELP ${family} ${help}\n# TYPE ${family} ${type}\n`;
 }
 
 /** OpenMetrics writes bounds as floats, so that one bound is one text: 1.0 rather than 1. */
 export function bucketBoundText(syntax: ExpositionSyntax, bound: number): string {
-  const text = numberText(bound);
+  const text = bound === Infinity ? "+Inf" : String(bound);
   return syntax === "openmetrics" && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
@@ -55,11 +50,4 @@ export function toSyntax(syntax: ExpositionSyntax, text: string): string {
   if (syntax === "text") return `${text}\n`;
   const renamed = text.replaceAll(/^(# (?:HELP|TYPE) \S+)_total(?= )/gm, "$1");
   return `${renamed.replaceAll(/\ble="(-?\d+)"/g, 'le="$1.0"')}\n`;
-}
-
-/** The text format has quotes in a help stand as they are. */
-function escapeHelp(syntax: ExpositionSyntax, help: string): string {
-  return syntax === "openmetrics"
-    ? escapeLabelValue(help)
-    : help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }

@@ -1,35 +1,38 @@
-import { Registry } from "prom-client";
-import { receiverRule } from "../alerts/judge-receivers.ts";
-import type { ProbeView } from "../alerts/probe.ts";
-import type { Rule } from "../alerts/rule.ts";
+import { collectDefaultMetrics, Registry } from "prom-client";
 import type { WatchedView } from "../alerts/watched-view.ts";
-import { createDeliveryMetrics } from "./delivery-metrics.ts";
-import type { DeliveryMetricsOptions } from "./delivery-metrics.ts";
-import { addIncidentGauge } from "./incident-metrics.ts";
-import type { IncidentMetricsOptions } from "./incident-metrics.ts";
-import { createPollMetrics } from "./poll-metrics.ts";
-import { addProbeGauges } from "./probe-metrics.ts";
-import { addOwnGauges, processMetrics } from "./process-metrics.ts";
-import type { OwnMetricsOptions } from "./process-metrics.ts";
-import { createScraper } from "./scrape.ts";
-import { createServiceMetrics } from "./service-metrics.ts";
+import { asError } from "../lib/as-error.ts";
+import { createDeliveryMetrics, createPollMetrics, createServiceMetrics } from "./counters.ts";
+import { endings, familyHeader, toSyntax } from "./exposition-text.ts";
+import type { ExpositionSyntax } from "./exposition-text.ts";
+import { addGauges } from "./gauges.ts";
+import type { GaugeOptions } from "./gauges.ts";
+import { serverFamilies, serverLines } from "./server-families.ts";
+import { takeTarget, targetFamilies } from "./target-families.ts";
 
-export interface MetricsOptions
-  extends
-    DeliveryMetricsOptions,
-    OwnMetricsOptions,
-    Pick<IncidentMetricsOptions, "readUntargeted"> {
+export interface MetricsOptions extends GaugeOptions {
   readonly targets: readonly WatchedView[];
   readonly regions: Iterable<string>;
   readonly operations: readonly string[];
-  /** Default: there are none. */
-  readonly probes?: readonly ProbeView[];
-  readonly rules: readonly Rule[];
+  readonly deliveryFailureReasons: readonly string[];
   /** Whether to expose series for each server and sandbox, or aggregates alone. */
   readonly perServer: boolean;
   /** The store could not be read: a scrape lacks the families that show it. */
   readonly onUnread: (error: Error) => void;
 }
+
+export interface ScrapeRequest {
+  readonly syntax: ExpositionSyntax;
+  /** Names of the families to expose. Empty: all. */
+  readonly collect: readonly string[];
+}
+
+export type Scrape =
+  /**
+   * Every target as of one moment, rendered while it is iterated. A piece is valid until the next one is
+   * requested: then its bytes are overwritten.
+   */
+  | { readonly kind: "exposition"; readonly pieces: Iterable<Uint8Array> }
+  | { readonly kind: "refused"; readonly reason: string };
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -39,20 +42,118 @@ export type Metrics = ReturnType<typeof createMetrics>;
  */
 export function createMetrics(options: MetricsOptions) {
   const registry = new Registry();
-  const { targets, rules, perServer, readUntargeted, onUnread } = options;
+  const { targets, perServer, onUnread } = options;
   const polls = createPollMetrics(registry, targets);
   const service = createServiceMetrics(registry, options.regions, options.operations);
-  const delivery = createDeliveryMetrics(registry, options);
-  addIncidentGauge(registry, { targets, rules: [...rules, receiverRule], readUntargeted });
-  addOwnGauges(registry, options);
-  addProbeGauges(registry, options.probes ?? []);
-  const scrape = createScraper({
-    registry,
-    processRegistry: processMetrics(),
-    targets,
-    countsOf: polls.countsOf,
-    perServer,
-    onUnread,
-  });
+  const { receivers, deliveryFailureReasons } = options;
+  const delivery = createDeliveryMetrics(registry, receivers, deliveryFailureReasons);
+  addGauges(registry, options);
+
+  const processMetrics = registryOfProcess();
+  const ofProcess = namesOf(processMetrics);
+  const ofServers = serverFamilies.map(({ name }) => name);
+  const ofTargets = targetFamilies.map(({ name }) => name);
+  const known = new Set([...namesOf(registry), ...ofProcess, ...ofTargets, ...ofServers]);
+
+  const refusal = (collect: readonly string[]): string | undefined => {
+    const unknown = collect.find((name) => !known.has(name));
+    if (unknown !== undefined) return `there is no metric family ${JSON.stringify(unknown)}`;
+    const off = perServer ? undefined : collect.find((name) => ofServers.includes(name));
+    return off && `the metric family ${JSON.stringify(off)} is turned off by metrics.per_server`;
+  };
+
+  /** Those of the families that can be read. */
+  const collectOwn = async (wanted: ReadonlySet<string>): Promise<readonly string[]> => {
+    const names = namesOf(registry).filter((name) => wanted.has(name));
+    const texts = await Promise.allSettled(
+      names.map((name) => registry.getSingleMetricAsString(name)),
+    );
+    const errors = texts.flatMap((text) => (text.status === "rejected" ? [text.reason] : []));
+    for (const error of new Set<unknown>(errors)) onUnread(asError(error));
+    return texts.flatMap((text) => (text.status === "fulfilled" ? [text.value] : []));
+  };
+
+  /** They depend on one another: all or none are collected. */
+  const collectProcess = async (wanted: ReadonlySet<string>): Promise<readonly string[]> => {
+    if (!ofProcess.some((name) => wanted.has(name))) return [];
+    const texts = await Promise.all(
+      ofProcess.map((name) => processMetrics.getSingleMetricAsString(name)),
+    );
+    return texts.filter((_, index) => wanted.has(ofProcess[index] ?? ""));
+  };
+
+  const scrape = async ({ syntax, collect }: ScrapeRequest): Promise<Scrape> => {
+    const reason = refusal(collect);
+    if (reason !== undefined) return { kind: "refused", reason };
+    const wanted = collect.length === 0 ? known : new Set(collect);
+    // All that changes is taken at the same moment: only the store is waited for.
+    const taken = targets.map((view) => takeTarget(view, polls.countsOf(view.target)));
+    const [own, process] = await Promise.all([collectOwn(wanted), collectProcess(wanted)]);
+    const texts = function* (): Iterable<string> {
+      for (const { name, help, type, lines } of targetFamilies) {
+        if (!wanted.has(name)) continue;
+        yield familyHeader(syntax, name, help, type);
+        for (const target of taken) yield lines(target, name, syntax);
+      }
+      for (const text of [...own, ...process]) yield toSyntax(syntax, text);
+      const families = serverFamilies.filter(({ name }) => perServer && wanted.has(name));
+      const shown = taken.filter(({ withheld }) => !withheld);
+      yield* serverLines(shown, families, syntax);
+      yield endings[syntax];
+    };
+    return { kind: "exposition", pieces: toPieces(texts()) };
+  };
+
   return { polls, service, delivery, scrape };
+}
+
+/** Each family as a whole: the name of a counter ends in `_total`. */
+function namesOf(registry: Registry): readonly string[] {
+  return registry.getMetricsAsArray().map(({ name }) => name);
+}
+
+/** Gauges that are named like counters, which Prometheus's linter objects to. */
+const misnamed = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
+let processRegistry: Registry | null = null;
+
+/** CPU, memory and event loop. One registry for the life of the process, as what it starts goes on for as long. */
+function registryOfProcess(): Registry {
+  if (processRegistry) return processRegistry;
+  processRegistry = new Registry();
+  // Each sample wakes the process: at 10 ms, the default, that alone took nearly a hundredth of a CPU.
+  collectDefaultMetrics({ register: processRegistry, eventLoopMonitoringPrecision: 50 });
+  for (const name of misnamed) processRegistry.removeSingleMetric(name);
+  return processRegistry;
+}
+
+/** Large enough that sending a piece costs little, and small enough that rendering it takes a millisecond or so. */
+const pieceBytes = 256 * 1_024;
+
+/**
+ * Joins texts into pieces of bytes, each when it is requested. All are in one buffer: a piece is valid until the next
+ * one is requested. Strings written to a socket would each be copied to memory outside of the heap, and joining them
+ * first would take half as long again.
+ */
+export function* toPieces(texts: Iterable<string>): Iterable<Uint8Array> {
+  let buffer = Buffer.allocUnsafeSlow(2 * pieceBytes);
+  let used = 0;
+  for (const text of texts) {
+    // UTF-8 takes at most three bytes for each code unit.
+    const mostBytes = text.length * 3;
+    if (used > 0 && used + mostBytes > buffer.length) {
+      yield buffer.subarray(0, used);
+      used = 0;
+    }
+    if (mostBytes > buffer.length) buffer = Buffer.allocUnsafeSlow(mostBytes);
+    used += buffer.write(text, used);
+    if (used < pieceBytes) continue;
+    yield buffer.subarray(0, used);
+    used = 0;
+  }
+  if (used > 0) yield buffer.subarray(0, used);
 }

@@ -9,36 +9,11 @@ import { aggregateName, countByStatus } from "../fleet/tallies.ts";
 /** Of each name the milliseconds in each status, and the changes from each status to each. */
 const numbersPerName = statuses.length + presences.length ** 2;
 
-const minute = 60;
-const hour = 60 * minute;
-
-/** Upper bounds of the buckets of dwell times, in seconds. */
-export const dwellBounds: readonly number[] = [
-  10,
-  30,
-  minute,
-  5 * minute,
-  15 * minute,
-  hour,
-  4 * hour,
-  12 * hour,
-  24 * hour,
-  168 * hour,
-];
+/** Upper bounds of the buckets of dwell times, in seconds: up to a week. */
+export const dwellBounds = [10, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_800];
 
 /** Of each status a count for each bound and infinity, and the sum. */
 const numbersPerDwell = dwellBounds.length + 2;
-
-/** The counts of a target at one moment. */
-export interface TakenCounts {
-  readonly polls: number;
-  readonly failures: ReadonlyMap<FailureReason, number>;
-  readonly unobservedMs: number;
-  /** In the order of their numbers. */
-  readonly names: readonly string[];
-  readonly byName: Float64Array;
-  readonly dwells: Float64Array;
-}
 
 /** What is counted of one target. The numbers only grow. */
 export class TargetCounts {
@@ -79,8 +54,9 @@ export class TargetCounts {
     }
   }
 
-  take(): TakenCounts {
-    const names = [...this.names.keys()];
+  /** The counts at this moment. */
+  take() {
+    const names: readonly string[] = [...this.names.keys()];
     return {
       polls: this.polls,
       failures: new Map(this.failures),
@@ -112,6 +88,8 @@ export class TargetCounts {
     return number * numbersPerName;
   }
 }
+
+type TakenCounts = ReturnType<TargetCounts["take"]>;
 
 function add(numbers: Float64Array, index: number, more: number): void {
   numbers[index] = (numbers[index] ?? 0) + more;

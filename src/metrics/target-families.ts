@@ -1,12 +1,11 @@
 import { failureReasons } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
-import type { TargetState } from "../alerts/target-state.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
 import { presences, statuses } from "../fleet/status.ts";
 import { bucketBoundText, escapeLabelValue } from "./exposition-text.ts";
 import type { ExpositionSyntax } from "./exposition-text.ts";
 import { dwellBounds, dwellsOf, observedSeconds, transitions } from "./target-counts.ts";
-import type { TakenCounts, TargetCounts } from "./target-counts.ts";
+import type { TargetCounts } from "./target-counts.ts";
 
 /**
  * A family with series for each target. Ten thousand targets have millions of them: the numbers are taken when
@@ -22,24 +21,14 @@ export interface TargetFamily {
 }
 
 /** A target at one moment. */
-export interface TakenTarget {
-  /** Without braces. */
-  readonly labels: string;
-  readonly target: Target;
-  readonly polled: boolean;
-  readonly up: boolean;
-  readonly withheld: boolean;
-  readonly progress: TargetState["progress"];
-  readonly snapshot: TargetState["snapshot"];
-  readonly counts: TakenCounts;
-}
-
-export function takeTarget(view: WatchedView, counts: TargetCounts): TakenTarget {
+export function takeTarget(view: WatchedView, counts: TargetCounts) {
   const { target, polled, up, withheld, state } = view;
-  const labels = targetLabels(target);
   const { progress, snapshot } = state;
+  // Without braces.
+  const labels = targetLabels(target);
   return { labels, target, polled, up, withheld, progress, snapshot, counts: counts.take() };
 }
+type TakenTarget = ReturnType<typeof takeTarget>;
 
 export function targetLabels({ region, key }: Target): string {
   return `region="${escapeLabelValue(region)}",key="${escapeLabelValue(key)}"`;

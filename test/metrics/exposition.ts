@@ -1,8 +1,7 @@
 import type { Drift } from "../../src/fleet/drift.ts";
 import { ok } from "node:assert/strict";
 import { createMetrics } from "../../src/metrics/metrics.ts";
-import type { Metrics, MetricsOptions } from "../../src/metrics/metrics.ts";
-import type { ScrapeRequest } from "../../src/metrics/scrape.ts";
+import type { Metrics, MetricsOptions, ScrapeRequest } from "../../src/metrics/metrics.ts";
 import { listing, serverError, startMs, targetBlind, watchFleet } from "../support/fleet.ts";
 import { answered, ranProbe } from "../support/probes.ts";
 import type { WatchedFleet } from "../support/fleet.ts";
@@ -13,13 +12,14 @@ export interface MeteredFleet extends WatchedFleet {
   readonly render: (request?: Partial<ScrapeRequest>) => Promise<string>;
 }
 
-/** A watched target and its metrics, told of every poll as the daemon tells them. */
+/** A watched target and its metrics, which count every poll as in the daemon. */
 export function meterFleet(
   options: Partial<MetricsOptions> = {},
   fleet: WatchedFleet = watchFleet(),
 ): MeteredFleet {
   const metrics = createMetrics({
     targets: [fleet.watched],
+    probes: [],
     regions: ["us", "eu"],
     operations: ["list_sandboxes", "get_user"],
     rules: [serverError, targetBlind],
@@ -56,7 +56,7 @@ export function meterFleet(
   };
 }
 
-/** The families of a fleet to which everything happened once that a metric tells of. */
+/** The families of a fleet to which everything happened once that a metric shows. */
 export async function eventfulFamilies(
   options: Partial<MetricsOptions> = {},
 ): Promise<ReadonlyMap<string, Family>> {
@@ -78,6 +78,21 @@ export async function eventfulFamilies(
   metrics.delivery.attemptFailed("oncall", "timeout");
   metrics.delivery.delivered("oncall", 1.5);
   return parseExposition(await render());
+}
+
+/** The value of the first sample with these labels. */
+export async function valueOf(
+  { render }: MeteredFleet,
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<number | undefined> {
+  return parseExposition(await render())
+    .get(name.replace(/_(sum|count)$/, ""))
+    ?.samples.find(
+      (sample) =>
+        sample.name === name &&
+        Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+    )?.value;
 }
 
 /** Keeps each piece before the next one is asked for, as a reader must. */
@@ -118,7 +133,7 @@ export function parseOpenMetrics(exposition: string): ReadonlyMap<string, Family
   return parseExposition(named.replaceAll(/\ble="(\d+)\.0"/g, 'le="$1"'));
 }
 
-/** Reads the text format 0.0.4, refusing whatever is not well-formed or comes twice. */
+/** Reads the text format 0.0.4, refusing what is not well-formed or comes twice. */
 export function parseExposition(text: string): ReadonlyMap<string, Family> {
   if (!text.endsWith("\n")) throw new SyntaxError("the last line does not end");
   const families = new Map<string, Family & { samples: Sample[] }>();

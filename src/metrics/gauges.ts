@@ -1,0 +1,242 @@
+import { Gauge } from "prom-client";
+import type { Registry } from "prom-client";
+import type { Incident } from "../alerts/incident.ts";
+import { receiverRule } from "../alerts/judge-receivers.ts";
+import type { ProbeView } from "../alerts/probe-view.ts";
+import type { Severity } from "../alerts/rule.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
+
+export interface GaugeOptions {
+  readonly targets: readonly WatchedView[];
+  readonly probes: readonly ProbeView[];
+  /** They have series also without incidents. */
+  readonly rules: readonly { readonly name: string; readonly severity: Severity }[];
+  readonly receivers: readonly string[];
+  readonly build: { readonly version: string; readonly revision: string };
+  /** What waits for each receiver. */
+  readonly readOutbox: () => Promise<readonly OutboxView[]>;
+  /** The open incidents of pools, probes and receivers. */
+  readonly readUntargeted: () => Promise<readonly Incident[]>;
+  /** How the configuration was last read. UTC milliseconds. */
+  readonly readReload: () => { readonly successful: boolean; readonly successAtMs: number };
+  /** How many rows of the store could not be read since the start, by table. */
+  readonly readUnreadable: () => readonly (readonly [table: string, rows: number])[];
+  /** The loops that must go on. UTC milliseconds. */
+  readonly readLoops: () => readonly {
+    readonly loop: string;
+    readonly lastTurnAtMs: number;
+    readonly nextTurnAtMs: number;
+    readonly intervalMs: number;
+  }[];
+}
+
+interface OutboxView {
+  readonly receiver: string;
+  readonly pending: number;
+  readonly dead: number;
+  /** When the cause of the oldest pending notification was observed. UTC milliseconds. */
+  readonly oldestCausedAtMs: number | null;
+}
+
+type Series = Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
+
+/** A gauge whose series are read at each scrape. */
+interface GaugeFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** If it rejects, the scrape lacks the gauge. */
+  readonly read: () => Series | Promise<Series>;
+}
+
+export function addGauges(registry: Registry, options: GaugeOptions): void {
+  const families = [
+    incidentGauge(options),
+    ...outboxGauges(options),
+    ...probeGauges(options.probes),
+    ...ownGauges(options),
+  ];
+  for (const { name, help, labels: labelNames, read } of families) {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        const show = (series: Series): void => {
+          this.reset();
+          for (const [labels, value] of series) this.set(labels, value);
+        };
+        const series = read();
+        return series instanceof Promise ? series.then(show) : show(series);
+      },
+    });
+  }
+}
+
+function incidentGauge({ targets, rules, readUntargeted }: GaugeOptions): GaugeFamily {
+  const read = async (): Promise<Series> => {
+    const counted: { rule: string; severity: Severity; state: string; count: number }[] = [];
+    // There can be many thousands, most of them like the one before.
+    let last: (typeof counted)[number] | undefined;
+    const add = (rule: string, severity: Severity, state: string, more: number): void => {
+      const isSame = (each: typeof last): boolean =>
+        each?.rule === rule && each.severity === severity && each.state === state;
+      if (!isSame(last)) last = counted.find(isSame);
+      if (!last) counted.push((last = { rule, severity, state, count: 0 }));
+      last.count += more;
+    };
+    for (const { name, severity } of [...rules, receiverRule]) {
+      add(name, severity, "pending", 0);
+      add(name, severity, "firing", 0);
+    }
+    const addIncident = ({ rule, severity, phase }: Incident): void =>
+      add(rule, severity, phase.name, 1);
+    // Those of targets as of the moment when the scrape begins: nothing is awaited before.
+    for (const { state } of targets) state.incidents.forEach(addIncident);
+    (await readUntargeted()).forEach(addIncident);
+    return counted.map(({ count, ...labels }) => [labels, count]);
+  };
+  const help = "Open incidents of a rule, pending or firing.";
+  return { name: "sandwatch_incidents", help, labels: ["rule", "severity", "state"], read };
+}
+
+function outboxGauges({ receivers, readOutbox }: GaugeOptions): readonly GaugeFamily[] {
+  // The gauges of one scrape share one read.
+  let reading: Promise<readonly OutboxView[]> | null = null;
+  const read = async (valueOf: (view: OutboxView) => number | null): Promise<Series> => {
+    reading ??= readOutbox().finally(() => (reading = null));
+    return withValues(await reading, ({ receiver }) => ({ receiver }), valueOf);
+  };
+  const zeros = receivers.map((receiver) => [{ receiver }, 0] as const);
+  return [
+    {
+      name: "sandwatch_notifications_pending",
+      help: "Notifications that wait for delivery.",
+      labels: ["receiver"],
+      read: async () => [...zeros, ...(await read(({ pending }) => pending))],
+    },
+    {
+      name: "sandwatch_notifications_dead",
+      help: "Dead letters that are kept.",
+      labels: ["receiver"],
+      read: async () => [...zeros, ...(await read(({ dead }) => dead))],
+    },
+    {
+      name: "sandwatch_notification_oldest_pending_timestamp_seconds",
+      help: "When the cause of the oldest pending notification was observed, in seconds since 1970; absent without one.",
+      labels: ["receiver"],
+      // Nothing is late for a receiver that is not configured.
+      read: () =>
+        read(({ receiver, oldestCausedAtMs }) =>
+          receivers.includes(receiver) ? inSeconds(oldestCausedAtMs) : null,
+        ),
+    },
+  ];
+}
+
+/** How the probes do, and what their responses show. What was not observed recently has no series. */
+function probeGauges(probes: readonly ProbeView[]): readonly GaugeFamily[] {
+  const ofTarget = ({ subject: { region, key } }: ProbeView) => ({ region, key });
+  const ofProbe = (view: ProbeView) => ({ probe: view.subject.probe, ...ofTarget(view) });
+  const ofOperation = (view: ProbeView) => ({ ...ofProbe(view), operation: view.operation });
+  return [
+    {
+      name: "sandwatch_probe_success",
+      help: "Whether the last run of a probe met its expectations.",
+      labels: ["probe", "region", "key", "operation"],
+      read: () =>
+        withValues(probes, ofOperation, ({ readings: { success } }) =>
+          success === null ? null : Number(success),
+        ),
+    },
+    {
+      name: "sandwatch_probe_duration_seconds",
+      help: "Duration of the last run of a probe, from its first request to the end of its last retry.",
+      labels: ["probe", "region", "key", "operation"],
+      read: () => withValues(probes, ofOperation, ({ readings }) => inSeconds(readings.durationMs)),
+    },
+    {
+      name: "sandwatch_universes",
+      help: "Universes in the last readable response to a probe of universes.",
+      labels: ["region", "key"],
+      read() {
+        // Several probes may count the universes of one target: the last one that did is shown.
+        const latestLast = probes.toSorted(
+          (a, b) => (a.readings.readAtMs ?? 0) - (b.readings.readAtMs ?? 0),
+        );
+        return withValues(latestLast, ofTarget, ({ readings }) => readings.universes);
+      },
+    },
+    {
+      name: "sandwatch_user_last_used_timestamp_seconds",
+      help: "When the user of a probe was last used, in seconds since 1970; absent if unknown.",
+      labels: ["probe", "region", "key"],
+      read: () => withValues(probes, ofProbe, ({ readings }) => inSeconds(readings.lastUsedAtMs)),
+    },
+  ];
+}
+
+/** The series of those that have a value. */
+function withValues<View>(
+  views: readonly View[],
+  labelsOf: (view: View) => Readonly<Record<string, string>>,
+  valueOf: (view: View) => number | null,
+): Series {
+  return views.flatMap((view) => {
+    const value = valueOf(view);
+    return value === null ? [] : [[labelsOf(view), value] as const];
+  });
+}
+
+function inSeconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1_000;
+}
+
+function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
+  const { build, readReload, readUnreadable, readLoops } = options;
+  return [
+    {
+      name: "sandwatch_build_info",
+      help: "The running version; always 1.",
+      labels: ["version", "revision", "node_version"],
+      read: () => [[{ ...build, node_version: process.version }, 1]],
+    },
+    {
+      name: "sandwatch_config_last_reload_successful",
+      help: "Whether the configuration was valid when it was last read.",
+      labels: [],
+      read: () => [[{}, Number(readReload().successful)]],
+    },
+    {
+      name: "sandwatch_config_last_reload_success_timestamp_seconds",
+      help: "When the configuration in use was read, in seconds since 1970.",
+      labels: [],
+      read: () => [[{}, readReload().successAtMs / 1_000]],
+    },
+    {
+      name: "sandwatch_store_unreadable_rows",
+      help: "Damaged rows of the store that were found since the start, by table; absent without any.",
+      labels: ["table"],
+      read: () => readUnreadable().map(([table, rows]) => [{ table }, rows]),
+    },
+    {
+      name: "sandwatch_loop_last_turn_timestamp_seconds",
+      help: "When a loop last ran, in seconds since 1970; of several parts, the most overdue one.",
+      labels: ["loop"],
+      read: () => readLoops().map(({ loop, lastTurnAtMs }) => [{ loop }, lastTurnAtMs / 1_000]),
+    },
+    {
+      name: "sandwatch_loop_next_turn_timestamp_seconds",
+      help: "When the run after that is due by the loop's schedule, in seconds since 1970.",
+      labels: ["loop"],
+      read: () => readLoops().map(({ loop, nextTurnAtMs }) => [{ loop }, nextTurnAtMs / 1_000]),
+    },
+    {
+      name: "sandwatch_loop_interval_seconds",
+      help: "The usual interval between two runs of the loop.",
+      labels: ["loop"],
+      read: () => readLoops().map(({ loop, intervalMs }) => [{ loop }, intervalMs / 1_000]),
+    },
+  ];
+}
