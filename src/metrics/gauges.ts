@@ -2,7 +2,7 @@ import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Incident } from "../alerts/incident.ts";
 import { receiverRule } from "../alerts/judge-receivers.ts";
-import type { ProbeView } from "../alerts/probe-view.ts";
+import type { ProbeView } from "../alerts/probe.ts";
 import type { Severity } from "../alerts/rule.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
 

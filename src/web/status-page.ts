@@ -1,11 +1,11 @@
-import { placeOf, poolText, serverText } from "../alerts/incident.ts";
+import { poolText, serverText, subjectFacts } from "../alerts/incident.ts";
 import type { Incident, Subject } from "../alerts/incident.ts";
-import { probeState } from "../alerts/probe-progress.ts";
-import type { ProbeView } from "../alerts/probe-view.ts";
+import { probeState } from "../alerts/probe.ts";
+import type { ProbeView } from "../alerts/probe.ts";
 import { severities } from "../alerts/rule.ts";
+import { matchText } from "../alerts/silence.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
-import { matchText } from "../alerts/written-match.ts";
 import { statuses } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import { html, table } from "./html.ts";
@@ -177,8 +177,9 @@ function probeText({ progress }: ProbeView): string {
 }
 
 interface OpenIncident extends Incident {
-  /** Null: it lies in no region. */
-  readonly place: ReturnType<typeof placeOf>;
+  /** Null: it lies in none. */
+  readonly region: string | null;
+  readonly key: string | null;
   /** Whether a silence suppresses its notifications. */
   readonly isMuted: boolean;
   readonly acknowledgedBy: string | null;
@@ -193,8 +194,8 @@ function openIncidents({
   const open = (target: Target | null, incident: Incident): OpenIncident => {
     const { id, phase, subject } = incident;
     const isMuted = phase.name === "firing" && phase.notifiedAtMs === null;
-    const place = placeOf(target, subject);
-    return { ...incident, place, isMuted, acknowledgedBy: acknowledgedBy(id) };
+    const { region, key } = subjectFacts(target, subject);
+    return { ...incident, region, key, isMuted, acknowledgedBy: acknowledgedBy(id) };
   };
   const urgencyOf = ({ phase, isMuted, severity }: OpenIncident): number => {
     const rank = phase.name !== "firing" ? 0 : isMuted ? 1 : 2;
@@ -222,8 +223,8 @@ const incidentColumns: readonly Column<OpenIncident>[] = [
   },
   { head: "severity", cell: ({ severity }) => severity },
   { head: "rule", cell: ({ rule }) => rule },
-  { head: "region", cell: ({ place }) => place?.region ?? "–" },
-  { head: "key", cell: ({ place }) => place?.key ?? "–" },
+  { head: "region", cell: ({ region }) => region ?? "–" },
+  { head: "key", cell: ({ key }) => key ?? "–" },
   { head: "subject", cell: ({ subject }) => subjectText(subject) },
   { head: "since", cell: ({ startedAtMs }) => timeText(startedAtMs) },
   { head: "id", cell: ({ id }) => id, tone: () => "id" },
