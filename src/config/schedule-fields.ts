@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Schedule } from "../fleet/schedule.ts";
-import { readCronFields } from "../lib/cron-fields.ts";
-import { parseCronTimes } from "../lib/cron-times.ts";
+import { parseCronTimes, wrongCronField } from "../lib/cron-times.ts";
 import { isTimeZone } from "../lib/zone-offset.ts";
 import { duration, scalar } from "./fields.ts";
 import { notBoth, textLike } from "./written.ts";
@@ -38,11 +37,13 @@ export function cronExpression(allowed: string, isNicknamed: boolean) {
 /** What is to be added to the message; null: the expression is right. */
 function cronFault(expression: string, isNicknamed: boolean): string | null {
   if (!isNicknamed && expression.includes("@")) return "";
-  const read = readCronFields(expression);
-  if (read.kind === "wrong") return read.field === null ? "" : ` (wrong here: ${read.field})`;
+  const times = parseCronTimes(expression, "UTC");
+  if (!times) {
+    const field = wrongCronField(expression);
+    return field === undefined ? "" : ` (wrong here: ${field})`;
+  }
   // In UTC: what never comes there comes nowhere.
-  const latest = parseCronTimes(expression, "UTC")?.latest(anyMomentMs) ?? null;
-  return latest === null ? "; there is no such day" : null;
+  return times.latest(anyMomentMs) === null ? "; there is no such day" : null;
 }
 
 const timeZones = ["UTC", ...Intl.supportedValuesOf("timeZone")];

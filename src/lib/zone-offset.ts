@@ -38,38 +38,3 @@ export function zoneOffset(timeZone: string): ZoneOffset {
     return Date.UTC(year, month - 1, day, hour, minute, second) - secondMs;
   };
 }
-
-const stepMs = 24 * 60 * 60 * 1_000;
-
-/** The first moment after one and up to another at which clocks are changed; null: none. */
-export function firstChange(offset: ZoneOffset, afterMs: number, untilMs: number): number | null {
-  const before = offset(afterMs);
-  for (let lowMs = afterMs; lowMs < untilMs; lowMs += stepMs) {
-    const highMs = Math.min(lowMs + stepMs, untilMs);
-    if (offset(highMs) !== before) return changeBetween(offset, lowMs, highMs);
-  }
-  return null;
-}
-
-/** The last moment after one and up to another at which clocks were changed; null: none. */
-export function lastChange(offset: ZoneOffset, afterMs: number, untilMs: number): number | null {
-  const behind = offset(untilMs);
-  for (let highMs = untilMs; highMs > afterMs; highMs -= stepMs) {
-    const lowMs = Math.max(highMs - stepMs, afterMs);
-    if (offset(lowMs) !== behind) return changeBetween(offset, lowMs, highMs);
-  }
-  return null;
-}
-
-/** Clocks are changed at whole seconds, and nowhere twice in a day. */
-function changeBetween(offset: ZoneOffset, lowMs: number, highMs: number): number {
-  const before = offset(lowMs);
-  let low = Math.floor(lowMs / 1_000);
-  let high = Math.floor(highMs / 1_000);
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (offset(middle * 1_000) === before) low = middle;
-    else high = middle;
-  }
-  return high * 1_000;
-}
