@@ -13,7 +13,7 @@ import { createDaemon } from "../app/daemon.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import { createSimulator } from "../simulator/simulator.ts";
-import { changing } from "../simulator/tempo.ts";
+import { changing } from "../simulator/server-status.ts";
 import { createWorld } from "../simulator/world.ts";
 import { makeHistory } from "./demo-history.ts";
 import type { HistoryOptions } from "./demo-history.ts";

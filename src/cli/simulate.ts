@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { parse } from "yaml";
 import { z } from "zod";
 import { systemClock } from "../lib/clock.ts";
-import { contentSchema } from "../simulator/content.ts";
+import { contentSchema } from "../simulator/directory.ts";
 import { faultsSchema } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";

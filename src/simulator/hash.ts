@@ -20,7 +20,7 @@ export function draw(seed: number, purpose: number): number {
   return mix(seed, purpose) / 2 ** 32;
 }
 
-/** Picks one element, fixed by seed and purpose. */
+/** One element, fixed by seed and purpose. */
 export function pick<T extends readonly [unknown, ...unknown[]]>(
   items: T,
   seed: number,
@@ -31,31 +31,20 @@ export function pick<T extends readonly [unknown, ...unknown[]]>(
 
 export function identityOf(...parts: readonly (string | number)[]): Identity {
   const digest = hash("sha256", JSON.stringify(parts), "buffer");
-  return [
-    digest.readUInt32LE(0),
-    digest.readUInt32LE(4),
-    digest.readUInt32LE(8),
-    digest.readUInt32LE(12),
-  ];
+  const wordAt = (offset: number): number => digest.readUInt32LE(offset);
+  return [wordAt(0), wordAt(4), wordAt(8), wordAt(12)];
 }
 
 export function childOf([a, b, c, d]: Identity, index: number): Identity {
   return [mix(a, index), mix(b, index), mix(c, index), mix(d, index)];
 }
 
-const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
-function hexOf(word: number, firstByte: number, bytes: number): string {
-  let text = "";
-  for (let byte = firstByte; byte < firstByte + bytes; byte++) {
-    text += hexOfByte[(word >>> (24 - 8 * byte)) & 0xff];
-  }
-  return text;
-}
-
 /** Shaped like a random UUID (version 4). */
 export function uuidOf([a, b, c, d]: Identity): string {
-  const versioned = (b & 0xffff0fff) | 0x4000;
+  const version = (b & 0xffff0fff) | 0x4000;
   const variant = (c & 0x3fffffff) | 0x80000000;
-  return `${hexOf(a, 0, 4)}-${hexOf(versioned, 0, 2)}-${hexOf(versioned, 2, 2)}-${hexOf(variant, 0, 2)}-${hexOf(variant, 2, 2)}${hexOf(d, 0, 4)}`;
+  const [first, second, third, fourth] = [a, version, variant, d].map((word) =>
+    (word >>> 0).toString(16).padStart(8, "0"),
+  );
+  return `${first}-${second?.slice(0, 4)}-${second?.slice(4)}-${third?.slice(0, 4)}-${third?.slice(4)}${fourth}`;
 }

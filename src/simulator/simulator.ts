@@ -1,21 +1,17 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { Target } from "../fleet/model.ts";
-import type { RateLimit } from "../lib/rate-limit.ts";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
-import { hostToListen, localAddress } from "../lib/listen-address.ts";
+import { hostToListen, localAddress, type ListenAddress } from "../lib/listen-address.ts";
 import { seededRandom } from "../lib/random.ts";
-import type { RegionContent } from "./content.ts";
-import { createDirectory, type Directory, type KnownIds } from "./directory.ts";
-import { createExchange } from "./exchange.ts";
-import { createFaultBoard } from "./fault-board.ts";
-import type { Fault } from "./faults.ts";
-import { createGate } from "./gate.ts";
-import { createOperations } from "./operations.ts";
-import { createPins } from "./pins.ts";
-import { prefixOf } from "./routes.ts";
-import type { Tempo } from "./tempo.ts";
-import { createWorld, type SimulatedServer, type WorldView } from "./world.ts";
+import type { RateLimit } from "../lib/rate-limit.ts";
+import { answerTo, documentAt, notFound, prefixOf, problem, routeOf } from "./answers.ts";
+import { createDirectory, type Directory, type KnownIds, type RegionContent } from "./directory.ts";
+import { beginExchange, createGate, passFaults, send } from "./exchange.ts";
+import { faultsSchema, strike, type Fault } from "./faults.ts";
+import { listingBody } from "./listing.ts";
+import type { Tempo } from "./server-status.ts";
+import { createWorld, type Pin, type SimulatedServer, type WorldView } from "./world.ts";
 
 export interface SimulatorOptions {
   /** Equal seeds and equal times give equal answers, to the byte. */
@@ -25,7 +21,7 @@ export interface SimulatorOptions {
   readonly keys: readonly { readonly name: string; readonly apiKey: string }[];
   /** Servers in the listing of one key in one region. */
   readonly servers: number;
-  /** For each key in each region. Null: none. Left out: two requests a second. */
+  /** For each key in each region. Null: none. Default: two requests a second. */
   readonly rateLimit?: RateLimit | null | undefined;
   readonly faults?: readonly Fault[];
   /** What regions hold, by name, instead of what is made up. */
@@ -36,10 +32,7 @@ export interface SimulatorOptions {
 
 export interface Simulator {
   /** Serves on one port, one path prefix a region; port 0 takes a free one. Gives the base addresses. */
-  listen(at: {
-    readonly host: string;
-    readonly port: number;
-  }): Promise<ReadonlyMap<string, string>>;
+  listen(at: ListenAddress): Promise<ReadonlyMap<string, string>>;
   /** Ends every connection, hanging ones too. */
   close(): Promise<void>;
   /** Replaces all faults. @throws {z.ZodError} when one is not of the schema */
@@ -59,37 +52,55 @@ export interface Simulator {
   knownIds(region: string): KnownIds;
 }
 
-const defaultRateLimit: RateLimit = { requests: 2, perMs: 1000 };
-
 /** The watched service, simulated over HTTP. */
 export function createSimulator(options: SimulatorOptions): Simulator {
-  const { seed, clock, regions, keys, rateLimit = defaultRateLimit } = options;
+  const { seed, clock, regions, keys, rateLimit = { requests: 2, perMs: 1_000 } } = options;
   const content = new Map(Object.entries(options.content ?? {}));
   const world = createWorld(seed, options.pace ?? 1);
-  const pins = createPins();
+  const admit = createGate(clock, keys, rateLimit);
+  const random = seededRandom(seed);
+  const startedMs = clock.now().monotonicMs;
+  let faults = faultsSchema.parse(options.faults ?? []);
+  const pins = new Map<string, Map<string, Pin>>();
   const directories = new Map<string, Directory>();
   const directoryOf = (region: string): Directory => {
     const directory = directories.get(region) ?? createDirectory(seed, region, content.get(region));
     directories.set(region, directory);
     return directory;
   };
-  const viewAt = (target: Target, utcMs: number): WorldView => {
-    const { servers = options.servers, local_sandboxes: given } = content.get(target.region) ?? {};
-    return { target, utcMs, servers, given, pins: pins.of(target) };
-  };
-  const faultBoard = createFaultBoard(options.faults ?? [], { clock, random: seededRandom(seed) });
-  const exchange = createExchange({
-    regions,
-    clock,
-    gate: createGate({ clock, keys, rateLimit }),
-    faultBoard,
-    operations: createOperations({
-      world,
-      viewOf: (target) => viewAt(target, clock.now().utcMs),
-      directoryOf,
-    }),
+  const viewAt = (target: Target, utcMs: number): WorldView => ({
+    target,
+    utcMs,
+    servers: content.get(target.region)?.servers ?? options.servers,
+    pins: pins.get(targetName(target)) ?? new Map(),
   });
-  const server = createServer((request, response) => void exchange(request, response));
+
+  /** Path, method, credential, rate limit, faults, then the operation itself. */
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const exchange = beginExchange(response, clock);
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    const route = routeOf(path, regions);
+    // For everybody: it takes no key, and no token of its limit.
+    const document = route ? null : documentAt(path, regions);
+    if (!route && !document) return send(exchange, notFound);
+    if (request.method !== "GET") {
+      return send(exchange, problem(405, "Method not allowed", { allow: "GET" }));
+    }
+    if (!route) return send(exchange, document ?? notFound);
+    const { region } = route;
+    const admission = admit(region, request.headers.authorization);
+    if ("refused" in admission) return send(exchange, admission.refused);
+    const { key } = admission;
+    const elapsedSeconds = (clock.now().monotonicMs - startedMs) / 1_000;
+    const struck = strike(faults, { ...route, key }, elapsedSeconds, random);
+    if (!(await passFaults(exchange, request, struck))) return undefined;
+    const listing = () => {
+      const view = viewAt({ region, key }, clock.now().utcMs);
+      return listingBody(world, view, struck, content.get(region)?.local_sandboxes);
+    };
+    return send(exchange, answerTo(route, directoryOf(region), struck, listing), struck);
+  };
+  const server = createServer((request, response) => void serve(request, response));
   // Clients keep their connections between polls; only `close` ends them.
   server.keepAliveTimeout = 0;
 
@@ -109,16 +120,19 @@ export function createSimulator(options: SimulatorOptions): Simulator {
       server.closeAllConnections();
       await closed;
     },
-    setFaults: (faults) => faultBoard.set(faults),
+    setFaults(next) {
+      faults = faultsSchema.parse(next);
+    },
     *truth(target, utcMs) {
-      const view = viewAt(target, utcMs);
-      if (view.given) return;
-      for (const sandbox of world.sandboxes(view)) yield* sandbox.servers;
+      if (content.get(target.region)?.local_sandboxes) return;
+      for (const sandbox of world.sandboxes(viewAt(target, utcMs))) yield* sandbox.servers;
     },
     pin(target, serverId, status) {
-      pins.pin(target, serverId, { status, sinceMs: clock.now().utcMs });
+      const name = targetName(target);
+      const ofTarget = pins.get(name) ?? new Map<string, Pin>();
+      pins.set(name, ofTarget.set(serverId, { status, updatedAtMs: clock.now().utcMs }));
     },
-    unpin: (target, serverId) => pins.unpin(target, serverId),
+    unpin: (target, serverId) => void pins.get(targetName(target))?.delete(serverId),
     knownIds: (region) => directoryOf(region).knownIds,
   };
 }

@@ -1,12 +1,6 @@
-import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
-import { chainStateAt } from "./chain.ts";
 import { childOf, draw, identityOf, mix, pick, uuidOf, type Identity } from "./hash.ts";
-import type { Pin } from "./pins.ts";
-import { offsetHoursOf } from "./region-time.ts";
-import { drawServerNames } from "./server-names.ts";
-import { steady } from "./tempo.ts";
-import type { Tempo } from "./tempo.ts";
+import { offsetHoursOf, statusAt, steady, type Tempo } from "./server-status.ts";
 
 export interface SimulatedServer {
   readonly sandboxId: string;
@@ -16,7 +10,7 @@ export interface SimulatedServer {
   readonly status: string | null;
   readonly benchmark: string | null;
   readonly tags: readonly string[] | null;
-  /** UTC milliseconds of the last change of status. */
+  /** UTC milliseconds. */
   readonly updatedAtMs: number;
   /** Seeds the details of the wire: metadata, auth data, microseconds. */
   readonly seed: number;
@@ -32,6 +26,13 @@ export interface SimulatedSandbox {
   readonly seed: number;
 }
 
+/** What a pinned server shows: any status, null, or `absent` for no server at all. */
+export interface Pin {
+  readonly status: string | null;
+  /** UTC milliseconds at which it was pinned. */
+  readonly updatedAtMs: number;
+}
+
 export interface WorldView {
   readonly target: Target;
   readonly utcMs: number;
@@ -39,8 +40,6 @@ export interface WorldView {
   readonly servers: number;
   /** By server id. */
   readonly pins: ReadonlyMap<string, Pin>;
-  /** Listed instead of what the world holds. */
-  readonly given?: readonly object[] | undefined;
 }
 
 export interface World {
@@ -62,119 +61,119 @@ const tagSets = [["prod"], ["staging"], ["eval", "nightly"], ["prod", "team-a"],
 
 const purpose = { size: 1, life: 2, age: 3, names: 4, benchmark: 5, tagged: 6, tags: 7 };
 
+/** What is the same for all sandboxes of a listing. */
+interface Look extends Pick<WorldView, "pins"> {
+  readonly region: string;
+  readonly offsetHours: number;
+  readonly atMs: number;
+}
+
 /**
  * A pure function of seed, target and time: equal arguments give equal worlds.
  *
- * @param tempo how fast it moves, or how many times faster than usual; 0: it stands still
+ * @param pace how fast it moves, or how many times faster than usual; 0: it stands still
  */
-export function createWorld(seed: number, tempo: number | Tempo): World {
-  const isStill = tempo === 0;
-  const known = typeof tempo === "number" ? steady(isStill ? 1 : tempo) : tempo;
-  const nameSeedsOf = createNameSeeds(seed);
-  const identities = new Map<string, Identity>();
-  const identityOfTarget = (target: Target): Identity => {
-    const name = targetName(target);
-    const identity = identities.get(name) ?? identityOf("target", seed, target.region, target.key);
-    identities.set(name, identity);
+export function createWorld(seed: number, pace: number | Tempo): World {
+  const isStill = pace === 0;
+  const tempo = typeof pace === "number" ? steady(isStill ? 1 : pace) : pace;
+  const known = new Map<string, Identity>();
+  /** Each is hashed once: it comes in sandbox after sandbox. */
+  const identify = (what: "target" | "name", region: string, name: string): Identity => {
+    const key = `${what}/${region}/${name}`;
+    const identity = known.get(key) ?? identityOf(what, seed, region, name);
+    known.set(key, identity);
     return identity;
   };
+
+  const sandboxIn = (slot: Identity, size: number, look: Look): SimulatedSandbox => {
+    const { region, offsetHours, atMs, pins } = look;
+    const { generation, bornMs } = lifeAt(slot[0], tempo.worldMs(atMs));
+    const identity = childOf(slot, generation);
+    const [sandboxSeed] = identity;
+    const sandboxId = uuidOf(identity);
+    const benchmark = pick(benchmarks, sandboxSeed, purpose.benchmark);
+    const names = drawServerNames(mix(sandboxSeed, purpose.names), size);
+    const servers = names.flatMap((serverName, index): SimulatedServer[] => {
+      const serverIdentity = childOf(identity, index + 1);
+      const serverId = uuidOf(serverIdentity);
+      const pin = pins.get(serverId);
+      if (pin?.status === "absent") return [];
+      const [serverSeed] = serverIdentity;
+      const [nameSeed] = identify("name", region, serverName);
+      const subject = { seed: serverSeed, sandboxSeed, nameSeed, bornMs, offsetHours };
+      const isTagged = draw(serverSeed, purpose.tagged) < 0.15;
+      return [
+        {
+          sandboxId,
+          serverId,
+          serverName,
+          ...(pin ?? statusAt(subject, atMs, tempo)),
+          benchmark,
+          tags: isTagged ? pick(tagSets, serverSeed, purpose.tags) : null,
+          seed: serverSeed,
+        },
+      ];
+    });
+    const status = ["error", "occupied"].find((each) => servers.some((s) => s.status === each));
+    return {
+      sandboxId,
+      createdAtMs: tempo.utcMs(bornMs),
+      status: status ?? "idle",
+      benchmark,
+      servers,
+      seed: sandboxSeed,
+    };
+  };
+
   return {
-    *sandboxes({ target, utcMs, servers, pins }) {
-      const targetIdentity = identityOfTarget(target);
-      const offsetHours = offsetHoursOf(target.region);
+    *sandboxes({ target: { region, key }, utcMs, servers, pins }) {
+      const target = identify("target", region, key);
       const atMs = isStill ? stillUtcMs : utcMs;
-      const nameSeeds = nameSeedsOf(target.region);
+      const look = { region, offsetHours: offsetHoursOf(region), atMs, pins };
       let left = servers;
-      for (let slot = 0; left > 0; slot++) {
-        const place = childOf(targetIdentity, slot);
-        // The size belongs to the place and outlives the sandbox in it, so the total stays.
-        const size = Math.min(left, pick(sizes, place[0], purpose.size));
+      for (let index = 0; left > 0; index++) {
+        const slot = childOf(target, index);
+        // The size belongs to the slot and outlives the sandbox in it, so the total stays.
+        const size = Math.min(left, pick(sizes, slot[0], purpose.size));
         left -= size;
-        const sandbox = buildSandbox({
-          place,
-          size,
-          atMs,
-          tempo: known,
-          offsetHours,
-          nameSeeds,
-          pins,
-        });
+        const sandbox = sandboxIn(slot, size, look);
         if (sandbox.servers.length > 0) yield sandbox;
       }
     },
   };
 }
 
-interface Building {
-  readonly place: Identity;
-  readonly size: number;
-  readonly atMs: number;
-  readonly tempo: Tempo;
-  readonly offsetHours: number;
-  readonly nameSeeds: (name: string) => number;
-  readonly pins: ReadonlyMap<string, Pin>;
-}
-
-function buildSandbox(building: Building): SimulatedSandbox {
-  const { place, size, atMs, tempo, offsetHours, nameSeeds, pins } = building;
-  const { generation, bornMs } = lifeAt(place[0], tempo.worldMs(atMs));
-  const identity = childOf(place, generation);
-  const sandboxSeed = identity[0];
-  const sandboxId = uuidOf(identity);
-  const benchmark = pick(benchmarks, sandboxSeed, purpose.benchmark);
-  const names = drawServerNames(mix(sandboxSeed, purpose.names), size);
-  const servers: SimulatedServer[] = [];
-  for (const [index, serverName] of names.entries()) {
-    const serverIdentity = childOf(identity, index + 1);
-    const serverId = uuidOf(serverIdentity);
-    const pin = pins.get(serverId);
-    if (pin?.status === "absent") continue;
-    const seed = serverIdentity[0];
-    const nameSeed = nameSeeds(serverName);
-    const state = chainStateAt({ seed, sandboxSeed, nameSeed, bornMs, offsetHours }, atMs, tempo);
-    const tagged = draw(seed, purpose.tagged) < 0.15;
-    servers.push({
-      sandboxId,
-      serverId,
-      serverName,
-      status: pin ? pin.status : state.status,
-      benchmark,
-      tags: tagged ? pick(tagSets, seed, purpose.tags) : null,
-      get updatedAtMs() {
-        return pin ? pin.sinceMs : state.sinceMs;
-      },
-      seed,
-    });
-  }
-  const status = statusOfSandbox(servers);
-  const createdAtMs = tempo.utcMs(bornMs);
-  return { sandboxId, createdAtMs, status, benchmark, servers, seed: sandboxSeed };
-}
-
-function statusOfSandbox(servers: readonly SimulatedServer[]): string {
-  if (servers.some((server) => server.status === "error")) return "error";
-  return servers.some((server) => server.status === "occupied") ? "occupied" : "idle";
-}
-
-/** A place in the listing holds one sandbox after another, each for the same span of the world's own time. */
-function lifeAt(placeSeed: number, worldMs: number) {
-  const spanMs = shortestLifeMs + draw(placeSeed, purpose.life) * (longestLifeMs - shortestLifeMs);
+/** A slot of the listing holds one sandbox after another, each for the same span of the world's own time. */
+function lifeAt(slotSeed: number, worldMs: number) {
+  const spanMs = shortestLifeMs + draw(slotSeed, purpose.life) * (longestLifeMs - shortestLifeMs);
   const lifeMs = Math.round(spanMs);
-  const phaseMs = Math.floor(draw(placeSeed, purpose.age) * lifeMs);
+  const phaseMs = Math.floor(draw(slotSeed, purpose.age) * lifeMs);
   const generation = Math.floor((worldMs - phaseMs) / lifeMs);
   return { generation, bornMs: generation * lifeMs + phaseMs };
 }
 
-/** Of the names in a region. Each is hashed once: they come in sandbox after sandbox. */
-function createNameSeeds(seed: number): (region: string) => (name: string) => number {
-  const known = new Map<string, Map<string, number>>();
-  return (region) => {
-    const ofRegion = known.get(region) ?? new Map<string, number>();
-    known.set(region, ofRegion);
-    return (name) => {
-      const nameSeed = ofRegion.get(name) ?? identityOf("name", seed, region, name)[0];
-      ofRegion.set(name, nameSeed);
-      return nameSeed;
-    };
-  };
+/** The most popular first. */
+const serverNames =
+  `filesystem terminal git github fetch memory playwright google_sheets slack notion postgres
+  google_calendar gmail puppeteer time google_drive sqlite brave_search arxiv word excel pdf_tools
+  google_maps jira confluence linear asana trello airtable hubspot salesforce stripe shopify
+  woocommerce snowflake bigquery mongodb redis elasticsearch kubernetes docker aws_s3
+  google_cloud azure_devops gitlab bitbucket sentry grafana datadog pagerduty figma miro canvas
+  zoom outlook onedrive dropbox box discord telegram whatsapp twilio sendgrid mailchimp youtube
+  spotify reddit hackernews weather wikipedia huggingface wandb yfinance cal.com 12306`.split(
+    /\s+/,
+  );
+
+/** How many servers there are of each name falls with its rank. */
+const skew = 2.5;
+
+/** Distinct names for the servers of one sandbox. */
+function drawServerNames(seed: number, count: number): readonly string[] {
+  const ranks = new Set<number>();
+  for (let index = 0; index < count; index++) {
+    let rank = Math.floor(serverNames.length * draw(seed, index) ** skew);
+    while (ranks.has(rank)) rank = (rank + 1) % serverNames.length;
+    ranks.add(rank);
+  }
+  return [...ranks].map((rank) => serverNames[rank] ?? "filesystem");
 }

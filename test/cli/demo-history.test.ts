@@ -9,7 +9,7 @@ import { statuses } from "../../src/fleet/model.ts";
 import { resolutions } from "../../src/fleet/buckets.ts";
 import type { Resolution } from "../../src/fleet/buckets.ts";
 import { findServer } from "../../src/fleet/snapshot.ts";
-import { steady } from "../../src/simulator/tempo.ts";
+import { steady } from "../../src/simulator/server-status.ts";
 import { createWorld } from "../../src/simulator/world.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Lookup, lookupPath } from "../../src/service/operations.ts";
 import { canStandInPath } from "../../src/service/operations.ts";
-import { readPathId } from "../../src/simulator/path-id.ts";
-import { routeOf } from "../../src/simulator/routes.ts";
+import { readPathId, routeOf } from "../../src/simulator/answers.ts";
 import { answerJson, createTestClient, startPeer } from "./peer.ts";
 import { sandbox, server } from "./wire.ts";
 

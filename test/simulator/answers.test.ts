@@ -1,31 +1,19 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
+import { Secret } from "../../src/lib/secret.ts";
+import { createServiceClient } from "../../src/service/client.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { regionContent } from "../support/random-resources.ts";
 import { startSimulator } from "./start-simulator.ts";
 
-const validationError = z.strictObject({
-  detail: z
-    .array(
-      z.strictObject({
-        loc: z.array(z.string()).min(1),
-        msg: z.string().min(1),
-        type: z.string().min(1),
-        input: z.unknown(),
-        ctx: z.record(z.string(), z.unknown()),
-      }),
-    )
-    .min(1),
-});
-const paths = {
-  get_user: (id: string) => `/user/${id}`,
-  get_universe_data: (id: string) => `/universes/${id}/initial_data`,
-  get_white_label: (id: string) => `/white-labeling/get/${id}`,
-};
-const parameters: Readonly<Record<string, string>> = {
-  get_user: "userId",
-  get_universe_data: "universe_id",
-  get_white_label: "client_id",
-};
-const lookUps = Object.entries(paths);
+const lookUps = [
+  ["userId", (id: string) => `/user/${id}`],
+  ["universe_id", (id: string) => `/universes/${id}/initial_data`],
+  ["client_id", (id: string) => `/white-labeling/get/${id}`],
+] as const;
 
 test.each([
   ["no Authorization", undefined, 401],
@@ -43,131 +31,70 @@ test.each([
   }
 });
 
-test.each(["POST", "PUT", "DELETE", "HEAD"])("%s is refused with 405", async (method) => {
+test.each(["POST", "HEAD"])("%s is refused with 405", async (method) => {
   const { get } = await startSimulator();
   const headers = { authorization: "Bearer research-key" };
   const response = await get("/local-sandbox", { init: { method, headers } });
-  expect(response.status).toBe(405);
-  expect(response.headers.get("allow")).toBe("GET");
+  expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
 });
 
-test.each([
-  "",
-  "/",
-  "/local-sandboxes",
-  "/local-sandbox/1",
-  "/user/",
-  "/universes/x/data",
-  "/../mars/universes",
-])("the unknown path %j is answered with 404", async (path) => {
-  const { get } = await startSimulator();
-  expect((await get(path)).status).toBe(404);
-});
-
-test.each(lookUps)("%s answers an unknown id with 404", async (_, path) => {
-  const { get } = await startSimulator();
-  expect((await get(path("nobody"))).status).toBe(404);
-});
-
-test.each(lookUps)(
-  "%s answers an invalid id with the interface's validation error",
-  async (operation, path) => {
+test.each(["", "/", "/local-sandboxes", "/local-sandbox/1", "/user/", "/../mars/universes"])(
+  "the unknown path %j is answered with 404",
+  async (path) => {
     const { get } = await startSimulator();
-    const tooLong = "x".repeat(129);
-    for (const [id, input] of [
-      [tooLong, tooLong],
-      ["a%0Ab", "a\nb"],
-      ["%00", "\0"],
-      ["%FF", "%FF"],
-    ] as const) {
-      const response = await get(path(id));
-      expect(response.status).toBe(422);
-      const [entry] = validationError.parse(await response.json()).detail;
-      expect(entry?.input).toBe(input);
-      expect(entry?.loc).toEqual(["path", parameters[operation]]);
-    }
-    expect((await get(path("x".repeat(128)))).status).toBe(404);
+    expect((await get(path)).status).toBe(404);
   },
 );
 
-test("a known user is told, and some were never used", async () => {
+test.each(lookUps)("an unknown or invalid %s has the interface's answer", async (name, path) => {
+  const { get } = await startSimulator();
+  const tooLong = "x".repeat(129);
+  expect((await get(path(tooLong.slice(1)))).status).toBe(404);
+  for (const [id, input] of [
+    [tooLong, tooLong],
+    ["a%0Ab", "a\nb"],
+    ["%FF", "%FF"],
+  ] as const) {
+    const response = await get(path(id));
+    expect(response.status).toBe(422);
+    const entry = { loc: ["path", name], input, msg: expect.any(String), type: expect.any(String) };
+    expect(await response.json()).toMatchObject({ detail: [entry] });
+  }
+});
+
+test("each region has users, universes and white labels of its own", async () => {
   const { simulator, get } = await startSimulator();
+  const answer = async (path: string, region = "us"): Promise<unknown> =>
+    (await get(path, { region })).json();
+  const { userIds, universeIds, clientIds, failingClientId } = simulator.knownIds("us");
+  expect([userIds[0], clientIds[0]]).toEqual(["user-1", "client-1"]);
+
   const user = z.strictObject({
     userId: z.string(),
     createdAt: z.iso.datetime({ offset: true }),
     lastUsedAt: z.iso.datetime({ offset: true }).nullable(),
   });
-  const { userIds } = simulator.knownIds("us");
   const users = await Promise.all(
-    userIds.map(async (id) => user.parse(await (await get(`/user/${id}`)).json())),
+    userIds.map(async (id) => user.parse(await answer(`/user/${id}`))),
   );
   expect(users.map(({ userId }) => userId)).toEqual(userIds);
-  expect(userIds[0]).toBe("user-1");
-  expect(users.some(({ lastUsedAt }) => lastUsedAt === null)).toBe(true);
-  expect(users.some(({ lastUsedAt }) => lastUsedAt !== null)).toBe(true);
-});
+  const neverUsed = users.filter(({ lastUsedAt }) => lastUsedAt === null);
+  expect(neverUsed.length).toBeGreaterThan(0);
+  expect(neverUsed.length).toBeLessThan(users.length);
+  expect(users[0]).not.toEqual(await answer("/user/user-1", "eu"));
 
-test("a user of the same id is another one in another region", async () => {
-  const { get } = await startSimulator();
-  const createdMs = async (region: string) => {
-    const user = z.object({ createdAt: z.string() });
-    return Date.parse(user.parse(await (await get("/user/user-1", { region })).json()).createdAt);
-  };
-  expect(await createdMs("us")).not.toBe(await createdMs("eu"));
-});
-
-test("a handful of universes is told, others in each region", async () => {
-  const { simulator, get } = await startSimulator();
-  const universes = z.strictObject({
-    universes: z.array(
-      z.strictObject({
-        universe_id: z.string(),
-        name: z.string(),
-        description: z.string(),
-        domain: z.string(),
-        personas: z.array(z.record(z.string(), z.string())).min(1),
-        task_nums: z.array(z.string()).min(1),
-        created_at: z.iso.datetime({ offset: true }),
-      }),
-    ),
-  });
-  const idsIn = async (region: string) => {
-    const body = universes.parse(await (await get("/universes", { region })).json());
-    return body.universes.map((universe) => universe.universe_id);
-  };
-  const us = await idsIn("us");
-  expect(us.length).toBeGreaterThanOrEqual(3);
-  expect(us).toEqual(simulator.knownIds("us").universeIds);
-  const eu = await idsIn("eu");
-  expect(eu).toEqual(simulator.knownIds("eu").universeIds);
-  expect(eu.filter((id) => us.includes(id))).toEqual([]);
-});
-
-test("the initial data of a universe is an object for each service", async () => {
-  const { simulator, get } = await startSimulator();
-  for (const id of simulator.knownIds("us").universeIds) {
-    const response = await get(`/universes/${id}/initial_data`);
-    const services = z.record(z.string(), z.record(z.string(), z.unknown()));
-    expect(Object.keys(services.parse(await response.json())).length).toBeGreaterThan(1);
+  const listed = universeIds.map((id) => expect.objectContaining({ universe_id: id }));
+  expect(await answer("/universes")).toEqual({ universes: listed });
+  for (const id of universeIds) {
+    expect(await answer(`/universes/${id}/initial_data`)).toHaveProperty("filesystem.files");
     expect((await get(`/universes/${id}/initial_data`, { region: "eu" })).status).toBe(404);
   }
-});
-
-test("a white-label look-up gives data, or for the failing client a message", async () => {
-  const { simulator, get } = await startSimulator();
-  const { clientIds, failingClientId } = simulator.knownIds("us");
-  expect(clientIds[0]).toBe("client-1");
   for (const id of clientIds) {
-    const body: unknown = await (await get(`/white-labeling/get/${id}`)).json();
-    expect(body).toMatchObject({ success: true, data: { client_id: id }, message: null });
+    const expected = { success: true, data: { client_id: id }, message: null };
+    expect(await answer(`/white-labeling/get/${id}`)).toMatchObject(expected);
   }
-  const failing = await get(`/white-labeling/get/${failingClientId}`);
-  expect(failing.status).toBe(200);
-  expect(await failing.json()).toEqual({
-    success: false,
-    data: null,
-    message: "White-labeling is suspended for this client",
-  });
+  const failing = { success: false, data: null, message: expect.stringContaining("suspended") };
+  expect(await answer(`/white-labeling/get/${failingClientId}`)).toEqual(failing);
 });
 
 test("past two requests a second a key gets 429 with Retry-After, in that region alone", async () => {
@@ -188,9 +115,99 @@ test("Retry-After tells whole seconds until the next request may come", async ()
   const { clock, get } = await startSimulator({ rateLimit: { requests: 1, perMs: 30_000 } });
   await get("/universes");
   clock.advance(10_500);
-  const refused = await get("/universes");
-  expect(refused.status).toBe(429);
-  expect(refused.headers.get("retry-after")).toBe("20");
+  expect((await get("/universes")).headers.get("retry-after")).toBe("20");
   clock.advance(20_000);
   expect((await get("/universes")).status).toBe(200);
+});
+
+test("what the client reads of any region is what the simulator was given", async () => {
+  await fc.assert(
+    fc.asyncProperty(regionContent, async (content) => {
+      const clock = createFakeClock();
+      const simulator = createSimulator({
+        seed: 1,
+        clock,
+        regions: ["us"],
+        keys: [{ name: "key", apiKey: "key" }],
+        servers: 5,
+        rateLimit: null,
+        content: { us: content },
+      });
+      const bases = await simulator.listen({ host: "127.0.0.1", port: 0 });
+      const client = createServiceClient({
+        regions: new Map(Array.from(bases, ([region, baseUrl]) => [region, { baseUrl }])),
+        timeoutMs: 10_000,
+        maxBodyBytes: 1024 * 1024,
+        userAgent: "sandwatch/test",
+        clock,
+      });
+      const call = { region: "us", apiKey: new Secret("key") };
+      const plain = { kind: "ok", status: 200, deviations: [] };
+
+      const listed = await client.listSandboxes({ ...call, before: emptySnapshot, poll: 0 });
+      if (listed.kind === "failed") throw new Error(listed.detail);
+      expect(listed).toMatchObject({ ...plain, value: { partial: null } });
+      expect(listed.value.listing.sandboxes).toEqual(
+        content.local_sandboxes.map((sandbox) => ({
+          id: sandbox.local_sandbox_id,
+          status: sandbox.status ?? "unknown",
+          benchmark: sandbox.benchmark ?? null,
+          servers: sandbox.servers.map((server) => ({
+            id: server.id,
+            name: server.server_name ?? null,
+            status: server.status ?? "unknown",
+            benchmark: server.benchmark ?? null,
+            tags: server.tags ?? [],
+          })),
+        })),
+      );
+      for (const user of content.users) {
+        const value = { ...user, lastUsedAt: user.lastUsedAt ?? null };
+        expect(await client.getUser(call, user.userId)).toEqual({ ...plain, value });
+      }
+      expect(await client.listUniverses(call)).toEqual({
+        ...plain,
+        value: content.universes.map((universe) => ({
+          universeId: universe.universe_id,
+          name: universe.name,
+          description: universe.description,
+          domain: universe.domain,
+          personas: universe.personas,
+          taskNums: universe.task_nums,
+          createdAt: universe.created_at,
+        })),
+      });
+      for (const [id, value] of Object.entries(content.universe_data)) {
+        expect(await client.getUniverseData(call, id)).toEqual({ ...plain, value });
+      }
+      for (const [id, { success, data, message }] of Object.entries(content.white_labels)) {
+        const value = { success, data: data ?? null, message: message ?? null };
+        expect(await client.getWhiteLabel(call, id)).toEqual({ ...plain, value });
+      }
+      await client.close();
+      await simulator.close();
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("each region holds what it was given, and what is made up of the rest", async () => {
+  const { simulator, get } = await startSimulator({
+    content: {
+      us: { servers: 3, users: 2, universes: 1, white_labels: 0 },
+      eu: { users: [{ userId: "ann", createdAt: "then" }], universe_data: { "no-list": null } },
+    },
+  });
+  expect(simulator.knownIds("us")).toEqual({
+    userIds: ["user-1", "user-2"],
+    universeIds: ["universe-us-1"],
+    clientIds: [],
+    failingClientId: "client-suspended",
+  });
+  expect([...simulator.truth({ region: "us", key: "research" }, 0)]).toHaveLength(3);
+  expect([...simulator.truth({ region: "eu", key: "research" }, 0)]).toHaveLength(40);
+  const ann = await get("/user/ann", { region: "eu" });
+  expect(await ann.json()).toEqual({ userId: "ann", createdAt: "then" });
+  const data = await get("/universes/no-list/initial_data", { region: "eu" });
+  expect([data.status, await data.json()]).toEqual([200, null]);
 });

@@ -1,22 +1,20 @@
 import { expect, test } from "vitest";
 import { operations } from "../../src/fleet/model.ts";
-import { faultsSchema, oddKinds, type Fault } from "../../src/simulator/faults.ts";
-import { createFaultBoard } from "../../src/simulator/fault-board.ts";
 import { seededRandom } from "../../src/lib/random.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
+import { faultsSchema, oddKinds, strike, type Fault } from "../../src/simulator/faults.ts";
+import { startSimulator, type Started } from "./start-simulator.ts";
+
+const path = "/local-sandbox";
 
 const subject = { region: "us", key: "research", operation: "list_sandboxes" } as const;
 
-function createBoard(faults: readonly Fault[]) {
-  const clock = createFakeClock();
-  const board = createFaultBoard(faults, { clock, random: seededRandom(5) });
-  return { clock, board, strikes: (over = {}) => board.strike({ ...subject, ...over }).length };
+function strikes(fault: Fault, over: object = {}, seconds = 0, random = seededRandom(5)): boolean {
+  return strike(faultsSchema.parse([fault]), { ...subject, ...over }, seconds, random).length > 0;
 }
 
 test("a fault without a scope strikes every request", () => {
-  const { strikes } = createBoard([{ kind: "malformed" }]);
   for (const operation of operations) {
-    expect(strikes({ operation, region: "eu", key: "training" })).toBe(1);
+    expect(strikes({ kind: "malformed" }, { operation, region: "eu", key: "training" })).toBe(true);
   }
 });
 
@@ -25,41 +23,26 @@ test.each([
   ["key", { key: "research" }, { key: "training" }],
   ["operation", { operation: "list_sandboxes" }, { operation: "get_user" }],
 ] as const)("a fault of one %s leaves the others alone", (_, scope, other) => {
-  const { strikes } = createBoard([{ kind: "malformed", ...scope }]);
-  expect(strikes()).toBe(1);
-  expect(strikes(other)).toBe(0);
+  expect(strikes({ kind: "malformed", ...scope })).toBe(true);
+  expect(strikes({ kind: "malformed", ...scope }, other)).toBe(false);
 });
 
 test("a fault strikes from its beginning until its end, in seconds since the start", () => {
-  const { clock, strikes } = createBoard([{ kind: "malformed", from: 10, until: 20 }]);
-  expect(strikes()).toBe(0);
-  clock.advance(9_999);
-  expect(strikes()).toBe(0);
-  clock.advance(1);
-  expect(strikes()).toBe(1);
-  clock.advance(9_999);
-  expect(strikes()).toBe(1);
-  clock.advance(1);
-  expect(strikes()).toBe(0);
+  const fault = { kind: "malformed", from: 10, until: 20 } as const;
+  const struck = [0, 9.999, 10, 19.999, 20].map((seconds) => strikes(fault, {}, seconds));
+  expect(struck).toEqual([false, false, true, true, false]);
 });
 
 test("a fault of some probability strikes that share of the requests, the same ones for a seed", () => {
   const run = () => {
-    const { strikes } = createBoard([{ kind: "malformed", probability: 0.3 }]);
-    return Array.from({ length: 1_000 }, () => strikes());
+    const random = seededRandom(5);
+    const fault = { kind: "malformed", probability: 0.3 } as const;
+    return Array.from({ length: 1_000 }, () => strikes(fault, {}, 0, random));
   };
-  const hits = run().reduce((sum, hit) => sum + hit, 0);
+  const hits = run().filter(Boolean).length;
   expect(hits).toBeGreaterThan(250);
   expect(hits).toBeLessThan(350);
   expect(run()).toEqual(run());
-});
-
-test("setting faults replaces those before", () => {
-  const { board, strikes } = createBoard([{ kind: "malformed" }, { kind: "latency", ms: 1 }]);
-  board.set([{ kind: "malformed" }]);
-  expect(strikes()).toBe(1);
-  board.set([]);
-  expect(strikes()).toBe(0);
 });
 
 test.each([
@@ -68,7 +51,6 @@ test.each([
   ["a missing field", { kind: "latency" }],
   ["an unknown operation", { kind: "malformed", operation: "delete_user" }],
   ["a probability above one", { kind: "malformed", probability: 2 }],
-  ["a status below 200", { kind: "status", status: 100 }],
   ["a share of nothing", { kind: "partial", share: 0 }],
 ])("%s is not taken for a fault", (_, fault) => {
   expect(faultsSchema.safeParse([fault]).success).toBe(false);
@@ -78,4 +60,173 @@ test("every default is filled in", () => {
   expect(faultsSchema.parse([{ kind: "odd" }])).toEqual([
     { kind: "odd", kinds: oddKinds, length: 200_000, probability: 1, from: 0 },
   ]);
+});
+
+/** So that whatever the simulator is about to send to another request has been sent. */
+async function roundTrips({ get }: Started): Promise<void> {
+  for (let trip = 0; trip < 20; trip++) {
+    await (await get("/universes", { key: "training" })).text();
+  }
+}
+
+test("latency delays the answer by its milliseconds, several of them by their sum", async () => {
+  const started = await startSimulator({
+    faults: [
+      { kind: "latency", ms: 300, key: "research" },
+      { kind: "latency", ms: 200, key: "research" },
+    ],
+  });
+  const { clock, get } = started;
+  let answered = false;
+  const response = get(path).then((answer) => {
+    answered = true;
+    return answer;
+  });
+  await clock.timerArmed();
+  clock.advance(300);
+  await clock.timerArmed();
+  clock.advance(199);
+  await roundTrips(started);
+  expect(answered).toBe(false);
+  clock.advance(1);
+  expect((await response).status).toBe(200);
+});
+
+test.each([200, 401, 503])("a status fault answers with %i", async (status) => {
+  const { simulator, get } = await startSimulator({ faults: [{ kind: "status", status }] });
+  const response = await get(path);
+  expect(response.status).toBe(status);
+  expect(response.headers.get("retry-after")).toBe(null);
+  expect(await response.text()).not.toContain("local_sandboxes");
+  simulator.setFaults([{ kind: "status", status, retry_after: 17 }]);
+  expect((await get(path)).headers.get("retry-after")).toBe("17");
+});
+
+test("a reset before the answer breaks the connection without a byte", async () => {
+  const { get } = await startSimulator({ faults: [{ kind: "reset" }] });
+  const error: unknown = await get(path).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ cause: { code: "ECONNRESET" } });
+});
+
+test("a reset in the body breaks the connection after some of it", async () => {
+  const { get } = await startSimulator({
+    faults: [{ kind: "reset", when: "body", after_bytes: 50 }],
+  });
+  const reader = (await get(path)).body?.getReader();
+  expect((await reader?.read())?.value).toHaveLength(50);
+  await expect(reader?.read()).rejects.toThrow("terminated");
+});
+
+test.each(["before", "body"] as const)(
+  "an answer that hangs (%s) never ends, until the simulator is closed",
+  async (when) => {
+    const started = await startSimulator({
+      faults: [{ kind: "hang", when, after_bytes: 50, key: "research" }],
+    });
+    let outcome = "waiting";
+    const ended = started
+      .get(path)
+      .then((response) => response.text())
+      .then(
+        () => (outcome = "answered"),
+        () => (outcome = "ended"),
+      );
+    await roundTrips(started);
+    expect(outcome).toBe("waiting");
+    await started.simulator.close();
+    await ended;
+    expect(outcome).toBe("ended");
+  },
+);
+
+test("closing ends a request that waits for its latency, and leaves no timer", async () => {
+  const { simulator, clock, get } = await startSimulator({
+    faults: [{ kind: "latency", ms: 1_000 }],
+  });
+  const request = get(path).catch(() => "ended");
+  await clock.timerArmed();
+  await simulator.close();
+  expect(await request).toBe("ended");
+  expect(clock.armed).toBe(0);
+});
+
+test.each([0, 10, 1_000, 1_000_000])(
+  "a truncated answer of at most %i bytes ends cleanly, and before its last byte",
+  async (afterBytes) => {
+    const { simulator, get } = await startSimulator({ servers: 500 });
+    const whole = await (await get(path)).text();
+    simulator.setFaults([{ kind: "truncate", after_bytes: afterBytes }]);
+    const body = await (await get(path)).text();
+    expect(body).toBe(whole.slice(0, Math.min(afterBytes, whole.length - 1)));
+  },
+);
+
+test("a malformed answer is no JSON though it says so", async () => {
+  const { get } = await startSimulator({ faults: [{ kind: "malformed" }] });
+  const response = await get(path);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  await expect(response.json()).rejects.toThrow(SyntaxError);
+});
+
+test("a redirect names its address", async () => {
+  const location = "https://elsewhere.example.com/";
+  const { get } = await startSimulator({ faults: [{ kind: "redirect", location }] });
+  const response = await get(path);
+  expect([response.status, response.headers.get("location")]).toEqual([302, location]);
+});
+
+test("an operation can be missing, and the fields of its answer changed", async () => {
+  const { simulator, get } = await startSimulator({
+    faults: [{ kind: "missing", operation: "list_universes" }],
+  });
+  expect([(await get("/universes")).status, (await get(path)).status]).toEqual([404, 200]);
+  simulator.setFaults([
+    { kind: "reshape", field: "universes[].name", value: 7 },
+    { kind: "reshape", field: "universes[].domain" },
+  ]);
+  const body: unknown = await (await get("/universes")).json();
+  expect(body).toHaveProperty("universes[1].name", 7);
+  expect(body).not.toHaveProperty("universes[1].domain");
+});
+
+test.each([path, "/universes", "/user/user-1"])(
+  "%s may hold an absurdly deep value",
+  async (at) => {
+    const { get } = await startSimulator({ faults: [{ kind: "nested", depth: 50_000 }] });
+    const body = await (await get(at)).text();
+    expect(body).toContain(`${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`);
+  },
+);
+
+test("a slow answer comes at its bytes a second", async () => {
+  const { clock, get } = await startSimulator({ faults: [{ kind: "slow", bytes_per_second: 80 }] });
+  const reader = (await get(path)).body?.getReader();
+  for (let step = 0; step < 5; step++) {
+    expect((await reader?.read())?.value).toHaveLength(8);
+    await clock.timerArmed();
+    clock.advance(100);
+  }
+  await reader?.cancel();
+});
+
+test("faults on the listing and on the way combine", async () => {
+  const { get } = await startSimulator({
+    faults: [
+      { kind: "partial", share: 1 },
+      { kind: "truncate", after_bytes: 10 },
+    ],
+  });
+  expect(await (await get(path)).text()).toBe('{"local_sa');
+});
+
+test("others are answered while a long listing is read, or is not read any more", async () => {
+  const started = await startSimulator({
+    faults: [{ kind: "huge", servers: 5_000_000, key: "research" }],
+  });
+  const response = await started.get(path);
+  await roundTrips(started);
+  await response.body?.cancel();
+  await roundTrips(started);
+  expect(response.status).toBe(200);
 });

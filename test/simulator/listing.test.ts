@@ -2,16 +2,15 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { listingBody } from "../../src/simulator/listing.ts";
 import { createWorld } from "../../src/simulator/world.ts";
-import { readListing, serversOf, statusesOf } from "./listed.ts";
-import { startSimulator, us } from "./start-simulator.ts";
+import { serversIn, startSimulator, us } from "./start-simulator.ts";
+
+const path = "/local-sandbox";
 
 test("a listing holds the fields of the interface document and what the truth says", async () => {
-  const { simulator, clock, get } = await startSimulator({ servers: 2_000 });
+  const { simulator, clock, list } = await startSimulator({ servers: 2_000 });
   for (let round = 0; round < 3; round++) {
-    const response = await get("/local-sandbox");
-    expect(response.headers.get("content-type")).toBe("application/json");
-    const listing = await readListing(response);
-    const listed = listing.local_sandboxes.flatMap((sandbox) =>
+    const { local_sandboxes: sandboxes, total_count: count } = await list();
+    const listed = sandboxes.flatMap((sandbox) =>
       sandbox.servers.map((server) => ({
         sandboxId: sandbox.local_sandbox_id,
         serverId: server.id,
@@ -24,69 +23,43 @@ test("a listing holds the fields of the interface document and what the truth sa
     );
     const truth = [...simulator.truth(us, clock.now().utcMs)];
     expect(listed).toEqual(truth.map((server) => ({ ...server, seed: undefined })));
-    expect(listing.total_count).toBe(listing.local_sandboxes.length);
+    expect(count).toBe(sandboxes.length);
     clock.advance(3_600_000);
   }
 });
 
 test("two simulators of one seed send the same bytes, another seed sends others", async () => {
-  const bodyOf = async (seed: number) => {
-    const { get } = await startSimulator({ seed });
-    return (await get("/local-sandbox")).text();
-  };
+  const bodyOf = async (seed: number) => (await (await startSimulator({ seed })).get(path)).text();
   const body = await bodyOf(3);
   expect(await bodyOf(3)).toBe(body);
   expect(await bodyOf(4)).not.toBe(body);
 });
 
-test("each key of each region has servers of its own", async () => {
-  const { get } = await startSimulator();
-  const ids = new Set<string>();
-  for (const region of ["us", "eu"]) {
-    for (const key of ["research", "training"]) {
-      const listing = await readListing(await get("/local-sandbox", { region, key }));
-      for (const { id } of serversOf(listing)) ids.add(id);
-    }
-  }
-  expect(ids.size).toBe(4 * 40);
-});
-
 test("times carry the offset of the region", async () => {
-  const { get } = await startSimulator();
-  const offsets = async (region: string) => {
-    const listing = await readListing(await get("/local-sandbox", { region }));
-    return new Set(serversOf(listing).map((server) => server.updated_at.slice(-6)));
-  };
-  expect(await offsets("us")).toEqual(new Set(["-08:00"]));
-  expect(await offsets("eu")).toEqual(new Set(["+01:00"]));
+  const { list } = await startSimulator();
+  const offsetsIn = async (region: string) =>
+    new Set(serversIn(await list({ region })).map((server) => server.updated_at.slice(-6)));
+  expect(await offsetsIn("us")).toEqual(new Set(["-08:00"]));
+  expect(await offsetsIn("eu")).toEqual(new Set(["+01:00"]));
 });
 
 test("some servers carry metadata, auth data and tags, and most carry none", async () => {
-  const { get } = await startSimulator({ servers: 1_000 });
-  const servers = serversOf(await readListing(await get("/local-sandbox")));
+  const { list } = await startSimulator({ servers: 1_000 });
+  const listing = await list();
+  const servers = serversIn(listing);
   for (const field of ["metadata", "auth_data", "tags"] as const) {
     const carrying = servers.filter((server) => server[field] !== null).length;
     expect(carrying).toBeGreaterThan(30);
     expect(carrying).toBeLessThan(300);
   }
-  const tokens = servers.filter(({ auth_data: authData }) => authData !== null);
-  for (const { auth_data: authData } of tokens) {
+  for (const { auth_data: authData } of servers.filter((server) => server.auth_data)) {
     expect(authData?.["access_token"]).toMatch(/^simulated-secret-/);
   }
-  for (const sandbox of (await readListing(await get("/local-sandbox"))).local_sandboxes) {
-    for (const { mcp_server_url: url, server_name: name } of sandbox.servers) {
-      expect(url).toMatch(
-        new RegExp(`^https://[^/]+/${name}/mcp/\\?local_sandbox_id=${sandbox.local_sandbox_id}$`),
-      );
+  for (const { local_sandbox_id: id, servers: ofSandbox } of listing.local_sandboxes) {
+    for (const { mcp_server_url: url, server_name: name } of ofSandbox) {
+      expect(url).toMatch(new RegExp(`^https://[^/]+/${name}/mcp/\\?local_sandbox_id=${id}$`));
     }
   }
-});
-
-test("a listing of thirty thousand servers is whole and valid", async () => {
-  const { get } = await startSimulator({ servers: 30_000 });
-  const listing = await readListing(await get("/local-sandbox"));
-  expect(statusesOf(listing).size).toBe(30_000);
-  expect(listing.total_count).toBe(listing.local_sandboxes.length);
 });
 
 test("a listing is made chunk by chunk as it is asked for", () => {
@@ -100,14 +73,14 @@ test("a listing is made chunk by chunk as it is asked for", () => {
 });
 
 test("a pinned server shows its pin and the rest what it did, until unpinned", async () => {
-  const { simulator, clock, get } = await startSimulator({ pace: 0 });
-  const statuses = async () => statusesOf(await readListing(await get("/local-sandbox")));
+  const { simulator, clock, list } = await startSimulator({ pace: 0 });
+  const statuses = async () =>
+    new Map(serversIn(await list()).map(({ id, status }) => [id, status]));
   const before = await statuses();
   fc.assert(
     fc.property(fc.subarray([...before.keys()]), (ids) => {
       for (const id of ids) simulator.pin(us, id, "unheard-of");
-      const truth = [...simulator.truth(us, clock.now().utcMs)];
-      for (const { serverId, status } of truth) {
+      for (const { serverId, status } of simulator.truth(us, clock.now().utcMs)) {
         expect(status).toBe(ids.includes(serverId) ? "unheard-of" : before.get(serverId));
       }
       for (const id of ids) simulator.unpin(us, id);
@@ -118,31 +91,77 @@ test("a pinned server shows its pin and the rest what it did, until unpinned", a
   simulator.pin(us, first, "error");
   simulator.pin(us, second, null);
   simulator.pin(us, third, "absent");
-  const pinned = new Map(before);
-  pinned.set(first, "error").set(second, null).delete(third);
-  expect(await statuses()).toEqual(pinned);
-  for (const id of [first, second, third]) simulator.unpin(us, id);
-  expect(await statuses()).toEqual(before);
-});
-
-test("a pinned error makes its sandbox show an error", async () => {
-  const { simulator, get } = await startSimulator({ pace: 0 });
-  const [{ serverId, sandboxId } = { serverId: "", sandboxId: "" }] = simulator.truth(us, 0);
-  simulator.pin(us, serverId, "error");
-  const { local_sandboxes: sandboxes } = await readListing(await get("/local-sandbox"));
-  const sandbox = sandboxes.find(({ local_sandbox_id: id }) => id === sandboxId);
-  expect(sandbox?.status).toBe("error");
-});
-
-test("a pin touches its own target alone", async () => {
-  const { simulator, get } = await startSimulator({ pace: 0 });
-  const before = await readListing(await get("/local-sandbox"));
-  const [{ serverId } = { serverId: "" }] = simulator.truth(us, 0);
   for (const other of [
     { ...us, key: "training" },
     { ...us, region: "eu" },
   ]) {
-    simulator.pin(other, serverId, "error");
+    simulator.pin(other, first, "idle");
   }
-  expect(await readListing(await get("/local-sandbox"))).toEqual(before);
+  const pinned = new Map(before).set(first, "error").set(second, null);
+  pinned.delete(third);
+  expect(await statuses()).toEqual(pinned);
+  const sandbox = (await list()).local_sandboxes.find(({ servers }) => servers[0]?.id === first);
+  expect(sandbox?.status).toBe("error");
+  for (const id of [first, second, third]) simulator.unpin(us, id);
+  expect(await statuses()).toEqual(before);
+});
+
+test("a partial listing counts the sandboxes that it does not list", async () => {
+  const { simulator, list } = await startSimulator();
+  const whole = await list();
+  simulator.setFaults([{ kind: "partial", share: 0.3 }]);
+  const partial = await list();
+  expect(partial.total_count).toBe(whole.total_count);
+  const share = 1 - partial.local_sandboxes.length / whole.local_sandboxes.length;
+  expect(share).toBeGreaterThan(0.2);
+  expect(share).toBeLessThan(0.45);
+  expect(whole.local_sandboxes).toEqual(expect.arrayContaining(partial.local_sandboxes));
+});
+
+test("servers vanish, the same ones each time, and nothing tells", async () => {
+  const { simulator, list } = await startSimulator({ faults: [{ kind: "vanish", share: 0.25 }] });
+  const listing = await list();
+  expect(serversIn(listing)).toHaveLength(30);
+  expect(listing.total_count).toBe(listing.local_sandboxes.length);
+  expect(await list()).toEqual(listing);
+  simulator.setFaults([{ kind: "vanish", share: 1 }]);
+  expect(await list()).toEqual({ local_sandboxes: [], total_count: 0 });
+  simulator.setFaults([{ kind: "vanish", share: 0.01 }]);
+  expect(serversIn(await list())).toHaveLength(39);
+});
+
+test.each([
+  ["null_status", '"status":null'],
+  ["unheard_status", '"hibernating"'],
+  ["missing_id", '{"created_at"'],
+  ["missing_id", '{"server_name"'],
+  ["wrong_types", '"status":7'],
+  ["unknown_field", '"gpu":{"count":2}'],
+  ["duplicate_id", /"id":"(0dd0[^"]+)".*"id":"\1"/],
+  ["duplicate_id", /"local_sandbox_id":"(0dd0[^"]+)".*"local_sandbox_id":"\1"/],
+  ["special_characters", String.raw`quote \" backslash \\ newline \n`],
+  ["long_string", /x{5000}"/],
+] as const)("odd things of the kind %s stand before a true listing", async (kind, sign) => {
+  const { simulator, get } = await startSimulator();
+  const truth = await (await get(path)).text();
+  const listed = truth.slice(truth.indexOf("[") + 1, truth.lastIndexOf("]"));
+  simulator.setFaults([{ kind: "odd", kinds: [kind], length: 5_000 }]);
+  const body = await (await get(path)).text();
+  expect(JSON.parse(body)).toHaveProperty("local_sandboxes");
+  expect(body).toContain(listed);
+  expect(body.slice(0, body.indexOf(listed))).toMatch(sign);
+});
+
+test("an odd listing holds every kind at once and counts them", async () => {
+  const { get } = await startSimulator({ servers: 0, faults: [{ kind: "odd" }] });
+  const body: unknown = await (await get(path)).json();
+  expect(body).toMatchObject({ total_count: 14 });
+  expect(body).toHaveProperty("local_sandboxes.length", 14);
+});
+
+test("a huge listing holds that many servers, all with ids of their own", async () => {
+  const { list } = await startSimulator({ faults: [{ kind: "huge", servers: 30_000 }] });
+  const listing = await list();
+  expect(new Set(serversIn(listing).map(({ id }) => id)).size).toBe(30_000);
+  expect(listing.total_count).toBe(listing.local_sandboxes.length);
 });

@@ -1,15 +1,13 @@
 import { onTestFinished } from "vitest";
+import { z } from "zod";
 import type { Target } from "../../src/fleet/model.ts";
-import {
-  createSimulator,
-  type Simulator,
-  type SimulatorOptions,
-} from "../../src/simulator/simulator.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import type { SimulatorOptions } from "../../src/simulator/simulator.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 
 export const us: Target = { region: "us", key: "research" };
 
-/** A fake clock that tells when somebody begins to wait on it. */
+/** A fake clock that knows when somebody begins to wait on it. */
 export interface WatchedClock extends FakeClock {
   /** Resolves once for every timer armed, in order, also for those armed before the call. */
   timerArmed(): Promise<void>;
@@ -17,7 +15,7 @@ export interface WatchedClock extends FakeClock {
 
 export function createWatchedClock(): WatchedClock {
   const clock = createFakeClock();
-  let untold = 0;
+  let notAwaited = 0;
   const waiting: (() => void)[] = [];
   return {
     now: () => clock.now(),
@@ -31,11 +29,11 @@ export function createWatchedClock(): WatchedClock {
       const cancel = clock.setTimer(delayMs, callback);
       const resolve = waiting.shift();
       if (resolve) resolve();
-      else untold++;
+      else notAwaited++;
       return cancel;
     },
     timerArmed() {
-      if (untold > 0) return Promise.resolve(void untold--);
+      if (notAwaited > 0) return Promise.resolve(void notAwaited--);
       return new Promise((resolve) => waiting.push(resolve));
     },
   };
@@ -54,9 +52,11 @@ export interface Started {
   readonly clock: WatchedClock;
   /** Asks with a key, by default `research`, in a region, by default `us`. */
   readonly get: (path: string, how?: How) => Promise<Response>;
+  /** Reads an answer that must be a listing to the letter. */
+  readonly list: (how?: How) => Promise<WireListing>;
 }
 
-/** Two regions, two keys, forty servers each and no rate limit, unless told otherwise. */
+/** By default two regions, two keys, forty servers each and no rate limit. */
 export async function startSimulator(options: Partial<SimulatorOptions> = {}): Promise<Started> {
   const clock = createWatchedClock();
   const simulator = createSimulator({
@@ -70,15 +70,48 @@ export async function startSimulator(options: Partial<SimulatorOptions> = {}): P
   });
   const bases = await simulator.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => simulator.close());
-  return {
-    simulator,
-    bases,
-    clock,
-    get: (path, { key = "research", region = "us", init = {} } = {}) =>
-      fetch(`${bases.get(region)}${path}`, {
-        headers: { authorization: `Bearer ${key}-key` },
-        redirect: "manual",
-        ...init,
-      }),
-  };
+  const get: Started["get"] = (path, { key = "research", region = "us", init = {} } = {}) =>
+    fetch(`${bases.get(region)}${path}`, {
+      headers: { authorization: `Bearer ${key}-key` },
+      redirect: "manual",
+      ...init,
+    });
+  const list: Started["list"] = async (how) =>
+    listingSchema.parse(await (await get("/local-sandbox", how)).json());
+  return { simulator, bases, clock, get, list };
+}
+
+const nullableString = z.string().nullable();
+const timestamp = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:00$/);
+const uuid = z.string().regex(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+
+/** Strict: exactly the fields of the interface document, every one of them. */
+const listingSchema = z.strictObject({
+  local_sandboxes: z.array(
+    z.strictObject({
+      local_sandbox_id: uuid,
+      created_at: timestamp,
+      status: nullableString,
+      benchmark: nullableString,
+      servers: z.array(
+        z.strictObject({
+          id: uuid,
+          server_name: nullableString,
+          mcp_server_url: nullableString,
+          status: nullableString,
+          benchmark: nullableString,
+          updated_at: timestamp,
+          metadata: z.record(z.string(), z.unknown()).nullable(),
+          auth_data: z.record(z.string(), z.unknown()).nullable(),
+          tags: z.array(z.string()).nullable(),
+        }),
+      ),
+    }),
+  ),
+  total_count: z.int(),
+});
+type WireListing = z.infer<typeof listingSchema>;
+
+export function serversIn(listing: WireListing) {
+  return listing.local_sandboxes.flatMap(({ servers }) => servers);
 }

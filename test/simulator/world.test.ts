@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Target } from "../../src/fleet/model.ts";
-import { changing, steady } from "../../src/simulator/tempo.ts";
-import type { Tempo } from "../../src/simulator/tempo.ts";
+import { changing, steady, type Tempo } from "../../src/simulator/server-status.ts";
 import { createWorld, type SimulatedServer } from "../../src/simulator/world.ts";
 import { us } from "./start-simulator.ts";
 
@@ -16,7 +15,7 @@ interface Look {
   readonly target?: Target;
   readonly utcMs?: number;
   readonly servers?: number;
-  readonly pace?: number;
+  readonly pace?: number | Tempo;
 }
 
 function sandboxesOf({ seed = 1, target = us, utcMs = startMs, servers = 60, pace = 1 }: Look) {
@@ -27,8 +26,10 @@ function serversOf(look: Look): readonly SimulatedServer[] {
   return sandboxesOf(look).flatMap(({ servers }) => servers);
 }
 
-function mean(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0) / counts.length;
+/** The share of many servers that have a status. */
+function shareOf(status: string, look: Look): number {
+  const servers = serversOf({ servers: 4_000, ...look });
+  return servers.filter((server) => server.status === status).length / servers.length;
 }
 
 test("equal seed, target and time give an equal world", () => {
@@ -73,17 +74,6 @@ test("there are exactly as many servers as asked for, with ids all distinct, one
   );
 });
 
-test("a sandbox holds four servers on average", () => {
-  const sandboxes = sandboxesOf({ servers: 20_000 });
-  expect(20_000 / sandboxes.length).toBeGreaterThan(3.8);
-  expect(20_000 / sandboxes.length).toBeLessThan(4.2);
-});
-
-test("ids stay distinct among fifty thousand servers", () => {
-  const ids = new Set(serversOf({ servers: 50_000 }).map(({ serverId }) => serverId));
-  expect(ids.size).toBe(50_000);
-});
-
 test("the most popular name has many times the servers of the least, and all names occur", () => {
   const counts = new Map<string, number>();
   for (const { serverName } of serversOf({ servers: 20_000 })) {
@@ -97,47 +87,78 @@ test("sandboxes are replaced in time by new ones with new ids", () => {
   const idsAt = (hours: number) =>
     sandboxesOf({ servers: 400, utcMs: startMs + hours * hourMs }).map((s) => s.sandboxId);
   const before = new Set(idsAt(0));
-  const staying = (hours: number) => idsAt(hours).filter((id) => before.has(id)).length;
-  expect(staying(1)).toBeGreaterThan(before.size * 0.9);
-  expect(staying(1)).toBeLessThan(before.size);
-  expect(staying(100)).toBe(0);
+  const kept = (hours: number) => idsAt(hours).filter((id) => before.has(id)).length;
+  expect(kept(1)).toBeGreaterThan(before.size * 0.9);
+  expect(kept(1)).toBeLessThan(before.size);
+  expect(kept(100)).toBe(0);
 });
 
-test("among sixty servers some change within half a minute, and some fall into error within minutes", () => {
-  const seeds = Array.from({ length: 20 }, (_, seed) => seed);
-  const statuses = (seed: number, afterMs: number) =>
-    serversOf({ seed, utcMs: startMs + afterMs }).map((s) => `${s.serverId} ${s.status}`);
+test("more servers are occupied by day than by night, and on weekdays than at the weekend", () => {
+  const occupiedAt = (day: number, hour: number) =>
+    shareOf("occupied", {
+      target: { ...us, region: "eu" },
+      utcMs: Date.UTC(2026, 10, day, hour - 1),
+    });
+  const [noon, night, sunday] = [occupiedAt(18, 13), occupiedAt(18, 3), occupiedAt(22, 13)];
+  expect(noon).toBeGreaterThan(0.5);
+  expect(night).toBeLessThan(0.3);
+  expect(sunday).toBeGreaterThan(night);
+  expect(sunday).toBeLessThan(0.45);
+});
 
-  const changes = seeds.map((seed) => {
-    const before = new Set(statuses(seed, 0));
-    return statuses(seed, 30_000).filter((entry) => !before.has(entry)).length;
-  });
-  expect(mean(changes)).toBeGreaterThan(3);
-  expect(mean(changes)).toBeLessThan(15);
+test("in the long run about one or two servers of a hundred are in error", () => {
+  const shares = Array.from({ length: 12 }, (_, at) =>
+    shareOf("error", { utcMs: startMs + 13 * at * hourMs }),
+  );
+  const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+  expect(mean).toBeGreaterThan(0.008);
+  expect(mean).toBeLessThan(0.03);
+});
 
-  const errors = seeds.map((seed) => {
-    const seen = new Set<string>();
-    for (let afterMs = 0; afterMs < 10 * 60_000; afterMs += 10_000) {
-      for (const entry of statuses(seed, afterMs)) if (entry.endsWith("error")) seen.add(entry);
-    }
-    return seen.size;
-  });
-  expect(mean(errors)).toBeGreaterThan(3);
+test("now and then all servers of a sandbox are in error together", () => {
+  const sandboxes = sandboxesOf({ servers: 24_000 }).filter(({ servers }) => servers.length > 3);
+  const struck = sandboxes.filter(({ servers }) => servers.every((s) => s.status === "error"));
+  // Independent servers would do so once in ten million times.
+  expect(struck.length).toBeGreaterThanOrEqual(2);
+});
+
+test("a status lasts minutes, at a pace of four a fourth of that", () => {
+  const changesInAMinute = (pace: number): number => {
+    const statusesAt = (utcMs: number) =>
+      new Map(serversOf({ servers: 2_000, pace, utcMs }).map((s) => [s.serverId, s.status]));
+    const before = statusesAt(startMs / pace);
+    const after = statusesAt(startMs / pace + 15_000);
+    return [...after].filter(([id, status]) => (before.get(id) ?? status) !== status).length;
+  };
+  const ratio = changesInAMinute(4) / changesInAMinute(1);
+  expect(ratio).toBeGreaterThan(2);
+  expect(ratio).toBeLessThan(5);
+});
+
+test("a change of status is an update, and none is undone", () => {
+  const lookAt = (utcMs: number) =>
+    new Map(serversOf({ servers: 150, utcMs }).map((server) => [server.serverId, server]));
+  let before = lookAt(startMs);
+  for (let utcMs = startMs; utcMs < startMs + 2 * hourMs; utcMs += 60_000) {
+    const now = lookAt(utcMs);
+    const wrong = [...now].filter(([id, { status, updatedAtMs }]) => {
+      const earlier = before.get(id);
+      if (!earlier) return false;
+      const isNew = updatedAtMs > earlier.updatedAtMs;
+      return updatedAtMs < earlier.updatedAtMs || (status !== earlier.status && !isNew);
+    });
+    expect(wrong).toEqual([]);
+    before = now;
+  }
 });
 
 test("where its tempo changes nothing jumps: the world goes on, faster or slower", () => {
   const slow = steady(0.25);
   const tempo = changing(0.25, startMs, 4);
-  const at = (utcMs: number, of: Tempo) => [
-    ...createWorld(1, of).sandboxes({ target: us, utcMs, servers: 60, pins: new Map() }),
-  ];
-  for (const hours of [-1_000, -1, 0]) {
-    const utcMs = startMs + hours * hourMs;
-    expect(at(utcMs, tempo)).toEqual(at(utcMs, slow));
-  }
-  const idsIn = (hours: number, of: Tempo) =>
-    at(startMs + hours * hourMs, of).map(({ sandboxId }) => sandboxId);
-  expect(idsIn(3, tempo)).toEqual(idsIn(48, slow));
+  const at = (hours: number, pace: Tempo) => sandboxesOf({ utcMs: startMs + hours * hourMs, pace });
+  for (const hours of [-1_000, -1, 0]) expect(at(hours, tempo)).toEqual(at(hours, slow));
+  const idsAt = (hours: number, pace: Tempo) => at(hours, pace).map(({ sandboxId }) => sandboxId);
+  expect(idsAt(3, tempo)).toEqual(idsAt(48, slow));
 });
 
 test("a world of pace zero stands still", () => {
