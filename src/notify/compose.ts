@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { composeInSlices } from "../alerts/compose-messages.ts";
-import type { ComposedMessage, MessageSettings } from "../alerts/compose-messages.ts";
+import type { MessageSettings } from "../alerts/compose-messages.ts";
 import type { GroupTimes } from "../alerts/grouping.ts";
 import type { Clock } from "../lib/clock.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
-import type { NewNotification, Outbox } from "./outbox.ts";
+import type { Outbox } from "./outbox.ts";
 import { freshTimes } from "./retry.ts";
 
 /** More items than this at once become several notifications, so that memory use stays flat. */
@@ -14,7 +14,7 @@ const maxItems = 10_000;
 /** Keeps a transaction short enough for the polls that wait for the store. */
 const maxPerTransaction = 100;
 
-/** How a receiver wants its notifications, and how long each is tried. Milliseconds. */
+/** How a receiver wants its notifications, and how long each is retried. Milliseconds. */
 export interface ComposeSettings extends MessageSettings {
   readonly giveUpAfterMs: number;
 }
@@ -39,6 +39,9 @@ export async function composeDue(
   settings: ComposeSettings,
   { outbox, clock, deliveryClock, onStored, onUnreadable }: ComposeDeps,
 ): Promise<number | null> {
+  const { groupWaitMs, groupIntervalMs, giveUpAfterMs } = settings;
+  // Otherwise a group never waits longer for its last notification than for its own items.
+  const hasInterval = groupIntervalMs > groupWaitMs;
   for (;;) {
     const unreadable: number[] = [];
     const items = await outbox.openItems(receiver, maxItems, (seq) => unreadable.push(seq));
@@ -48,38 +51,26 @@ export async function composeDue(
     const deliveryNowMs = deliveryClock();
     // With very many items, those that wait for their group's interval must not hide those behind.
     const notifiedAtMs: GroupTimes =
-      items.length < maxItems && hasInterval(settings)
-        ? await outbox.groupTimes(receiver, nowMs - settings.groupIntervalMs)
+      items.length < maxItems && hasInterval
+        ? await outbox.groupTimes(receiver, nowMs - groupIntervalMs)
         : new Map();
     const { messages, nextDueAtMs } = await runInSlices(
       composeInSlices(items, settings, nowMs, notifiedAtMs),
     );
     for await (const batch of paced(batches(messages, maxPerTransaction))) {
-      await outbox.compose(batch.map((message) => toStore(message, settings, deliveryNowMs)));
+      const notifications = batch.map(({ identity, notification, itemSeqs, groupNames }) => ({
+        notification: { id: notificationId(identity), ...notification },
+        itemSeqs,
+        groupNames: hasInterval ? groupNames : [],
+        ...freshTimes(deliveryNowMs, giveUpAfterMs),
+      }));
+      await outbox.compose(notifications);
       await onStored();
     }
     if (items.length < maxItems || messages.length === 0) {
       return nextDueAtMs === null ? null : deliveryNowMs + nextDueAtMs - nowMs;
     }
   }
-}
-
-/** Otherwise a group never waits longer for its last notification than for its own items. */
-function hasInterval({ groupWaitMs, groupIntervalMs }: ComposeSettings): boolean {
-  return groupIntervalMs > groupWaitMs;
-}
-
-function toStore(
-  message: ComposedMessage,
-  settings: ComposeSettings,
-  deliveryNowMs: number,
-): NewNotification {
-  return {
-    notification: { id: notificationId(message.identity), ...message.notification },
-    itemSeqs: message.itemSeqs,
-    groupNames: hasInterval(settings) ? message.groupNames : [],
-    ...freshTimes(deliveryNowMs, settings.giveUpAfterMs),
-  };
 }
 
 /** Without a dot: Standard Webhooks separates what it signs by dots. */

@@ -1,5 +1,4 @@
 import { lookup as systemLookup } from "node:dns";
-import type { LookupAddress } from "node:dns";
 import { isIP, Socket } from "node:net";
 import type { LookupFunction } from "node:net";
 import { buildConnector } from "undici";
@@ -16,22 +15,16 @@ export class DeniedAddressError extends Error {
   }
 }
 
-export interface GuardedConnector {
-  readonly connect: buildConnector.connector;
-  /** Ends the connections that are still being made: undici leaves them to themselves. */
-  close(): void;
-}
-
 const connectTimeoutMs = 10_000;
 
 /**
- * Connects only to addresses that are allowed. A name is resolved once for each connection, and the
- * very addresses that were checked are connected to: a second answer of the resolver changes nothing.
+ * Connects only to addresses that are allowed. A name is resolved once for each connection, and connected to is what was
+ * checked: a second answer of the resolver changes nothing.
  */
 export function createGuardedConnector(
   networks: OutboundNetworks,
   lookup: LookupFunction = systemLookup,
-): GuardedConnector {
+) {
   const connecting = new Set<Socket>();
   const build = buildConnector({
     timeout: connectTimeoutMs,
@@ -39,44 +32,43 @@ export function createGuardedConnector(
     allowH2: false,
     lookup: checkedLookup(networks, lookup),
   });
+  const connect: buildConnector.connector = (options, callback) => {
+    // A literal address is never looked up.
+    const why = isIP(options.hostname) === 0 ? null : whyDenied(options.hostname, networks);
+    if (why !== null) {
+      queueMicrotask(() => callback(new DeniedAddressError(why), null));
+      return;
+    }
+    // Typed as void, it gives the socket; without it only `close` would be slower.
+    const socket: unknown = build(options, (...result) => {
+      if (socket instanceof Socket) connecting.delete(socket);
+      callback(...result);
+    });
+    if (socket instanceof Socket) connecting.add(socket);
+  };
   return {
-    connect(options, callback) {
-      // A literal address is never looked up.
-      const why = isIP(options.hostname) === 0 ? null : whyDenied(options.hostname, networks);
-      if (why !== null) {
-        queueMicrotask(() => callback(new DeniedAddressError(why), null));
-        return;
-      }
-      let attempt: Socket | undefined;
-      // Typed as void, it gives the socket; without it only `close` would be slower.
-      const made: unknown = build(options, (...result) => {
-        if (attempt) connecting.delete(attempt);
-        callback(...result);
-      });
-      if (made instanceof Socket) {
-        attempt = made;
-        connecting.add(made);
-      }
-    },
-    close() {
+    connect,
+    /** Ends the connections that are still being made: undici does not. */
+    close(): void {
       for (const socket of connecting) socket.destroy(new Error("stopped"));
     },
   };
 }
 
-/** One denied address among several denies the host: which one is taken would be a matter of luck. */
+/** One denied address among several denies the host: which one is used would be a matter of luck. */
 function checkedLookup(networks: OutboundNetworks, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found, family) => {
       if (error) return callback(error, []);
-      const addresses: readonly LookupAddress[] =
+      const addresses =
         typeof found === "string" ? [{ address: found, family: family ?? isIP(found) }] : found;
-      const denials = addresses.map(({ address }) => whyDenied(address, networks));
-      const why = denials.find((each) => each !== null);
       const [first] = addresses;
-      if (why !== undefined) return callback(new DeniedAddressError(why), []);
       if (!first) return callback(new Error("the host has no address"), []);
-      if (options.all === true) return callback(null, [...addresses]);
+      for (const { address } of addresses) {
+        const why = whyDenied(address, networks);
+        if (why !== null) return callback(new DeniedAddressError(why), []);
+      }
+      if (options.all === true) return callback(null, addresses);
       return callback(null, first.address, first.family);
     });
   };

@@ -2,48 +2,21 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import { delay } from "../lib/clock.ts";
 import { createDeliveryWorker } from "./pipeline.ts";
 import type { DeliveryReceiver, WorkerDeps } from "./pipeline.ts";
-import { silentLog } from "./receiver.ts";
-import type { Log } from "./receiver.ts";
 import { freshTimes } from "./retry.ts";
-import type { FreshTimes } from "./retry.ts";
 
-export interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock" | "log" | "onJudged"> {
+interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock" | "onJudged"> {
   readonly receivers: readonly DeliveryReceiver[];
-  readonly log?: Log;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents?: (outcome: IncidentOutcome) => void;
-}
-
-/** Brings what is in the outbox to the receivers. */
-export interface Notifier {
-  /**
-   * Looks for new items once they can be due. To be called after each commit that wrote some.
-   *
-   * @param causedAtMs none of them was caused before. UTC milliseconds; default: they are read at once
-   */
-  wake(causedAtMs?: number): void;
-  /** The times of a notification that becomes pending now. */
-  readonly freshTimes: (receiver: string) => FreshTimes;
-  /** Does all that is due now, and resolves when the attempts have ended. */
-  runOnce(): Promise<void>;
-  start(): void;
-  /**
-   * Begins no further attempt. Those in flight may go on for `graceMs` and are then cut short: their notifications stay
-   * pending, and the next process sends them again under the same id.
-   */
-  stop(options: { readonly graceMs: number }): Promise<void>;
 }
 
 /** A wall clock that falls behind by more from one wake to the next was set back. */
 const mostSlewMs = 1_000;
 
-/** Has a delivery worker for each receiver. The receivers are not closed here. */
-export function createNotifier({
-  receivers,
-  log = silentLog,
-  onIncidents = () => {},
-  ...deps
-}: NotifierDeps): Notifier {
+export type Notifier = ReturnType<typeof createNotifier>;
+
+/** Brings what is in the outbox to the receivers, with a worker for each. The receivers are not closed here. */
+export function createNotifier({ receivers, onIncidents, ...deps }: NotifierDeps) {
   const { clock } = deps;
   const start = clock.now();
   // UTC at the start plus the time since then on the monotonic clock: a stepped wall clock neither
@@ -61,11 +34,11 @@ export function createNotifier({
   };
 
   const onJudged = (outcome: IncidentOutcome): void => {
-    onIncidents(outcome);
+    onIncidents?.(outcome);
     if (outcome.outbox.length > 0) wake();
   };
 
-  const workerDeps = { ...deps, log, deliveryClock, onJudged };
+  const workerDeps = { ...deps, deliveryClock, onJudged };
   const workers = receivers.map((settings) => createDeliveryWorker(settings, workerDeps));
   const giveUpAfterMs = new Map(receivers.map((each) => [each.receiver.name, each.giveUpAfterMs]));
 
@@ -79,21 +52,38 @@ export function createNotifier({
   };
 
   return {
+    /**
+     * Looks for new items once they can be due. To be called after each commit that wrote some.
+     *
+     * @param causedAtMs none of them was caused before. UTC milliseconds; default: they are read at once
+     */
     wake,
-    freshTimes: (receiver) => freshTimes(deliveryClock(), giveUpAfterMs.get(receiver)),
-    async runOnce() {
+
+    /** The times of a notification that becomes pending now. */
+    freshTimes: (receiver: string) => freshTimes(deliveryClock(), giveUpAfterMs.get(receiver)),
+
+    /** Does all that is due now, and resolves when the attempts have ended. */
+    async runOnce(): Promise<void> {
       wake();
       await idle();
     },
-    start: () => workers.forEach((worker) => worker.start()),
-    async stop({ graceMs }) {
-      workers.forEach((worker) => worker.stop());
+
+    start(): void {
+      for (const worker of workers) worker.start();
+    },
+
+    /**
+     * Begins no further attempt. Those in flight may go on for `graceMs` and are then aborted: their notifications stay
+     * pending, and the next process sends them again under the same id.
+     */
+    async stop({ graceMs }: { readonly graceMs: number }): Promise<void> {
+      for (const worker of workers) worker.stop();
       const settled = new AbortController();
       const ended = idle().finally(() => settled.abort());
       await delay(clock, graceMs, settled.signal);
-      workers.forEach((worker) => worker.abort());
+      for (const worker of workers) worker.abort();
       await ended;
-      workers.forEach((worker) => worker.close());
+      for (const worker of workers) worker.close();
     },
   };
 }

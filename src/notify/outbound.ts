@@ -10,7 +10,7 @@ import { createGuardedConnector, DeniedAddressError } from "./guarded-connector.
 import { failed } from "./receiver.ts";
 import type { AttemptFailure, AttemptFailureReason, SendResult } from "./receiver.ts";
 
-export interface OutboundRequest {
+interface OutboundRequest {
   readonly url: URL;
   /** Default: POST. */
   readonly method?: "GET" | "POST";
@@ -25,21 +25,7 @@ export interface Answer {
   readonly retryAfterMs: number | null;
 }
 
-/** The one way in which all receivers reach the network. */
-export interface Outbound {
-  /**
-   * Makes one request. It never rejects, ends after `requestTimeoutMs` or when the signal aborts, follows no redirect,
-   * and connects to allowed addresses only.
-   *
-   * @param read what an answer means; default: what its status means in HTTP
-   */
-  send(
-    request: OutboundRequest,
-    signal: AbortSignal,
-    read?: (answer: Answer) => SendResult,
-  ): Promise<SendResult>;
-  close(): Promise<void>;
-}
+export type Outbound = ReturnType<typeof createOutbound>;
 
 /** What every receiver is built with. */
 export interface SenderDeps {
@@ -65,7 +51,8 @@ export const requestTimeoutMs = 15_000;
 const maxAnswerBytes = 64 * 1024;
 const maxHeaderBytes = 16 * 1024;
 
-export function createOutbound(deps: OutboundDeps): Outbound {
+/** The one way in which all receivers reach the network. */
+export function createOutbound(deps: OutboundDeps) {
   const { clock, userAgent } = deps;
   const connector = createGuardedConnector(deps.networks ?? anyNetwork, deps.lookup);
   const dispatcher =
@@ -78,7 +65,17 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     });
 
   return {
-    async send({ url, method = "POST", headers = {}, body = null }, signal, read = readAnswer) {
+    /**
+     * Makes one request. It never rejects, ends after `requestTimeoutMs` or when the signal aborts, follows no redirect,
+     * and connects to allowed addresses only.
+     *
+     * @param read what an answer means; default: what its status means in HTTP
+     */
+    async send(
+      { url, method = "POST", headers, body }: OutboundRequest,
+      signal: AbortSignal,
+      read: (answer: Answer) => SendResult = readAnswer,
+    ): Promise<SendResult> {
       const timeout = new AbortController();
       const cancelTimeout = clock.setTimer(requestTimeoutMs, () => timeout.abort());
       try {
@@ -87,7 +84,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
           dispatcher,
           signal: AbortSignal.any([signal, timeout.signal]),
           headers: { "user-agent": userAgent, ...headers },
-          body,
+          body: body ?? null,
         });
         const [retryAfter] = [answered.headers["retry-after"]].flat();
         return read({
@@ -103,7 +100,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
         cancelTimeout();
       }
     },
-    close() {
+    close(): Promise<void> {
       connector.close();
       return dispatcher.destroy();
     },
@@ -140,10 +137,8 @@ async function readStart(stream: AsyncIterable<Uint8Array>): Promise<string> {
 /** Only the code of the error is used: its message can contain the address. */
 function readNetworkError(error: unknown): AttemptFailure {
   if (error instanceof DeniedAddressError) return failed("denied", error.why);
-  const code =
-    error instanceof Error && "code" in error && typeof error.code === "string"
-      ? error.code
-      : "unknown";
+  const hasCode = error instanceof Error && "code" in error;
+  const code = hasCode ? String(error.code) : "unknown";
   return failed(/TIMEOUT|TIMEDOUT/.test(code) ? "timeout" : "network", code);
 }
 

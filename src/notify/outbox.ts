@@ -25,13 +25,10 @@ export interface DueNotification {
 }
 
 /** How a notification ended. */
-export type Settlement =
-  | { readonly state: "delivered"; readonly settledAtMs: number }
-  | {
-      readonly state: "dead";
-      readonly reason: DeliveryFailureReason;
-      readonly settledAtMs: number;
-    };
+export type Settlement = { readonly settledAtMs: number } & (
+  | { readonly state: "delivered" }
+  | { readonly state: "dead"; readonly reason: DeliveryFailureReason }
+);
 
 /** One attempt that ended, as it is stored. */
 export interface Attempt {
@@ -53,11 +50,7 @@ type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
 
 /** What delivery needs of the store. Each call is one transaction, and rejects only when the store fails. */
 export interface Outbox {
-  /**
-   * Items of the receiver that are in no notification yet, oldest first.
-   *
-   * @param onUnreadable called with each item that cannot be read
-   */
+  /** Items of the receiver that are in no notification yet, oldest first, without those that cannot be read. */
   openItems(
     receiver: string,
     limit: number,
@@ -100,7 +93,7 @@ export interface Outbox {
   ): Promise<IncidentOutcome | null>;
   retryLater(seq: number, nextAttemptAtMs: number, attempt: Attempt): Promise<void>;
   /**
-   * Adopts the times that an earlier process stored. What was overdue is due now, and is given up later by as much: time
+   * Adopts the times that an earlier process stored. What was overdue is due now, and is retried longer by as much: time
    * in which no process ran does not count.
    */
   boundTimes(receiver: string, bounds: TimeBounds): Promise<void>;

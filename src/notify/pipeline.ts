@@ -5,7 +5,7 @@ import { composeDue } from "./compose.ts";
 import type { ComposeSettings } from "./compose.ts";
 import type { DueNotification, Outbox } from "./outbox.ts";
 import { failed } from "./receiver.ts";
-import type { AttemptFailure, Receiver, SendResult } from "./receiver.ts";
+import type { AttemptFailure, Receiver } from "./receiver.ts";
 import { createRecorder, unreadableAttempt } from "./record.ts";
 import type { EndedAttempt, RecorderDeps } from "./record.ts";
 import { decide, timeBounds } from "./retry.ts";
@@ -27,7 +27,7 @@ export interface WorkerDeps extends RecorderDeps {
   readonly onRun?: (receiver: string) => void;
 }
 
-const usuallyInFlight = 4;
+const defaultInFlight = 4;
 
 /**
  * While the store does not accept how attempts ended, further notifications are sent, but only this many: each of them
@@ -41,13 +41,13 @@ export const lookEveryMs = 30_000;
 /**
  * Delivers to one receiver. Workers share only the store: none waits for another.
  *
- * The stages of a notification, in order. The stages before the outbox are part of judging what was
- * observed (`core/incident-ledger.ts`): flapping, silence, acknowledgement, and what the receiver wants. What they
- * suppress never becomes an item of the outbox. The stages from there on:
+ * The stages of a notification, in order. Flapping, silences, acknowledgements and what the receiver wants are applied
+ * when an observation is judged (`alerts/incident-engine.ts`): what they suppress never becomes an item of the outbox.
+ * The stages from there on:
  *
  * 1. group: which items become one notification; wait: until `group_wait` and `group_interval` are over
- *    (`core/grouping.ts`)
- * 2. compose: text and stable id, stored as pending (`core/compose-messages.ts`, `compose.ts`)
+ *    (`alerts/grouping.ts`)
+ * 2. compose: text and stable id, stored as pending (`alerts/compose-messages.ts`, `compose.ts`)
  * 3. order: wait for earlier notifications about the same subject (`Outbox.due`)
  * 4. pace: how many attempts at a time, and the pause that the receiver asked for
  * 5. send: one attempt (`receivers/`, `outbound.ts`)
@@ -58,7 +58,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   const { outbox, clock, deliveryClock } = deps;
   const { receiver } = settings;
   const { name, restMs = 0 } = receiver;
-  const mostInFlight = restMs > 0 ? 1 : usuallyInFlight;
+  const mostInFlight = restMs > 0 ? 1 : defaultInFlight;
   const stopped = new AbortController();
   const aborted = new AbortController();
   const untilStored = createStoreRetries(name, deps, stopped.signal);
@@ -72,8 +72,8 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   let adopted = false;
   /** No attempt may begin before. Like the next, on the delivery clock. */
   let restsUntilMs = Number.NEGATIVE_INFINITY;
-  /** When items have to be read again; null: not before a wake. */
-  let groupDueAtMs: number | null = deliveryClock();
+  /** When items have to be read again. Infinite: not before a wake. */
+  let groupDueAtMs = deliveryClock();
   let cancelTimer = (): void => {};
 
   /** Stages 1 to 4; the others follow for each notification that begins. */
@@ -89,32 +89,26 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     if (started) await armTimer();
   };
 
-  /** Stages 5 to 7. */
-  const deliver = async (due: DueNotification): Promise<void> => {
-    const ended = due.notification
-      ? await attempt(due, due.notification)
-      : unreadableAttempt(clock.now().utcMs);
-    if (ended === null) return;
-    const stored = await untilStored(() => recorder.store(due, ended), poke);
-    if (stored) recorder.report(due, ended, stored.value);
+  /** Takes over what an earlier process left. */
+  const adopt = async (): Promise<void> => {
+    await outbox.boundTimes(name, timeBounds(deliveryClock(), settings.giveUpAfterMs));
+    // They may be from when the receiver was not configured, and it was not known what it wants.
+    if (settings.sendResolved === false) await outbox.discardResolves(name);
+    adopted = true;
   };
 
   const compose = async (): Promise<void> => {
-    if (groupDueAtMs === null || groupDueAtMs > deliveryClock()) return;
+    if (groupDueAtMs > deliveryClock()) return;
     // Cleared first: a wake while the items are composed sets it again.
-    groupDueAtMs = null;
+    groupDueAtMs = Infinity;
     // If the store fails, everything is read again.
     let dueAtMs: number | null = deliveryClock();
     try {
       const onUnreadable = (seqs: readonly number[]) => recorder.deadLetterItems(seqs);
       dueAtMs = await composeDue(name, settings, { ...deps, onStored: beginDue, onUnreadable });
     } finally {
-      if (dueAtMs !== null) readItemsAt(dueAtMs);
+      groupDueAtMs = Math.min(groupDueAtMs, dueAtMs ?? Infinity);
     }
-  };
-
-  const readItemsAt = (atMs: number): void => {
-    groupDueAtMs = Math.min(groupDueAtMs ?? Infinity, atMs);
   };
 
   const beginDue = async (): Promise<void> => {
@@ -135,6 +129,16 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     inFlight.set(due.seq, ended);
   };
 
+  /** Stages 5 to 7. */
+  const deliver = async (due: DueNotification): Promise<void> => {
+    const ended = due.notification
+      ? await attempt(due, due.notification)
+      : unreadableAttempt(clock.now().utcMs);
+    if (ended === null) return;
+    const stored = await untilStored(() => recorder.store(due, ended), poke);
+    if (stored) recorder.report(due, ended, stored.value);
+  };
+
   /** Null: it was aborted. */
   const attempt = async (
     { attempts, giveUpAtMs }: DueNotification,
@@ -146,28 +150,22 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     if (result.kind === "aborted") return null;
     const atMs = clock.now().utcMs;
     const nowMs = deliveryClock();
-    restsUntilMs = Math.max(restsUntilMs, nowMs + Math.max(restMs, limitedForMs(result)));
+    // A rate limit applies to the receiver, not to one notification.
+    const isLimited = result.kind === "failed" && result.reason === "rate_limited";
+    const limitedForMs = isLimited ? (result.retryAfterMs ?? 0) : 0;
+    restsUntilMs = Math.max(restsUntilMs, nowMs + Math.max(restMs, limitedForMs));
     if (result.kind === "delivered") return { atMs, failure: null, decision: result };
     const decision = decide(result, attempts + 1, { nowMs, giveUpAtMs }, deps.random);
     return { atMs, failure: result, decision };
   };
 
-  /** Takes over what an earlier process left. */
-  const adopt = async (): Promise<void> => {
-    await outbox.boundTimes(name, timeBounds(deliveryClock(), settings.giveUpAfterMs));
-    // They may be from when the receiver was not configured, and it was not known what it wants.
-    if (settings.sendResolved === false) await outbox.discardResolves(name);
-    adopted = true;
-  };
-
   const armTimer = async (): Promise<void> => {
-    const dueAtMs = [groupDueAtMs, deliveryClock() + lookEveryMs];
+    let nextAtMs = Math.min(groupDueAtMs, deliveryClock() + lookEveryMs);
     // Without a free slot, the end of an attempt wakes the worker.
     if (freeSlots() > 0) {
       const attemptAtMs = await outbox.nextAttemptAtMs(name, [...inFlight.keys()]);
-      dueAtMs.push(attemptAtMs === null ? null : Math.max(attemptAtMs, restsUntilMs));
+      nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, restsUntilMs));
     }
-    const nextAtMs = Math.min(...dueAtMs.map((atMs) => atMs ?? Infinity));
     if (stopped.signal.aborted) return;
     cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), poke);
   };
@@ -194,15 +192,14 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
       poke();
     },
     /**
-     * There may be new items. They are read once they can be due.
+     * There may be new items. They are read once they can be due, as there may be very many.
      *
      * @param causedAtMs none of them was caused before. UTC milliseconds
      */
     wake(causedAtMs: number): void {
-      // New items need not be read before they can be due: there may be very many.
       const { utcMs } = clock.now();
       const waitMs = earliestDueMs(causedAtMs, settings.groupWaitMs, utcMs) - utcMs;
-      readItemsAt(deliveryClock() + Math.max(0, waitMs));
+      groupDueAtMs = Math.min(groupDueAtMs, deliveryClock() + Math.max(0, waitMs));
       poke();
     },
     /** Resolves when some of the work under way has ended; null: there is none. */
@@ -213,18 +210,11 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
       stopped.abort();
       cancelTimer();
     },
-    /** Cuts short the attempts in flight; their notifications stay pending. */
+    /** Aborts the attempts in flight; their notifications stay pending. */
     abort: () => aborted.abort(),
     /** To be called when no work is under way any more. */
     close: () => recorder.close(),
   };
-}
-
-/** A rate limit applies to the receiver, not to one notification. */
-function limitedForMs(result: SendResult): number {
-  return result.kind === "failed" && result.reason === "rate_limited"
-    ? (result.retryAfterMs ?? 0)
-    : 0;
 }
 
 /** A receiver that rejects has a bug. Its error can contain anything, so only its name is used. */

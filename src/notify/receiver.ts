@@ -15,10 +15,7 @@ export const deliveryFailureReasons = [
 ] as const;
 export type DeliveryFailureReason = (typeof deliveryFailureReasons)[number];
 
-/**
- * No single attempt expires: expired is a notification whose retries are exhausted. Unreadable is a row of the outbox,
- * which is never sent.
- */
+/** Without reasons of a notification as a whole: its retries are exhausted, or its row cannot be read. */
 export type AttemptFailureReason = Exclude<DeliveryFailureReason, "expired" | "unreadable">;
 
 export interface AttemptFailure {
@@ -26,14 +23,14 @@ export interface AttemptFailure {
   readonly reason: AttemptFailureReason;
   /** A status code or the code of a network error, for a person. Contains no address. */
   readonly detail: string;
-  /** How long the receiver asked to be left alone. Milliseconds; null: it did not ask. */
+  /** The pause that the receiver asked for. Milliseconds; null: it did not ask. */
   readonly retryAfterMs: number | null;
 }
 
-/** `aborted`: sandwatch cut the attempt short, so it says nothing about the receiver. */
 export type SendResult =
   | { readonly kind: "delivered" }
   | AttemptFailure
+  /** sandwatch aborted the attempt, so it says nothing about the receiver. */
   | { readonly kind: "aborted" };
 
 export function failed(
@@ -47,10 +44,7 @@ export function failed(
 /** A destination of notifications. One file per type, in `receivers/`. */
 export interface Receiver {
   readonly name: string;
-  /**
-   * How long to leave it alone after each attempt, in milliseconds; it then gets one notification at a time. Default:
-   * several at a time, without a pause.
-   */
+  /** The pause after each attempt, in milliseconds, one notification at a time. Default: several at once, no pause. */
   readonly restMs?: number;
   /** Whether an alert stays open until it is resolved. A test then sends the resolve, too. Default: false. */
   readonly keepsAlerts?: boolean;
@@ -61,7 +55,7 @@ export interface Receiver {
   close?(): Promise<void>;
 }
 
-/** Counts what deliveries come to. */
+/** Counts the results of deliveries. */
 export interface DeliveryObserver {
   attemptFailed(receiver: string, reason: AttemptFailureReason): void;
   /** @param delaySeconds from the end of the poll that observed the cause until the receiver accepted the notification */
@@ -69,13 +63,9 @@ export interface DeliveryObserver {
   dead(receiver: string, reason: DeliveryFailureReason): void;
 }
 
-type LogFields = Readonly<Record<string, string | number>>;
+type Write = (fields: Readonly<Record<string, string | number>>, message: string) => void;
 
 /** The part of a pino logger that this folder writes to. */
-export interface Log {
-  info(fields: LogFields, message: string): void;
-  warn(fields: LogFields, message: string): void;
-  error(fields: LogFields, message: string): void;
-}
+export type Log = Readonly<Record<"info" | "warn" | "error", Write>>;
 
 export const silentLog: Log = { info() {}, warn() {}, error() {} };

@@ -1,13 +1,11 @@
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
-import type {
-  ReceiverEvent,
-  ReceiverJudgeOptions,
-  ReceiverState,
-} from "../alerts/judge-receivers.ts";
+import type { ReceiverEvent, ReceiverJudgeOptions } from "../alerts/judge-receivers.ts";
+import type { ReceiverState } from "../alerts/judge-receivers.ts";
+import type { Notification } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { DueNotification, Outbox } from "./outbox.ts";
-import type { AttemptFailure, DeliveryObserver, Log } from "./receiver.ts";
+import type { Attempt, DueNotification, Outbox } from "./outbox.ts";
+import type { DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
 
 export interface RecorderDeps {
@@ -21,16 +19,12 @@ export interface RecorderDeps {
   readonly onJudged: (outcome: IncidentOutcome) => void;
 }
 
-const unreadable = { reason: "unreadable", detail: "its row in the store cannot be read" } as const;
-
 /** An attempt that ended, and what becomes of its notification. */
-export interface EndedAttempt {
-  /** UTC milliseconds. */
-  readonly atMs: number;
-  /** Null: the receiver accepted the notification. */
-  readonly failure: Pick<AttemptFailure, "reason" | "detail"> | typeof unreadable | null;
+export interface EndedAttempt extends Attempt {
   readonly decision: Decision | { readonly kind: "delivered" };
 }
+
+const unreadable = { reason: "unreadable", detail: "its row in the store cannot be read" } as const;
 
 /** How a pending notification that cannot be read ends: it is not sent. */
 export function unreadableAttempt(atMs: number): EndedAttempt {
@@ -53,7 +47,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
   };
 
   const reportAttempt = (
-    { id, causedAtMs, summary }: NonNullable<DueNotification["notification"]>,
+    { id, causedAtMs, summary }: Notification,
     attempts: number,
     { atMs, failure, decision }: EndedAttempt,
   ): void => {
@@ -66,7 +60,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       return log.info({ event, ...fields, delay_seconds: delaySeconds }, `${receiver}: ${summary}`);
     }
     const { reason, detail } = failure;
-    if (reason !== "unreadable") observe.attemptFailed(receiver, reason);
+    if (reason !== "unreadable" && reason !== "expired") observe.attemptFailed(receiver, reason);
     if (decision.kind === "dead") {
       observe.dead(receiver, decision.reason);
       deadLog.add({ ...fields, detail, reason: decision.reason }, summary);
@@ -74,7 +68,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       failing = true;
       log.warn(
         { event: "notification.retry", ...fields, detail, reason },
-        `${receiver}: notifications are not accepted, they are tried again`,
+        `${receiver}: notifications are not accepted, they are retried`,
       );
     }
   };
@@ -86,18 +80,22 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       { atMs, failure, decision }: EndedAttempt,
     ): Promise<IncidentOutcome | null> {
       const attempt = { atMs, failure };
-      if (decision.kind === "retry") {
-        await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
-        return null;
+      switch (decision.kind) {
+        case "retry":
+          await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
+          return null;
+        case "delivered": {
+          const judge = judging({ kind: "took" }, atMs);
+          return outbox.settle(seq, { state: "delivered", settledAtMs: atMs }, attempt, judge);
+        }
+        case "dead": {
+          const { reason } = decision;
+          const judge = judging({ kind: "lost", reason }, atMs);
+          return outbox.settle(seq, { state: "dead", reason, settledAtMs: atMs }, attempt, judge);
+        }
       }
-      if (decision.kind === "delivered") {
-        const delivered = { state: "delivered", settledAtMs: atMs } as const;
-        return outbox.settle(seq, delivered, attempt, judging({ kind: "took" }, atMs));
-      }
-      const { reason } = decision;
-      const dead = { state: "dead", reason, settledAtMs: atMs } as const;
-      return outbox.settle(seq, dead, attempt, judging({ kind: "lost", reason }, atMs));
     },
+
     /** Counts and logs it. Only for what was stored. */
     report(
       { seq, notification, attempts }: DueNotification,
@@ -108,6 +106,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       else reportUnreadable({ notification_seq: seq });
       if (judged) onJudged(judged);
     },
+
     /** Dead-letters items that cannot be read. */
     async deadLetterItems(itemSeqs: readonly number[]): Promise<void> {
       const { reason } = unreadable;
@@ -118,6 +117,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       for (const item of itemSeqs) reportUnreadable({ outbox_item: item });
       onJudged(judged);
     },
+
     /** Logs what was counted and not logged yet. */
     close: () => deadLog.close(),
   };
@@ -126,10 +126,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
 const minuteMs = 60_000;
 
 /** Logs dead letters, at most one line a minute, and the number of the others. */
-function createDeadLog(
-  receiver: string,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-) {
+function createDeadLog(receiver: string, { clock, log }: Pick<RecorderDeps, "clock" | "log">) {
   /** On the monotonic clock. */
   let quietUntilMs = -Infinity;
   let counted = 0;

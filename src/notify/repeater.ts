@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 
-export interface RepeaterDeps {
+interface RepeaterDeps {
   readonly clock: Clock;
   readonly everyMs: number;
   /** The delay of the first run after the start. */
@@ -10,13 +10,7 @@ export interface RepeaterDeps {
 }
 
 /** Repeats something at even intervals of the monotonic clock. */
-export interface Repeater {
-  start(): void;
-  /** Resolves when the run under way has ended. */
-  stop(): Promise<void>;
-}
-
-export function createRepeater({ clock, everyMs, firstAfterMs, run }: RepeaterDeps): Repeater {
+export function createRepeater({ clock, everyMs, firstAfterMs, run }: RepeaterDeps) {
   let underWay: Promise<void> | null = null;
   let stopped = false;
   let cancel = (): void => {};
@@ -27,10 +21,11 @@ export function createRepeater({ clock, everyMs, firstAfterMs, run }: RepeaterDe
   };
 
   return {
-    start() {
+    start(): void {
       if (!stopped) cancel = clock.setTimer(firstAfterMs, repeat);
     },
-    async stop() {
+    /** Resolves when the run under way has ended. */
+    async stop(): Promise<void> {
       stopped = true;
       cancel();
       await underWay;

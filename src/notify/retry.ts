@@ -1,5 +1,5 @@
-import { fullJitterMs } from "../lib/retry.ts";
 import type { Random } from "../lib/random.ts";
+import { fullJitterMs } from "../lib/retry.ts";
 import type { TimeBounds } from "./outbox.ts";
 import type { AttemptFailure, AttemptFailureReason, DeliveryFailureReason } from "./receiver.ts";
 
@@ -13,21 +13,21 @@ export type Decision =
   | { readonly kind: "dead"; readonly reason: DeliveryFailureReason };
 
 /**
- * What becomes of a notification after a failed attempt. The last attempt is made at the time to give up, so that a long
- * `Retry-After` costs attempts but not the notification.
+ * What becomes of a notification after a failed attempt. The last attempt is made at the end of `give_up_after`, so that
+ * a long `Retry-After` costs attempts but not the notification.
  *
  * @param failures how many attempts have failed, this one included
  * @param times milliseconds of the delivery clock
  */
 export function decide(
-  failure: AttemptFailure,
+  { reason, retryAfterMs }: AttemptFailure,
   failures: number,
   { nowMs, giveUpAtMs }: { readonly nowMs: number; readonly giveUpAtMs: number },
   random: Random,
 ): Decision {
-  if (isFinal(failure.reason)) return { kind: "dead", reason: failure.reason };
+  if (isFinal(reason)) return { kind: "dead", reason };
   if (nowMs >= giveUpAtMs) return { kind: "dead", reason: "expired" };
-  const waitMs = Math.max(backoffMs(failures, random), failure.retryAfterMs ?? 0);
+  const waitMs = Math.max(backoffMs(failures, random), retryAfterMs ?? 0);
   return { kind: "retry", nextAttemptAtMs: Math.round(Math.min(nowMs + waitMs, giveUpAtMs)) };
 }
 
@@ -37,20 +37,9 @@ export function backoffMs(failures: number, random: Random): number {
   return Math.max(shortestBackoffMs, fullJitterMs(failures - 1, limits, random()));
 }
 
+/** `denied` is not: the address that a name resolves to may be corrected, or was wrong for a moment only. */
 export function isFinal(reason: AttemptFailureReason): boolean {
-  switch (reason) {
-    case "timeout":
-    case "network":
-    case "rate_limited":
-    case "server_error":
-    // The address that a name resolves to may be corrected, or was wrong for a moment only.
-    case "denied":
-      return false;
-    case "rejected":
-    case "gone":
-    case "redirect":
-      return true;
-  }
+  return reason === "rejected" || reason === "gone" || reason === "redirect";
 }
 
 /**
@@ -69,16 +58,7 @@ export function timeBounds(nowMs: number, giveUpAfterMs: number): TimeBounds {
 /** For a receiver that is not configured; when it is configured again, its own setting applies. */
 const defaultGiveUpAfterMs = 24 * 60 * 60 * 1_000;
 
-/** Milliseconds of the delivery clock. */
-export interface FreshTimes {
-  readonly nextAttemptAtMs: number;
-  readonly giveUpAtMs: number;
-}
-
-/** When a notification that becomes pending now is due, and when it is given up. */
-export function freshTimes(
-  nowMs: number,
-  giveUpAfterMs: number = defaultGiveUpAfterMs,
-): FreshTimes {
+/** When a notification that becomes pending now is due, and until when it is retried. Milliseconds of the delivery clock. */
+export function freshTimes(nowMs: number, giveUpAfterMs: number = defaultGiveUpAfterMs) {
   return { nextAttemptAtMs: nowMs, giveUpAtMs: nowMs + giveUpAfterMs };
 }

@@ -3,10 +3,7 @@ import type { z } from "zod";
 import type { Notification, NotifiedIncident } from "../../src/alerts/notification.ts";
 import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
 import { failed } from "../../src/notify/receiver.ts";
-import {
-  createPagerdutyReceiver,
-  renderPagerdutyEvent,
-} from "../../src/notify/receivers/pagerduty.ts";
+import { createPagerdutyReceiver, pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { oneByOne, openDelivery } from "./support/delivery.ts";
@@ -25,7 +22,7 @@ function eventOf(
   incident: NotifiedIncident = toldIncident(),
   nowMs = startMs,
 ): z.infer<typeof pagerdutyEventSchema> {
-  const text = renderPagerdutyEvent(routingKey, notificationOf(more), incident, nowMs);
+  const text = JSON.stringify(pagerdutyEvent(routingKey, notificationOf(more), incident, nowMs));
   return pagerdutyEventSchema.parse(JSON.parse(text));
 }
 

@@ -5,7 +5,7 @@ import { requestTimeoutMs } from "../../src/notify/outbound.ts";
 import { lookEveryMs } from "../../src/notify/pipeline.ts";
 import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
 import { failed } from "../../src/notify/receiver.ts";
-import { createSlackReceiver, renderSlackBody } from "../../src/notify/receivers/slack.ts";
+import { createSlackReceiver, slackMessage } from "../../src/notify/receivers/slack.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { oneByOne, openDelivery } from "./support/delivery.ts";
 import { fire, resolve, startMs, toldIncident } from "./support/items.ts";
@@ -127,7 +127,9 @@ describe("delivery to Slack", () => {
 });
 
 function messageOf(more: Partial<Notification> = {}, nowMs = startMs): SlackMessage {
-  return slackMessageSchema.parse(JSON.parse(renderSlackBody(notificationOf(more), nowMs)));
+  return slackMessageSchema.parse(
+    JSON.parse(JSON.stringify(slackMessage(notificationOf(more), nowMs))),
+  );
 }
 
 const at = (utcMs: number): string =>

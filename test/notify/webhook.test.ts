@@ -3,8 +3,8 @@ import { Webhook } from "standardwebhooks";
 import type { z } from "zod";
 import type { Notification } from "../../src/alerts/notification.ts";
 import { failed } from "../../src/notify/receiver.ts";
-import { renderAlertmanagerBody } from "../../src/notify/receivers/alertmanager-body.ts";
-import { createWebhookReceiver, renderWebhookBody } from "../../src/notify/receivers/webhook.ts";
+import { alertmanagerBody } from "../../src/notify/receivers/alertmanager-body.ts";
+import { createWebhookReceiver, webhookBody } from "../../src/notify/receivers/webhook.ts";
 import type { WebhookSettings } from "../../src/notify/receivers/webhook.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { Secret } from "../../src/lib/secret.ts";
@@ -56,7 +56,7 @@ describe("a webhook", () => {
       "user-agent": "sandwatch/test",
     });
     expect(headers).not.toHaveProperty("webhook-signature");
-    expect(body).toBe(renderWebhookBody(notificationOf(), startMs));
+    expect(body).toBe(JSON.stringify(webhookBody(notificationOf(), startMs)));
   });
 
   it.each([
@@ -103,7 +103,7 @@ describe("a webhook", () => {
 
 describe("the usual body", () => {
   it("has the documented format", () => {
-    expect(JSON.parse(renderWebhookBody(notificationOf(), startMs))).toEqual({
+    expect(JSON.parse(JSON.stringify(webhookBody(notificationOf(), startMs)))).toEqual({
       type: "incident.firing",
       timestamp: "2026-11-20T09:30:00.000Z",
       data: {
@@ -145,12 +145,13 @@ describe("the usual body", () => {
     ]),
     ["a test", { type: "test", group: {}, incidents: [] }],
   ])("contains only the documented fields for %s", (_, more) => {
-    const body: unknown = JSON.parse(renderWebhookBody(notificationOf(more), startMs));
+    const body: unknown = JSON.parse(JSON.stringify(webhookBody(notificationOf(more), startMs)));
     expect(() => webhookBodySchema.parse(body)).not.toThrow();
   });
 
   it("states how late it is, and only then", () => {
-    const at = (nowMs: number): unknown => JSON.parse(renderWebhookBody(notificationOf(), nowMs));
+    const at = (nowMs: number): unknown =>
+      JSON.parse(JSON.stringify(webhookBody(notificationOf(), nowMs)));
     expect(at(startMs + 300_000)).not.toHaveProperty("data.delayed_seconds");
     expect(webhookBodySchema.parse(at(startMs + 300_001))).toMatchObject({
       data: {
@@ -193,7 +194,7 @@ describe("the user's own body", () => {
 type Message = z.infer<typeof alertmanagerMessageSchema>;
 
 function messageOf(more: Partial<Notification> = {}, nowMs = startMs): Message {
-  const text = renderAlertmanagerBody(notificationOf(more), nowMs);
+  const text = JSON.stringify(alertmanagerBody(notificationOf(more), nowMs));
   return alertmanagerMessageSchema.parse(JSON.parse(text));
 }
 

@@ -1,18 +1,16 @@
-import { conditionOfIncident } from "../../alerts/incident.ts";
-import { notifiedIncident } from "../../alerts/incident.ts";
+import { conditionOfIncident, notifiedIncident } from "../../alerts/incident.ts";
 import type { Incident } from "../../alerts/incident.ts";
-import type { Target } from "../../fleet/model.ts";
-import type { Notification, OutboxItem } from "../../alerts/notification.ts";
 import { noTemplates } from "../../alerts/notification.ts";
+import type { Notification, OutboxItem } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
-import { batches, paced } from "../../lib/paced.ts";
+import type { Target } from "../../fleet/model.ts";
 import { alertLabels } from "./alertmanager-body.ts";
-import { isoTime, stateFields } from "./message-text.ts";
+import { isoTime, mapTexts, stateFields } from "./message-text.ts";
 import type { Texts } from "./message-text.ts";
 
 /** An incident that a receiver was notified of, as it is now. */
-export interface NotifiedAlert {
+interface NotifiedAlert {
   /** Null for an incident of a pool or a receiver. */
   readonly target: Target | null;
   readonly incident: Incident;
@@ -20,7 +18,7 @@ export interface NotifiedAlert {
 }
 
 /** The text of the last notification of an incident, besides the incident itself. */
-export type AlertText = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
+type AlertText = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
 
 /** What a receiver that is notified of states, not of changes, needs of the store. */
 export interface NotifiedAlerts {
@@ -42,15 +40,13 @@ export interface NotifiedAlerts {
   ): Promise<ReadonlyMap<string, AlertText>>;
 }
 
-/** An alert with its text; null: none is kept. */
 export interface CurrentAlert extends NotifiedAlert {
+  /** Null: none is kept. */
   readonly text: AlertText | null;
 }
 
 /** Resolved alerts are posted for this long, for instances that were down when they ended. */
 const resolvedForMs = 15 * 60_000;
-
-const textsAtOnce = 500;
 
 /**
  * The alerts that a receiver's Alertmanagers must have at present: one for each set of labels. A firing incident
@@ -75,15 +71,11 @@ export async function currentAlerts(
     if (about === "all" || about.has(alert.incident.id)) wanted.add(labels);
   }
   const latest = [...wanted].flatMap((labels) => byLabels.get(labels) ?? []);
-  const alerts: CurrentAlert[] = [];
-  for await (const some of paced(batches(latest, textsAtOnce))) {
-    const ids = some.map(({ incident }) => incident.id);
-    const texts = await store.textsOf(receiver, ids);
-    for (const alert of some) {
-      alerts.push({ ...alert, text: texts.get(alert.incident.id) ?? null });
-    }
-  }
-  return alerts;
+  const texts = await store.textsOf(
+    receiver,
+    latest.map(({ incident }) => incident.id),
+  );
+  return latest.map((alert) => ({ ...alert, text: texts.get(alert.incident.id) ?? null }));
 }
 
 function endOf({ incident }: NotifiedAlert): number {
@@ -105,49 +97,33 @@ export const repostEveryMs = 60_000;
 /** Alertmanager resolves an alert that it has not received again for this long. */
 const firingForMs = 5 * repostEveryMs;
 
-export interface RenderOptions {
-  /** By the wall clock, UTC milliseconds. */
-  readonly nowMs: number;
-  /** What alerts link to; null: nothing. */
-  readonly generatorUrl: string | null;
-}
-
-export function renderAlert(
-  alert: CurrentAlert,
-  { nowMs, generatorUrl }: RenderOptions,
-): PostableAlert {
+/** @param nowMs by the wall clock, UTC milliseconds */
+export function renderAlert(alert: CurrentAlert, nowMs: number): PostableAlert {
   const { startedAtMs, resolvedAtMs } = alert.incident;
   // After the wall clock was set back, an alert must not end before it starts, which Alertmanager
   // rejects, nor be resolved in the future, until when it would be firing.
   const endMs = resolvedAtMs === null ? nowMs + firingForMs : Math.min(resolvedAtMs, nowMs);
-  const startMs = Math.min(startedAtMs, nowMs, endMs);
   return {
     labels: labelsOf(alert),
     annotations: annotationsOf(alert),
-    startsAt: isoTime(startMs),
+    startsAt: isoTime(Math.min(startedAtMs, nowMs, endMs)),
     endsAt: isoTime(endMs),
-    ...(generatorUrl !== null && { generatorURL: generatorUrl }),
   };
 }
 
 /** Ends by itself after a minute: it only shows that alerts arrive. */
-export function renderTestAlert(
-  { summary }: Notification,
-  { nowMs, generatorUrl }: RenderOptions,
-): PostableAlert {
+export function renderTestAlert({ summary }: Notification, nowMs: number): PostableAlert {
   return {
     labels: { alertname: "sandwatch-test", severity: "info" },
     annotations: { summary },
     startsAt: isoTime(nowMs),
     endsAt: isoTime(nowMs + repostEveryMs),
-    ...(generatorUrl !== null && { generatorURL: generatorUrl }),
   };
 }
 
 function labelsOf({ target, incident }: NotifiedAlert): Texts {
-  return sendable(
-    alertLabels(incident.rule, incident.severity, notifiedIncident(target, incident, null)),
-  );
+  const { rule, severity } = incident;
+  return sendable(alertLabels(rule, severity, notifiedIncident(target, incident, null)));
 }
 
 function annotationsOf({ target, incident, acknowledgedBy, text }: CurrentAlert): Texts {
@@ -163,23 +139,16 @@ function annotationsOf({ target, incident, acknowledgedBy, text }: CurrentAlert)
     incident: notified,
     causedAtMs: incident.startedAtMs,
   };
+  const { runbookUrlTemplate } = item;
   return sendable({
     summary: summarize([item]),
-    runbook_url:
-      item.runbookUrlTemplate === null ? null : fillUrlTemplate(item.runbookUrlTemplate, [item]),
+    runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
     incident_id: incident.id,
     ...stateFields(notified),
   });
 }
 
-/**
- * Without empty values, as Alertmanager treats them. Names come from the service: text that is not valid Unicode would
- * be rejected together with all alerts of its request.
- */
+/** Names come from the service: text that is not valid Unicode would be rejected together with its whole request. */
 function sendable(values: Readonly<Record<string, string | null>>): Texts {
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) =>
-      value === null || value === "" ? [] : [[name, value.toWellFormed()]],
-    ),
-  );
+  return mapTexts(values, (value) => value.toWellFormed());
 }

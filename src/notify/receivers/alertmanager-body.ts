@@ -1,14 +1,8 @@
 import { createHash } from "node:crypto";
 import { summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import {
-  delayedSeconds,
-  incidentLine,
-  isoTime,
-  shortTexts,
-  stateFields,
-  subjectFields,
-} from "./message-text.ts";
+import { delayedSeconds, incidentLine, isoTime } from "./message-text.ts";
+import { shortTexts, stateFields, subjectFields } from "./message-text.ts";
 import type { Texts } from "./message-text.ts";
 
 /** Go's zero time: how Alertmanager says that an alert has not ended. */
@@ -29,13 +23,13 @@ export function alertLabels(rule: string, severity: string, incident: NotifiedIn
  *
  * @param nowMs when the notification is sent. UTC milliseconds
  */
-export function renderAlertmanagerBody(notification: Notification, nowMs: number): string {
+export function alertmanagerBody(notification: Notification, nowMs: number) {
   const { receiver, rule, severity, group, incidents, truncated } = notification;
   const { incident, ...groupValues } = group;
   const groupLabels = shortTexts({ alertname: rule, ...groupValues }, longestValue);
   const key = { ...groupLabels, severity, ...(incident !== undefined && { incident }) };
   const alerts = incidents.map((each) => webhookAlert(each, notification, nowMs));
-  return JSON.stringify({
+  return {
     version: "4",
     groupKey: groupKey(key),
     truncatedAlerts: truncated,
@@ -46,16 +40,16 @@ export function renderAlertmanagerBody(notification: Notification, nowMs: number
     commonAnnotations: inCommon(alerts.map(({ annotations }) => annotations)),
     externalURL: "",
     alerts,
-  });
+  };
 }
 
 function webhookAlert(incident: NotifiedIncident, notification: Notification, nowMs: number) {
-  const { rule, severity } = notification;
+  const { rule, severity, runbookUrl } = notification;
   const labels = shortTexts(alertLabels(rule, severity, incident), longestValue);
   const annotations = {
     summary: summaryAt(notification, nowMs),
     description: incidentLine(incident),
-    runbook_url: notification.runbookUrl,
+    runbook_url: runbookUrl,
     incident_id: incident.id,
     ...stateFields(incident),
     delayed_seconds: delayedSeconds(notification, nowMs)?.toString() ?? null,

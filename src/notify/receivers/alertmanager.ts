@@ -1,5 +1,5 @@
-import type { AlertmanagerConfig } from "../../config/receivers/alertmanager.ts";
 import type { Notification } from "../../alerts/notification.ts";
+import type { AlertmanagerConfig } from "../../config/receivers/alertmanager.ts";
 import { batches } from "../../lib/paced.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { SenderDeps } from "../outbound.ts";
@@ -7,12 +7,8 @@ import { failed } from "../receiver.ts";
 import type { AttemptFailure, DeliveryObserver, Log, Receiver, SendResult } from "../receiver.ts";
 import { createRepeater } from "../repeater.ts";
 import { isFinal } from "../retry.ts";
-import {
-  currentAlerts,
-  renderAlert,
-  renderTestAlert,
-  repostEveryMs,
-} from "./alertmanager-alerts.ts";
+import { currentAlerts, renderAlert, renderTestAlert } from "./alertmanager-alerts.ts";
+import { repostEveryMs } from "./alertmanager-alerts.ts";
 import type { CurrentAlert, NotifiedAlerts, PostableAlert } from "./alertmanager-alerts.ts";
 
 export interface AlertmanagerDeps extends SenderDeps {
@@ -39,23 +35,23 @@ const alertsPerRequest = 500;
  * @throws {Error} when a URL cannot be used; the error does not contain it
  */
 export function createAlertmanagerReceiver(
-  { name, urls, bearerToken, generatorUrl }: AlertmanagerSettings,
+  settings: AlertmanagerSettings,
   deps: AlertmanagerDeps,
 ): Receiver {
+  const { name, urls, generatorUrl } = settings;
   const { clock, log } = deps;
   const closing = new AbortController();
-  const instances = urls.map((url, index) =>
-    createInstance({ receiver: name, number: index + 1, url, bearerToken }, deps),
-  );
+  const instances = urls.map((url, index) => createInstance(settings, url, index + 1, deps));
   const reposting = new Map<Instance, Promise<void>>();
   let storeFailing = false;
 
-  const options = () => ({ nowMs: clock.now().utcMs, generatorUrl });
+  const withLink = (alert: PostableAlert): PostableAlert =>
+    generatorUrl === null ? alert : { ...alert, generatorURL: generatorUrl };
 
   /** Rendered only when posted, so that a slow instance gets no old times. */
   function* render(alerts: readonly CurrentAlert[]): Generator<readonly PostableAlert[]> {
     for (const batch of batches(alerts, alertsPerRequest)) {
-      yield batch.map((alert) => renderAlert(alert, options()));
+      yield batch.map((alert) => withLink(renderAlert(alert, clock.now().utcMs)));
     }
   }
 
@@ -102,8 +98,8 @@ export function createAlertmanagerReceiver(
     async send(notification, signal) {
       const either = AbortSignal.any([signal, closing.signal]);
       if (notification.type === "test") {
-        const alerts = [[renderTestAlert(notification, options())]];
-        return allAccepted(instances.map((instance) => instance(alerts, either)));
+        const test = [[withLink(renderTestAlert(notification, clock.now().utcMs))]];
+        return allAccepted(instances.map((instance) => instance(test, either)));
       }
       const alerts = await read(incidentsOf(notification));
       if (alerts === null) return failed("network", "the store failed");
@@ -144,19 +140,7 @@ function anyAccepted(posts: readonly Promise<SendResult>[]): Promise<SendResult>
 function mostHopeful(results: readonly SendResult[]): SendResult {
   const mayRetry = (result: SendResult): boolean =>
     result.kind !== "failed" || !isFinal(result.reason);
-  return (
-    results.find(({ kind }) => kind === "delivered") ??
-    results.find(mayRetry) ??
-    results[0] ?? { kind: "delivered" }
-  );
-}
-
-interface InstanceSettings {
-  readonly receiver: string;
-  /** Counted from 1, in the order of the configuration: the URL is secret. */
-  readonly number: number;
-  readonly url: Secret;
-  readonly bearerToken: Secret | null;
+  return results.find(mayRetry) ?? results[0] ?? { kind: "delivered" };
 }
 
 /** Posts batches to one Alertmanager, one after the other, as far as it accepts them. Never rejects. */
@@ -168,10 +152,15 @@ type Instance = (
 /** Each notification that another instance accepts would leave one more request at an instance that hangs. */
 const mostUnanswered = 8;
 
-/** @throws {Error} when the URL cannot be used; the error does not contain it */
+/**
+ * @param number counted from 1, in the order of the configuration: the URL is secret
+ * @throws {Error} when the URL cannot be used; the error does not contain it
+ */
 function createInstance(
-  { receiver, number, url: secretUrl, bearerToken }: InstanceSettings,
-  { outbound, log }: SenderDeps & { readonly log: Log },
+  { name: receiver, bearerToken }: AlertmanagerSettings,
+  secretUrl: Secret,
+  number: number,
+  { outbound, log }: AlertmanagerDeps,
 ): Instance {
   const url = URL.parse(`${secretUrl.reveal().replace(/\/+$/, "")}/api/v2/alerts`);
   if (url?.protocol !== "https:" && url?.protocol !== "http:") {
@@ -201,19 +190,16 @@ function createInstance(
     all: Iterable<readonly PostableAlert[]>,
     signal: AbortSignal,
   ): Promise<SendResult> => {
-    let failure: AttemptFailure | null = null;
-    let posted = false;
+    let last: SendResult | null = null;
     for (const batch of all) {
-      posted = true;
       const result = await outbound.send({ url, body: JSON.stringify(batch), headers }, signal);
       if (result.kind === "aborted") return result;
-      if (result.kind === "delivered") continue;
-      failure = result;
+      if (last?.kind !== "failed" || result.kind === "failed") last = result;
       // After a rejected batch the next may be accepted; an instance that is down accepts none.
-      if (result.reason !== "rejected") break;
+      if (result.kind === "failed" && result.reason !== "rejected") break;
     }
-    if (posted) note(failure);
-    return failure ?? { kind: "delivered" };
+    if (last) note(last.kind === "failed" ? last : null);
+    return last ?? { kind: "delivered" };
   };
 
   return async (all, signal) => {

@@ -12,17 +12,16 @@ export interface HeartbeatDeps extends SenderDeps {
 }
 
 /**
- * Pings an external dead-man's switch while sandwatch does its work, and does not while it cannot. It is notified of no
+ * Pings an external dead man's switch while sandwatch does its work, and does not while it cannot. It is notified of no
  * incident; a test sends one ping.
  *
  * @throws {Error} when the URL cannot be used; the error does not contain it
  */
 export function createHeartbeatReceiver(
   settings: Pick<HeartbeatConfig, "name" | "url" | "everyMs" | "method">,
-  deps: HeartbeatDeps,
+  { outbound, clock, log, observe, healthProblem }: HeartbeatDeps,
 ): Receiver {
-  const { name, everyMs, method } = settings;
-  const { outbound, clock, log, observe } = deps;
+  const { name: receiver, everyMs, method } = settings;
   const url = parseReceiverUrl(settings);
   const closing = new AbortController();
   let withheld = false;
@@ -33,13 +32,10 @@ export function createHeartbeatReceiver(
 
   const noteProblem = (problem: string | null): void => {
     if (problem !== null && !withheld) {
-      const fields = { event: "heartbeat.withheld", receiver: name, reason: problem };
-      log.error(fields, `${name}: no heartbeat is sent: ${problem}`);
+      const fields = { event: "heartbeat.withheld", receiver, reason: problem };
+      log.error(fields, `${receiver}: no heartbeat is sent: ${problem}`);
     } else if (problem === null && withheld) {
-      log.info(
-        { event: "heartbeat.resumed", receiver: name },
-        `${name}: heartbeats are sent again`,
-      );
+      log.info({ event: "heartbeat.resumed", receiver }, `${receiver}: heartbeats are sent again`);
     }
     withheld = problem !== null;
   };
@@ -48,14 +44,12 @@ export function createHeartbeatReceiver(
     if (result.kind === "aborted") return;
     if (result.kind === "failed") {
       const { reason, detail } = result;
-      observe.attemptFailed(name, reason);
-      const fields = { event: "heartbeat.failed", receiver: name, reason, detail };
-      if (!failing) log.warn(fields, `${name}: the heartbeat failed, the next is sent when due`);
+      observe.attemptFailed(receiver, reason);
+      const fields = { event: "heartbeat.failed", receiver, reason, detail };
+      if (!failing)
+        log.warn(fields, `${receiver}: the heartbeat failed, the next is sent when due`);
     } else if (failing) {
-      log.info(
-        { event: "heartbeat.recovered", receiver: name },
-        `${name}: heartbeats succeed again`,
-      );
+      log.info({ event: "heartbeat.recovered", receiver }, `${receiver}: heartbeats succeed again`);
     }
     failing = result.kind === "failed";
   };
@@ -66,14 +60,14 @@ export function createHeartbeatReceiver(
     // Not at once: a process that ends soon after each start must not look healthy.
     firstAfterMs: everyMs,
     async run() {
-      const problem = await deps.healthProblem().catch(() => "the store does not answer");
+      const problem = await healthProblem().catch(() => "the store does not answer");
       noteProblem(problem);
       if (problem === null) notePing(await ping(closing.signal));
     },
   });
 
   return {
-    name,
+    name: receiver,
     send: (_, signal) => ping(signal),
     start: () => repeater.start(),
     async close() {

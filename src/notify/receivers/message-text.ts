@@ -10,11 +10,18 @@ export function shortTexts(
   values: Readonly<Record<string, string | null>>,
   longest: number,
 ): Texts {
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) =>
-      value === null || value === "" ? [] : [[name, readable(value, longest)]],
-    ),
+  return mapTexts(values, (value) => readable(value, longest));
+}
+
+/** Without empty values. */
+export function mapTexts(
+  values: Readonly<Record<string, string | null>>,
+  map: (value: string) => string,
+): Texts {
+  const texts = Object.entries(values).flatMap(([name, value]) =>
+    value ? [[name, map(value)]] : [],
   );
+  return Object.fromEntries(texts);
 }
 
 /** Never blank: a rule's own template may produce that, and receivers reject a message without text. */
@@ -39,21 +46,22 @@ const longestLink = 2_000;
 
 /** The URL of the runbook; null: there is none, or it cannot be sent. */
 export function runbookLink({ runbookUrl }: Notification): string | null {
-  const link = runbookUrl === null ? null : (URL.parse(runbookUrl)?.href ?? null);
-  return link !== null && link.length <= longestLink ? link : null;
+  const link = runbookUrl && URL.parse(runbookUrl)?.href;
+  return link && link.length <= longestLink ? link : null;
 }
 
 /** What an incident is about, under the names that documents use. */
 export function subjectFields(incident: NotifiedIncident) {
+  const { subject, region, key, sandboxId, serverId, serverName, probe, receiver } = incident;
   return {
-    subject: incident.subject,
-    region: incident.region,
-    key: incident.key,
-    sandbox_id: incident.sandboxId,
-    server_id: incident.serverId,
-    server_name: incident.serverName,
-    probe: incident.probe,
-    receiver: incident.receiver,
+    subject,
+    region,
+    key,
+    sandbox_id: sandboxId,
+    server_id: serverId,
+    server_name: serverName,
+    probe,
+    receiver,
   };
 }
 
@@ -68,62 +76,6 @@ export function stateFields(incident: NotifiedIncident) {
   };
 }
 
-/**
- * What an incident is about and what was observed, without its times: "github (4f2a91c0) in sandbox 77ab in us
- * (research): error, was occupied".
- */
-export function incidentLine(incident: NotifiedIncident): string {
-  return [`${subject(incident)}${observed(incident)}`, ...notes(incident)].join(", ");
-}
-
-function subject(incident: NotifiedIncident): string {
-  const where = regionAndKey(incident);
-  switch (incident.subject) {
-    case "server": {
-      const sandbox = `sandbox ${readable(incident.sandboxId ?? "", longestName)}`;
-      return `${server(incident)} in ${[sandbox, where].filter(Boolean).join(" in ")}`;
-    }
-    case "target":
-      return where;
-    case "pool": {
-      const name = incident.serverName;
-      const servers = name === null ? "servers" : `servers named ${readable(name, longestName)}`;
-      return where === "" ? servers : `${servers} in ${where}`;
-    }
-    case "probe":
-      return [`probe ${incident.probe ?? ""}`, where].filter(Boolean).join(" in ");
-    case "receiver":
-      return `receiver ${incident.receiver ?? ""}`;
-  }
-}
-
-function server({ serverName, serverId }: NotifiedIncident): string {
-  const shortId = readable(serverId?.slice(0, 8) ?? "", 8);
-  return serverName === null || isBlank(serverName)
-    ? shortId
-    : `${readable(serverName, longestName)} (${shortId})`;
-}
-
-function regionAndKey({ region, key }: NotifiedIncident): string {
-  if (region === null) return key ?? "";
-  return key === null ? region : `${region} (${key})`;
-}
-
-function observed({ status, previousStatus }: NotifiedIncident): string {
-  if (status === null) return "";
-  return previousStatus === null ? `: ${status}` : `: ${status}, was ${previousStatus}`;
-}
-
-function notes({ flapping, acknowledgedBy, resolvedReason }: NotifiedIncident): readonly string[] {
-  return [
-    ...(flapping ? ["flapping"] : []),
-    ...(acknowledgedBy === null
-      ? []
-      : [`acknowledged by ${readable(acknowledgedBy, longestName)}`]),
-    ...(resolvedReason === null ? [] : [resolvedText[resolvedReason]]),
-  ];
-}
-
 const resolvedText = {
   recovered: "recovered",
   gone: "gone",
@@ -131,7 +83,49 @@ const resolvedText = {
   rule_removed: "no rule applies to it any more",
 } as const;
 
-/** Whether the incident ended although the end of its condition was not observed. */
-export function endedUnobserved({ resolvedReason }: NotifiedIncident): boolean {
-  return resolvedReason === "silenced" || resolvedReason === "rule_removed";
+/**
+ * What an incident is about and what was observed, without its times: "github (4f2a91c0) in sandbox 77ab in us
+ * (research): error, was occupied".
+ */
+export function incidentLine(incident: NotifiedIncident): string {
+  const { status, previousStatus, flapping, acknowledgedBy, resolvedReason } = incident;
+  const notes = [
+    previousStatus !== null && status !== null && `was ${previousStatus}`,
+    flapping && "flapping",
+    acknowledgedBy !== null && `acknowledged by ${readable(acknowledgedBy, longestName)}`,
+    resolvedReason !== null && resolvedText[resolvedReason],
+  ];
+  const observed = status === null ? "" : `: ${status}`;
+  return [`${subjectText(incident)}${observed}`, ...notes.filter((note) => note !== false)].join(
+    ", ",
+  );
+}
+
+function subjectText(incident: NotifiedIncident): string {
+  const { subject, region, key, serverName } = incident;
+  const where = region !== null && key !== null ? `${region} (${key})` : (region ?? key ?? "");
+  const inRegion = where === "" ? "" : ` in ${where}`;
+  switch (subject) {
+    case "server": {
+      const sandbox = `sandbox ${readable(incident.sandboxId ?? "", longestName)}`;
+      return `${serverText(incident)} in ${sandbox}${inRegion}`;
+    }
+    case "target":
+      return where;
+    case "pool": {
+      const named = serverName === null ? "" : ` named ${readable(serverName, longestName)}`;
+      return `servers${named}${inRegion}`;
+    }
+    case "probe":
+      return `probe ${incident.probe ?? ""}${inRegion}`;
+    case "receiver":
+      return `receiver ${incident.receiver ?? ""}`;
+  }
+}
+
+function serverText({ serverName, serverId }: NotifiedIncident): string {
+  const shortId = readable(serverId?.slice(0, 8) ?? "", 8);
+  return serverName === null || isBlank(serverName)
+    ? shortId
+    : `${readable(serverName, longestName)} (${shortId})`;
 }

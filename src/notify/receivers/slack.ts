@@ -1,17 +1,12 @@
-import type { SlackConfig } from "../../config/receivers/slack.ts";
+import { endedUnobserved } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import type { SlackConfig } from "../../config/receivers/slack.ts";
 import { readable } from "../../fleet/readable.ts";
 import { parseReceiverUrl, readAnswer } from "../outbound.ts";
 import type { Answer, SenderDeps } from "../outbound.ts";
 import { failed } from "../receiver.ts";
-import type { AttemptFailureReason, Receiver, SendResult } from "../receiver.ts";
-import {
-  endedUnobserved,
-  incidentLine,
-  runbookLink,
-  shortTexts,
-  shownSummary,
-} from "./message-text.ts";
+import type { Receiver, SendResult } from "../receiver.ts";
+import { incidentLine, runbookLink, shortTexts, shownSummary } from "./message-text.ts";
 
 /** Slack accepts about one message a second from an incoming webhook. */
 const restMs = 1_000;
@@ -27,39 +22,28 @@ export function createSlackReceiver(
 ): Receiver {
   const url = parseReceiverUrl(settings);
   const headers = { "content-type": "application/json; charset=utf-8" };
-
   return {
     name: settings.name,
     restMs,
     send(notification, signal) {
-      const body = renderSlackBody(notification, clock.now().utcMs);
+      const body = JSON.stringify(slackMessage(notification, clock.now().utcMs));
       return outbound.send({ url, body, headers }, signal, readSlackAnswer);
     },
   };
 }
 
 /** What the error texts of Slack mean: whether a retry can help, and who must act. */
-const errors = new Map<string, AttemptFailureReason>([
-  ["invalid_payload", "rejected"],
-  ["invalid_blocks", "rejected"],
-  ["invalid_blocks_format", "rejected"],
-  ["missing_text_or_fallback_or_attachments", "rejected"],
-  ["no_text", "rejected"],
-  ["too_many_attachments", "rejected"],
-  ["action_prohibited", "rejected"],
-  ["posting_to_general_channel_denied", "rejected"],
-  ["user_not_found", "rejected"],
-  ["invalid_token", "gone"],
-  ["no_active_hooks", "gone"],
-  ["no_service", "gone"],
-  ["no_service_id", "gone"],
-  ["no_team", "gone"],
-  ["team_disabled", "gone"],
-  ["channel_not_found", "gone"],
-  ["channel_is_archived", "gone"],
-  ["rate_limited", "rate_limited"],
-  ["rollup_error", "server_error"],
-]);
+const errorTexts = {
+  rejected:
+    "invalid_payload invalid_blocks invalid_blocks_format missing_text_or_fallback_or_attachments no_text " +
+    "too_many_attachments action_prohibited posting_to_general_channel_denied user_not_found",
+  gone:
+    "invalid_token no_active_hooks no_service no_service_id no_team team_disabled channel_not_found " +
+    "channel_is_archived",
+  rate_limited: "rate_limited",
+  server_error: "rollup_error",
+} as const;
+const reasons = ["rejected", "gone", "rate_limited", "server_error"] as const;
 
 /**
  * Only a known text is reported: an unknown one could contain anything. A known text precedes the status, which proxies
@@ -67,7 +51,7 @@ const errors = new Map<string, AttemptFailureReason>([
  */
 function readSlackAnswer(answer: Answer): SendResult {
   const text = answer.text.trim();
-  const reason = errors.get(text);
+  const reason = reasons.find((each) => errorTexts[each].split(" ").includes(text));
   if (reason === undefined) return readAnswer(answer);
   return failed(reason, `HTTP ${answer.status} ${text}`, answer.retryAfterMs);
 }
@@ -90,18 +74,29 @@ const longestField = 200;
  *
  * @param nowMs when the notification is sent. UTC milliseconds
  */
-export function renderSlackBody(notification: Notification, nowMs: number): string {
+export function slackMessage(notification: Notification, nowMs: number) {
+  const { severity, rule, causedAtMs } = notification;
   const { icon, title } = heading(notification);
   const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
-  const blocks = [
-    header(`${icon} ${title} (${notification.severity}): ${notification.rule}`),
-    section(summary),
-    fields(notification),
-    ...incidentLists(notification),
-    context(notification),
-  ];
-  // Shown where there is no room for blocks, such as in a phone's notification.
-  return JSON.stringify({ text: `${icon} ${summary}`, blocks });
+  const header = readable(`${icon} ${title} (${severity}): ${rule}`, longestHeader - 1);
+  const { incident: _, ...group } = notification.group;
+  const fields = Object.entries(shortTexts({ severity, ...group }, longestField)).map(
+    ([name, value]) => `*${name.replaceAll("_", " ")}*\n${escapeMrkdwn(value)}`,
+  );
+  const link = runbookLink(notification);
+  const runbook = link === null ? [] : [`<${escapeMrkdwn(link).replaceAll("|", "%7C")}|Runbook>`];
+  const context = [...runbook, `observed ${dateText(causedAtMs)}`, "sandwatch"];
+  return {
+    // Shown where there are no blocks, such as in a phone's notification.
+    text: `${icon} ${summary}`,
+    blocks: [
+      { type: "header", text: { type: "plain_text", text: header, emoji: true } },
+      section(summary),
+      { type: "section", fields: fields.map(mrkdwn) },
+      ...incidentLists(notification).map(section),
+      { type: "context", elements: context.map(mrkdwn) },
+    ],
+  };
 }
 
 const icons = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
@@ -124,35 +119,19 @@ function heading({ type, severity, incidents }: Notification) {
   }
 }
 
-function fields({ severity, group }: Notification) {
-  const { incident: _, ...groupValues } = group;
-  const shown = Object.entries(shortTexts({ severity, ...groupValues }, longestField));
-  return {
-    type: "section",
-    fields: shown.map(([name, value]) =>
-      mrkdwn(`*${name.replaceAll("_", " ")}*\n${escapeMrkdwn(value)}`),
-    ),
-  };
-}
-
-/** As many sections as the incidents need; incidents that do not fit are counted. */
-function incidentLists({ incidents, truncated }: Notification) {
+/** As many texts as the incidents need; incidents that do not fit are counted. */
+function incidentLists({ incidents, truncated }: Notification): readonly string[] {
   const texts: string[] = [];
-  let left = incidents.length;
+  let more = incidents.length + truncated;
   for (const incident of incidents) {
     const line = listItem(incident);
-    const text = texts.at(-1);
-    const longer = text === undefined ? undefined : `${text}\n${line}`;
-    if (longer !== undefined && longer.length <= longestText) texts[texts.length - 1] = longer;
+    const longer = texts.length === 0 ? line : `${texts.at(-1)}\n${line}`;
+    if (texts.length > 0 && longer.length <= longestText) texts[texts.length - 1] = longer;
     else if (texts.length < mostLists) texts.push(line);
     else break;
-    left--;
+    more -= 1;
   }
-  const more = left + truncated;
-  return [
-    ...texts.map((text) => section(text)),
-    ...(more === 0 ? [] : [section(`… and ${more} more`)]),
-  ];
+  return more === 0 ? texts : [...texts, `… and ${more} more`];
 }
 
 function listItem(incident: NotifiedIncident): string {
@@ -165,22 +144,10 @@ function listItem(incident: NotifiedIncident): string {
   return `• ${line}; ${times}`;
 }
 
-function context(notification: Notification) {
-  const link = runbookLink(notification);
-  const runbook = link === null ? [] : [`<${escapeMrkdwn(link).replaceAll("|", "%7C")}|Runbook>`];
-  const texts = [...runbook, `observed ${dateText(notification.causedAtMs)}`, "sandwatch"];
-  return { type: "context", elements: texts.map((text) => mrkdwn(text)) };
-}
-
 /** Slack shows it in each reader's own time zone. */
 function dateText(utcMs: number): string {
   const iso = new Date(utcMs).toISOString();
   return `<!date^${Math.floor(utcMs / 1_000)}^{date_short_pretty} {time_secs}|${iso}>`;
-}
-
-function header(text: string) {
-  const short = readable(text, longestHeader - 1);
-  return { type: "header", text: { type: "plain_text", text: short, emoji: true } };
 }
 
 function section(text: string) {

@@ -1,13 +1,13 @@
 import { Webhook } from "standardwebhooks";
-import type { WebhookConfig } from "../../config/receivers/webhook.ts";
-import { fillBody } from "../../alerts/template.ts";
-import type { Json } from "../../alerts/template.ts";
 import { summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { fillBody } from "../../alerts/template.ts";
+import type { Json } from "../../alerts/template.ts";
+import type { WebhookConfig } from "../../config/receivers/webhook.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
-import { renderAlertmanagerBody } from "./alertmanager-body.ts";
+import { alertmanagerBody } from "./alertmanager-body.ts";
 import { delayedSeconds, isoTime, subjectFields } from "./message-text.ts";
 
 export type WebhookSettings = Pick<
@@ -24,17 +24,22 @@ export function createWebhookReceiver(
   settings: WebhookSettings,
   { outbound, clock }: SenderDeps,
 ): Receiver {
+  const { name, format, bodyTemplate } = settings;
   const url = parseReceiverUrl(settings);
   const signer = createSigner(settings);
-  const render = chooseBody(settings);
+  const template: Json = bodyTemplate && JSON.parse(bodyTemplate.reveal());
+  const bodyOf = format === "alertmanager" ? alertmanagerBody : webhookBody;
 
   return {
-    name: settings.name,
-    keepsAlerts: settings.format === "alertmanager" && settings.bodyTemplate === null,
+    name,
+    keepsAlerts: format === "alertmanager" && bodyTemplate === null,
     send(notification, signal) {
       const { id } = notification;
       const nowMs = clock.now().utcMs;
-      const body = render(notification, nowMs);
+      const content = template
+        ? fillBody(template, notification, nowMs)
+        : bodyOf(notification, nowMs);
+      const body = JSON.stringify(content);
       const headers = {
         "content-type": "application/json",
         "webhook-id": id,
@@ -55,57 +60,45 @@ function createSigner({ name, secret }: WebhookSettings): Webhook | null {
   }
 }
 
-type RenderBody = (notification: Notification, nowMs: number) => string;
-
-function chooseBody({ format, bodyTemplate }: WebhookSettings): RenderBody {
-  if (bodyTemplate !== null) {
-    const template: Json = JSON.parse(bodyTemplate.reveal());
-    return (notification, nowMs) => JSON.stringify(fillBody(template, notification, nowMs));
-  }
-  switch (format) {
-    case "sandwatch":
-      return renderWebhookBody;
-    case "alertmanager":
-      return renderAlertmanagerBody;
-  }
-}
-
 /**
  * The body in the format of Standard Webhooks: `type`, `timestamp`, `data`.
  *
  * @param nowMs when the notification is sent. UTC milliseconds
  */
-export function renderWebhookBody(notification: Notification, nowMs: number): string {
-  return JSON.stringify({
-    type: notification.type,
-    timestamp: isoTime(notification.createdAtMs),
+export function webhookBody(notification: Notification, nowMs: number) {
+  const { type, createdAtMs, rule, severity, group, incidents } = notification;
+  const { truncated, runbookUrl } = notification;
+  return {
+    type,
+    timestamp: isoTime(createdAtMs),
     data: {
-      rule: notification.rule,
-      severity: notification.severity,
-      group: notification.group,
+      rule,
+      severity,
+      group,
       summary: summaryAt(notification, nowMs),
-      incidents: notification.incidents.map(incidentFields),
-      truncated: notification.truncated,
-      ...(notification.runbookUrl !== null && { runbook_url: notification.runbookUrl }),
+      incidents: incidents.map(incidentFields),
+      truncated,
+      ...(runbookUrl !== null && { runbook_url: runbookUrl }),
       delayed_seconds: delayedSeconds(notification, nowMs),
     },
-  });
+  };
 }
 
 function incidentFields(incident: NotifiedIncident) {
   const { receiver, probe, ...subject } = subjectFields(incident);
+  const { id, state, startedAtMs, resolvedAtMs, flapping, acknowledgedBy } = incident;
   return {
-    id: incident.id,
-    state: incident.state,
+    id,
+    state,
     ...subject,
     status: incident.status,
     previous_status: incident.previousStatus,
-    started_at: isoTime(incident.startedAtMs),
-    resolved_at: incident.resolvedAtMs === null ? null : isoTime(incident.resolvedAtMs),
+    started_at: isoTime(startedAtMs),
+    resolved_at: resolvedAtMs === null ? null : isoTime(resolvedAtMs),
     resolved_reason: incident.resolvedReason,
     ...(receiver !== null && { receiver }),
     ...(probe !== null && { probe }),
-    ...(incident.flapping && { flapping: true }),
-    ...(incident.acknowledgedBy !== null && { acknowledged_by: incident.acknowledgedBy }),
+    ...(flapping && { flapping: true }),
+    ...(acknowledgedBy !== null && { acknowledged_by: acknowledgedBy }),
   };
 }
