@@ -1,5 +1,8 @@
 import { Buffer } from "node:buffer";
 
+/** Two bodies of 100,000 servers each. */
+const defaultKeptBytes = 128 * 1024 * 1024;
+
 /**
  * Where a body is collected. A body of a large target takes some 40 MB: as a new buffer for each poll it would be
  * garbage outside of V8's heap, for which V8 collects all of its heap. So buffers are used again.
@@ -10,28 +13,32 @@ import { Buffer } from "node:buffer";
 export class BodyBuffers {
   private readonly maxBytes: number;
   private readonly keptBytes: number;
-  private idle: BodyBuffer[] = [];
+  private readonly idle: BodyBuffer[] = [];
+  private idleBytes = 0;
 
   /**
    * @param maxBytes of one body
    * @param keptBytes what idle buffers may hold together, but for the one used last
    */
-  constructor(maxBytes: number, keptBytes = maxBytes) {
+  constructor(maxBytes: number, keptBytes = defaultKeptBytes) {
     this.maxBytes = maxBytes;
     this.keptBytes = keptBytes;
   }
 
   take(): BodyBuffer {
-    return this.idle.pop() ?? new BodyBuffer(this.maxBytes);
+    const buffer = this.idle.pop();
+    if (!buffer) return new BodyBuffer(this.maxBytes);
+    this.idleBytes -= buffer.capacity;
+    return buffer;
   }
 
   giveBack(buffer: BodyBuffer): void {
     buffer.clear();
     this.idle.push(buffer);
-    let bytes = 0;
-    // The ones used last are kept.
-    const first = this.idle.findLastIndex((each) => (bytes += each.capacity) > this.keptBytes);
-    this.idle = this.idle.slice(Math.min(first + 1, this.idle.length - 1));
+    this.idleBytes += buffer.capacity;
+    while (this.idleBytes > this.keptBytes && this.idle.length > 1) {
+      this.idleBytes -= this.idle.shift()?.capacity ?? 0;
+    }
   }
 }
 

@@ -36,8 +36,11 @@ interface Waiting extends Part {
 /** How long a patient part waits for others. */
 const gatherMs = 100;
 
-/** No more wait for others than this: the event loop stands still while a transaction is written. */
-const mostRows = 100;
+/** No more parts than this wait for others. */
+const mostWaiting = 100;
+
+/** A transaction has no more rows than this, unless one part has: the event loop stands still while it is written. */
+const mostRows = 500;
 
 /** @param clock without one nothing waits for others, but for those of the same moment */
 export function createSharedCommits(kysely: Kysely<Tables>, clock?: Clock): SharedCommits {
@@ -88,7 +91,7 @@ export function createSharedCommits(kysely: Kysely<Tables>, clock?: Clock): Shar
     add(part) {
       const settle = Promise.withResolvers<void>();
       waiting.push({ ...part, settle });
-      if (!clock || !part.isPatient || waiting.length >= mostRows) commitNow();
+      if (!clock || !part.isPatient || waiting.length >= mostWaiting) commitNow();
       else cancelTimer ??= clock.setTimer(gatherMs, commitNow);
       return settle.promise;
     },

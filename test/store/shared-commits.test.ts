@@ -128,14 +128,14 @@ describe("a poll with something to tell", () => {
     const { store, targets, takeCommits } = await openShared(3);
     const [first, second, third] = targets;
     const many: Record<string, Status> = {};
-    for (let server = 0; server < 120; server += 1) many[`s${server}`] = "error";
+    for (let server = 0; server < 520; server += 1) many[`s${server}`] = "error";
     await Promise.all([
       first?.commit(inError),
       second?.commit(listing(many)),
       third?.commit(inError),
     ]);
     expect(takeCommits()).toBe(3);
-    expect(await store.outbox.openItems("oncall", 999)).toHaveLength(122);
+    expect(await store.outbox.openItems("oncall", 999)).toHaveLength(522);
   });
 
   it("follows what its target had to commit before", async () => {
