@@ -1,7 +1,7 @@
 // For users who compile without this library, which declares `Symbol.asyncDispose`.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import type { Deviation } from "../service/deviations.ts";
+import type { Deviation } from "../fleet/deviation.ts";
 import type { CallFailure } from "../service/failure.ts";
 import type { JsonValue } from "../service/json.ts";
 import type { Universe, User, WhiteLabel } from "../service/responses.ts";

@@ -2,7 +2,10 @@ import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
 import { systemClock } from "../lib/clock.ts";
 import { Secret } from "../lib/secret.ts";
 import { createServiceClient } from "../service/client.ts";
-import type { Call, CallResult } from "../service/client.ts";
+import type { CallResult } from "../service/client.ts";
+import type { JsonValue } from "../service/json.ts";
+import type { Lookup } from "../service/operations.ts";
+import { readListing, readUniverses, readUser, readWhiteLabel } from "../service/responses.ts";
 import type { CallOptions, Client, ClientOptions } from "./client.ts";
 
 const longestMs = 2 ** 31 - 1;
@@ -32,27 +35,39 @@ export function createClient(options: ClientOptions): Client {
     clock: systemClock,
   });
 
-  const perform = async <T>(
-    { signal }: CallOptions,
-    send: (call: Call) => Promise<CallResult<T>>,
-  ): Promise<CallResult<T>> => {
+  const look = async (
+    lookup: Lookup,
+    { signal }: CallOptions = {},
+  ): Promise<CallResult<JsonValue>> => {
     signal?.throwIfAborted();
     // A request is sent again only when its kept connection turned out dead.
     const mayResend = (): boolean => true;
-    const result = await send({ region, apiKey, mayResend, ...(signal && { signal }) });
+    const call = { region, apiKey, mayResend, ...(signal && { signal }) };
+    const result = await service.look(call, lookup);
     if (result.kind === "failed") signal?.throwIfAborted();
     return result;
   };
 
   const close = (): Promise<void> => service.close();
   return {
-    listSandboxes: (call = {}) => perform(call, (made) => service.readListing(made)),
-    getUser: (id, call = {}) => perform(call, (made) => service.getUser(made, id)),
-    listUniverses: (call = {}) => perform(call, (made) => service.listUniverses(made)),
-    getUniverseData: (id, call = {}) => perform(call, (made) => service.getUniverseData(made, id)),
-    getWhiteLabel: (id, call = {}) => perform(call, (made) => service.getWhiteLabel(made, id)),
+    listSandboxes: (call) => look({ operation: "list_sandboxes" }, call).then(as(readListing)),
+    getUser: (id, call) => look({ operation: "get_user", id }, call).then(as(readUser)),
+    listUniverses: (call) => look({ operation: "list_universes" }, call).then(as(readUniverses)),
+    getUniverseData: (id, call) => look({ operation: "get_universe_data", id }, call),
+    getWhiteLabel: (id, call) =>
+      look({ operation: "get_white_label", id }, call).then(as(readWhiteLabel)),
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The service's client has checked the overall shape of the response. */
+function as<T>(read: (body: JsonValue) => T | null) {
+  return (result: CallResult<JsonValue>): CallResult<T> => {
+    if (result.kind === "failed") return result;
+    const value = read(result.value);
+    if (value === null) throw new TypeError("the response must have the shape of its operation");
+    return { ...result, value };
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Deviation } from "./deviation.ts";
 import { sandboxesPerSlice } from "./slices.ts";
 import type { Slices } from "./slices.ts";
 import type { Status } from "./status.ts";
@@ -83,8 +84,8 @@ export interface SandboxText {
   readonly hash: bigint;
   /** At one poll in 1,024 it is parsed all the same, as a defence against collisions of the hash. */
   readonly rereadAt: number;
-  /** What the reader has to say of it again each time, by the number that the reader gave it; 0: nothing. */
-  readonly note: number;
+  /** How it deviates from the interface, which is reported again each time. */
+  readonly deviations: readonly Deviation[];
 }
 
 /** One response of the service, reduced to what is kept. */

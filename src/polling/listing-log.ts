@@ -2,8 +2,8 @@ import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { TakenListing } from "../service/client.ts";
-import { describeUnkept } from "../service/unkept.ts";
-import type { Unkept } from "../service/unkept.ts";
+import { describeUnkept } from "../service/listing-reader.ts";
+import type { Unkept } from "../service/listed-sandbox.ts";
 
 /** What the log said of a target's last listing. */
 export interface LoggedListing {

@@ -1,30 +1,23 @@
 import { Buffer } from "node:buffer";
 
-/** Two bodies of 100,000 servers each. */
-const defaultKeptBytes = 128 * 1024 * 1024;
+/** Idle buffers may hold this together, but for the one used last: two bodies of 100,000 servers each. */
+const maxIdleBytes = 128 * 1024 * 1024;
 
 /**
- * Where a body is collected. A body of a large target takes some 40 MB: as a new buffer for each poll it would be
- * garbage outside of V8's heap, for which V8 collects all of its heap. So buffers are used again.
- *
- * Whoever takes one gives it back once nothing reads from it any more; what is read out of it must be a copy. One that
- * is never given back is garbage, no more.
+ * Where bodies are collected. That of a large target takes some 40 MB: as a new buffer for each poll it would be garbage
+ * outside of V8's heap, for which V8 collects all of its heap. So buffers are used again.
  */
 export class BodyBuffers {
   private readonly maxBytes: number;
-  private readonly keptBytes: number;
   private readonly idle: BodyBuffer[] = [];
   private idleBytes = 0;
 
-  /**
-   * @param maxBytes of one body
-   * @param keptBytes what idle buffers may hold together, but for the one used last
-   */
-  constructor(maxBytes: number, keptBytes = defaultKeptBytes) {
+  /** @param maxBytes of one body */
+  constructor(maxBytes: number) {
     this.maxBytes = maxBytes;
-    this.keptBytes = keptBytes;
   }
 
+  /** To be given back once nothing reads from it: what is read out of it must be a copy. */
   take(): BodyBuffer {
     const buffer = this.idle.pop();
     if (!buffer) return new BodyBuffer(this.maxBytes);
@@ -36,7 +29,7 @@ export class BodyBuffers {
     buffer.clear();
     this.idle.push(buffer);
     this.idleBytes += buffer.capacity;
-    while (this.idleBytes > this.keptBytes && this.idle.length > 1) {
+    while (this.idleBytes > maxIdleBytes && this.idle.length > 1) {
       this.idleBytes -= this.idle.shift()?.capacity ?? 0;
     }
   }
@@ -67,7 +60,10 @@ export class BodyBuffer {
     const length = this.length + chunk.length;
     if (length > this.maxBytes) return false;
     if (length > this.buffer.length) {
-      this.grow(Math.min(this.maxBytes, Math.max(smallest, length, this.buffer.length * 2)));
+      const capacity = Math.max(smallest, length, this.buffer.length * 2);
+      const grown = Buffer.allocUnsafeSlow(Math.min(this.maxBytes, capacity));
+      this.buffer.copy(grown, 0, 0, this.length);
+      this.buffer = grown;
     }
     this.buffer.set(chunk, this.length);
     this.length = length;
@@ -76,11 +72,5 @@ export class BodyBuffer {
 
   clear(): void {
     this.length = 0;
-  }
-
-  private grow(capacity: number): void {
-    const grown = Buffer.allocUnsafeSlow(capacity);
-    this.buffer.copy(grown, 0, 0, this.length);
-    this.buffer = grown;
   }
 }

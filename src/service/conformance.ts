@@ -4,7 +4,7 @@ import type { Operation } from "../fleet/model.ts";
 import { wholeAnswer } from "../fleet/deviation.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 import type { CallResult } from "./client.ts";
-import { createDeviations } from "./deviations.ts";
+import { Deviations } from "./deviations.ts";
 import type { CallFailure } from "./failure.ts";
 import { isArray, isObject, type JsonValue } from "./json.ts";
 import { canStandInPath, type Lookup, promisedOperations } from "./operations.ts";
@@ -40,46 +40,39 @@ export interface Ids {
   readonly client?: string | undefined;
 }
 
-/** Calls an operation. */
-export type Ask = (
-  lookup: Lookup,
-) => Promise<CallResult<JsonValue> | { readonly kind: "not_sent"; readonly detail: string }>;
+type Asked = CallResult<JsonValue> | { readonly kind: "not_sent"; readonly detail: string };
 
 /** Calls each operation at most once, one after the other, and compares the responses with the interface. */
-export async function examine(ask: Ask, ids: Ids): Promise<readonly OperationReport[]> {
-  const views = new Map<Operation, OperationReport>();
+export async function examine(
+  ask: (lookup: Lookup) => Promise<Asked>,
+  ids: Ids,
+): Promise<readonly OperationReport[]> {
+  const reports = new Map<Operation, OperationReport>();
   const look = async (lookup: Lookup): Promise<JsonValue | undefined> => {
     const { operation } = lookup;
     const result = await ask(lookup);
-    views.set(operation, { operation, ...judge(operation, result) });
+    reports.set(operation, { operation, ...judge(operation, result) });
     return result.kind === "ok" && result.status === 200 ? result.value : undefined;
-  };
-  const lookFor = async (
-    operation: Extract<Lookup, { readonly id: string }>["operation"],
-    id: string | undefined,
-    want: string,
-  ): Promise<void> => {
-    if (id === undefined) {
-      views.set(operation, { operation, outcome: "not_seen", detail: want, fields: [] });
-    } else await look({ operation, id });
   };
 
   await look({ operation: "list_sandboxes" });
   const universes = await look({ operation: "list_universes" });
   const universe = ids.universe ?? firstUniverse(universes);
-  await lookFor("get_user", ids.user, "give the id of a user with --user");
-  await lookFor(
-    "get_universe_data",
-    universe,
-    "no universe is listed, give the id of one with --universe",
-  );
-  await lookFor("get_white_label", ids.client, "give an OAuth client id with --client");
-  return operations.flatMap((operation) => views.get(operation) ?? []);
+  const lookups = [
+    ["get_user", ids.user, "give the id of a user with --user"],
+    ["get_universe_data", universe, "no universe is listed, give the id of one with --universe"],
+    ["get_white_label", ids.client, "give an OAuth client id with --client"],
+  ] as const;
+  for (const [operation, id, detail] of lookups) {
+    if (id !== undefined) await look({ operation, id });
+    else reports.set(operation, { operation, outcome: "not_seen", detail, fields: [] });
+  }
+  return operations.flatMap((operation) => reports.get(operation) ?? []);
 }
 
 type Judged = Omit<OperationReport, "operation">;
 
-function judge(operation: Operation, result: Awaited<ReturnType<Ask>>): Judged {
+function judge(operation: Operation, result: Asked): Judged {
   if (result.kind === "not_sent") return { outcome: "failed", detail: result.detail, fields: [] };
   if (result.kind === "failed") return judgeFailure(operation, result);
   const { status, value } = result;
@@ -131,7 +124,7 @@ export function reportFields(
 ): readonly FieldReport[] {
   const walker = createWalker(schema);
   const counts = walker.startCounts();
-  const deviations = createDeviations();
+  const deviations = new Deviations();
   walker.compare(response, deviations, counts);
   const byField = Map.groupBy([...deviations.list(), ...more], ({ field }) => field);
   const promised = Array.from(counts, ([field, count]): FieldReport => {
@@ -177,7 +170,7 @@ function times(count: number): string {
 
 /** Whether the ids of a listing are unique, each server's within its sandbox, and the count is right. */
 function compareIdentities(listing: JsonValue): readonly Deviation[] {
-  const deviations = createDeviations();
+  const deviations = new Deviations();
   const sandboxes = isObject(listing) ? listing["local_sandboxes"] : undefined;
   if (!isObject(listing) || !isArray(sandboxes)) return [];
   const noteDuplicates = (items: readonly JsonValue[], name: string, field: string): void => {

@@ -1,26 +1,6 @@
 import type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
-import type { JsonValue } from "./json.ts";
-import { fieldName, otherWord, shapeOf, wordOf } from "./value-shape.ts";
-
-export type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
-
-/** Counts deviations. */
-export interface Deviations {
-  /** @param value what deviates; only its shape is kept, and of the first one only */
-  note(field: string, problem: DeviationProblem, value?: JsonValue, times?: number): void;
-  /** The name is taken as it came, from outside. The prefix ends in a dot or is empty. */
-  noteUnknown(prefix: string, name: string, value: JsonValue): void;
-  /** Notes what another one has counted, as if it had been noted here. */
-  add(deviations: readonly Deviation[]): void;
-  list(): readonly Deviation[];
-  /** Whether nothing was noted. */
-  readonly isEmpty: boolean;
-  clear(): void;
-}
-
-/** How many unknown fields, and how many new words, of one response are told apart. */
-const maxDistinct = 20;
-const otherField = "other";
+import { counted } from "../fleet/counted.ts";
+import { isArray, isObject, type JsonValue } from "./json.ts";
 
 interface Noted {
   readonly problem: DeviationProblem;
@@ -28,95 +8,102 @@ interface Noted {
   count: number;
 }
 
-/** @param most how many unknown fields and new words are told apart: the rest is `other` */
-export function createDeviations(most = maxDistinct): Deviations {
-  return new CountedDeviations(most);
-}
+/** The unknown fields and words of a response beyond the limit. */
+const otherField = "other";
+const otherWord = "text";
 
-class CountedDeviations implements Deviations {
+/** Counts how a response deviates from the interface. */
+export class Deviations {
   private readonly most: number;
-  // Nested: a joined key would have to be made for each of what may be millions of deviations.
+  // Nested: a joined key would be made for each of what may be millions of deviations.
   private readonly fields = new Map<string, Map<string, Noted>>();
-  // Made when they are first needed: most answers keep to the interface.
-  private unknownFields: Set<string> | null = null;
-  private words: Set<string> | null = null;
+  private readonly unknownFields = new Set<string>();
+  private readonly words = new Set<string>();
 
-  constructor(most: number) {
+  /** @param most how many unknown fields, and how many new words, are counted apart */
+  constructor(most = 20) {
     this.most = most;
   }
 
-  get isEmpty(): boolean {
-    return this.fields.size === 0;
-  }
-
+  /** @param value what deviates; only the shape of the first one is kept */
   note(field: string, problem: DeviationProblem, value?: JsonValue, times = 1): void {
-    if (problem === "unknown_value") return this.countWord(field, wordOf(value ?? null), times);
-    // The shape is made of the first one only: there may be millions.
-    if (this.countKnown(field, problem, times)) return;
-    this.count(field, problem, problem, value === undefined ? null : shapeOf(value), times);
+    const known = this.fields.get(field)?.get(problem);
+    if (known) known.count += times;
+    else if (problem === "unknown_value") this.count(field, problem, wordOf(value), times);
+    else this.count(field, problem, value === undefined ? null : shapeOf(value), times);
   }
 
+  /** The name is as it came, from outside. The prefix ends in a dot or is empty. */
   noteUnknown(prefix: string, name: string, value: JsonValue): void {
-    this.countUnknown(prefix + fieldName(name), shapeOf(value), 1);
+    this.count(prefix + fieldName(name), "unknown_field", shapeOf(value), 1);
   }
 
   add(deviations: readonly Deviation[]): void {
-    for (const { field, problem, count: times, example } of deviations) {
-      if (problem === "unknown_value") this.countWord(field, example ?? otherWord, times);
-      else if (problem === "unknown_field" && field !== otherField) {
-        this.countUnknown(field, example, times);
-      } else this.count(field, problem, problem, example, times);
+    for (const { field, problem, example, count } of deviations) {
+      this.count(field, problem, example, count);
     }
   }
 
   list(): readonly Deviation[] {
-    const listed: Deviation[] = [];
-    for (const [field, noted] of this.fields) {
-      for (const { problem, count: times, example } of noted.values()) {
-        listed.push({ field, problem, count: times, example });
-      }
-    }
-    return listed;
-  }
-
-  clear(): void {
-    if (this.isEmpty) return;
-    this.fields.clear();
-    this.unknownFields = this.words = null;
-  }
-
-  /** False for what was not noted before. */
-  private countKnown(field: string, kind: string, times: number): boolean {
-    const known = this.fields.get(field)?.get(kind);
-    if (known) known.count += times;
-    return known !== undefined;
+    return Array.from(this.fields, ([field, noted]) =>
+      Array.from(noted.values(), (each) => ({ field, ...each })),
+    ).flat();
   }
 
   private count(
     field: string,
-    kind: string,
     problem: DeviationProblem,
     example: string | null,
     times: number,
   ): void {
-    if (this.countKnown(field, kind, times)) return;
-    let noted = this.fields.get(field);
-    if (!noted) this.fields.set(field, (noted = new Map()));
-    noted.set(kind, { problem, example, count: times });
+    const isField = problem === "unknown_field";
+    const of = isField && !this.mayCount(this.unknownFields, field) ? otherField : field;
+    const isWord = problem === "unknown_value" && this.mayCount(this.words, example ?? otherWord);
+    const shown = problem === "unknown_value" && !isWord ? otherWord : example;
+    const noted = this.fields.get(of) ?? new Map<string, Noted>();
+    this.fields.set(of, noted);
+    // Each new word is a kind of its own. The quotes keep it apart from the problems.
+    const kind = problem === "unknown_value" ? (shown ?? otherWord) : problem;
+    const known = noted.get(kind);
+    if (known) known.count += times;
+    else noted.set(kind, { problem, example: shown, count: times });
   }
 
-  private countWord(field: string, word: string, times: number): void {
-    const words = (this.words ??= new Set());
-    // It stands for many: what is counted here once more has it already.
-    if (word !== otherWord && words.size < this.most) words.add(word);
-    const example = words.has(word) ? word : otherWord;
-    this.count(field, example, "unknown_value", example, times);
+  private mayCount(known: Set<string>, name: string): boolean {
+    if (known.has(name)) return true;
+    if (known.size >= this.most || name === otherField || name === otherWord) return false;
+    known.add(name);
+    return true;
   }
+}
 
-  private countUnknown(field: string, example: string | null, times: number): void {
-    const unknownFields = (this.unknownFields ??= new Set());
-    if (unknownFields.size < this.most) unknownFields.add(field);
-    const counted = unknownFields.has(field) ? field : otherField;
-    this.count(counted, "unknown_field", "unknown_field", example, times);
+/** What a value looks like, without anything of what it says. */
+export function shapeOf(value: JsonValue): string {
+  if (value === null) return "null";
+  if (isArray(value)) return `list of ${counted(value.length, "item")}`;
+  if (isObject(value)) return `object of ${counted(Object.keys(value).length, "field")}`;
+  switch (typeof value) {
+    case "string":
+      return `text of ${counted(value.length, "character")}`;
+    case "number":
+      return Number.isInteger(value) ? "whole number" : "number";
+    default:
+      return "true or false";
   }
+}
+
+/** A value where one of a few words is promised: a short word is shown, and nothing else. */
+function wordOf(value: JsonValue | undefined): string {
+  const isWord = typeof value === "string" && /^[a-z]+(?:[ _-][a-z]+){0,3}$/i.test(value);
+  return isWord && value.length <= 24 ? `"${value}"` : otherWord;
+}
+
+/** Numbers, long runs of digits and letters, addresses: no service names its fields like that. */
+const dataLike = /\d{5}|[0-9a-f]{16}|@|:\/\/|^(?=.*\d)(?=.*[a-z]).{24}/i;
+
+/** A field's name as it can be in a log and in a label. One that may itself be data becomes `*`. */
+function fieldName(name: string): string {
+  if (/^[a-z_]{1,24}$/i.test(name)) return name;
+  const short = name.slice(0, 64);
+  return dataLike.test(short) ? "*" : short.replaceAll(/[^\x21-\x7e]/g, "?");
 }

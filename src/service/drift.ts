@@ -4,56 +4,31 @@ import type { Drift, DriftRecord } from "../fleet/drift.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 
-/** What it needs of the store. */
-export interface DriftStore {
-  all(): Promise<readonly DriftRecord[]>;
-  keep(records: readonly DriftRecord[], forgetBeforeMs: number): Promise<void>;
-}
-
 export interface DriftWatchDeps {
-  readonly store: DriftStore;
+  readonly store: {
+    all(): Promise<readonly DriftRecord[]>;
+    keep(records: readonly DriftRecord[], forgetBeforeMs: number): Promise<void>;
+  };
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Counts and stores how responses deviate from the interface, and logs each kind of deviation once. */
-export interface DriftWatch {
-  add(drift: Drift): void;
-  /** As of now, stored or not. */
-  records(): readonly DriftRecord[];
-  /** Stores what is not stored yet, and logs what is new. */
-  runOnce(): Promise<void>;
-  /** The same for the last time. */
-  stop(): Promise<void>;
-}
-
-const dayMs = 24 * 60 * 60 * 1_000;
-
-/** What was not seen for this long is forgotten; if it comes back, it is new again. */
-const keptForMs = 90 * dayMs;
+/** What was not observed for this long is forgotten; if it comes back, it is new again. */
+const keptForMs = 90 * 24 * 60 * 60 * 1_000;
 
 /** Counts grow with each poll, so they are stored at most this often. What is new is stored at once. */
 const keepEveryMs = 60_000;
 
-export async function createDriftWatch({ store, clock, log }: DriftWatchDeps): Promise<DriftWatch> {
+/** Counts and stores how responses deviate from the interface, and logs each kind of deviation once. */
+export async function createDriftWatch({ store, clock, log }: DriftWatchDeps) {
   const registry = createDriftRegistry(await store.all());
   let unlogged: DriftRecord[] = [];
   let isFailing = false;
+  let isStopped = false;
   let cancelTimer: (() => void) | null = null;
   let keeping: Promise<void> | null = null;
-  let isStopped = false;
 
-  const logNew = (records: readonly DriftRecord[]): void => {
-    for (const record of records) {
-      const { operation, region, field, problem, example } = record;
-      log.warn(
-        { event: "drift.seen", operation, region, field, problem, example },
-        `${operation} in ${region}: ${problemText(record)}`,
-      );
-    }
-  };
-
-  // Logged only once it is stored: the other way round, a crash in between would have it logged twice.
+  // Logged only once it is stored: otherwise a crash in between would have it logged twice.
   const keep = async (): Promise<void> => {
     const forgetBeforeMs = clock.now().utcMs - keptForMs;
     registry.forget(forgetBeforeMs);
@@ -63,14 +38,12 @@ export async function createDriftWatch({ store, clock, log }: DriftWatchDeps): P
     try {
       await store.keep(records, forgetBeforeMs);
       isFailing = false;
-      logNew(toLog);
-    } catch (error) {
+      for (const record of toLog) logDrift(log, record);
+    } catch (err) {
       registry.giveBack(records);
       unlogged = [...toLog, ...unlogged];
-      if (!isFailing) {
-        const fields = { event: "drift.not_kept", err: error };
-        log.error(fields, "the store failed; drift is stored later");
-      }
+      const message = "the store failed; drift is stored later";
+      if (!isFailing) log.error({ event: "drift.not_kept", err }, message);
       isFailing = true;
     }
   };
@@ -97,16 +70,27 @@ export async function createDriftWatch({ store, clock, log }: DriftWatchDeps): P
   };
 
   return {
-    add(drift) {
+    add(drift: Drift): void {
       unlogged.push(...registry.add(drift, clock.now().utcMs));
       if (keeping === null) keepLater();
     },
+    /** As of now, stored or not. */
     records: () => registry.records(),
+    /** Stores what is not stored yet, and logs what is new. */
     runOnce,
-    async stop() {
+    /** The same for the last time. */
+    async stop(): Promise<void> {
       isStopped = true;
       cancelTimer?.();
       await runOnce();
     },
   };
+}
+
+function logDrift(log: Logger, record: DriftRecord): void {
+  const { operation, region, field, problem, example } = record;
+  log.warn(
+    { event: "drift.seen", operation, region, field, problem, example },
+    `${operation} in ${region}: ${problemText(record)}`,
+  );
 }

@@ -2,149 +2,119 @@ import type { Buffer } from "node:buffer";
 import type { Dispatcher } from "undici";
 import { freeSoon } from "../lib/free-buffer.ts";
 import { BodyBuffer } from "./body-buffer.ts";
-import type { Cutoff } from "./cutoff.ts";
-import { type BodyFlow, DecodedBody, readEncoding } from "./decode-body.ts";
+import { BodyDecoder, readEncoding } from "./decode-body.ts";
+import { type CallFailure, failure } from "./failure.ts";
 
-/** What came of one request. Only "answered" holds a whole answer. */
-export type Exchange =
-  | (Head & {
-      readonly kind: "answered";
-      /**
-       * Decoded. Null where the status is not 200 and the body is too long, hangs, breaks off or cannot be
-       * decoded.
-       */
-      readonly body: Buffer | null;
-    })
-  | { readonly kind: "too_large"; readonly status: number }
-  /** The detail says why the body cannot be decoded. */
-  | { readonly kind: "undecodable"; readonly status: number; readonly detail: string }
-  | { readonly kind: "stopped"; readonly status: number | null }
-  | { readonly kind: "broken"; readonly status: number | null; readonly error: unknown };
-
-export interface Head {
+/** A whole answer, of any status. */
+export interface Answer {
+  readonly kind: "answered";
   readonly status: number;
   readonly header: (name: string) => string | undefined;
+  /** Decoded. Null where the status is not 200 and the body is too long, hangs, breaks off or cannot be decoded. */
+  readonly body: Buffer | null;
+}
+
+/** The connection broke. */
+export interface Broken {
+  readonly kind: "broken";
+  readonly status: number | null;
+  readonly error: unknown;
 }
 
 export interface ExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of a body as it comes, and of what it is decoded to. */
+  /** Of the body of a 200 as it comes, and of what it is decoded to. */
   readonly maxBodyBytes: number;
-  /** Ends the exchange at once, whatever the connection is doing, and closes it. */
-  readonly cutoff: Cutoff;
-  /** Told as the request goes out. */
   readonly onSent?: (() => void) | undefined;
-  /** Takes the body of a 200; without it a new one does. */
+  /** Takes the body of a 200. Default: a new one. */
   readonly buffer?: BodyBuffer | undefined;
+}
+
+export interface Exchange {
+  /** Never rejects. */
+  readonly outcome: Promise<Answer | Broken | CallFailure>;
+  /** Ends it at once, whatever the connection is doing, and closes that. */
+  end(cause: CallFailure): void;
 }
 
 /** Enough for a 422 with its entries. A longer body of a failure is not worth waiting for. */
 const maxFailureBodyBytes = 64 * 1024;
 
-/** Sends one GET. Never rejects. */
-export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Promise<Exchange> {
-  return new Promise((resolve) => {
-    let settled = false;
-    let abort: (() => void) | null = null;
-    let head: Head | null = null;
-    let body: BodyBuffer | null = null;
-    /** Null for a body that is not encoded. */
-    let decoded: DecodedBody | null = null;
-    let size = 0;
+/** Sends one GET. */
+export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Exchange {
+  const { promise: outcome, resolve } = Promise.withResolvers<Answer | Broken | CallFailure>();
+  let isSettled = false;
+  let abort: (() => void) | null = null;
+  let head: Pick<Answer, "status" | "header"> | null = null;
+  let body = new BodyBuffer(maxFailureBodyBytes);
+  let maxBytes = maxFailureBodyBytes;
+  let decoder: BodyDecoder | null = null;
+  let size = 0;
 
-    const leave = (): boolean => {
-      if (settled) return false;
-      settled = true;
-      request.cutoff.listen(null);
-      decoded?.destroy();
-      return true;
-    };
-    const settle = (outcome: Exchange): void => {
-      if (!leave()) return;
-      if (outcome.kind === "answered") return resolve(outcome);
-      // Any other status than 200 has said enough, whatever became of its body.
-      if (head && head.status !== 200) resolve({ kind: "answered", ...head, body: null });
-      else resolve(outcome);
-      abort?.();
-    };
-    const stop = (): void => settle({ kind: "stopped", status: head?.status ?? null });
-    const limitOf = ({ status }: Head): number =>
-      status === 200 ? request.maxBodyBytes : maxFailureBodyBytes;
-    const limit = (at: Head, bytes: number): void => {
-      if (bytes > limitOf(at)) settle({ kind: "too_large", status: at.status });
-    };
-    const take = (chunk: Buffer): void => {
-      if (settled || !head || !body) return;
-      if (!body.append(chunk)) settle({ kind: "too_large", status: head.status });
-    };
-    const takeEnd = (): void => {
-      if (!settled && head && body) settle({ kind: "answered", ...head, body: body.bytes });
-    };
-    const openDecoder = (
-      at: Head,
-      encoding: string | readonly string[] | undefined,
-      source: BodyFlow,
-    ): void => {
-      if (encoding === undefined) return;
-      const { status } = at;
-      const read = readEncoding(encoding);
-      const fail = (detail: string): void => settle({ kind: "undecodable", status, detail });
-      if (read.kind === "unknown") fail(read.detail);
-      else if (read.encodings.length > 0) {
-        decoded = new DecodedBody(read.encodings, limitOf(at), source, {
-          data: take,
-          end: takeEnd,
-          tooLarge: () => settle({ kind: "too_large", status }),
-          broken: () => fail("the body is not what its content-encoding says, or breaks off"),
-        });
-      }
-    };
+  const settle = (result: Answer | Broken | CallFailure): void => {
+    if (isSettled) return;
+    isSettled = true;
+    decoder?.destroy();
+    if (result.kind === "answered") return resolve(result);
+    // Any other status than 200 has said enough, whatever became of its body.
+    const isEnough = head !== null && head.status !== 200;
+    resolve(isEnough && head ? { kind: "answered", ...head, body: null } : result);
+    abort?.();
+  };
+  const status = (): number | null => head?.status ?? null;
+  const onTooLarge = (): void =>
+    settle(failure("too_large", `the body is longer than ${maxBytes} bytes`, { status: status() }));
+  const onUndecodable = (detail: string): void =>
+    settle(failure("invalid_body", detail, { status: status() }));
+  const onData = (chunk: Buffer): void => {
+    if (!isSettled && !body.append(chunk)) onTooLarge();
+  };
+  const onEnd = (): void => {
+    if (!isSettled && head) settle({ kind: "answered", ...head, body: body.bytes });
+  };
 
-    if (request.cutoff.isEnded) return stop();
-    request.cutoff.listen(stop);
-    dispatcher.dispatch(
-      { method: "GET", origin: request.origin, path: request.path, headers: request.headers },
-      {
-        onRequestStart(controller) {
-          abort = () => controller.abort(new Error("given up"));
-          // A request only starts once there is a connection; by then it may be given up.
-          if (settled) abort();
-          else request.onSent?.();
-        },
-        onResponseStart(controller, status, headers) {
-          if (status < 200) return;
-          head = { status, header: (name) => firstOf(headers[name]) };
-          limit(head, Number(head.header("content-length") ?? 0));
-          if (settled) return;
-          body =
-            status === 200
-              ? (request.buffer ?? new BodyBuffer(request.maxBodyBytes))
-              : new BodyBuffer(maxFailureBodyBytes);
-          openDecoder(head, headers["content-encoding"], controller);
-        },
-        onResponseData(_controller, chunk) {
-          size += chunk.length;
-          if (head) limit(head, size);
-          if (settled) return;
-          if (decoded) return decoded.push(chunk);
-          take(chunk);
-          // It was copied. As garbage outside of the heap, the chunks of a large body make V8 collect all of its heap.
-          freeSoon(chunk);
-        },
-        onResponseEnd() {
-          if (decoded) decoded.end();
-          else takeEnd();
-        },
-        onResponseError(_controller, error) {
-          settle({ kind: "broken", status: head?.status ?? null, error });
-        },
+  dispatcher.dispatch(
+    { method: "GET", origin: request.origin, path: request.path, headers: request.headers },
+    {
+      onRequestStart(controller) {
+        abort = () => controller.abort(new Error("stopped"));
+        // A request only starts once there is a connection; by then it may have been ended.
+        if (isSettled) abort();
+        else request.onSent?.();
       },
-    );
-  });
-}
-
-function firstOf(values: string | string[] | undefined): string | undefined {
-  return typeof values === "object" ? values[0] : values;
+      onResponseStart(source, code, headers) {
+        if (code < 200) return;
+        head = { status: code, header: (name) => [headers[name]].flat()[0] };
+        if (code === 200) {
+          maxBytes = request.maxBodyBytes;
+          body = request.buffer ?? new BodyBuffer(maxBytes);
+        }
+        if (Number(head.header("content-length") ?? 0) > maxBytes) return onTooLarge();
+        const encodings = readEncoding(headers["content-encoding"] ?? "");
+        if (typeof encodings === "string") return onUndecodable(encodings);
+        if (encodings.length === 0) return;
+        const onBroken = (): void =>
+          onUndecodable("the body is not what its content-encoding says, or breaks off");
+        const events = { onData, onEnd, onTooLarge, onBroken };
+        decoder = new BodyDecoder({ encodings, maxBytes, source, ...events });
+      },
+      onResponseData(_, chunk) {
+        size += chunk.length;
+        if (size > maxBytes) onTooLarge();
+        if (isSettled) return;
+        if (decoder) return decoder.push(chunk);
+        onData(chunk);
+        // It was copied. As garbage outside of the heap, the chunks of a large body make V8 collect all of its heap.
+        freeSoon(chunk);
+      },
+      onResponseEnd() {
+        if (decoder) decoder.end();
+        else onEnd();
+      },
+      onResponseError: (_, error) => settle({ kind: "broken", status: status(), error }),
+    },
+  );
+  return { outcome, end: (cause) => settle({ ...cause, status: status() }) };
 }

@@ -2,7 +2,7 @@ import { errors } from "undici";
 import type { OperationProblem } from "../fleet/deviation.ts";
 import type { FailureReason } from "../fleet/model.ts";
 
-/** One fault of the input, as a 422 tells it. Its `input` and `ctx` are left behind. */
+/** One fault of the input, as a 422 reports it, without `input` and `ctx`. */
 export interface ValidationEntry {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
@@ -15,13 +15,13 @@ export interface CallFailure {
   readonly reason: FailureReason;
   /** Of the HTTP answer; null where not even its head came. */
   readonly status: number | null;
-  /** What `Retry-After` asks for, where there was one beside a 429 or 5xx. */
+  /** The `Retry-After` of a 429 or 5xx. */
   readonly retryAfterMs: number | null;
   /** A short phrase, such as "HTTP 503" or "connection refused". */
   readonly detail: string;
-  /** What a 422 said about the input; else empty. */
+  /** What a 422 said about the input; otherwise empty. */
   readonly validation: readonly ValidationEntry[];
-  /** Set where it says something of the operation itself: that it is not there, or elsewhere. */
+  /** Set where it says something of the operation itself: that it is missing, or elsewhere. */
   readonly problem?: OperationProblem;
 }
 
@@ -30,22 +30,23 @@ export function failure(
   detail: string,
   more: Partial<Omit<CallFailure, "kind" | "reason" | "detail">> = {},
 ): CallFailure {
-  return {
-    kind: "failed",
-    reason,
-    status: null,
-    retryAfterMs: null,
-    detail,
-    validation: [],
-    ...more,
-  };
+  const nothing = { status: null, retryAfterMs: null, validation: [] };
+  return { kind: "failed", reason, detail, ...nothing, ...more };
 }
 
-export function reasonOfStatus(status: number): FailureReason {
-  if (status === 401 || status === 403) return "auth";
-  if (status === 429) return "rate_limited";
-  return status >= 500 && status <= 599 ? "server_error" : "http_error";
-}
+const details: Readonly<Record<string, string>> = {
+  ENOTFOUND: "host name not found (ENOTFOUND)",
+  EAI_AGAIN: "host name not found (EAI_AGAIN)",
+  ENODATA: "host name not found (ENODATA)",
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  EPIPE: "connection reset",
+  UND_ERR_SOCKET: "connection closed before the whole answer",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "connection closed before the whole answer",
+  EHOSTUNREACH: "host unreachable (EHOSTUNREACH)",
+  ENETUNREACH: "host unreachable (ENETUNREACH)",
+  UND_ERR_HEADERS_OVERFLOW: "the answer is not HTTP",
+};
 
 /** Names an error of the connection by its code: a message may hold addresses. */
 export function connectionFailure(error: unknown, status: number | null): CallFailure {
@@ -53,30 +54,11 @@ export function connectionFailure(error: unknown, status: number | null): CallFa
   if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") {
     return failure("timeout", "no connection in time", { status });
   }
-  const isHttp = !(error instanceof errors.HTTPParserError) && code !== "UND_ERR_HEADERS_OVERFLOW";
-  return failure("network", isHttp ? describe(code) : "the answer is not HTTP", { status });
-}
-
-function describe(code: string): string {
-  switch (code) {
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-    case "ENODATA":
-      return `host name not found (${code})`;
-    case "ECONNREFUSED":
-      return "connection refused";
-    case "ECONNRESET":
-    case "EPIPE":
-      return "connection reset";
-    case "UND_ERR_SOCKET":
-    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
-      return "connection closed before the whole answer";
-    case "EHOSTUNREACH":
-    case "ENETUNREACH":
-      return `host unreachable (${code})`;
-    default:
-      return `${/CERT|SSL|TLS|SIGNATURE|EPROTO/.test(code) ? "TLS" : "connection"} failed (${code})`;
+  if (error instanceof errors.HTTPParserError) {
+    return failure("network", "the answer is not HTTP", { status });
   }
+  const what = /CERT|SSL|TLS|SIGNATURE|EPROTO/.test(code) ? "TLS" : "connection";
+  return failure("network", details[code] ?? `${what} failed (${code})`, { status });
 }
 
 function codeOf(error: unknown): string {

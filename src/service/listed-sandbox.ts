@@ -1,314 +1,234 @@
-import { worseServer } from "../fleet/duplicates.ts";
-import { isServerAsKnown } from "../fleet/snapshot.ts";
-import type { ListedSandbox, ListedServer, Sandbox, Server } from "../fleet/snapshot.ts";
+import { z } from "zod";
+import type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
+import type { ListedSandbox, ListedServer } from "../fleet/snapshot.ts";
 import type { Status } from "../fleet/status.ts";
-import type { DeviationProblem } from "../fleet/deviation.ts";
-import type { Deviations } from "./deviations.ts";
+import { Deviations, shapeOf } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
-import { keptSandboxSchema, maxIdLength, maxNameLength } from "./schemas.ts";
+import { keptSandboxSchema, keptServerSchema, maxIdLength, maxNameLength } from "./schemas.ts";
 import { createWalker } from "./walker.ts";
-import { foundShape, problemOfIdValue, problemOfText } from "./unkept.ts";
-import type { Unkept } from "./unkept.ts";
-
-/**
- * Takes of a parsed item of a listing what is kept. Addresses, metadata, authentication data and times are left behind
- * here: they may hold secrets, and nothing needs them.
- *
- * Nearly every item is as the interface promises, and is taken by a hand-written guard in one pass. What that refuses
- * is held against the schemas, which find and count every deviation. The guard is an optimization: of what it takes,
- * the slow way makes the same, without a deviation.
- */
 
 export const sandboxesField = "local_sandboxes[]";
-export const serversField = "local_sandboxes[].servers[]";
-const tagsField = "local_sandboxes[].servers[].tags";
-const tagField = "local_sandboxes[].servers[].tags[]";
+export const serversField = `${sandboxesField}.servers[]`;
 const maxTags = 64;
+const maxFirstUnkept = 20;
 
-const sandboxWalker = createWalker(keptSandboxSchema, sandboxesField);
+/** Something that a listing shows and that cannot be kept: an item of it, or a text of an item. */
+export interface Unkept {
+  /** Such as `local_sandboxes[3].servers[0].id`; the numbers count from 0, in the order of the listing. */
+  readonly place: string;
+  readonly problem: DeviationProblem;
+  /** The shape of what was found, such as `text of 2000 characters`; null: nothing was there. */
+  readonly found: string | null;
+  /** What is not watched because of it; null: only the text is missing from what is kept. */
+  readonly lost: "sandbox" | "server" | null;
+  readonly sandboxId: string | null;
+  readonly serverId: string | null;
+}
 
+const maxCommon = 8_192;
 const noTags: readonly string[] = [];
+const noDeviations: readonly Deviation[] = [];
 
 /**
- * Texts that many servers have in common, each kept once. What was parsed has a copy of its own of each, and a
- * snapshot lives long.
+ * What many servers have in common, each kept once. What was parsed has a copy of its own of each, and a snapshot
+ * lives long.
  */
 export class CommonTexts {
   private readonly texts = new Map<string, string>();
   private readonly tags = new Map<string, readonly string[]>();
+  private readonly found = new Map<string, readonly Deviation[]>();
 
   text(text: string): string {
-    return keep(this.texts, text, text);
+    return keep(this.texts, text, () => text);
   }
 
   tagsOf(tags: readonly string[]): readonly string[] {
-    return tags.length === 0 ? noTags : keep(this.tags, JSON.stringify(tags), tags);
+    return tags.length === 0 ? noTags : keep(this.tags, JSON.stringify(tags), () => tags);
+  }
+
+  /** A copy: the name of a field may be a part of a longer text. */
+  deviations(deviations: readonly Deviation[]): readonly Deviation[] {
+    if (deviations.length === 0) return noDeviations;
+    return keep(this.found, JSON.stringify(deviations), () => structuredClone(deviations));
   }
 }
 
-const maxCommon = 8_192;
-
-function keep<Value>(known: Map<string, Value>, key: string, value: Value): Value {
+function keep<Value>(known: Map<string, Value>, key: string, create: () => Value): Value {
   const found = known.get(key);
   if (found !== undefined) return found;
   if (known.size >= maxCommon) known.clear();
-  known.set(key, value);
-  return value;
+  const created = create();
+  known.set(key, created);
+  return created;
 }
+
+/** Nearly every item is as the interface promises: this costs far less than to look for deviations. */
+const promised = z.compile(
+  keptSandboxSchema.strict().extend({ servers: z.array(keptServerSchema.strict()) }),
+);
+const sandboxWalker = createWalker(keptSandboxSchema, sandboxesField);
 
 /**
- * Takes an item that is as promised, holds nothing that could be nested, and no server twice. The text that it was
- * parsed from holds no backslash, so that no text in it can hold a lone surrogate or U+0000.
- *
- * @param known the sandbox as it was before; each server that is as it was is the object in there
- * @returns null for any other: it is to be read by `readSandbox`
+ * Takes of the parsed items of a listing what is kept. Addresses, metadata, authentication data and times are left
+ * behind here: they may hold secrets, and nothing needs them. A text that cannot be kept is null, or missing from its
+ * list.
  */
-export function readPlainSandbox(
-  item: JsonObject,
-  known: Sandbox | null,
-  common: CommonTexts,
-): ListedSandbox | null {
-  const { local_sandbox_id: id, status, benchmark, servers: items } = item;
-  if (!isId(id) || typeof item["created_at"] !== "string") return null;
-  if (!isStatusOrNone(status) || !isNameOrNone(benchmark) || !isArray(items)) return null;
-  if (countFields(item) !== 3 + given(status) + given(benchmark)) return null;
-  // To look for duplicates among very many takes too long here.
-  if (items.length > 64) return null;
-  const servers: ListedServer[] = [];
-  for (const each of items) {
-    const duplicate = known?.servers[servers.length];
-    const server = isObject(each) ? readPlainServer(each, duplicate, common) : null;
-    if (!server || servers.some((other) => other.id === server.id)) return null;
-    servers.push(server);
+export class SandboxReader {
+  /** Those of the last item. Without a limit: which of them are counted apart depends on the items before. */
+  deviations = new Deviations(Infinity);
+  /** Items and texts that cannot be kept: the first of them, and how many there are. */
+  readonly unkept = { count: 0, first: [] as Unkept[] };
+  private readonly common: CommonTexts;
+  private item = 0;
+  private server: number | null = null;
+  private sandboxId: string | null = null;
+  private serverId: string | null = null;
+
+  constructor(common: CommonTexts) {
+    this.common = common;
   }
-  return { id, status: readStatus(status), benchmark: readCommon(benchmark, common), servers };
-}
 
-function readPlainServer(
-  item: JsonObject,
-  known: Server | undefined,
-  common: CommonTexts,
-): ListedServer | null {
-  const { id, server_name: name, mcp_server_url: url, status, benchmark, updated_at: at } = item;
-  const { metadata, auth_data: auth, tags } = item;
-  if (!isId(id) || !isNameOrNone(name) || !isStatusOrNone(status) || !isNameOrNone(benchmark)) {
-    return null;
-  }
-  if (!isTextOrNone(url) || !isTextOrNone(at) || !isNone(metadata) || !isNone(auth)) return null;
-  if (!isNone(tags) && !isPlainTags(tags)) return null;
-  const fields =
-    1 + given(name) + given(url) + given(status) + given(benchmark) + given(at) + given(metadata);
-  if (countFields(item) !== fields + given(auth) + given(tags)) return null;
-  const listed = {
-    id,
-    name: name ?? null,
-    status: readStatus(status),
-    benchmark: benchmark ?? null,
-    tags: tags ?? noTags,
-  };
-  if (known && isServerAsKnown(known, listed)) return known;
-  return {
-    id,
-    name: readCommon(name, common),
-    status: listed.status,
-    benchmark: readCommon(benchmark, common),
-    tags: common.tagsOf(listed.tags),
-  };
-}
-
-type Field = JsonValue | undefined;
-
-function isId(value: Field): value is string {
-  return typeof value === "string" && value.length > 0 && value.length <= maxIdLength;
-}
-
-function isNone(value: Field): value is null | undefined {
-  return value === null || value === undefined;
-}
-
-function isTextOrNone(value: Field): value is string | null | undefined {
-  return typeof value === "string" || isNone(value);
-}
-
-function isNameOrNone(value: Field): value is string | null | undefined {
-  return typeof value === "string" ? value.length <= maxNameLength : isNone(value);
-}
-
-function isStatusOrNone(value: Field): value is string | null | undefined {
-  return value === "idle" || value === "occupied" || value === "error" || isNone(value);
-}
-
-function isPlainTags(value: Field): value is readonly string[] {
-  return (
-    isArray(value) &&
-    value.length <= maxTags &&
-    value.every((tag) => typeof tag === "string" && tag.length <= maxNameLength)
-  );
-}
-
-/** Whether a field is there. */
-function given(value: Field): 0 | 1 {
-  return value === undefined ? 0 : 1;
-}
-
-/** Far quicker than a list of the names, as objects that were parsed after one another have a shape in common. */
-function countFields(item: JsonObject): number {
-  let count = 0;
-  // oxlint-disable-next-line guard-for-in, no-unused-vars -- what was parsed inherits nothing
-  for (const _ in item) count++;
-  return count;
-}
-
-function readCommon(text: string | null | undefined, common: CommonTexts): string | null {
-  return isNone(text) ? null : common.text(text);
-}
-
-/** What an item is read with, beside the item. */
-export interface ReadingContext {
-  /** Of the item in the listing, such as `local_sandboxes[3]`. */
-  readonly place: string;
-  readonly deviations: Deviations;
-  readonly common: CommonTexts;
-  /** Told of each item and each text that cannot be kept. */
-  readonly onUnkept: (unkept: Unkept) => void;
-}
-
-/**
- * Takes of any item what can be used. Servers listed twice are joined, the worse one being believed. A text that cannot
- * be kept is null, or missing from its list.
- *
- * @returns null for an item without a usable identity or without a list of servers
- */
-export function readSandbox(item: JsonValue, context: ReadingContext): ListedSandbox | null {
-  const { place, deviations, onUnkept } = context;
-  const leaveOut = (part: string, problem: DeviationProblem, value: Field): null => {
-    const ids = { sandboxId: null, serverId: null };
-    onUnkept({ place: place + part, problem, found: foundShape(value), lost: "sandbox", ...ids });
-    return null;
-  };
-  sandboxWalker.compare(item, deviations);
-  if (!isObject(item)) return leaveOut("", item === null ? "null" : "wrong_type", item);
-  const id = item["local_sandbox_id"];
-  const problem = problemOfIdValue(id);
-  noteCharacter(problem, `${sandboxesField}.local_sandbox_id`, id, deviations);
-  if (problem !== null || typeof id !== "string") {
-    return leaveOut(".local_sandbox_id", problem ?? "wrong_type", id);
-  }
-  const items = item["servers"];
-  if (!isArray(items)) {
-    const why = items === undefined ? "missing" : items === null ? "null" : "wrong_type";
-    return leaveOut(".servers", why, items);
-  }
-  const reading: Reading = { ...context, sandboxId: id };
-  const of = { place, field: sandboxesField, serverId: null };
-  const benchmark = readName(item, "benchmark", of, reading);
-  const servers = readServers(items, reading);
-  return { id, status: readStatus(item["status"]), benchmark, servers };
-}
-
-interface Reading extends ReadingContext {
-  readonly sandboxId: string;
-}
-
-/** Which item a text is of. */
-interface Of {
-  readonly place: string;
-  /** Its name in deviations. */
-  readonly field: string;
-  /** Null: it is the sandbox's own. */
-  readonly serverId: string | null;
-}
-
-function readServers(items: readonly JsonValue[], reading: Reading): readonly ListedServer[] {
-  const servers = new Map<string, ListedServer>();
-  for (const [index, item] of items.entries()) {
-    const server = readServer(item, `${reading.place}.servers[${index}]`, reading);
-    if (!server) continue;
-    const duplicate = servers.get(server.id);
-    if (duplicate) reading.deviations.note(`${serversField}.id`, "duplicate");
-    servers.set(server.id, duplicate ? worseServer(duplicate, server) : server);
-  }
-  return [...servers.values()];
-}
-
-function readServer(item: JsonValue, place: string, reading: Reading): ListedServer | null {
-  const { deviations, sandboxId, onUnkept } = reading;
-  const leaveOut = (part: string, problem: DeviationProblem, value: Field): null => {
-    const found = foundShape(value);
-    onUnkept({ place: place + part, problem, found, lost: "server", sandboxId, serverId: null });
-    return null;
-  };
-  if (!isObject(item)) return leaveOut("", item === null ? "null" : "wrong_type", item);
-  const id = item["id"];
-  const problem = problemOfIdValue(id);
-  noteCharacter(problem, `${serversField}.id`, id, deviations);
-  if (problem !== null || typeof id !== "string") {
-    return leaveOut(".id", problem ?? "wrong_type", id);
-  }
-  const of: Of = { place, field: serversField, serverId: id };
-  return {
-    id,
-    name: readName(item, "server_name", of, reading),
-    status: readStatus(item["status"]),
-    benchmark: readName(item, "benchmark", of, reading),
-    tags: reading.common.tagsOf(readTags(item, of, reading)),
-  };
-}
-
-/** Null, too, where the text cannot be kept. */
-function readName(item: JsonObject, name: string, of: Of, reading: Reading): string | null {
-  const value = item[name];
-  if (typeof value !== "string") return null;
-  const problem = problemOfText(value);
-  if (problem === null) return reading.common.text(value.toWellFormed());
-  noteCharacter(problem, `${of.field}.${name}`, value, reading.deviations);
-  dropText(`.${name}`, problem, value, of, reading);
-  return null;
-}
-
-function dropText(
-  part: string,
-  problem: DeviationProblem,
-  value: JsonValue,
-  { place, serverId }: Of,
-  { sandboxId, onUnkept }: Reading,
-): void {
-  const found = foundShape(value);
-  onUnkept({ place: place + part, problem, found, lost: null, sandboxId, serverId });
-}
-
-function readTags(server: JsonObject, of: Of, reading: Reading): readonly string[] {
-  const { deviations } = reading;
-  const items = server["tags"];
-  if (!isArray(items) || items.length === 0) return noTags;
-  const tags: string[] = [];
-  let hasSurplus = false;
-  for (const [index, item] of items.entries()) {
-    if (typeof item !== "string") continue;
-    const problem = problemOfText(item);
-    if (problem !== null) {
-      noteCharacter(problem, tagField, item, deviations);
-      dropText(`.tags[${index}]`, problem, item, of, reading);
-    } else if (tags.length < maxTags) tags.push(item.toWellFormed());
-    else {
-      deviations.note(tagsField, "too_many");
-      hasSurplus = true;
+  /**
+   * @param index of the item in the listing
+   * @returns null for an item without a usable id or without a list of servers
+   */
+  read(item: JsonValue, index: number): ListedSandbox | null {
+    this.item = index;
+    this.server = this.sandboxId = this.serverId = null;
+    this.deviations = new Deviations(Infinity);
+    if (!promised.validate(item)) sandboxWalker.compare(item, this.deviations);
+    if (!isObject(item)) return this.lose("", item, "sandbox");
+    const id = this.readId(item, "local_sandbox_id", "sandbox");
+    if (id === null) return null;
+    const { servers: items } = item;
+    if (!isArray(items)) return this.lose(".servers", items, "sandbox");
+    this.sandboxId = id;
+    const benchmark = this.readText(item, "benchmark");
+    const servers = new Map<string, ListedServer>();
+    for (let at = 0; at < items.length; at++) {
+      const server = this.readServer(items[at], at);
+      if (!server) continue;
+      const known = servers.get(server.id);
+      if (known) this.deviations.note(`${serversField}.id`, "duplicate");
+      servers.set(server.id, known ? worseServer(known, server) : server);
     }
+    return { id, status: readStatus(item), benchmark, servers: [...servers.values()] };
   }
-  if (hasSurplus) dropText(".tags", "too_many", items, of, reading);
-  return tags;
+
+  private readServer(item: JsonValue | undefined, index: number): ListedServer | null {
+    this.server = index;
+    this.serverId = null;
+    if (!isObject(item)) return this.lose("", item, "server");
+    const id = this.readId(item, "id", "server");
+    if (id === null) return null;
+    this.serverId = id;
+    return {
+      id,
+      name: this.readText(item, "server_name"),
+      status: readStatus(item),
+      benchmark: this.readText(item, "benchmark"),
+      tags: this.readTags(item),
+    };
+  }
+
+  /** An id is kept exactly as it is, or not at all: a changed one could be that of another server. */
+  private readId(item: JsonObject, name: string, lost: "sandbox" | "server"): string | null {
+    const id = item[name];
+    if (typeof id !== "string") return this.lose(`.${name}`, id, lost);
+    if (id === "") return this.lose(`.${name}`, id, lost, "empty");
+    if (id.length > maxIdLength) return this.lose(`.${name}`, id, lost, "too_long");
+    const isKept = id.isWellFormed() && !id.includes("\0");
+    return isKept ? id : this.lose(`.${name}`, id, lost, "invalid_character");
+  }
+
+  private readText(item: JsonObject, name: string): string | null {
+    const text = item[name];
+    if (typeof text !== "string") return null;
+    const problem = problemOfText(text);
+    return problem
+      ? this.lose(`.${name}`, text, null, problem)
+      : this.common.text(text.toWellFormed());
+  }
+
+  private readTags({ tags: items }: JsonObject): readonly string[] {
+    if (!isArray(items) || items.length === 0) return noTags;
+    const tags: string[] = [];
+    let surplus = 0;
+    for (const [index, tag] of items.entries()) {
+      if (typeof tag !== "string") continue;
+      const problem = problemOfText(tag);
+      if (problem) this.lose(`.tags[${index}]`, tag, null, problem);
+      else if (tags.length < maxTags) tags.push(tag.toWellFormed());
+      else surplus++;
+    }
+    if (surplus > 0) {
+      this.deviations.note(`${serversField}.tags`, "too_many", undefined, surplus);
+      this.lose(".tags", items, null, "too_many");
+    }
+    return this.common.tagsOf(tags);
+  }
+
+  /** Notes what cannot be kept. Other deviations than its characters were found by the comparison. */
+  private lose(
+    part: string,
+    value: JsonValue | undefined,
+    lost: Unkept["lost"],
+    problem: DeviationProblem = problemOfType(value),
+  ): null {
+    const { server, sandboxId, serverId, unkept } = this;
+    if (problem === "invalid_character") {
+      const field = server === null ? sandboxesField : serversField;
+      this.deviations.note(field + part.replace(/\[\d+\]/, "[]"), problem, value);
+    }
+    unkept.count++;
+    if (unkept.first.length === maxFirstUnkept) return null;
+    const ofServer = server === null ? "" : `.servers[${server}]`;
+    const place = `local_sandboxes[${this.item}]${ofServer}${part}`;
+    const found = value === undefined || value === null ? null : shapeOf(value);
+    unkept.first.push({ place, problem, found, lost, sandboxId, serverId });
+    return null;
+  }
 }
 
-/** Whatever else is wrong with it, the walker has noted. */
-function noteCharacter(
-  problem: DeviationProblem | null,
-  field: string,
-  value: Field,
-  deviations: Deviations,
-): void {
-  if (problem === "invalid_character") deviations.note(field, problem, value);
+function problemOfType(value: JsonValue | undefined): DeviationProblem {
+  if (value === undefined) return "missing";
+  return value === null ? "null" : "wrong_type";
 }
 
-function readStatus(value: Field): Status {
-  return value === "idle" || value === "occupied" || value === "error" ? value : "unknown";
+/** No database keeps a NUL character in a text. */
+function problemOfText(text: string): DeviationProblem | null {
+  if (text.length > maxNameLength) return "too_long";
+  return text.includes("\0") ? "invalid_character" : null;
+}
+
+function readStatus({ status }: JsonObject): Status {
+  return status === "idle" || status === "occupied" || status === "error" ? status : "unknown";
+}
+
+const badness: Readonly<Record<Status, number>> = { unknown: 0, idle: 1, occupied: 2, error: 3 };
+
+/**
+ * Of two items with one id the worse one is believed, whatever their order: a service that changes it from listing to
+ * listing would make alerts flap otherwise. Between equal statuses it is the one whose texts sort later.
+ */
+export function worseOf<Item extends { readonly status: Status }>(
+  one: Item,
+  other: Item,
+  textsOf: (item: Item) => readonly (string | null)[],
+): Item {
+  const difference = badness[one.status] - badness[other.status];
+  return (difference || compareTexts(textsOf(one), textsOf(other))) < 0 ? other : one;
+}
+
+export function worseServer(one: ListedServer, other: ListedServer): ListedServer {
+  return worseOf(one, other, ({ name, benchmark, tags }) => [name, benchmark, ...tags]);
+}
+
+function compareTexts(one: readonly (string | null)[], other: readonly (string | null)[]): number {
+  for (let at = 0; at < Math.max(one.length, other.length); at++) {
+    const a = one[at] ?? null;
+    const b = other[at] ?? null;
+    if (a !== b) return a === null || (b !== null && a < b) ? -1 : 1;
+  }
+  return 0;
 }

@@ -1,53 +1,63 @@
 import { Buffer } from "node:buffer";
-import { JoinedSandboxes } from "../fleet/duplicates.ts";
+import type { Deviation } from "../fleet/deviation.ts";
 import { isAsKnown } from "../fleet/snapshot.ts";
-import type { ListedSandbox, SandboxText, Snapshot } from "../fleet/snapshot.ts";
-import { createDeviations, type Deviations } from "./deviations.ts";
-import { isObject, type JsonValue } from "./json.ts";
-import { closeBrace, closeBracket, comma, openBrace, skipSpace } from "./json-bytes.ts";
+import type { ListedSandbox, ListedServer, SandboxText, Snapshot } from "../fleet/snapshot.ts";
+import { Deviations } from "./deviations.ts";
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  decode,
+  endOfValue,
+  endsTooEarly,
+  type JsonValue,
+  notJson,
+  openBrace,
+  parseText,
+  skipSpace,
+  tooLarge,
+  type ValueLimits,
+} from "./json.ts";
 import {
   type CommonTexts,
-  readPlainSandbox,
-  readSandbox,
+  SandboxReader,
   sandboxesField,
   serversField,
+  worseOf,
+  worseServer,
 } from "./listed-sandbox.ts";
-import { endsTooEarly, notJson, tooLarge } from "./listing-fault.ts";
-import type { DeviationNotes } from "./deviation-notes.ts";
-import { decode, endOfValue, parseText } from "./listing-scan.ts";
-import type { Unkept } from "./unkept.ts";
 
 /** What is used for one listing after another. */
 export interface ReaderMemory {
   /** 64 bits of a text. */
   readonly hash: (bytes: Uint8Array) => bigint;
-  readonly notes: DeviationNotes;
   readonly common: CommonTexts;
 }
 
-export const limits = {
-  /** Sandboxes, or whatever else stands in their place: twice what a million servers can be in. */
-  items: 2_000_000,
-  /** Of a sandbox that comes more than once, all its times together. */
-  joinedServers: 10_000,
+/** Of one sandbox, or of what is beside the sandboxes. */
+export const valueLimits: ValueLimits = {
+  bytes: 8 * 1024 * 1024,
+  parts: 300_000,
+  nesting: Infinity,
 };
 
-/** Each text is parsed at one of so many polls, though it is known. */
-export const polls = 1_024;
+/** Sandboxes, or whatever else is in their place: twice as many as a million servers can be in. */
+const maxItems = 2_000_000;
 
-/** From the end of an item to its name, as the service writes one item after another. */
+/** Of a sandbox that is listed more than once, all its times together. */
+const maxJoinedServers = 10_000;
+
+/** A sandbox that deviates in more ways is read each time. */
+const maxKnownDeviations = 64;
+
+/** Each text is parsed at one of this many polls, though it is known. */
+const pollsPerReread = 1_024;
+
+/** From the end of an item to the name in the next one, as the service writes them. */
 const nextItem = Buffer.from('},{"local_sandbox_id":');
 
-/** A piece of the body. */
-interface HashedText {
-  readonly text: Buffer;
-  /** Null: not known yet. */
-  readonly hash: bigint | null;
-}
-
-/** So long may an item be whose end is guessed: it holds too little to exceed any limit but that of nesting. */
+/** An item whose end is guessed may be this long: it is within all limits. */
 const longestGuess = 64 * 1024;
-const maxFirstUnkept = 20;
 
 /** What a slice may cost, and what its parts do, in bytes of parsing: about 5 ns each. */
 const sliceCost = 64 * 1024;
@@ -57,93 +67,91 @@ const hashedPerCost = 16;
 
 /**
  * Reads the items of one list of sandboxes. Where a sandbox is expected, as many bytes as it had are hashed; if the hash
- * is the same, nothing is parsed. Else its end is found, and that piece alone is parsed. The expectation goes on behind
- * the sandbox that came, wherever it was before: so an insertion, a removal or a move costs one parse.
+ * is the same, nothing is parsed. Otherwise its end is found, and that piece alone is parsed. The expectation continues
+ * behind the sandbox that came, wherever it was before: so an insertion, a removal or a move costs one parse.
  */
 export class ListingItems {
   readonly sandboxes: ListedSandbox[] = [];
   readonly texts: (SandboxText | null)[] = [];
-  readonly deviations: Deviations = createDeviations();
-  /** Items that are no sandbox that could be kept. */
-  leftOut = 0;
-  /** Items and texts that cannot be kept. */
-  unkeptCount = 0;
-  /** The first of them. */
-  readonly firstUnkept: Unkept[] = [];
+  readonly deviations = new Deviations();
+  /** How many items cannot be kept as sandboxes. */
+  lost = 0;
   /** Where the next item is expected; once all are read, where the list ends. */
   at: number;
   private readonly bytes: Buffer;
   private readonly before: Snapshot;
   private readonly memory: ReaderMemory;
   private readonly poll: number;
+  private readonly reader: SandboxReader;
   private count = 0;
   private guessesNext = true;
   /** Where the next sandbox was before, if the order is as it was. */
   private expected = 0;
-  /** By place before: 0, or one more than the index of the sandbox in this list. */
+  /** By index before: 0, or one more than the index of the sandbox in this list. */
   private readonly listedAt: Int32Array;
-  /** The same by id, of those that are new. */
+  /** The index in this list of those that are new, by id. */
   private readonly newAt = new Map<string, number>();
-  private readonly joined = new Map<number, JoinedSandboxes>();
-  // Counts without a limit to the names: which of them are told apart depends on the items before.
-  private readonly ofItem = createDeviations(Number.POSITIVE_INFINITY);
+  /** The servers of sandboxes that are listed more than once, by index and id. */
+  private readonly joined = new Map<number, Map<string, ListedServer>>();
 
   /** @param start behind the opening bracket */
   constructor(bytes: Buffer, start: number, before: Snapshot, memory: ReaderMemory, poll: number) {
     this.bytes = bytes;
     this.before = before;
     this.memory = memory;
-    this.poll = poll % polls;
+    this.poll = poll % pollsPerReread;
+    this.reader = new SandboxReader(memory.common);
     this.listedAt = new Int32Array(before.sandboxes.length);
     this.at = skipSpace(bytes, start);
+  }
+
+  get unkept() {
+    return this.reader.unkept;
   }
 
   /** Reads as many as one slice may, at least one. True once the list has ended. */
   readSome(): boolean {
     const { bytes } = this;
-    if (this.count === 0 && bytes[this.at] === closeBracket) return this.end();
+    if (this.count === 0 && bytes[this.at] === closeBracket) return this.end(this.at);
     for (let cost = 0; cost < sliceCost;) {
-      if (++this.count > limits.items) {
-        throw tooLarge(`the listing holds more than ${limits.items} items`);
-      }
+      if (++this.count > maxItems) throw tooLarge(`the listing holds more than ${maxItems} items`);
       cost += itemCost + this.readItem();
       const next = skipSpace(bytes, this.at);
       if (next === bytes.length) throw endsTooEarly();
-      if (bytes[next] === closeBracket) {
-        this.at = next;
-        return this.end();
-      }
+      if (bytes[next] === closeBracket) return this.end(next);
       if (bytes[next] !== comma) throw notJson(next);
       this.at = skipSpace(bytes, next + 1);
     }
     return false;
   }
 
-  private end(): true {
-    this.at++;
-    for (const [index, joined] of this.joined) this.sandboxes[index] = joined.joined();
+  private end(bracketAt: number): true {
+    this.at = bracketAt + 1;
+    for (const [index, servers] of this.joined) {
+      const sandbox = this.sandboxes[index];
+      if (sandbox) this.sandboxes[index] = { ...sandbox, servers: [...servers.values()] };
+    }
     return true;
   }
 
   /** @returns what it cost */
   private readItem(): number {
     const { bytes, at, before, expected } = this;
-    const known = this.listedAt[expected] === 0 ? (before.texts[expected] ?? null) : null;
-    if (!known || !this.mayEndAt(at + known.length)) return this.parseItem(null);
-    const text = bytes.subarray(at, at + known.length);
-    const hash = this.memory.hash(text);
+    const known = this.listedAt[expected] === 0 ? before.texts[expected] : null;
+    if (!known || !this.mayEndAt(at + known.length)) return this.parseItem(null, 0);
+    const hash = this.memory.hash(bytes.subarray(at, at + known.length));
     const cost = known.length / hashedPerCost;
     const sandbox = before.sandboxes[expected];
     if (!sandbox || hash !== known.hash || known.rereadAt === this.poll) {
-      return cost + this.parseItem({ text, hash });
+      return cost + this.parseItem(hash, known.length);
     }
-    if (known.note !== 0) this.deviations.add(this.memory.notes.get(known.note));
+    if (known.deviations.length > 0) this.deviations.add(known.deviations);
     this.take(sandbox, expected, known);
     this.at += known.length;
     return cost;
   }
 
-  /** Whether an object may end there, by what stands around it. */
+  /** Whether an object may end there, by what is around it. */
   private mayEndAt(end: number): boolean {
     const { bytes, at } = this;
     if (bytes[at] !== openBrace || bytes[end - 1] !== closeBrace) return false;
@@ -151,117 +159,81 @@ export class ListingItems {
     return next === comma || next === closeBracket;
   }
 
-  /** @param guess the text of the item, if it is as long as the one that is expected */
-  private parseItem(guess: HashedText | null): number {
-    const { at } = this;
-    const isTaken = (guess !== null && this.takeGuess(guess)) || this.takeNextGuess();
-    if (!isTaken) this.takeScanned();
+  /** @param hash of the first `length` bytes, where the item may be that long; null: its length is not known */
+  private parseItem(hash: bigint | null, length: number): number {
+    const { bytes, at } = this;
+    const isParsed =
+      (hash !== null && length <= longestGuess && this.parseUntil(at + length, hash)) ||
+      this.parseUntilNext();
+    if (!isParsed && !this.parseUntil(endOfValue(bytes, at, valueLimits), null)) throw notJson(at);
     return parseCost + this.at - at;
   }
 
-  /** Where a guess can be parsed, it is right: no object is the beginning of another. */
-  private takeGuess({ text, hash }: HashedText): boolean {
-    if (text.length > longestGuess) return false;
-    const decoded = decode(text);
-    const value = parseText(decoded);
-    if (value === undefined) return false;
-    this.takeValue(value, decoded, { text, hash }, true);
-    this.at += text.length;
-    return true;
-  }
-
-  /** By how the next item begins, if it is written as the service does. Once that fails, it is not tried again. */
-  private takeNextGuess(): boolean {
+  /** Guesses by how the next item begins, as the service writes it. Once that fails, it is not tried again. */
+  private parseUntilNext(): boolean {
     const { bytes, at } = this;
     if (!this.guessesNext || bytes[at] !== openBrace) return false;
     const found = bytes.subarray(at, at + longestGuess).indexOf(nextItem);
-    this.guessesNext =
-      found >= 0 && this.takeGuess({ text: bytes.subarray(at, at + found + 1), hash: null });
+    this.guessesNext = found >= 0 && this.parseUntil(at + found + 1, null);
     return this.guessesNext;
   }
 
-  private takeScanned(): void {
-    const { at } = this;
-    const text = this.bytes.subarray(at, this.endOfItem());
-    const decoded = decode(text);
-    const value = parseText(decoded);
-    if (value === undefined) throw notJson(at);
-    this.takeValue(value, decoded, { text, hash: null }, false);
-    this.at += text.length;
+  /** False where no item ends there. A guess that can be parsed is right: no object is the beginning of another. */
+  private parseUntil(end: number, hash: bigint | null): boolean {
+    const text = this.bytes.subarray(this.at, end);
+    const value = parseText(decode(text));
+    if (value === undefined) return false;
+    this.takeValue(value, text, hash);
+    this.at = end;
+    return true;
   }
 
-  private endOfItem(): number {
-    const end = endOfValue(this.bytes, this.at);
-    if (end < 0 || this.at === this.bytes.length) throw endsTooEarly();
-    if (end === this.at) throw notJson(end);
-    return end;
-  }
-
-  private takeValue(value: JsonValue, decoded: string, hashed: HashedText, isGuess: boolean): void {
-    const { memory, ofItem } = this;
-    const { unkeptCount } = this;
-    if (isObject(value)) {
-      const place = this.placeOf(value["local_sandbox_id"]);
-      const known = this.before.sandboxes[place] ?? null;
-      const plain = decoded.includes("\\") ? null : readPlainSandbox(value, known, memory.common);
-      if (plain) {
-        this.takeParsed(plain, place, hashed, 0);
-        return;
-      }
-    }
-    // What is plain is within the limits; of any other a guess does not tell.
-    if (isGuess) this.endOfItem();
-    if (!ofItem.isEmpty) ofItem.clear();
-    const sandbox = readSandbox(value, {
-      place: `local_sandboxes[${this.count - 1}]`,
-      deviations: ofItem,
-      common: memory.common,
-      onUnkept: (unkept) => this.noteUnkept(unkept),
-    });
-    const deviations = ofItem.list();
+  private takeValue(value: JsonValue, text: Buffer, hash: bigint | null): void {
+    const { before, reader } = this;
+    const unkeptBefore = this.unkept.count;
+    const listed = reader.read(value, this.count - 1);
+    const deviations = reader.deviations.list();
     this.deviations.add(deviations);
-    if (!sandbox) {
-      this.leftOut++;
+    if (!listed) {
+      this.lost++;
       return;
     }
-    const isWhole = this.unkeptCount === unkeptCount;
-    // What cannot be kept is said with its place: such a sandbox is read anew each time.
-    const note = isWhole ? memory.notes.numberOf(deviations) : null;
-    this.takeParsed(sandbox, this.placeOf(sandbox.id), hashed, note);
-  }
-
-  /** Where a sandbox was before; -1: it is new. */
-  private placeOf(id: JsonValue | undefined): number {
-    const { before, expected } = this;
-    if (typeof id !== "string") return -1;
-    return before.sandboxes[expected]?.id === id ? expected : (before.places.get(id) ?? -1);
-  }
-
-  private takeParsed(
-    listed: ListedSandbox,
-    place: number,
-    hashed: HashedText,
-    note: number | null,
-  ): void {
-    const { before } = this;
+    const place = this.placeOf(listed.id);
     const index = place < 0 ? this.newAt.get(listed.id) : (this.listedAt[place] ?? 0) - 1;
     if (index !== undefined && index >= 0) {
       this.join(index, listed);
       if (place >= 0) this.expected = place + 1;
       return;
     }
+    // What cannot be kept is reported with its place: such a sandbox is read each time.
+    const mayBeKnown =
+      this.unkept.count === unkeptBefore && deviations.length <= maxKnownDeviations;
     const known = before.sandboxes[place];
     const sandbox = known && isAsKnown(known, listed) ? known : listed;
-    const text = note === null ? null : this.textOf(hashed, note, before.texts[place] ?? null);
-    this.take(sandbox, place, text);
+    this.take(sandbox, place, mayBeKnown ? this.textOf(text, hash, deviations, place) : null);
+  }
+
+  /** Where a sandbox was before; -1: it is new. */
+  private placeOf(id: string): number {
+    const { before, expected } = this;
+    return before.sandboxes[expected]?.id === id ? expected : (before.places.get(id) ?? -1);
   }
 
   /** The one that was known, where it is the same: as long as all texts are, the snapshot is. */
-  private textOf({ text, hash }: HashedText, note: number, known: SandboxText | null): SandboxText {
+  private textOf(
+    text: Buffer,
+    hash: bigint | null,
+    found: readonly Deviation[],
+    place: number,
+  ): SandboxText {
+    const known = this.before.texts[place];
     const { length } = text;
-    const found = hash ?? this.memory.hash(text);
-    if (known?.length === length && known.hash === found && known.note === note) return known;
-    return { length, hash: found, rereadAt: Number(found % BigInt(polls)), note };
+    const own = hash ?? this.memory.hash(text);
+    const deviations = this.memory.common.deviations(found);
+    const isSame =
+      known?.length === length && known.hash === own && known.deviations === deviations;
+    if (isSame) return known;
+    return { length, hash: own, rereadAt: Number(own % BigInt(pollsPerReread)), deviations };
   }
 
   private take(sandbox: ListedSandbox, place: number, text: SandboxText | null): void {
@@ -274,26 +246,27 @@ export class ListingItems {
     }
   }
 
-  /** A sandbox came before in this list. Each time that it does, it must be read. */
+  /** A sandbox is listed again. Each time that it is, it must be read. */
   private join(index: number, listed: ListedSandbox): void {
-    const first = this.sandboxes[index];
-    if (!first) throw new RangeError("an index must be of a sandbox");
-    const joined = this.joined.get(index) ?? new JoinedSandboxes(first);
-    this.joined.set(index, joined);
+    const first = this.sandboxes[index] ?? listed;
+    const servers =
+      this.joined.get(index) ?? new Map(first.servers.map((server) => [server.id, server]));
+    this.joined.set(index, servers);
     this.texts[index] = null;
-    const duplicates = joined.add(listed);
-    if (joined.serverCount > limits.joinedServers) {
-      throw tooLarge(
-        `a sandbox that comes more than once holds more than ${limits.joinedServers} servers`,
-      );
+    let duplicates = 0;
+    for (const server of listed.servers) {
+      const known = servers.get(server.id);
+      if (known) duplicates++;
+      servers.set(server.id, known ? worseServer(known, server) : server);
+    }
+    const { id, status, benchmark } = worseOf(first, listed, (each) => [each.benchmark]);
+    this.sandboxes[index] = { id, status, benchmark, servers: [] };
+    if (servers.size > maxJoinedServers) {
+      throw tooLarge(`a sandbox that is listed twice holds more than ${maxJoinedServers} servers`);
     }
     this.deviations.note(`${sandboxesField}.local_sandbox_id`, "duplicate");
-    if (duplicates > 0)
+    if (duplicates > 0) {
       this.deviations.note(`${serversField}.id`, "duplicate", undefined, duplicates);
-  }
-
-  private noteUnkept(unkept: Unkept): void {
-    this.unkeptCount++;
-    if (this.firstUnkept.length < maxFirstUnkept) this.firstUnkept.push(unkept);
+    }
   }
 }

@@ -2,36 +2,37 @@ import { randomBytes } from "node:crypto";
 import { Buffer } from "node:buffer";
 import xxhash from "xxhash-wasm";
 import { counted } from "../fleet/counted.ts";
+import { problemText, wholeAnswer } from "../fleet/deviation.ts";
+import type { Deviation } from "../fleet/deviation.ts";
 import type { Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
-import { createDeviations, type Deviation } from "./deviations.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { Deviations, shapeOf } from "./deviations.ts";
 import {
-  backslash,
+  afterMark,
+  BodyFault,
   closeBrace,
   colon,
   comma,
+  decode,
+  endOfString,
+  endOfValue,
+  endsTooEarly,
+  invalidBody,
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  notJson,
   openBrace,
   openBracket,
+  parseText,
   quote,
   skipSpace,
-} from "./json-bytes.ts";
-import { CommonTexts } from "./listed-sandbox.ts";
-import {
-  endsTooEarly,
-  ListingFault,
-  type ListingRefusal,
-  notAnObject,
-  notJson,
-  otherShape,
   tooLarge,
-} from "./listing-fault.ts";
-import { ListingItems, type ReaderMemory } from "./listing-items.ts";
-import { DeviationNotes } from "./deviation-notes.ts";
-import { decode, endOfString, endOfValue, parseText, valueLimits } from "./listing-scan.ts";
+} from "./json.ts";
+import { CommonTexts, type Unkept } from "./listed-sandbox.ts";
+import { ListingItems, type ReaderMemory, valueLimits } from "./listing-items.ts";
 import { keptListingSchema } from "./schemas.ts";
-import { summarizeUnkept, type UnkeptItems } from "./unkept.ts";
-import { shapeOf } from "./value-shape.ts";
 import { createWalker } from "./walker.ts";
 
 export interface ReadListing {
@@ -41,63 +42,58 @@ export interface ReadListing {
   readonly partial: string | null;
   readonly deviations: readonly Deviation[];
   /** What it shows and cannot be kept, such as an item with an id that is too long. */
-  readonly unkept: UnkeptItems;
+  readonly unkept: { readonly count: number; readonly first: readonly Unkept[] };
 }
 
-export type ListingOutcome = ReadListing | ({ readonly kind: "refused" } & ListingRefusal);
+export type ListingOutcome =
+  | ReadListing
+  | ({ readonly kind: "refused"; readonly detail: string } & Pick<
+      BodyFault,
+      "reason" | "deviations"
+    >);
 
-export interface ListingReader {
-  /**
-   * Reads a body, which must stay as it is until the end.
-   *
-   * @param before what the listing is compared with, and will be taken in beside
-   * @param poll counts the polls of the target: at each, some texts are parsed though they are known
-   */
-  read(body: Buffer, before: Snapshot, poll: number): Slices<ListingOutcome>;
-}
+export type ListingReader = Awaited<ReturnType<typeof createListingReader>>;
 
 /**
- * Reads listings, one after another, of as many targets as there are. What it remembers of texts is in their
- * snapshots, and means something only to the reader that made it. Its hash is seeded at random: what two readers make
- * of a text never agrees but by chance. It is no cryptographic one: who writes two texts can make them share one.
+ * Reads listings, one after another, of any number of targets. What it remembers of texts is in their snapshots, and
+ * means something only to the reader that made it: its hash is seeded at random. It is not a cryptographic one: anyone
+ * who writes two texts can give them the same hash.
  */
-export async function createListingReader(): Promise<ListingReader> {
+export async function createListingReader() {
   const hashes = await loading;
   const seed = randomBytes(8).readBigUInt64LE();
   const memory: ReaderMemory = {
     hash: (bytes) => hashes.h64Raw(bytes, seed),
-    notes: new DeviationNotes(),
     common: new CommonTexts(),
   };
-  return { read: (body, before, poll) => readListing(body, before, poll, memory) };
+  return {
+    /**
+     * Reads a body, which must not change until the end.
+     *
+     * @param before what the listing is compared with
+     * @param poll counts the polls of the target: at each, some texts are parsed though they are known
+     */
+    *read(body: Buffer, before: Snapshot, poll: number): Slices<ListingOutcome> {
+      try {
+        return yield* readBody(body, before, poll, memory);
+      } catch (error) {
+        if (!(error instanceof BodyFault)) throw error;
+        const { reason, message: detail, deviations } = error;
+        return { kind: "refused", reason, detail, deviations };
+      }
+    },
+  };
 }
 
-// Not awaited here: who requires a module cannot wait for it to load.
+// Not awaited here: `require` cannot wait for a module.
 const loading = xxhash();
 
 const listingWalker = createWalker(keptListingSchema);
-const limits = {
-  /** Of sandboxes: the last one counts, and each is read. */
-  lists: 100,
-  /** Of the root object. */
-  fields: 10_000,
-};
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+/** Of the root object. */
+const maxFields = 10_000;
+/** Of sandboxes: the last one counts, and each is read. */
+const maxLists = 100;
 const listName = Buffer.from('"local_sandboxes"');
-
-function* readListing(
-  body: Buffer,
-  before: Snapshot,
-  poll: number,
-  memory: ReaderMemory,
-): Slices<ListingOutcome> {
-  try {
-    return yield* new BodyReader(body, before, poll, memory).read();
-  } catch (error) {
-    if (!(error instanceof ListingFault)) throw error;
-    return { kind: "refused", ...error.refusal };
-  }
-}
 
 /** A list of sandboxes in a body: from its opening bracket to behind its closing one. */
 interface Cut {
@@ -106,136 +102,108 @@ interface Cut {
 }
 
 /**
- * Reads one body. The lists of sandboxes are located leniently, by looking at strings and brackets alone, and cut out.
- * `JSON.parse` judges: the body is JSON if each item is, and the rest with `[]` in place of each list. For where a list
- * begins depends only on what stands before it, which is part of the rest: if that is JSON, strings and brackets in it
- * were seen as they are. So what comes of a body is what comes of parsing it as a whole.
+ * The lists of sandboxes are located leniently, by looking at strings and brackets alone, and cut out. `JSON.parse`
+ * judges: the body is JSON if each item is, and the rest with `[]` in place of each list. For where a list begins
+ * depends only on what is before it, which is part of the rest: if that is JSON, its strings and brackets were read as
+ * they are. So what comes of a body is what comes of parsing it as a whole.
  */
-class BodyReader {
-  private readonly body: Buffer;
-  private readonly before: Snapshot;
-  private readonly poll: number;
-  private readonly memory: ReaderMemory;
-  private readonly cuts: Cut[] = [];
-  /** Of the last list: it counts, as it does for `JSON.parse`. */
-  private items: ListingItems | null = null;
-
-  constructor(body: Buffer, before: Snapshot, poll: number, memory: ReaderMemory) {
-    this.body = body;
-    this.before = before;
-    this.poll = poll;
-    this.memory = memory;
-  }
-
-  *read(): Slices<ListingOutcome> {
-    const { body, cuts } = this;
-    if (body.length === 0) throw new ListingFault("invalid_body", "the body is empty");
-    const hasMark = body.subarray(0, byteOrderMark.length).equals(byteOrderMark);
-    const first = skipSpace(body, hasMark ? byteOrderMark.length : 0);
-    if (body[first] !== openBrace) throw this.otherRoot(first);
-    let at = first + 1;
-    for (let fields = 0; ;) {
-      at = skipSpace(body, at);
-      if (body[at] === comma) {
-        at++;
-        continue;
+function* readBody(
+  body: Buffer,
+  before: Snapshot,
+  poll: number,
+  memory: ReaderMemory,
+): Slices<ReadListing> {
+  if (body.length === 0) throw invalidBody("is empty");
+  const start = skipSpace(body, afterMark(body));
+  if (body[start] !== openBrace) throw faultOfRoot(body, start);
+  const cuts: Cut[] = [];
+  let items: ListingItems | null = null;
+  let at = skipSpace(body, start + 1);
+  for (let fields = 1; body[at] === quote; fields++) {
+    if (fields > maxFields) throw tooLarge(`the body holds more than ${maxFields} fields`);
+    const nameEnd = endOfString(body, at);
+    const colonAt = skipSpace(body, nameEnd);
+    if (body[colonAt] !== colon) throw notJson(colonAt);
+    const valueAt = skipSpace(body, colonAt + 1);
+    let end: number;
+    if (body[valueAt] === openBracket && isListName(body.subarray(at, nameEnd))) {
+      if (cuts.length === maxLists) {
+        throw tooLarge(`the body holds more than ${maxLists} lists of sandboxes`);
       }
-      // The end of the object, or what is no JSON: both are for the parser to judge.
-      if (body[at] !== quote) break;
-      if (++fields > limits.fields) {
-        throw tooLarge(`the body holds more than ${limits.fields} fields`);
-      }
-      const nameEnd = endOfString(body, at);
-      if (nameEnd < 0) throw endsTooEarly();
-      const colonAt = skipSpace(body, nameEnd);
-      if (body[colonAt] !== colon) break;
-      const start = skipSpace(body, colonAt + 1);
-      if (body[start] === openBracket && isListName(body.subarray(at, nameEnd))) {
-        if (cuts.length === limits.lists) {
-          throw tooLarge(`the body holds more than ${limits.lists} lists of sandboxes`);
-        }
-        const items = new ListingItems(body, start + 1, this.before, this.memory, this.poll);
-        while (!items.readSome()) yield;
-        this.items = items;
-        cuts.push({ start, end: items.at });
-        at = items.at;
-      } else {
-        at = endOfValue(body, start);
-        if (at < 0) throw endsTooEarly();
-        if (at === start) break;
-      }
-    }
-    if (body[at] !== closeBrace) throw at === body.length ? endsTooEarly() : notJson(at);
-    const behind = skipSpace(body, at + 1);
-    if (behind < body.length) throw notJson(behind);
-    return this.judge(first);
+      items = new ListingItems(body, valueAt + 1, before, memory, poll);
+      while (!items.readSome()) yield;
+      end = items.at;
+      cuts.push({ start: valueAt, end });
+    } else end = endOfValue(body, valueAt, valueLimits);
+    at = skipSpace(body, end);
+    if (body[at] === comma) at = skipSpace(body, at + 1);
   }
+  if (body[at] !== closeBrace) throw at === body.length ? endsTooEarly() : notJson(at);
+  const behind = skipSpace(body, at + 1);
+  if (behind < body.length) throw notJson(behind);
+  return judge(parseRest(body, start, cuts), items);
+}
 
-  /** Of a body that is no object: it is no JSON, or JSON of another shape. */
-  private otherRoot(start: number): ListingFault {
-    const { body } = this;
-    if (start === body.length) return endsTooEarly();
-    const end = endOfValue(body, start);
-    if (end < 0) return endsTooEarly();
-    const value = parseText(decode(body.subarray(start, end)));
-    if (value === undefined) return notJson(start);
-    const behind = skipSpace(body, end);
-    return behind === body.length ? notAnObject(value) : notJson(behind);
-  }
+/** Of a body that is no object: it is no JSON, or JSON of another shape. */
+function faultOfRoot(body: Buffer, start: number): BodyFault {
+  const end = endOfValue(body, start, valueLimits);
+  const value = parseText(decode(body.subarray(start, end)));
+  if (value === undefined) return notJson(start);
+  const behind = skipSpace(body, end);
+  const deviation = { field: wholeAnswer, problem: "wrong_type", count: 1 } as const;
+  return behind === body.length
+    ? otherShape([{ ...deviation, example: shapeOf(value) }])
+    : notJson(behind);
+}
 
-  private judge(start: number): ReadListing {
-    const root = this.parseRest(start);
-    // What is said of the listing comes first, wherever in the body its items stand.
-    const deviations = createDeviations();
-    listingWalker.compare(root, deviations);
-    const { items } = this;
-    if (!isArray(root["local_sandboxes"]) || !items) throw otherShape(deviations.list());
-    deviations.add(items.deviations.list());
-    const totalCount = root["total_count"];
-    const listed = items.sandboxes.length + items.leftOut;
-    const miscount = explainCount(totalCount, listed);
-    // One that cannot be read was noted by the comparison.
-    if (miscount !== null && Number.isInteger(totalCount)) {
-      deviations.note("total_count", "mismatch", totalCount);
-    }
-    const { sandboxes, texts } = items;
-    const unkept = { count: items.unkeptCount, first: items.firstUnkept };
-    const reasons = [miscount, summarizeUnkept(unkept)].filter((reason) => reason !== null);
-    const partial = reasons.length === 0 ? null : reasons.join("; ");
-    return {
-      kind: "read",
-      listing: { sandboxes, texts, complete: partial === null },
-      partial,
-      deviations: deviations.list(),
-      unkept,
-    };
-  }
-
-  /** All but the lists, with `[]` in place of each. */
-  private parseRest(start: number): JsonObject {
-    const { body, cuts } = this;
-    const pieces: Buffer[] = [];
-    let at = start;
-    for (const cut of cuts) {
-      pieces.push(body.subarray(at, cut.start), Buffer.from("[]"));
-      at = cut.end;
-    }
-    pieces.push(body.subarray(at));
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    if (length > valueLimits.bytes) {
-      throw tooLarge(`the body holds more than ${valueLimits.bytes} bytes beside its sandboxes`);
-    }
-    const root = parseText(decode(Buffer.concat(pieces, length)));
-    if (!isObject(root)) {
-      throw new ListingFault("invalid_body", "the body is not JSON (beside its sandboxes)");
-    }
-    return root;
-  }
+function otherShape(deviations: readonly Deviation[]): BodyFault {
+  return new BodyFault("invalid_body", "the body is not of the promised shape", deviations);
 }
 
 function isListName(text: Buffer): boolean {
-  if (!text.includes(backslash)) return text.equals(listName);
+  if (!text.includes("\\")) return text.equals(listName);
   return parseText(text.toString("latin1")) === "local_sandboxes";
+}
+
+/** All but the lists, with `[]` in place of each. */
+function parseRest(body: Buffer, start: number, cuts: readonly Cut[]): JsonObject {
+  const pieces: Buffer[] = [];
+  let at = start;
+  for (const cut of cuts) {
+    pieces.push(body.subarray(at, cut.start), Buffer.from("[]"));
+    at = cut.end;
+  }
+  const rest = Buffer.concat([...pieces, body.subarray(at)]);
+  if (rest.length > valueLimits.bytes) {
+    throw tooLarge(`the body holds more than ${valueLimits.bytes} bytes beside its sandboxes`);
+  }
+  const root = parseText(decode(rest));
+  if (!isObject(root)) throw invalidBody("is not JSON (beside its sandboxes)");
+  return root;
+}
+
+/** @param items of the last list: it counts, as it does for `JSON.parse` */
+function judge(root: JsonObject, items: ListingItems | null): ReadListing {
+  const deviations = new Deviations();
+  listingWalker.compare(root, deviations);
+  if (!isArray(root["local_sandboxes"]) || !items) throw otherShape(deviations.list());
+  deviations.add(items.deviations.list());
+  const { sandboxes, texts, unkept } = items;
+  const totalCount = root["total_count"];
+  const miscount = explainCount(totalCount, sandboxes.length + items.lost);
+  // One that cannot be read was noted by the comparison.
+  if (miscount !== null && Number.isInteger(totalCount)) {
+    deviations.note("total_count", "mismatch", totalCount);
+  }
+  const reasons = [miscount, explainUnkept(unkept)].filter((reason) => reason !== null);
+  const partial = reasons.length === 0 ? null : reasons.join("; ");
+  return {
+    kind: "read",
+    listing: { sandboxes, texts, complete: partial === null },
+    partial,
+    deviations: deviations.list(),
+    unkept,
+  };
 }
 
 /** Why `total_count` does not confirm the number of distinct sandboxes; null where it does. */
@@ -246,4 +214,14 @@ function explainCount(totalCount: JsonValue | undefined, listed: number): string
   return typeof totalCount === "number" && Number.isInteger(totalCount)
     ? `total_count is ${totalCount}, but ${counted(listed, "distinct sandbox", "distinct sandboxes")} came`
     : `total_count is not a whole number (${shapeOf(totalCount)})`;
+}
+
+function explainUnkept({ count, first: [first] }: ReadListing["unkept"]): string | null {
+  if (!first) return null;
+  return `items or texts that cannot be kept: ${count}, such as ${describeUnkept(first)}`;
+}
+
+/** Such as "local_sandboxes[3].local_sandbox_id is longer than what is kept (text of 2000 characters)". */
+export function describeUnkept({ place, problem, found }: Unkept): string {
+  return problemText({ field: place, problem, example: found });
 }

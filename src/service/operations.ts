@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Operation } from "../fleet/model.ts";
+import { isArray, isObject, type JsonValue } from "./json.ts";
 import {
   listingSchema,
   universeDataSchema,
@@ -18,7 +19,7 @@ export type Lookup =
 
 /** One of the five operations, as the interface document has it. All are GETs without a body. */
 export interface PromisedOperation {
-  /** Below the base address, with the id's place in braces. */
+  /** Below the base address, with the name of the id in braces. */
   readonly path: string;
   /** The path parameter's name; null where there is none. */
   readonly parameter: string | null;
@@ -59,6 +60,14 @@ export const promisedOperations: Readonly<Record<Operation, PromisedOperation>> 
     answer: whiteLabelSchema,
   },
 };
+
+/** Whether a body is of the operation's overall shape. How it deviates within that is for the walker to find. */
+export function hasShape(operation: Operation, body: JsonValue): boolean {
+  if (operation === "get_universe_data") return true;
+  if (!isObject(body)) return false;
+  if (operation === "list_sandboxes") return isArray(body["local_sandboxes"]);
+  return operation !== "list_universes" || isArray(body["universes"]);
+}
 
 /**
  * Below the base address.

@@ -1,16 +1,21 @@
-import type { Operation } from "../fleet/model.ts";
-import { type Deviation, wholeAnswer } from "../fleet/deviation.ts";
+import type { FailureReason, Operation } from "../fleet/model.ts";
+import { wholeAnswer } from "../fleet/deviation.ts";
+import type { Deviation, OperationProblem } from "../fleet/deviation.ts";
 import { parseRetryAfter } from "../lib/retry-after.ts";
 import type { Secret } from "../lib/secret.ts";
-import { createDeviations } from "./deviations.ts";
-import { type CallFailure, failure, reasonOfStatus } from "./failure.ts";
-import { isObject, type JsonValue, parseJson } from "./json.ts";
-import { createNotFoundHistory, type NotFoundHistory } from "./not-found.ts";
+import { Deviations } from "./deviations.ts";
+import type { Answer } from "./exchange.ts";
+import { type CallFailure, failure, type ValidationEntry } from "./failure.ts";
+import {
+  BodyFault,
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "./json.ts";
 import { promisedOperations } from "./operations.ts";
-import { parseValidation } from "./parse-validation.ts";
 import { validationSchema } from "./schemas.ts";
-import type { Answer } from "./transport.ts";
-import { explainNotFound, explainRedirect, type Unexpected } from "./unexpected-answer.ts";
 import { createWalker } from "./walker.ts";
 
 export interface Refused {
@@ -24,59 +29,56 @@ export interface Refused {
   readonly nowUtcMs: number;
 }
 
-/** Says of the answers of one region what those mean that give nothing. */
-export interface Refusals {
-  /** The operation answered with a 200. */
-  answered(operation: Operation, path: string): void;
-  read(refused: Refused): {
-    readonly failure: CallFailure;
-    readonly deviations: readonly Deviation[];
-  };
+/** What an answer means beyond its status. */
+interface Explained {
+  readonly detail: string;
+  /** Null: the interface allows it. */
+  readonly problem: OperationProblem | null;
 }
 
 const validationWalker = createWalker(validationSchema);
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-export function createRefusals(): Refusals {
+/** Explains the answers of one region that are not a success. */
+export function createRefusals() {
   const histories = new Map<Operation, NotFoundHistory>();
   const historyOf = (operation: Operation): NotFoundHistory => {
-    const history = histories.get(operation) ?? createNotFoundHistory();
+    const history = histories.get(operation) ?? new NotFoundHistory();
     histories.set(operation, history);
     return history;
   };
 
-  const unexpected = (
-    { operation, baseUrl, path, answer }: Refused,
-    body: JsonValue | undefined,
-  ): Unexpected | null => {
-    const { status, header } = answer;
-    if (status === 404) {
-      const id = promisedOperations[operation].parameter === null ? null : path;
-      // One that did not come, or cannot be decoded, says nothing of who wrote it.
-      const said = answer.body === null ? null : body;
-      return explainNotFound(historyOf(operation).notFound(id, said));
+  const explain = (refused: Refused, body: JsonValue | undefined): Explained | null => {
+    const { operation, baseUrl, path, answer } = refused;
+    if (answer.status === 404) {
+      const isLookup = promisedOperations[operation].parameter !== null;
+      // A body that did not come, or cannot be decoded, says nothing of who wrote it.
+      return historyOf(operation).notFound(isLookup ? path : null, answer.body ? body : null);
     }
-    return redirects.has(status)
-      ? explainRedirect(header("location"), baseUrl.replace(/\/+$/, "") + path)
-      : null;
+    if (!redirects.has(answer.status)) return null;
+    const direction = directionOf(answer.header("location"), baseUrl.replace(/\/+$/, "") + path);
+    return { detail: `a redirect ${direction}, which is not followed`, problem: "redirected" };
   };
 
-  const answered: Refusals["answered"] = (operation, path) => historyOf(operation).answered(path);
-
   return {
-    answered,
-    read(refused) {
+    /** The operation answered with a 200. */
+    answered: (operation: Operation, path: string): void => historyOf(operation).answered(path),
+
+    read(refused: Refused): {
+      readonly failure: CallFailure;
+      readonly deviations: readonly Deviation[];
+    } {
       const { operation, path, apiKey, answer, nowUtcMs } = refused;
       const { status, header } = answer;
       const body = status === 422 || status === 404 ? jsonOf(answer) : undefined;
-      const deviations = createDeviations();
+      const deviations = new Deviations();
       if (status === 422 && body !== undefined) {
-        answered(operation, path);
+        historyOf(operation).answered(path);
         if (isObject(body)) validationWalker.compare(body, deviations);
       }
-      const explained = unexpected(refused, body);
+      const explained = explain(refused, body);
       if (explained?.problem) deviations.note(wholeAnswer, explained.problem);
-      const reason = reasonOfStatus(status);
+      const reason = reasonOf(status);
       const mayWait = reason === "rate_limited" || reason === "server_error";
       const detail = explained ? `HTTP ${status}: ${explained.detail}` : `HTTP ${status}`;
       return {
@@ -84,7 +86,7 @@ export function createRefusals(): Refusals {
           status,
           retryAfterMs: mayWait ? parseRetryAfter(header("retry-after"), nowUtcMs) : null,
           ...(explained?.problem && { problem: explained.problem }),
-          validation: status === 422 && body !== undefined ? parseValidation(body, apiKey) : [],
+          validation: status === 422 && body !== undefined ? readValidation(body, apiKey) : [],
         }),
         deviations: deviations.list(),
       };
@@ -92,7 +94,109 @@ export function createRefusals(): Refusals {
   };
 }
 
-function jsonOf({ body }: Answer): JsonValue | undefined {
-  const parsed = body ? parseJson(body) : null;
-  return parsed?.kind === "json" ? parsed.value : undefined;
+/** Undefined for a body that is no JSON. */
+export function jsonOf({ body }: Answer): JsonValue | undefined {
+  try {
+    return body ? parseJson(body) : undefined;
+  } catch (error) {
+    if (error instanceof BodyFault) return undefined;
+    throw error;
+  }
+}
+
+function reasonOf(status: number): FailureReason {
+  if (status === 401 || status === 403) return "auth";
+  if (status === 429) return "rate_limited";
+  return status >= 500 && status <= 599 ? "server_error" : "http_error";
+}
+
+/** The address itself is not shown: its query may be a secret. */
+function directionOf(location: string | undefined, from: string): string {
+  const to = location === undefined ? null : URL.parse(location, from);
+  if (!to) return "without an address";
+  const asked = new URL(from);
+  if (to.host !== asked.host) return "to another host";
+  return to.protocol === "https:" && asked.protocol !== "https:"
+    ? "to https on the same host"
+    : "to another path on the same host";
+}
+
+/** This many unknown ids in a row are more than wrong ids. */
+const manyIds = 3;
+/** This many ids that were found are remembered, the latest ones. */
+const maxKnownIds = 100;
+
+/** Of the texts that servers and frameworks give a path by which nothing is served. */
+const ofNoPath = /^(?:404[ :-]*)?(?:page |path |route |url |resource )?not[ _]found[.!]?$/i;
+
+/** What the answers of one operation in one region have shown so far of whether it exists. */
+class NotFoundHistory {
+  private readonly known = new Set<string>();
+  /** Since the operation answered last. */
+  private readonly missed = new Set<string>();
+  private lostKnown = false;
+
+  /** Takes an answer that only the operation can give: it found something, or judged the input. */
+  answered(id: string): void {
+    this.missed.clear();
+    this.lostKnown = false;
+    this.known.delete(id);
+    this.known.add(id);
+    const [oldest] = this.known;
+    if (this.known.size > maxKnownIds && oldest !== undefined) this.known.delete(oldest);
+  }
+
+  /**
+   * @param id null for an operation that takes none
+   * @param body undefined for one that is no JSON
+   */
+  notFound(id: string | null, body: JsonValue | undefined): Explained {
+    if (id === null) return operationMissing;
+    // A more specific text comes from something that knows what was looked for.
+    if (isSpecific(body)) return unknownId;
+    if (this.missed.size < manyIds) this.missed.add(id);
+    this.lostKnown ||= this.known.has(id);
+    const isOften = this.missed.size >= manyIds;
+    // An operation that was there is missing only when even what it knew is gone.
+    if (this.known.size > 0) return isOften && this.lostKnown ? operationMissing : unknownId;
+    // The service speaks JSON: anything else comes from a server in front of it, or from another service.
+    return isOften || body === undefined ? operationMissing : unclear;
+  }
+}
+
+const operationMissing: Explained = {
+  detail: "there is no such operation at this base address",
+  problem: "operation_missing",
+};
+const unknownId: Explained = { detail: "nothing is known by this id", problem: null };
+const unclear: Explained = {
+  detail: "nothing is known by this id, or there is no such operation",
+  problem: null,
+};
+
+function isSpecific(body: JsonValue | undefined): boolean {
+  if (!isObject(body)) return false;
+  const texts = [body["detail"], body["message"], body["error"]].filter(
+    (each) => typeof each === "string",
+  );
+  return texts.length > 0 && !texts.some((text) => ofNoPath.test(text.trim()));
+}
+
+/** Takes what it can of the body of a 422, within bounds; a key that the service repeats is masked. */
+function readValidation(body: JsonValue, apiKey: Secret): readonly ValidationEntry[] {
+  const entries = isObject(body) ? body["detail"] : undefined;
+  const key = apiKey.reveal();
+  const text = (value: JsonValue | undefined): string => {
+    if (typeof value !== "string") return "";
+    const masked = key === "" ? value : value.replaceAll(key, apiKey.toString());
+    return masked.slice(0, 500).toWellFormed();
+  };
+  const readEntry = ({ loc, msg, type }: JsonObject): ValidationEntry => ({
+    loc: (isArray(loc) ? loc.slice(0, 32) : [])
+      .filter((part) => typeof part === "number" || typeof part === "string")
+      .map((part) => (typeof part === "number" ? part : text(part))),
+    msg: text(msg),
+    type: text(type),
+  });
+  return isArray(entries) ? entries.slice(0, 100).filter(isObject).map(readEntry) : [];
 }

@@ -124,7 +124,7 @@ export const maxNameLength = 256;
 const keptId = z.string().min(1).max(maxIdLength);
 const keptName = z.string().max(maxNameLength);
 
-const keptServerSchema = serverSchema.extend({
+export const keptServerSchema = serverSchema.extend({
   id: keptId,
   server_name: keptName.nullish(),
   benchmark: keptName.nullish(),

@@ -8,15 +8,7 @@ import { isArray, isObject, type JsonValue } from "./json.ts";
  * Compares responses with a schema of the interface: the only place that decides what a deviation is. Drift
  * reports what it finds in every response; a conformance check also counts the fields that conform.
  */
-export interface Walker {
-  /** Reports each deviation in a value, and counts the fields that conform. */
-  compare(value: JsonValue | undefined, deviations: Deviations, counts?: FieldCounts): void;
-  /** A zero for each field that the interface has, in its order. */
-  startCounts(): FieldCounts;
-}
-
-/** By field, such as `universes[].name`; `[]` at the end: the items of a list. */
-export type FieldCounts = ReadonlyMap<string, FieldCount>;
+export type Walker = ReturnType<typeof createWalker>;
 
 export interface FieldCount {
   /** How often it was there, and as the interface has it. */
@@ -24,9 +16,12 @@ export interface FieldCount {
   /** How often it was null, or not there, where it may be. */
   nulls: number;
   absent: number;
-  /** Of an enumeration whether each word was seen; else null. */
+  /** Of an enumeration whether each word was observed; otherwise null. */
   readonly words: Map<string, boolean> | null;
 }
+
+/** By field, such as `universes[].name`; `[]` at the end: the items of a list. */
+type FieldCounts = ReadonlyMap<string, FieldCount>;
 
 /** A part of a schema. */
 interface Node {
@@ -39,11 +34,14 @@ interface Node {
 }
 
 /** @param path of the value in a response: its name in deviations */
-export function createWalker(schema: z.ZodType, path = ""): Walker {
+export function createWalker(schema: z.ZodType, path = "") {
   const root = createNode(schema, path);
   return {
-    compare: (value, deviations, counts) => walk(root, value, deviations, counts),
-    startCounts: () => new Map(countsOf(root)),
+    /** Notes each deviation of a value, and counts the fields that conform. */
+    compare: (value: JsonValue | undefined, deviations: Deviations, counts?: FieldCounts): void =>
+      walk(root, value, deviations, counts),
+    /** A zero for each field of the interface, in its order. */
+    startCounts: (): FieldCounts => new Map(countsOf(root)),
   };
 }
 
@@ -64,9 +62,7 @@ function walk(
   for (const name of Object.keys(value)) {
     if (!fields.has(name)) deviations.noteUnknown(join(path, ""), name, value[name] ?? null);
   }
-  for (const [name, field] of fields) {
-    walk(field, value[name], deviations, counts);
-  }
+  for (const [name, field] of fields) walk(field, value[name], deviations, counts);
 }
 
 function count(value: JsonValue | undefined, counted: FieldCount | undefined): void {
@@ -78,10 +74,8 @@ function count(value: JsonValue | undefined, counted: FieldCount | undefined): v
 }
 
 function* countsOf({ path, fields, items, words }: Node): Iterable<[string, FieldCount]> {
-  if (path !== "") {
-    const unseen = words && new Map(words.map((word) => [word, false] as const));
-    yield [path, { seen: 0, nulls: 0, absent: 0, words: unseen }];
-  }
+  const unused = words && new Map(words.map((word) => [word, false] as const));
+  if (path !== "") yield [path, { seen: 0, nulls: 0, absent: 0, words: unused }];
   if (items) yield* countsOf(items);
   for (const field of fields?.values() ?? []) yield* countsOf(field);
 }
@@ -105,9 +99,8 @@ function createNode(schema: z.ZodType, path: string): Node {
 }
 
 /**
- * A response can hold millions of values that deviate, and zod takes microseconds to say in which way: it is
- * asked once for what is wrong with empty text here, and once for any other text. Whatever else is refused is
- * of a wrong type.
+ * A response can hold millions of values that deviate, and zod takes microseconds to find out how: it is asked once
+ * about empty text, and once about any other text. Everything else that is refused is of a wrong type.
  */
 function createCheck(
   schema: z.ZodType,
@@ -115,31 +108,28 @@ function createCheck(
 ): Node["problemOf"] {
   const mayMiss = schema.safeParse(undefined).success;
   const mayBeNull = schema.safeParse(null).success;
-  let ofEmptyText: DeviationProblem | undefined;
-  let ofOtherText: DeviationProblem | undefined;
+  const ofTexts = new Map<boolean, DeviationProblem>();
   return (value) => {
     if (value === undefined) return mayMiss ? null : "missing";
     if (value === null) return mayBeNull ? null : "null";
     if (isOfType(value)) return null;
-    if (value === "") return (ofEmptyText ??= problemOfText(schema, value));
-    if (typeof value === "string") return (ofOtherText ??= problemOfText(schema, value));
-    return "wrong_type";
+    if (typeof value !== "string") return "wrong_type";
+    const problem = ofTexts.get(value === "") ?? problemOfText(schema, value);
+    ofTexts.set(value === "", problem);
+    return problem;
   };
 }
 
+const problems: Readonly<Record<string, DeviationProblem>> = {
+  too_big: "too_long",
+  too_small: "empty",
+  invalid_value: "unknown_value",
+  invalid_format: "wrong_format",
+};
+
 function problemOfText(schema: z.ZodType, text: string): DeviationProblem {
-  switch (schema.safeParse(text).error?.issues[0]?.code) {
-    case "too_big":
-      return "too_long";
-    case "too_small":
-      return "empty";
-    case "invalid_value":
-      return "unknown_value";
-    case "invalid_format":
-      return "wrong_format";
-    default:
-      return "wrong_type";
-  }
+  const code = schema.safeParse(text).error?.issues[0]?.code;
+  return problems[code ?? ""] ?? "wrong_type";
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {
@@ -150,7 +140,7 @@ function unwrap(schema: z.ZodType): z.ZodType {
 
 function asType(schema: unknown): z.ZodType {
   if (schema instanceof z.ZodType) return schema;
-  throw new TypeError("The interface must be written in schemas of zod's own");
+  throw new TypeError("the interface must be written in zod's own schemas");
 }
 
 function join(path: string, name: string): string {

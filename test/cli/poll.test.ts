@@ -119,11 +119,11 @@ test.for([
   [{ local_sandboxes: [sandbox], total_count: 3 }, "total_count is 3, but 1 distinct sandbox came"],
   [
     { local_sandboxes: [sandbox, { ...sandbox, local_sandbox_id: "\0" }], total_count: 2 },
-    "1 item or text cannot be kept: local_sandboxes[1].local_sandbox_id holds a NUL character or half a surrogate pair (text of 1 character)",
+    "items or texts that cannot be kept: 1, such as local_sandboxes[1].local_sandbox_id holds a character that cannot be kept (text of 1 character)",
   ],
   [
     { local_sandboxes: [null, { ...sandbox, servers: [{}] }], total_count: 3 },
-    "total_count is 3, but 2 distinct sandboxes came; 2 items or texts cannot be kept, the first one: local_sandboxes[0] is null",
+    "total_count is 3, but 2 distinct sandboxes came; items or texts that cannot be kept: 2, such as local_sandboxes[0] is null, which it may not be",
   ],
 ] as const)("poll says why %j is partial", async ([listing, why]) => {
   const { baseUrl } = await startPeer(answer(200, listing));

@@ -92,7 +92,7 @@ describe("since when a server has its status", () => {
 });
 
 describe("the text that a sandbox was read from", () => {
-  const text: SandboxText = { length: 9, hash: 1n, rereadAt: 3, note: 0 };
+  const text: SandboxText = { length: 9, hash: 1n, rereadAt: 3, deviations: [] };
   const read = (before: Snapshot, ...listed: readonly ListedSandbox[]) => {
     const taken: Listing = { ...listing(...listed), texts: listed.map(() => text) };
     const observation = { atMs: 1, observedMs: 1, witnessed: true, goneAfter: 3 };

@@ -1,27 +1,38 @@
 import * as fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { Deviation } from "../../src/fleet/deviation.ts";
 import type { Drift } from "../../src/fleet/drift.ts";
-import { createDeviations } from "../../src/service/deviations.ts";
-import { createNotFoundHistory } from "../../src/service/not-found.ts";
-import { answerJson, type ClientUnderTest, createTestClient, startPeer, testKey } from "./peer.ts";
-import { listing, sandbox, server } from "./wire.ts";
+import { Deviations } from "../../src/service/deviations.ts";
+import type { Lookup } from "../../src/service/operations.ts";
+import {
+  keptListingSchema,
+  keptSandboxSchema,
+  universesSchema,
+} from "../../src/service/schemas.ts";
+import { createWalker } from "../../src/service/walker.ts";
+import { answerJson, createTestClient, type Handler, startPeer, testKey } from "./peer.ts";
+import { listing, read, sandbox, server, withServer } from "./support/listings.ts";
 
-const inServer = (odd: object) => listing([{ ...sandbox, servers: [{ ...server, ...odd }] }]);
 const servers = "local_sandboxes[].servers[]";
+const secret = "T0PSECRET";
 
-type Ask = (under: ClientUnderTest) => Promise<unknown>;
-const askListing: Ask = ({ client, call }) => client.listSandboxes(call);
-const askUser: Ask = ({ client, call }) => client.getUser(call, "u1");
-const askUniverses: Ask = ({ client, call }) => client.listUniverses(call);
-const askData: Ask = ({ client, call }) => client.getUniverseData(call, "un1");
+/** A client of a service, and the drift that it reports. */
+async function startDrift(handler: Handler, path = "") {
+  const peer = await startPeer(handler);
+  const drifts: Drift[] = [];
+  const under = createTestClient(peer.baseUrl + path, { onDrift: (drift) => drifts.push(drift) });
+  return { ...under, peer, drifts };
+}
 
-/** What the client tells of drift, in words. */
-async function driftOf(ask: Ask, body: unknown, status = 200): Promise<readonly string[]> {
-  const peer = await startPeer((_request, response) => answerJson(response, body, status));
-  const heard: Drift[] = [];
-  await ask(createTestClient(peer.baseUrl, { onDrift: (drift) => heard.push(drift) }));
-  return heard.flatMap(({ region, operation, deviations }) =>
+/** What is reported, in words, where the service answers like this. */
+async function driftOf(lookup: Lookup | null, body: unknown, status = 200) {
+  const { client, call, drifts } = await startDrift((_request, response) =>
+    answerJson(response, body, status),
+  );
+  if (lookup) await client.look(call, lookup);
+  else await client.listSandboxes(call);
+  return drifts.flatMap(({ region, operation, deviations }) =>
     deviations.map((each) => `${region} ${operation} ${inWords(each)}`),
   );
 }
@@ -30,278 +41,331 @@ function inWords({ field, problem, count, example }: Deviation): string {
   return `${field} ${problem} ${count}: ${example}`;
 }
 
-test.for([
-  [
-    "a new field",
-    askListing,
-    inServer({ gpu: { count: 2, model: "x" } }),
-    [`list_sandboxes ${servers}.gpu unknown_field 1: object of 2 fields`],
-  ],
-  [
-    "a new field of the whole",
-    askListing,
-    { ...listing([]), next: "cursor-7f3a" },
-    ["list_sandboxes next unknown_field 1: text of 11 characters"],
-  ],
-  [
-    "a new word",
-    askListing,
-    inServer({ status: "hibernating" }),
-    [`list_sandboxes ${servers}.status unknown_value 1: "hibernating"`],
-  ],
-  [
-    "what is no word",
-    askListing,
-    inServer({ status: "sk-7f3a91" }),
-    [`list_sandboxes ${servers}.status unknown_value 1: text`],
-  ],
-  [
-    "a changed type",
-    askListing,
-    inServer({ updated_at: 1_771_274_725 }),
-    [`list_sandboxes ${servers}.updated_at wrong_type 1: whole number`],
-  ],
-  ["a missing field", askUser, { createdAt: "then" }, ["get_user userId missing 1: null"]],
-  [
-    "another time",
-    askUniverses,
-    {
-      universes: [
-        {
-          universe_id: "u",
-          name: "n",
-          description: "d",
-          domain: "d",
-          personas: [],
-          task_nums: [],
-          created_at: "Monday",
-        },
-      ],
-    },
-    ["list_universes universes[].created_at wrong_format 1: text of 6 characters"],
-  ],
-  [
-    "a listing without what it must have",
-    askListing,
-    { sandboxes: [1, 2] },
+const askUser: Lookup = { operation: "get_user", id: "u1" };
+const askUniverses: Lookup = { operation: "list_universes" };
+const askData: Lookup = { operation: "get_universe_data", id: "un1" };
+
+describe("drift", () => {
+  it.each<[string, Lookup | null, unknown, readonly string[]]>([
+    ["a listing as promised", null, withServer({}), []],
     [
-      "list_sandboxes sandboxes unknown_field 1: list of 2 items",
-      "list_sandboxes local_sandboxes missing 1: null",
-      "list_sandboxes total_count missing 1: null",
+      "a new field",
+      null,
+      withServer({ gpu: { count: 2, model: "x" } }),
+      [`list_sandboxes ${servers}.gpu unknown_field 1: object of 2 fields`],
     ],
-  ],
-  [
-    "a listing of another type",
-    askListing,
-    { local_sandboxes: {}, total_count: 0 },
-    ["list_sandboxes local_sandboxes wrong_type 1: object of 0 fields"],
-  ],
-  ["a bare list", askListing, [1], ["list_sandboxes (answer) wrong_type 1: list of 1 item"]],
-  ["a bare text", askUser, "hello", ["get_user (answer) wrong_type 1: text of 5 characters"]],
-  [
-    "universes that are none",
-    askUniverses,
-    { universes: 7 },
-    ["list_universes universes wrong_type 1: whole number"],
-  ],
-  ["any universe data", askData, { any: "thing" }, []],
-] as const)("%s is told as drift", async ([, ask, body, told]) => {
-  expect(await driftOf(ask, body)).toEqual(told.map((each) => `us ${each}`));
-});
-
-test("the entries of a 422 are held against the interface, too", async () => {
-  const entry = { loc: ["path", 0.5], msg: "bad", type: "t", input: testKey, url: "https://x/" };
-  expect(await driftOf(askUser, { detail: [entry] }, 422)).toEqual([
-    "us get_user detail[].url unknown_field 1: text of 10 characters",
-    "us get_user detail[].loc[] wrong_type 1: number",
-  ]);
-});
-
-test("what is as promised is not told", async () => {
-  expect(await driftOf(askListing, inServer({}))).toEqual([]);
-});
-
-const secret = "T0PSECRET";
-
-test("no value is ever in what is told, whatever stands where", async () => {
-  const value = fc.oneof(
-    fc.jsonValue({ maxDepth: 1 }),
-    fc.constantFrom(secret, `${secret}-1`, { [secret]: secret }, [secret]),
-  );
-  const odd = fc.dictionary(
-    fc.constantFrom(...Object.keys(server), ...Object.keys(sandbox), "extra"),
-    value,
-    { noNullPrototype: true },
-  );
-  let body: unknown = null;
-  const peer = await startPeer((_request, response) => answerJson(response, body));
-  const heard: Drift[] = [];
-  const under = createTestClient(peer.baseUrl, { onDrift: (drift) => heard.push(drift) });
-  await fc.assert(
-    fc.asyncProperty(odd, odd, async (ofSandbox, ofServer) => {
-      const odds = [{ ...server, ...ofServer }];
-      body = listing([{ ...sandbox, servers: odds, ...ofSandbox }]);
-      await askListing(under);
-      expect(JSON.stringify(heard)).not.toContain(secret);
-    }),
-    { numRuns: 100 },
-  );
-  expect(heard.length).toBeGreaterThan(50);
-});
-
-test.for([
-  ["550e8400-e29b-41d4-a716-446655440000", "*"],
-  ["ann@example.com", "*"],
-  ["user_1234567", "*"],
-  ["sk_live_9aF3kQ0zLm2Xb7Vt5Yc1", "*"],
-  ["gpu_count", "gpu_count"],
-  ["über\n", "?ber?"],
-])("an unknown field called %j is told as %s", ([name = "", told]) => {
-  const deviations = createDeviations();
-  deviations.noteUnknown("a.", name, 1);
-  expect(deviations.list()).toMatchObject([{ field: `a.${told}`, problem: "unknown_field" }]);
-});
-
-test("of invented names and words only a few are told apart, and all are counted", () => {
-  const deviations = createDeviations();
-  for (let at = 0; at < 1000; at++) {
-    const word = Array.from(String(at), (digit) => "abcdefghij"[Number(digit)]).join("");
-    deviations.noteUnknown("", word, at);
-    deviations.note("status", "unknown_value", word);
-  }
-  const listed = deviations.list();
-  expect(listed).toHaveLength(42);
-  expect(listed.reduce((sum, { count }) => sum + count, 0)).toBe(2000);
-  expect(listed).toContainEqual({
-    field: "other",
-    problem: "unknown_field",
-    count: 980,
-    example: "whole number",
+    [
+      "a new word",
+      null,
+      withServer({ status: "hibernating" }),
+      [`list_sandboxes ${servers}.status unknown_value 1: "hibernating"`],
+    ],
+    [
+      "what is no word",
+      null,
+      withServer({ status: "sk-7f3a91" }),
+      [`list_sandboxes ${servers}.status unknown_value 1: text`],
+    ],
+    [
+      "a changed type",
+      null,
+      withServer({ updated_at: 1_771_274_725 }),
+      [`list_sandboxes ${servers}.updated_at wrong_type 1: whole number`],
+    ],
+    ["a missing field", askUser, { createdAt: "then" }, ["get_user userId missing 1: null"]],
+    [
+      "another form of time",
+      askUniverses,
+      {
+        universes: [
+          {
+            ...{ universe_id: "u", name: "n", description: "d", domain: "d" },
+            ...{ personas: [], task_nums: [], created_at: "Monday" },
+          },
+        ],
+      },
+      ["list_universes universes[].created_at wrong_format 1: text of 6 characters"],
+    ],
+    [
+      "a listing without what it must have",
+      null,
+      { sandboxes: [1, 2] },
+      [
+        "list_sandboxes sandboxes unknown_field 1: list of 2 items",
+        "list_sandboxes local_sandboxes missing 1: null",
+        "list_sandboxes total_count missing 1: null",
+      ],
+    ],
+    ["a bare list", null, [1], ["list_sandboxes (answer) wrong_type 1: list of 1 item"]],
+    ["a bare text", askUser, "hello", ["get_user (answer) wrong_type 1: text of 5 characters"]],
+    ["any universe data", askData, { any: "thing" }, []],
+  ])("of %s is reported", async (_, lookup, body, reported) => {
+    expect(await driftOf(lookup, body)).toEqual(reported.map((each) => `us ${each}`));
   });
-  expect(listed).toContainEqual({
-    field: "status",
-    problem: "unknown_value",
-    count: 980,
-    example: "text",
+
+  it.each([
+    [422, { detail: [{ loc: ["path", "userId", 0], msg: "bad", type: "string_type" }] }],
+    [422, {}],
+    [400, { detail: "Bad request" }],
+    [401, { detail: "Not authenticated" }],
+    [404, { detail: "User not found" }],
+    [429, { detail: "Too many requests" }],
+    [503, "<html>"],
+  ])("is no %i with the body %j", async (status, body) => {
+    expect(await driftOf(askUser, body, status)).toEqual([]);
+    if (status !== 404) expect(await driftOf(null, body, status)).toEqual([]);
+  });
+
+  it("is found in the entries of a 422, too", async () => {
+    const entry = { loc: ["path", 0.5], msg: "bad", type: "t", input: testKey, url: "https://x/" };
+    expect(await driftOf(askUser, { detail: [entry] }, 422)).toEqual([
+      "us get_user detail[].url unknown_field 1: text of 10 characters",
+      "us get_user detail[].loc[] wrong_type 1: number",
+    ]);
+  });
+
+  it("never holds a value, whatever the service answers", async () => {
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.constantFrom(secret, `${secret}-1`, { [secret]: secret }, [secret]),
+    );
+    const names = [...Object.keys(server), ...Object.keys(sandbox), "extra"];
+    const odd = fc.dictionary(fc.constantFrom(...names), value, { noNullPrototype: true });
+    let reported = 0;
+    fc.assert(
+      fc.property(odd, odd, (ofSandbox, ofServer) => {
+        const odds = [{ ...server, ...ofServer }];
+        const { deviations } = read(listing([{ ...sandbox, servers: odds, ...ofSandbox }]));
+        expect(JSON.stringify(deviations)).not.toContain(secret);
+        reported += deviations.length;
+      }),
+      { numRuns: 200 },
+    );
+    expect(reported).toBeGreaterThan(100);
+  });
+
+  it("of every item of a large listing is counted", () => {
+    const { id, ...nameless } = server;
+    const odd = [nameless, { ...server, id: `${id}2`, status: "resting", shape: "new" }];
+    const sandboxes = Array.from({ length: 3000 }, (_, at) => ({
+      ...sandbox,
+      local_sandbox_id: `s${at}`,
+      created_at: null,
+      servers: odd,
+    }));
+    const { deviations } = read(listing(sandboxes));
+    expect(deviations.map(({ field, problem, count }) => [field, problem, count])).toEqual([
+      ["local_sandboxes[].created_at", "null", 3000],
+      [`${servers}.id`, "missing", 3000],
+      [`${servers}.shape`, "unknown_field", 3000],
+      [`${servers}.status`, "unknown_value", 3000],
+    ]);
+  });
+});
+
+describe("an unknown field", () => {
+  it.each([
+    ["550e8400-e29b-41d4-a716-446655440000", "*"],
+    ["ann@example.com", "*"],
+    ["user_1234567", "*"],
+    ["sk_live_9aF3kQ0zLm2Xb7Vt5Yc1", "*"],
+    ["gpu_count", "gpu_count"],
+    ["über\n", "?ber?"],
+    ["n".repeat(1_000), "n".repeat(64)],
+  ])("called %j is reported as %s", (name, reported) => {
+    const deviations = new Deviations();
+    deviations.noteUnknown("a.", name, 1);
+    expect(deviations.list()).toMatchObject([{ field: `a.${reported}`, problem: "unknown_field" }]);
+  });
+
+  it("or a new word is counted apart up to a limit, beyond that together", () => {
+    const deviations = new Deviations();
+    for (let at = 0; at < 1000; at++) {
+      const word = Array.from(String(at), (digit) => "abcdefghij"[Number(digit)]).join("");
+      deviations.noteUnknown("", word, at);
+      deviations.note("status", "unknown_value", word);
+    }
+    const listed = deviations.list();
+    expect(listed).toHaveLength(42);
+    expect(listed.filter(({ count }) => count > 1)).toEqual([
+      { field: "status", problem: "unknown_value", count: 980, example: "text" },
+      { field: "other", problem: "unknown_field", count: 980, example: "whole number" },
+    ]);
+  });
+});
+
+describe("a walker", () => {
+  const anyValue = fc.oneof(
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.constantFrom("", "idle", "x".repeat(256), "x".repeat(257), "x".repeat(513), -1e300),
+  );
+  const object = (names: readonly string[], values: Record<string, fc.Arbitrary<unknown>> = {}) =>
+    fc.record(
+      Object.fromEntries(names.map((name) => [name, fc.oneof(anyValue, values[name] ?? anyValue)])),
+      { requiredKeys: [] },
+    );
+  const anyServer = object(["id", "status", "benchmark", "updated_at", "metadata", "tags"], {
+    tags: fc.array(anyValue, { maxLength: 3 }),
+  });
+  const anySandbox = object(["local_sandbox_id", "created_at", "status", "servers"], {
+    servers: fc.array(fc.oneof(anyValue, anyServer), { maxLength: 3 }),
+  });
+
+  /** Each path that zod refuses once, such as `local_sandboxes[].servers[].id`. */
+  const refusedPaths = (error: z.ZodError | undefined): readonly string[] =>
+    [...new Set(error?.issues.map(({ path }) => JSON.stringify(path)))].map((text) => {
+      const path: readonly (string | number)[] = JSON.parse(text);
+      const parts = path.map((part) => (typeof part === "number" ? "[]" : `.${part}`));
+      return parts.join("").slice(1);
+    });
+
+  it.each<[string, z.ZodType, fc.Arbitrary<unknown>]>([
+    ["sandbox", keptSandboxSchema, anySandbox],
+    [
+      "listing",
+      keptListingSchema,
+      object(["local_sandboxes", "total_count"], { local_sandboxes: fc.array(anySandbox) }),
+    ],
+    [
+      "list of universes",
+      universesSchema,
+      object(["universes"], { universes: fc.array(object(["name", "task_nums", "created_at"])) }),
+    ],
+  ])("counts of a %s each value that zod refuses, and no other", (_, schema, values) => {
+    const walker = createWalker(schema);
+    fc.assert(
+      fc.property(values, (value) => {
+        const deviations = new Deviations();
+        walker.compare(JSON.parse(JSON.stringify(value)), deviations);
+        const counted = new Map<string, number>();
+        for (const { field, problem, count } of deviations.list()) {
+          if (problem !== "unknown_field") counted.set(field, (counted.get(field) ?? 0) + count);
+        }
+        const refused = Map.groupBy(refusedPaths(schema.safeParse(value).error), (path) => path);
+        expect(counted).toEqual(new Map(Array.from(refused, ([path, all]) => [path, all.length])));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("asks zod once about many values that deviate alike", () => {
+    let asked = 0;
+    const error = (): string => {
+      asked++;
+      return "refused";
+    };
+    const schema = z.object({ id: z.string({ error }).min(1, { error }).max(3, { error }) });
+    const walker = createWalker(schema, "items[]");
+    const deviations = new Deviations();
+    for (const item of [{ id: "" }, { id: "long" }, { id: 7 }, { id: null }, {}]) {
+      for (let times = 0; times < 1000; times++) walker.compare(item, deviations);
+    }
+    expect(deviations.list().map(inWords)).toEqual([
+      "items[].id empty 1000: text of 0 characters",
+      "items[].id too_long 1000: text of 4 characters",
+      "items[].id wrong_type 1000: whole number",
+      "items[].id null 1000: null",
+      "items[].id missing 1000: null",
+    ]);
+    expect(asked).toBeLessThanOrEqual(10);
   });
 });
 
 describe("a 404", () => {
+  const missing = "there is no such operation at this base address";
+  const unknown = "nothing is known by this id";
+  const unclear = "nothing is known by this id, or there is no such operation";
   const notFound = { detail: "Not Found" };
   const specific = { detail: "There is no such user" };
 
-  it("means that the operation is missing where no id is asked for", () => {
-    expect(createNotFoundHistory().notFound(null, specific)).toBe("operation_missing");
-  });
-
-  it("means an unknown id when it says more than that there is nothing", () => {
-    const history = createNotFoundHistory();
-    for (const id of ["a", "b", "c", "d"]) {
-      expect(history.notFound(id, specific)).toBe("unknown_id");
+  /** Looks up users, and gives what each 404 means; an id with a star is found. */
+  async function meaningsOf(ids: readonly string[], body: unknown) {
+    const { client, call, drifts } = await startDrift((request, response) => {
+      const isKnown = request.url?.endsWith("*") ?? false;
+      if (body === undefined && !isKnown) response.writeHead(404).end("<html>");
+      else
+        answerJson(response, isKnown ? { userId: "u", createdAt: "t" } : body, isKnown ? 200 : 404);
+    });
+    const meanings: string[] = [];
+    for (const id of ids) {
+      const result = await client.look(call, { operation: "get_user", id });
+      if (result.kind === "failed") meanings.push(result.detail.replace("HTTP 404: ", ""));
     }
-  });
+    return { meanings, drifts: drifts.flatMap(({ deviations }) => deviations.map(inWords)) };
+  }
 
-  it("that is no JSON comes from where the operation is not", () => {
-    expect(createNotFoundHistory().notFound("a", undefined)).toBe("operation_missing");
-  });
-
-  it("is unclear at first, and the operation is missing once several ids are unknown", () => {
-    const history = createNotFoundHistory();
-    const ids = ["a", "b", "b", "a", "c", "a"];
-    expect(ids.map((id) => history.notFound(id, notFound))).toEqual([
-      "unclear",
-      "unclear",
-      "unclear",
-      "unclear",
-      "operation_missing",
-      "operation_missing",
+  it("of an operation without an id means that it is missing, which is drift", async () => {
+    expect(await driftOf(askUniverses, specific, 404)).toEqual([
+      "us list_universes (answer) operation_missing 1: null",
     ]);
   });
 
-  it("means an unknown id where the operation has answered, however many ids are unknown", () => {
-    const history = createNotFoundHistory();
-    history.answered("known");
-    for (let at = 0; at < 10; at++) {
-      expect(history.notFound(`id-${at}`, notFound)).toBe("unknown_id");
-      expect(history.notFound(`id-${at}`, undefined)).toBe("unknown_id");
-    }
+  it.each<[string, readonly string[], unknown, readonly string[]]>([
+    ["a specific text: an unknown id", ["a", "b", "c", "d"], specific, Array(4).fill(unknown)],
+    ["no JSON: a missing operation", ["a"], undefined, [missing]],
+    [
+      "a general text: a missing operation once several ids are unknown",
+      ["a", "b", "b", "a", "c", "a"],
+      notFound,
+      [unclear, unclear, unclear, unclear, missing, missing],
+    ],
+    [
+      "an operation that has answered: an unknown id",
+      ["*", "a", "b", "c", "d"],
+      notFound,
+      Array(4).fill(unknown),
+    ],
+  ])("with %s", async (_, ids, body, expected) => {
+    const { meanings, drifts } = await meaningsOf(ids, body);
+    expect(meanings).toEqual(expected);
+    const isMissing = expected.includes(missing);
+    expect(drifts).toHaveLength(isMissing ? expected.filter((each) => each === missing).length : 0);
   });
 
-  it("means that the operation is gone when what it knew is unknown as well", () => {
-    const history = createNotFoundHistory();
-    history.answered("known");
-    expect(["known", "a", "b", "c"].map((id) => history.notFound(id, notFound))).toEqual([
-      "unknown_id",
-      "unknown_id",
-      "operation_missing",
-      "operation_missing",
-    ]);
-    history.answered("known");
-    expect(history.notFound("c", notFound)).toBe("unknown_id");
+  it("of an id that was known, and then of others, means that the operation is gone", async () => {
+    let isGone = false;
+    const { client, call } = await startDrift((_request, response) =>
+      answerJson(response, isGone ? notFound : { userId: "u", createdAt: "t" }, isGone ? 404 : 200),
+    );
+    const details: unknown[] = [];
+    for (const id of ["known", "known", "a", "b", "c"]) {
+      const result = await client.look(call, { operation: "get_user", id });
+      if (result.kind === "failed") details.push(result.problem ?? null);
+      isGone = true;
+    }
+    expect(details).toEqual([null, null, "operation_missing", "operation_missing"]);
   });
 
   it.each(["not found", "404: Not Found", "Page not found.", "resource not found"])(
     "with the text %j says nothing of the id",
-    (detail) => {
-      expect(createNotFoundHistory().notFound("a", { detail })).toBe("unclear");
+    async (detail) => {
+      expect((await meaningsOf(["a"], { detail })).meanings).toEqual([unclear]);
     },
   );
 });
 
-test("an operation that is not there is told from an id that is unknown", async () => {
-  const peer = await startPeer((request, response) => {
-    const isUser = request.url?.startsWith("/user/") ?? false;
-    answerJson(response, { detail: isUser ? "No user of this id" : "Not Found" }, 404);
+describe("a redirect", () => {
+  it.each([
+    [undefined, "without an address"],
+    ["http://[", "without an address"],
+    ["https://other.example.com/?token=T0PSECRET", "to another host"],
+    ["/elsewhere?token=T0PSECRET", "to another path on the same host"],
+    ["https://HOST/us/universes", "to https on the same host"],
+  ])("to %s is reported without its address, and not followed", async (location, direction) => {
+    const { client, call, drifts, peer } = await startDrift((request, response) => {
+      const to = location?.replace("HOST", request.headers.host ?? "");
+      response.writeHead(307, to === undefined ? {} : { location: to }).end();
+    }, "/us/");
+    const result = await client.look(call, askUniverses);
+    expect(result).toMatchObject({
+      kind: "failed",
+      reason: "http_error",
+      status: 307,
+      problem: "redirected",
+      detail: `HTTP 307: a redirect ${direction}, which is not followed`,
+    });
+    expect(JSON.stringify([result, drifts])).not.toContain(secret);
+    expect(drifts).toMatchObject([{ deviations: [{ field: "(answer)", problem: "redirected" }] }]);
+    expect(peer.paths).toHaveLength(1);
   });
-  const heard: Drift[] = [];
-  const { client, call } = createTestClient(peer.baseUrl, {
-    onDrift: (drift) => heard.push(drift),
-  });
-  expect(await client.getUser(call, "u1")).toMatchObject({
-    detail: "HTTP 404: nothing is known by this id",
-  });
-  expect(await client.listUniverses(call)).toMatchObject({
-    detail: "HTTP 404: there is no such operation at this base address",
-  });
-  expect(await client.getWhiteLabel(call, "c1")).toMatchObject({
-    detail: "HTTP 404: nothing is known by this id, or there is no such operation",
-  });
-  await client.getWhiteLabel(call, "c2");
-  expect(await client.getWhiteLabel(call, "c3")).toMatchObject({
-    detail: "HTTP 404: there is no such operation at this base address",
-  });
-  expect(heard.map(({ operation, deviations }) => [operation, ...deviations.map(inWords)])).toEqual(
-    [
-      ["list_universes", "(answer) operation_missing 1: null"],
-      ["get_white_label", "(answer) operation_missing 1: null"],
-    ],
-  );
-});
-
-test.for([
-  [undefined, "to nowhere"],
-  ["https://other.example.com/?token=T0PSECRET", "to another host, which is not followed"],
-  ["/elsewhere?token=T0PSECRET", "to another path on the same host, which is not followed"],
-  ["/us/universes/", "to the same path with a slash, which is not followed"],
-  ["https://HOST/us/universes", "to https on the same host, which is not followed"],
-  ["http://[", "to what is no address"],
-] as const)("a redirect to %s is told as one %s", async ([location, direction]) => {
-  const peer = await startPeer((request, response) => {
-    const to = location?.replace("HOST", request.headers.host ?? "");
-    response.writeHead(307, to === undefined ? {} : { location: to }).end();
-  });
-  const heard: Drift[] = [];
-  const { client, call } = createTestClient(`${peer.baseUrl}/us/`, {
-    onDrift: (drift) => heard.push(drift),
-  });
-  const result = await client.listUniverses(call);
-  expect(result).toMatchObject({
-    kind: "failed",
-    reason: "http_error",
-    status: 307,
-    detail: `HTTP 307: a redirect ${direction}`,
-  });
-  expect(JSON.stringify([result, heard])).not.toContain(secret);
-  expect(heard).toMatchObject([{ deviations: [{ field: "(answer)", problem: "redirected" }] }]);
-  expect(peer.paths).toHaveLength(1);
 });

@@ -6,15 +6,34 @@ import {
   boxes,
   bytesOf,
   countParsed,
+  listing,
   quietPoll,
   inWords,
   read,
   reader,
+  sandbox,
+  server,
   take,
-} from "./support/read-listing.ts";
-import { listing, sandbox, server } from "./wire.ts";
+} from "./support/listings.ts";
 
 describe("items that are listed more than once", () => {
+  const fromBad = ["error", "occupied", "idle", null];
+  it.each(fromBad.flatMap((worst, at) => fromBad.slice(at).map((other) => [worst, other])))(
+    "are believed in their worst status: %s and %s",
+    (worst = null, other = null) => {
+      for (const pair of [
+        [worst, other],
+        [other, worst],
+      ]) {
+        const servers = pair.map((status) => ({ ...server, status }));
+        const outcome = read(listing([{ ...sandbox, servers }]));
+        const [taken] = outcome.listing.sandboxes;
+        expect(taken?.servers).toMatchObject([{ id: "v1", status: worst ?? "unknown" }]);
+        expect(inWords(outcome)).toEqual(["local_sandboxes[].servers[].id duplicate 1"]);
+      }
+    },
+  );
+
   const again = {
     ...sandbox,
     status: "error",
@@ -105,7 +124,7 @@ describe("a text that is known", () => {
     expect(findServer(take(lacking, second), "s1", "v1")).toBeUndefined();
   });
 
-  it("is said to deviate each time", () => {
+  it("is reported to deviate each time", () => {
     const body = listing(boxes(3, { owner: "me", servers: [{ ...server, status: "resting" }] }));
     const first = read(body);
     const again = read(body, take(body));
@@ -135,15 +154,10 @@ describe("a text that is known", () => {
   });
 });
 
-describe("what is kept of a text", () => {
-  it("is one object for all that have it in common", () => {
-    const items = boxes(2, {
-      benchmark: "MCP_Atlas-long",
-      servers: [{ ...server, tags: ["a", "b"] }],
-    });
-    const [one, other] = read(listing(items)).listing.sandboxes;
-    expect(one?.servers[0]?.tags).toBe(other?.servers[0]?.tags);
-  });
+it("what many servers have in common is kept once", () => {
+  const servers = [{ ...server, tags: ["a", "b"] }];
+  const [one, other] = read(listing(boxes(2, { servers }))).listing.sandboxes;
+  expect(one?.servers[0]?.tags).toBe(other?.servers[0]?.tags);
 });
 
 it("a large body is read in many slices, each of a few items", () => {

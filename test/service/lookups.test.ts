@@ -1,245 +1,221 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
-import type { CallResult } from "../../src/service/client.ts";
-import { canStandInPath } from "../../src/service/operations.ts";
-import { answerJson, type ClientUnderTest, createTestClient, startPeer, testKey } from "./peer.ts";
+import { describe, expect, it } from "vitest";
+import type { JsonValue } from "../../src/service/json.ts";
+import { canStandInPath, type Lookup } from "../../src/service/operations.ts";
+import {
+  readListing,
+  readUniverses,
+  readUser,
+  readWhiteLabel,
+} from "../../src/service/responses.ts";
+import { answerJson, createTestClient, startPeer, testKey } from "./peer.ts";
+import { sandbox, server } from "./support/listings.ts";
 
-type Ask = (under: ClientUnderTest) => Promise<CallResult<unknown>>;
-const askUser: Ask = ({ client, call }) => client.getUser(call, "u1");
-const askUniverses: Ask = ({ client, call }) => client.listUniverses(call);
-const askData: Ask = ({ client, call }) => client.getUniverseData(call, "un1");
-const askWhiteLabel: Ask = ({ client, call }) => client.getWhiteLabel(call, "c1");
+const user: Lookup = { operation: "get_user", id: "u1" };
+const universes: Lookup = { operation: "list_universes" };
+const whiteLabel: Lookup = { operation: "get_white_label", id: "c1" };
 
-const universe = {
-  universe_id: "un1",
-  name: "Atlas",
-  description: "Maps",
-  domain: "travel",
-  personas: [{ name: "Ann" }],
-  task_nums: ["1", "2"],
-  created_at: "2026-02-16T12:45:25Z",
-};
-const takenUniverse = {
-  universeId: "un1",
-  name: "Atlas",
-  description: "Maps",
-  domain: "travel",
-  personas: [{ name: "Ann" }],
-  taskNums: ["1", "2"],
-  createdAt: "2026-02-16T12:45:25Z",
-};
-
-async function askPeer(ask: Ask, body: unknown, status = 200) {
+async function look(lookup: Lookup, body: unknown, status = 200) {
   const peer = await startPeer((_request, response) => answerJson(response, body, status));
-  const under = createTestClient(peer.baseUrl);
-  return { result: await ask(under), paths: peer.paths, ended: under.ended };
+  const { client, call, ended } = createTestClient(peer.baseUrl);
+  return { result: await client.look(call, lookup), paths: peer.paths, ended };
 }
 
-test.for([
-  ["get_user", askUser, "/user/u1", { userId: "u1", createdAt: "x", lastUsedAt: "y" }],
-  ["list_universes", askUniverses, "/universes", { universes: [] }],
-  ["get_universe_data", askData, "/universes/un1/initial_data", { git: { files: [] } }],
-  ["get_white_label", askWhiteLabel, "/white-labeling/get/c1", { success: true, data: {} }],
-] as const)("%s asks for its path", async ([operation, ask, path, body]) => {
-  const { result, paths, ended } = await askPeer(ask, body);
-  expect(result).toMatchObject({ kind: "ok", status: 200, deviations: [] });
-  expect(paths).toEqual([path]);
-  expect(ended).toEqual([{ region: "us", operation, code: "200", durationMs: 0 }]);
-});
-
-test.for([
-  [
-    "a user",
-    askUser,
-    { userId: "u1", createdAt: "then", lastUsedAt: "now" },
-    { userId: "u1", createdAt: "then", lastUsedAt: "now" },
-    [],
-  ],
-  [
-    "a user never seen",
-    askUser,
-    { userId: "u1", createdAt: "then", lastUsedAt: null },
-    { userId: "u1", createdAt: "then", lastUsedAt: null },
-    [],
-  ],
-  [
-    "an odd user",
-    askUser,
-    { userId: 7, createdAt: null, mail: "x" },
-    { userId: null, createdAt: null, lastUsedAt: null },
-    ["mail unknown_field 1", "userId wrong_type 1", "createdAt null 1"],
-  ],
-  ["universes", askUniverses, { universes: [universe] }, [takenUniverse], []],
-  [
-    "odd universes",
-    askUniverses,
-    { universes: [7, null, { ...universe, personas: ["Ann", { name: "Bob" }], task_nums: 3 }] },
-    [{ ...takenUniverse, personas: [{ name: "Bob" }], taskNums: null }],
+describe("a look-up", () => {
+  it.each<[Lookup, string, object]>([
     [
-      "universes[] wrong_type 1",
-      "universes[] null 1",
-      "universes[].personas[] wrong_type 1",
-      "universes[].task_nums wrong_type 1",
+      { operation: "list_sandboxes" },
+      "/local-sandbox",
+      { local_sandboxes: [{ more: { auth_data: "x" } }], total_count: 1, more: 1 },
     ],
-  ],
-  [
-    "an empty universe",
-    askUniverses,
-    { universes: [{}] },
-    [Object.fromEntries(Object.keys(takenUniverse).map((field) => [field, null]))],
-    Object.keys(universe).map((field) => `universes[].${field} missing 1`),
-  ],
-  ["universe data", askData, { any: ["thing", null] }, { any: ["thing", null] }, []],
-  ["universe data that is null", askData, null, null, []],
-  [
-    "a white label",
-    askWhiteLabel,
-    { success: true, data: { name: "Acme" }, message: null },
-    { success: true, data: { name: "Acme" }, message: null },
-    [],
-  ],
-  [
-    "no white label",
-    askWhiteLabel,
-    { success: false, data: null, message: "unknown client" },
-    { success: false, data: null, message: "unknown client" },
-    [],
-  ],
-  [
-    "an odd white label",
-    askWhiteLabel,
-    { success: "yes", data: [], message: 1 },
-    { success: null, data: null, message: null },
-    ["success wrong_type 1", "data wrong_type 1", "message wrong_type 1"],
-  ],
-] as const)("%s is taken as it is, with what is odd as null", async ([, ask, body, value, odd]) => {
-  const { result } = await askPeer(ask, body);
-  expect(result).toMatchObject({ kind: "ok", value });
-  const deviations = result.kind === "ok" ? result.deviations : [];
-  expect(deviations.map((each) => `${each.field} ${each.problem} ${each.count}`)).toEqual(odd);
+    [universes, "/universes", { universes: [{ name: 7, more: null }], more: [] }],
+    [user, "/user/u1", { userId: 7, more: {} }],
+    [
+      { operation: "get_universe_data", id: "un1" },
+      "/universes/un1/initial_data",
+      { more: [1, "x"] },
+    ],
+    [whiteLabel, "/white-labeling/get/c1", { success: "perhaps", more: true }],
+  ])("gives all that came: %j", async (lookup, path, body) => {
+    const { result, paths, ended } = await look(lookup, body);
+    expect(result).toMatchObject({ kind: "ok", status: 200, value: body });
+    expect(paths).toEqual([path]);
+    const { operation } = lookup;
+    expect(ended).toEqual([{ region: "us", operation, code: "200", durationMs: 0 }]);
+  });
+
+  it.each<[Lookup, unknown]>([
+    [user, []],
+    [universes, { universes: {} }],
+    [universes, []],
+    [whiteLabel, "no"],
+    [{ operation: "list_sandboxes" }, { local_sandboxes: {}, total_count: 1 }],
+  ])("of another overall shape is an invalid body: %j, %j", async (lookup, body) => {
+    const { result } = await look(lookup, body);
+    expect(result).toMatchObject({ kind: "failed", reason: "invalid_body", status: 200 });
+  });
+
+  it("keeps the path of the base address, with and without a slash at its end", async () => {
+    const peer = await startPeer((_request, response) => answerJson(response, {}));
+    for (const suffix of ["/us", "/us/", "/deep/er"]) {
+      const { client, call } = createTestClient(peer.baseUrl + suffix);
+      await client.look(call, user);
+    }
+    expect(peer.paths).toEqual(["/us/user/u1", "/us/user/u1", "/deep/er/user/u1"]);
+  });
+
+  it("asks for any id as that id and no other route", async () => {
+    const peer = await startPeer((_request, response) => answerJson(response, {}));
+    const { client, call } = createTestClient(`${peer.baseUrl}/us`);
+    const special = ["../x", "a/b", "a?b", "a#b", "%2e%2e", "...", "\\..\\", "é\n\0 +"];
+    const id = fc
+      .oneof(fc.constantFrom(...special), fc.string({ unit: "binary" }), fc.string())
+      .filter(canStandInPath);
+    await fc.assert(
+      fc.asyncProperty(id, async (each) => {
+        await client.look(call, { operation: "get_universe_data", id: each });
+        const { search, hash, pathname } = new URL(peer.paths.at(-1) ?? "", peer.baseUrl);
+        expect(search + hash).toBe("");
+        const parts = pathname.split("/").map(decodeURIComponent);
+        expect(parts).toEqual(["", "us", "universes", each, "initial_data"]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it.each(["", ".", "..", "\ud800"])("of the id %j is wrong use and asks nothing", async (id) => {
+    const peer = await startPeer((_request, response) => answerJson(response, {}));
+    const { client, call } = createTestClient(peer.baseUrl);
+    const lookup = { operation: "get_user", id } as const;
+    await expect(client.look(call, lookup)).rejects.toThrow(RangeError);
+    expect(peer.paths).toEqual([]);
+  });
+
+  it("of any JSON is a value or a named failure, which never repeats the key", async () => {
+    let next = { status: 200, body: "" };
+    const peer = await startPeer((_request, response) =>
+      response.writeHead(next.status).end(next.body),
+    );
+    const { client, call } = createTestClient(peer.baseUrl);
+    const wrapped = fc.oneof(
+      fc.jsonValue(),
+      fc.jsonValue().map((each) => ({ universes: [each] })),
+      fc.jsonValue().map((each) => ({ detail: [each, { msg: each, loc: each, input: testKey }] })),
+    );
+    const statuses = fc.constantFrom(200, 200, 403, 404, 422, 503);
+    await fc.assert(
+      fc.asyncProperty(wrapped, statuses, async (body, status) => {
+        next = { status, body: JSON.stringify(body) };
+        const results = [await client.listSandboxes(call), await client.look(call, universes)];
+        for (const lookup of [user, whiteLabel]) results.push(await client.look(call, lookup));
+        for (const result of results) {
+          const how = result.kind === "ok" ? "ok" : result.reason;
+          expect(how).toMatch(/^(ok|invalid_body|auth|http_error|server_error)$/);
+          if (result.kind === "failed") expect(JSON.stringify(result)).not.toContain(testKey);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
 });
 
-test.for([
-  ["a user", askUser, []],
-  ["universes", askUniverses, { universes: {} }],
-  ["bare universes", askUniverses, []],
-  ["a white label", askWhiteLabel, "no"],
-] as const)("%s of another overall shape is an invalid body", async ([, ask, body]) => {
-  const { result } = await askPeer(ask, body);
-  expect(result).toMatchObject({ kind: "failed", reason: "invalid_body", status: 200 });
+describe("the entries of a 422", () => {
+  const entry = { loc: ["path", "userId", 3], msg: "should be a UUID", type: "uuid_parsing" };
+  it.each([
+    ["input and context", { detail: [{ ...entry, input: "i", ctx: { error: "c" } }] }, [entry]],
+    ["no entries", { detail: "bad" }, []],
+    ["odd entries", { detail: [null, 7, {}] }, [{ loc: [], msg: "", type: "" }]],
+    ["odd parts", { detail: [{ loc: [{}, "a"], msg: 1 }] }, [{ loc: ["a"], msg: "", type: "" }]],
+    [
+      "the key repeated",
+      { detail: [{ loc: [testKey], msg: `key ${testKey}`, type: "t" }] },
+      [{ loc: ["[secret]"], msg: "key [secret]", type: "t" }],
+    ],
+  ])("are taken as far as possible, without what may be secret: %s", async (_, body, entries) => {
+    const { result } = await look(user, body, 422);
+    expect(result).toEqual({
+      kind: "failed",
+      reason: "http_error",
+      status: 422,
+      retryAfterMs: null,
+      detail: "HTTP 422",
+      validation: entries,
+    });
+  });
 });
 
-test("the path of the base address is kept, with and without a slash at its end", async () => {
-  const peer = await startPeer((_request, response) => answerJson(response, {}));
-  for (const suffix of ["/us", "/us/", "/deep/er"]) {
-    await askUser(createTestClient(peer.baseUrl + suffix));
-  }
-  expect(peer.paths).toEqual(["/us/user/u1", "/us/user/u1", "/deep/er/user/u1"]);
-});
-
-test("any id reaches the service as that id and no other route", async () => {
-  const peer = await startPeer((_request, response) => answerJson(response, {}));
-  const { client, call } = createTestClient(`${peer.baseUrl}/us`);
-  const special = fc.constantFrom(
-    "../x",
-    "a/b",
-    "a?b",
-    "a#b",
-    "%2e%2e",
-    "...",
-    "\\..\\",
-    "é\n\0 +",
-  );
-  const id = fc.oneof(special, fc.string({ unit: "binary" }), fc.string()).filter(canStandInPath);
-  await fc.assert(
-    fc.asyncProperty(id, async (each) => {
-      await client.getUser(call, each);
-      await client.getUniverseData(call, each);
-      await client.getWhiteLabel(call, each);
-      const urls = peer.paths.slice(-3).map((path) => new URL(path, peer.baseUrl));
-      expect(urls.map(({ search, hash }) => search + hash)).toEqual(["", "", ""]);
-      expect(urls.map(({ pathname }) => pathname.split("/").map(decodeURIComponent))).toEqual([
-        ["", "us", "user", each],
-        ["", "us", "universes", each, "initial_data"],
-        ["", "us", "white-labeling", "get", each],
-      ]);
-    }),
-    { numRuns: 40 },
-  );
-});
-
-test.for(["", ".", "..", "\ud800"])("an id %j is wrong use and asks nothing", async (id) => {
-  const peer = await startPeer((_request, response) => answerJson(response, {}));
-  const { client, call } = createTestClient(peer.baseUrl);
-  await expect(client.getUser(call, id)).rejects.toThrow(RangeError);
-  await expect(client.getUniverseData(call, id)).rejects.toThrow(RangeError);
-  await expect(client.getWhiteLabel(call, id)).rejects.toThrow(RangeError);
-  expect(peer.paths).toEqual([]);
-});
-
-test("the entries of a 422 are told without the input and its context", async () => {
-  const entry = {
-    loc: ["path", "userId", 3],
-    msg: "Input should be a UUID",
-    type: "uuid_parsing",
-    input: "marker-input",
-    ctx: { error: "marker-ctx" },
+describe("a typed response", () => {
+  const universe = {
+    universe_id: "un1",
+    name: "Atlas",
+    description: "Maps",
+    domain: "travel",
+    personas: ["Ann", { name: "Bob" }],
+    task_nums: ["1", 2],
+    created_at: 7,
   };
-  const { result, ended } = await askPeer(askUser, { detail: [entry] }, 422);
-  expect(result).toEqual({
-    kind: "failed",
-    reason: "http_error",
-    status: 422,
-    retryAfterMs: null,
-    detail: "HTTP 422",
-    validation: [
-      { loc: ["path", "userId", 3], msg: "Input should be a UUID", type: "uuid_parsing" },
+  const oddServer = { ...server, id: 7, tags: ["a", 1], auth_data: "x", metadata: [], more: 1 };
+  const taken = {
+    id: server.id,
+    serverName: server.server_name,
+    mcpServerUrl: server.mcp_server_url,
+    status: server.status,
+    benchmark: server.benchmark,
+    updatedAt: server.updated_at,
+    metadata: server.metadata,
+    authData: server.auth_data,
+    tags: server.tags,
+  };
+  const nothing = { localSandboxId: null, createdAt: null, status: null, benchmark: null };
+
+  it.each<[(body: JsonValue) => unknown, JsonValue, unknown]>([
+    [
+      readUser,
+      { userId: "u\ud800", createdAt: null, mail: "x" },
+      { userId: "u\ufffd", createdAt: null, lastUsedAt: null },
     ],
+    [
+      readUniverses,
+      { universes: [7, null, universe] },
+      [
+        {
+          universeId: "un1",
+          name: "Atlas",
+          description: "Maps",
+          domain: "travel",
+          personas: [{ name: "Bob" }],
+          taskNums: ["1"],
+          createdAt: null,
+        },
+      ],
+    ],
+    [
+      readWhiteLabel,
+      { success: false, data: [], message: "unknown client" },
+      { success: false, data: null, message: "unknown client" },
+    ],
+    [
+      readListing,
+      {
+        local_sandboxes: [{ ...sandbox, servers: [server, oddServer, null] }, { servers: {} }, 7],
+        total_count: 3,
+      },
+      {
+        totalCount: 3,
+        sandboxes: [
+          {
+            localSandboxId: sandbox.local_sandbox_id,
+            createdAt: sandbox.created_at,
+            status: sandbox.status,
+            benchmark: null,
+            servers: [taken, { ...taken, id: null, tags: ["a"], authData: null, metadata: null }],
+          },
+          { ...nothing, servers: null },
+        ],
+      },
+    ],
+    [readListing, { local_sandboxes: [], total_count: 0.5 }, { sandboxes: [], totalCount: null }],
+  ])("has every field, with what is odd as null: %o", (readBody, body, value) => {
+    expect(readBody(body)).toEqual(value);
   });
-  expect(ended).toMatchObject([{ code: "422" }]);
-});
-
-test.for([
-  ["no entries", { detail: "bad" }, []],
-  ["odd entries", { detail: [null, 7, {}] }, [{ loc: [], msg: "", type: "" }]],
-  ["odd parts", { detail: [{ loc: [{}, "a"], msg: 1 }] }, [{ loc: ["a"], msg: "", type: "" }]],
-  [
-    "the key repeated",
-    { detail: [{ loc: [testKey], msg: `key ${testKey}`, type: "t" }] },
-    [{ loc: ["[secret]"], msg: "key [secret]", type: "t" }],
-  ],
-] as const)("a 422 with %s is told as far as it goes", async ([, body, validation]) => {
-  const { result } = await askPeer(askUser, body, 422);
-  expect(result).toMatchObject({ reason: "http_error", status: 422, validation });
-});
-
-test("any JSON in any answer ends in a value or a named failure, which never repeats the key", async () => {
-  let next = { status: 200, body: "" };
-  const peer = await startPeer((_request, response) => {
-    response.writeHead(next.status);
-    response.end(next.body);
-  });
-  const under = createTestClient(peer.baseUrl);
-  const wrapped = fc.oneof(
-    fc.jsonValue(),
-    fc.jsonValue().map((each) => ({ universes: [each] })),
-    fc.jsonValue().map((each) => ({ detail: [each, { msg: each, loc: each, input: testKey }] })),
-  );
-  const status = fc.constantFrom(200, 200, 404, 422, 500);
-  const askListing: Ask = ({ client, call }) => client.listSandboxes(call);
-  const asks = [askListing, askUser, askUniverses, askData, askWhiteLabel];
-  await fc.assert(
-    fc.asyncProperty(wrapped, status, async (body, code) => {
-      next = { status: code, body: JSON.stringify(body) };
-      for (const ask of asks) {
-        const result = await ask(under);
-        expect(result.kind === "ok" ? "ok" : result.reason).toMatch(
-          /^(ok|invalid_body|http_error|server_error)$/,
-        );
-        const told = result.kind === "failed" ? JSON.stringify(result) : "";
-        expect(told).not.toContain(testKey);
-      }
-    }),
-    { numRuns: 40 },
-  );
 });

@@ -1,14 +1,16 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { operations } from "../../src/fleet/model.ts";
 import type { Operation } from "../../src/fleet/model.ts";
+import { promisedOperations } from "../../src/service/operations.ts";
 import { describeInterface } from "../../src/service/openapi.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { regionContent } from "../support/random-resources.ts";
 import { startSimulator } from "../simulator/start-simulator.ts";
-import { asSchema, faultsOf, resolve } from "./support/json-schema.ts";
 
 const document = JSON.parse(JSON.stringify(describeInterface([])));
 
@@ -62,25 +64,31 @@ const tables = {
   },
 };
 
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly format?: string;
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+const schemas: Readonly<Record<string, Schema>> = document.components.schemas;
+
 /** A schema in the words of the interface document. */
-function inWords(value: unknown): string {
-  const { type, anyOf, items, format, $ref } = asSchema(value);
-  if (typeof $ref === "string") return $ref.replace("#/components/schemas/", "");
-  if (Array.isArray(anyOf)) return anyOf.map(inWords).join(" or ");
-  if (type === "array") return `array of ${inWords(items)}`;
-  const words = type === undefined ? "any" : [type].flat().map(String).join(" or ");
-  return typeof format === "string" ? `${words}, ${format}` : words;
+function inWords({ type, anyOf, items, format, $ref }: Schema): string {
+  if ($ref !== undefined) return $ref.replace("#/components/schemas/", "");
+  if (anyOf) return anyOf.map(inWords).join(" or ");
+  if (items) return `array of ${inWords(items)}`;
+  const words = type === undefined ? "any" : [type].flat().join(" or ");
+  return format === undefined ? words : `${words}, ${format}`;
 }
 
 function tableOf(name: string): Record<string, string> {
-  const { properties, required } = asSchema(resolve(document, `#/components/schemas/${name}`));
-  const isRequired = (field: string): boolean =>
-    Array.isArray(required) && required.includes(field);
+  const { properties = {}, required = [] } = schemas[name] ?? {};
+  const shown = (field: string) => (required.includes(field) ? field : `${field}?`);
   return Object.fromEntries(
-    Object.entries(asSchema(properties)).map(([field, schema]) => [
-      isRequired(field) ? field : `${field}?`,
-      inWords(schema),
-    ]),
+    Object.entries(properties).map(([field, schema]) => [shown(field), inWords(schema)]),
   );
 }
 
@@ -95,30 +103,20 @@ test("a status is one of three", () => {
   });
 });
 
+interface PathItem {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string }[];
+  readonly responses: Readonly<
+    Record<string, { readonly content?: { readonly "application/json": { schema: Schema } } }>
+  >;
+}
+
 test("there are the five operations, each under its path, with its parameter and its answers", () => {
-  const found = Object.entries<Record<string, unknown>>(document.paths).map(([path, item]) => {
-    const {
-      operationId,
-      parameters = [],
-      responses,
-    } = z
-      .object({
-        operationId: z.string(),
-        parameters: z
-          .array(z.object({ name: z.string(), in: z.literal("path"), required: z.literal(true) }))
-          .optional(),
-        responses: z.record(z.string(), z.object({ content: z.unknown().optional() })),
-      })
-      .parse(item["get"]);
-    expect(Object.keys(item)).toEqual(["get"]);
-    const ok = asSchema(asSchema(responses["200"]?.content)["application/json"])["schema"];
-    return [
-      operationId,
-      path,
-      parameters.map(({ name }) => name).join(),
-      inWords(ok),
-      Object.keys(responses).join(" "),
-    ];
+  const paths = Object.entries<{ get: PathItem }>(document.paths);
+  const found = paths.map(([path, { get }]) => {
+    const names = (get.parameters ?? []).map(({ name }) => name).join();
+    const answer = get.responses["200"]?.content?.["application/json"].schema ?? {};
+    return [get.operationId, path, names, inWords(answer), Object.keys(get.responses).join(" ")];
   });
   const withId = "200 400 401 403 404 422 429 5XX";
   expect(found).toEqual([
@@ -142,56 +140,8 @@ test("there are the five operations, each under its path, with its parameter and
   ]);
 });
 
-test("it keeps the rules of OpenAPI 3.1", () => {
-  const schema = z.custom<object>((value) => {
-    // Whatever is unheard of in it throws.
-    faultsOf(document, value, null);
-    return true;
-  });
-  const content = z.record(z.string(), z.strictObject({ schema }));
-  const response = z.strictObject({ description: z.string().min(1), content: content.optional() });
-  const operation = z.strictObject({
-    operationId: z.string().min(1),
-    summary: z.string(),
-    parameters: z
-      .array(
-        z.strictObject({
-          name: z.string(),
-          in: z.literal("path"),
-          required: z.literal(true),
-          schema,
-        }),
-      )
-      .optional(),
-    responses: z.record(z.string().regex(/^([1-5]\d\d|[1-5]XX|default)$/), response),
-  });
-  const securityScheme = z.strictObject({
-    type: z.literal("http"),
-    scheme: z.literal("bearer"),
-    description: z.string(),
-  });
-  const read = z
-    .strictObject({
-      openapi: z.string().regex(/^3\.1\.\d+$/),
-      info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
-      servers: z.array(z.strictObject({ url: z.string(), description: z.string() })),
-      security: z.array(z.record(z.string(), z.array(z.string()))),
-      paths: z.record(z.string().startsWith("/"), z.strictObject({ get: operation })),
-      components: z.strictObject({
-        schemas: z.record(z.string().regex(/^[\w.-]+$/), schema),
-        securitySchemes: z.record(z.string().regex(/^[\w.-]+$/), securityScheme),
-      }),
-    })
-    .parse(document);
-  const ids = Object.values(read.paths).map(({ get }) => get.operationId);
-  expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
-  expect(ids.toSorted()).toEqual([...operations].toSorted());
-  for (const [path, { get }] of Object.entries(read.paths)) {
-    const inPath = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name);
-    expect((get.parameters ?? []).map(({ name }) => name)).toEqual(inPath);
-  }
-  const needed = read.security.flatMap((each) => Object.keys(each));
-  expect(needed).toEqual(Object.keys(read.components.securitySchemes));
+test("it is valid OpenAPI 3.1", async () => {
+  expect(await new Validator().validate(document)).toMatchObject({ valid: true });
 });
 
 test("the simulator publishes it for both regions and for each, to anybody, and only with GET", async () => {
@@ -214,24 +164,25 @@ test("the simulator publishes it for both regions and for each, to anybody, and 
 const oddId = fc.constantFrom("x".repeat(200), "a\nb", "nobody");
 
 test("whatever a region holds, every answer of the simulator conforms to the published document", async () => {
-  const seen = new Set<string>();
+  const ajv = new Ajv2020({ strict: false });
+  ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d/);
+  ajv.addSchema(document, "document");
+  const answered = new Set<string>();
   const conforms = async (base: string, operation: Operation, id: string): Promise<void> => {
-    const [template, item] =
-      Object.entries<{ get: { operationId: string } }>(document.paths).find(
-        ([, { get }]) => get.operationId === operation,
-      ) ?? [];
-    const path = template?.replace(/\{\w+\}/, () => encodeURIComponent(id));
-    const answer = await fetch(base + path, { headers: { authorization: "Bearer key" } });
-    const { responses } = z
-      .object({ responses: z.record(z.string(), z.object({ content: z.unknown().optional() })) })
-      .parse(item?.get);
-    const response = responses[String(answer.status)];
-    expect(response, `${operation} ${answer.status}`).toBeDefined();
-    seen.add(`${operation} ${answer.status}`);
+    const { path } = promisedOperations[operation];
+    const url = base + path.replace(/\{\w+\}/, () => encodeURIComponent(id));
+    const answer = await fetch(url, { headers: { authorization: "Bearer key" } });
+    const { responses } = document.paths[path].get;
+    const { status } = answer;
+    expect(responses, `${operation} ${status}`).toHaveProperty(String(status));
+    answered.add(`${operation} ${status}`);
     const body: unknown = await answer.json();
-    if (response?.content === undefined) return;
-    const { schema } = asSchema(asSchema(response.content)["application/json"]);
-    expect(faultsOf(document, schema, body)).toEqual([]);
+    if (!responses[status].content) return;
+    const pointer = [path, "get", "responses", status, "content", "application/json", "schema"]
+      .map((part) => encodeURIComponent(String(part).replaceAll("~", "~0").replaceAll("/", "~1")))
+      .join("/");
+    const validate = ajv.getSchema(`document#/paths/${pointer}`);
+    expect([validate?.(body), validate?.errors]).toEqual([true, null]);
   };
   await fc.assert(
     fc.asyncProperty(regionContent, fc.nat(), oddId, async (content, seed, odd) => {
@@ -247,19 +198,22 @@ test("whatever a region holds, every answer of the simulator conforms to the pub
       const bases = await simulator.listen({ host: "127.0.0.1", port: 0 });
       for (const [region, base] of bases) {
         const { userIds, universeIds, clientIds, failingClientId } = simulator.knownIds(region);
-        await conforms(base, "list_sandboxes", "");
-        await conforms(base, "list_universes", "");
-        for (const id of [...userIds, odd]) await conforms(base, "get_user", id);
-        for (const id of [...universeIds, odd]) await conforms(base, "get_universe_data", id);
-        for (const id of [...clientIds, failingClientId, odd]) {
-          await conforms(base, "get_white_label", id);
+        const ids: Readonly<Record<Operation, readonly string[]>> = {
+          list_sandboxes: [""],
+          list_universes: [""],
+          get_user: [...userIds, odd],
+          get_universe_data: [...universeIds, odd],
+          get_white_label: [...clientIds, failingClientId, odd],
+        };
+        for (const operation of operations) {
+          for (const id of ids[operation]) await conforms(base, operation, id);
         }
       }
       await simulator.close();
     }),
     { numRuns: 15 },
   );
-  for (const operation of operations) expect(seen).toContain(`${operation} 200`);
-  expect(seen).toContain("get_user 422");
-  expect(seen).toContain("get_user 404");
+  for (const operation of operations) expect(answered).toContain(`${operation} 200`);
+  expect(answered).toContain("get_user 422");
+  expect(answered).toContain("get_user 404");
 });

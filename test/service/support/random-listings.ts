@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { Dice } from "./dice.ts";
+import { seededRandom } from "../../../src/lib/random.ts";
 
 /**
  * Sequences of bodies as some service might send them, poll after poll: mostly what was sent before, and now and then
@@ -21,10 +21,27 @@ export interface RandomSequence {
   readonly polls: readonly RandomPoll[];
 }
 
-export interface RandomOptions {
-  /** What only the newer semantics of listings have: an id with U+0000, a `total_count` that cannot be read. */
-  readonly withUnkeepable: boolean;
-  readonly maxPolls: number;
+/** Random choices, which one seed replays. */
+class Dice {
+  private readonly random: () => number;
+
+  constructor(seed: number) {
+    this.random = seededRandom(seed);
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.random() * limit);
+  }
+
+  chance(share: number): boolean {
+    return this.random() < share;
+  }
+
+  pick<Value>(values: readonly Value[]): Value {
+    const value = values[this.below(values.length)];
+    if (value === undefined) throw new RangeError("there must be something to pick");
+    return value;
+  }
 }
 
 type Raw = null | boolean | number | string | readonly Raw[] | RawObject;
@@ -51,12 +68,12 @@ const oddTexts = [
 const statuses = ["idle", "occupied", "error", null, "resting", 7] as const;
 const names = ["github", "git", "cal.com", "", null, ...oddTexts];
 
-export function randomSequence(seed: number, options: RandomOptions): RandomSequence {
+export function randomSequence(seed: number, maxPolls: number): RandomSequence {
   const dice = new Dice(seed);
-  const world = new RandomWorld(dice, options);
+  const world = new RandomWorld(dice);
   const goneAfter = 1 + dice.below(3);
   const polls: RandomPoll[] = [];
-  for (let count = 2 + dice.below(options.maxPolls - 1); count > 0; count--) {
+  for (let count = 2 + dice.below(maxPolls - 1); count > 0; count--) {
     if (polls.length > 0) world.edit();
     polls.push({
       body: world.body(),
@@ -71,15 +88,13 @@ export function randomSequence(seed: number, options: RandomOptions): RandomSequ
 
 class RandomWorld {
   private readonly dice: Dice;
-  private readonly options: RandomOptions;
   private sandboxes: readonly Raw[];
   private texts = new Map<Raw, string>();
   private readonly isSpaced: boolean;
   private step = 0;
 
-  constructor(dice: Dice, options: RandomOptions) {
+  constructor(dice: Dice) {
     this.dice = dice;
-    this.options = options;
     this.isSpaced = dice.chance(0.2);
     this.sandboxes = Array.from({ length: dice.below(8) }, (_, at) => this.sandbox(`s${at}`));
   }
@@ -115,7 +130,7 @@ class RandomWorld {
     const { dice } = this;
     const ids = new Set(this.sandboxes.map((each, at) => idOf(each) ?? `#${at}`));
     if (dice.chance(0.1)) return dice.pick(["0", "-0", "1", "3", "1e2", "123456789012345678901"]);
-    if (this.options.withUnkeepable && dice.chance(0.05)) {
+    if (dice.chance(0.05)) {
       return dice.pick(["null", '"1"', "1.5", "1e400", "[]", null]);
     }
     return String(ids.size);
@@ -149,8 +164,8 @@ class RandomWorld {
       case 6:
         // The same sandbox once more, as it is or otherwise.
         if (list[at] !== undefined) {
-          const twin = dice.chance(0.5) ? list[at] : this.changed(list[at]);
-          list.splice(dice.below(list.length + 1), 0, twin);
+          const again = dice.chance(0.5) ? list[at] : this.changed(list[at]);
+          list.splice(dice.below(list.length + 1), 0, again);
         }
         break;
       case 7:
@@ -206,7 +221,7 @@ class RandomWorld {
       case 7:
         return withServer({ metadata: this.odd(3), [`odd${dice.below(3)}`]: this.odd(1) });
       case 8:
-        return withServer({ id: dice.pick<Raw>([null, "", "i".repeat(513), ...this.nul()]) });
+        return withServer({ id: dice.pick<Raw>([null, "", "i".repeat(513), "a\u0000b"]) });
       case 9:
         return { ...sandbox, servers: dice.pick<Raw>([servers, null, {}, [], [null, ...servers]]) };
       default:
@@ -226,12 +241,8 @@ class RandomWorld {
 
   private unkeepable(): Raw {
     const sandbox = this.sandbox("x");
-    const id = this.dice.pick<Raw>([null, "", 7, "i".repeat(513), ...this.nul()]);
+    const id = this.dice.pick<Raw>([null, "", 7, "i".repeat(513), "a\u0000b"]);
     return isRaw(sandbox) ? { ...sandbox, local_sandbox_id: id } : sandbox;
-  }
-
-  private nul(): readonly Raw[] {
-    return this.options.withUnkeepable ? ["a\u0000b"] : [];
   }
 
   private sandbox(id: string): Raw {

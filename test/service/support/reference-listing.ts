@@ -1,7 +1,7 @@
 import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
 import type { Status } from "../../../src/fleet/status.ts";
-import { createDeviations } from "../../../src/service/deviations.ts";
-import type { Deviation, Deviations } from "../../../src/service/deviations.ts";
+import type { Deviation } from "../../../src/fleet/deviation.ts";
+import { Deviations } from "../../../src/service/deviations.ts";
 import { isArray, isObject, parseJson } from "../../../src/service/json.ts";
 import type { JsonObject, JsonValue } from "../../../src/service/json.ts";
 import { keptListingSchema } from "../../../src/service/schemas.ts";
@@ -22,30 +22,35 @@ const sandboxes = "local_sandboxes[]";
 const servers = "local_sandboxes[].servers[]";
 const walker = createWalker(keptListingSchema);
 
-export function referenceReading(body: Uint8Array): Reading {
-  const parsed = parseJson(body);
-  if (parsed.kind !== "json" || !isObject(parsed.value)) return "refused";
-  const { local_sandboxes: items, total_count: totalCount } = parsed.value;
-  const deviations = createDeviations();
-  walker.compare(parsed.value, deviations);
+export function referenceReading(body: Buffer): Reading {
+  let root: JsonValue;
+  try {
+    root = parseJson(body);
+  } catch {
+    return "refused";
+  }
+  if (!isObject(root)) return "refused";
+  const { local_sandboxes: items, total_count: totalCount } = root;
+  const deviations = new Deviations();
+  walker.compare(root, deviations);
   if (!isArray(items)) return "refused";
   const joined = new Map<string, ListedSandbox>();
   let unkept = 0;
-  let leftOut = 0;
+  let lost = 0;
   for (const item of items) {
-    const ofItem = createDeviations(Number.POSITIVE_INFINITY);
+    const ofItem = new Deviations(Infinity);
     const read = readSandbox(item, ofItem);
     deviations.add(ofItem.list());
     unkept += read.unkept;
     const { sandbox } = read;
     if (!sandbox) {
-      leftOut++;
+      lost++;
       continue;
     }
-    const twin = joined.get(sandbox.id);
-    joined.set(sandbox.id, twin ? join(twin, sandbox, deviations) : sandbox);
+    const duplicate = joined.get(sandbox.id);
+    joined.set(sandbox.id, duplicate ? join(duplicate, sandbox, deviations) : sandbox);
   }
-  const isCounted = totalCount === joined.size + leftOut;
+  const isCounted = totalCount === joined.size + lost;
   if (Number.isInteger(totalCount) && !isCounted) deviations.note("total_count", "mismatch");
   return {
     sandboxes: [...joined.values()],
@@ -75,9 +80,9 @@ function readSandbox(item: JsonValue, deviations: Deviations) {
       losses.count++;
       continue;
     }
-    const twin = found.get(server.id);
-    if (twin) deviations.note(`${servers}.id`, "duplicate");
-    found.set(server.id, twin ? worseServer(twin, server) : server);
+    const duplicate = found.get(server.id);
+    if (duplicate) deviations.note(`${servers}.id`, "duplicate");
+    found.set(server.id, duplicate ? worseServer(duplicate, server) : server);
   }
   const itself = { id, status: readStatus(item), benchmark };
   return { sandbox: { ...itself, servers: [...found.values()] }, unkept: losses.count };
@@ -162,14 +167,14 @@ function readStatus({ status }: JsonObject): Status {
 
 function join(one: ListedSandbox, other: ListedSandbox, deviations: Deviations): ListedSandbox {
   const found = new Map(one.servers.map((server) => [server.id, server]));
-  let twins = 0;
+  let duplicates = 0;
   for (const server of other.servers) {
-    const twin = found.get(server.id);
-    if (twin) twins++;
-    found.set(server.id, twin ? worseServer(twin, server) : server);
+    const duplicate = found.get(server.id);
+    if (duplicate) duplicates++;
+    found.set(server.id, duplicate ? worseServer(duplicate, server) : server);
   }
   deviations.note(`${sandboxes}.local_sandbox_id`, "duplicate");
-  if (twins > 0) deviations.note(`${servers}.id`, "duplicate", undefined, twins);
+  if (duplicates > 0) deviations.note(`${servers}.id`, "duplicate", undefined, duplicates);
   const itself = rank([one.status, [one.benchmark]], [other.status, [other.benchmark]]);
   const { status, benchmark } = itself < 0 ? other : one;
   return { id: one.id, status, benchmark, servers: [...found.values()] };

@@ -6,9 +6,55 @@ import { emptySnapshot } from "../../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../../src/fleet/snapshot.ts";
 import { createListingReader } from "../../../src/service/listing-reader.ts";
 import type { ReadListing } from "../../../src/service/listing-reader.ts";
-import { sandbox } from "../wire.ts";
 
 export const reader = await createListingReader();
+
+/** An item of a listing as the service sends it. */
+export const server = {
+  id: "v1",
+  server_name: "github",
+  mcp_server_url: "https://host/github/mcp/?token=t",
+  status: "occupied",
+  benchmark: "MCP_Atlas",
+  updated_at: "2026-02-16T12:45:25.770231-08:00",
+  metadata: { anything: [1, { at: "all" }] },
+  auth_data: { token: "t" },
+  tags: ["prod"],
+};
+export const sandbox = {
+  local_sandbox_id: "s1",
+  created_at: "2026-02-16T12:45:25.770231-08:00",
+  status: "idle",
+  benchmark: null,
+  servers: [server],
+};
+
+/** What is kept of them. */
+export const listedServer = {
+  id: "v1",
+  name: "github",
+  status: "occupied",
+  benchmark: "MCP_Atlas",
+  tags: ["prod"],
+};
+export const listedSandbox = {
+  id: "s1",
+  status: "idle",
+  benchmark: null,
+  servers: [listedServer],
+};
+
+export function listing(sandboxes: readonly unknown[], totalCount = sandboxes.length) {
+  return { local_sandboxes: sandboxes, total_count: totalCount };
+}
+
+/** A listing of one sandbox whose only server differs. */
+export function withServer(odd: object) {
+  return listing([{ ...sandbox, servers: [{ ...server, ...odd }] }]);
+}
+
+export const boxes = (count: number, more: object = {}) =>
+  Array.from({ length: count }, (_, at) => ({ ...sandbox, local_sandbox_id: `s${at}`, ...more }));
 
 export function bytesOf(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
@@ -25,7 +71,7 @@ export function read(body: unknown, before: Snapshot = emptySnapshot, poll = 0):
   return outcome;
 }
 
-/** Reads a body and takes it in. */
+/** Reads a body and makes the next snapshot of it. */
 export function take(body: unknown, before: Snapshot = emptySnapshot, poll = 0): Snapshot {
   const observation = { atMs: 1, observedMs: 1, witnessed: true, goneAfter: 3 };
   return runAtOnce(nextSnapshot(before, read(body, before, poll).listing, observation));
@@ -34,9 +80,6 @@ export function take(body: unknown, before: Snapshot = emptySnapshot, poll = 0):
 export function inWords({ deviations }: Pick<ReadListing, "deviations">): readonly string[] {
   return deviations.map(({ field, problem, count }) => `${field} ${problem} ${count}`);
 }
-
-export const boxes = (count: number, more: object = {}) =>
-  Array.from({ length: count }, (_, at) => ({ ...sandbox, local_sandbox_id: `s${at}`, ...more }));
 
 /** A poll at which none of the texts is due to be parsed again. */
 export function quietPoll({ texts }: Snapshot): number {
