@@ -25,6 +25,10 @@ export class Deviations {
     this.most = most;
   }
 
+  get isEmpty(): boolean {
+    return this.fields.size === 0;
+  }
+
   /** @param value what deviates; only the shape of the first one is kept */
   note(field: string, problem: DeviationProblem, value?: JsonValue, times = 1): void {
     const known = this.fields.get(field)?.get(problem);

@@ -95,7 +95,7 @@ export class SandboxReader {
   read(item: JsonValue, index: number): ListedSandbox | null {
     this.item = index;
     this.server = this.sandboxId = this.serverId = null;
-    this.deviations = new Deviations(Infinity);
+    if (!this.deviations.isEmpty) this.deviations = new Deviations(Infinity);
     if (!promised.validate(item)) sandboxWalker.compare(item, this.deviations);
     if (!isObject(item)) return this.lose("", item, "sandbox");
     const id = this.readId(item, "local_sandbox_id", "sandbox");

@@ -131,9 +131,9 @@ it.each([
 
 describe("silence", () => {
   it.each([
-    ["before the head", null, ""],
-    ["in the middle of the body", 200, '{"local_sandboxes":'],
-  ])("%s is a time-out, and the socket is closed", async (_, status, start) => {
+    ["before the head", ""],
+    ["in the middle of the body", '{"local_sandboxes":'],
+  ])("%s is a time-out, and the socket is closed", async (_, start) => {
     const asked = Promise.withResolvers<void>();
     const peer = await startPeer((_request, response) => {
       if (start === "") asked.resolve();
@@ -149,7 +149,6 @@ describe("silence", () => {
     const detail = "no whole answer within 10 s";
     const result = await poll;
     expect(result).toMatchObject({ kind: "failed", reason: "timeout", detail });
-    if (status === null) expect(result).toHaveProperty("status", null);
     await closed;
     const operation = "list_sandboxes";
     expect(ended).toEqual([{ region: "us", operation, code: "timeout", durationMs: 10_000 }]);
