@@ -8,157 +8,51 @@ import { listTargets } from "../api/operations/targets.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
-import { RefusedError } from "../lib/refusal.ts";
 import type { Clock } from "../lib/clock.ts";
 import { localAddress } from "../lib/listen-address.ts";
-import { StoreError, StoreInUseError } from "../store/store-error.ts";
-import { isStoreInUse } from "../store/sqlite/store-in-use.ts";
+import { RefusedError } from "../lib/refusal.ts";
 import { unreadableNotes } from "../store/row-reading.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
+import { isStoreInUse } from "../store/sqlite/store-in-use.ts";
+import { StoreError, StoreInUseError } from "../store/store-error.ts";
+import { CommandError, exitCodes, wrongUse } from "./exit-codes.ts";
+import { readConfig } from "./options.ts";
 import { showNotes } from "./output.ts";
-import { readConfig } from "./read-config.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Where a command finds what it asks for: one of the two. */
 export interface ApiOptions {
   readonly config?: string;
-  /** The address of a running daemon. */
   readonly url?: string;
   readonly json?: boolean;
 }
 
-/**
- * Calls an operation of the running daemon. Where nothing listens at the configured address, the operation
- * is answered from the store, or calls the service, without a daemon.
- *
- * @throws {CommandError} when the operation cannot be answered
- */
-export async function callOperation<Request extends z.ZodType, Response extends z.ZodType<object>>(
+/** The daemon that the options name, by its address or by a configuration. */
+type NamedDaemon =
+  | { readonly api: CallApi; readonly config: null }
+  /** Without an api, its port is chosen when it starts. */
+  | { readonly api: CallApi | null; readonly config: Config };
+
+function namedDaemon(
   { config: file, url }: ApiOptions,
   terminal: Terminal,
-  operation: Operation<Request, Response>,
-  request: z.input<Request>,
-): Promise<z.output<Response>> {
-  try {
-    if (url !== undefined) return await createApiClient(checkUrl(url))(operation, request);
-    const config = readGivenConfig(file, terminal);
-    const address = configuredAddress(config);
-    if (address !== null) {
-      const api = createApiClient(address);
-      try {
-        await checkWatches(config, address, api);
-        return await api(operation, request);
-      } catch (error) {
-        if (!(error instanceof ApiUnavailableError && error.nothingListens)) throw error;
-      }
+  signal?: AbortSignal,
+): NamedDaemon {
+  if (url !== undefined) {
+    if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+      return { api: createApiClient(url, signal), config: null };
     }
-    return await callOffline(config, operation, request);
-  } catch (error) {
-    throw asCommandError(error);
+    throw wrongUse("--url must be an address such as http://127.0.0.1:9740.");
   }
-}
-
-async function callOffline<Request extends z.ZodType, Response extends z.ZodType<object>>(
-  config: Config,
-  operation: Operation<Request, Response>,
-  request: z.input<Request>,
-): Promise<z.output<Response>> {
-  // Loaded only here: it takes longer to load than most daemons take to answer.
-  const { openForChanges, openForQueries, openService } = await import("../app/offline.ts");
-  if (operation.callsService) {
-    checkNoDaemon(config);
-    await using service = openService(config);
-    return await createApi(service.context)(operation, request);
-  }
-  const open = operation.method === "GET" ? openForQueries : openForChanges;
-  await using offline = await open(config);
-  return await createApi(offline.context)(operation, request);
-}
-
-/** @throws {CommandError} when a daemon runs whose rate limits would not count the call */
-function checkNoDaemon({ store }: Config): void {
-  if (!isStoreInUse(store.path)) return;
-  throw new CommandError(
-    `A sandwatch runs on the store ${store.path}, but not at the configured address. Give its address with --url, so that its rate limits count the call.`,
-    exitCodes.failed,
-  );
-}
-
-/** Where reports are read. */
-export interface History {
-  readonly api: CallApi<HistoryContext>;
-  /** Null: the daemon answers. */
-  readonly context: HistoryContext | null;
-}
-
-export interface AtHistoryOptions extends ApiOptions {
-  /** Whether a daemon cannot answer. */
-  readonly storeOnly?: boolean;
-  readonly clock?: Clock | undefined;
+  if (file === undefined) throw wrongUse("Give either --config FILE or --url ADDRESS.");
+  const config = readConfig(file, terminal);
+  return { api: config.http.port === 0 ? null : configuredApi(config, signal), config };
 }
 
 /**
- * Reads reports from the store where it exists on this machine, so that a running daemon need not compute
- * them. Otherwise the daemon answers.
- *
- * @throws {CommandError} when the history cannot be read
+ * Calls the daemon at the configured address, once it is known to be the configured one: two configurations with
+ * the default address name the same one. After a failed call another daemon may answer there, so it is checked again.
  */
-export async function atHistory(
-  { config: file, url, storeOnly = false, clock }: AtHistoryOptions,
-  terminal: Terminal,
-  read: (history: History) => Promise<void>,
-): Promise<void> {
-  try {
-    if (url !== undefined && !storeOnly) {
-      return await read({ api: createApiClient(checkUrl(url)), context: null });
-    }
-    const config = readGivenConfig(file, terminal);
-    if (existsSync(config.store.path)) {
-      const { openForReports } = await import("../app/offline.ts");
-      await using store = openForReports(config, clock);
-      await read({ api: createApi(store.context), context: store.context });
-      showNotes(unreadableNotes(store.unreadable), terminal);
-      return;
-    }
-    const address = configuredAddress(config);
-    if (address === null || storeOnly) throw noStore(config);
-    const api = createApiClient(address);
-    await checkWatches(config, address, api);
-    await read({ api, context: null });
-  } catch (error) {
-    throw asCommandError(error);
-  }
-}
-
-function noStore({ store }: Config): CommandError {
-  return new CommandError(
-    `There is no store ${store.path}: no sandwatch has run with this configuration here.`,
-    exitCodes.failed,
-  );
-}
-
-/**
- * Calls operations of the daemon only, which may be restarted in between.
- *
- * @throws {CommandError} when its address cannot be known
- */
-export function reachRunning(
-  { config: file, url }: ApiOptions,
-  terminal: Terminal,
-  signal: AbortSignal,
-): CallApi {
-  if (url !== undefined) return createApiClient(checkUrl(url), signal);
-  const config = readGivenConfig(file, terminal);
-  const address = configuredAddress(config);
-  if (address !== null) return checkedApi(config, address, signal);
-  throw new CommandError(
-    "The configuration leaves the port to be chosen: give the address of the sandwatch that runs with --url.",
-    exitCodes.wrongUse,
-  );
-}
-
-/** After a failed call another daemon may answer at the address, so it is checked again. */
-function checkedApi(config: Config, address: string, signal: AbortSignal): CallApi {
+function configuredApi(config: Config, signal: AbortSignal | undefined): CallApi {
+  const address = localAddress(config.http);
   const api = createApiClient(address, signal);
   let isChecked = false;
   return async (operation, request) => {
@@ -175,12 +69,7 @@ function checkedApi(config: Config, address: string, signal: AbortSignal): CallA
 
 const targetsAtOnce = 1_000;
 
-/**
- * Checks that the daemon at the configured address is the configured one: two configurations with the
- * default address name the same one.
- *
- * @throws {RefusedError} when it watches none of the configured targets
- */
+/** @throws {RefusedError} when the daemon watches none of the configured targets */
 async function checkWatches(config: Config, address: string, api: CallApi): Promise<void> {
   const configured = new Set(configuredTargets(config).map(targetName));
   for (let cursor: string | null | undefined; cursor !== null;) {
@@ -196,21 +85,99 @@ async function checkWatches(config: Config, address: string, api: CallApi): Prom
   );
 }
 
-/** Null: the port is chosen when the daemon starts. */
-function configuredAddress({ http }: Config): string | null {
-  return http.port === 0 ? null : localAddress(http);
+/**
+ * Calls an operation of the running daemon. Where nothing listens at the configured address, the operation
+ * is answered from the store, or calls the service, without a daemon.
+ *
+ * @throws {CommandError} when the operation cannot be answered
+ */
+export async function callOperation<Request extends z.ZodType, Response extends z.ZodType<object>>(
+  options: ApiOptions,
+  terminal: Terminal,
+  operation: Operation<Request, Response>,
+  request: z.input<Request>,
+): Promise<z.output<Response>> {
+  try {
+    const { api, config } = namedDaemon(options, terminal);
+    if (!config) return await api(operation, request);
+    try {
+      if (api) return await api(operation, request);
+    } catch (error) {
+      if (!(error instanceof ApiUnavailableError && error.nothingListens)) throw error;
+    }
+    return await callOffline(config, operation, request);
+  } catch (error) {
+    throw asCommandError(error);
+  }
 }
 
-function readGivenConfig(file: string | undefined, terminal: Terminal): Config {
-  if (file !== undefined) return readConfig(file, terminal);
-  throw new CommandError("Give either --config FILE or --url ADDRESS.", exitCodes.wrongUse);
+async function callOffline<Request extends z.ZodType, Response extends z.ZodType<object>>(
+  config: Config,
+  operation: Operation<Request, Response>,
+  request: z.input<Request>,
+): Promise<z.output<Response>> {
+  // Loaded only here: it takes longer to load than most daemons take to answer.
+  const { openForChanges, openForQueries, openService } = await import("../app/offline.ts");
+  if (operation.callsService) {
+    if (isStoreInUse(config.store.path)) {
+      throw new CommandError(
+        `A sandwatch runs on the store ${config.store.path}, but not at the configured address. Give its address with --url, so that its rate limits count the call.`,
+      );
+    }
+    await using service = openService(config);
+    return await createApi(service.context)(operation, request);
+  }
+  const open = operation.method === "GET" ? openForQueries : openForChanges;
+  await using offline = await open(config);
+  return await createApi(offline.context)(operation, request);
 }
 
-function checkUrl(url: string): string {
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw new CommandError(
-    "--url must be an address such as http://127.0.0.1:9740.",
-    exitCodes.wrongUse,
+/** Where reports are read. */
+export interface History {
+  readonly api: CallApi<HistoryContext>;
+  /** Null: the daemon answers. */
+  readonly context: HistoryContext | null;
+}
+
+/**
+ * Reads reports from the store where it exists on this machine, so that a running daemon need not compute
+ * them. Otherwise the daemon answers.
+ *
+ * @throws {CommandError} when the history cannot be read
+ */
+export async function readHistory(
+  options: ApiOptions & { readonly clock?: Clock | undefined },
+  terminal: Terminal,
+  read: (history: History) => Promise<void>,
+): Promise<void> {
+  try {
+    const { api, config } = namedDaemon(options, terminal);
+    if (config && existsSync(config.store.path)) {
+      const { openForReports } = await import("../app/offline.ts");
+      await using store = openForReports(config, options.clock);
+      await read({ api: createApi(store.context), context: store.context });
+      showNotes(unreadableNotes(store.unreadable), terminal);
+      return;
+    }
+    if (api) return await read({ api, context: null });
+    throw new CommandError(
+      `There is no store ${config?.store.path}: no sandwatch has run with this configuration here.`,
+    );
+  } catch (error) {
+    throw asCommandError(error);
+  }
+}
+
+/**
+ * Calls operations of the daemon only, which may be restarted in between.
+ *
+ * @throws {CommandError} when its address cannot be known
+ */
+export function runningApi(options: ApiOptions, terminal: Terminal, signal: AbortSignal): CallApi {
+  const { api } = namedDaemon(options, terminal, signal);
+  if (api) return api;
+  throw wrongUse(
+    "The configuration leaves the port to be chosen: give the address of the sandwatch that runs with --url.",
   );
 }
 
@@ -218,12 +185,14 @@ function checkUrl(url: string): string {
 export function asCommandError(error: unknown): unknown {
   if (error instanceof StoreInUseError) {
     const hint = "If it is a daemon that serves at another address, give that with --url.";
-    return new CommandError(`${error.message}\n${hint}`, exitCodes.failed);
+    return new CommandError(`${error.message}\n${hint}`);
   }
   if (error instanceof ApiUnavailableError || error instanceof StoreError) {
-    return new CommandError(error.message, exitCodes.failed);
+    return new CommandError(error.message);
   }
   if (!(error instanceof RefusedError)) return error;
-  const exitCode = error.kind === "invalid" ? exitCodes.wrongUse : exitCodes.failed;
-  return new CommandError(error.message, exitCode);
+  return new CommandError(
+    error.message,
+    error.kind === "invalid" ? exitCodes.wrongUse : exitCodes.failed,
+  );
 }

@@ -1,22 +1,48 @@
-import type { Config } from "../config/config.ts";
-import { configuredTargets } from "../config/configured-targets.ts";
-import { formatDuration } from "../fleet/duration.ts";
-import { resolutions } from "../fleet/buckets.ts";
 import { matchNotes } from "../api/name-notes.ts";
+import type { Config, KeyConfig } from "../config/config.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
+import { resolutions } from "../fleet/buckets.ts";
+import { formatDuration } from "../fleet/duration.ts";
 import { intervalOf } from "../polling/ticker.ts";
 
 /** Notes on a valid configuration that is probably not what was meant. */
 export function configNotes(config: Config): readonly string[] {
+  const { keys, probes, alerts } = config;
+  const hasProbeRule = alerts.rules.some(({ on }) => on === "probe");
   return [
-    ...config.keys.flatMap((key) => noteRateLimit(config, key)),
-    ...noteProbes(config),
-    ...noteReceivers(config),
-    ...noteMaintenance(config),
-    ...noteHistory(config),
+    ...keys.flatMap((key) => rateLimitNotes(config, key)),
+    ...(probes.length > 0 && !hasProbeRule
+      ? ["there are probes but no rule on them, so nobody will be notified when one fails"]
+      : []),
+    ...receiverNotes(config),
+    ...maintenanceNotes(config),
+    ...historyNotes(config),
   ];
 }
 
-function noteReceivers({ alerts: { receivers, rules } }: Config): readonly string[] {
+function rateLimitNotes(config: Config, key: KeyConfig): readonly string[] {
+  const { schedule, rateLimit } = config.poll;
+  const { requests, perMs } = rateLimit;
+  const intervalMs = intervalOf(schedule);
+  const runsPerMs = probeRunsPerMs(config, key.name);
+  if ((key.regions.length / intervalMs + runsPerMs) * perMs <= requests) return [];
+  const polls = `${key.regions.length} polls every ${formatDuration(intervalMs)}`;
+  const runs = `${Number((runsPerMs * 60_000).toPrecision(3))} runs of probes a minute`;
+  const allowed = `${requests} requests per ${formatDuration(perMs)}`;
+  return [
+    `key ${key.name} would need ${polls} and ${runs}, but poll.rate_limit allows ${allowed}: some will fail`,
+  ];
+}
+
+/** How often probes call the service with a key. */
+function probeRunsPerMs({ probes }: Config, key: string): number {
+  return probes.reduce((sum, { targets, schedule }) => {
+    const runs = targets.filter((target) => target.key === key).length;
+    return runs === 0 ? sum : sum + runs / intervalOf(schedule);
+  }, 0);
+}
+
+function receiverNotes({ alerts: { receivers, rules } }: Config): readonly string[] {
   if (receivers.every(({ type }) => type === "heartbeat")) {
     return ["there are no receivers, so nobody will be alerted"];
   }
@@ -26,7 +52,8 @@ function noteReceivers({ alerts: { receivers, rules } }: Config): readonly strin
 }
 
 /** A name without * that nothing has is an error; patterns are only noted. */
-function noteMaintenance({ probes, alerts, ...config }: Config): readonly string[] {
+function maintenanceNotes(config: Config): readonly string[] {
+  const { probes, alerts } = config;
   const known = {
     rules: alerts.rules,
     receivers: alerts.receivers.map(({ name }) => name),
@@ -38,52 +65,12 @@ function noteMaintenance({ probes, alerts, ...config }: Config): readonly string
   );
 }
 
-/** Probes are configured to be notified when one fails. */
-function noteProbes({ probes, alerts: { rules } }: Config): readonly string[] {
-  if (probes.length === 0 || rules.some(({ on }) => on === "probe")) return [];
-  return ["there are probes but no rule on them, so nobody will be notified when one fails"];
-}
-
 /** Coarser buckets need less space: it is hardly meant that they are deleted first. */
-function noteHistory({ history: { buckets } }: Config): readonly string[] {
+function historyNotes({ history: { buckets } }: Config): readonly string[] {
+  const keptMs = resolutions.map((resolution) => buckets[resolution] ?? Number.POSITIVE_INFINITY);
   return resolutions.flatMap((finer, index) =>
-    resolutions.slice(index + 1).flatMap((coarser) => {
-      const [finerMs, coarserMs] = [buckets[finer], buckets[coarser]];
-      if (coarserMs === null || (finerMs !== null && finerMs <= coarserMs)) return [];
-      return [
-        `history.${finer} is kept longer (${keptFor(finerMs)}) than history.${coarser} (${keptFor(coarserMs)})`,
-      ];
-    }),
+    resolutions
+      .filter((_, other) => other > index && (keptMs[other] ?? 0) < (keptMs[index] ?? 0))
+      .map((coarser) => `history.${finer} is kept longer than history.${coarser}`),
   );
-}
-
-function keptFor(ms: number | null): string {
-  return ms === null ? "forever" : formatDuration(ms);
-}
-
-function noteRateLimit(
-  config: Config,
-  key: { readonly name: string; readonly regions: readonly string[] },
-): readonly string[] {
-  const { schedule, rateLimit } = config.poll;
-  const { requests, perMs } = rateLimit;
-  const intervalMs = intervalOf(schedule);
-  const runsPerMs = probeRunsPerMs(config, key.name);
-  if ((key.regions.length / intervalMs + runsPerMs) * perMs <= requests) return [];
-  const polls = `${key.regions.length} polls every ${formatDuration(intervalMs)}`;
-  const runs = Number((runsPerMs * 60_000).toPrecision(3));
-  const wanted = runsPerMs === 0 ? polls : `${polls} and ${runs} runs of probes a minute`;
-  const allowed = `${requests} requests per ${formatDuration(perMs)}`;
-  const fail = runsPerMs === 0 ? "some polls" : "some of them";
-  return [
-    `key ${key.name} would need ${wanted}, but poll.rate_limit allows ${allowed}: ${fail} will fail`,
-  ];
-}
-
-/** How often probes call the service with a key. */
-function probeRunsPerMs({ probes }: Config, key: string): number {
-  return probes.reduce((sum, { targets, schedule }) => {
-    const runs = targets.filter((target) => target.key === key).length;
-    return runs === 0 ? sum : sum + runs / intervalOf(schedule);
-  }, 0);
 }

@@ -1,35 +1,22 @@
 import { Option } from "commander";
-import type { Command } from "commander";
-import type { z } from "zod";
+import type { Command, OptionValues } from "commander";
 import { createApi } from "../api/operation.ts";
 import { checkConformance } from "../api/operations/conformance.ts";
 import type { ConformanceView } from "../api/operations/conformance.ts";
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
 import { counted } from "../fleet/counted.ts";
 import { Secret } from "../lib/secret.ts";
+import { apiCommand } from "./api-command.ts";
 import { asCommandError, callOperation } from "./call.ts";
-import type { ApiOptions } from "./call.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { apiOptions } from "./options.ts";
+import { CommandError, wrongUse } from "./exit-codes.ts";
 import { show } from "./output.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface ConformanceOptions extends ApiOptions {
-  readonly region?: string;
-  readonly key?: string;
-  readonly user?: string;
-  readonly universe?: string;
-  readonly client?: string;
-  /** Any deployment, instead of a configured region. */
-  readonly baseUrl?: string;
-}
-
 export function addConformance(program: Command, terminal: Terminal): void {
-  apiOptions(program.command("conformance"))
-    .description(
-      "call every operation of the service once and compare the responses with the interface",
-    )
+  const description =
+    "call every operation of the service once and compare the responses with the interface";
+  apiCommand(program, "conformance", description)
     .option("--region <name>", "the region (default: the only one)")
     .option("--key <name>", "the key (default: the only one)")
     .option("--user <id>", "the id of a user to look up")
@@ -38,44 +25,29 @@ export function addConformance(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         "--base-url <address>",
-        "the base address of a deployment, instead of a configuration; its API key is read from SANDWATCH_API_KEY",
-      ).conflicts(["config", "url"]),
+        `the base address of a deployment, instead of a configuration; its API key is read from ${apiKeyVariable}`,
+      ).conflicts(["config", "url", "region", "key"]),
     )
-    .action(async (options: ConformanceOptions) => {
-      const { baseUrl, region, key, user, universe, client } = options;
-      const request = { region, key, user, universe, client };
-      const report =
+    .action(async ({ config, url, json, baseUrl, ...request }) => {
+      const options = { config, url, json };
+      const report: ConformanceView =
         baseUrl === undefined
           ? await callOperation(options, terminal, checkConformance, request)
           : await checkDeployment(baseUrl, request);
-      show(report, options, terminal, inWords);
+      show(report, options, terminal, reportText);
       const { outside, failed } = report;
       const faults = [
         ...(outside > 0 ? [`${counted(outside, "place")} outside the interface`] : []),
         ...(failed > 0 ? [`${counted(failed, "operation")} without a response`] : []),
       ];
-      if (faults.length === 0) return;
-      const there = (outside || failed) === 1 ? "There is" : "There are";
-      throw new CommandError(`${there} ${faults.join(" and ")}.`, exitCodes.failed);
+      if (faults.length > 0) throw new CommandError(`Found ${faults.join(" and ")}.`);
     });
 }
 
 /** Holds the API key of `--base-url`: other users can read a command line. */
 const apiKeyVariable = "SANDWATCH_API_KEY";
 
-const deploymentPoll = {
-  rateLimit: { requests: 2, perMs: 1_000 },
-  timeoutMs: 30_000,
-  maxBodyBytes: 64 * 2 ** 20,
-};
-
-async function checkDeployment(
-  address: string,
-  { region, key, ...ids }: z.input<typeof checkConformance.request>,
-): Promise<ConformanceView> {
-  if (region !== undefined || key !== undefined) {
-    throw wrongUse("--region and --key are of a configuration: give them without --base-url.");
-  }
+async function checkDeployment(address: string, ids: OptionValues): Promise<ConformanceView> {
   const baseUrl = parseBaseUrl(address);
   if (baseUrl === undefined) {
     throw wrongUse("--base-url must be an address such as https://api.example.com/v1.");
@@ -91,17 +63,17 @@ async function checkDeployment(
   await using service = openService({
     regions: new Map([[baseUrl, { baseUrl }]]),
     keys: [{ name: "", apiKey: new Secret(apiKey), regions: [baseUrl] }],
-    poll: deploymentPoll,
+    poll: {
+      rateLimit: { requests: 2, perMs: 1_000 },
+      timeoutMs: 30_000,
+      maxBodyBytes: 64 * 2 ** 20,
+    },
   });
   try {
     return { ...(await createApi(service.context)(checkConformance, ids)), key: null };
   } catch (error) {
     throw asCommandError(error);
   }
-}
-
-function wrongUse(message: string): CommandError {
-  return new CommandError(message, exitCodes.wrongUse);
 }
 
 const verdicts = { agrees: "agrees", outside: "OUTSIDE", not_seen: "not seen" } as const;
@@ -112,24 +84,16 @@ const outcomes = {
   not_seen: "not seen: ",
 } as const;
 
-function inWords({ operations, agrees, outside, not_seen: unseen }: ConformanceView): string {
-  const parts = operations.map(operationInWords);
-  const counts = `${agrees} agree, ${outside} outside, ${unseen} not seen\n`;
-  return [...parts, counts].join("\n");
-}
-
-function operationInWords({
-  operation,
-  outcome,
-  detail,
-  fields,
-}: ConformanceView["operations"][number]): string {
-  const head = `${operation}: ${outcomes[outcome]}${detail}\n`;
-  if (fields.length === 0) return head;
-  const rows = fields.map(({ verdict, ...each }) => [
-    `  ${verdicts[verdict]}`,
-    each.field,
-    each.detail,
-  ]);
-  return head + renderTable(["  verdict", "field", "found"], rows);
+function reportText({ operations, agrees, outside, not_seen: unseen }: ConformanceView): string {
+  const parts = operations.map(({ operation, outcome, detail, fields }) => {
+    const head = `${operation}: ${outcomes[outcome]}${detail}\n`;
+    if (fields.length === 0) return head;
+    const table = renderTable(fields, {
+      "  verdict": ({ verdict }) => `  ${verdicts[verdict]}`,
+      field: "field",
+      found: "detail",
+    });
+    return head + table;
+  });
+  return [...parts, `${agrees} agree, ${outside} outside, ${unseen} not seen\n`].join("\n");
 }

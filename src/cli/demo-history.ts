@@ -15,7 +15,6 @@ import { identityOf, uuidOf } from "../simulator/hash.ts";
 import { listDirectly, troublesOf } from "../simulator/past-listings.ts";
 import type { World } from "../simulator/world.ts";
 import { openStore } from "../store/store.ts";
-import type { Store } from "../store/store.ts";
 
 export interface HistoryOptions {
   readonly config: Config;
@@ -44,6 +43,16 @@ const pollsAtOnce = 200;
 /** Rounds after which other events are handled. */
 const roundsAtOnce = 20;
 
+interface PolledTarget {
+  readonly watched: WatchedTarget;
+  /** When in a round it is polled. */
+  readonly phaseMs: number;
+  /** What a poll at a moment gives. UTC milliseconds. */
+  readonly look: (utcMs: number) => PollOutcome;
+  /** Polls that are not written yet. */
+  readonly polls: Verdict[];
+}
+
 /**
  * Fills the store with the history of a simulated world, as the daemon would have stored it. Polls are
  * judged and committed as usual, by a clock of their own, and nobody is notified.
@@ -57,58 +66,55 @@ export async function makeHistory(options: HistoryOptions): Promise<number> {
   const store = openStore(config.store.path, undefined, { isTemporary: true });
   opened.defer(() => store.close());
 
-  const targets = configuredTargets(config);
-  const intervalMs = intervalOf(targets.length, options.servers, days);
+  const configured = configuredTargets(config);
+  const intervalMs = intervalOf(configured.length, options.servers, days);
   const beginMs = untilMs() - days * dayMs;
-  const batches = createBatches(store);
   const judge = judgeOf(options);
-  const restore = {
-    judge,
-    nowUtcMs: beginMs,
-    log: createLogger({ level: "silent", format: "json" }),
-  };
+  const log = createLogger({ level: "silent", format: "json" });
+  const restore = { judge, nowUtcMs: beginMs, log };
   const shown = { staleAfter: config.poll.staleAfter, restoredForMs: 0 };
-  const watched = await restoreTargets(store, targets, { ...restore, ...shown });
-  const pools = await restorePools(store, targets, restore);
+  const restored = await restoreTargets(store, configured, { ...restore, ...shown });
+  const pools = await restorePools(store, configured, restore);
+  const targets = restored
+    .map((watched): PolledTarget => {
+      const phaseMs = Math.floor(phaseOf(targetName(watched.target)) * intervalMs);
+      return { watched, phaseMs, look: createLook(watched.target, options), polls: [] };
+    })
+    .toSorted((one, other) => one.phaseMs - other.phaseMs);
 
-  let polls = 0;
+  const write = ({ watched, polls }: PolledTarget): Promise<void> =>
+    store.importPolls(watched.id, polls.splice(0));
+  let count = 0;
   let nowMs = beginMs;
-  const pollAt = async ({ watched: polled, look }: HistoryTarget, atMs: number): Promise<void> => {
+  const pollAt = async (polled: PolledTarget, atMs: number): Promise<void> => {
     nowMs = Math.max(nowMs, atMs);
-    const { id, target, state } = polled;
+    const { target, state } = polled.watched;
     const at = { utcMs: nowMs, monotonicMs: nowMs - beginMs };
-    const verdict = judgePoll(state, look(nowMs), at, judge);
+    const verdict = judgePoll(state, polled.look(nowMs), at, judge);
     const { snapshot, progress } = verdict;
-    const whole = isFullyObserved(progress);
     const ofPools = pools.concerns(target)
-      ? pools.judge({ target, at, snapshot, whole }, judge)
+      ? pools.judge({ target, at, snapshot, whole: isFullyObserved(progress) }, judge)
       : null;
     const committed = { ...verdict, pools: ofPools?.outcome ?? null };
-    await batches.add(id, committed);
+    polled.polls.push(committed);
+    if (polled.polls.length >= pollsAtOnce) await write(polled);
     ofPools?.accept();
-    polled.accept(committed);
-    polls += 1;
+    polled.watched.accept(committed);
+    count += 1;
   };
-  const turns = watched
-    .map((each) => ({
-      watched: each,
-      look: createLook(each.target, options),
-      phaseMs: Math.floor(phaseOf(targetName(each.target)) * intervalMs),
-    }))
-    .toSorted((one, other) => one.phaseMs - other.phaseMs);
   // The rounds are the same whenever the history ends.
   let roundMs = Math.ceil(beginMs / intervalMs) * intervalMs;
   for (let round = 1; roundMs + intervalMs <= untilMs(); round++, roundMs += intervalMs) {
-    for (const each of turns) await pollAt(each, roundMs + each.phaseMs);
+    for (const each of targets) await pollAt(each, roundMs + each.phaseMs);
     if (round % roundsAtOnce > 0) continue;
     onProgress((roundMs - beginMs) / (untilMs() - beginMs));
     await setImmediate();
-    if (signal.aborted) return polls;
+    if (signal.aborted) return count;
   }
   // So that almost no time is unobserved before the daemon starts.
-  for (const each of turns) await pollAt(each, untilMs());
-  await batches.flush();
-  return polls;
+  for (const each of targets) await pollAt(each, untilMs());
+  for (const each of targets) await write(each);
+  return count;
 }
 
 /** The shortest interval for which the history takes seconds. */
@@ -118,37 +124,10 @@ function intervalOf(targets: number, servers: number, days: number): number {
   return possibleIntervals.find(isShortEnough) ?? 360 * minuteMs;
 }
 
-/** Collects the polls of a target until there are enough to be written. */
-function createBatches(store: Store) {
-  const gathered = new Map<number, Verdict[]>();
-  const write = async (targetId: number): Promise<void> => {
-    const polls = gathered.get(targetId) ?? [];
-    gathered.delete(targetId);
-    await store.importPolls(targetId, polls);
-  };
-  return {
-    async add(targetId: number, verdict: Verdict): Promise<void> {
-      const polls = gathered.get(targetId) ?? [];
-      polls.push(verdict);
-      gathered.set(targetId, polls);
-      if (polls.length >= pollsAtOnce) await write(targetId);
-    },
-    async flush(): Promise<void> {
-      for (const targetId of gathered.keys()) await write(targetId);
-    },
-  };
-}
-
-interface HistoryTarget {
-  readonly watched: WatchedTarget;
-  /** What a poll at a moment gives. UTC milliseconds. */
-  readonly look: (utcMs: number) => PollOutcome;
-}
-
 function createLook(
   target: Target,
   { seed, servers, world }: HistoryOptions,
-): HistoryTarget["look"] {
+): PolledTarget["look"] {
   const troubleAt = troublesOf(seed, target);
   return (utcMs) => {
     const trouble = troubleAt(utcMs);

@@ -4,12 +4,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
+import { fastify } from "fastify";
+import type { FastifyInstance } from "fastify";
+import { Webhook } from "standardwebhooks";
+import { z } from "zod";
+import { createDaemon } from "../app/daemon.ts";
+import type { Config } from "../config/config.ts";
 import { formatFaults } from "../config/faults.ts";
 import { parseConfig } from "../config/load-config.ts";
-import type { Config } from "../config/config.ts";
-import { createDaemon } from "../app/daemon.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import { createSimulator } from "../simulator/simulator.ts";
@@ -17,9 +20,8 @@ import { changing } from "../simulator/server-status.ts";
 import { createWorld } from "../simulator/world.ts";
 import { makeHistory } from "./demo-history.ts";
 import type { HistoryOptions } from "./demo-history.ts";
-import { createDemoReceiver } from "./demo-receiver.ts";
 import { asListenFault } from "./listen-fault.ts";
-import { atLeast, readPort, seedOption } from "./options.ts";
+import { readPort, seedOption, wholeNumber } from "./options.ts";
 import { simulatedKeys } from "./simulate.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -60,18 +62,12 @@ export function addDemo(program: Command, terminal: Terminal): void {
     .command("demo")
     .description("run a simulated service, the daemon and a webhook receiver")
     .addOption(seedOption())
-    .option("--servers <n>", "servers in total", atLeast(1), 60)
-    .option("--keys <n>", "number of API keys", atLeast(1), 2)
-    .option("--history <days>", "days of simulated history to start with", readDays, 28)
+    .option("--servers <n>", "servers in total", wholeNumber(1), 60)
+    .option("--keys <n>", "number of API keys", wholeNumber(1), 2)
+    .option("--history <days>", "days of simulated history to start with", wholeNumber(0, 365), 28)
     .option("--no-history", "start with an empty store")
     .option("--port <port>", "port of the HTTP server (default: 9740, or a free port)", readPort)
     .action((options: DemoOptions) => demo(options, terminal));
-}
-
-function readDays(text: string): number {
-  const days = atLeast(0)(text);
-  if (days <= 365) return days;
-  throw new InvalidArgumentError("It is at most 365 days.");
 }
 
 /** Runs until a signal ends it. Nothing is kept. */
@@ -87,20 +83,14 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const servers = Math.ceil(options.servers / targets);
   const { seed } = options;
   const tempo = changing(pastPace, systemClock.now().utcMs, pace);
-  const simulator = createSimulator({
-    seed,
-    clock: systemClock,
-    regions,
-    keys,
-    servers,
-    pace: tempo,
-  });
+  const world = { seed, clock: systemClock, regions, keys, servers, pace: tempo };
+  const simulator = createSimulator(world);
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => simulator.close());
 
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
-  const receiver = createDemoReceiver(secret, (line) => terminal.out(`>>> ${printable(line)}\n`));
-  const alertsUrl = await receiver.listen();
+  const receiver = createReceiver(secret, terminal);
+  const receiverUrl = await receiver.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => receiver.close());
 
   const config = demoConfig({
@@ -112,13 +102,12 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
     http: { listen: `127.0.0.1:${options.port ?? (await usualPortIfFree())}` },
     log: { format: "pretty" },
     alerts: {
-      receivers: [{ name: "demo", type: "webhook", url: alertsUrl, secret, group_wait: "1s" }],
+      receivers: [{ name: "demo", type: "webhook", url: receiverUrl, secret, group_wait: "1s" }],
     },
   });
   terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
   if (options.history) {
-    const world = createWorld(seed, tempo);
-    const past = { config, seed, world, servers, days: options.history };
+    const past = { config, seed, world: createWorld(seed, tempo), servers, days: options.history };
     if (!(await showMaking(past, stopped, terminal))) return;
   }
   const log = createLogger(config.log);
@@ -131,6 +120,30 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   terminal.out(describe(address, services));
   await stopped;
   terminal.out("\nstopping\n");
+}
+
+/** The part of a message that is shown. */
+const messageSchema = z.object({
+  type: z.string(),
+  data: z.object({ severity: z.string(), summary: z.string() }),
+});
+
+/** A receiver as a user would write one: it verifies the signature and shows one line per alert. */
+function createReceiver(secret: string, terminal: Terminal): FastifyInstance {
+  const webhook = new Webhook(secret);
+  const server = fastify({ forceCloseConnections: true });
+  server.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) =>
+    done(null, body),
+  );
+  server.post("/", async ({ body, headers }, reply) => {
+    const names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+    const signed = Object.fromEntries(names.map((name) => [name, String(headers[name])]));
+    const { type, data } = messageSchema.parse(webhook.verify(String(body), signed));
+    const kind = type.replace("incident.", "").toUpperCase();
+    terminal.out(`>>> ${printable(`${kind} (${data.severity}) ${data.summary}`)}\n`);
+    return reply.code(204).send();
+  });
+  return server;
 }
 
 /** Makes the history. False: it was stopped. */

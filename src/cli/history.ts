@@ -1,33 +1,21 @@
 import { setTimeout } from "node:timers/promises";
 import { Option } from "commander";
-import type { Command } from "commander";
+import type { Command, OptionValues } from "commander";
 import type { z } from "zod";
 import { ApiUnavailableError } from "../api/client.ts";
 import type { Operation } from "../api/operation.ts";
-import { asCommandError, callOperation, reachRunning } from "./call.ts";
+import { listCommand } from "./api-command.ts";
+import { asCommandError, callOperation, runningApi } from "./call.ts";
 import type { ApiOptions } from "./call.ts";
-import { apiOptions, pageOptions } from "./options.ts";
-import type { PageOptions } from "./options.ts";
-import { jsonLine, nextLine, show, showNotes } from "./output.ts";
+import { escapeControls, listText, show, showNotes } from "./output.ts";
 import { untilStopped } from "./signals.ts";
-import { createGrowingTable, renderTable } from "./table.ts";
+import { createGrowingTable } from "./table.ts";
+import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Options of a list of what happened. */
-export interface HistoryOptions extends ApiOptions, PageOptions {
-  readonly region?: string;
-  readonly key?: string;
-  readonly server?: string;
-  readonly sandbox?: string;
-  readonly name?: readonly string[];
-  readonly from?: string;
-  readonly to?: string;
-  readonly tz?: string;
-  readonly follow?: boolean;
-}
-
-export function historyOptions(command: Command): Command {
-  return pageOptions(apiOptions(command))
+/** A command that lists what happened. */
+export function historyCommand(parent: Command, name: string, description: string): Command {
+  return listCommand(parent, name, description)
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .option("--server <server>", "the id of a server, a prefix of it, or a name")
@@ -51,51 +39,19 @@ function collect(text: string, earlier: readonly string[] = []): readonly string
   return [...earlier, text];
 }
 
-/** The fields of a request that `historyOptions` gives, but for the range and the page. */
-export function historyFields({ region, key, server, sandbox, tz, name }: HistoryOptions) {
-  return { region, key, server, sandbox, tz, ...(name && { name: [...name] }) };
-}
-
-interface Range {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly limit?: number | undefined;
-  readonly before?: string | undefined;
-  readonly after?: string | undefined;
-}
-
 interface ListView {
   readonly next: string | null;
   readonly after: string;
   readonly notes: readonly string[];
 }
 
-export interface HistoryList<Request extends z.ZodType, View extends ListView, Item> {
+interface HistoryList<Request extends z.ZodType, View extends ListView, Item> {
   readonly operation: Operation<Request, z.ZodType<View>>;
-  readonly requestOf: (range: Range) => z.input<Request>;
-  readonly itemsOf: (view: View) => readonly Item[];
-  readonly header: readonly string[];
-  readonly cellsOf: (item: Item) => readonly string[];
+  readonly request: (fields: OptionValues) => z.input<Request>;
+  readonly items: (view: View) => readonly Item[];
   /** What is printed for an empty list. */
   readonly nothing: string;
-}
-
-/** Prints a list, latest first; with `--follow` oldest first, and then what comes. */
-export async function showHistory<Request extends z.ZodType, View extends ListView, Item>(
-  options: HistoryOptions,
-  terminal: Terminal,
-  list: HistoryList<Request, View, Item>,
-  times?: FollowTimes,
-): Promise<void> {
-  if (options.follow) return followHistory(options, terminal, list, times);
-  const { from, to, limit, before } = options;
-  const request = list.requestOf({ from, to, limit, before });
-  const view = await callOperation(options, terminal, list.operation, request);
-  show(view, options, terminal, () => {
-    const items = list.itemsOf(view);
-    if (items.length === 0) return list.nothing;
-    return renderTable(list.header, items.map(list.cellsOf)) + nextLine(view.next);
-  });
+  readonly columns: Columns<Item>;
 }
 
 /** Replaced in tests. */
@@ -114,18 +70,36 @@ function usualTimes(): FollowTimes {
   };
 }
 
+/** The action of a command that lists, latest first; with `--follow` oldest first, and then what comes. */
+export function listsHistory<Request extends z.ZodType, View extends ListView, Item>(
+  terminal: Terminal,
+  list: HistoryList<Request, View, Item>,
+  times?: FollowTimes,
+) {
+  return async function call(this: Command): Promise<void> {
+    const { config, url, json, follow, ...fields } = this.opts();
+    const options = { config, url, json };
+    if (follow) return followHistory(options, fields, terminal, list, times);
+    const view = await callOperation(options, terminal, list.operation, list.request(fields));
+    show(view, options, terminal, (each) =>
+      listText(list.items(each), list.nothing, list.columns, each.next),
+    );
+  };
+}
+
 /** Entries that are shown first when a list is followed, and at most at once later. */
 const followedFirst = 10;
 const followedAtOnce = 1_000;
 
 /**
- * Prints the latest entries, and then new ones until the process is told to stop. While the daemon does
- * not answer, as during a restart, it is called again: no entry is missed.
+ * Prints the latest entries, and then new ones until the process is stopped. While the daemon does not answer, as
+ * during a restart, it is called again: no entry is missed.
  *
  * @throws {CommandError} when the first call fails, or a request is refused
  */
 async function followHistory<Request extends z.ZodType, View extends ListView, Item>(
-  options: HistoryOptions,
+  options: ApiOptions,
+  { from, ...fields }: OptionValues,
   terminal: Terminal,
   list: HistoryList<Request, View, Item>,
   { stopped, pause } = usualTimes(),
@@ -133,33 +107,32 @@ async function followHistory<Request extends z.ZodType, View extends ListView, I
   const stopping = new AbortController();
   const { signal } = stopping;
   void stopped.then(() => stopping.abort());
-  const table = createGrowingTable(list.header);
-  const print = (items: readonly Item[], isFirst: boolean): void => {
-    if (options.json) for (const item of items) terminal.out(jsonLine(item));
-    else if (isFirst || items.length > 0) terminal.out(table(items.map(list.cellsOf)));
+  const table = createGrowingTable(list.columns);
+  const print = (items: readonly Item[]): void => {
+    if (!options.json) return terminal.out(table(items));
+    for (const item of items) terminal.out(`${escapeControls(JSON.stringify(item))}\n`);
   };
 
-  const api = reachRunning(options, terminal, signal);
-  const { from, limit = followedFirst } = options;
-  const request = list.requestOf({ from, limit });
+  const api = runningApi(options, terminal, signal);
+  const request = list.request({ limit: followedFirst, from, ...fields });
   const first = await callOperation(options, terminal, list.operation, request);
   if (!options.json) showNotes(first.notes, terminal);
-  print(list.itemsOf(first).toReversed(), true);
+  print(list.items(first).toReversed());
   let { after } = first;
   let mayHaveMore = false;
   let isAnswered = true;
   while (!signal.aborted) {
     if (!mayHaveMore) await pause(signal);
-    const later = list.requestOf({ after, limit: followedAtOnce });
+    const later = list.request({ ...fields, after, limit: followedAtOnce });
     const view = await unlessUnavailable(api(list.operation, later));
     if (signal.aborted) return;
     if (isAnswered !== (view !== null)) {
       isAnswered = view !== null;
       terminal.err(isAnswered ? "It answers again.\n" : "sandwatch does not answer; waiting.\n");
     }
-    const items = view ? list.itemsOf(view) : [];
+    const items = view ? list.items(view) : [];
     mayHaveMore = items.length >= followedAtOnce;
-    print(items, false);
+    print(items);
     if (view) ({ after } = view);
   }
 }

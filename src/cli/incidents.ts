@@ -1,72 +1,71 @@
 import type { Command } from "commander";
-import { listIncidents } from "../api/operations/incidents.ts";
+import { acknowledgeIncident, listIncidents } from "../api/operations/incidents.ts";
 import type { IncidentView } from "../api/operations/incidents.ts";
-import { historyFields, historyOptions, showHistory } from "./history.ts";
-import type { FollowTimes, HistoryOptions } from "./history.ts";
+import { apiCommand, callsOperation } from "./api-command.ts";
+import { historyCommand, listsHistory } from "./history.ts";
+import type { FollowTimes } from "./history.ts";
+import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface IncidentsOptions extends HistoryOptions {
-  readonly state?: string;
-  readonly rule?: string;
-  readonly severity?: string;
-}
-
-export function addIncidents(program: Command, terminal: Terminal): void {
-  historyOptions(program.command("incidents"))
-    .description("list incidents, latest first")
+/** Followed, an incident is printed each time that it changes. */
+export function addIncidents(program: Command, terminal: Terminal, times?: FollowTimes): void {
+  historyCommand(program, "incidents", "list incidents, latest first")
     .option("--state <states>", "only these states, separated by commas: pending, firing, resolved")
     .option("--rule <names>", "only incidents of these rules, separated by commas")
     .option(
       "--severity <severities>",
       "only these severities, separated by commas: critical, warning, info",
     )
-    .action((options: IncidentsOptions) => incidents(options, terminal));
+    .action(
+      listsHistory(
+        terminal,
+        {
+          operation: listIncidents,
+          request: (fields) => fields,
+          items: ({ incidents }) => incidents,
+          nothing: "There are no such incidents.",
+          columns: {
+            id: "id",
+            state: stateText,
+            severity: "severity",
+            rule: "rule",
+            region: "region",
+            key: "key",
+            subject: subjectText,
+            started: "started_at",
+            resolved: "resolved_at",
+          },
+        },
+        times,
+      ),
+    );
 }
 
-/** Followed, an incident is printed each time that it changes. */
-export async function incidents(
-  options: IncidentsOptions,
-  terminal: Terminal,
-  times?: FollowTimes,
-): Promise<void> {
-  const { state, rule, severity } = options;
-  const fields = { ...historyFields(options), state, rule, severity };
-  const list = {
-    operation: listIncidents,
-    requestOf: (range: object) => ({ ...fields, ...range }),
-    itemsOf: (view: { readonly incidents: readonly IncidentView[] }) => view.incidents,
-    header: ["id", "state", "severity", "rule", "region", "key", "subject", "started", "resolved"],
-    cellsOf,
-    nothing: "There are no such incidents.\n",
-  };
-  await showHistory(options, terminal, list, times);
+export function addAck(program: Command, terminal: Terminal): void {
+  const description =
+    "acknowledge a firing incident: stops its reminders; you are still notified when it resolves";
+  apiCommand(program, "ack", description)
+    .argument("<incident>", "the id of the incident, or a prefix of it")
+    .requiredOption("--author <name>", "your name")
+    .option("--note <text>", "a note, shown with the acknowledgement")
+    .action(
+      callsOperation(terminal, {
+        operation: acknowledgeIncident,
+        request: ({ author, note }, id) => ({ id, author, note }),
+        text: ({ incident_id: id, already, author, acknowledged_at: at }) =>
+          already
+            ? `incident ${id} was acknowledged by ${printable(author)} at ${at}\n`
+            : `incident ${id} is acknowledged\n`,
+      }),
+    );
 }
 
-function cellsOf(incident: IncidentView): readonly string[] {
-  return [
-    incident.id,
-    stateText(incident),
-    incident.severity,
-    incident.rule,
-    incident.region ?? "",
-    incident.key ?? "",
-    subjectText(incident),
-    incident.started_at,
-    incident.resolved_at ?? "",
-  ];
-}
-
-function stateText({
-  state,
-  muted,
-  flapping,
-  acknowledged_by: author,
-  resolved_reason,
-}: IncidentView): string {
-  if (state === "resolved") return `resolved (${resolved_reason ?? "recovered"})`;
+function stateText(incident: IncidentView): string {
+  const { state, resolved_reason: reason, acknowledged_by: author } = incident;
+  if (state === "resolved") return `resolved (${reason ?? "recovered"})`;
   const notes = [
-    ...(muted ? ["silenced"] : []),
-    ...(flapping ? ["flapping"] : []),
+    ...(incident.muted ? ["silenced"] : []),
+    ...(incident.flapping ? ["flapping"] : []),
     ...(author ? [`acknowledged by ${author}`] : []),
   ];
   return notes.length === 0 ? state : `${state} (${notes.join(", ")})`;

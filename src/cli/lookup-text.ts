@@ -1,122 +1,103 @@
 import { counted } from "../fleet/counted.ts";
 import type { AnsweredView } from "../api/operations/lookups.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "../service/json.ts";
-import { renderTable } from "./table.ts";
-import { cutToWidth } from "./text-width.ts";
-import { leafText, renderTree } from "./tree.ts";
+import { cutToWidth, printable, renderTable } from "./table.ts";
+import type { Columns } from "./table.ts";
 
 /**
  * A response of the service for a person. It may have any shape.
  *
- * @param columns the width of a line. Default: unlimited
+ * @param width of a line. Default: unlimited
  */
-export function answerText({ operation, answer }: AnsweredView, columns?: number): string {
+export function answerText({ operation, answer }: AnsweredView, width?: number): string {
   const body = isObject(answer) ? answer : {};
   switch (operation) {
     case "universes":
-      return universesText(objectsOf(body["universes"]), columns);
+      return universesText(objectsOf(body["universes"]), width);
     case "sandboxes":
-      return sandboxesText(body, columns);
+      return sandboxesText(body, width);
     case "user":
     case "universe-data":
     case "white-label":
-      return renderTree(answer, { columns });
+      return linesOf(answer)
+        .map((line) => `${cutToWidth(line, width)}\n`)
+        .join("");
   }
 }
 
-function universesText(universes: readonly JsonObject[], columns: number | undefined): string {
+function universesText(universes: readonly JsonObject[], width: number | undefined): string {
   if (universes.length === 0) return "There are no universes.\n";
-  return renderTable(
-    ["universe", "personas", "name", "domain", "created", "tasks", "description"],
-    universes.map((universe) => [
-      cell(universe["universe_id"]),
-      countCell(universe["personas"]),
-      cell(universe["name"]),
-      cell(universe["domain"]),
-      cell(universe["created_at"]),
-      listCell(universe["task_nums"]),
-      cell(universe["description"]),
-    ]),
-    columns,
-  );
+  const columns: Columns<JsonObject> = {
+    universe: (universe) => cell(universe["universe_id"]),
+    personas: (universe) => cell(universe["personas"]),
+    name: (universe) => cell(universe["name"]),
+    domain: (universe) => cell(universe["domain"]),
+    created: (universe) => cell(universe["created_at"]),
+    tasks: (universe) => cell(universe["task_nums"]),
+    description: (universe) => cell(universe["description"]),
+  };
+  return renderTable(universes, columns, width);
 }
 
-/** Each sandbox with its servers below it, all in the same columns. */
-function sandboxesText(body: JsonObject, columns: number | undefined): string {
+/** A line for each server, and for each sandbox without any. */
+function sandboxesText(body: JsonObject, width: number | undefined): string {
   const sandboxes = objectsOf(body["local_sandboxes"]);
-  const groups = sandboxes.map((sandbox) => ({ sandbox, servers: objectsOf(sandbox["servers"]) }));
-  const servers = groups.flatMap((group) => group.servers);
-  const [header = "", ...rows] = renderTable(
-    ["  status", "name", "server", "updated", "benchmark", "tags", "url"],
-    servers.map(serverCells),
-    columns,
-  ).split("\n");
-  let row = 0;
-  let text = `${cutToWidth(countLine(body, sandboxes.length, servers.length), columns)}\n`;
-  if (servers.length > 0) text += `${header}\n`;
-  for (const group of groups) {
-    text += `${cutToWidth(sandboxLine(group.sandbox), columns)}\n`;
-    for (const server of group.servers) {
-      text += `${rows[row++]}\n${furtherText(server, columns)}`;
-    }
-  }
-  return text;
-}
-
-function countLine(body: JsonObject, sandboxes: number, servers: number): string {
-  const said = body["total_count"];
-  const total = said === sandboxes ? "" : ` (total_count: ${cell(said)})`;
-  return `${counted(sandboxes, "sandbox", "sandboxes")}, ${counted(servers, "server")}${total}`;
-}
-
-function sandboxLine(sandbox: JsonObject): string {
-  const [id, status, created] = ["local_sandbox_id", "status", "created_at"].map((field) =>
-    cell(sandbox[field]),
-  );
-  const benchmark = sandbox["benchmark"];
-  const of = isNothing(benchmark) ? "" : `, benchmark ${cell(benchmark)}`;
-  return `sandbox ${id}: ${status}${of}, created ${created}`;
-}
-
-function serverCells(server: JsonObject): readonly string[] {
-  return [
-    `  ${cell(server["status"])}`,
-    cell(server["server_name"]),
-    cell(server["id"]),
-    cell(server["updated_at"]),
-    cell(server["benchmark"]),
-    listCell(server["tags"]),
-    cell(server["mcp_server_url"]),
-  ];
-}
-
-/** Free-form fields, which most servers do not have. */
-function furtherText(server: JsonObject, columns: number | undefined): string {
-  const further = ["metadata", "auth_data"].flatMap((field) => {
-    const value = server[field];
-    return isNothing(value) ? [] : [[field, value] as const];
+  const rows = sandboxes.flatMap((sandbox) => {
+    const servers = objectsOf(sandbox["servers"]);
+    return (servers.length === 0 ? [{}] : servers).map((server) => ({ sandbox, server }));
   });
-  if (further.length === 0) return "";
-  return renderTree(Object.fromEntries(further), { columns, indent: 6 });
+  const columns: Columns<{ readonly sandbox: JsonObject; readonly server: JsonObject }> = {
+    status: ({ server }) => cell(server["status"]),
+    name: ({ server }) => cell(server["server_name"]),
+    server: ({ server }) => cell(server["id"]),
+    sandbox: ({ sandbox }) => cell(sandbox["local_sandbox_id"]),
+    "its status": ({ sandbox }) => cell(sandbox["status"]),
+    created: ({ sandbox }) => cell(sandbox["created_at"]),
+    updated: ({ server }) => cell(server["updated_at"]),
+    benchmark: ({ sandbox, server }) => cell(server["benchmark"] ?? sandbox["benchmark"]),
+    tags: ({ server }) => cell(server["tags"]),
+    url: ({ server }) => cell(server["mcp_server_url"]),
+    auth_data: ({ server }) => cell(server["auth_data"]),
+    metadata: ({ server }) => cell(server["metadata"]),
+  };
+  const count = `${counted(sandboxes.length, "sandbox", "sandboxes")}, total_count: ${cell(body["total_count"])}`;
+  return `${cutToWidth(count, width)}\n${renderTable(rows, columns, width)}`;
 }
 
 function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
   return isArray(value) ? value.filter(isObject) : [];
 }
 
-function isNothing(value: JsonValue | undefined): value is null | undefined {
-  return value === null || value === undefined;
-}
-
 function cell(value: JsonValue | undefined): string {
-  return isNothing(value) ? "-" : leafText(value);
-}
-
-function listCell(value: JsonValue | undefined): string {
-  if (!isArray(value)) return cell(value);
+  if (value === undefined || value === null) return "-";
+  if (!isArray(value) || value.some(isObject)) return leafText(value);
   return value.length === 0 ? "-" : value.map(cell).join(", ");
 }
 
-function countCell(value: JsonValue | undefined): string {
-  return isArray(value) ? String(value.length) : cell(value);
+/** Any JSON as lines for a person, as in YAML. */
+function linesOf(value: JsonValue): readonly string[] {
+  if (!hasParts(value)) return [leafText(value)];
+  if (isArray(value)) {
+    return value.flatMap((item) =>
+      linesOf(item).map((line, index) => (index === 0 ? `- ${line}` : `  ${line}`)),
+    );
+  }
+  return Object.entries(value).flatMap(([name, field]) => {
+    const label = leafText(name);
+    if (!hasParts(field)) return `${label}: ${leafText(field)}`;
+    return [`${label}:`, ...linesOf(field).map((line) => `  ${line}`)];
+  });
+}
+
+function hasParts(value: JsonValue): value is JsonObject | readonly JsonValue[] {
+  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+}
+
+/** A value in one line. Lists and objects are shown by their size. */
+function leafText(value: JsonValue): string {
+  if (typeof value === "string") return value === "" ? '""' : printable(value);
+  if (isArray(value)) return value.length === 0 ? "[]" : `[${value.length} items]`;
+  if (!isObject(value)) return String(value);
+  const count = Object.keys(value).length;
+  return count === 0 ? "{}" : `{${count} fields}`;
 }

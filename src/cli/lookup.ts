@@ -1,23 +1,17 @@
 import type { Command } from "commander";
 import { lookUp } from "../api/operations/lookups.ts";
-import type { AnsweredView, LookupView } from "../api/operations/lookups.ts";
+import type { FailedView, LookupView } from "../api/operations/lookups.ts";
 import { lookupWords, takesId } from "../fleet/lookup-words.ts";
 import type { LookupWord } from "../fleet/lookup-words.ts";
 import { isObject } from "../service/json.ts";
+import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call.ts";
-import type { ApiOptions } from "./call.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { explainFailure } from "./lookup-failure.ts";
+import { CommandError } from "./exit-codes.ts";
+import { adviceFor } from "./failure-advice.ts";
 import { answerText } from "./lookup-text.ts";
-import { apiOptions } from "./options.ts";
 import { jsonText } from "./output.ts";
-import { printable } from "./table.ts";
+import { cutToWidth, printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
-
-interface LookupOptions extends ApiOptions {
-  readonly region?: string;
-  readonly key?: string;
-}
 
 const descriptions: Readonly<Record<LookupWord, string>> = {
   user: "look up a user",
@@ -31,48 +25,64 @@ export function addLookup(program: Command, terminal: Terminal): void {
   const lookup = program
     .command("lookup")
     .description("call one operation of the service, within the rate limit of the key");
-  for (const word of lookupWords) {
-    const command = apiOptions(lookup.command(word)).description(descriptions[word]);
-    if (takesId(word)) {
-      command.argument(word === "white-label" ? "<client_id>" : "<id>", "its id in the service");
+  for (const operation of lookupWords) {
+    const command = apiCommand(lookup, operation, descriptions[operation]);
+    if (takesId(operation)) {
+      const name = operation === "white-label" ? "<client_id>" : "<id>";
+      command.argument(name, "its id in the service");
     }
     command
       .option("--region <name>", "the region; required if several are configured")
       .option("--key <name>", "the key; required if several are configured")
-      .action(async (...args: readonly unknown[]) => {
-        const id = takesId(word) && typeof args[0] === "string" ? args[0] : undefined;
-        await runLookup(word, id, command.opts<LookupOptions>(), terminal);
+      .action(async () => {
+        const { region, key, ...options } = command.opts();
+        const [id] = command.args;
+        const request = { operation, id, region, key };
+        const view = await callOperation(options, terminal, lookUp, request);
+        const failure = failureOf(view);
+        if (options["json"]) terminal.out(jsonText(view));
+        else if (view.outcome === "answered" && failure === null) {
+          terminal.out(answerText(view, terminal.columns));
+        }
+        if (failure !== null) throw new CommandError(failure);
       });
   }
 }
 
-async function runLookup(
-  operation: LookupWord,
-  id: string | undefined,
-  options: LookupOptions,
-  terminal: Terminal,
-): Promise<void> {
-  const { region, key, json = false } = options;
-  const view = await callOperation(options, terminal, lookUp, { operation, id, region, key });
-  const failure = failureOf(view);
-  if (json) terminal.out(jsonText(view));
-  else if (view.outcome === "answered" && failure === null) {
-    terminal.out(answerText(view, terminal.columns));
-  }
-  if (failure !== null) throw new CommandError(failure, exitCodes.failed);
-}
-
 function failureOf(view: LookupView): string | null {
-  if (view.outcome === "failed") return explainFailure(view);
-  return view.operation === "white-label" ? unsuccessful(view) : null;
+  if (view.outcome === "failed") return failureText(view);
+  if (view.operation !== "white-label") return null;
+  const { success, message } = isObject(view.answer) ? view.answer : {};
+  if (success === true) return null;
+  return printable(
+    `The service has no white-labeling for ${quoted(view.id)}: ${
+      typeof message === "string" && message !== "" ? message : "the response says no success"
+    }`,
+  );
 }
 
-function unsuccessful({ id, answer }: AnsweredView): string | null {
-  const { success, message } = isObject(answer) ? answer : {};
-  if (success === true) return null;
-  const client = `white-labeling for ${JSON.stringify(id)}`;
-  if (success !== false)
-    return printable(`The response does not say whether there is ${client}; --json shows it.`);
-  const why = typeof message === "string" && message !== "" ? message : "it does not say why";
-  return printable(`The service has no ${client}: ${why}`);
+/** What a failed look-up means and what to do. */
+export function failureText(failed: FailedView): string {
+  const { region, key, status, detail, problem, retry_after_seconds: seconds } = failed;
+  const lines = [`${region}/${key}: ${detail}. ${adviceFor(failed)}`];
+  if (status === 404 && problem === null) {
+    lines[0] = `${region}/${key}: there is no ${things[failed.operation]} ${quoted(failed.id)}, or none that the key may see (HTTP 404).`;
+  }
+  if (seconds !== null) lines.push(`Try again in ${Math.max(1, seconds)} s.`);
+  for (const { loc, msg, type } of failed.validation) {
+    lines.push(`  ${loc.join(".")}: ${msg} (${type})`);
+  }
+  return lines.map(printable).join("\n");
+}
+
+const things: Readonly<Record<LookupWord, string>> = {
+  user: "user",
+  universes: "list of universes",
+  "universe-data": "universe",
+  "white-label": "client",
+  sandboxes: "list of sandboxes",
+};
+
+function quoted(id: string | null): string {
+  return JSON.stringify(cutToWidth(id ?? "", 80));
 }

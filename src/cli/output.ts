@@ -1,14 +1,15 @@
-import { printable } from "./table.ts";
+import { printable, renderTable } from "./table.ts";
+import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Prints a response: as JSON for programs, or in words with its notes on standard error. */
+/** Prints a response: as JSON for programs, or as text with its notes on standard error. */
 export function show<View extends object>(
   view: View & { readonly notes?: readonly string[] },
   { json = false }: { readonly json?: boolean },
   terminal: Terminal,
-  inWords: (view: View) => string,
+  textOf: (view: View) => string,
 ): void {
-  terminal.out(json ? jsonText(view) : inWords(view));
+  terminal.out(json ? jsonText(view) : textOf(view));
   if (!json) showNotes(view.notes ?? [], terminal);
 }
 
@@ -16,19 +17,19 @@ export function showNotes(notes: readonly string[], terminal: Terminal): void {
   for (const note of notes) terminal.err(`note: ${printable(note)}\n`);
 }
 
-/** The last line of a page. */
-export function nextLine(next: string | null): string {
-  return next === null ? "" : `There is more: add --before ${next}\n`;
+export function listText<Item>(
+  items: readonly Item[],
+  nothing: string,
+  columns: Columns<Item>,
+  next: string | null = null,
+): string {
+  if (items.length === 0) return `${nothing}\n`;
+  const more = next === null ? "" : `There is more: add --before ${next}\n`;
+  return renderTable(items, columns) + more;
 }
 
-/** JSON for programs that is also safe to look at: see `escapeControls`. */
 export function jsonText(value: unknown): string {
   return `${escapeControls(JSON.stringify(value, null, 2))}\n`;
-}
-
-/** The same on one line. */
-export function jsonLine(value: unknown): string {
-  return `${escapeControls(JSON.stringify(value))}\n`;
 }
 
 /** Escapes characters of JSON text that would move a cursor or reverse the writing direction. */

@@ -1,23 +1,21 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import { configuredTargets } from "../config/configured-targets.ts";
 import { statuses, targetName } from "../fleet/model.ts";
-import type { FailureReason, Target } from "../fleet/model.ts";
-import type { PollDetail } from "../alerts/watched-view.ts";
+import type { Target } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
 import type { ListedSandbox } from "../fleet/snapshot.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { Secret } from "../lib/secret.ts";
+import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import { userAgent } from "../lib/version.ts";
 import { callWithRetries } from "../polling/call.ts";
-import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { createServiceClient } from "../service/client.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { configOption } from "./options.ts";
-import { explainPoll } from "./poll-failure.ts";
-import { readConfig } from "./read-config.ts";
+import { CommandError } from "./exit-codes.ts";
+import { adviceFor } from "./failure-advice.ts";
+import type { Failed } from "./failure-advice.ts";
+import { configOption, readConfig } from "./options.ts";
+import { jsonText } from "./output.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -32,17 +30,14 @@ export function addPoll(program: Command, terminal: Terminal): void {
     .description("poll every target once and print the result; stores nothing and notifies nobody")
     .addOption(configOption())
     .option("--json", "print JSON")
-    .action((options: PollOptions) => poll(options, terminal));
-}
-
-/** Beside a running daemon neither counts the calls of the other within the rate limit. */
-async function poll(options: PollOptions, terminal: Terminal): Promise<void> {
-  const polls = await pollAll(readConfig(options.config, terminal));
-  terminal.out(options.json ? toJson(polls) : toText(polls));
-  const failures = polls.flatMap(({ target, failure }) =>
-    failure ? [`${targetName(target)}: ${explainPoll(failure.reason, failure.detail)}`] : [],
-  );
-  if (failures.length > 0) throw new CommandError(failures.join("\n"), exitCodes.failed);
+    .action(async ({ config, json }: PollOptions) => {
+      const polls = await pollAll(readConfig(config, terminal));
+      terminal.out(json ? jsonText({ targets: polls.map(pollView) }) : pollsText(polls));
+      const failures = polls.flatMap(({ target, failure }) =>
+        failure ? [`${targetName(target)}: ${failure.detail}. ${adviceFor(failure)}`] : [],
+      );
+      if (failures.length > 0) throw new CommandError(failures.join("\n"));
+    });
 }
 
 interface PollResult {
@@ -52,9 +47,10 @@ interface PollResult {
   readonly complete: boolean;
   /** Why the listing is partial. */
   readonly partial: string | null;
-  readonly failure: { readonly reason: FailureReason; readonly detail: PollDetail } | null;
+  readonly failure: Failed | null;
 }
 
+/** Beside a running daemon neither counts the calls of the other within the rate limit. */
 async function pollAll(config: Config): Promise<readonly PollResult[]> {
   const { timeoutMs, maxBodyBytes, rateLimit, schedule } = config.poll;
   const clock = systemClock;
@@ -66,92 +62,79 @@ async function pollAll(config: Config): Promise<readonly PollResult[]> {
     random: Math.random,
     budget: createRetryBudget(retryShare),
   };
-  const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const { signal } = new AbortController();
-  const deadlineMs = clock.now().monotonicMs + intervalOf(schedule);
-  const pollTarget = async (target: Target, apiKey: Secret): Promise<PollResult> => {
-    const call = { region: target.region, apiKey, before: emptySnapshot, poll: 0 };
-    const outcome = await callWithRetries(deps, target, { deadlineMs, signal }, (attempt) =>
-      service.listSandboxes({ ...call, ...attempt }),
-    );
-    if (outcome.kind === "ok") {
-      const { listing, partial } = outcome.value;
-      const { sandboxes, complete } = listing;
-      return { target, sandboxes, complete, partial, failure: null };
-    }
-    const failure =
-      outcome.kind === "failed"
-        ? {
-            reason: outcome.reason,
-            detail: {
-              text: outcome.detail,
-              status: outcome.status,
-              problem: outcome.problem ?? null,
-            },
-          }
-        : notSent;
-    return { target, sandboxes: [], complete: false, partial: null, failure };
-  };
+  const deadline = { deadlineMs: clock.now().monotonicMs + intervalOf(schedule), signal };
+  const polls = config.keys.flatMap((key) =>
+    key.regions.map(async (region): Promise<PollResult> => {
+      const target = { region, key: key.name };
+      const call = { region, apiKey: key.apiKey, before: emptySnapshot, poll: 0 };
+      const outcome = await callWithRetries(deps, target, deadline, (attempt) =>
+        service.listSandboxes({ ...call, ...attempt }),
+      );
+      if (outcome.kind === "ok") {
+        const { listing, partial } = outcome.value;
+        return { target, ...listing, partial, failure: null };
+      }
+      const failure: Failed = outcome.kind === "failed" ? { problem: null, ...outcome } : notSent;
+      return { target, sandboxes: [], complete: false, partial: null, failure };
+    }),
+  );
   try {
-    return await Promise.all(
-      configuredTargets(config).flatMap((target) => {
-        const apiKey = apiKeys.get(target.key);
-        return apiKey ? [pollTarget(target, apiKey)] : [];
-      }),
-    );
+    return await Promise.all(polls);
   } finally {
     await service.close();
   }
 }
 
-/** The key's rate limit left no room before the deadline. */
-const notSent = {
+/** The key's rate limit left no token before the deadline. */
+const notSent: Failed = {
   reason: "rate_limited",
-  detail: { text: "nothing was sent", status: null, problem: null },
-} as const;
+  status: null,
+  detail: "nothing was sent",
+  problem: null,
+};
 
-function toText(polls: readonly PollResult[]): string {
-  const summary = polls.map(({ target, sandboxes, complete, failure }) => {
-    const servers = sandboxes.flatMap((sandbox) => sandbox.servers);
-    const counts = statuses.map((status) =>
-      failure ? "-" : String(servers.filter((server) => server.status === status).length),
-    );
-    const state = failure ? failure.reason : complete ? "ok" : "partial";
-    return [target.region, target.key, state, String(servers.length), ...counts];
+function pollsText(polls: readonly PollResult[]): string {
+  const counts = statuses.map((status) => [
+    status,
+    ({ servers, failure }: PollView) =>
+      failure === null ? servers.filter((server) => server.status === status).length : "-",
+  ]);
+  const targets = polls.map(pollView);
+  const servers = targets.flatMap((each) =>
+    each.servers.map((server) => ({ ...server, region: each.region, key: each.key })),
+  );
+  const summary = renderTable(targets, {
+    region: "region",
+    key: "key",
+    poll: ({ failure, complete }) => failure ?? (complete ? "ok" : "partial"),
+    servers: (target) => target.servers.length,
+    ...Object.fromEntries(counts),
   });
-  const servers = polls.flatMap(({ target, sandboxes }) =>
-    sandboxes.flatMap((sandbox) =>
-      sandbox.servers.map((server) => [
-        target.region,
-        target.key,
-        sandbox.id,
-        server.id,
-        server.name ?? "",
-        server.status,
-      ]),
-    ),
-  );
-  const partial = polls.flatMap(({ target, partial: why }) =>
-    why === null ? [] : [`${targetName(target)}: the listing is partial: ${why}\n`],
-  );
-  const serverTable = renderTable(
-    ["region", "key", "sandbox", "server", "name", "status"],
-    servers,
-  );
-  return [
-    renderTable(["region", "key", "poll", "servers", ...statuses], summary),
-    ...(servers.length > 0 ? [serverTable] : []),
-    ...(partial.length > 0 ? [partial.join("")] : []),
-  ].join("\n");
+  const table = renderTable(servers, {
+    region: "region",
+    key: "key",
+    sandbox: "sandbox_id",
+    server: "server_id",
+    name: "server_name",
+    status: "status",
+  });
+  const partial = targets
+    .filter((target) => target.partial !== null)
+    .map((target) => `${targetName(target)}: the listing is partial: ${target.partial}\n`);
+  const parts = [summary, servers.length > 0 ? table : "", partial.join("")];
+  return parts.filter((part) => part !== "").join("\n");
 }
 
-function toJson(polls: readonly PollResult[]): string {
-  const targets = polls.map(({ target, sandboxes, complete, partial, failure }) => ({
+type PollView = ReturnType<typeof pollView>;
+
+function pollView({ target, sandboxes, complete, partial, failure }: PollResult) {
+  return {
     ...target,
     up: failure === null,
     failure: failure?.reason ?? null,
-    failure_detail: failure?.detail.text ?? null,
-    failure_status: failure?.detail.status ?? null,
+    failure_detail: failure?.detail ?? null,
+    failure_status: failure?.status ?? null,
     complete,
     partial,
     sandboxes: sandboxes.length,
@@ -165,6 +148,5 @@ function toJson(polls: readonly PollResult[]): string {
         tags: server.tags,
       })),
     ),
-  }));
-  return `${JSON.stringify({ targets }, null, 2)}\n`;
+  };
 }

@@ -16,7 +16,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   changes: async () => (await import("./changes.ts")).addChanges,
   incidents: async () => (await import("./incidents.ts")).addIncidents,
   silence: async () => (await import("./silence.ts")).addSilenceCommands,
-  ack: async () => (await import("./ack.ts")).addAck,
+  ack: async () => (await import("./incidents.ts")).addAck,
   notifications: async () => (await import("./notifications.ts")).addNotifications,
   drift: async () => (await import("./drift.ts")).addDrift,
   conformance: async () => (await import("./conformance.ts")).addConformance,

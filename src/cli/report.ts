@@ -14,10 +14,10 @@ import type { Resolution } from "../fleet/buckets.ts";
 import type { Clock } from "../lib/clock.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";
 import { openReport } from "../reports/open-report.ts";
-import { atHistory } from "./call.ts";
+import { apiCommand } from "./api-command.ts";
+import { readHistory } from "./call.ts";
 import type { ApiOptions } from "./call.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { apiOptions } from "./options.ts";
+import { CommandError, wrongUse } from "./exit-codes.ts";
 import { showNotes } from "./output.ts";
 import { csvOf, jsonOf } from "./report/streams.ts";
 import { tableOf } from "./report/table.ts";
@@ -25,7 +25,7 @@ import type { StreamedReport, Texts } from "./report/streams.ts";
 import type { Terminal } from "./terminal.ts";
 
 const reportFormats = ["table", "csv", "json", "openmetrics"] as const;
-export type ReportFormat = (typeof reportFormats)[number];
+type ReportFormat = (typeof reportFormats)[number];
 
 export interface ReportOptions extends ApiOptions {
   readonly from: string;
@@ -48,8 +48,7 @@ Examples:
 which cannot be combined with hour, day and weekday. Default: region,key.`;
 
 export function addReport(program: Command, terminal: Terminal): void {
-  apiOptions(program.command("report"))
-    .description("report occupancy and errors of servers")
+  apiCommand(program, "report", "report occupancy and errors of servers")
     .requiredOption(
       "--from <time>",
       "the start: a time such as 2026-11-01T10:00, a duration ago such as 7d, or a period such as last week",
@@ -90,16 +89,16 @@ export async function report(
   checkOptions(options, format);
   const { from, to, by, tz, region, key, resolution = "1h" } = options;
   const request = { from, to, by, tz, region, key };
-  const storeOnly = format === "openmetrics";
-  await atHistory({ ...options, storeOnly, clock }, terminal, async ({ api, context }) => {
-    if (storeOnly && context) {
+  await readHistory({ ...options, clock }, terminal, async ({ api, context }) => {
+    if (format === "openmetrics") {
+      if (!context) throw new CommandError("--format openmetrics needs the store on this machine.");
       const nowMs = context.clock.now().utcMs;
       const { range, filter } = readReportQuery(request, nowMs);
-      const asked = { range, filter, nowMs, resolution };
-      return write(openMetricsOf(asked, context.reports.occupancy), terminal);
+      const texts = openMetricsOf({ range, filter, nowMs, resolution }, context.reports.occupancy);
+      return write(texts, terminal);
     }
     const streamed = context ? await fromStore(request, context) : await byPages(request, api);
-    await write(textsOf(streamed, format, terminal), terminal);
+    await write(formats[format](streamed, terminal), terminal);
     if (format !== "json") showNotes(streamed.notes, terminal);
   });
 }
@@ -111,16 +110,12 @@ function checkOptions({ by, tz, resolution, url }: ReportOptions, format: Report
   }
   if (by !== undefined || tz !== undefined) {
     throw wrongUse(
-      "--format openmetrics has the labels of the metrics, and times in UTC: leave out --by and --tz. --resolution sets the time between samples.",
+      "--format openmetrics has the labels of the metrics, and times in UTC: omit --by and --tz.",
     );
   }
   if (url !== undefined) {
     throw wrongUse("--format openmetrics reads the store itself: give --config instead of --url.");
   }
-}
-
-function wrongUse(message: string): CommandError {
-  return new CommandError(message, exitCodes.wrongUse);
 }
 
 async function fromStore(
@@ -155,21 +150,10 @@ async function byPages(
   return { ...head, rows: rows() };
 }
 
-function textsOf(streamed: StreamedReport, format: ReportFormat, terminal: Terminal): Texts {
-  switch (format) {
-    case "json":
-      return jsonOf(streamed);
-    case "csv":
-      return csvOf(streamed);
-    case "table":
-      return tableOf(streamed, {
-        columns: terminal.columns,
-        isUnicode: terminal.isUnicode ?? false,
-      });
-    case "openmetrics":
-      throw new TypeError("OpenMetrics is not made of rows");
-  }
-}
+const formats: Record<
+  Exclude<ReportFormat, "openmetrics">,
+  (streamed: StreamedReport, terminal: Terminal) => Texts
+> = { csv: csvOf, json: jsonOf, table: tableOf };
 
 const charactersAtOnce = 64 * 1_024;
 

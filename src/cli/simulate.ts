@@ -7,9 +7,9 @@ import { systemClock } from "../lib/clock.ts";
 import { contentSchema } from "../simulator/directory.ts";
 import { faultsSchema } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
+import { wrongUse } from "./exit-codes.ts";
 import { asListenFault } from "./listen-fault.ts";
-import { atLeast, readPort, seedOption } from "./options.ts";
+import { wholeNumber, readPort, seedOption } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 
@@ -32,8 +32,8 @@ export function addSimulate(program: Command, terminal: Terminal): void {
     .command("simulate")
     .description("run the simulated service only")
     .option("--regions <names>", "names of regions, separated by commas", readNames, ["us", "eu"])
-    .option("--keys <n>", "number of API keys", atLeast(1), 2)
-    .option("--servers <n>", "servers in each listing", atLeast(0), 60)
+    .option("--keys <n>", "number of API keys", wholeNumber(1), 2)
+    .option("--servers <n>", "servers in each listing", wholeNumber(0), 60)
     .addOption(seedOption())
     .option("--pace <factor>", "how many times faster statuses change; 0: never", readPace, 1)
     .option("--faults <file>", "faults to inject, in YAML or JSON")
@@ -91,9 +91,8 @@ function readContent(file: string, regions: readonly string[]) {
   const content = readFile("data", file, contentSchema);
   const unknown = Object.keys(content).filter((region) => !regions.includes(region));
   if (unknown.length === 0) return content;
-  throw new CommandError(
+  throw wrongUse(
     `The data in ${file} cannot be used: there is no region ${unknown.join(", ")}. There are ${regions.join(", ")}: add it with --regions.`,
-    exitCodes.wrongUse,
   );
 }
 
@@ -106,7 +105,7 @@ function readFile<Schema extends z.ZodType>(
     return schema.parse(parse(readFileSync(file, "utf8")));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new CommandError(`The ${what} in ${file} cannot be used:\n${why}`, exitCodes.wrongUse);
+    throw wrongUse(`The ${what} in ${file} cannot be used:\n${why}`);
   }
 }
 

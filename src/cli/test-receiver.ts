@@ -1,16 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { createOutbound } from "../notify/outbound.ts";
-import { silentLog } from "../notify/receiver.ts";
-import type { NotifiedAlerts } from "../notify/receivers/alertmanager-alerts.ts";
-import { createReceiver } from "../notify/receivers/receivers.ts";
 import type { Command } from "commander";
+import { noIncidentDetails } from "../alerts/notification.ts";
+import type { Notification, NotifiedIncident } from "../alerts/notification.ts";
 import { systemClock } from "../lib/clock.ts";
 import { userAgent } from "../lib/version.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { configOption } from "./options.ts";
-import { readConfig } from "./read-config.ts";
+import { createOutbound } from "../notify/outbound.ts";
+import { silentLog } from "../notify/receiver.ts";
+import type { Receiver } from "../notify/receiver.ts";
+import { createReceiver } from "../notify/receivers/receivers.ts";
+import { CommandError, wrongUse } from "./exit-codes.ts";
+import { configOption, readConfig } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
-import { testMessages } from "./test-messages.ts";
+
+interface TestOptions {
+  readonly config: string;
+}
 
 export function addTestReceiver(program: Command, terminal: Terminal): void {
   program
@@ -18,42 +22,34 @@ export function addTestReceiver(program: Command, terminal: Terminal): void {
     .description("send a test message to a configured receiver")
     .argument("<name>", "the receiver's name in the configuration")
     .addOption(configOption())
-    .action((name: string, options: { readonly config: string }) =>
-      testReceiver(name, options, terminal),
-    );
+    .action((name: string, { config }: TestOptions) => testReceiver(name, config, terminal));
 }
 
-async function testReceiver(
-  name: string,
-  options: { readonly config: string },
-  terminal: Terminal,
-): Promise<void> {
-  const { receivers, outbound: networks } = readConfig(options.config, terminal).alerts;
+async function testReceiver(name: string, file: string, terminal: Terminal): Promise<void> {
+  const { receivers, outbound: networks } = readConfig(file, terminal).alerts;
   const settings = receivers.find((each) => each.name === name);
   if (!settings) {
     const known = receivers.map((each) => each.name).join(", ") || "none";
-    throw new CommandError(
-      `There is no receiver ${name} in ${options.config}. Configured: ${known}.`,
-      exitCodes.wrongUse,
-    );
+    throw wrongUse(`There is no receiver ${name} in ${file}. Configured: ${known}.`);
   }
   const outbound = createOutbound({ clock: systemClock, userAgent, networks });
   const receiver = createReceiver(settings, {
     outbound,
     clock: systemClock,
-    notifiedAlerts: noAlerts,
+    notifiedAlerts: {
+      notifiedTo: () => Promise.resolve([]),
+      textsOf: () => Promise.resolve(new Map()),
+    },
     healthProblem: () => Promise.resolve(null),
     log: silentLog,
     observe: { attemptFailed() {} },
   });
-  const messages = testMessages(receiver, randomUUID(), systemClock.now().utcMs);
   try {
-    for (const message of messages) {
+    for (const message of testMessages(receiver)) {
       const result = await receiver.send(message, new AbortController().signal);
       if (result.kind === "failed") {
         throw new CommandError(
           `${name} did not take the test message: ${result.reason} (${result.detail})`,
-          exitCodes.failed,
         );
       }
     }
@@ -64,7 +60,33 @@ async function testReceiver(
   }
 }
 
-const noAlerts: NotifiedAlerts = {
-  notifiedTo: () => Promise.resolve([]),
-  textsOf: () => Promise.resolve(new Map()),
-};
+/** A receiver that keeps alerts open until they are resolved gets an alert and at once its end. */
+function testMessages({ name, keepsAlerts }: Receiver): readonly Notification[] {
+  const id = randomUUID();
+  const nowMs = systemClock.now().utcMs;
+  const message = (step: string, incidents: readonly NotifiedIncident[]): Notification => ({
+    id: `msg_${id}${step}`,
+    receiver: name,
+    type: "test",
+    rule: "test",
+    severity: "info",
+    group: {},
+    summary: "A test message from sandwatch: this receiver works",
+    createdAtMs: nowMs,
+    causedAtMs: nowMs,
+    runbookUrl: null,
+    incidents,
+    truncated: 0,
+  });
+  if (keepsAlerts !== true) return [message("", [])];
+  const firing: NotifiedIncident = {
+    ...noIncidentDetails,
+    id: `sandwatch-test-${id}`,
+    state: "firing",
+    subject: "receiver",
+    startedAtMs: nowMs,
+    receiver: name,
+  };
+  const end = { state: "resolved", resolvedAtMs: nowMs, resolvedReason: "recovered" } as const;
+  return [message("_firing", [firing]), message("_resolved", [{ ...firing, ...end }])];
+}

@@ -1,17 +1,12 @@
 import type { Command } from "commander";
-import { formatFaults } from "../config/faults.ts";
-import { compare, expectationText, messageText } from "./rule-tests/compare.ts";
-import type { Difference } from "./rule-tests/compare.ts";
+import { formatDuration } from "../fleet/duration.ts";
 import { loadTests } from "./rule-tests/load-tests.ts";
-import type { Rehearsals } from "./rule-tests/load-tests.ts";
 import { runRuleTest } from "./rule-tests/run-test.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
+import type { SentMessage } from "./rule-tests/run-test.ts";
+import type { Expectation } from "./rule-tests/schema.ts";
+import { CommandError } from "./exit-codes.ts";
+import { jsonText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
-
-interface TestResult extends Difference {
-  readonly name: string;
-  readonly passed: boolean;
-}
 
 export function addTestRules(program: Command, terminal: Terminal): void {
   program
@@ -19,48 +14,95 @@ export function addTestRules(program: Command, terminal: Terminal): void {
     .description("run tests of alert rules")
     .argument("<file>", "the tests, in YAML")
     .option("--json", "print JSON")
-    .action((file: string, options: { readonly json?: boolean }) =>
-      testRules(file, options, terminal),
-    );
+    .action(async (file: string, { json }: { readonly json?: boolean }) => {
+      const { config, tests } = loadTests(file, process.env);
+      const results: TestResult[] = [];
+      for (const test of tests) {
+        const { missing, unexpected } = compare(await runRuleTest(test, config), test.expect);
+        results.push({
+          name: test.name,
+          passed: missing.length + unexpected.length === 0,
+          missing: missing.map(expectationText),
+          unexpected: unexpected.map(messageText),
+        });
+      }
+      terminal.out(json ? jsonText({ tests: results }) : results.map(resultText).join(""));
+      const failed = results.filter(({ passed }) => !passed).length;
+      if (failed > 0) throw new CommandError(`${failed} of ${results.length} tests failed`);
+    });
 }
 
-function testRules(file: string, options: { readonly json?: boolean }, terminal: Terminal): void {
-  const loaded = loadTests(file, process.env);
-  if (loaded.kind === "faulty") {
-    throw new CommandError(formatFaults(loaded.file, loaded.faults), exitCodes.wrongUse);
-  }
-  const results = runTests(loaded.rehearsals);
-  const failed = results.filter(({ passed }) => !passed).length;
-  terminal.out(options.json === true ? toJson(results) : toText(results));
-  if (failed > 0) {
-    const all = results.length === 1 ? "the only test" : `${failed} of ${results.length} tests`;
-    throw new CommandError(`${all} failed`, exitCodes.failed);
-  }
+interface TestResult {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly missing: readonly string[];
+  readonly unexpected: readonly string[];
 }
 
-function runTests({ config, targets, tests }: Rehearsals): readonly TestResult[] {
-  return tests.map((test) => {
-    const difference = compare(runRuleTest(test, config, targets), test.expect);
-    const passed = difference.missing.length + difference.unexpected.length === 0;
-    return { name: test.name, passed, ...difference };
-  });
-}
-
-function toText(results: readonly TestResult[]): string {
-  const lines = results.flatMap(({ name, passed, missing, unexpected }) => [
+function resultText({ name, passed, missing, unexpected }: TestResult): string {
+  const lines = [
     `${passed ? "passed" : "FAILED"}  ${name}`,
-    ...missing.map((each) => `        expected, not sent:  ${expectationText(each)}`),
-    ...unexpected.map((each) => `        sent, not expected:  ${messageText(each)}`),
-  ]);
+    ...missing.map((each) => `        expected, not sent:  ${each}`),
+    ...unexpected.map((each) => `        sent, not expected:  ${each}`),
+  ];
   return `${lines.join("\n")}\n`;
 }
 
-function toJson(results: readonly TestResult[]): string {
-  const tests = results.map(({ name, passed, missing, unexpected }) => ({
-    name,
-    passed,
-    missing: missing.map(expectationText),
-    unexpected: unexpected.map(messageText),
-  }));
-  return `${JSON.stringify({ tests }, null, 2)}\n`;
+/** Each message must be expected, and each expected one sent. Of several that fit, the first one counts. */
+export function compare(sent: readonly SentMessage[], expected: readonly Expectation[]) {
+  const unexpected = [...sent];
+  const missing = expected.filter((expectation) => {
+    const index = unexpected.findIndex((message) => fits(message, expectation));
+    if (index !== -1) unexpected.splice(index, 1);
+    return index === -1;
+  });
+  return { missing, unexpected };
+}
+
+/** Fields that an expectation does not have are not compared. */
+function fits({ atMs, notification }: SentMessage, expected: Expectation): boolean {
+  const { incidents, truncated } = notification;
+  const servers = serversOf(notification);
+  return (
+    atMs === expected.at &&
+    notification.type === `incident.${expected.type}` &&
+    notification.rule === expected.rule &&
+    isOr(expected.receiver, notification.receiver) &&
+    isOr(expected.severity, notification.severity) &&
+    isOr(expected.summary, notification.summary) &&
+    isOr(expected.count, incidents.length + truncated) &&
+    isOr(expected.servers?.toSorted().join("\n"), servers.toSorted().join("\n")) &&
+    incidents.every(
+      ({ resolvedReason, flapping }) =>
+        isOr(expected.reason, resolvedReason) && isOr(expected.flapping, flapping),
+    )
+  );
+}
+
+function isOr<T>(expected: T | undefined, found: T | null): boolean {
+  return expected === undefined || expected === found;
+}
+
+function serversOf({ incidents }: SentMessage["notification"]): readonly string[] {
+  return incidents.flatMap(({ serverId }) => serverId ?? []);
+}
+
+function expectationText({ at, receiver, type, rule, ...rest }: Expectation): string {
+  const more = Object.entries(rest).flatMap(([field, value]) =>
+    value === undefined ? [] : `${field}: ${JSON.stringify(value)}`,
+  );
+  const head = `${formatDuration(at)}  ${receiver ?? "any receiver"}  ${rule} ${type}`;
+  return [head, ...more].join("  ");
+}
+
+export function messageText({ atMs, notification }: SentMessage): string {
+  const { receiver, rule, type, summary, incidents } = notification;
+  const servers = serversOf(notification);
+  const reasons = new Set(incidents.flatMap(({ resolvedReason }) => resolvedReason ?? []));
+  return [
+    `${formatDuration(atMs)}  ${receiver}  ${rule} ${type.replace("incident.", "")}`,
+    ...(servers.length > 0 ? [`servers: ${servers.join(", ")}`] : []),
+    ...(reasons.size > 0 ? [`reason: ${[...reasons].join(", ")}`] : []),
+    JSON.stringify(summary),
+  ].join("  ");
 }

@@ -19,7 +19,7 @@ const severityPatterns = patternsSchema
   )
   .meta(listOrOne({ anyOf: [...orReference({ enum: severities }).anyOf, textLike(/\*/)] }));
 
-const matchSchema = settings({
+export const matchSchema = settings({
   rule: named("Names of rules. A name without `*` must be configured, or be `receiver-failing`."),
   severity: severityPatterns
     .exactOptional()

@@ -1,136 +1,97 @@
-import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/lib/clock.ts";
-import { createSimulator } from "../../src/simulator/simulator.ts";
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
+import { startOneServerService } from "../support/one-server-service.ts";
 import { runCommand } from "../support/run-command.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 
-const target = { region: "us", key: "research" };
-const apiKey = "simulated-T0PSECRET";
-
-/** A daemon as a process, with one server in error, and a receiver that was told of it. */
-async function alerted() {
-  const simulator = createSimulator({
-    seed: 3,
-    clock: systemClock,
-    regions: ["us"],
-    keys: [{ name: "research", apiKey }],
-    servers: 2,
-    pace: 0,
-    rateLimit: null,
-  });
-  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => simulator.close());
-  const [server] = simulator.truth(target, systemClock.now().utcMs);
-  const serverId = server?.serverId ?? "";
-  simulator.pin(target, serverId, "error");
+/** A daemon as a process, with one server in error, of which it has notified. */
+async function startAlerted() {
+  const { baseUrl } = await startOneServerService("error");
   const peer = await startWebhookPeer();
+  const receiver = { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret };
   const folder = tempFolder();
-  const config = join(folder, "sandwatch.yaml");
-  const write = (address: string): void => {
-    writeFileSync(
-      config,
-      `
-        regions: { us: { base_url: "${services.get("us")}" } }
-        keys: [{ name: research, api_key: ${apiKey} }]
-        poll: { every: 1s }
-        store: { path: ${join(folder, "sandwatch.db")} }
-        http: { listen: "${address}" }
-        alerts:
-          receivers:
-            - { name: oncall, type: webhook, url: "${peer.url}", secret: "${webhookSecret}", group_wait: 0s }
-      `,
-    );
-  };
-  write("127.0.0.1:0");
-  const daemon = startSandwatch(["run", "--config", config]);
+  const configOf = (listen: string): string =>
+    writeConfig(
+      {
+        regions: { us: { base_url: baseUrl } },
+        keys: [{ name: "research", api_key: "T0PSECRET" }],
+        poll: { every: "1s" },
+        http: { listen },
+        alerts: { receivers: [{ ...receiver, group_wait: "0s" }] },
+      },
+      folder,
+    ).config;
+  const daemon = startSandwatch(["run", "--config", configOf("127.0.0.1:0")]);
   const started: { address: string } = JSON.parse(await daemon.line("daemon.started"));
   await peer.received(1);
-  // Now that its port is known, commands find the daemon by the configuration.
-  write(new URL(started.address).host);
-  return {
-    config,
-    serverId,
-    url: started.address,
-    stop: async () => {
-      daemon.send("SIGTERM");
-      const ended = await daemon.ended;
-      expect(ended.code).toBe(0);
-    },
+  const stop = async (): Promise<void> => {
+    daemon.send("SIGTERM");
+    expect(await daemon.ended).toMatchObject({ code: 0 });
   };
+  // Now that its port is known, commands find the daemon by the configuration.
+  return { url: started.address, config: configOf(new URL(started.address).host), stop };
 }
 
-describe("the commands for what people do about alerts", () => {
-  it("ask the daemon that runs, and the store when none does", async () => {
-    const { config, url, serverId, stop } = await alerted();
-    const byConfig = ["--config", config];
-    const listed = await runCommand(["incidents", "--state", "firing", "--json", ...byConfig]);
-    const { incidents } = JSON.parse(listed.out);
-    expect(incidents).toMatchObject([{ state: "firing", server_id: serverId }]);
-    const [{ id }] = incidents;
+const reason = ["--author", "ann", "--reason", "being moved"];
+
+describe("the commands about alerts", () => {
+  it("call the daemon that runs, and use the store when none does", async () => {
+    const { config, url, stop } = await startAlerted();
+    const outputs: string[] = [];
+    const run = async (...args: readonly string[]) => {
+      const ended = await runCommand([...args, "--config", config]);
+      outputs.push(ended.out, ended.err);
+      return ended;
+    };
+    const { incidents } = JSON.parse((await run("incidents", "--state", "firing", "--json")).out);
+    const [{ id, server_id: serverId }] = incidents;
+    expect(incidents).toMatchObject([{ state: "firing", subject: "server" }]);
 
     const acked = await runCommand(["ack", id.slice(0, 13), "--author", "ann", "--url", url]);
-    expect(acked).toMatchObject({ code: 0, out: `incident ${id} is acknowledged\n`, err: "" });
+    expect(acked).toEqual({ code: 0, out: `incident ${id} is acknowledged\n`, err: "" });
     const match = ["--region", "us", "--server-name", "git*", "jira"];
-    const said = ["--author", "ann", "--reason", "being moved", "--for", "2h"];
-    const added = await runCommand(["silence", "add", ...match, ...said, ...byConfig]);
+    const added = await run("silence", "add", ...match, ...reason, "--for", "2h");
     expect(added.code).toBe(0);
     expect(added.err).toContain('note: no known server has the server_name "jira"');
-    const silenceId = /^silence (\S+) until /.exec(added.out)?.[1] ?? "";
+    const [, silence = ""] = /^silence (\S+) until /.exec(added.out) ?? [];
+    const misspelt = await run("silence", "add", "--rule", "server-eror", ...reason, "--for", "1m");
+    expect(misspelt.err).toMatch(/^note: no rule is called "server-eror", .*mean "server-error"\?/);
+    const wrong = await run("silence", "add", ...match, ...reason, "--for", "9 days");
+    expect(wrong).toMatchObject({ code: 2, out: "" });
+    expect(wrong.err).toContain("duration: a duration such as 30m");
 
-    const following = startSandwatch(["changes", "--follow", "--json", ...byConfig]);
+    const following = startSandwatch(["changes", "--follow", "--json", "--config", config]);
     expect(JSON.parse(await following.line(serverId))).toMatchObject({ to: "error" });
     following.send("SIGINT");
     expect(await following.ended).toMatchObject({ code: 0, err: "" });
 
     await stop();
-    const incidentsAfter = await runCommand(["incidents", ...byConfig]);
-    expect(incidentsAfter).toMatchObject({ code: 0, err: "" });
-    expect(incidentsAfter.out).toContain(`${id}  firing (acknowledged by ann)`);
-    const silences = await runCommand(["silence", "list", ...byConfig]);
+    expect((await run("incidents")).out).toContain(`${id}  firing (acknowledged by ann)`);
+    const silences = await run("silence", "list");
     expect(silences.out).toMatch(/in_force .*region=us server_name=git\*\|jira +ann +being moved/);
-    const expired = await runCommand(["silence", "expire", silenceId, ...byConfig]);
-    expect(expired).toMatchObject({ code: 0, out: `silence ${silenceId} has ended\n` });
-    const again = await runCommand(["silence", "expire", silenceId, ...byConfig]);
-    expect(again).toMatchObject({ code: 1, out: "" });
-    expect(again.err).toContain("has ended already");
+    const expired = await run("silence", "expire", silence);
+    expect(expired).toEqual({ code: 0, out: `silence ${silence} has ended\n`, err: "" });
+    const again = await run("silence", "expire", silence);
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining("has ended already") });
 
-    const explained = await runCommand(["explain", serverId.slice(0, 13), ...byConfig]);
-    expect(explained).toMatchObject({ code: 0, err: "" });
+    const explained = await run("explain", serverId.slice(0, 13));
     expect(explained.out).toMatch(/acknowledged by ann/);
     expect(explained.out).toMatch(/delivery\.taken +oncall accepted: firing/);
-    const changed = await runCommand(["changes", "--server", serverId, "--json", ...byConfig]);
+    const changed = await run("changes", "--server", serverId, "--json");
     expect(JSON.parse(changed.out)).toMatchObject({ changes: [{ from: "absent", to: "error" }] });
-    const letters = await runCommand(["notifications", "--receiver", "oncall", ...byConfig]);
-    expect(letters.out).toMatch(/delivered +oncall +incident\.firing/);
-    const { notifications } = JSON.parse(
-      (await runCommand(["notifications", "--json", ...byConfig])).out,
-    );
-    const seq = String(notifications.at(-1).seq);
-    const shown = await runCommand(["notifications", "show", seq, ...byConfig]);
-    expect(shown).toMatchObject({ code: 0, err: "" });
+    const listed = await run("notifications", "--receiver", "oncall");
+    const [, seq = ""] = /^(\d+) +delivered +oncall +incident\.firing/m.exec(listed.out) ?? [];
+    const shown = await run("notifications", "show", seq);
     expect(shown.out).toMatch(/^notification \d+ to oncall: delivered\n[^]*\n\S+Z +taken\n$/);
-    const all = [
-      listed,
-      acked,
-      added,
-      incidentsAfter,
-      silences,
-      expired,
-      explained,
-      letters,
-      shown,
-    ];
-    expect(JSON.stringify(all)).not.toContain("T0PSECRET");
+    expect(outputs.join("")).not.toContain("T0PSECRET");
   });
 
-  it("make no store where there is none", async () => {
-    const { config, store } = writeConfig(apiKey);
+  it("create no store", async () => {
+    const { config, store } = writeConfig();
     expect(await runCommand(["changes", "--config", config])).toEqual({
       code: 1,
       out: "",
@@ -139,48 +100,22 @@ describe("the commands for what people do about alerts", () => {
     expect(existsSync(store)).toBe(false);
   });
 
-  it("say so when nothing answers at the address", async () => {
+  it("fail when nothing listens at the address", async () => {
     const url = `http://${await freeAddress()}`;
     const ended = await runCommand(["incidents", "--url", url]);
-    expect(ended).toMatchObject({ code: 1, err: `Nothing listens at ${url}.\n` });
+    expect(ended).toEqual({ code: 1, out: "", err: `Nothing listens at ${url}.\n` });
   });
 
   it.each([
-    { args: ["incidents"], says: "either --config FILE or --url" },
-    { args: ["incidents", "--url", "x"], says: "--url must be an address" },
-    { args: ["incidents", "--url", "http://x", "--config", "y"], says: "cannot be used with" },
-    { args: ["ack", "abc", "--url", "http://x"], says: "--author" },
-    {
-      args: ["silence", "add", "--region", "us", "--author", "ann", "--for", "2h", "--url", "x"],
-      says: "--reason",
-    },
-    {
-      args: ["silence", "add", "--region", "us", "--author", "ann", "--reason", "r", "--url", "x"],
-      says: "either --for (such as 2h) or --until",
-    },
-    {
-      args: ["silence", "add", "--author", "ann", "--reason", "r", "--for", "2h", "--url", "x"],
-      says: "at least one of --rule",
-    },
-    { args: ["notifications", "replay", "--url", "http://x"], says: "either --seq" },
-  ])("are refused with exit code 2 when used wrongly: $args", async ({ args, says }) => {
+    [["incidents"], "either --config FILE or --url"],
+    [["incidents", "--url", "x"], "--url must be an address"],
+    [["incidents", "--url", "http://x", "--config", "y"], "cannot be used with"],
+    [["ack", "abc", "--url", "http://x"], "--author"],
+    [["silence", "add", "--region", "us", "--author", "ann", "--url", "http://x"], "--reason"],
+    [["silence", "add", ...reason, "--for", "2h", "--url", "http://x"], "at least one field"],
+    [["notifications", "replay", "--url", "http://x"], "either --seq"],
+  ])("refuse wrong use with exit code 2: %j", async (args, message) => {
     const ended = await runCommand(args);
-    expect(ended).toMatchObject({ code: 2, out: "" });
-    expect(ended.err).toContain(says);
-  });
-
-  it("leave what is wrong in a request to the desk to say, with exit code 2", async () => {
-    const { config, stop } = await alerted();
-    const args = ["silence", "add", "--region", "us", "--author", "ann", "--reason", "r"];
-    const ended = await runCommand([...args, "--for", "9 days", "--config", config]);
-    expect(ended).toMatchObject({ code: 2, out: "" });
-    expect(ended.err).toContain("duration: a duration such as 30m");
-
-    const said = ["--author", "ann", "--reason", "r"];
-    const misspelt = ["silence", "add", "--rule", "server-eror", ...said];
-    const added = await runCommand([...misspelt, "--for", "1m", "--config", config]);
-    expect(added).toMatchObject({ code: 0, out: expect.stringMatching(/^silence \S+ until/) });
-    expect(added.err).toMatch(/^note: no rule is called "server-eror", .*mean "server-error"\?\n$/);
-    await stop();
+    expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
   });
 });

@@ -1,43 +1,60 @@
 import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
+import { Command } from "commander";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
-import { changes } from "../../src/cli/changes.ts";
-import type { ChangesOptions } from "../../src/cli/changes.ts";
-import { incidents } from "../../src/cli/incidents.ts";
-import type { FollowTimes } from "../../src/cli/history.ts";
+import { addChanges } from "../../src/cli/changes.ts";
+import { addIncidents } from "../../src/cli/incidents.ts";
+import { openStore } from "../../src/store/store.ts";
+import { writeConfig } from "../support/config-file.ts";
+import { freeAddress } from "../support/free-address.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
+import { serveUs } from "./serve-us.ts";
 
-/** Somebody who follows, and between two looks plays the next step of what happens; then stops. */
-function follower(steps: readonly (() => Promise<unknown>)[]) {
+type Step = () => Promise<unknown>;
+
+/** The lines that a command prints that follows while the steps happen, one between two of its calls. */
+async function followed(
+  add: typeof addChanges,
+  args: readonly string[],
+  steps: readonly Step[],
+): Promise<readonly string[]> {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   const left = [...steps];
-  const written: string[] = [];
-  const times: FollowTimes = {
-    stopped,
-    async pause() {
-      const step = left.shift();
-      if (step) await step();
-      else stop();
-      // What waits for the stop hears of it first.
-      await new Promise((resolve) => setImmediate(resolve));
-    },
+  const pause = async (): Promise<void> => {
+    const step = left.shift();
+    if (step) await step();
+    else stop();
+    // What waits for the stop runs first.
+    await setImmediate();
   };
+  const lines: string[] = [];
   const terminal = {
-    out: (text: string) => void written.push(...text.trimEnd().split("\n")),
-    err: (text: string) => void written.push(`! ${text.trimEnd()}`),
+    out: (text: string) => void lines.push(...text.trimEnd().split("\n").filter(Boolean)),
+    err: (text: string) => void lines.push(`! ${text.trimEnd()}`),
     isInteractive: false,
   };
-  return { times, terminal, written, stop };
+  const program = new Command();
+  add(program, terminal, { stopped, pause });
+  const [command] = program.commands;
+  await program.parseAsync([command?.name() ?? "", "--follow", ...args], { from: "user" });
+  return lines;
 }
 
-function shows(world: WatchedWorld, server: number, status: string) {
-  return async () => {
+function shows(world: WatchedWorld, server: number, status: string): Step {
+  return () => {
     world.show(server, status);
-    await world.poll();
+    return world.poll();
   };
+}
+
+async function polledWorld(): Promise<WatchedWorld> {
+  const world = await watchWorld();
+  await world.poll();
+  return world;
 }
 
 const inColumns = (lines: readonly string[], ...columns: readonly number[]): readonly string[] =>
@@ -46,31 +63,21 @@ const inColumns = (lines: readonly string[], ...columns: readonly number[]): rea
     return line.startsWith("!") ? line : columns.map((column) => cells[column]).join(" ");
   });
 
-async function followed(
-  world: WatchedWorld,
-  steps: readonly (() => Promise<unknown>)[],
-  options: Partial<ChangesOptions> = {},
-): Promise<readonly string[]> {
-  const { times, terminal, written } = follower(steps);
-  await changes({ url: await world.address(), follow: true, ...options }, terminal, times);
-  return written;
-}
-
-describe("changes that are followed", () => {
-  it("are the last few, oldest first, and then each once as it comes", async () => {
-    const world = await watchWorld();
-    await world.poll();
+describe("changes --follow", () => {
+  it("prints the last changes, oldest first, and then each new one once, in one table", async () => {
+    const world = await polledWorld();
+    const steps = [
+      shows(world, 0, "occupied"),
+      () => Promise.resolve(),
+      async () => {
+        await shows(world, 0, "idle")();
+        await shows(world, 1, "error")();
+      },
+    ];
     const lines = await followed(
-      world,
-      [
-        shows(world, 0, "occupied"),
-        async () => {},
-        async () => {
-          await shows(world, 0, "idle")();
-          await shows(world, 1, "error")();
-        },
-      ],
-      { limit: 2 },
+      addChanges,
+      ["--limit", "2", "--url", await world.address()],
+      steps,
     );
     expect(inColumns(lines, 6, 7)).toEqual([
       "from to",
@@ -80,41 +87,35 @@ describe("changes that are followed", () => {
       "occupied idle",
       "idle error",
     ]);
-    // One table, however it came.
     const begins = lines.slice(1).map((line) => line.indexOf(world.target.key));
     expect(new Set(begins)).toEqual(new Set([lines[0]?.indexOf("key")]));
   });
 
-  it("are one JSON object a line for programs, of what is asked for alone", async () => {
-    const world = await watchWorld();
-    await world.poll();
+  it("prints a JSON object a line with --json, of what is selected only", async () => {
+    const world = await polledWorld();
     const steps = [shows(world, 0, "occupied"), shows(world, 1, "error"), shows(world, 0, "idle")];
-    const lines = await followed(world, steps, { json: true, fromStatus: "occupied,error" });
+    const args = ["--json", "--from-status", "occupied,error", "--url", await world.address()];
+    const lines = await followed(addChanges, args, steps);
     expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
       { from: "occupied", to: "idle", server_id: world.serverIds[0], stay_seconds: 10 },
     ]);
   });
 
-  it("go on over a restart of the daemon, with what came meanwhile", async () => {
-    const world = await watchWorld();
-    await world.poll();
+  it("continues after a restart of the daemon, with what was stored meanwhile", async () => {
+    const world = await polledWorld();
     const gate = await startGate(world);
-    const lines = await followed(
-      world,
-      [
-        shows(world, 0, "occupied"),
-        async () => gate.close(),
-        async () => {},
-        async () => {
-          await world.restart();
-          world.show(0, "error");
-          await world.poll();
-        },
-        async () => gate.open(),
-        shows(world, 0, "idle"),
-      ],
-      { limit: 1, url: gate.url },
-    );
+    const steps = [
+      shows(world, 0, "occupied"),
+      async () => gate.close(),
+      () => Promise.resolve(),
+      async () => {
+        await world.restart();
+        await shows(world, 0, "error")();
+      },
+      async () => gate.open(),
+      shows(world, 0, "idle"),
+    ];
+    const lines = await followed(addChanges, ["--limit", "1", "--url", gate.url], steps);
     expect(inColumns(lines, 6, 7)).toEqual([
       "from to",
       "absent idle",
@@ -126,36 +127,31 @@ describe("changes that are followed", () => {
     ]);
   });
 
-  it("need a daemon whose address can be known, and are refused what cannot be asked", async () => {
+  it("fails when the first call does, or the address is not known", async () => {
     const world = await watchWorld();
-    const ended = async (options: Partial<ChangesOptions>) =>
-      followed(world, [], options).catch((error: unknown) => error);
-    expect(await ended({ url: "http://127.0.0.1:1" })).toMatchObject({ exitCode: 1 });
-    expect(await ended({ status: "busy" })).toMatchObject({ exitCode: 2 });
-    expect(await ended({ url: "nowhere" })).toMatchObject({ exitCode: 2 });
-    const { times, terminal } = follower([]);
-    await expect(changes({ follow: true }, terminal, times)).rejects.toMatchObject({
-      exitCode: 2,
-      message: "Give either --config FILE or --url ADDRESS.",
-    });
+    const { config } = writeConfig();
+    const url = await world.address();
+    for (const [args, exitCode] of [
+      [["--url", "http://127.0.0.1:1"], 1],
+      [["--url", url, "--status", "busy"], 2],
+      [["--config", config], 2],
+      [[], 2],
+    ] as const) {
+      await expect(followed(addChanges, args, [])).rejects.toMatchObject({ exitCode });
+    }
   });
 });
 
-it("incidents that are followed are told whenever they are others than they were", async () => {
-  const world = await watchWorld();
-  await world.poll();
+it("incidents --follow prints an incident each time that it changes", async () => {
+  const world = await polledWorld();
   const acknowledge = async (): Promise<void> => {
     const { api } = world.daemon();
     const [incident] = (await api(listIncidents, { state: "firing" })).incidents;
     await api(acknowledgeIncident, { id: incident?.id ?? "", author: "ann" });
   };
-  const { times, terminal, written } = follower([
-    shows(world, 0, "error"),
-    acknowledge,
-    shows(world, 0, "idle"),
-  ]);
-  await incidents({ url: await world.address(), follow: true }, terminal, times);
-  expect(inColumns(written, 1, 3)).toEqual([
+  const steps = [shows(world, 0, "error"), acknowledge, shows(world, 0, "idle")];
+  const lines = await followed(addIncidents, ["--url", await world.address()], steps);
+  expect(inColumns(lines, 1, 3)).toEqual([
     "state rule",
     "firing server-error",
     "firing (acknowledged by ann) server-error",
@@ -163,16 +159,30 @@ it("incidents that are followed are told whenever they are others than they were
   ]);
 });
 
-/** An address at which the world's daemon answers, whichever it is, while the gate is open. */
+it("--follow ends when another sandwatch comes to the configured address", async () => {
+  const listen = await freeAddress();
+  const { config, store } = writeConfig({
+    regions: { asia: { base_url: "http://127.0.0.1:1" } },
+    http: { listen },
+  });
+  await openStore(store).close();
+  const steps = [() => Promise.resolve(), () => serveUs(["research"], listen)];
+  await expect(followed(addIncidents, ["--config", config], steps)).rejects.toMatchObject({
+    exitCode: 1,
+    message: expect.stringContaining(`The sandwatch at http://${listen} watches nothing`),
+  });
+});
+
+/** An address at which the world's present daemon answers while the gate is open. */
 async function startGate(world: WatchedWorld) {
   let isOpen = true;
-  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const answer = await fetch(new URL(request.url ?? "", await world.address()));
+  const pass = async (path: string, response: ServerResponse): Promise<void> => {
+    const answer = await fetch(new URL(path, await world.address()));
     response.writeHead(answer.status, { "content-type": "application/json" });
     response.end(await answer.text());
   };
   const server = createServer((request, response) => {
-    if (isOpen) void pass(request, response);
+    if (isOpen) void pass(request.url ?? "", response);
     else request.destroy();
   });
   server.listen(0, "127.0.0.1");

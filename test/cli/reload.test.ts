@@ -1,228 +1,186 @@
+import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createReloads } from "../../src/cli/run.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
-import type { SandwatchProcess } from "../support/sandwatch-process.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { testConfig } from "../support/test-config.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
-import type { WebhookPeer } from "../support/webhook-peer.ts";
 
-interface Site {
-  readonly config: string;
-  readonly daemon: SandwatchProcess;
-  readonly address: string;
-  readonly peer: WebhookPeer;
-  /** Replaces text in the configuration. */
-  edit(text: string, by: string): void;
-  reload(headers?: Readonly<Record<string, string>>): Promise<{ status: number; text: string }>;
-  /** A metric's value, asked for until it is this. */
-  shows(line: string): Promise<void>;
-  /** Has a store that is open go on, and cannot be opened again until the version is what this returns. */
-  setStoreVersion(version: number): number;
-}
+const first = { name: "first", on: "server", status: "error" };
+const second = { name: "second", on: "server", status: "error", severity: "warning" };
+const both = [JSON.stringify([first]), JSON.stringify([first, second])] as const;
+const failed = "sandwatch_config_last_reload_successful 0";
+const firing = 'sandwatch_incidents{rule="first",severity="critical",state="firing"} 1';
 
-/** A daemon that watches one server in error. */
-async function startSite(): Promise<Site> {
+/** A daemon that watches one server in error, of which it has notified. */
+async function startSite() {
   const { baseUrl } = await startOneServerService("error");
   const peer = await startWebhookPeer();
-  const folder = tempFolder();
-  const config = join(folder, "sandwatch.yaml");
   const address = await freeAddress();
-  writeFileSync(
-    config,
-    `
-regions: { us: { base_url: "${baseUrl}" } }
-keys: [{ name: research, api_key: T0PSECRET }]
-poll: { every: 1s }
-store: { path: ${join(folder, "sandwatch.db")} }
-http: { listen: "${address}" }
-alerts:
-  rules: [{ name: first, on: server, status: error }]
-  receivers: [{ name: oncall, type: webhook, url: "${peer.url}", secret: "${webhookSecret}", group_wait: 0s }]
-`,
-  );
+  const receiver = { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret };
+  const { config, store } = writeConfig({
+    regions: { us: { base_url: baseUrl } },
+    keys: [{ name: "research", api_key: "T0PSECRET" }],
+    poll: { every: "1s" },
+    http: { listen: address },
+    alerts: { rules: [first], receivers: [{ ...receiver, group_wait: "0s" }] },
+  });
   const daemon = startSandwatch(["run", "--config", config]);
-  await daemon.line("daemon.started");
+  await peer.attempted(1);
   const url = `http://${address}`;
+  const lines = async (): Promise<readonly string[]> => {
+    const response = await fetch(`${url}/metrics`).catch(() => null);
+    return (await response?.text())?.split("\n") ?? [];
+  };
   return {
-    config,
+    store,
     daemon,
     address,
     peer,
-    edit: (text, by) => writeFileSync(config, readFileSync(config, "utf8").replace(text, by)),
-    async reload(headers = {}) {
+    /** Replaces text in the configuration. */
+    edit: (text: string, by: string) =>
+      writeFileSync(config, readFileSync(config, "utf8").replace(text, by)),
+    reload: async (headers: Readonly<Record<string, string>> = {}) => {
       const response = await fetch(`${url}/-/reload`, { method: "POST", headers });
       return { status: response.status, text: await response.text() };
     },
-    async shows(line) {
-      for (;;) {
-        const text = await fetch(`${url}/metrics`).then(
-          (response) => response.text(),
-          () => "",
-        );
-        if (text.split("\n").includes(line)) return;
-      }
+    /** Resolves when the metrics have a line. */
+    shows: async (line: string): Promise<void> => {
+      while (!(await lines()).includes(line));
     },
-    setStoreVersion(version) {
-      const database = new DatabaseSync(join(folder, "sandwatch.db"), { timeout: 10_000 });
+    /** Sets the version of the store: of another one, it can still be used but not be opened. */
+    setStoreVersion: (version: number): number => {
+      using database = new DatabaseSync(store, { timeout: 10_000 });
       const before = database.prepare("pragma user_version").get();
       database.exec(`pragma user_version = ${version}`);
-      database.close();
       return Number(before?.["user_version"]);
+    },
+    stop: async (): Promise<string> => {
+      daemon.send("SIGTERM");
+      const { code, out, err } = await daemon.ended;
+      expect([code, err]).toEqual([0, ""]);
+      return out;
     },
   };
 }
 
-const second = "{ name: second, on: server, status: error, severity: warning }";
+const countOf = (text: string, part: string): number => text.split(part).length - 1;
 
-describe("reading the configuration again", () => {
-  it("is refused while the store takes nothing, and what runs goes on", async () => {
-    const site = await startSite();
-    await site.peer.attempted(1);
-    rmSync(join(dirname(site.config), "sandwatch.db"));
-    site.edit("status: error }]", `status: error }, ${second}]`);
-    await site.reload();
-    const refused = await site.daemon.line("config.refused");
-    expect(refused).toContain("was deleted or replaced while sandwatch runs");
-    await site.shows("sandwatch_config_last_reload_successful 0");
-    site.daemon.send("SIGTERM");
-    expect(await site.daemon.ended).toMatchObject({ code: 0 });
-  });
+describe("a reload", () => {
+  it("applies the configuration, and continues the incidents of unchanged rules", async () => {
+    const { edit, reload, shows, peer, daemon, stop } = await startSite();
+    edit(...both);
+    expect((await reload()).status).toBe(200);
+    await peer.attempted(2);
+    await shows('sandwatch_incidents{rule="second",severity="warning",state="firing"} 1');
+    await shows(firing);
+    expect(peer.alerts.map(({ data }) => data.rule)).toEqual(["first", "second"]);
 
-  it("is refused where its store cannot be opened, and what runs goes on without a pause", async () => {
-    const site = await startSite();
-    await site.peer.attempted(1);
-    const other = join(dirname(site.config), "other.db");
-    writeFileSync(other, "no database, but something dear to somebody");
-    site.edit("sandwatch.db", "other.db");
-    await site.reload();
-    expect(await site.daemon.line("config.refused")).toContain(`${other} is damaged`);
-    await site.shows("sandwatch_config_last_reload_successful 0");
-    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
-    site.daemon.send("SIGTERM");
-    const { code, out } = await site.daemon.ended;
-    expect([code, out.match(/"daemon.started"/g)]).toEqual([0, [expect.any(String)]]);
-  });
-
-  it("tries again to open the store that could be opened before, until it can", async () => {
-    const site = await startSite();
-    await site.peer.attempted(1);
-    const version = site.setStoreVersion(1_000_000);
-    site.edit("status: error }]", `status: error }, ${second}]`);
-    await site.reload();
-    await site.daemon.line("store.not_opened");
-    site.setStoreVersion(version);
-    await site.shows("sandwatch_config_last_reload_successful 0");
-    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
-    site.daemon.send("SIGTERM");
-    const { code, out } = await site.daemon.ended;
-    expect([code, out.match(/"store.not_opened"/g)]).toEqual([0, [expect.any(String)]]);
-  });
-
-  it("stops with success while it tries to open the store again", async () => {
-    const site = await startSite();
-    await site.peer.attempted(1);
-    site.setStoreVersion(1_000_000);
-    await site.reload();
-    await site.daemon.line("store.not_opened");
-    site.daemon.send("SIGTERM");
-    expect(await site.daemon.ended).toMatchObject({ code: 0, err: "" });
-  });
-
-  it("takes it on, and goes on with the incidents of rules that are as they were", async () => {
-    const site = await startSite();
-    await site.peer.attempted(1);
-    site.edit("status: error }]", `status: error }, ${second}]`);
-    expect(await site.reload()).toEqual({
-      status: 200,
-      text: "the configuration is valid, sandwatch goes on with it\n",
-    });
-    await site.peer.attempted(2);
-    await site.shows('sandwatch_incidents{rule="second",severity="warning",state="firing"} 1');
-    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
-    expect(site.peer.alerts.map(({ data }) => data.rule)).toEqual(["first", "second"]);
-
-    site.edit("{ name: first, on: server, status: error }, ", "");
-    site.daemon.send("SIGHUP");
-    await site.peer.attempted(3);
-    expect(site.peer.alerts.at(-1)).toMatchObject({
+    edit(both[1], JSON.stringify([second]));
+    daemon.send("SIGHUP");
+    await peer.attempted(3);
+    expect(peer.alerts.at(-1)).toMatchObject({
       type: "incident.resolved",
       data: { rule: "first", incidents: [{ resolved_reason: "rule_removed" }] },
     });
-    site.daemon.send("SIGTERM");
-    expect(await site.daemon.ended).toMatchObject({ code: 0, err: "" });
+    await stop();
   });
 
-  it("refuses one with faults or that cannot be run, and is not begun by a page of another address: it goes on with the one before", async () => {
-    const site = await startSite();
-    expect((await site.reload({ origin: "https://evil.example" })).status).toBe(403);
-
-    site.edit("status: error", "status: erorr");
-    const refused = await site.reload();
-    expect(refused.status).toBe(400);
+  it("refuses a configuration with faults, and a request of another site", async () => {
+    const { edit, reload, shows, daemon, stop } = await startSite();
+    expect((await reload({ origin: "https://evil.example" })).status).toBe(403);
+    edit('"error"', '"erorr"');
+    const refused = await reload();
+    expect(refused).toMatchObject({ status: 400 });
     expect(refused.text).toContain('did you mean "error"');
     expect(refused.text).not.toContain("T0PSECRET");
-    await site.shows("sandwatch_config_last_reload_successful 0");
-    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
-    site.daemon.send("SIGHUP");
-    await site.daemon.line("config.refused");
+    await shows(failed);
+    await shows(firing);
+    daemon.send("SIGHUP");
+    await daemon.line("config.refused");
+    edit('"erorr"', '"error"');
+    expect((await reload()).status).toBe(200);
+    await shows("sandwatch_config_last_reload_successful 1");
+    expect(countOf(await stop(), "daemon.reloading")).toBe(1);
+  });
 
-    site.edit("status: erorr", "status: error");
-    expect((await site.reload()).status).toBe(200);
-    await site.shows("sandwatch_config_last_reload_successful 1");
-
+  it("returns to the previous configuration when its address is in use", async () => {
+    const { edit, reload, shows, daemon, address, stop } = await startSite();
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     onTestFinished(() => void taken.close());
     const other = taken.address();
-    if (other === null || typeof other === "string") throw new Error("no port");
-    site.edit(site.address, `127.0.0.1:${other.port}`);
-    expect((await site.reload()).status).toBe(200);
-    expect(await site.daemon.line("in use by another program")).toContain("config.refused");
-    await site.shows("sandwatch_config_last_reload_successful 0");
-
-    site.daemon.send("SIGTERM");
-    const { out } = await site.daemon.ended;
-    const begun = out.split("\n").filter((line) => line.includes("daemon.reloading"));
-    // The one that was mended, and the one that could not be run.
-    expect(begun).toHaveLength(2);
+    edit(address, `127.0.0.1:${typeof other === "object" && other ? other.port : 0}`);
+    expect((await reload()).status).toBe(200);
+    expect(await daemon.line("in use by another program")).toContain("config.refused");
+    await shows(failed);
+    await stop();
   });
 
-  it("refuses a cron expression with a range beyond all limits, with its place, and goes on", async () => {
-    const site = await startSite();
-    site.edit("every: 1s", 'schedule: "0-99999999 * * * * *"');
-    const refused = await site.reload();
-    expect(refused.status).toBe(400);
-    expect(refused.text).toContain('4:9 poll.schedule: found "0-99999999 * * * * *"');
-    await site.shows("sandwatch_config_last_reload_successful 0");
-    await site.shows('sandwatch_incidents{rule="first",severity="critical",state="firing"} 1');
-    site.daemon.send("SIGTERM");
-    expect(await site.daemon.ended).toMatchObject({ code: 0 });
+  it("is refused while the store cannot be used, or the next one cannot be opened", async () => {
+    const { edit, reload, shows, daemon, store, stop } = await startSite();
+    const other = join(dirname(store), "other.db");
+    writeFileSync(other, "no database, but something dear to somebody");
+    edit("sandwatch.db", "other.db");
+    await reload();
+    expect(await daemon.line("config.refused")).toContain(`${other} is damaged`);
+    await shows(failed);
+    await shows(firing);
+    edit("other.db", "sandwatch.db");
+    rmSync(store);
+    await reload();
+    await daemon.line("was deleted or replaced while sandwatch runs");
+    expect(countOf(await stop(), '"daemon.started"')).toBe(1);
   });
 
-  it("waits for the start to end, when it is asked for during that", async () => {
-    const folder = tempFolder();
-    const config = join(folder, "sandwatch.yaml");
-    writeFileSync(
-      config,
-      `
-regions: { us: { base_url: "https://us.invalid" } }
-keys: [{ name: research, api_key: T0PSECRET }]
-store: { path: ${join(folder, "sandwatch.db")} }
-http: { listen: "127.0.0.1:0" }
-`,
-    );
-    const daemon = startSandwatch(["run", "--config", config]);
-    // That nobody is told of alerts is noted first of all.
-    await daemon.line("config.note");
-    daemon.send("SIGHUP");
-    await daemon.line("daemon.reloading");
+  it("retries to open the previous store until it can", async () => {
+    const { reload, setStoreVersion, shows, daemon, stop } = await startSite();
+    const version = setStoreVersion(1_000_000);
+    await reload();
+    await daemon.line("store.not_opened");
+    setStoreVersion(version);
+    await shows(failed);
+    await shows(firing);
+    expect(countOf(await stop(), '"store.not_opened"')).toBe(1);
+  });
+
+  it("stops with exit code 0 while it retries to open the store", async () => {
+    const { reload, setStoreVersion, daemon } = await startSite();
+    setStoreVersion(1_000_000);
+    await reload();
+    await daemon.line("store.not_opened");
     daemon.send("SIGTERM");
     expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
   });
+});
+
+it("of configurations read while another one is applied, the latest is next", async () => {
+  const names = ["first", "second", "third"];
+  const load = () => {
+    const keys = [{ name: names.shift(), api_key: "T0PSECRET" }];
+    const regions = { us: { base_url: "https://us.example.com" } };
+    return { kind: "ok" as const, config: testConfig({ regions, keys }) };
+  };
+  const reloads = createReloads("sandwatch.yaml", load, createFakeClock());
+  const request = (): void => {
+    const answer = reloads.request();
+    if (answer.kind === "accepted") answer.begin();
+  };
+  const nextKey = async (): Promise<unknown> => (await reloads.next()).keys[0]?.name;
+  request();
+  expect(await nextKey()).toBe("first");
+  request();
+  request();
+  reloads.failed();
+  expect(reloads.last().successful).toBe(true);
+  expect(await nextKey()).toBe("third");
+  reloads.failed();
+  expect(reloads.last().successful).toBe(false);
 });

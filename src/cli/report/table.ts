@@ -1,141 +1,106 @@
 import type { ReportField } from "../../reports/fields.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
 import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
-import { printable, shortId } from "../table.ts";
-import { cutToWidth, textWidth } from "../text-width.ts";
-import { figureColumns, fittingColumns } from "./columns.ts";
-import type { FigureColumn } from "./columns.ts";
-import type { Texts, StreamedReport } from "./streams.ts";
+import { createGrowingTable, cutToWidth, printable, shortId, textWidth } from "../table.ts";
+import type { Columns } from "../table.ts";
+import { averageText, bar, countText, durationText, shareText } from "./quantities.ts";
+import type { StreamedReport, Texts } from "./streams.ts";
 
 export interface Screen {
   /** Default: unlimited. */
   readonly columns?: number | undefined;
   /** Whether it shows more than ASCII. */
-  readonly isUnicode: boolean;
+  readonly isUnicode?: boolean | undefined;
 }
 
-/** These rows determine the widths; the others are written as they come. */
-const rowsLookedAt = 1_000;
+/** These are in memory at a time, and share the widths of columns. */
+const rowsAtOnce = 1_000;
 const leastColumns = 40;
-const widestGroup = 40;
+const widestLabel = 40;
 
 /** A table whose lines fit the screen: the least important columns are dropped. */
-export async function* tableOf(report: StreamedReport, screen: Screen): Texts {
+export async function* tableOf(report: StreamedReport, { columns, isUnicode }: Screen): Texts {
   const { by, from, to, tz } = report;
-  yield `${cut(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, screen)}\n`;
-  const first: RowView[] = [];
-  let layout: Layout | null = null;
-  const lineOf = (row: RowView, laidOut: Layout): string =>
-    line(cellsOf(row, by), row, laidOut, screen);
-  function* begin(): Iterable<string> {
-    const laidOut = (layout = layOut(first, by, screen));
-    yield head(laidOut, by, screen);
-    for (const row of first) yield lineOf(row, laidOut);
-  }
+  const width = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(columns, leastColumns);
+  const shown = (text: string): string => (isUnicode ? text : ascii(text));
+  yield shown(`${cutToWidth(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, width)}\n`);
+
+  let table: ((rows: readonly RowView[]) => string) | null = null;
+  const render = (rows: readonly RowView[]): string => {
+    table ??= createGrowingTable(columnsFor(rows, by, width, isUnicode ?? false), width);
+    return shown(table(rows));
+  };
+  let rows: RowView[] = [];
   for await (const row of report.rows) {
-    if (layout) {
-      yield lineOf(row, layout);
-      continue;
-    }
-    first.push(row);
-    if (first.length === rowsLookedAt) yield* begin();
+    rows.push(row);
+    if (rows.length < rowsAtOnce) continue;
+    yield render(rows);
+    rows = [];
   }
-  if (layout) return;
-  if (first.length > 0) yield* begin();
-  else yield "There is nothing to report.\n";
+  if (rows.length > 0) yield render(rows);
+  else if (!table) yield "There is nothing to report.\n";
 }
 
-interface Layout {
-  readonly groupWidths: readonly number[];
-  readonly figures: readonly FigureColumn[];
+/** Title, width and text of the columns of figures, the most important ones first. No text is wider. */
+type Figure = readonly [string, number, (row: RowView, isUnicode: boolean) => string];
+
+const figures: readonly Figure[] = [
+  ["occupied  ", 10, (row, isUnicode) => bar(row.occupied_share, 10, isUnicode)],
+  ["", 6, (row) => shareText(row.occupied_share)],
+  ["error", 6, (row) => shareText(row.error_share)],
+  ["idle", 6, (row) => shareText(row.idle_share)],
+  ["unseen", 6, (row) => shareText(row.unobserved_share)],
+  ["avg", 5, (row) => averageText(row.occupied_average)],
+  ["peak", 6, peakText],
+  ["incid.", 6, (row) => countText(row.incidents)],
+  ["stays", 6, (row) => countText(row.stays)],
+  ["median", 6, (row) => durationText(row.stay_median_seconds)],
+  ["p95", 6, (row) => durationText(row.stay_p95_seconds)],
+  ["in error", 8, (row) => durationText(row.error_seconds)],
+  ["unknown", 7, (row) => shareText(row.unknown_share)],
+  ["mean", 6, (row) => durationText(row.stay_mean_seconds)],
+  ["recover", 7, (row) => durationText(row.recovery_mean_seconds)],
+];
+
+function peakText({ occupied_peak, occupied_peak_exact }: RowView, isUnicode: boolean): string {
+  const most = isUnicode ? "≤" : "<=";
+  return `${occupied_peak_exact === false ? most : ""}${countText(occupied_peak)}`;
 }
 
-function layOut(rows: readonly RowView[], by: readonly ReportField[], { columns }: Screen): Layout {
-  const widths = by.map((field) =>
-    rows.reduce(
-      (widest, row) => Math.max(widest, textWidth(cellOf(row, field))),
-      textWidth(title(field)),
-    ),
-  );
-  const groupWidths = widths.map((width) => Math.min(width, widestGroup));
-  if (columns === undefined) return { groupWidths, figures: figureColumns };
-  const room = Math.max(columns, leastColumns);
+/** The labels, and as many figures as fit beside those of the first rows. */
+function columnsFor(
+  rows: readonly RowView[],
+  by: readonly ReportField[],
+  width: number,
+  isUnicode: boolean,
+): Columns<RowView> {
   // Labels may take two thirds: without figures a row is of no use.
-  shrink(groupWidths, Math.floor((room * 2) / 3));
-  const labelWidth = groupWidths.reduce((sum, width) => sum + width + gap.length, -gap.length);
-  return { groupWidths, figures: fittingColumns(labelWidth, room) };
-}
-
-/** Narrows the widest until all fit. */
-function shrink(widths: number[], room: number): void {
-  const gaps = (widths.length - 1) * gap.length;
-  while (widths.reduce((sum, width) => sum + width, gaps) > room) {
-    const widest = widths.indexOf(Math.max(...widths));
-    const width = widths[widest] ?? 0;
-    if (width <= 4) return;
-    widths[widest] = width - 1;
+  const room = Math.min(widestLabel, Math.floor((width * 2) / 3 / by.length) - gap);
+  const columns: Record<string, (row: RowView) => string> = {};
+  let used = -gap;
+  for (const field of by) {
+    const title = field === "server_name" ? "name" : field;
+    const label = (row: RowView): string => cutToWidth(labelOf(row, field), room);
+    columns[title] = label;
+    used += gap + Math.max(textWidth(title), ...rows.map((row) => textWidth(label(row))));
   }
+  for (const [title, figureWidth, text] of figures) {
+    used += gap + figureWidth;
+    if (used > width) break;
+    columns[title.padStart(figureWidth)] = (row) => text(row, isUnicode).padStart(figureWidth);
+  }
+  return columns;
 }
 
-const gap = "  ";
+const gap = 2;
 
-function title(field: ReportField): string {
-  return field === "server_name" ? "name" : field;
-}
-
-function cellsOf(row: RowView, by: readonly ReportField[]): readonly string[] {
-  return by.map((field) => cellOf(row, field));
-}
-
-function cellOf(row: RowView, field: ReportField): string {
+function labelOf(row: RowView, field: ReportField): string {
   const text = row[field] ?? "";
   const shown = field === "server" || field === "sandbox" ? shortId(text) : text;
   return shown === "" ? "-" : printable(shown);
 }
 
-function head(
-  { groupWidths, figures }: Layout,
-  by: readonly ReportField[],
-  screen: Screen,
-): string {
-  const titles = figures.map((column) => pad(column.title, column));
-  return joined(
-    [...by.map((field, index) => fit(title(field), groupWidths[index])), ...titles],
-    screen,
-  );
-}
-
-function line(
-  cells: readonly string[],
-  row: RowView,
-  { groupWidths, figures }: Layout,
-  screen: Screen,
-): string {
-  const groups = cells.map((cell, index) => fit(cell, groupWidths[index]));
-  const shown = figures.map((column) => pad(column.text(row, screen.isUnicode), column));
-  return joined([...groups, ...shown], screen);
-}
-
-function joined(cells: readonly string[], screen: Screen): string {
-  return `${cut(cells.join(gap).trimEnd(), screen)}\n`;
-}
-
-function cut(text: string, { columns, isUnicode }: Screen): string {
-  const room = columns === undefined ? undefined : Math.max(columns, leastColumns);
-  const short = cutToWidth(text, room);
-  return isUnicode ? short : ascii(short);
-}
-
-function fit(cell: string, width = 0): string {
-  const text = cutToWidth(cell, width);
-  return text + " ".repeat(Math.max(0, width - textWidth(text)));
-}
-
-function pad(text: string, { width, isLeft }: FigureColumn): string {
-  return isLeft ? text.padEnd(width) : text.padStart(width);
-}
-
-/** Names may contain anything: what an ASCII screen cannot show becomes a question mark. */
+/** Names may contain anything: what an ASCII screen cannot show becomes question marks. */
 function ascii(text: string): string {
   return text.replaceAll(/[^\n\x20-\x7e]/gu, (character) => "?".repeat(textWidth(character)));
 }

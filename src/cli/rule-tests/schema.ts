@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { count, duration, name, oneOf, scalar, settings, text } from "../../config/fields.ts";
+import { matchSchema } from "../../config/schema-maintenance.ts";
 import { failureReasons, statuses } from "../../fleet/model.ts";
 import { severities } from "../../alerts/rule.ts";
-import { parseTimeline } from "./timeline.ts";
 
 /** What a poll can show of a server: a status, or that the listing lacks it. */
 const serverWords = [...statuses, "gone"] as const;
@@ -10,23 +10,37 @@ const serverWords = [...statuses, "gone"] as const;
 /** How a poll of a target can end: with a whole listing, a partial one, or a failure. */
 const targetWords = ["ok", "partial", ...failureReasons] as const;
 
-const messageTypes = ["firing", "reminder", "acknowledged", "resolved"] as const;
-
-const resolvedReasons = ["recovered", "gone", "silenced", "rule_removed"] as const;
-
 function timeline<Word extends string>(words: readonly Word[]) {
   const allowed = `a timeline such as ${words[0]}*3 ${words[2]}*2, of ${words.join(", ")}`;
-  return scalar(allowed, (value) =>
-    typeof value === "string" ? parseTimeline(value, words) : undefined,
-  );
+  return scalar(allowed, (value) => parseTimeline(String(value), words));
+}
+
+const mostPolls = 100_000;
+
+/**
+ * Reads a timeline such as `idle*3 error*2 gone`: what consecutive polls show, a star and a number standing for as
+ * many polls. The last one continues.
+ *
+ * @returns undefined when a word is not among those known, or the timeline is too long
+ */
+export function parseTimeline<Word extends string>(
+  written: string,
+  words: readonly Word[],
+): readonly Word[] | undefined {
+  const polls: Word[] = [];
+  for (const token of written.trim().split(/\s+/)) {
+    const [, each, times = "1"] = /^(\w+)(?:\*([1-9]\d{0,5}))?$/.exec(token) ?? [];
+    const found = words.find((known) => known === each);
+    if (found === undefined || polls.length + Number(times) > mostPolls) return undefined;
+    for (let time = 0; time < Number(times); time += 1) polls.push(found);
+  }
+  return polls;
 }
 
 /** Ids and names as text; a bare number is taken as it is written. */
 function word() {
   return scalar("text", (value) => (String(value) === "" ? undefined : String(value)));
 }
-
-const words = z.array(word(), "a list of ids").readonly();
 
 const serverSchema = settings({
   region: name().optional(),
@@ -47,26 +61,10 @@ const targetSchema = settings({
 
 const moment = duration("0s");
 
-const patterns = z.union(
-  [word().transform((one): readonly string[] => [one]), words],
-  "a name or a list of names, * standing for any characters",
+const silenceSchema = settings({ from: moment, until: moment, match: matchSchema }).refine(
+  ({ from, until }) => until > from,
+  { path: ["until"], error: "a time after from" },
 );
-
-const silenceSchema = settings({
-  from: moment,
-  until: moment,
-  match: settings({
-    rule: patterns.exactOptional(),
-    severity: patterns.exactOptional(),
-    region: patterns.exactOptional(),
-    key: patterns.exactOptional(),
-    sandbox_id: patterns.exactOptional(),
-    server_id: patterns.exactOptional(),
-    server_name: patterns.exactOptional(),
-    benchmark: patterns.exactOptional(),
-    tag: patterns.exactOptional(),
-  }).prefault({}),
-});
 
 const acknowledgementSchema = settings({
   at: moment,
@@ -78,15 +76,16 @@ const acknowledgementSchema = settings({
 const expectationSchema = settings({
   at: moment,
   receiver: name().optional(),
-  type: oneOf(messageTypes),
+  type: oneOf(["firing", "reminder", "acknowledged", "resolved"]),
   rule: name(),
   severity: oneOf(severities).optional(),
-  servers: words.optional(),
+  servers: z.array(word(), "a list of ids").readonly().optional(),
   count: count(1, 1_000_000).optional(),
-  reason: oneOf(resolvedReasons).optional(),
+  reason: oneOf(["recovered", "gone", "silenced", "rule_removed"]).optional(),
   flapping: z.boolean("true or false").optional(),
   summary: text().optional(),
 });
+export type Expectation = z.output<typeof expectationSchema>;
 
 const testSchema = settings({
   name: text(),
@@ -104,6 +103,7 @@ const testSchema = settings({
     .array(expectationSchema, "the list of all notifications; [] when there is none")
     .readonly(),
 });
+export type RuleTest = z.output<typeof testSchema>;
 
 /** A file of tests for rules. Times are milliseconds from a test's first poll. */
 export const testFileSchema = settings({
@@ -111,7 +111,8 @@ export const testFileSchema = settings({
   rules: z.array(z.unknown(), "a list of rules, as in a configuration").optional(),
   receivers: z.array(z.unknown(), "a list of receivers, as in a configuration").optional(),
   tests: z.array(testSchema, "a list of tests").min(1, "at least one test").readonly(),
-});
-
-export type RuleTest = z.output<typeof testSchema>;
-export type Expectation = z.output<typeof expectationSchema>;
+}).refine(
+  ({ config, rules }) => (config === undefined) !== (rules === undefined),
+  "either config: the path of a configuration, or rules: as in one",
+);
+export type TestFile = z.output<typeof testFileSchema>;

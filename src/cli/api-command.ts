@@ -1,0 +1,64 @@
+import { Option } from "commander";
+import type { Command, CommandOptions, OptionValues } from "commander";
+import type { z } from "zod";
+import type { Operation } from "../api/operation.ts";
+import { callOperation } from "./call.ts";
+import { wholeNumber } from "./options.ts";
+import { show } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A command with the options that say where its answer comes from, and for whom it is printed. */
+export function apiCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  settings?: CommandOptions,
+): Command {
+  return parent
+    .command(name, settings)
+    .description(description)
+    .addOption(new Option("-c, --config <file>", "the configuration file"))
+    .addOption(
+      new Option(
+        "--url <address>",
+        "the address of a running sandwatch, instead of a configuration, such as http://127.0.0.1:9740",
+      ).conflicts("config"),
+    )
+    .option("--json", "print JSON");
+}
+
+/** The same for a list that is printed by the page. */
+export function listCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  settings?: CommandOptions,
+): Command {
+  return apiCommand(parent, name, description, settings)
+    .option("--limit <n>", "the largest number of entries", wholeNumber(1))
+    .option(
+      "--before <cursor>",
+      "continue a list after this cursor, which the previous page prints",
+    );
+}
+
+interface Calling<Request extends z.ZodType, View extends object> {
+  readonly operation: Operation<Request, z.ZodType<View>>;
+  /** @param fields the options, but for those of `apiCommand` */
+  readonly request: (fields: OptionValues, argument: string) => z.input<Request>;
+  readonly text: (view: View, terminal: Terminal) => string;
+}
+
+/** The action of a command that calls one operation and prints the response. */
+export function callsOperation<Request extends z.ZodType, View extends object>(
+  terminal: Terminal,
+  { operation, request, text }: Calling<Request, View>,
+) {
+  return async function call(this: Command): Promise<void> {
+    const { config, url, json, ...fields } = this.opts();
+    const [argument = ""] = this.args;
+    const options = { config, url, json };
+    const view = await callOperation(options, terminal, operation, request(fields, argument));
+    show(view, options, terminal, (each) => text(each, terminal));
+  };
+}

@@ -1,0 +1,196 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { configNotes } from "../../src/cli/config-notes.ts";
+import { alertmanagerMessageSchema } from "../notify/support/alertmanager-message.ts";
+import { pagerdutyEventSchema } from "../notify/support/pagerduty-event.ts";
+import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
+import type { ReceiverServer } from "../notify/support/receiver-server.ts";
+import { writeConfig } from "../support/config-file.ts";
+import { runCommand } from "../support/run-command.ts";
+import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { testConfig } from "../support/test-config.ts";
+
+describe("sandwatch", () => {
+  it.each([
+    { args: ["run"], message: "--config" },
+    { args: ["rum"], message: "Did you mean run?" },
+    { args: ["simulate", "--port", "eighty"], message: "It must be a whole number" },
+    { args: ["poll", "--config", "/nowhere/at-all.yaml"], message: "/nowhere/at-all.yaml" },
+  ])("refuses wrong use with exit code 2: $args", async ({ args, message }) => {
+    const ended = await runCommand(args);
+    expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
+  });
+
+  it("has help about the first steps and the exit codes", async () => {
+    const ended = await runSandwatch(["--help"]);
+    expect(ended).toMatchObject({ code: 0, err: "" });
+    expect(ended.out).toContain("sandwatch demo");
+    expect(ended.out).toContain("Exit codes: 0 success, 1 failure, 2 usage");
+  });
+});
+
+describe("check-config", () => {
+  it("prints what a valid configuration has, and notes", async () => {
+    const { config } = writeConfig();
+    expect(await runCommand(["check-config", "--config", config])).toEqual({
+      code: 0,
+      out: `${config} is valid: 1 region, 1 key, 1 target, 3 rules, 0 receivers, 0 probes, 0 maintenance windows\nnote: there are no receivers, so nobody will be alerted\n`,
+      err: "",
+    });
+  });
+
+  const oncall = { name: "oncall", type: "webhook", url: "https://oncall.example/hook" };
+  const notesOn = (changed: object, alerts: object = {}): readonly string[] => {
+    const base_url = "https://sandboxes.example";
+    const config = {
+      regions: { us: { base_url }, eu: { base_url }, ap: { base_url } },
+      keys: [
+        { name: "research", api_key: "a" },
+        { name: "training", api_key: "b", regions: ["us"] },
+      ],
+      poll: { every: "30s" },
+      ...changed,
+      alerts: { receivers: [oncall], ...alerts },
+    };
+    return configNotes(testConfig(config));
+  };
+  const window = { name: "deploy", start: "0 2 * * *", duration: "1h" };
+  const login = { name: "login", operation: "user", id: "a" };
+  const failing = { name: "failing", on: "probe", failing: { polls: 3 } };
+  const cases: readonly (readonly [object, object, readonly string[]])[] = [
+    [{ poll: { schedule: "*/2 * * * * *" } }, {}, []],
+    [
+      { poll: { every: "1s" } },
+      {},
+      [
+        "key research would need 3 polls every 1s and 0 runs of probes a minute, but poll.rate_limit allows 2 requests per 1s: some will fail",
+      ],
+    ],
+    [
+      { poll: { every: "3s" }, probes: [{ ...login, every: "2s" }] },
+      { rules: [failing] },
+      [
+        "key research would need 3 polls every 3s and 90 runs of probes a minute, but poll.rate_limit allows 2 requests per 1s: some will fail",
+      ],
+    ],
+    [
+      { probes: [login] },
+      {},
+      ["there are probes but no rule on them, so nobody will be notified when one fails"],
+    ],
+    [
+      {},
+      { rules: [{ name: "quiet", on: "server", status: "unknown", receivers: [] }] },
+      ["rule quiet has no receivers, so nobody will be notified of it"],
+    ],
+    [
+      {},
+      { maintenance: [{ ...window, match: { region: "us-*", server_name: "git*" } }] },
+      ['maintenance window deploy: no region is called "us-*", there are: us, eu, ap'],
+    ],
+    [
+      { history: { "5m": "forever", "1h": "forever", "1d": "400d" } },
+      {},
+      ["history.5m is kept longer than history.1d", "history.1h is kept longer than history.1d"],
+    ],
+    [{ history: { "5m": "30d", "1h": "30d", "1d": "30d" } }, {}, []],
+  ];
+  it.each(cases)("notes what is probably not meant: %j %j", (changed, alerts, notes) => {
+    expect(notesOn(changed, alerts)).toEqual(notes);
+  });
+});
+
+describe("test-receiver", () => {
+  const sendTo = async (server: ReceiverServer, settings: object): Promise<string> => {
+    const receiver = { name: "oncall", url: server.url.reveal(), ...settings };
+    const { config } = writeConfig({ alerts: { receivers: [receiver] } });
+    const { out, err } = await runCommand(["test-receiver", "oncall", "--config", config]);
+    return out + err;
+  };
+  const bodies = (server: ReceiverServer): readonly unknown[] =>
+    server.requests.map(({ body }) => JSON.parse(body));
+  const pagerduty = { type: "pagerduty", routing_key: "T0PSECRET".padEnd(32, "0") };
+
+  it("sends an alert and its end to receivers that keep alerts open", async () => {
+    const pager = await startReceiverServer(status(202));
+    expect(await sendTo(pager, pagerduty)).toBe("oncall took the test message\n");
+    const events = bodies(pager).map((body) => pagerdutyEventSchema.parse(body));
+    expect(events.map((event) => event.event_action)).toEqual(["trigger", "resolve"]);
+    expect(new Set(events.map((event) => event.dedup_key)).size).toBe(1);
+    const alertmanager = await startReceiverServer();
+    await sendTo(alertmanager, { type: "webhook", format: "alertmanager" });
+    const messages = bodies(alertmanager).map((body) => alertmanagerMessageSchema.parse(body));
+    expect(messages.map((message) => message.status)).toEqual(["firing", "resolved"]);
+  });
+
+  it("sends one message to others", async () => {
+    const server = await startReceiverServer();
+    await sendTo(server, { type: "webhook", body: { text: "{type} {summary}{server_name}" } });
+    expect(bodies(server)).toEqual([
+      { text: "test A test message from sandwatch: this receiver works" },
+    ]);
+  });
+
+  it("fails with the reason of a refusal, and no secret", async () => {
+    const server = await startReceiverServer(status(400));
+    expect(await sendTo(server, pagerduty)).toBe(
+      "oncall did not take the test message: rejected (HTTP 400)\n",
+    );
+    expect(await sendTo(server, { ...pagerduty, name: "pager" })).toContain("Configured: pager.");
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("demo", () => {
+  it("prints the addresses first, polls and probes, and is stopped by Ctrl-C", async () => {
+    const demo = startSandwatch(["demo", "--port", "0", "--servers", "8", "--no-history"]);
+    const line = await demo.line("/metrics");
+    await demo.line("lists ");
+    const metrics = await fetch(/http:\S+/.exec(line)?.[0] ?? "");
+    expect(await metrics.text()).toMatch(/sandwatch_target_up\{[^}]*\} 1/);
+    expect(await demo.line("probe suspended-brand")).toContain("the answer says no success");
+    demo.send("SIGINT");
+    const ended = await demo.ended;
+    expect(ended).toMatchObject({ code: 0, err: "" });
+    expect(ended.out.indexOf("/metrics")).toBeLessThan(ended.out.indexOf("lists "));
+  });
+
+  it("has changes of the simulated past", async () => {
+    const args = ["demo", "--port", "0", "--servers", "40", "--keys", "1", "--history", "1"];
+    const demo = startSandwatch(args);
+    const url = /http:\S+(?=\/metrics)/.exec(await demo.line("/metrics"))?.[0] ?? "";
+    const listed = await runCommand(["changes", "--url", url, "--json", "--limit", "1000"]);
+    expect(listed).toMatchObject({ code: 0, err: "" });
+    const tenHoursAgo = new Date(Date.now() - 10 * 3_600_000).toISOString();
+    expect(listed.out).toContain(tenHoursAgo.slice(0, "2026-11-20T09".length));
+    demo.send("SIGINT");
+    expect(await demo.ended).toMatchObject({ code: 0, err: "" });
+  });
+});
+
+describe("simulate", () => {
+  it("serves the simulated service and prints a configuration for it", async () => {
+    const listen = ["--host", "127.0.0.2", "--port", "0"];
+    const simulate = startSandwatch(["simulate", ...listen, "--regions", "us", "--servers", "4"]);
+    const address = /"(http[^"]+)"/.exec(await simulate.line("base_url"))?.[1] ?? "";
+    const apiKey = /api_key: (\S+) \}/.exec(await simulate.line("api_key"))?.[1] ?? "";
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.2:\d+\/us$/);
+    const headers = { authorization: `Bearer ${apiKey}` };
+    expect((await fetch(`${address}/local-sandbox`, { headers })).status).toBe(200);
+    simulate.send("SIGTERM");
+    expect(await simulate.ended).toMatchObject({ code: 0, err: "" });
+  });
+
+  it.each([
+    ["--faults", [{ kind: "explode" }], "faults in"],
+    ["--data", { uss: {} }, "there is no region uss. There are us, eu"],
+    ["--data", { us: { users: [{ userId: 7 }] } }, "users"],
+  ])("refuses %s %j with exit code 2", async (option, content, message) => {
+    const file = join(tempFolder(), "content.json");
+    writeFileSync(file, JSON.stringify(content));
+    const ended = await runCommand(["simulate", "--port", "0", option, file]);
+    expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
+  });
+});

@@ -1,0 +1,272 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadTests } from "../../src/cli/rule-tests/load-tests.ts";
+import { runRuleTest } from "../../src/cli/rule-tests/run-test.ts";
+import { parseTimeline } from "../../src/cli/rule-tests/schema.ts";
+import { compare, messageText } from "../../src/cli/test-rules.ts";
+import { runCommand } from "../support/run-command.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+function writeTests(content: object, config: object = {}): string {
+  const folder = tempFolder();
+  // JSON is YAML.
+  writeFileSync(join(folder, "sandwatch.yaml"), JSON.stringify(config));
+  const file = join(folder, "rules.test.yaml");
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+async function sentBy(content: object, config?: object) {
+  const loaded = loadTests(writeTests(content, config), {});
+  const [test] = loaded.tests;
+  if (!test) throw new RangeError("there is no test");
+  return { test, sent: await runRuleTest(test, loaded.config) };
+}
+
+const serverError = { name: "server-error", on: "server", status: "error" };
+
+/** What a test leads to, as `1m30s server-error firing servers: a`. */
+async function messagesOf(
+  test: object,
+  rules: object = { rules: [serverError] },
+  config?: object,
+): Promise<readonly string[]> {
+  const { sent } = await sentBy({ ...rules, tests: [{ name: "x", expect: [], ...test }] }, config);
+  return sent.map((message) =>
+    messageText(message)
+      .replace("  oncall", "")
+      .replace(/ {2}"[^"]*"$/, "")
+      .replaceAll("  ", " "),
+  );
+}
+
+const serverWith = (timeline: string) => ({ servers: [{ server: "a", timeline }] });
+const configWith = (receiver: object, more: object = {}) => ({
+  regions: { us: { base_url: "${NOT_SET}" } },
+  keys: [{ name: "research", api_key_file: "/nowhere/key" }],
+  poll: { every: "10s" },
+  alerts: {
+    rules: [serverError],
+    receivers: [{ name: "oncall", type: "webhook", url: "${NOT_SET}", ...receiver }],
+    ...more,
+  },
+});
+const named = { config: "sandwatch.yaml" };
+
+describe("a rule test", () => {
+  it.each([
+    ["of an error", "idle*2 error*2 idle", ["1m firing", "2m resolved recovered"]],
+    ["of a server that is gone", "error gone*3", ["0s firing", "1m resolved gone"]],
+    [
+      "in which an unknown status is no recovery",
+      "error*2 unknown*4 error*2 idle",
+      ["0s firing", "4m resolved recovered"],
+    ],
+  ])("%s has the messages at the times of the polls", async (_, timeline, expected) => {
+    const messages = await messagesOf(serverWith(timeline));
+    expect(
+      messages.map((text) =>
+        text.replace("server-error ", "").replace(/ servers: a(?: reason:)?/, ""),
+      ),
+    ).toEqual(expected);
+  });
+
+  it("groups messages as the configured receiver does", async () => {
+    const config = configWith({ group_wait: "15s", group_by: ["rule"] });
+    const servers = [
+      { server: "a", timeline: "error" },
+      { server: "b", timeline: "idle error" },
+      { server: "c", timeline: "idle*2 error" },
+    ];
+    expect(await messagesOf({ until: "1m", servers }, named, config)).toEqual([
+      "15s server-error firing servers: a, b",
+      "35s server-error firing servers: c",
+    ]);
+  });
+
+  it("does not resolve incidents of servers while their target is down", async () => {
+    const targets = [{ timeline: "ok timeout*3 ok" }];
+    expect(await messagesOf({ ...serverWith("error idle"), targets })).toEqual([
+      "0s server-error firing servers: a",
+      "2m server-error resolved servers: a reason: recovered",
+    ]);
+  });
+
+  it("applies rules on pools and targets", async () => {
+    const rules = [
+      { name: "full", on: "pool", by: ["region"], idle: { below: 1 } },
+      { name: "refused", on: "target", auth: { polls: 2 } },
+    ];
+    const test = {
+      servers: [{ server: "a", region: "eu", timeline: "idle occupied" }],
+      targets: [{ region: "us", timeline: "auth*2 timeout auth ok" }],
+    };
+    expect(await messagesOf(test, { rules })).toEqual([
+      "30s refused firing",
+      "30s full firing",
+      "2m refused resolved reason: recovered",
+    ]);
+  });
+
+  it("applies silences and acknowledgements", async () => {
+    const test = {
+      until: "10m",
+      ...serverWith("error"),
+      silences: [{ from: "0s", until: "2m", match: { server_id: "a" } }],
+      acknowledge: [{ at: "5m15s", rule: "server-error", by: "anna" }],
+    };
+    const receiver = {
+      name: "oncall",
+      type: "webhook",
+      url: "https://a.example",
+      group_wait: "0s",
+    };
+    const receivers = [{ ...receiver, send_acknowledged: true }];
+    const rules = [{ ...serverError, remind_every: "1m" }];
+    expect(await messagesOf(test, { rules, receivers })).toEqual([
+      "2m server-error firing servers: a",
+      "3m server-error reminder servers: a",
+      "4m server-error reminder servers: a",
+      "5m server-error reminder servers: a",
+      "5m15s server-error acknowledged servers: a",
+    ]);
+  });
+
+  it("applies the maintenance windows of the configuration, by the time of the test", async () => {
+    const window = {
+      name: "weekly",
+      start: "0 3 * * SUN",
+      duration: "10m",
+      time_zone: "Europe/Berlin",
+      match: { server_name: "git*" },
+    };
+    const config = configWith({ group_wait: "0s" }, { maintenance: [window] });
+    const test = {
+      every: "1m",
+      until: "20m",
+      servers: [
+        { server: "a", name: "github", timeline: "idle*7 error" },
+        { server: "b", name: "jira", timeline: "idle*7 error" },
+      ],
+    };
+    // Five minutes before three o'clock in Berlin, on a Sunday and on a Monday.
+    const [sunday, monday] = ["2026-07-05T00:55:00Z", "2026-07-06T00:55:00Z"];
+    expect(await messagesOf({ ...test, start: sunday }, named, config)).toEqual([
+      "7m server-error firing servers: b",
+      "15m server-error firing servers: a",
+    ]);
+    expect(await messagesOf({ ...test, start: monday }, named, config)).toEqual([
+      "7m server-error firing servers: a, b",
+    ]);
+  });
+});
+
+describe("the comparison of a rule test", () => {
+  const first = { at: "0s", type: "firing", rule: "server-error", servers: ["a"], count: 1 };
+  const second = { at: "30s", type: "resolved", rule: "server-error", reason: "recovered" };
+  const compared = async (expectations: readonly object[]) => {
+    const test = { name: "x", ...serverWith("error idle"), expect: expectations };
+    const { sent, test: placed } = await sentBy({ rules: [serverError], tests: [test] });
+    const { missing, unexpected } = compare(sent, placed.expect);
+    return [missing.length, unexpected.length];
+  };
+
+  it.each([
+    { at: "1s" },
+    { type: "reminder" },
+    { servers: ["b"] },
+    { count: 2 },
+    { severity: "info" },
+    { summary: "?" },
+    { flapping: true },
+    { reason: "gone" },
+  ])("finds the message that differs in %o", async (change) => {
+    expect(await compared([{ ...first, ...change }, second])).toEqual([1, 1]);
+  });
+
+  it("takes each message for one expectation", async () => {
+    expect(await compared([first, second])).toEqual([0, 0]);
+    expect(await compared([first, second, first, second])).toEqual([2, 0]);
+  });
+});
+
+describe("a file of rule tests", () => {
+  const test = { name: "x", servers: [{ server: "a", timeline: "idle" }], expect: [] };
+  const expected = { at: "0s", type: "firing", rule: "server-error" };
+
+  it.each([
+    ["neither config nor rules", { tests: [test] }, "either config"],
+    ["config and rules", { config: "c", rules: [], tests: [test] }, "either config"],
+    [
+      "an unknown rule",
+      {
+        rules: [serverError],
+        tests: [{ ...test, expect: [{ ...expected, rule: "server-eror" }] }],
+      },
+      'did you mean "server-error"?',
+    ],
+    [
+      "an unknown receiver",
+      {
+        rules: [serverError],
+        tests: [{ ...test, expect: [{ ...expected, receiver: "nobody" }] }],
+      },
+      "nobody",
+    ],
+    [
+      "a server twice",
+      { rules: [], tests: [{ ...test, servers: [...test.servers, ...test.servers] }] },
+      "the same as tests[0].servers[0].server",
+    ],
+    [
+      "a silence that ends before it starts",
+      {
+        rules: [],
+        tests: [{ ...test, silences: [{ from: "2m", until: "1m", match: { rule: "a" } }] }],
+      },
+      "a time after from",
+    ],
+    ["a wrong rule", { rules: [{ ...serverError, for: "soon" }], tests: [test] }, "soon"],
+    ["no test", { rules: [], tests: [] }, "an empty list"],
+  ])("is refused with %s", async (_, content, message) => {
+    const ended = await runCommand(["test-rules", writeTests(content)]);
+    expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
+    expect(ended.err).toContain("cannot be used: 1 fault\n");
+  });
+
+  it("is refused with a key in a region that it is not polled in", async () => {
+    const keys = [{ name: "research", api_key: "k", regions: ["us"] }];
+    const regions = { us: { base_url: "" }, eu: { base_url: "" } };
+    const file = writeTests(
+      { ...named, tests: [{ ...test, targets: [{ region: "eu", timeline: "ok" }] }] },
+      { ...configWith({}), regions, keys },
+    );
+    expect((await runCommand(["test-rules", file])).err).toContain("a configured target");
+  });
+
+  it("is refused when it does not exist", async () => {
+    const ended = await runCommand(["test-rules", join(tempFolder(), "none.yaml")]);
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining("does not exist") });
+  });
+
+  it("passes as the example does, or fails with what differs", async () => {
+    const passed = await runCommand(["test-rules", "config/rules.test.example.yaml", "--json"]);
+    expect(passed).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(passed.out)).toMatchObject({ tests: [{ passed: true }, {}, {}, {}] });
+    const failing = { ...test, name: "bad", servers: [{ server: "a", timeline: "error" }] };
+    const file = writeTests({ rules: [serverError], tests: [test, failing] });
+    const failed = await runCommand(["test-rules", file]);
+    expect(failed).toMatchObject({ code: 1, err: "1 of 2 tests failed\n" });
+    expect(failed.out).toContain("passed  x\nFAILED  bad\n        sent, not expected:  0s  oncall");
+  });
+});
+
+it("a timeline has words, and how many polls show each", () => {
+  const words = ["idle", "error", "gone"];
+  expect(parseTimeline("idle*2  error gone*1", words)).toEqual(["idle", "idle", "error", "gone"]);
+  const wrong = ["", "  ", "ilde", "idle*0", "idle*1.5", "idle*", "*3", "idle*2*2"];
+  for (const text of [...wrong, "idle*100001", "idle*60000 error*60000"]) {
+    expect([text, parseTimeline(text, words)]).toEqual([text, undefined]);
+  }
+});

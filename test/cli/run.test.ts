@@ -1,0 +1,220 @@
+import { once } from "node:events";
+import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openStore } from "../../src/store/store.ts";
+import { writeConfig } from "../support/config-file.ts";
+import { startOneServerService } from "../support/one-server-service.ts";
+import { runCommand } from "../support/run-command.ts";
+import { runSandwatch, startProgram, startSandwatch } from "../support/sandwatch-process.ts";
+import type { SandwatchProcess } from "../support/sandwatch-process.ts";
+
+const program = join(import.meta.dirname, "../../src/cli.js");
+const stopped = { code: 0, signal: null, err: "" };
+
+function started(daemon: SandwatchProcess): Promise<string> {
+  return Promise.race([daemon.line("daemon.started"), daemon.ended.then(({ out }) => out)]);
+}
+
+/** Gives an address of this machine that is in use, and what was requested there. */
+async function startPeer(answer: () => Promise<number>) {
+  const requested = Promise.withResolvers<void>();
+  const server = createServer((_, response) => {
+    requested.resolve();
+    void answer().then((status) => response.writeHead(status).end());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  return { address: `127.0.0.1:${port}`, requested: requested.promise };
+}
+
+/** A daemon whose one delivery gets its answer only when that is released, which stopping waits for. */
+async function startDelivering(outputFd?: number) {
+  const { baseUrl } = await startOneServerService("error");
+  const released = Promise.withResolvers<number>();
+  const { address, requested } = await startPeer(() => released.promise);
+  const receiver = { name: "oncall", type: "webhook", url: `http://${address}`, group_wait: "0s" };
+  const { config } = writeConfig({
+    regions: { us: { base_url: baseUrl } },
+    keys: [{ name: "research", api_key: "T0PSECRET" }],
+    poll: { every: "1s" },
+    alerts: { receivers: [receiver] },
+  });
+  const daemon = startSandwatch(["run", "--config", config], {}, outputFd);
+  await requested;
+  return { daemon, release: () => released.resolve(204) };
+}
+
+describe("run", () => {
+  it("serves, stops at a signal with exit code 0, and starts again on the same store", async () => {
+    const { config } = writeConfig();
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const daemon = startSandwatch(["run", "--config", config]);
+      const { address, msg }: { address: string; msg: string } = JSON.parse(await started(daemon));
+      expect(msg).toContain(" monitors 1 target; metrics at ");
+      const response = await fetch(`${address}/metrics`);
+      expect(await response.text()).toContain("sandwatch_build_info{");
+      daemon.send(signal);
+      const ended = await daemon.ended;
+      expect(ended).toMatchObject(stopped);
+      expect(ended.out).not.toContain("T0PSECRET");
+    }
+  });
+
+  it("refuses a configuration with all faults, with exit code 2, and creates nothing", async () => {
+    const keys = [{ name: "research", api_key: "${RESEARCH_API_KEY}" }];
+    const { config, store } = writeConfig({ keys, pol: {}, metrics: { per_servr: "off" } });
+    const ended = await runCommand(["run", "--config", config]);
+    expect(ended).toMatchObject({ code: 2, out: "" });
+    for (const message of [
+      "RESEARCH_API_KEY",
+      'did you mean "poll"',
+      'did you mean "per_server"',
+    ]) {
+      expect(ended.err).toContain(message);
+    }
+    expect(existsSync(store)).toBe(false);
+  });
+
+  it("refuses a store in use, a file that is no store and an address in use, in one line", async () => {
+    const inUse = writeConfig();
+    const holder = openStore(inUse.store);
+    onTestFinished(() => holder.close());
+    expect(await runSandwatch(["run", "--config", inUse.config])).toMatchObject({
+      code: 1,
+      err: `The store ${inUse.store} is in use by another sandwatch. Stop that one, or give this one another store.path.\n`,
+    });
+    const noStore = writeConfig();
+    writeFileSync(noStore.store, "not a database, but something dear to somebody");
+    expect(await runSandwatch(["run", "--config", noStore.config])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^.*is damaged or is no SQLite database.*\n$/),
+    });
+    const { address } = await startPeer(() => Promise.resolve(200));
+    const { config } = writeConfig({ http: { listen: address } });
+    expect(await runSandwatch(["run", "--config", config])).toMatchObject({
+      code: 1,
+      err: `${address} is in use by another program. Give another address with http.listen.\n`,
+    });
+  });
+
+  it("continues, and stops at a signal, when its log cannot be written", async () => {
+    const full = openSync("/dev/full", "w");
+    onTestFinished(() => closeSync(full));
+    const { daemon, release } = await startDelivering(full);
+    daemon.send("SIGTERM");
+    release();
+    expect(await daemon.ended).toMatchObject(stopped);
+  });
+
+  it("ends at once at a second signal", async () => {
+    const { daemon } = await startDelivering();
+    daemon.send("SIGTERM");
+    await daemon.line("daemon.stopping");
+    daemon.send("SIGTERM");
+    expect(await daemon.ended).toMatchObject({ code: null, signal: "SIGTERM" });
+  });
+
+  it("ignores SIGHUP while it stops", async () => {
+    const { daemon, release } = await startDelivering();
+    daemon.send("SIGTERM");
+    await daemon.line("daemon.stopping");
+    daemon.send("SIGHUP");
+    await daemon.line("SIGHUP is ignored: sandwatch is stopping");
+    release();
+    const ended = await daemon.ended;
+    expect(ended).toMatchObject(stopped);
+    expect(ended.out).not.toContain("daemon.reloading");
+  });
+
+  it("stops during a reload without starting again", async () => {
+    const { daemon, release } = await startDelivering();
+    daemon.send("SIGHUP");
+    await daemon.line("daemon.reloading");
+    daemon.send("SIGTERM");
+    await daemon.line("daemon.stopping");
+    release();
+    const ended = await daemon.ended;
+    expect(ended).toMatchObject(stopped);
+    expect(ended.out.match(/daemon\.started/g)).toHaveLength(1);
+    expect(ended.out).toContain("daemon.stopped");
+  });
+
+  it("reloads again after a SIGHUP during a reload", async () => {
+    const { daemon, release } = await startDelivering();
+    daemon.send("SIGHUP");
+    await daemon.line("daemon.reloading");
+    daemon.send("SIGHUP");
+    release();
+    await daemon.lines("daemon.started", 3);
+    daemon.send("SIGTERM");
+    expect(await daemon.ended).toMatchObject(stopped);
+  });
+
+  it("handles SIGTERM and SIGHUP while it starts", async () => {
+    for (const signal of ["SIGTERM", "SIGHUP"] as const) {
+      const daemon = startSandwatch(["run", "--config", writeConfig().config]);
+      // The first line of the log, before anything is opened.
+      await daemon.line("config.note");
+      daemon.send(signal);
+      if (signal === "SIGHUP") {
+        await daemon.line("daemon.reloading");
+        daemon.send("SIGTERM");
+      }
+      expect(await daemon.ended).toMatchObject(stopped);
+    }
+  });
+});
+
+/** A daemon that gets the signal when it loads the module, before that is evaluated. */
+function startSignalled(module: string, signal: string): SandwatchProcess {
+  const hook = `import { registerHooks } from "node:module";
+    registerHooks({
+      load(url, context, nextLoad) {
+        if (url.endsWith("/src/${module}")) process.kill(process.pid, "${signal}");
+        return nextLoad(url, context);
+      },
+    });`;
+  const preload = `data:text/javascript,${encodeURIComponent(hook)}`;
+  return startProgram(["--import", preload, program, "run", "--config", writeConfig().config]);
+}
+
+it.each(["cli/program.ts", "cli/run.ts", "store/sqlite/database.ts"])(
+  "while %s is loaded, SIGHUP does not end the daemon, and SIGTERM and SIGINT end it with exit code 0",
+  async (module) => {
+    const daemon = startSignalled(module, "SIGHUP");
+    await started(daemon);
+    daemon.send("SIGTERM");
+    expect(await daemon.ended).toMatchObject(stopped);
+    const ends = [startSignalled(module, "SIGTERM"), startSignalled(module, "SIGINT")];
+    for (const { ended } of ends) expect(await ended).toMatchObject(stopped);
+  },
+);
+
+it.each(["src/cli.js", "src/cli.ts"])("%s names the Node.js that it needs", async (file) => {
+  const path = join(import.meta.dirname, "../..", file);
+  const older =
+    'data:text/javascript,Object.defineProperty(process, "version", { value: "v23.11.1" })';
+  const ended = await startProgram(["--import", older, path, "poll"]).ended;
+  expect(ended).toMatchObject({ code: 1, out: "" });
+  expect(ended.err).toMatch(
+    /^sandwatch needs Node\.js 24 or later, and this is Node\.js 23\.11\.1/,
+  );
+  expect(await startProgram([path, "--version"]).ended).toMatchObject({ code: 0, err: "" });
+});
+
+it("a command whose results cannot be written fails with exit code 1", async () => {
+  const full = openSync("/dev/full", "w");
+  onTestFinished(() => closeSync(full));
+  expect(await startSandwatch(["--help"], {}, full).ended).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("The results could not be written to standard output: ENOSPC"),
+  });
+});
