@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ListPlace } from "../store/silences.ts";
+import type { ListCursor } from "../store/queries.ts";
 
 /** Fields that several operations have in common. */
 
@@ -69,7 +69,7 @@ export function parsed<Value>(allowed: string, parse: (written: string) => Value
 export const previousNext = "next of the previous page";
 
 /** `before` of a list that is ordered by time and id. */
-export const before = parsed(previousNext, (written): ListPlace | undefined => {
+export const before = parsed(previousNext, (written): ListCursor | undefined => {
   const match = /^(\d{1,15})_(.+)$/.exec(written);
   return match?.[1] && match[2] ? { atMs: Number(match[1]), id: match[2] } : undefined;
 });
@@ -78,7 +78,7 @@ export const before = parsed(previousNext, (written): ListPlace | undefined => {
 export function nextPlace<Row>(
   found: readonly Row[],
   pageSize: number,
-  placeOf: (row: Row) => ListPlace,
+  placeOf: (row: Row) => ListCursor,
 ): string | null {
   const last = found[pageSize - 1];
   if (found.length <= pageSize || last === undefined) return null;

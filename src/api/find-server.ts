@@ -5,8 +5,8 @@ import { eachServer } from "../fleet/snapshot.ts";
 import type { PlacedServer } from "../fleet/snapshot.ts";
 import { firstOf } from "../lib/first-of.ts";
 import { batches, paced } from "../lib/paced.ts";
-import { allTime } from "../store/change-history.ts";
-import type { ChangeQuery, StoredChange } from "../store/change-history.ts";
+import { allTime } from "../store/changes.ts";
+import type { ChangeQuery, StoredChange } from "../store/changes.ts";
 import type { KnownServer } from "../store/incident-history.ts";
 
 /** Where a server is searched. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { timeAllowed } from "../reports/time-range.ts";
 import type { TimeContext, TimeRange } from "../reports/time-range.ts";
-import { allTime } from "../store/change-history.ts";
+import { allTime } from "../store/changes.ts";
 import { limit, names, nullableText, notes, serverText, text } from "./fields.ts";
 import { readRange, zoneText } from "./time-range.ts";
 

@@ -3,10 +3,10 @@ import { silences as isAbout } from "../alerts/silence.ts";
 import type { SilenceFacts } from "../alerts/silence.ts";
 import { silenceFacts } from "../alerts/silence.ts";
 import type { Rule } from "../alerts/rule.ts";
-import type { StoredChange } from "../store/change-history.ts";
-import type { StoredIncident } from "../store/incident-history.ts";
+import type { StoredChange } from "../store/changes.ts";
+import type { StoredIncident } from "../store/incidents.ts";
 import type { StoredSilence } from "../store/silences.ts";
-import type { StoredAttempt, StoredNotificationItem } from "../store/notification-history.ts";
+import type { StoredAttempt, StoredNotificationItem } from "../store/notifications.ts";
 import type { FoundServer } from "./find-server.ts";
 import type { TimedWindow } from "./windows.ts";
 

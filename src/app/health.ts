@@ -54,7 +54,7 @@ export async function findHealthProblem(deps: HealthDeps): Promise<string | null
   const silence = watchdog.silence();
   if (silence !== null) return silence;
   await store.check();
-  const waiting = new Map((await store.notified.waiting()).map((each) => [each.receiver, each]));
+  const waiting = new Map((await store.outbox.waiting()).map((each) => [each.receiver, each]));
   const nowMs = clock.now().utcMs;
   const since = (atMs: number | null | undefined): number | null =>
     atMs === null || atMs === undefined ? null : nowMs - atMs;

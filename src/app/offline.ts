@@ -19,7 +19,7 @@ import { intervalOf } from "../polling/ticker.ts";
 import { watchTarget } from "../polling/watched-target.ts";
 import { watchProbe } from "../polling/watched-probe.ts";
 import type { WatchedProbe } from "../polling/watched-probe.ts";
-import { storedSources } from "../reports/stored-sources.ts";
+import { storedSources } from "../reports/sources.ts";
 import { createServiceClient } from "../service/client.ts";
 import { openStore, openStoreReadOnly } from "../store/store.ts";
 import type { Store } from "../store/store.ts";

@@ -12,7 +12,7 @@ import type { Clock } from "../lib/clock.ts";
 import { localAddress } from "../lib/listen-address.ts";
 import { RefusedError } from "../lib/refusal.ts";
 import { unreadableNotes } from "../store/row-reading.ts";
-import { isStoreInUse } from "../store/sqlite/store-in-use.ts";
+import { isStoreInUse } from "../store/sqlite/file-lock.ts";
 import { StoreError, StoreInUseError } from "../store/store-error.ts";
 import { CommandError, exitCodes, wrongUse } from "./exit-codes.ts";
 import { readConfig } from "./options.ts";

@@ -1,7 +1,7 @@
 import type { TimeField } from "./fields.ts";
 import type { TimeRange } from "./time-range.ts";
 import { offsetText, toLocal, toUtc } from "./zone.ts";
-import type { LocalMs, Zone } from "./zone.ts";
+import type { Zone } from "./zone.ts";
 
 /** A stretch of the calendar that is in one row, or in one of several. */
 export interface Cell extends TimeRange {
@@ -45,32 +45,19 @@ function nextDay(zone: Zone, atMs: number): number {
   const today = floor(toLocal(zone, atMs), dayMs);
   for (let days = 1; ; days += 1) {
     const beginMs = toUtc(zone, today + days * dayMs);
-    // A day that a zone leaves out has no time at all.
+    // A day that a zone skips has no time at all.
     if (beginMs > atMs) return beginMs;
   }
 }
 
-function labelsAt(
-  zone: Zone,
-  atMs: number,
-  fields: readonly TimeField[],
-): Partial<Record<TimeField, string>> {
-  const localMs = toLocal(zone, atMs);
-  const labels: Partial<Record<TimeField, string>> = {};
-  for (const field of fields) labels[field] = label(field, localMs, offsetText(zone, atMs));
-  return labels;
-}
-
-function label(field: TimeField, localMs: LocalMs, offset: string): string {
-  const date = new Date(localMs).toISOString();
-  switch (field) {
-    case "hour":
-      return `${date.slice(0, 13)}:00${offset}`;
-    case "day":
-      return date.slice(0, 10);
-    case "weekday":
-      return weekdays[(new Date(localMs).getUTCDay() + 6) % 7] ?? "";
-  }
+function labelsAt(zone: Zone, atMs: number, fields: readonly TimeField[]): Cell["labels"] {
+  const date = new Date(toLocal(zone, atMs));
+  const all: Record<TimeField, string> = {
+    hour: `${date.toISOString().slice(0, 13)}:00${offsetText(zone, atMs)}`,
+    day: date.toISOString().slice(0, 10),
+    weekday: weekdays[(date.getUTCDay() + 6) % 7] ?? "",
+  };
+  return Object.fromEntries(fields.map((field) => [field, all[field]]));
 }
 
 function floor(ms: number, unitMs: number): number {

@@ -1,9 +1,9 @@
-import type { Target } from "../fleet/model.ts";
 import type { ReportField } from "./fields.ts";
+import { compareValues } from "./row.ts";
+import type { GroupValues } from "./row.ts";
+import type { ReportedTarget } from "./targets.ts";
 
-export type GroupValues = Readonly<Partial<Record<ReportField, string>>>;
-
-/** The servers that are told of in one row for a stretch of time. */
+/** The servers that are in one row for a stretch of time. */
 export interface Group {
   readonly values: GroupValues;
   /** The targets of these servers, by their numbers. */
@@ -15,22 +15,13 @@ export interface Leaf {
   readonly group: Group;
 }
 
-/** Which group the servers of a target and name are in. */
-export interface Groups {
-  readonly byName: boolean;
-  /** @param name any, where the report is not by name */
-  leafOf(target: number, name: string): Leaf;
-  leavesOf(target: number): Iterable<Leaf>;
-  /** The name under which a target's buckets have a server. */
-  aggregateName(target: number, serverName: string | null): string;
-  /** In the order of the rows. */
-  inOrder(): readonly Group[];
-}
+export type Groups = ReturnType<typeof createGroups>;
 
+/** Which group the servers of a target and name are in. */
 export function createGroups(
-  targets: readonly Target[],
+  targets: readonly ReportedTarget[],
   reportFields: readonly ReportField[],
-): Groups {
+) {
   const fields = reportFields.filter(
     (field) => field === "region" || field === "key" || field === "server_name",
   );
@@ -39,59 +30,48 @@ export function createGroups(
   const leaves = targets.map(() => new Map<string, Leaf>());
   let ordered: readonly Group[] | null = null;
 
-  const groupOf = (target: number, name: string): Group => {
-    const all = { region: targets[target]?.region, key: targets[target]?.key, server_name: name };
-    const key = JSON.stringify(fields.map((field) => all[field]));
+  const groupOf = (number: number, name: string): Group => {
+    const all = { ...targets[number]?.target, server_name: name };
+    const values = Object.fromEntries(fields.map((field) => [field, all[field] ?? ""]));
+    const key = JSON.stringify(values);
     let group = groups.get(key);
     if (!group) {
-      const values = Object.fromEntries(fields.map((field) => [field, all[field] ?? ""]));
-      group = { values, targets: new Set() };
-      groups.set(key, group);
+      groups.set(key, (group = { values, targets: new Set() }));
       ordered = null;
     }
-    group.targets.add(target);
+    group.targets.add(number);
     return group;
   };
-  const leafOf = (target: number, serverName: string): Leaf => {
+  /** @param serverName any, where the report is not by name */
+  const leafOf = (number: number, serverName: string): Leaf => {
     const name = byName ? serverName : "";
-    const known = leaves[target];
+    const known = leaves[number];
     let leaf = known?.get(name);
     if (!leaf) {
-      leaf = { group: groupOf(target, name) };
+      leaf = { group: groupOf(number, name) };
       known?.set(name, leaf);
     }
     return leaf;
   };
   // Where it is not by name, there is a row also of what nothing was kept of.
-  if (!byName) for (const target of targets.keys()) leafOf(target, "");
+  if (!byName) for (const number of targets.keys()) leafOf(number, "");
 
   return {
     byName,
     leafOf,
-    leavesOf: (target) => leaves[target]?.values() ?? [],
-    aggregateName(target, serverName) {
+    leavesOf: (number: number): Iterable<Leaf> => leaves[number]?.values() ?? [],
+    /** Where a target's buckets have a server, whose name may be one of many. */
+    leafOfServer(number: number, serverName: string | null): Leaf {
       const name = serverName ?? "";
-      const known = leaves[target];
-      return known?.has(name) || !known?.has("other") ? name : "other";
+      const known = leaves[number];
+      return leafOf(number, known?.has(name) || !known?.has("other") ? name : "other");
     },
-    inOrder() {
+    /** In the order of the rows. */
+    inOrder(): readonly Group[] {
       ordered ??= [...groups.values()].toSorted((one, other) =>
         compareValues(one.values, other.values, fields),
       );
       return ordered;
     },
   };
-}
-
-/** As the rows of a report are ordered. */
-export function compareValues(
-  one: GroupValues,
-  other: GroupValues,
-  fields: readonly ReportField[],
-): number {
-  for (const field of fields) {
-    const [a = "", b = ""] = [one[field], other[field]];
-    if (a !== b) return a < b ? -1 : 1;
-  }
-  return 0;
 }

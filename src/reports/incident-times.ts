@@ -10,29 +10,33 @@ export interface IncidentTime {
   readonly serverName: string | null;
   readonly sandboxId: string;
   readonly serverId: string;
-  /** From when the condition was first seen to hold. Null: it began to fire. */
+  /** From when the condition was first observed to hold. Null: it began to fire. */
   readonly recoveryMs: number | null;
 }
 
-/** In order of time. */
+/**
+ * In order of time.
+ *
+ * @param numbers of targets, by their names
+ */
 export async function readIncidentTimes(
   sources: Pick<ReportSources, "incidents">,
   range: TimeRange,
   numbers: ReadonlyMap<string, number>,
 ): Promise<readonly IncidentTime[]> {
   const times: IncidentTime[] = [];
-  const isIn = (atMs: number): boolean => atMs >= range.fromMs && atMs < range.toMs;
+  const add = (time: IncidentTime): void => {
+    if (time.atMs >= range.fromMs && time.atMs < range.toMs) times.push(time);
+  };
   for await (const incident of sources.incidents(range)) {
-    const target = numbers.get(targetName(incident.target));
-    if (target === undefined) continue;
     const { serverName, sandboxId, serverId, startedAtMs, firedAtMs, recoveredAtMs } = incident;
-    const of = { target, serverName, sandboxId, serverId };
-    if (firedAtMs !== null && isIn(firedAtMs)) {
-      times.push({ ...of, atMs: firedAtMs, recoveryMs: null });
-    }
-    // One that never fired is none that anybody had to recover from.
-    if (firedAtMs !== null && recoveredAtMs !== null && isIn(recoveredAtMs)) {
-      times.push({ ...of, atMs: recoveredAtMs, recoveryMs: recoveredAtMs - startedAtMs });
+    const target = numbers.get(targetName(incident.target));
+    // From one that never fired nobody had to recover.
+    if (target === undefined || firedAtMs === null) continue;
+    const server = { target, serverName, sandboxId, serverId };
+    add({ ...server, atMs: firedAtMs, recoveryMs: null });
+    if (recoveredAtMs !== null) {
+      add({ ...server, atMs: recoveredAtMs, recoveryMs: recoveredAtMs - startedAtMs });
     }
   }
   return times.toSorted((one, other) => one.atMs - other.atMs);

@@ -1,30 +1,18 @@
+import { addAccount, emptyAccount, serverMsOf } from "../fleet/buckets.ts";
+import type { Bucket, NameAccount } from "../fleet/buckets.ts";
 import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
-import {
-  addBucketToCell,
-  addIncident,
-  addMissing,
-  bookMissing,
-  emptyCell,
-  hasMissing,
-  rowsOfCell,
-} from "./cell-sums.ts";
-import type { CellSums } from "./cell-sums.ts";
+import { batches, paced } from "../lib/paced.ts";
+import type { Stretch, TargetBucket } from "../store/occupancy-history.ts";
 import { weekdays } from "./cells.ts";
 import type { Cell } from "./cells.ts";
-import { estimateServers } from "./estimates.ts";
-import type { AverageServers } from "./estimates.ts";
 import { isTimeField } from "./fields.ts";
 import type { ReportField } from "./fields.ts";
 import { createGroups } from "./groups.ts";
-import type { Groups } from "./groups.ts";
+import type { Group, Groups, Leaf } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
-import type { Plan, Stretch } from "./plan.ts";
-import { readCells } from "./read-cells.ts";
+import type { Plan } from "./plan.ts";
 import { placeRows } from "./row.ts";
-import type { PlacedRow, ReportRow, RowPlace } from "./row.ts";
-import type { TargetBucket } from "./sources.ts";
-import { numberTargets } from "./targets.ts";
+import type { Peak, PlacedRow, ReportRow, RowPosition } from "./row.ts";
 import type { ReportedTarget } from "./targets.ts";
 
 export interface OccupancyReport {
@@ -33,99 +21,113 @@ export interface OccupancyReport {
   readonly wholeRange: readonly Stretch[];
   readonly fields: readonly ReportField[];
   readonly targets: readonly ReportedTarget[];
+  /** The places of the targets among them, by their names. */
+  readonly numbers: ReadonlyMap<string, number>;
   /** In order of time. */
   readonly incidents: readonly IncidentTime[];
   readonly read: (stretch: Stretch) => AsyncIterable<readonly TargetBucket[]>;
 }
 
+/** What is added up for the rows of one cell, or of all that are alike. */
+interface CellSums {
+  readonly cell: Cell;
+  readonly rows: Map<Group, RowSums>;
+  /** By number of target: for how long it was observed, and for how long nothing is known of it. */
+  readonly observedMs: Float64Array;
+  readonly missingMs: Float64Array;
+}
+
+interface RowSums {
+  servers: NameAccount;
+  /** Milliseconds of occupied servers, by number of target. */
+  readonly occupiedMs: Map<number, number>;
+  readonly peak: PeakSum;
+  incidents: number;
+  readonly recoveries: { count: number; ms: number };
+}
+
+/** Cells without anything to be read that come before something else has its turn. */
+const cellsAtOnce = 500;
+
 /**
  * Rows made of buckets, in the order of time and within it of the groups. Of hours and days only one
  * is held at a time.
  *
- * @param after the place of the last row that is not wanted; null: all are
+ * @param after the position of the last row that is not wanted; null: all are
  */
 export async function* reportOccupancy(
   report: OccupancyReport,
-  after: RowPlace | null,
+  after: RowPosition | null,
 ): AsyncIterable<PlacedRow> {
   const { plan, fields, targets } = report;
-  const groups = createGroups(
-    targets.map(({ target }) => target),
-    fields,
-  );
-  const rowsOf = createRowMaker(report, groups);
-  // Mondays come again: what is by them is complete at the end only.
-  if (fields.filter(isTimeField).join() === "weekday") {
-    const byDay = new Map<string, CellSums>();
-    const sumsOf = (cell: Cell): CellSums => {
-      const day = cell.labels.weekday ?? "";
-      const known = byDay.get(day) ?? emptyCell(cell, targets.length);
-      byDay.set(day, known);
-      return known;
-    };
-    for await (const _ of addUpCells(report, { groups, sinceMs: plan.range.fromMs, sumsOf }));
-    const rows: ReportRow[] = [];
-    for (const day of weekdays) {
-      const sums = byDay.get(day);
-      if (sums) rows.push(...(await rowsOf(sums)));
+  const groups = createGroups(targets, fields);
+  const emptyCell = (cell: Cell): CellSums => ({
+    cell,
+    rows: new Map(),
+    observedMs: new Float64Array(targets.length),
+    missingMs: new Float64Array(targets.length),
+  });
+  let averages: ReadonlyMap<Leaf, number> | null = null;
+  const rowsOf = async (sums: CellSums): Promise<readonly ReportRow[]> => {
+    if (sums.missingMs.some((ms) => ms > 0)) {
+      averages ??= await averageServers(report, groups);
+      addMissing(sums, groups, averages);
     }
-    yield* placeRows(rows, plan.range.fromMs, after);
+    return rowsOfCell(sums, groups);
+  };
+  if (fields.filter(isTimeField).join() !== "weekday") {
+    for await (const sums of addUp(report, groups, after?.cellMs ?? plan.range.fromMs, emptyCell)) {
+      yield* placeRows(await rowsOf(sums), sums.cell.fromMs, after);
+    }
     return;
   }
-  const sinceMs = after?.cellMs ?? plan.range.fromMs;
-  let current: CellSums | null = null;
+  // Mondays come again: what is by them is complete at the end only.
+  const byDay = new Map<string, CellSums>();
   const sumsOf = (cell: Cell): CellSums => {
-    if (current?.cell !== cell) current = emptyCell(cell, targets.length);
-    return current;
+    const day = cell.labels.weekday ?? "";
+    const known = byDay.get(day) ?? emptyCell(cell);
+    byDay.set(day, known);
+    return known;
   };
-  for await (const sums of addUpCells(report, { groups, sinceMs, sumsOf })) {
-    yield* placeRows(await rowsOf(sums), sums.cell.fromMs, after);
+  for await (const _ of addUp(report, groups, plan.range.fromMs, sumsOf));
+  const rows: ReportRow[] = [];
+  for (const day of weekdays) {
+    const sums = byDay.get(day);
+    if (sums) rows.push(...(await rowsOf(sums)));
   }
+  yield* placeRows(rows, plan.range.fromMs, after);
 }
 
-function createRowMaker(report: OccupancyReport, groups: Groups) {
-  let average: AverageServers | null = null;
-  return async (sums: CellSums): Promise<readonly ReportRow[]> => {
-    if (hasMissing(sums)) {
-      average ??= await estimateServers(groups, report);
-      bookMissing(sums, groups, average);
-    }
-    return [...rowsOfCell(sums, groups)];
-  };
-}
-
-interface AddingUp {
-  readonly groups: Groups;
-  /** The beginning of the first cell that is wanted. */
-  readonly sinceMs: number;
-  readonly sumsOf: (cell: Cell) => CellSums;
-}
-
-/** Gives what a cell adds up to when it is over. */
-async function* addUpCells(
-  { plan, targets, incidents, read }: OccupancyReport,
-  { groups, sinceMs, sumsOf }: AddingUp,
+/**
+ * Gives the sums of each cell when all of it was added to them.
+ *
+ * @param sinceMs the beginning of the first cell that is wanted
+ */
+async function* addUp(
+  { plan, targets, numbers, incidents, read }: OccupancyReport,
+  groups: Groups,
+  sinceMs: number,
+  sumsOf: (cell: Cell) => CellSums,
 ): AsyncIterable<CellSums> {
-  const numberOf = numbersOf(targets);
-  const recordedMs = new Float64Array(targets.length);
-  const waiting = incidents.filter(({ atMs }) => atMs >= sinceMs).values();
-  let incident = waiting.next();
-  for await (const steps of readCells(plan, sinceMs, read)) {
-    for (const step of steps) {
-      const sums = sumsOf(step.cell);
-      if (step.kind === "bucket") {
-        const number = numberOf(step.found.target);
+  const found = bucketsSince(plan.stretches, sinceMs, read);
+  let next = await found.next();
+  const times = incidents.filter(({ atMs }) => atMs >= sinceMs).values();
+  let incident = times.next();
+  for await (const cells of paced(batches(plan.cellsSince(sinceMs), cellsAtOnce))) {
+    for (const cell of cells) {
+      const sums = sumsOf(cell);
+      const recordedMs = new Float64Array(targets.length);
+      for (; !next.done && next.value.bucket.startMs < cell.toMs; next = await found.next()) {
+        const number = numbers.get(targetName(next.value.target));
         if (number === undefined) continue;
-        recordedMs[number] = (recordedMs[number] ?? 0) + step.found.bucket.recordedMs;
-        addBucketToCell(sums, groups, number, step.found.bucket);
-        continue;
+        add(recordedMs, number, next.value.bucket.recordedMs);
+        addBucket(sums, groups, number, next.value.bucket);
       }
       for (const [number, { untilMs }] of targets.entries()) {
-        const passedMs = Math.min(step.cell.toMs, untilMs) - step.cell.fromMs;
-        addMissing(sums, number, Math.max(0, passedMs - (recordedMs[number] ?? 0)));
+        const passedMs = Math.min(cell.toMs, untilMs) - cell.fromMs;
+        add(sums.missingMs, number, Math.max(0, passedMs - (recordedMs[number] ?? 0)));
       }
-      recordedMs.fill(0);
-      for (; !incident.done && incident.value.atMs < step.cell.toMs; incident = waiting.next()) {
+      for (; !incident.done && incident.value.atMs < cell.toMs; incident = times.next()) {
         addIncident(sums, groups, incident.value);
       }
       yield sums;
@@ -133,12 +135,144 @@ async function* addUpCells(
   }
 }
 
-/** Of each target as it is told of, only once by its name: there are many buckets of each. */
-function numbersOf(targets: readonly ReportedTarget[]): (target: Target) => number | undefined {
-  const byName = numberTargets(targets);
-  const known = new Map<Target, number | undefined>();
-  return (target) => {
-    if (!known.has(target)) known.set(target, byName.get(targetName(target)));
-    return known.get(target);
+async function* bucketsSince(
+  stretches: readonly Stretch[],
+  sinceMs: number,
+  read: OccupancyReport["read"],
+): AsyncGenerator<TargetBucket, void> {
+  for (const stretch of stretches) {
+    if (stretch.toMs <= sinceMs) continue;
+    const wanted = { ...stretch, fromMs: Math.max(stretch.fromMs, sinceMs) };
+    for await (const some of read(wanted)) yield* some;
+  }
+}
+
+function sumsOfGroup({ rows }: CellSums, group: Group): RowSums {
+  let sums = rows.get(group);
+  if (!sums) {
+    const nothing = { servers: emptyAccount, incidents: 0, recoveries: { count: 0, ms: 0 } };
+    rows.set(group, (sums = { ...nothing, occupiedMs: new Map(), peak: new PeakSum() }));
+  }
+  return sums;
+}
+
+function addBucket(cell: CellSums, groups: Groups, target: number, bucket: Bucket): void {
+  add(cell.observedMs, target, bucket.recordedMs - bucket.unobservedMs);
+  for (const [name, account] of bucket.names) {
+    const sums = sumsOfGroup(cell, groups.leafOf(target, name).group);
+    sums.servers = addAccount(sums.servers, account);
+    sums.occupiedMs.set(target, (sums.occupiedMs.get(target) ?? 0) + account.ms.occupied);
+    if (account.extent) sums.peak.add(bucket.startMs, account.extent.most.occupied);
+  }
+}
+
+function addIncident(cell: CellSums, groups: Groups, incident: IncidentTime): void {
+  const { target, serverName, recoveryMs } = incident;
+  const sums = sumsOfGroup(cell, groups.leafOfServer(target, serverName).group);
+  if (recoveryMs === null) {
+    sums.incidents += 1;
+  } else {
+    sums.recoveries.count += 1;
+    sums.recoveries.ms += recoveryMs;
+  }
+}
+
+/** Adds what is not known as unobserved time of as many servers as there are otherwise. */
+function addMissing(cell: CellSums, groups: Groups, averages: ReadonlyMap<Leaf, number>): void {
+  for (const [target, ms] of cell.missingMs.entries()) {
+    for (const leaf of groups.leavesOf(target)) {
+      const serverMs = ms * (averages.get(leaf) ?? 0);
+      if (serverMs === 0) continue;
+      const sums = sumsOfGroup(cell, leaf.group);
+      const { unobservedMs } = sums.servers;
+      sums.servers = { ...sums.servers, unobservedMs: unobservedMs + serverMs };
+    }
+  }
+}
+
+/** How many servers there were on average in the whole range, while their target was observed or at least known. */
+async function averageServers(
+  { targets, numbers, wholeRange, read }: OccupancyReport,
+  groups: Groups,
+): Promise<ReadonlyMap<Leaf, number>> {
+  const recordedMs = new Float64Array(targets.length);
+  const serverMs = new Map<Leaf, number>();
+  for await (const { target, bucket } of bucketsSince(wholeRange, -Infinity, read)) {
+    const number = numbers.get(targetName(target));
+    if (number === undefined) continue;
+    add(recordedMs, number, bucket.recordedMs);
+    for (const [name, account] of bucket.names) {
+      const leaf = groups.leafOf(number, name);
+      serverMs.set(leaf, (serverMs.get(leaf) ?? 0) + serverMsOf(account));
+    }
+  }
+  const averages = new Map<Leaf, number>();
+  for (const [number, ms] of recordedMs.entries()) {
+    if (ms === 0) continue;
+    for (const leaf of groups.leavesOf(number)) averages.set(leaf, (serverMs.get(leaf) ?? 0) / ms);
+  }
+  return averages;
+}
+
+/** By name there are rows only of what there was; otherwise also of groups without any server. */
+function rowsOfCell(cell: CellSums, groups: Groups): readonly ReportRow[] {
+  return groups
+    .inOrder()
+    .filter((group) => !groups.byName || cell.rows.has(group))
+    .map((group) => toRow(cell, group, sumsOfGroup(cell, group)));
+}
+
+function toRow({ cell, observedMs }: CellSums, group: Group, sums: RowSums): ReportRow {
+  const { servers, occupiedMs, peak, incidents, recoveries } = sums;
+  const isObserved = [...group.targets].some((target) => (observedMs[target] ?? 0) > 0);
+  // Each target by the time that it was observed: that of others says nothing of it.
+  let occupied = 0;
+  for (const [target, ms] of occupiedMs) {
+    const ofMs = observedMs[target] ?? 0;
+    if (ofMs > 0) occupied += ms / ofMs;
+  }
+  return {
+    group: { ...cell.labels, ...group.values },
+    ms: servers.ms,
+    unobservedMs: servers.unobservedMs,
+    isObserved,
+    occupiedAverage: isObserved ? occupied : null,
+    occupiedPeak: peak.get(),
+    dwells: servers.dwells,
+    incidents,
+    recoveries,
   };
+}
+
+function add(sums: Float64Array, index: number, ms: number): void {
+  sums[index] = (sums[index] ?? 0) + ms;
+}
+
+/**
+ * The most at a time, of which only the most of each part within each bucket is known: what the parts
+ * had in the same bucket is added up.
+ */
+class PeakSum {
+  private slotMs = Number.NaN;
+  private slot: Peak | null = null;
+  private highest: Peak | null = null;
+
+  /** In order of the buckets. */
+  add(slotMs: number, most: number): void {
+    if (slotMs !== this.slotMs) {
+      this.highest = this.get();
+      this.slotMs = slotMs;
+      this.slot = null;
+    }
+    const { count, isExact } = this.slot ?? { count: 0, isExact: true };
+    // Of several parts only one may have any at all.
+    this.slot = { count: count + most, isExact: isExact && (count === 0 || most === 0) };
+  }
+
+  get(): Peak | null {
+    const { slot, highest } = this;
+    if (!slot || !highest) return slot ?? highest;
+    const isHigher = slot.count > highest.count || (slot.count === highest.count && slot.isExact);
+    return isHigher ? slot : highest;
+  }
 }

@@ -1,17 +1,18 @@
+import { targetName } from "../fleet/model.ts";
 import { RefusedError } from "../lib/refusal.ts";
+import type { TargetFilter } from "../store/occupancy-history.ts";
 import { isTimeField } from "./fields.ts";
 import type { ReportField } from "./fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
-import { keptFromOf } from "./kept.ts";
 import { reportOccupancy } from "./occupancy-report.ts";
-import { planReport } from "./plan.ts";
-import type { Stretch } from "./plan.ts";
+import { planReport, timeText } from "./plan.ts";
 import { placeRows } from "./row.ts";
-import type { Report, ReportRow, RowPlace } from "./row.ts";
+import type { Report, ReportRow, RowPosition } from "./row.ts";
 import { reportServers } from "./server-report.ts";
+import type { PresentTarget } from "./server-report.ts";
 import type { ReportSources } from "./sources.ts";
-import { numberTargets, selectTargets } from "./targets.ts";
-import type { TargetFilter } from "./targets.ts";
+import { keptFromOf, selectTargets } from "./targets.ts";
+import type { ReportedTarget } from "./targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import type { Zone } from "./zone.ts";
 
@@ -21,36 +22,48 @@ export interface ReportQuery {
   readonly zone: Zone;
   readonly filter: TargetFilter;
   readonly nowMs: number;
-  /** The place of the last row that is not wanted; null: all are. */
-  readonly after: RowPlace | null;
+  /** The position of the last row that is not wanted; null: all are. */
+  readonly after: RowPosition | null;
 }
 
 /** @throws {RefusedError} when the range has not begun */
 export async function openReport(query: ReportQuery, sources: ReportSources): Promise<Report> {
   const { fields, zone, filter, nowMs, after } = query;
   checkBegun(query.range, nowMs);
-  const notes =
-    query.range.toMs > nowMs
-      ? ["The range ends in the future: the report covers it until now."]
-      : [];
   const asked = { fromMs: query.range.fromMs, toMs: Math.min(query.range.toMs, nowMs) };
-  const extents = await sources.occupancy.extents();
+  const occupancy = await sources.occupancy.open(filter);
+  const { extents } = occupancy;
   const watched = await sources.targets();
-  const selected = (range: TimeRange) => selectTargets(watched, extents, { range, filter, nowMs });
-  const shown = (range: TimeRange): TimeRange => ({ ...range, toMs: Math.min(range.toMs, nowMs) });
+  const select = (range: TimeRange) => {
+    const targets = selectTargets(watched, extents, { range, filter, nowMs });
+    return { targets, numbers: new Map(targets.map((each, at) => [targetName(each.target), at])) };
+  };
+  const notesOn = (targets: readonly ReportedTarget[], more: readonly string[]) => [
+    ...(query.range.toMs > nowMs
+      ? ["The range ends in the future: the report covers it until now."]
+      : []),
+    ...more,
+    ...(targets.length === 0 ? ["No target matches."] : []),
+  ];
 
   if (fields.includes("sandbox") || fields.includes("server")) {
-    const targets = selected(asked);
-    // What a poll saw at this very moment has happened, too.
+    const { targets, numbers } = select(asked);
+    // What a poll observed at this very moment has happened, too.
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
-    const incidents = await readIncidentTimes(sources, range, numberTargets(targets));
-    const report = { range, fields, targets, filter, extents, incidents, sources };
-    const reported = await reportServers(report);
+    const incidents = await readIncidentTimes(sources, range, numbers);
+    const present: PresentTarget[] = [];
+    for (const each of targets) {
+      present.push({ ...each, ...(await sources.present(each.target)) });
+    }
+    const follow = { range, fields, targets: present, filter, extents, sources };
+    const { rows, fromMs } = await reportServers(follow, incidents);
+    const isCut = fromMs > range.fromMs;
+    const cut = `Changes are kept since ${timeText(fromMs)}: the report starts then.`;
     return {
       range: asked,
       fields,
-      notes: [...notes, ...reported.notes, ...notesOn(targets)],
-      rows: inOrder(reported.rows, asked.fromMs, after),
+      notes: notesOn(targets, isCut ? [cut] : []),
+      rows: inOrder(rows, asked.fromMs, after),
     };
   }
 
@@ -58,21 +71,22 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const begunMs = Math.min(...extents.map(({ firstMs }) => firstMs));
   const kept = { zone, keptFrom, begunMs };
   const plan = planReport({ ...kept, range: asked, fields: fields.filter(isTimeField) });
-  const whole = planReport({ ...kept, range: plan.range, fields: [] });
-  const targets = selected(plan.range);
+  const { range } = plan;
+  const { targets, numbers } = select(range);
   const byName = fields.includes("server_name");
   const report = {
     plan,
-    wholeRange: whole.stretches,
+    wholeRange: planReport({ ...kept, range, fields: [] }).stretches,
     fields,
     targets,
-    incidents: await readIncidentTimes(sources, plan.range, numberTargets(targets)),
-    read: (stretch: Stretch) => sources.occupancy.buckets({ ...stretch, ...filter, byName }),
+    numbers,
+    incidents: await readIncidentTimes(sources, range, numbers),
+    read: (stretch: Parameters<typeof occupancy.buckets>[0]) => occupancy.buckets(stretch, byName),
   };
   return {
-    range: shown(plan.range),
+    range: { ...range, toMs: Math.min(range.toMs, nowMs) },
     fields,
-    notes: [...notes, ...plan.notes, ...notesOn(targets)],
+    notes: notesOn(targets, plan.notes),
     rows: reportOccupancy(report, after),
   };
 }
@@ -84,10 +98,6 @@ export function checkBegun({ fromMs }: TimeRange, nowMs: number): void {
   throw new RefusedError("invalid", "The range has not begun yet.", [fault]);
 }
 
-function notesOn(targets: readonly object[]): readonly string[] {
-  return targets.length === 0 ? ["No target matches."] : [];
-}
-
-async function* inOrder(rows: readonly ReportRow[], cellMs: number, after: RowPlace | null) {
+async function* inOrder(rows: readonly ReportRow[], cellMs: number, after: RowPosition | null) {
   yield* placeRows(rows, cellMs, after);
 }

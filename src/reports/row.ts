@@ -1,24 +1,25 @@
-import { statuses } from "../fleet/status.ts";
-import type { CountByStatus } from "../fleet/tallies.ts";
+import { serverMsOf } from "../fleet/buckets.ts";
 import type { DwellHistogram } from "../fleet/dwell.ts";
+import type { CountByStatus } from "../fleet/tallies.ts";
 import type { ReportField } from "./fields.ts";
-import type { GroupValues } from "./groups.ts";
 import type { TimeRange } from "./time-range.ts";
 
-/** What is told of a group of servers for a stretch of time. */
+export type GroupValues = Readonly<Partial<Record<ReportField, string>>>;
+
+/** A group of servers for a stretch of time. */
 export interface ReportRow {
-  /** What the row is of, by the fields of the report. */
+  /** The group, by the fields of the report. */
   readonly group: GroupValues;
   /** Milliseconds of servers. */
   readonly ms: CountByStatus;
   /** Of servers too, those included that are only estimated: nothing at all is known of that time. */
   readonly unobservedMs: number;
-  /** Whether any of the time was watched, with servers or without. */
+  /** Whether any of the time was observed, with servers or without. */
   readonly isObserved: boolean;
-  /** While it was watched; null: it was not. */
+  /** While it was observed; null: it was not. */
   readonly occupiedAverage: number | null;
   readonly occupiedPeak: Peak | null;
-  /** Of servers that were occupied: those that ended, of known length. */
+  /** In `occupied`: those that ended, of known length. */
   readonly dwells: DwellHistogram;
   /** That began to fire. */
   readonly incidents: number;
@@ -33,8 +34,8 @@ export interface Peak {
   readonly isExact: boolean;
 }
 
-/** The place of a row, from which the next ones can be asked for. */
-export interface RowPlace {
+/** The position of a row, from which the next ones can be asked for. */
+export interface RowPosition {
   /** The beginning of the hour or day that the row is of. */
   readonly cellMs: number;
   /** How many rows of the same were before it. */
@@ -43,32 +44,26 @@ export interface RowPlace {
 
 export interface PlacedRow {
   readonly row: ReportRow;
-  readonly place: RowPlace;
+  readonly place: RowPosition;
 }
 
-/** @param after the place of the last row that is not wanted; null: all are */
+/** @param after the position of the last row that is not wanted; null: all are */
 export function* placeRows(
-  rows: Iterable<ReportRow>,
+  rows: readonly ReportRow[],
   cellMs: number,
-  after: RowPlace | null,
+  after: RowPosition | null,
 ): Iterable<PlacedRow> {
-  let index = 0;
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
     if (cellMs !== after?.cellMs || index > after.index) yield { row, place: { cellMs, index } };
-    index += 1;
   }
 }
 
 export interface Report {
   readonly range: TimeRange;
   readonly fields: readonly ReportField[];
-  /** What is not as one might think. */
+  /** What readers have to know of it. */
   readonly notes: readonly string[];
   readonly rows: AsyncIterable<PlacedRow>;
-}
-
-export function serverMsOfRow({ ms, unobservedMs }: ReportRow): number {
-  return statuses.reduce((sum, status) => sum + ms[status], unobservedMs);
 }
 
 /** Parts of the servers' time, from 0 to 1; they add up to 1. Null: there were no servers. */
@@ -76,7 +71,7 @@ export type Shares = Readonly<Record<keyof CountByStatus | "unobserved", number>
 
 export function sharesOf(row: ReportRow): Shares | null {
   const { ms, unobservedMs, isObserved } = row;
-  const whole = serverMsOfRow(row);
+  const whole = serverMsOf(row);
   if (whole > 0) {
     return {
       idle: ms.idle / whole,
@@ -87,4 +82,17 @@ export function sharesOf(row: ReportRow): Shares | null {
     };
   }
   return isObserved ? null : { idle: 0, occupied: 0, error: 0, unknown: 0, unobserved: 1 };
+}
+
+/** The order of rows. */
+export function compareValues(
+  one: GroupValues,
+  other: GroupValues,
+  fields: readonly ReportField[],
+): number {
+  for (const field of fields) {
+    const [a = "", b = ""] = [one[field], other[field]];
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return 0;
 }

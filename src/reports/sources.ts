@@ -1,38 +1,40 @@
+import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
+import { eachServer } from "../fleet/snapshot.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
 import type { Presence, Status } from "../fleet/status.ts";
-import type { StoredChange } from "../store/change-history.ts";
-import type { OccupancyHistory } from "../store/occupancy-history.ts";
+import type { StoredChange } from "../store/changes.ts";
+import type { GapQuery } from "../store/gaps.ts";
+import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/report-reads.ts";
+import type { Store } from "../store/store.ts";
 import type { TimeRange } from "./time-range.ts";
 
-export type { BucketExtent, OccupancyHistory, TargetBucket } from "../store/occupancy-history.ts";
-
-/** What a report is made of: the history as it is kept. Times are UTC milliseconds. */
+/** What reports are made of. Times are UTC milliseconds. */
 export interface ReportSources {
-  readonly occupancy: OccupancyHistory;
-  readonly changes: ChangesSource;
+  readonly occupancy: {
+    open(filter?: TargetFilter): Promise<OccupancyReader>;
+    gaps(query: GapQuery): AsyncIterable<TimeRange>;
+  };
+  readonly changes: {
+    between(
+      query: TimeRange &
+        TargetFilter & {
+          readonly direction: "asc" | "desc";
+          readonly observations: true;
+          /** Only from one of these, or to one. */
+          readonly status?: readonly Presence[];
+        },
+    ): AsyncIterable<ServerChange>;
+  };
   /** Incidents of servers that began to fire, or were over, within a range. In any order. */
   incidents(range: TimeRange): AsyncIterable<ServerIncidentTimes>;
-  /** All that were ever watched, and those that are to be. */
+  /** All that were ever watched, and those that are configured. */
   targets(): Promise<readonly WatchedTarget[]>;
   /** The servers that there are, and when a target was last polled, of the same moment. */
   present(target: Target): Promise<PresentServers>;
 }
 
-export interface ChangesSource {
-  between(
-    query: TimeRange & {
-      readonly direction: "asc" | "desc";
-      readonly region?: readonly string[];
-      readonly key?: readonly string[];
-      readonly observations: true;
-      /** Only from one of these, or to one. */
-      readonly status?: readonly Presence[];
-    },
-  ): AsyncIterable<ServerChange>;
-}
-
-/** A change of a server, or a observation: it was missing from a listing, or seen again as it was. */
 export type ServerChange = Omit<StoredChange, "cursor">;
 
 export interface WatchedTarget {
@@ -48,7 +50,7 @@ export interface PresentServer {
   readonly status: Status;
   /** Whether the last complete listing lacked it. */
   readonly isMissing: boolean;
-  /** When its status was first seen, and whether it began then. UTC milliseconds. */
+  /** When its status was first observed, and whether it began then. UTC milliseconds. */
   readonly sinceMs: number;
   readonly isWitnessed: boolean;
 }
@@ -56,4 +58,61 @@ export interface PresentServer {
 export interface PresentServers {
   readonly lastPollAtMs: number | null;
   readonly servers: Iterable<PresentServer>;
+}
+
+/** A target as this process knows it. */
+export interface PresentTargetState {
+  readonly target: Target;
+  readonly state: {
+    readonly snapshot: Snapshot;
+    readonly progress: { readonly lastPollAtMs: number | null };
+  };
+}
+
+/**
+ * @param configured the targets that are to be watched
+ * @param held those whose present state this process holds, so that it need not be read
+ */
+export function storedSources(
+  { occupancy, changes, reports }: Pick<Store, "occupancy" | "changes" | "reports">,
+  configured: readonly Target[],
+  held: readonly PresentTargetState[],
+): ReportSources {
+  const heldByName = new Map(held.map((each) => [targetName(each.target), each.state]));
+  return {
+    occupancy,
+    changes,
+    incidents: (range) => reports.incidents(range),
+    async targets() {
+      const known = await reports.targets();
+      const wanted = new Map(configured.map((target) => [targetName(target), target]));
+      const watched = known.map((each) => ({
+        ...each,
+        isConfigured: wanted.delete(targetName(each.target)),
+      }));
+      const never = { isConfigured: true, lastPollAtMs: null };
+      return [...watched, ...Array.from(wanted.values(), (target) => ({ target, ...never }))];
+    },
+    async present(target) {
+      const state = heldByName.get(targetName(target));
+      const { lastPollAtMs, snapshot } = state
+        ? { ...state.progress, snapshot: state.snapshot }
+        : ((await reports.present(target)) ?? { lastPollAtMs: null, snapshot: null });
+      return { lastPollAtMs, servers: snapshot ? serversOf(snapshot) : [] };
+    },
+  };
+}
+
+function* serversOf(snapshot: Snapshot): Iterable<PresentServer> {
+  for (const { sandbox, server } of eachServer(snapshot)) {
+    yield {
+      sandboxId: sandbox.id,
+      serverId: server.id,
+      serverName: server.name,
+      status: server.status,
+      isMissing: server.missing > 0,
+      sinceMs: server.since.atMs,
+      isWitnessed: server.since.witnessed,
+    };
+  }
 }

@@ -1,7 +1,9 @@
-import { byStatus } from "../fleet/tallies.ts";
-import type { Status } from "../fleet/status.ts";
-import type { Extent, NameAccount } from "../fleet/buckets.ts";
+import type { Bucket, Extent, NameAccount } from "../fleet/buckets.ts";
 import { noDwells } from "../fleet/dwell.ts";
+import { statuses } from "../fleet/status.ts";
+import type { Status } from "../fleet/status.ts";
+import { byStatus } from "../fleet/tallies.ts";
+import type { CountByStatus } from "../fleet/tallies.ts";
 
 /** The columns of `occupancy` that count dwell times, in the order of the histogram's bounds. */
 const dwellColumns = [
@@ -41,15 +43,16 @@ export interface AccountColumns extends ExtentColumns, SumColumns {
 }
 
 export function extentToColumns(extent: Extent | null): ExtentColumns {
+  const { least, most } = extent ?? { least: null, most: null };
   return {
-    idle_least: extent?.least.idle ?? null,
-    idle_most: extent?.most.idle ?? null,
-    occupied_least: extent?.least.occupied ?? null,
-    occupied_most: extent?.most.occupied ?? null,
-    error_least: extent?.least.error ?? null,
-    error_most: extent?.most.error ?? null,
-    unknown_least: extent?.least.unknown ?? null,
-    unknown_most: extent?.most.unknown ?? null,
+    idle_least: least?.idle ?? null,
+    idle_most: most?.idle ?? null,
+    occupied_least: least?.occupied ?? null,
+    occupied_most: most?.occupied ?? null,
+    error_least: least?.error ?? null,
+    error_most: most?.error ?? null,
+    unknown_least: least?.unknown ?? null,
+    unknown_most: most?.unknown ?? null,
   };
 }
 
@@ -61,8 +64,7 @@ export function extentFromColumns(row: ExtentColumns): Extent | null {
   };
 }
 
-export function accountToColumns(account: NameAccount): AccountColumns {
-  const { ms, dwells } = account;
+export function accountToColumns({ ms, dwells, ...account }: NameAccount): AccountColumns {
   const count = (column: (typeof dwellColumns)[number]): number =>
     dwells.counts[dwellColumns.indexOf(column)] ?? 0;
   return {
@@ -108,4 +110,73 @@ export function sumsFromColumns(
     unobservedMs: row.unobserved_ms,
     dwells: counts.some((count) => count > 0) ? { counts, sumMs: row.dwell_ms } : noDwells,
   };
+}
+
+/** Numbers in the order of `statuses`. */
+type Numbers = readonly number[];
+
+/** An open bucket as it is stored. An extent is the least, then the most. */
+interface StoredBucket extends Pick<Bucket, "startMs" | "recordedMs" | "unobservedMs"> {
+  readonly extent: Numbers | null;
+  readonly names: readonly (readonly [name: string, StoredAccount])[];
+}
+
+interface StoredAccount extends Pick<NameAccount, "unobservedMs" | "exhaustedMs"> {
+  readonly ms: Numbers;
+  readonly extent: Numbers | null;
+  readonly dwells: NameAccount["dwells"] | null;
+}
+
+/** An open bucket as JSON, which each poll writes: so most of its numbers have no names. */
+export function bucketToJson({ extent, names, ...bucket }: Bucket): string {
+  const stored: StoredBucket = {
+    ...bucket,
+    extent: extent && extentToNumbers(extent),
+    names: Array.from(names, ([name, { ms, extent: most, dwells, ...account }]) => [
+      name,
+      {
+        ...account,
+        ms: toNumbers(ms),
+        extent: most && extentToNumbers(most),
+        dwells: dwells === noDwells ? null : dwells,
+      },
+    ]),
+  };
+  return JSON.stringify(stored);
+}
+
+/** @throws when it is not one that was stored whole */
+export function bucketFromJson(json: string): Bucket {
+  const { extent, names, ...bucket }: StoredBucket = JSON.parse(json);
+  return {
+    ...bucket,
+    extent: extent && extentFromNumbers(extent),
+    names: new Map(
+      names.map(([name, { ms, extent: most, dwells, ...account }]) => [
+        name,
+        {
+          ...account,
+          ms: fromNumbers(ms),
+          extent: most && extentFromNumbers(most),
+          dwells: dwells ?? noDwells,
+        },
+      ]),
+    ),
+  };
+}
+
+function extentToNumbers({ least, most }: Extent): Numbers {
+  return [...toNumbers(least), ...toNumbers(most)];
+}
+
+function extentFromNumbers(numbers: Numbers): Extent {
+  return { least: fromNumbers(numbers), most: fromNumbers(numbers.slice(statuses.length)) };
+}
+
+function toNumbers(counts: CountByStatus): Numbers {
+  return statuses.map((status) => counts[status]);
+}
+
+function fromNumbers(numbers: Numbers): CountByStatus {
+  return byStatus((status) => numbers[statuses.indexOf(status)] ?? 0);
 }

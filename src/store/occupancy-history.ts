@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import type { Kysely } from "kysely";
+import type { Gap, OpenBuckets } from "../fleet/accounting.ts";
 import {
   addBucket,
   bucketStart,
   coarserThan,
+  emptyAccount,
   emptyBucket,
   isEmptyBucket,
   mergeNames,
@@ -12,120 +13,84 @@ import {
   resolutionMs,
   resolutions,
 } from "../fleet/buckets.ts";
-import type { Gap, OpenBuckets } from "../fleet/accounting.ts";
-import type { Bucket, Resolution } from "../fleet/buckets.ts";
+import type { Bucket, NameAccount, Resolution } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
-import { bucketOf, inWindow, placeOf, readClosed, readNames } from "./closed-buckets.ts";
-import type { Found, Targets, Window } from "./closed-buckets.ts";
 import { readGaps } from "./gaps.ts";
 import type { GapQuery } from "./gaps.ts";
+import {
+  accountFromColumns,
+  extentFromColumns,
+  sumColumns,
+  sumsFromColumns,
+} from "./occupancy-columns.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
 import { createRowReading } from "./row-reading.ts";
-import type { Tables } from "./tables.ts";
+import type { Db, Tables } from "./tables.ts";
+
+/** Undefined: all. */
+export interface TargetFilter {
+  readonly region?: readonly string[] | undefined;
+  readonly key?: readonly string[] | undefined;
+}
 
 export interface TargetBucket {
   readonly target: Target;
   readonly bucket: Bucket;
 }
 
-export interface BucketQuery {
+/** Buckets of one resolution that start at a moment or later, but before another one. UTC milliseconds. */
+export interface Stretch {
   readonly resolution: Resolution;
-  /** UTC milliseconds: buckets that start at this moment or later, but before the next one. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Only targets in these regions; undefined: in all. */
-  readonly region?: readonly string[] | undefined;
-  /** Only targets with these keys; undefined: with all. */
-  readonly key?: readonly string[] | undefined;
-  /** Default: the servers of each name have an account. False: all have one, under the empty name; they are summed in SQL. */
-  readonly byName?: boolean;
 }
 
-/** What is kept of a target in a resolution: the starts of its first and its last bucket. */
+/** What is stored of a target in a resolution: the starts of its first and its last bucket. UTC milliseconds. */
 export interface BucketExtent {
   readonly target: Target;
   readonly resolution: Resolution;
-  /** UTC milliseconds. */
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
-/** How the time of targets was spent, read beside whatever is being written. */
-export interface OccupancyHistory {
+/** The buckets of some targets; of the open ones as they were at one moment. */
+export interface OccupancyReader {
+  /** Of each target and resolution of which anything is stored. */
+  readonly extents: readonly BucketExtent[];
   /**
    * By start, then by target, in the order in which targets were first polled. Complete: with what is not closed
-   * yet, and with what passed unobserved and was kept in coarser buckets only. Some at a time.
+   * yet, and with what passed unobserved and was stored in coarser buckets only. Some at a time.
+   *
+   * @param byName whether the servers of each name have an account; else all have one, under the empty name
    */
-  buckets(query: BucketQuery): AsyncIterable<readonly TargetBucket[]>;
-  /** Of each target and resolution of which anything is kept. */
-  extents(): Promise<readonly BucketExtent[]>;
-  /** When nobody observed a target, in order, clipped to the range. */
-  gaps(query: GapQuery): AsyncIterable<Gap>;
+  readonly buckets: (stretch: Stretch, byName?: boolean) => AsyncIterable<readonly TargetBucket[]>;
 }
 
-/** Buckets that are read with one statement. */
-const bucketsAtOnce = 200;
-const sumsAtOnce = 500;
+export type OccupancyHistory = ReturnType<typeof createOccupancyHistory>;
 
-export function createOccupancyHistory(
-  reader: Kysely<Tables>,
-  reading = createRowReading(),
-): OccupancyHistory {
+/** How the time of targets was spent, read beside what is being written. */
+export function createOccupancyHistory(reader: Db, reading = createRowReading()) {
   return {
-    async *buckets({ resolution, fromMs, toMs, byName = true, ...filter }) {
+    async open(filter: TargetFilter = {}): Promise<OccupancyReader> {
       const targets = await readTargets(reader, filter);
-      if (targets.size === 0) return;
       // Before the closed ones: a bucket that closes meanwhile is found among both, and the closed one counts.
-      const open = await readOpenBuckets(reader, reading);
-      const span = spanOf(await readExtents(reader, targets, open), resolution);
-      const stepMs = resolutionMs[resolution];
-      const atOnce = byName ? bucketsAtOnce : sumsAtOnce;
-      const windowMs = stepMs * Math.max(1, Math.floor(atOnce / targets.size));
-      const lastEndMs = Math.min(span.endMs, toMs);
-      let startMs = Math.max(span.startMs, bucketStart(resolution, fromMs + stepMs - 1));
-      for (; startMs < lastEndMs; startMs += windowMs) {
-        const endMs = Math.min(startMs + windowMs, lastEndMs);
-        const window = { targets, resolution, startMs, endMs };
-        const unobserved = await readUnobserved(reader, window);
-        const made = [
-          ...unobserved.flatMap((each) => partsOf(each, window)),
-          ...openParts(open, window),
-        ];
-        const all = [
-          ...(byName ? made : made.map((each) => ({ ...each, bucket: mergeNames(each.bucket) }))),
-          ...(await readClosed(reader, window, byName)),
-        ];
-        // Of several that stand for the same time the last one counts.
-        const found = new Map(all.map((each) => [`${each.bucket.startMs} ${each.targetId}`, each]));
-        yield [...found.values()]
-          .toSorted(
-            (one, other) =>
-              one.bucket.startMs - other.bucket.startMs || one.targetId - other.targetId,
-          )
-          .flatMap(({ targetId, bucket }) => {
-            const target = targets.get(targetId);
-            return target ? [{ target, bucket }] : [];
-          });
-        await setImmediate();
-      }
-    },
-    async extents() {
-      const targets = await readTargets(reader, {});
-      const open = await readOpenBuckets(reader, reading);
+      const open = targets.size === 0 ? new Map() : await readOpenBuckets(reader, reading);
       const extents = await readExtents(reader, targets, open);
-      return extents.flatMap(({ targetId, ...extent }) => {
-        const target = targets.get(targetId);
-        return target ? [{ target, ...extent }] : [];
-      });
+      return {
+        extents,
+        buckets: (stretch, byName = true) =>
+          readBuckets(reader, { targets, open, extents, stretch, byName }),
+      };
     },
-    gaps: (query) => readGaps(reader, query),
+    /** When nobody observed a target, in order, clipped to the range. */
+    gaps: (query: GapQuery): AsyncIterable<Gap> => readGaps(reader, query),
   };
 }
 
-async function readTargets(
-  reader: Kysely<Tables>,
-  { region, key }: Pick<BucketQuery, "region" | "key">,
-): Promise<Targets> {
+type Targets = ReadonlyMap<number, Target>;
+type OpenByTarget = ReadonlyMap<number, OpenBuckets>;
+
+async function readTargets(reader: Db, { region, key }: TargetFilter): Promise<Targets> {
   if (region?.length === 0 || key?.length === 0) return new Map();
   let select = reader.selectFrom("targets").select(["id", "region", "key"]);
   if (region) select = select.where("region", "in", region);
@@ -134,19 +99,12 @@ async function readTargets(
   return new Map(rows.map((row) => [row.id, { region: row.region, key: row.key }]));
 }
 
-interface TargetExtent {
-  readonly targetId: number;
-  readonly resolution: Resolution;
-  readonly firstMs: number;
-  readonly lastMs: number;
-}
-
 async function readExtents(
-  reader: Kysely<Tables>,
+  reader: Db,
   targets: Targets,
-  open: ReadonlyMap<number, OpenBuckets>,
-): Promise<readonly TargetExtent[]> {
-  const extents: TargetExtent[] = [];
+  open: OpenByTarget,
+): Promise<readonly BucketExtent[]> {
+  const extents: BucketExtent[] = [];
   for (const resolution of resolutions) {
     const rows = await reader
       .selectFrom("targets")
@@ -157,122 +115,210 @@ async function readExtents(
           .whereRef("target_buckets.target_id", "=", "targets.id");
         return [
           "targets.id",
-          starts.select(({ fn }) => fn.min("start_at_ms").as("first")).as("first_ms"),
-          starts.select(({ fn }) => fn.max("start_at_ms").as("last")).as("last_ms"),
+          starts.select(({ fn }) => fn.min("start_at_ms").as("first")).as("first"),
+          starts.select(({ fn }) => fn.max("start_at_ms").as("last")).as("last"),
         ];
       })
       .execute();
-    for (const { id, first_ms: first, last_ms: last } of rows) {
-      if (!targets.has(id)) continue;
+    for (const { id, first, last } of rows) {
+      const target = targets.get(id);
       const opened = open.get(id)?.[resolution];
       const openMs = opened && !isEmptyBucket(opened) ? opened.startMs : null;
       const firstMs = first ?? openMs;
       const lastMs = openMs ?? last;
-      if (firstMs !== null && lastMs !== null) {
-        extents.push({ targetId: id, resolution, firstMs, lastMs });
-      }
+      if (!target || firstMs === null || lastMs === null) continue;
+      extents.push({ target, resolution, firstMs, lastMs });
     }
     await setImmediate();
   }
   return extents;
 }
 
-/** From when to when there can be any bucket of a resolution: its own, coarser ones that stand for it, and open ones. */
-function spanOf(
-  extents: readonly TargetExtent[],
-  resolution: Resolution,
-): { readonly startMs: number; readonly endMs: number } {
-  let startMs = Infinity;
-  let endMs = -Infinity;
-  for (const each of extents) {
-    startMs = Math.min(startMs, bucketStart(resolution, each.firstMs));
-    endMs = Math.max(
-      endMs,
-      bucketStart(resolution, each.lastMs) +
-        Math.max(resolutionMs[each.resolution], resolutionMs[resolution]),
-    );
-  }
-  return { startMs, endMs };
+interface Reading {
+  readonly targets: Targets;
+  readonly open: OpenByTarget;
+  readonly extents: readonly BucketExtent[];
+  readonly stretch: Stretch;
+  readonly byName: boolean;
 }
 
-interface Unobserved {
-  readonly targetId: number;
+/** Buckets that are read with one statement. */
+const bucketsAtOnce = 200;
+const sumsAtOnce = 500;
+
+async function* readBuckets(
+  reader: Db,
+  { targets, open, extents, stretch, byName }: Reading,
+): AsyncIterable<readonly TargetBucket[]> {
+  if (targets.size === 0) return;
+  const { resolution, fromMs, toMs } = stretch;
+  const stepMs = resolutionMs[resolution];
+  const windowMs =
+    stepMs * Math.max(1, Math.floor((byName ? bucketsAtOnce : sumsAtOnce) / targets.size));
+  const span = spanOf(extents, resolution);
+  const lastEndMs = Math.min(span.endMs, toMs);
+  let startMs = Math.max(span.startMs, bucketStart(resolution, fromMs + stepMs - 1));
+  for (; startMs < lastEndMs; startMs += windowMs) {
+    const endMs = Math.min(startMs + windowMs, lastEndMs);
+    const window: Window = { targets, resolution, startMs, endMs };
+    const made = [...(await readUnobserved(reader, window)), ...openParts(open, window)];
+    const all = [
+      ...(byName ? made : made.map((each) => ({ ...each, bucket: mergeNames(each.bucket) }))),
+      ...(await readClosed(reader, window, byName)),
+    ];
+    // Of several that stand for the same time the last one counts.
+    const found = new Map(all.map((each) => [`${each.bucket.startMs} ${each.targetId}`, each]));
+    yield [...found.values()]
+      .toSorted(
+        (one, other) => one.bucket.startMs - other.bucket.startMs || one.targetId - other.targetId,
+      )
+      .flatMap(({ targetId, bucket }) => {
+        const target = targets.get(targetId);
+        return target ? [{ target, bucket }] : [];
+      });
+    await setImmediate();
+  }
+}
+
+/** From when to when there can be any bucket of a resolution: its own, coarser ones that stand for it, and open ones. */
+function spanOf(extents: readonly BucketExtent[], resolution: Resolution) {
+  const ends = extents.map(
+    (each) =>
+      bucketStart(resolution, each.lastMs) +
+      Math.max(resolutionMs[each.resolution], resolutionMs[resolution]),
+  );
+  const firstMs = extents.reduce((ms, each) => Math.min(ms, each.firstMs), Infinity);
+  return {
+    startMs: bucketStart(resolution, firstMs),
+    endMs: ends.reduce((ms, each) => Math.max(ms, each), -Infinity),
+  };
+}
+
+/** Starts of buckets of some targets: UTC milliseconds, inclusive and exclusive. */
+interface Window {
+  readonly targets: Targets;
   readonly resolution: Resolution;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+interface Found {
+  readonly targetId: number;
   readonly bucket: Bucket;
 }
 
-/** Coarser buckets that passed as a whole without being observed, of which no finer ones were written; the coarsest first. */
-async function readUnobserved(
-  reader: Kysely<Tables>,
-  window: Window,
-): Promise<readonly Unobserved[]> {
-  const found: Unobserved[] = [];
-  for (const coarser of coarserThan(window.resolution).toReversed()) {
-    const wholeMs = resolutionMs[coarser];
-    const within: Window = {
-      ...window,
-      resolution: coarser,
-      startMs: bucketStart(coarser, window.startMs),
-    };
-    let select = inWindow(reader, within)
-      .where("recorded_ms", "=", wholeMs)
-      .where("unobserved_ms", "=", wholeMs);
-    for (const finer of resolutions.slice(
-      resolutions.indexOf(window.resolution),
-      resolutions.indexOf(coarser),
-    )) {
-      // After a step backwards of the clock, what one finer bucket has too much can make up for others.
-      select = select.where((eb) =>
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom("target_buckets as finer")
-              .select("finer.start_at_ms")
-              .where("finer.resolution", "=", finer)
-              .whereRef("finer.target_id", "=", "target_buckets.target_id")
-              .whereRef("finer.start_at_ms", ">=", "target_buckets.start_at_ms")
-              .where(
-                "finer.start_at_ms",
-                "<",
-                sql<number>`target_buckets.start_at_ms + ${wholeMs}`,
-              ),
-          ),
-        ),
-      );
-    }
-    const rows = await select.selectAll("target_buckets").execute();
-    if (rows.length === 0) continue;
-    const names = await readNames(reader, within);
-    for (const row of rows) {
-      const bucket = bucketOf(row, names.get(placeOf(row)) ?? new Map());
-      found.push({ targetId: row.target_id, resolution: coarser, bucket });
-    }
-  }
-  return found;
+function isWithin({ targets, resolution, startMs, endMs }: Window) {
+  return sql<boolean>`
+    resolution = ${resolution} and start_at_ms >= ${startMs} and start_at_ms < ${endMs}
+    and target_id in (${sql.join([...targets.keys()])})
+  `;
 }
 
-/** The finer buckets that an unobserved coarser one stands for, within a window. */
-function partsOf(
-  { targetId, resolution: coarser, bucket }: Unobserved,
-  { resolution, startMs, endMs }: Window,
-): readonly Found[] {
-  const part = partOfUnobserved(bucket, coarser, resolution);
-  if (!part) return [];
+async function readClosed(reader: Db, window: Window, byName: boolean): Promise<readonly Found[]> {
+  const rows = await reader
+    .selectFrom("target_buckets")
+    .selectAll()
+    .where(isWithin(window))
+    .execute();
+  const accounts = byName ? await readNames(reader, window) : await readSums(reader, window);
+  return rows.map((row) => {
+    const found = toFound(row, accounts);
+    return byName ? found : { ...found, bucket: mergeNames(found.bucket) };
+  });
+}
+
+/** By the start of the bucket and the target. */
+type Accounts = ReadonlyMap<string, ReadonlyMap<string, NameAccount>>;
+
+function keyOf(row: { readonly start_at_ms: number; readonly target_id: number }): string {
+  return `${row.start_at_ms} ${row.target_id}`;
+}
+
+function toFound(row: Tables["target_buckets"], accounts: Accounts): Found {
+  const bucket = {
+    startMs: row.start_at_ms,
+    recordedMs: row.recorded_ms,
+    unobservedMs: row.unobserved_ms,
+    extent: extentFromColumns(row),
+    names: accounts.get(keyOf(row)) ?? new Map<string, NameAccount>(),
+  };
+  return { targetId: row.target_id, bucket };
+}
+
+async function readNames(reader: Db, window: Window): Promise<Accounts> {
+  const rows = await reader
+    .selectFrom("occupancy")
+    .innerJoin("server_names", "server_names.id", "occupancy.name_id")
+    .selectAll("occupancy")
+    .select("server_names.name")
+    .where(isWithin(window))
+    .execute();
+  const all = new Map<string, Map<string, NameAccount>>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const names = all.get(key) ?? new Map<string, NameAccount>();
+    all.set(key, names.set(row.name, accountFromColumns(row)));
+  }
+  return all;
+}
+
+async function readSums(reader: Db, window: Window): Promise<Accounts> {
+  const rows = await reader
+    .selectFrom("occupancy")
+    .select(({ fn }) => [
+      "target_id",
+      "start_at_ms",
+      ...sumColumns.map((column) => fn.sum<number>(column).as(column)),
+    ])
+    .where(isWithin(window))
+    .groupBy(["start_at_ms", "target_id"])
+    .execute();
+  const account = (row: (typeof rows)[number]) => ({ ...emptyAccount, ...sumsFromColumns(row) });
+  return new Map(rows.map((row) => [keyOf(row), new Map([["", account(row)]])]));
+}
+
+/** What coarser buckets that passed as a whole without being observed stand for, where no finer ones were written; from the coarsest. */
+async function readUnobserved(reader: Db, window: Window): Promise<readonly Found[]> {
+  const { resolution, startMs, endMs } = window;
   const found: Found[] = [];
-  const lastMs = Math.min(bucket.startMs + resolutionMs[coarser], endMs);
-  for (
-    let atMs = Math.max(bucket.startMs, startMs);
-    atMs < lastMs;
-    atMs += resolutionMs[resolution]
-  ) {
-    found.push({ targetId, bucket: { ...part, startMs: atMs } });
+  for (const coarser of coarserThan(resolution).toReversed()) {
+    const wholeMs = resolutionMs[coarser];
+    const within = { ...window, resolution: coarser, startMs: bucketStart(coarser, startMs) };
+    const finer = resolutions.slice(resolutions.indexOf(resolution), resolutions.indexOf(coarser));
+    const rows = await reader
+      .selectFrom("target_buckets")
+      .selectAll()
+      .where(isWithin(within))
+      .where("recorded_ms", "=", wholeMs)
+      .where("unobserved_ms", "=", wholeMs)
+      // After a step backwards of the clock, what one finer bucket has too much can make up for others.
+      .where(sql<boolean>`not exists (
+        select 1 from target_buckets as finer
+        where finer.resolution in (${sql.join(finer)})
+          and finer.target_id = target_buckets.target_id
+          and finer.start_at_ms >= target_buckets.start_at_ms
+          and finer.start_at_ms < target_buckets.start_at_ms + ${wholeMs}
+      )`)
+      .execute();
+    if (rows.length === 0) continue;
+    const accounts = await readNames(reader, within);
+    for (const row of rows) {
+      const { targetId, bucket } = toFound(row, accounts);
+      const part = partOfUnobserved(bucket, coarser, resolution);
+      if (!part) continue;
+      const lastMs = Math.min(bucket.startMs + wholeMs, endMs);
+      let atMs = Math.max(bucket.startMs, startMs);
+      for (; atMs < lastMs; atMs += resolutionMs[resolution]) {
+        found.push({ targetId, bucket: { ...part, startMs: atMs } });
+      }
+    }
   }
   return found;
 }
 
 /** What the open buckets of this and the finer resolutions make together, where that begins within a window. */
 function openParts(
-  open: ReadonlyMap<number, OpenBuckets>,
+  open: OpenByTarget,
   { targets, resolution, startMs, endMs }: Window,
 ): readonly Found[] {
   const upTo = resolutions.slice(0, resolutions.indexOf(resolution) + 1);

@@ -1,37 +1,83 @@
-import type { Kysely } from "kysely";
+import { hash } from "node:crypto";
+import type { Selectable } from "kysely";
 import { subjectKey } from "../alerts/grouping.ts";
+import {
+  incidentMessages,
+  noIncidentDetails,
+  noTemplates,
+  subjectKinds,
+} from "../alerts/notification.ts";
 import type { OutboxItem } from "../alerts/notification.ts";
+import { severities } from "../alerts/rule.ts";
 import { batches, paced } from "../lib/paced.ts";
-import { bodyOfItem } from "./bodies.ts";
-import { prepareRows } from "./prepared.ts";
-import { subjectDigest } from "./subject-digest.ts";
-import type { Tables } from "./tables.ts";
-
-/** So many rows go into one statement: few enough that the prepared ones stay few. */
-const rowsPerInsert = 50;
+import { prepareRows, rowsPerInsert } from "./queries.ts";
+import { oneOf, textIn } from "./row-reading.ts";
+import type { Db, Tables } from "./tables.ts";
 
 const insertRows = prepareRows((db, rows: readonly ReturnType<typeof itemToRow>[]) =>
   db.insertInto("outbox_items").values(rows),
 );
 
+/** To be called within the transaction of the change that causes the items, never outside it. */
+export async function insertOutboxItems(db: Db, items: readonly OutboxItem[]): Promise<void> {
+  for await (const some of paced(batches(items, rowsPerInsert))) {
+    await insertRows(db, some.map(itemToRow));
+  }
+}
+
 function itemToRow(item: OutboxItem) {
+  const { receiver, type, causedAtMs, incident, ...rest } = item;
+  const { id, ...facts } = incident;
   return {
-    receiver: item.receiver,
-    incident_id: item.incident.id,
-    subject: subjectDigest(item.receiver, subjectKey(item)),
-    type: item.type,
-    body: bodyOfItem(item),
-    caused_at_ms: item.causedAtMs,
+    receiver,
+    incident_id: id,
+    subject: subjectDigest(receiver, subjectKey(item)),
+    type,
+    // Without what is null or false: there may be very many items.
+    body: JSON.stringify({ ...rest, incident: facts }, (_key, value: unknown) =>
+      value === null || value === false ? undefined : value,
+    ),
+    caused_at_ms: causedAtMs,
     notification_seq: null,
   };
 }
 
-/** To be called within the transaction of the change that causes the items, never outside it. */
-export async function insertOutboxItems(
-  db: Kysely<Tables>,
-  items: readonly OutboxItem[],
-): Promise<void> {
-  for await (const chunk of paced(batches(items, rowsPerInsert))) {
-    await insertRows(db, chunk.map(itemToRow));
-  }
+/**
+ * Items with the same digest keep their order. It is short, as it is in an index. Should two subjects of a receiver ever
+ * have the same, notifications about one would wait for those about the other.
+ */
+function subjectDigest(receiver: string, subject: string): string {
+  return hash("sha256", JSON.stringify([receiver, subject]), "base64url").slice(0, 12);
+}
+
+export const itemColumns = [
+  "seq",
+  "receiver",
+  "incident_id",
+  "type",
+  "caused_at_ms",
+  "body",
+] as const;
+
+/** @throws when the row cannot be read */
+export function readItem(
+  row: Pick<Selectable<Tables["outbox_items"]>, (typeof itemColumns)[number]>,
+): OutboxItem {
+  const item: OutboxItem = JSON.parse(row.body);
+  return {
+    ...noTemplates,
+    ...item,
+    receiver: row.receiver,
+    type: oneOf(incidentMessages, row.type),
+    causedAtMs: row.caused_at_ms,
+    rule: textIn(item.rule),
+    severity: oneOf(severities, item.severity),
+    condition: textIn(item.condition),
+    incident: {
+      ...noIncidentDetails,
+      ...item.incident,
+      id: row.incident_id,
+      subject: oneOf(subjectKinds, item.incident.subject),
+    },
+  };
 }

@@ -1,25 +1,22 @@
 import { setImmediate } from "node:timers/promises";
-import { sql, type Kysely, type RawBuilder } from "kysely";
+import { sql } from "kysely";
+import type { RawBuilder } from "kysely";
 import type { Notification, StoredOutboxItem } from "../alerts/notification.ts";
 import { batches, paced } from "../lib/paced.ts";
-import { readItem, readNotification } from "./bodies.ts";
-import { selectFigures, type OutboxFigures } from "./outbox-figures.ts";
-import { prepareUpsert } from "./prepared.ts";
+import { latestBlockerOfNewest, pending, readNotification } from "./notifications.ts";
+import { itemColumns, readItem } from "./outbox-items.ts";
+import { prepareUpsert } from "./queries.ts";
 import { createRowReading } from "./row-reading.ts";
 import { createSettlements } from "./settlements.ts";
-import type { Tables } from "./tables.ts";
-import { latestBlockerOfNewest } from "./notification-order.ts";
+import type { Db } from "./tables.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";
 
 /** As many items are read or written in about a millisecond. */
 const itemsAtOnce = 200;
+const dayMs = 24 * 60 * 60 * 1_000;
 
-/** SQLite uses a partial index only where the statement itself holds the value. */
-const pending = sql.lit<"pending">("pending");
-
-/** A notification to be stored; the delivery loop declares it. */
-export interface NewNotificationRow {
+interface NewNotification {
   readonly notification: Notification;
   readonly itemSeqs: readonly number[];
   readonly groupNames: readonly string[];
@@ -27,23 +24,8 @@ export interface NewNotificationRow {
   readonly giveUpAtMs: number;
 }
 
-export interface PendingNotificationRow {
-  readonly seq: number;
-  /** Null: it cannot be read. */
-  readonly notification: Notification | null;
-  readonly attempts: number;
-  readonly giveUpAtMs: number;
-}
-
-/**
- * The store's side of delivery: everything that `createDeliveryLoop` needs of an outbox, with the
- * meaning described there. `figures` is for the metrics.
- */
-export function createOutbox(
-  kysely: Kysely<Tables>,
-  glance = kysely,
-  reading = createRowReading(),
-) {
+/** The store's side of delivery; the delivery worker's `Outbox` documents the calls. */
+export function createOutbox(kysely: Db, reader = kysely, reading = createRowReading()) {
   return {
     ...createSettlements(kysely, reading),
 
@@ -58,7 +40,7 @@ export function createOutbox(
         const most = Math.min(itemsAtOnce, limit - items.length);
         const rows = await kysely
           .selectFrom("outbox_items")
-          .select(["seq", "receiver", "incident_id", "type", "caused_at_ms", "body"])
+          .select(itemColumns)
           .where("receiver", "=", receiver)
           .where("notification_seq", "is", null)
           .where("seq", ">", lastSeq)
@@ -86,34 +68,26 @@ export function createOutbox(
       return new Map(rows.map((row) => [row.group_name, row.notified_at_ms]));
     },
 
-    async compose(notifications: readonly NewNotificationRow[]): Promise<void> {
+    async compose(notifications: readonly NewNotification[]): Promise<void> {
       if (notifications.length === 0) return;
-      await kysely.transaction().execute(async (db) => {
-        for (const notification of notifications) await insertNotification(db, notification);
+      await kysely.transaction().execute(async (trx) => {
+        for (const notification of notifications) await insertNotification(trx, notification);
       });
     },
 
-    async due(
-      receiver: string,
-      nowMs: number,
-      limit: number,
-      inFlight: readonly number[],
-    ): Promise<readonly PendingNotificationRow[]> {
+    async due(receiver: string, nowMs: number, limit: number, inFlight: readonly number[]) {
       const rows = await selectReady(kysely, receiver, inFlight)
-        .select(["seq", "body", "attempts", "give_up_at_ms"])
+        .select(["seq", "body", "attempts", "give_up_at_ms as giveUpAtMs"])
         .where("next_attempt_at_ms", "<=", nowMs)
         .orderBy("next_attempt_at_ms")
         .orderBy("seq")
         .limit(limit)
         .execute();
-      return rows.map((row) => ({
-        seq: row.seq,
-        notification: reading.read("notifications", row.seq, row, ({ body }) =>
-          readNotification(body),
-        ),
-        attempts: row.attempts,
-        giveUpAtMs: row.give_up_at_ms,
-      }));
+      return rows.map((row) => {
+        const { body, ...rest } = row;
+        const read = () => readNotification(body);
+        return { ...rest, notification: reading.read("notifications", row.seq, row, read) };
+      });
     },
 
     async nextAttemptAtMs(receiver: string, inFlight: readonly number[]): Promise<number | null> {
@@ -135,10 +109,10 @@ export function createOutbox(
       },
     ): Promise<void> {
       const { nowMs, latestNextAttemptAtMs: latestMs } = bounds;
-      const nextMs = sql.ref("next_attempt_at_ms");
-      // What was overdue is given as much longer to be delivered.
-      const giveUpMs = sql`give_up_at_ms + ${atLeast(sql`${nowMs} - ${nextMs}`, 0)}`;
       const { earliestGiveUpAtMs, latestGiveUpAtMs } = bounds;
+      const nextMs = sql.ref("next_attempt_at_ms");
+      // What was overdue may be delivered for as much longer.
+      const giveUpMs = sql`give_up_at_ms + ${atLeast(sql`${nowMs} - ${nextMs}`, 0)}`;
       await sql`
         update notifications set
           next_attempt_at_ms = ${atMost(atLeast(nextMs, nowMs), latestMs)},
@@ -159,8 +133,64 @@ export function createOutbox(
         .execute();
     },
 
-    figures: (): Promise<readonly OutboxFigures[]> => selectFigures(glance),
+    /** For the metrics: each part is answered from an index alone. Of receivers with anything, configured or not. */
+    async figures(): Promise<readonly OutboxFigures[]> {
+      const { rows } = await sql<OutboxFigures>`
+        select
+          receiver,
+          sum(open) as "openItems",
+          sum(pending) as "pending",
+          sum(dead) as "dead",
+          min(caused) as "oldestCausedAtMs"
+        from (
+          select receiver, count(*) as open, 0 as pending, 0 as dead, min(caused_at_ms) as caused
+          from outbox_items where notification_seq is null group by receiver
+          union all
+          select receiver, 0, count(*), 0, min(caused_at_ms)
+          from notifications where state = 'pending' group by receiver
+          union all
+          select receiver, 0, 0, count(*), null
+          from notifications where state = 'dead' group by receiver
+        ) as parts
+        group by receiver
+        order by receiver
+      `.execute(reader);
+      return rows;
+    },
+
+    /** Since when each receiver waits: when its oldest notification was composed, its oldest item caused. */
+    async waiting(): Promise<readonly Waiting[]> {
+      const { rows } = await sql<Waiting>`
+        select receiver, min(pending) as "oldestPendingMs", min(item) as "oldestItemMs"
+        from (
+          select receiver, min(created_at_ms) as pending, null as item
+          from notifications where state = 'pending' group by receiver
+          union all
+          select receiver, null, min(caused_at_ms)
+          from outbox_items where notification_seq is null group by receiver
+        ) as parts
+        group by receiver
+      `.execute(reader);
+      return rows;
+    },
   };
+}
+
+interface OutboxFigures {
+  readonly receiver: string;
+  /** Items that are in no notification yet. */
+  readonly openItems: number;
+  readonly pending: number;
+  readonly dead: number;
+  /** The earliest cause of what was not delivered yet, open items included. UTC milliseconds. */
+  readonly oldestCausedAtMs: number | null;
+}
+
+/** UTC milliseconds; null: there is none. */
+interface Waiting {
+  readonly receiver: string;
+  readonly oldestPendingMs: number | null;
+  readonly oldestItemMs: number | null;
 }
 
 function atLeast(value: RawBuilder<unknown>, bound: number): RawBuilder<unknown> {
@@ -172,7 +202,7 @@ function atMost(value: RawBuilder<unknown>, bound: number): RawBuilder<unknown> 
 }
 
 /** Pending, and waiting for no earlier notification: straight from the index that holds just these. */
-function selectReady(kysely: Kysely<Tables>, receiver: string, inFlight: readonly number[]) {
+function selectReady(kysely: Db, receiver: string, inFlight: readonly number[]) {
   const ready = kysely
     .selectFrom("notifications")
     .where("receiver", "=", receiver)
@@ -181,30 +211,30 @@ function selectReady(kysely: Kysely<Tables>, receiver: string, inFlight: readonl
   return inFlight.length === 0 ? ready : ready.where("seq", "not in", inFlight);
 }
 
+const upsertGroupTimes = prepareUpsert("group_times", ["receiver", "group_name"]);
+
 async function insertNotification(
-  db: Kysely<Tables>,
-  { notification, itemSeqs, groupNames, nextAttemptAtMs, giveUpAtMs }: NewNotificationRow,
+  trx: Db,
+  { notification, itemSeqs, groupNames, nextAttemptAtMs, giveUpAtMs }: NewNotification,
 ): Promise<void> {
-  const { seq } = await db
+  const { id, receiver, createdAtMs, causedAtMs } = notification;
+  const { seq } = await trx
     .insertInto("notifications")
     .values({
-      id: notification.id,
-      receiver: notification.receiver,
+      id,
+      receiver,
       state: "pending",
-      created_at_ms: notification.createdAtMs,
-      caused_at_ms: notification.causedAtMs,
+      created_at_ms: createdAtMs,
+      caused_at_ms: causedAtMs,
       attempts: 0,
       next_attempt_at_ms: nextAttemptAtMs,
       give_up_at_ms: giveUpAtMs,
-      waits_for: null,
-      last_reason: null,
-      settled_at_ms: null,
       body: JSON.stringify(notification),
     })
     .returning("seq")
     .executeTakeFirstOrThrow();
   for await (const seqs of paced(batches(itemSeqs, itemsAtOnce))) {
-    await db
+    await trx
       .updateTable("outbox_items")
       .set({ notification_seq: seq })
       .where("seq", "in", seqs)
@@ -212,26 +242,14 @@ async function insertNotification(
   }
   await sql`
     update notifications set waits_for = ${latestBlockerOfNewest} where seq = ${seq}
-  `.execute(db);
-  await writeGroupTimes(db, notification, groupNames);
-}
-
-const dayMs = 24 * 60 * 60 * 1_000;
-
-const upsertGroupTimes = prepareUpsert("group_times", ["receiver", "group_name"]);
-
-/** Times of groups that were not notified for a day are deleted: no interval is as long as that. */
-async function writeGroupTimes(
-  db: Kysely<Tables>,
-  { receiver, createdAtMs }: Notification,
-  groupNames: readonly string[],
-): Promise<void> {
+  `.execute(trx);
   if (groupNames.length === 0) return;
   await upsertGroupTimes(
-    db,
+    trx,
     groupNames.map((name) => ({ receiver, group_name: name, notified_at_ms: createdAtMs })),
   );
-  await db
+  // No group interval is as long as a day.
+  await trx
     .deleteFrom("group_times")
     .where("receiver", "=", receiver)
     .where("notified_at_ms", "<", createdAtMs - dayMs)

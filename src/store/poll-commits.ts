@@ -1,99 +1,102 @@
-import type { Kysely, Transaction } from "kysely";
+import { flapKey } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Verdict } from "../alerts/judge.ts";
-import type { PoolOutcome } from "../alerts/pool-watch.ts";
-import { bucketToJson } from "./bucket-json.ts";
-import { writeChanges } from "./change-rows.ts";
+import type { BucketWrite } from "../fleet/accounting.ts";
+import { writeChanges } from "./changes.ts";
 import { writeGap } from "./gaps.ts";
-import { incidentRows, isUneventful, writeIncidents } from "./incident-rows.ts";
-import { joinPolls, onePoll } from "./join-polls.ts";
-import type { JoinedPolls } from "./join-polls.ts";
+import { incidentRows, writeIncidents } from "./incidents.ts";
+import { bucketToJson } from "./occupancy-columns.ts";
 import { writeOccupancy } from "./occupancy-rows.ts";
-import { prepareUpsert } from "./prepared.ts";
+import { prepareUpsert } from "./queries.ts";
 import type { SharedCommits } from "./shared-commits.ts";
-import { writeSnapshot } from "./snapshot-rows.ts";
+import { writeSnapshot } from "./snapshots.ts";
 import { StoreError } from "./store-error.ts";
-import { progressToRow } from "./target-rows.ts";
-import type { Tables } from "./tables.ts";
+import { progressToRow } from "./targets.ts";
+import type { TargetVersions } from "./targets.ts";
+import type { Db } from "./tables.ts";
 
-/** Writes what a poll decided, all of it or nothing. */
-export interface PollCommits {
-  /**
-   * A poll that changed nothing writes one row, and may wait a moment for others to be committed
-   * with; one that changed something does not wait.
-   */
-  commitPoll(targetId: number, verdict: Verdict): Promise<void>;
-  /** Many that followed one another, at once: for polls of which nobody waits for a single one. */
-  importPolls(targetId: number, verdicts: readonly Verdict[]): Promise<void>;
-  /**
-   * What a changed configuration does to incidents, outside any poll.
-   *
-   * @param targetId whose they are; null: those of pools, probes or receivers
-   */
-  commitIncidents(targetId: number | null, incidents: IncidentOutcome): Promise<void>;
-  /** No other poll is about to end: those that wait for others are committed now. */
-  commitGathered(): void;
+/** What polls that followed one another add up to. Of what a later one wrote again it has only that. */
+interface JoinedPolls {
+  /** From the first to the last, for what each of them adds. */
+  readonly each: readonly Verdict[];
+  readonly last: Verdict;
+  readonly accounting: Verdict["accounting"];
+  readonly incidents: IncidentOutcome;
 }
 
-/** The version of each target's row by its id, as this process read it with the target's state, or last committed it. */
-export type TargetVersions = Map<number, number>;
-
-export function createPollCommits(commits: SharedCommits, versions: TargetVersions): PollCommits {
-  const commit = (targetId: number, polls: JoinedPolls, isPatient: boolean): Promise<void> =>
-    commits.add({
+/** Writes what polls decided, all of it or nothing. */
+export function createPollCommits(commits: SharedCommits, versions: TargetVersions) {
+  const commit = (targetId: number, polls: JoinedPolls, canWait: boolean): Promise<void> => {
+    const { each, last, accounting, incidents } = polls;
+    const pools = each.flatMap((verdict) => verdict.pools ?? []);
+    const version = (): number => versions.get(targetId) ?? notRead;
+    return commits.add({
       owner: targetId,
       rows: rowsOf(polls),
-      isPatient,
+      canWait,
       async write(trx) {
-        const known = versions.get(targetId) ?? notRead;
-        await writeProgress(trx, targetId, known, polls.last);
-        for (const { gap } of polls.each) if (gap) await writeGap(trx, targetId, gap);
-        await writeOccupancy(trx, targetId, polls.accounting);
-        const diffs = polls.each.map(({ at, diff }) => ({ atMs: at.utcMs, diff }));
-        await writeSnapshot(trx, targetId, diffs);
-        await writeIncidents(trx, targetId, polls.incidents);
-        for (const outcome of poolsOf(polls)) await writePools(trx, outcome);
+        await writeProgress(trx, targetId, version(), last);
+        for (const { gap } of each) if (gap) await writeGap(trx, targetId, gap);
+        await writeOccupancy(trx, targetId, accounting);
+        await writeSnapshot(trx, targetId, each);
+        await writeIncidents(trx, targetId, incidents);
+        for (const pool of pools) {
+          await upsertPoolClocks(
+            trx,
+            pool.clocks.map(({ rule, scope, ms }) => ({ rule, scope, ms })),
+          );
+          await writeIncidents(trx, null, pool.incidents);
+        }
         // Last, as the numbers that it takes hold up other writers until the commit.
-        await writeChanges(trx, targetId, diffs);
-        return () => versions.set(targetId, known + 1);
+        await writeChanges(trx, targetId, each);
       },
+      onCommitted: () => versions.set(targetId, version() + 1),
     });
+  };
   return {
-    commitPoll(targetId, verdict) {
-      const { diff, incidents, pools } = verdict;
-      const isQuiet = isUneventful(incidents) && (!pools || isUneventful(pools.incidents));
-      return commit(targetId, onePoll(verdict), diff.changes.length === 0 && isQuiet);
+    /**
+     * A poll that changed nothing writes one row, and may wait a moment for others to be committed
+     * with; one that changed something does not wait.
+     */
+    commitPoll(targetId: number, verdict: Verdict): Promise<void> {
+      const { accounting, incidents, pools, diff } = verdict;
+      const eventRows = incidentRows(incidents) + (pools ? incidentRows(pools.incidents) : 0);
+      const canWait = diff.changes.length === 0 && eventRows === 0;
+      return commit(targetId, { each: [verdict], last: verdict, accounting, incidents }, canWait);
     },
-    async importPolls(targetId, verdicts) {
-      const polls = joinPolls(verdicts);
-      if (polls) await commit(targetId, polls, false);
+    /** Many that followed one another, at once. */
+    async importPolls(targetId: number, verdicts: readonly Verdict[]): Promise<void> {
+      const last = verdicts.at(-1);
+      if (!last) return;
+      const accounting = { open: last.accounting.open, written: joinBuckets(verdicts) };
+      const incidents = joinIncidents(verdicts);
+      await commit(targetId, { each: verdicts, last, accounting, incidents }, false);
     },
-    commitIncidents: (targetId, incidents) =>
+    /**
+     * What a changed configuration does to incidents, outside any poll.
+     *
+     * @param targetId whose they are; null: those of pools, probes or receivers
+     */
+    commitIncidents: (targetId: number | null, incidents: IncidentOutcome): Promise<void> =>
       commits.add({
         owner: targetId,
         rows: incidentRows(incidents),
-        isPatient: false,
-        async write(trx) {
-          await writeIncidents(trx, targetId, incidents);
-          return null;
-        },
+        canWait: false,
+        write: (trx) => writeIncidents(trx, targetId, incidents),
       }),
-    commitGathered: () => commits.release(),
+    /** No other poll is about to end: those that wait for others are committed now. */
+    commitGathered: (): void => commits.release(),
   };
 }
 
-function rowsOf(polls: JoinedPolls): number {
-  const { each, incidents, accounting } = polls;
-  const outcomes = [incidents, ...poolsOf(polls).map((outcome) => outcome.incidents)];
-  const ofDiffs = each.map(({ diff }) => diff.servers.length + diff.sandboxes.length);
-  const ofBuckets = accounting.written.map(({ bucket }) => bucket.names.size);
+function rowsOf({ each, incidents, accounting }: JoinedPolls): number {
+  const ofPolls = each.map(
+    ({ diff, pools }) =>
+      diff.servers.length + diff.sandboxes.length + (pools ? incidentRows(pools.incidents) : 0),
+  );
   // The bucket that every poll changes is in the same row as its progress.
-  const rows = [1, ...outcomes.map(incidentRows), ...ofDiffs, ...ofBuckets.slice(1)];
-  return rows.reduce((sum, more) => sum + more, 0);
-}
-
-function poolsOf({ each }: JoinedPolls): readonly PoolOutcome[] {
-  return each.flatMap(({ pools }) => pools ?? []);
+  const ofBuckets = accounting.written.slice(1).map(({ bucket }) => bucket.names.size);
+  return [1, incidentRows(incidents), ...ofPolls, ...ofBuckets].reduce((sum, more) => sum + more);
 }
 
 /** No row has this version. */
@@ -101,7 +104,7 @@ const notRead = -1;
 
 /** Every poll writes this row. Its version is the fence: of another writer's target nothing is written. */
 async function writeProgress(
-  trx: Kysely<Tables>,
+  trx: Db,
   targetId: number,
   version: number,
   { progress, accounting }: Verdict,
@@ -126,13 +129,34 @@ async function writeProgress(
 
 const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "scope"]);
 
-async function writePools(
-  trx: Transaction<Tables>,
-  { incidents, clocks }: PoolOutcome,
-): Promise<void> {
-  await upsertPoolClocks(
-    trx,
-    clocks.map(({ rule, scope, ms }) => ({ rule, scope, ms })),
+/** In the order in which they were first written, as they were last. */
+function joinBuckets(verdicts: readonly Verdict[]): readonly BucketWrite[] {
+  const all = verdicts.flatMap(({ accounting }) => accounting.written);
+  return [
+    ...new Map(all.map((each) => [`${each.resolution} ${each.bucket.startMs}`, each])).values(),
+  ];
+}
+
+/** Each incident as it was last, but for those that were dropped. */
+function joinIncidents(verdicts: readonly Verdict[]): IncidentOutcome {
+  const outcomes = verdicts.map(({ incidents }) => incidents);
+  const dropped = new Map(
+    outcomes.flatMap((each) => each.dropped).map((incident) => [incident.id, incident]),
   );
-  await writeIncidents(trx, null, incidents);
+  const written = new Map(
+    outcomes
+      .flatMap((each) => each.written)
+      .filter(({ id }) => !dropped.has(id))
+      .map((incident) => [incident.id, incident]),
+  );
+  const flaps = new Map(
+    outcomes.flatMap((each) => each.flaps).map((record) => [flapKey(record), record]),
+  );
+  return {
+    written: [...written.values()],
+    dropped: [...dropped.values()],
+    flaps: [...flaps.values()],
+    steps: [],
+    outbox: outcomes.flatMap(({ outbox }) => outbox),
+  };
 }

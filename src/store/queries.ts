@@ -1,6 +1,7 @@
-import { sql } from "kysely";
-import type { Kysely, RawBuilder, Transaction } from "kysely";
-import type { Tables } from "./tables.ts";
+import { CompiledQuery, sql } from "kysely";
+import type { Insertable, QueryResult, RawBuilder, Transaction } from "kysely";
+import { batches, paced } from "../lib/paced.ts";
+import type { Db, Tables } from "./tables.ts";
 
 /** Whether a text begins with another one, as a range, so that an index of the column serves. */
 export function beginsWith(column: string, text: string): RawBuilder<boolean> {
@@ -8,19 +9,25 @@ export function beginsWith(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`(${reference} >= ${text} and ${reference} < ${`${text}\u{10ffff}`})`;
 }
 
-/** Whether a row comes after a place, or before it, in the order of its columns. */
+/** Whether a row comes after another one, or before it, in the order of some columns. */
 export function isBeyond(
   columns: readonly string[],
   comparison: "<" | ">",
-  place: readonly unknown[],
+  values: readonly unknown[],
 ): RawBuilder<boolean> {
   const references = sql.join(columns.map((column) => sql.ref(column)));
-  return sql<boolean>`(${references}) ${sql.raw(comparison)} (${sql.join(place)})`;
+  return sql<boolean>`(${references}) ${sql.raw(comparison)} (${sql.join(values)})`;
+}
+
+/** A position in a list that is sorted by a moment, UTC milliseconds, and an id. */
+export interface ListCursor {
+  readonly atMs: number;
+  readonly id: string;
 }
 
 /** Reads several tables as they were at one moment: polls may be committed meanwhile, also by another process. */
 export function readConsistently<Value>(
-  reader: Kysely<Tables>,
+  reader: Db,
   read: (trx: Transaction<Tables>) => Promise<Value>,
 ): Promise<Value> {
   // SQLite isolates every transaction like this.
@@ -28,7 +35,7 @@ export function readConsistently<Value>(
 }
 
 /**
- * Fills a page: rows behind it take the place of those that cannot be read.
+ * Fills a page: rows behind it replace those that cannot be read.
  *
  * @param select selects at most `limit` rows after one, from the beginning after null
  */
@@ -46,4 +53,91 @@ export async function fillPage<Row, Value>(
     after = rows.at(-1) ?? null;
     if (rows.length < wanted || page.length >= limit) return page;
   }
+}
+
+/**
+ * Takes the next numbers of the store's sequence, within the transaction that uses them and as late in it as can be:
+ * several writers wait for one another from here to their commit, so numbers grow in the order of commits.
+ *
+ * @returns the last of them
+ */
+export async function takeSequence(trx: Db, count: number): Promise<number> {
+  const { value } = await trx
+    .updateTable("commit_sequence")
+    .set(({ eb }) => ({ value: eb("value", "+", count) }))
+    .returning("value")
+    .executeTakeFirstOrThrow();
+  return value;
+}
+
+/** The last number that was committed. */
+export async function lastSequence(reader: Db): Promise<number> {
+  const row = await reader.selectFrom("commit_sequence").select("value").executeTakeFirstOrThrow();
+  return row.value;
+}
+
+/**
+ * A statement over a number of rows of the same form. Its text is built once for each number and database: to build
+ * one of many rows costs as much as to run it.
+ *
+ * @param build builds the statement of some rows
+ * @param parametersOf the parameters that one row adds to it, in their order there
+ */
+export function prepareRows<Row extends object>(
+  build: (db: Db, rows: readonly Row[]) => { compile(): CompiledQuery },
+  parametersOf: (row: Row) => readonly unknown[] = Object.values,
+) {
+  // Texts alone: all else of a statement would keep what the first rows held.
+  const known = new WeakMap<object, Map<number, string>>();
+  return (db: Db, rows: readonly Row[]): Promise<QueryResult<unknown>> => {
+    const { adapter } = db.getExecutor();
+    let texts = known.get(adapter);
+    if (!texts) known.set(adapter, (texts = new Map()));
+    let text = texts.get(rows.length);
+    if (text === undefined) texts.set(rows.length, (text = build(db, rows).compile().sql));
+    return db.executeQuery(CompiledQuery.raw(text, rows.flatMap(parametersOf)));
+  };
+}
+
+/** A fixed number keeps statements few and reusable. */
+export const rowsPerInsert = 50;
+
+/**
+ * Writes rows of a table, some at a time between turns of the event loop. A row that has the key of a stored one replaces it.
+ *
+ * @param kept columns of a stored row that stay as they are
+ */
+export function prepareUpsert<Name extends keyof Tables>(
+  table: Name,
+  key: readonly (keyof Tables[Name] & string)[],
+  kept: readonly (keyof Tables[Name] & string)[] = [],
+) {
+  const fixed = new Set<string>([...key, ...kept]);
+  const upsert = prepareRows((db, rows: readonly Insertable<Tables[Name]>[]) => {
+    const columns = Object.keys(rows[0] ?? {});
+    const values = rows.map((row) => sql`(${sql.join(Object.values(row))})`);
+    const replaced = columns
+      .filter((column) => !fixed.has(column))
+      .map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`);
+    const statement = sql`
+      insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
+      values ${sql.join(values)}
+      on conflict (${sql.join(key.map((column) => sql.ref(column)))})
+      do update set ${sql.join(replaced)}
+    `;
+    return { compile: () => statement.compile(db) };
+  });
+  return async (db: Db, rows: Iterable<Insertable<Tables[Name]>>): Promise<void> => {
+    for await (const some of paced(batches(rows, rowsPerInsert))) await upsert(db, some);
+  };
+}
+
+// With the flag `u` a surrogate is matched only where it is not one of a pair.
+const unstorable = /[\0\p{Surrogate}]/gu;
+
+/** A text as every database can keep it: the NUL character and halves of surrogate pairs as JSON writes them. */
+export function storableText<Text extends string | null>(text: Text): Text | string {
+  const escape = (character: string): string =>
+    `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text?.replaceAll(unstorable, escape) ?? text;
 }

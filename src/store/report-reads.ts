@@ -1,17 +1,10 @@
 import { setImmediate } from "node:timers/promises";
-import type { Kysely } from "kysely";
 import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { readConsistently } from "./queries.ts";
 import { createRowReading } from "./row-reading.ts";
-import { readSnapshot } from "./snapshot-rows.ts";
-import type { Tables } from "./tables.ts";
-
-/** When a target was last polled. UTC milliseconds; null: it never was. */
-export interface TargetTime {
-  readonly target: Target;
-  readonly lastPollAtMs: number | null;
-}
+import { readSnapshot } from "./snapshots.ts";
+import type { Db } from "./tables.ts";
 
 /** When an incident of a server began, fired, and was over because the server recovered. */
 export interface ServerIncidentTimes {
@@ -24,59 +17,40 @@ export interface ServerIncidentTimes {
   readonly recoveredAtMs: number | null;
 }
 
-/** What reports need beside buckets and changes, read beside whatever is being written. */
-export interface ReportReads {
-  /** Of all that were ever watched. */
-  targets(): Promise<readonly TargetTime[]>;
-  /** Incidents of servers that fired or were over within a range of time, in no order. */
-  incidents(range: {
-    readonly fromMs: number;
-    readonly toMs: number;
-  }): AsyncIterable<ServerIncidentTimes>;
-  /** The servers of a target, and when it was polled with them. Null: there is no such target. */
-  present(
-    target: Target,
-  ): Promise<{ readonly lastPollAtMs: number | null; readonly snapshot: Snapshot } | null>;
-}
-
-/** So many are looked through before something else has its turn. */
+/** Incidents that are read before something else has its turn. */
 const incidentsAtOnce = 1_000;
 
-export function createReportReads(
-  reader: Kysely<Tables>,
-  reading = createRowReading(),
-): ReportReads {
+/** What reports need beside buckets and changes, read beside what is being written. Times are UTC milliseconds. */
+export function createReportReads(reader: Db, reading = createRowReading()) {
   return {
+    /** All that were ever watched, with when they were last polled; null: never. */
     async targets() {
       const rows = await reader
         .selectFrom("targets")
-        .select(["region", "key", "last_poll_at_ms"])
+        .select(["region", "key", "last_poll_at_ms as lastPollAtMs"])
         .orderBy("id")
         .execute();
-      return rows.map(({ region, key, last_poll_at_ms }) => ({
-        target: { region, key },
-        lastPollAtMs: last_poll_at_ms,
-      }));
+      return rows.map(({ lastPollAtMs, ...target }) => ({ target, lastPollAtMs }));
     },
 
-    async *incidents({ fromMs, toMs }) {
+    /** Incidents of servers that fired or were over within a range of time, in no order. */
+    async *incidents({
+      fromMs,
+      toMs,
+    }: {
+      readonly fromMs: number;
+      readonly toMs: number;
+    }): AsyncIterable<ServerIncidentTimes> {
       let after = "";
       for (;;) {
         const rows = await reader
           .selectFrom("incidents")
-          .leftJoin("targets", "targets.id", "incidents.target_id")
-          .select([
-            "incidents.id",
-            "incidents.sandbox_id",
-            "incidents.server_id",
-            "incidents.server_name",
-            "incidents.started_at_ms",
-            "incidents.fired_at_ms",
-            "incidents.resolved_at_ms",
-            "incidents.resolved_reason",
-            "targets.region",
-            "targets.key",
-          ])
+          .innerJoin("targets", "targets.id", "incidents.target_id")
+          .select(["incidents.id", "targets.region", "targets.key", "resolved_reason"])
+          .select(["sandbox_id as sandboxId", "server_id as serverId"])
+          .select(["server_name as serverName", "started_at_ms as startedAtMs"])
+          .select(["fired_at_ms as firedAtMs", "resolved_at_ms as resolvedAtMs"])
+          .where("subject", "=", "server")
           .where("incidents.id", ">", after)
           .where((eb) =>
             eb.or([
@@ -87,17 +61,15 @@ export function createReportReads(
           .orderBy("incidents.id")
           .limit(incidentsAtOnce)
           .execute();
-        for (const row of rows) {
-          const { region, key, sandbox_id: sandboxId, server_id: serverId } = row;
-          if (region === null || key === null || sandboxId === null || serverId === null) continue;
+        for (const { region, key, sandboxId, serverId, ...row } of rows) {
           yield {
             target: { region, key },
-            sandboxId,
-            serverId,
-            serverName: row.server_name,
-            startedAtMs: row.started_at_ms,
-            firedAtMs: row.fired_at_ms,
-            recoveredAtMs: row.resolved_reason === "recovered" ? row.resolved_at_ms : null,
+            sandboxId: sandboxId ?? "",
+            serverId: serverId ?? "",
+            serverName: row.serverName,
+            startedAtMs: row.startedAtMs,
+            firedAtMs: row.firedAtMs,
+            recoveredAtMs: row.resolved_reason === "recovered" ? row.resolvedAtMs : null,
           };
         }
         const last = rows.at(-1);
@@ -107,17 +79,24 @@ export function createReportReads(
       }
     },
 
-    present: ({ region, key }) =>
+    /** The servers of a target, and when it was polled with them. Null: there is no such target. */
+    present: ({
+      region,
+      key,
+    }: Target): Promise<{
+      readonly lastPollAtMs: number | null;
+      readonly snapshot: Snapshot;
+    } | null> =>
       readConsistently(reader, async (trx) => {
         const row = await trx
           .selectFrom("targets")
-          .select(["id", "last_poll_at_ms"])
+          .select(["id", "last_poll_at_ms as lastPollAtMs"])
           .where("region", "=", region)
           .where("key", "=", key)
           .executeTakeFirst();
         if (!row) return null;
         const snapshot = await readSnapshot(trx, row.id, reading);
-        return { lastPollAtMs: row.last_poll_at_ms, snapshot };
+        return { lastPollAtMs: row.lastPollAtMs, snapshot };
       }),
   };
 }

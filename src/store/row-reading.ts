@@ -8,37 +8,19 @@ export interface UnreadableRow {
   readonly id: string;
 }
 
-/**
- * Reads rows one by one. A row that cannot be read is reported once and left where it is; it does not
- * keep the others from being read.
- */
-export interface RowReading {
-  /** @returns null when the row cannot be read */
-  read<Row extends object, Value extends object>(
-    table: keyof Tables,
-    id: string | number,
-    row: Row,
-    read: (row: Row) => Value,
-  ): Value | null;
-  /** Those of the rows that can be read. */
-  all<Row extends object, Value extends object>(
-    table: keyof Tables,
-    rows: readonly Row[],
-    idOf: (row: Row) => string | number,
-    read: (row: Row) => Value,
-  ): readonly Value[];
-  /** That a row cannot be read; once for each. */
-  report(table: keyof Tables, id: string): void;
-  /** Those found until now, by table. */
-  readonly unreadable: ReadonlyMap<keyof Tables, ReadonlySet<string>>;
-}
+/** Their ids, by table. */
+export type UnreadableRows = ReadonlyMap<keyof Tables, ReadonlySet<string>>;
 
 /** More ids of a table are not remembered: the database is damaged as a whole then. */
 const mostRemembered = 1_000;
 
-export function createRowReading(
-  onUnreadable: (row: UnreadableRow) => void = () => {},
-): RowReading {
+export type RowReading = ReturnType<typeof createRowReading>;
+
+/**
+ * Reads rows one by one. A row that cannot be read is reported once and left where it is; it does not keep the others
+ * from being read.
+ */
+export function createRowReading(onUnreadable: (row: UnreadableRow) => void = () => {}) {
   const unreadable = new Map<keyof Tables, Set<string>>();
 
   const report = (table: keyof Tables, id: string): void => {
@@ -49,9 +31,15 @@ export function createRowReading(
     onUnreadable({ table, id });
   };
 
-  const read: RowReading["read"] = (table, id, row, readRow) => {
+  /** @returns null when the row cannot be read */
+  const read = <Row extends object, Value extends object>(
+    table: keyof Tables,
+    id: string | number,
+    row: Row,
+    readRow: (row: Row) => Value,
+  ): Value | null => {
     try {
-      for (const value of Object.values(row)) checkNumber(value);
+      Object.values(row).forEach(checkNumber);
       return readRow(row);
     } catch (error) {
       // That the database fails says nothing about the row.
@@ -63,9 +51,14 @@ export function createRowReading(
 
   return {
     read,
-    report,
-    all: (table, rows, idOf, readRow) =>
-      rows.flatMap((row) => read(table, idOf(row), row, readRow) ?? []),
+    /** Those of the rows that can be read. */
+    all: <Row extends object, Value extends object>(
+      table: keyof Tables,
+      rows: readonly Row[],
+      idOf: (row: Row) => string | number,
+      readRow: (row: Row) => Value,
+    ): readonly Value[] => rows.flatMap((row) => read(table, idOf(row), row, readRow) ?? []),
+    /** Those found until now, by table. */
     unreadable,
   };
 }
@@ -87,15 +80,34 @@ export function oneOf<Word extends string>(words: readonly Word[], text: string)
   return word;
 }
 
-/** @throws {TypeError} when it is no text */
+/** @throws {TypeError} when it is not a text */
 export function textIn(value: unknown): string {
   if (typeof value === "string") return value;
   throw new TypeError("a stored text is missing");
 }
 
-/** What to say beside an answer in which rows of some tables may be missing. */
+/** @throws when it is not a JSON array of strings */
+export function textsIn(json: string): readonly string[] {
+  return listIn(JSON.parse(json)).map(textIn);
+}
+
+/** @throws when it is not a JSON array of numbers */
+export function numbersIn(json: string): readonly number[] {
+  return listIn(JSON.parse(json)).map((each) => {
+    if (typeof each === "number") return each;
+    throw new TypeError("a stored number is missing");
+  });
+}
+
+/** @throws {TypeError} when it is not an array */
+export function listIn(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new TypeError("a stored list is missing");
+}
+
+/** Says, beside an answer, how many rows of some tables may be missing from it. */
 export function unreadableNotes(
-  unreadable: RowReading["unreadable"],
+  unreadable: UnreadableRows,
   tables: readonly (keyof Tables)[] = [...unreadable.keys()],
 ): readonly string[] {
   return tables.flatMap((table) => {

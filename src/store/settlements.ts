@@ -1,50 +1,52 @@
-import { sql, type Kysely } from "kysely";
+import { sql } from "kysely";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { ReceiverState } from "../alerts/judge-receivers.ts";
-import { writeIncidents } from "./incident-rows.ts";
-import { readReceiver } from "./untargeted-incidents.ts";
-import { createRowReading } from "./row-reading.ts";
-import type { Tables } from "./tables.ts";
-import { storableText } from "./storable-text.ts";
-import { releaseWaiting } from "./notification-order.ts";
-
-/** SQLite uses a partial index only where the statement itself holds the value. */
-const pending = sql.lit<"pending">("pending");
+import { readReceiver, writeIncidents } from "./incidents.ts";
+import { pending, releaseWaiting } from "./notifications.ts";
+import { storableText } from "./queries.ts";
+import type { RowReading } from "./row-reading.ts";
+import type { Db } from "./tables.ts";
 
 /** Of a count that is out of range, which a damaged row may hold, one more could not be stored. */
 const oneMoreAttempt = sql<number>`case when attempts < 1000000000 then attempts + 1 else 1000000000 end`;
 
-/** An attempt that came to an end; the delivery loop declares it. */
-export interface EndedAttemptRow {
+interface EndedAttempt {
   readonly atMs: number;
   readonly failure: { readonly reason: string; readonly detail: string } | null;
 }
 
-export interface SettlementRow {
+interface Settlement {
   readonly state: "delivered" | "dead";
   readonly reason?: string;
   readonly settledAtMs: number;
 }
 
-/** How attempts end, with the meaning that the delivery loop's outbox describes. */
-export function createSettlements(kysely: Kysely<Tables>, reading = createRowReading()) {
+type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
+
+/** How attempts end; the delivery worker's `Outbox` documents the calls. */
+export function createSettlements(kysely: Db, reading: RowReading) {
+  // The incident must be written in the same transaction as what it is about: a crash between the
+  // two would leave a receiver that lost something unreported, or report it twice.
+  const judgeReceiver = async (trx: Db, receiver: string, judge: JudgeReceiver) => {
+    const outcome = judge(await readReceiver(trx, receiver, reading));
+    await writeIncidents(trx, null, outcome);
+    return outcome;
+  };
   return {
-    // The incident must be written in the same transaction as what it is about: a crash between the
-    // two would leave a receiver that lost something unreported, or report it twice.
     settle: (
       seq: number,
-      settlement: SettlementRow,
-      attempt: EndedAttemptRow,
-      judge: (state: ReceiverState) => IncidentOutcome,
+      { state, reason, settledAtMs }: Settlement,
+      attempt: EndedAttempt,
+      judge: JudgeReceiver,
     ): Promise<IncidentOutcome | null> =>
       kysely.transaction().execute(async (trx) => {
         const settled = await trx
           .updateTable("notifications")
           .set({
-            state: settlement.state,
+            state,
             attempts: oneMoreAttempt,
-            last_reason: settlement.reason ?? null,
-            settled_at_ms: settlement.settledAtMs,
+            last_reason: reason ?? null,
+            settled_at_ms: settledAtMs,
             waits_for: null,
           })
           .where("seq", "=", seq)
@@ -54,26 +56,22 @@ export function createSettlements(kysely: Kysely<Tables>, reading = createRowRea
         if (!settled) return null;
         await writeAttempt(trx, seq, attempt, settled.attempts);
         await releaseWaiting(trx, seq);
-        const outcome = judge(await readReceiver(trx, settled.receiver, reading));
-        await writeIncidents(trx, null, outcome);
-        return outcome;
+        return judgeReceiver(trx, settled.receiver, judge);
       }),
 
     /** Dead-letters items that cannot be read, each as a notification that cannot be read either. */
     settleUnreadable: (
       receiver: string,
       itemSeqs: readonly number[],
-      settlement: SettlementRow,
-      judge: (state: ReceiverState) => IncidentOutcome,
+      settlement: Settlement,
+      judge: JudgeReceiver,
     ): Promise<IncidentOutcome> =>
       kysely.transaction().execute(async (trx) => {
         for (const itemSeq of itemSeqs) await writeUnreadable(trx, receiver, itemSeq, settlement);
-        const outcome = judge(await readReceiver(trx, receiver, reading));
-        await writeIncidents(trx, null, outcome);
-        return outcome;
+        return judgeReceiver(trx, receiver, judge);
       }),
 
-    retryLater: (seq: number, nextAttemptAtMs: number, attempt: EndedAttemptRow): Promise<void> =>
+    retryLater: (seq: number, nextAttemptAtMs: number, attempt: EndedAttempt): Promise<void> =>
       kysely.transaction().execute(async (trx) => {
         const retried = await trx
           .updateTable("notifications")
@@ -92,19 +90,19 @@ export function createSettlements(kysely: Kysely<Tables>, reading = createRowRea
 }
 
 async function writeUnreadable(
-  db: Kysely<Tables>,
+  trx: Db,
   receiver: string,
   itemSeq: number,
-  { state, reason, settledAtMs }: SettlementRow,
+  { state, reason, settledAtMs }: Settlement,
 ): Promise<void> {
-  const item = await db
+  const item = await trx
     .selectFrom("outbox_items")
     .select("caused_at_ms")
     .where("seq", "=", itemSeq)
     .where("notification_seq", "is", null)
     .executeTakeFirst();
   if (!item) return;
-  const { seq } = await db
+  const { seq } = await trx
     .insertInto("notifications")
     .values({
       id: `msg_unreadable_${itemSeq}`,
@@ -115,59 +113,51 @@ async function writeUnreadable(
       attempts: 0,
       next_attempt_at_ms: settledAtMs,
       give_up_at_ms: settledAtMs,
-      waits_for: null,
       last_reason: reason ?? null,
       settled_at_ms: settledAtMs,
       body: "",
     })
     .returning("seq")
     .executeTakeFirstOrThrow();
-  await db
+  await trx
     .updateTable("outbox_items")
     .set({ notification_seq: seq })
     .where("seq", "=", itemSeq)
     .execute();
 }
 
-const keptFirst = 10;
-const keptLast = 10;
+/** A receiver that is down for weeks is asked thousands of times: so many of the first and of the last are kept. */
+const keptAttempts = 10;
 
-/**
- * A receiver that is down for weeks is asked thousands of times: what came first and last tells most.
- *
- * @param attempts how many there were, this one included
- */
+/** @param attempts how many there were, this one included */
 async function writeAttempt(
-  db: Kysely<Tables>,
+  trx: Db,
   seq: number,
-  { atMs, failure }: EndedAttemptRow,
+  { atMs, failure }: EndedAttempt,
   attempts: number,
 ): Promise<void> {
-  const said = { reason: failure?.reason ?? null, detail: storableText(failure?.detail ?? null) };
-  await db
+  await trx
     .insertInto("delivery_attempts")
-    .values({ notification_seq: seq, at_ms: atMs, ...said })
+    .values({
+      notification_seq: seq,
+      at_ms: atMs,
+      reason: failure?.reason ?? null,
+      detail: storableText(failure?.detail ?? null),
+    })
     .execute();
-  if (attempts <= keptFirst + keptLast) return;
-  const ids = db.selectFrom("delivery_attempts").select("id").where("notification_seq", "=", seq);
-  await db
+  if (attempts <= 2 * keptAttempts) return;
+  const outermost = (direction: "asc" | "desc") =>
+    trx
+      .selectFrom("delivery_attempts")
+      .select("id")
+      .where("notification_seq", "=", seq)
+      .orderBy("id", direction)
+      .offset(keptAttempts - 1)
+      .limit(1);
+  await trx
     .deleteFrom("delivery_attempts")
     .where("notification_seq", "=", seq)
-    .where(
-      "id",
-      ">",
-      ids
-        .orderBy("id")
-        .limit(1)
-        .offset(keptFirst - 1),
-    )
-    .where(
-      "id",
-      "<",
-      ids
-        .orderBy("id", "desc")
-        .limit(1)
-        .offset(keptLast - 1),
-    )
+    .where("id", ">", outermost("asc"))
+    .where("id", "<", outermost("desc"))
     .execute();
 }

@@ -1,39 +1,26 @@
 import { setImmediate } from "node:timers/promises";
-import type { Kysely, Transaction } from "kysely";
+import type { Transaction } from "kysely";
 import type { Clock } from "../lib/clock.ts";
-import type { Tables } from "./tables.ts";
+import type { Db, Tables } from "./tables.ts";
 
 /** What is committed whole or not at all, in a transaction that others may share. */
 export interface Part {
-  /** The target by its number, or whatever else it is about; null: nothing in particular. */
+  /** The target by its number, or what else it is about; null: nothing in particular. */
   readonly owner: number | string | null;
   /** About how many rows it writes. */
   readonly rows: number;
   /** Whether it may wait for others to share a transaction with. */
-  readonly isPatient: boolean;
-  /**
-   * Called once more when the transaction was rolled back for another's sake.
-   *
-   * @returns what to call once it is committed, if anything
-   */
-  readonly write: (trx: Transaction<Tables>) => Promise<(() => void) | null>;
-}
-
-/** Puts what comes at about the same time into one transaction: each costs a wait for the disk. */
-export interface SharedCommits {
-  /** In the order of the calls. Resolves once the part is committed, rejects when it could not be. */
-  add(part: Part): Promise<void>;
-  /** Nothing more is coming soon: what waits for it is committed now. */
-  release(): void;
-  /** Resolves when all that was added is settled. */
-  end(): Promise<void>;
+  readonly canWait: boolean;
+  /** Called once more when the transaction was rolled back because of another part. */
+  readonly write: (trx: Transaction<Tables>) => Promise<void>;
+  readonly onCommitted?: () => void;
 }
 
 interface Waiting extends Part {
   readonly settle: PromiseWithResolvers<void>;
 }
 
-/** How long a patient part waits for others. */
+/** How long a part waits for others. */
 const gatherMs = 100;
 
 /** No more parts than this wait for others. */
@@ -42,8 +29,14 @@ const mostWaiting = 100;
 /** A transaction has no more rows than this, unless one part has: the event loop stands still while it is written. */
 const mostRows = 500;
 
-/** @param clock without one nothing waits for others, but for those of the same moment */
-export function createSharedCommits(kysely: Kysely<Tables>, clock?: Clock): SharedCommits {
+export type SharedCommits = ReturnType<typeof createSharedCommits>;
+
+/**
+ * Puts what comes at about the same time into one transaction: each costs a wait for the disk.
+ *
+ * @param clock without one nothing waits for others, but for those of the same moment
+ */
+export function createSharedCommits(kysely: Db, clock?: Clock) {
   let waiting: Waiting[] = [];
   let isDue = false;
   let isCommitting = false;
@@ -51,21 +44,23 @@ export function createSharedCommits(kysely: Kysely<Tables>, clock?: Clock): Shar
   let cancelTimer: (() => void) | null = null;
 
   const commitTogether = async (parts: readonly Waiting[]): Promise<void> => {
-    const written = await attempt(kysely, parts);
-    if (written.kind === "committed") {
-      for (const afterwards of written.afterwards) afterwards?.();
-      for (const { settle } of parts) settle.resolve();
-    } else if (parts.length === 1) {
-      for (const { settle } of parts) settle.reject(written.error);
-    } else {
+    try {
+      await kysely.transaction().execute(async (trx) => {
+        for (const part of parts) await part.write(trx);
+      });
+    } catch (error) {
+      if (parts.length === 1) parts[0]?.settle.reject(error);
       // One that cannot be written takes no other with it: each has a transaction of its own.
-      for (const part of parts) await commitTogether([part]);
+      else for (const part of parts) await commitTogether([part]);
+      return;
     }
+    for (const { onCommitted } of parts) onCommitted?.();
+    for (const { settle } of parts) settle.resolve();
   };
 
   const commitDue = async (): Promise<void> => {
     while (isDue) {
-      // Whatever else ends in this turn of the event loop joins.
+      // Anything else that ends in this turn of the event loop joins.
       await setImmediate();
       isDue = false;
       cancelTimer?.();
@@ -88,38 +83,24 @@ export function createSharedCommits(kysely: Kysely<Tables>, clock?: Clock): Shar
   };
 
   return {
-    add(part) {
+    /** In the order of the calls. Resolves once the part is committed, rejects when it could not be. */
+    add(part: Part): Promise<void> {
       const settle = Promise.withResolvers<void>();
       waiting.push({ ...part, settle });
-      if (!clock || !part.isPatient || waiting.length >= mostWaiting) commitNow();
+      if (!clock || !part.canWait || waiting.length >= mostWaiting) commitNow();
       else cancelTimer ??= clock.setTimer(gatherMs, commitNow);
       return settle.promise;
     },
-    release() {
+    /** Nothing more is coming soon: what waits for it is committed now. */
+    release(): void {
       if (waiting.length > 0) commitNow();
     },
-    async end() {
+    /** Resolves when all that was added is settled. */
+    async end(): Promise<void> {
       if (waiting.length > 0) commitNow();
       await committing;
     },
   };
-}
-
-type Attempt =
-  | { readonly kind: "committed"; readonly afterwards: readonly ((() => void) | null)[] }
-  | { readonly kind: "failed"; readonly error: unknown };
-
-async function attempt(kysely: Kysely<Tables>, parts: readonly Part[]): Promise<Attempt> {
-  try {
-    const afterwards = await kysely.transaction().execute(async (trx) => {
-      const all: ((() => void) | null)[] = [];
-      for (const { write } of parts) all.push(await write(trx));
-      return all;
-    });
-    return { kind: "committed", afterwards };
-  } catch (error) {
-    return { kind: "failed", error };
-  }
 }
 
 /**

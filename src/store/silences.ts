@@ -1,19 +1,13 @@
-import type { Kysely, Selectable } from "kysely";
+import type { InferResult } from "kysely";
 import { matchFields } from "../alerts/silence.ts";
 import type { Silence, SilenceMatch } from "../alerts/silence.ts";
-import { fillPage, isBeyond } from "./queries.ts";
-import { createRowReading, oneOf, textIn } from "./row-reading.ts";
-import { storableText } from "./storable-text.ts";
-import type { Tables } from "./tables.ts";
+import { fillPage, isBeyond, storableText } from "./queries.ts";
+import type { ListCursor } from "./queries.ts";
+import { createRowReading, listIn, oneOf, textIn } from "./row-reading.ts";
+import type { Db } from "./tables.ts";
 
 export interface StoredSilence extends Silence {
   readonly createdAtMs: number;
-}
-
-/** A place in a list that is sorted by a moment and an id. */
-export interface ListPlace {
-  readonly atMs: number;
-  readonly id: string;
 }
 
 export interface SilencePageQuery {
@@ -22,36 +16,30 @@ export interface SilencePageQuery {
   readonly nowMs: number;
   readonly limit: number;
   /** Only those created before this one. */
-  readonly before: ListPlace | null;
+  readonly before: ListCursor | null;
 }
 
 /** Each call is one transaction. */
-export function createStoredSilences(
-  kysely: Kysely<Tables>,
-  reader = kysely,
-  reading = createRowReading(),
-) {
-  const read = (row: Selectable<Tables["silences"]>): StoredSilence | null =>
-    reading.read("silences", row.id, row, readSilence);
+export function createSilences(kysely: Db, reader = kysely, reading = createRowReading()) {
+  const read = (row: SilenceRow): StoredSilence | null =>
+    reading.read("silences", row.id, row, ({ match, ...rest }) => {
+      return { ...rest, match: readMatch(match) };
+    });
 
   return {
     /** Those that have not ended by now. */
     async open(nowMs: number): Promise<readonly Silence[]> {
-      const rows = await kysely
-        .selectFrom("silences")
-        .selectAll()
-        .where("ends_at_ms", ">", nowMs)
-        .execute();
+      const rows = await select(kysely).where("ends_at_ms", ">", nowMs).execute();
       // One that cannot be read silences nothing: it is better to be notified once too often.
       return rows.flatMap((row) => read(row) ?? []);
     },
 
-    async add(silence: StoredSilence): Promise<void> {
+    async add({ id, match, ...silence }: StoredSilence): Promise<void> {
       await kysely
         .insertInto("silences")
         .values({
-          id: silence.id,
-          match: JSON.stringify(silence.match),
+          id,
+          match: JSON.stringify(match),
           author: storableText(silence.author),
           reason: storableText(silence.reason),
           created_at_ms: silence.createdAtMs,
@@ -72,58 +60,41 @@ export function createStoredSilences(
     },
 
     async find(id: string): Promise<StoredSilence | null> {
-      const row = await reader
-        .selectFrom("silences")
-        .selectAll()
-        .where("id", "=", id)
-        .executeTakeFirst();
+      const row = await select(reader).where("id", "=", id).executeTakeFirst();
       return row ? read(row) : null;
     },
 
     /** Latest created first. */
-    async page(query: SilencePageQuery): Promise<readonly StoredSilence[]> {
-      const selectAfter = (place: ListPlace | null, most: number) => {
-        let select = reader.selectFrom("silences").selectAll();
-        if (!query.ended) select = select.where("ends_at_ms", ">", query.nowMs);
-        if (place) {
-          select = select.where(isBeyond(["created_at_ms", "id"], "<", [place.atMs, place.id]));
-        }
-        return select.orderBy("created_at_ms", "desc").orderBy("id", "desc").limit(most).execute();
-      };
-      return fillPage(
-        query.limit,
-        (last: Selectable<Tables["silences"]> | null, most) =>
-          selectAfter(last ? { atMs: last.created_at_ms, id: last.id } : query.before, most),
+    page: ({ ended, nowMs, limit, before }: SilencePageQuery): Promise<readonly StoredSilence[]> =>
+      fillPage(
+        limit,
+        (last: SilenceRow | null, most) => {
+          const after = last ? { atMs: last.createdAtMs, id: last.id } : before;
+          let some = select(reader);
+          if (!ended) some = some.where("ends_at_ms", ">", nowMs);
+          if (after)
+            some = some.where(isBeyond(["created_at_ms", "id"], "<", [after.atMs, after.id]));
+          return some.orderBy("created_at_ms", "desc").orderBy("id", "desc").limit(most).execute();
+        },
         read,
-      );
-    },
+      ),
   };
 }
 
-/** @throws when the row cannot be read */
-function readSilence(row: Selectable<Tables["silences"]>): StoredSilence {
-  return {
-    id: row.id,
-    match: readMatch(row.match),
-    author: row.author,
-    reason: row.reason,
-    createdAtMs: row.created_at_ms,
-    startsAtMs: row.starts_at_ms,
-    endsAtMs: row.ends_at_ms,
-  };
+function select(db: Db) {
+  return db
+    .selectFrom("silences")
+    .select(["id", "match", "author", "reason", "created_at_ms as createdAtMs"])
+    .select(["starts_at_ms as startsAtMs", "ends_at_ms as endsAtMs"]);
 }
 
-/** One without a field that is known would silence everything. */
+type SilenceRow = InferResult<ReturnType<typeof select>>[number];
+
+/** @throws where it has no field, as it would silence everything, or one that is not known */
 function readMatch(json: string): SilenceMatch {
-  const match: unknown = JSON.parse(json);
-  const fields = typeof match === "object" && match !== null ? Object.entries(match) : [];
-  if (fields.length === 0) throw new TypeError("a stored match is none");
+  const fields = Object.entries(JSON.parse(json));
+  if (fields.length === 0) throw new TypeError("a stored match is empty");
   return Object.fromEntries(
-    fields.map(([field, patterns]) => [oneOf(matchFields, field), readPatterns(patterns)]),
+    fields.map(([field, patterns]) => [oneOf(matchFields, field), listIn(patterns).map(textIn)]),
   );
-}
-
-function readPatterns(patterns: unknown): readonly string[] {
-  if (!Array.isArray(patterns)) throw new TypeError("stored patterns are none");
-  return patterns.map(textIn);
 }

@@ -18,34 +18,33 @@ export function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 
-/** An error met while opening, in words for whoever runs sandwatch. */
-export function asStoreError(error: unknown, file: string): unknown {
-  if (error instanceof StoreError || !(error instanceof Error)) return error;
-  if (!isSqliteError(error)) {
-    if ("code" in error && (error.code === "EACCES" || error.code === "EROFS")) {
-      const message = `The store ${file} cannot be opened: this user may not read and write it (${error.code}). Give it to that user, or sandwatch another store.path.`;
-      return new StoreError(message, { cause: error });
+/** An error met while opening, in words for the operator. */
+export function asStoreError(cause: unknown, file: string): unknown {
+  if (cause instanceof StoreError || !(cause instanceof Error)) return cause;
+  return new StoreError(messageOf(cause, file), { cause });
+}
+
+function messageOf(error: Error, file: string): string {
+  const failed = `The store ${file} cannot be opened:`;
+  if (isSqliteError(error)) {
+    switch (error.errcode & 0xff) {
+      case 11 /* SQLITE_CORRUPT */:
+      case 26 /* SQLITE_NOTADB */:
+        return corrupt(file);
+      case 13 /* SQLITE_FULL */:
+        return `${failed} its disk is full. Make room and start again.`;
     }
-    return new StoreError(`The store ${file} cannot be opened: ${error.message}`, { cause: error });
+    const isDirectory = existsSync(file) && statSync(file).isDirectory();
+    return isDirectory
+      ? `${failed} ${error.errstr} (it is a directory)`
+      : `${failed} ${error.errstr}. Check that the directory exists and may be written.`;
   }
-  const primaryCode = error.errcode & 0xff;
-  if (primaryCode === 11 /* SQLITE_CORRUPT */ || primaryCode === 26 /* SQLITE_NOTADB */) {
-    return new StoreError(corrupt(file), { cause: error });
+  if ("code" in error && (error.code === "EACCES" || error.code === "EROFS")) {
+    return `${failed} this user may not read and write it (${error.code}). Give it to that user, or sandwatch another store.path.`;
   }
-  if (primaryCode === 13 /* SQLITE_FULL */) {
-    const message = `The store ${file} cannot be opened: its disk is full. Make room and start again.`;
-    return new StoreError(message, { cause: error });
-  }
-  return new StoreError(`The store ${file} cannot be opened: ${error.errstr}${hint(file)}`, {
-    cause: error,
-  });
+  return `${failed} ${error.message}`;
 }
 
 export function corrupt(file: string): string {
   return `The store ${file} is damaged or is no SQLite database. It was left as it is: put back a copy, or move it away to start afresh.`;
-}
-
-function hint(file: string): string {
-  if (existsSync(file) && statSync(file).isDirectory()) return " (it is a directory)";
-  return ". Check that the directory exists and may be written.";
 }

@@ -1,4 +1,4 @@
-import type { Generated } from "kysely";
+import type { Generated, Kysely } from "kysely";
 import type { DeviationProblem } from "../fleet/deviation.ts";
 import type { FailureReason, Operation } from "../fleet/model.ts";
 import type { Resolution } from "../fleet/buckets.ts";
@@ -7,6 +7,8 @@ import type { IncidentMessage, ResolvedReason, SubjectKind } from "../alerts/not
 import type { ProbeFailure } from "../alerts/probe.ts";
 import type { Severity } from "../alerts/rule.ts";
 import type { AccountColumns, ExtentColumns } from "./occupancy-columns.ts";
+
+export type Db = Kysely<Tables>;
 
 /** The types of the store's rows. `schema.ts` says what each column means. */
 export interface Tables {

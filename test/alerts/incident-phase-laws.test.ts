@@ -11,7 +11,7 @@ import type {
   Transition,
 } from "../../src/alerts/incident-phase.ts";
 import { clears, holds } from "./support/incident-events.ts";
-import { incidentFromRow, incidentToRow } from "../../src/store/incident-rows.ts";
+import { incidentFromRow, incidentToRow } from "../../src/store/incidents.ts";
 import type { Incident } from "../../src/alerts/incident.ts";
 
 const durations = fc.constantFrom(0, 1, 20_000, 60_000, 200_000);

@@ -4,7 +4,7 @@ import { findServer } from "../../src/api/find-server.ts";
 import { createApi } from "../../src/api/operation.ts";
 import type { FleetContext } from "../../src/api/target-list.ts";
 import { listServers } from "../../src/api/operations/servers.ts";
-import { storedSources } from "../../src/reports/stored-sources.ts";
+import { storedSources } from "../../src/reports/sources.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openStore } from "../../src/store/store.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";

@@ -7,7 +7,7 @@ import { resolutions } from "../../src/fleet/buckets.ts";
 import { countDwells } from "../../src/fleet/dwell.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
 import type { Store } from "../../src/store/store.ts";
-import { collect, collectSome } from "../support/collect.ts";
+import { bucketsIn, collect } from "../support/collect.ts";
 import type { PollRecord } from "../support/history/poll-record.ts";
 import type { ScriptServer } from "../support/history/script.ts";
 import { plainBucket, trueBuckets } from "../support/history/true-buckets.ts";
@@ -71,7 +71,7 @@ it("over any number of restarts, what is kept is what the service showed, and wh
     if (!store) throw new Error("the daemon opened no store");
 
     for (const resolution of resolutions) {
-      const found = await collectSome(store.occupancy.buckets({ ...always, resolution }));
+      const found = await bucketsIn(store.occupancy, { resolution });
       const held = found.map(({ bucket }) => plainBucket(bucket));
       const recorded = held.filter(({ recordedMs }) => recordedMs > 0);
       expect(recorded).toEqual(trueBuckets(service.truth(), resolution));
@@ -166,9 +166,7 @@ async function totalsIn(store: Store): Promise<Totals> {
     add(`sandbox_server_status_duration_seconds_count{${labels}}`, count);
     add(`sandbox_server_status_duration_seconds_sum{${labels}}`, ms / 1_000);
   };
-  for (const { target, bucket } of await collectSome(
-    store.occupancy.buckets({ ...always, resolution: "1h" }),
-  )) {
+  for (const { target, bucket } of await bucketsIn(store.occupancy, { resolution: "1h" })) {
     const ofTarget = `region="${target.region}",key="${target.key}"`;
     add(`sandbox_unobserved_seconds_total{${ofTarget}}`, bucket.unobservedMs / 1_000);
     for (const [name, { ms, dwells }] of bucket.names) {

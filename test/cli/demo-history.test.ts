@@ -13,7 +13,7 @@ import { steady } from "../../src/simulator/server-status.ts";
 import { createWorld } from "../../src/simulator/world.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { collect, collectSome } from "../support/collect.ts";
+import { bucketsIn, collect } from "../support/collect.ts";
 import { rebuiltTimes } from "../support/history/server-times.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -64,12 +64,12 @@ async function make(
   return { config, store, polls, [Symbol.asyncDispose]: () => store.close() };
 }
 
-const bucketsIn = (store: Store, resolution: Resolution) =>
-  collectSome(store.occupancy.buckets({ ...always, resolution }));
+const allBuckets = (store: Store, resolution: Resolution) =>
+  bucketsIn(store.occupancy, { resolution });
 
 async function contentOf({ store }: Made) {
   return {
-    buckets: await bucketsIn(store, "5m"),
+    buckets: await allBuckets(store, "5m"),
     changes: await collect(
       store.changes.between({ ...always, direction: "asc", observations: true }),
     ),
@@ -111,7 +111,7 @@ describe("the past that a demo begins with", () => {
       );
       const times = [...rebuiltTimes(changes, gaps, untilMs).values()];
       for (const resolution of resolutions) {
-        const buckets = await collectSome(store.occupancy.buckets({ ...select, resolution }));
+        const buckets = await bucketsIn(store.occupancy, { ...select, resolution });
         const accounts = buckets.flatMap(({ bucket }) => [...bucket.names.values()]);
         for (const status of [...statuses, "unobserved"] as const) {
           const ofNames = accounts.map(({ ms, unobservedMs }) =>

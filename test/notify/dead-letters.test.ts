@@ -60,7 +60,7 @@ describe("dead letters", () => {
     }
     server.answerWith(status(404));
     await notifier.runOnce();
-    const attempts = await store.notificationHistory.attempts([1]);
+    const attempts = await store.notifications.attempts([1]);
     expect(attempts.map(({ atMs }) => (atMs - startMs) / hourMs)).toEqual([
       0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
     ]);
@@ -144,7 +144,7 @@ describe("a receiver that does not accept its notifications", () => {
       expect(new Set(oncall.ids()).size).toBe(2);
       const incidents = await store.kysely.selectFrom("incidents").selectAll().execute();
       expect(incidents).toMatchObject([{ subject: "receiver", receiver: "oncall" }]);
-      expect(await store.notificationHistory.attempts([1])).toHaveLength(1);
+      expect(await store.notifications.attempts([1])).toHaveLength(1);
     },
   );
 });

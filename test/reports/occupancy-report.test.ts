@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { serverMsOf } from "../../src/fleet/buckets.ts";
 import { meanDwellMs } from "../../src/fleet/dwell.ts";
-import { serverMsOfRow, sharesOf } from "../../src/reports/row.ts";
+import { sharesOf } from "../../src/reports/row.ts";
 import type { ReportRow } from "../../src/reports/row.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { idle, occupied, research, watch } from "./support/polls-alike.ts";
@@ -9,7 +10,7 @@ import { tell } from "./support/tell.ts";
 const hourMs = 3_600_000;
 
 function hoursOf(row: ReportRow): number {
-  return serverMsOfRow(row) / hourMs;
+  return serverMsOf(row) / hourMs;
 }
 
 describe("a report", () => {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { collectSome } from "../support/collect.ts";
+import { bucketsIn } from "../support/collect.ts";
 import { sharesOf } from "../../src/reports/row.ts";
 import type { ReportSources } from "../../src/reports/sources.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
@@ -102,7 +102,7 @@ describe("whatever happened", () => {
 
 async function bookedUnobservedMs({ occupancy }: ReportSources, range: TimeRange): Promise<number> {
   let sumMs = 0;
-  for (const { bucket } of await collectSome(occupancy.buckets({ resolution: "5m", ...range }))) {
+  for (const { bucket } of await bucketsIn(occupancy, { resolution: "5m", ...range })) {
     for (const { unobservedMs } of bucket.names.values()) sumMs += unobservedMs;
   }
   return sumMs;

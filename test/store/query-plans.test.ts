@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createOutbox } from "../../src/store/outbox.ts";
-import { createPruning } from "../../src/store/prune-history.ts";
-import { pruneNotifications } from "../../src/store/prune-notifications.ts";
+import { createPruning } from "../../src/store/pruning.ts";
 import { createNotifiedIncidents } from "../../src/store/notified-incidents.ts";
 import { startMs } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
@@ -64,7 +63,7 @@ describe("pruning", () => {
     const store = openTestStore();
     const plans = await store.explain(async (kysely) => {
       const pruning = createPruning(kysely);
-      await pruneNotifications(kysely, { deliveredBeforeMs: startMs, deadBeforeMs: startMs });
+      await pruning.notifications({ deliveredBeforeMs: startMs, deadBeforeMs: startMs });
       await pruning.changes(startMs);
       await pruning.gaps(startMs);
       await pruning.incidents(startMs);

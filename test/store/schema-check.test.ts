@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { StoreError } from "../../src/store/sqlite/database.ts";
+import { StoreError } from "../../src/store/store-error.ts";
 import { openStore, openStoreReadOnly } from "../../src/store/store.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";
 import { storeBytes } from "../support/store-dump.ts";

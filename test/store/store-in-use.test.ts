@@ -4,8 +4,9 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { inMemory, openDatabase, StoreError } from "../../src/store/sqlite/database.ts";
-import { isStoreInUse } from "../../src/store/sqlite/store-in-use.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { inMemory, isStoreInUse } from "../../src/store/sqlite/file-lock.ts";
+import { StoreError } from "../../src/store/store-error.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 it("whether a store is in use is told while it is, by any of its names, and nothing is made", async () => {

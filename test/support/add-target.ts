@@ -1,6 +1,6 @@
 import type { Target } from "../../src/fleet/model.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { StoredTarget } from "../../src/store/stored-targets.ts";
+import type { StoredTarget } from "../../src/store/targets.ts";
 
 export async function addTarget(
   store: Pick<Store, "targets">,

@@ -1,3 +1,7 @@
+import type { Resolution } from "../../src/fleet/buckets.ts";
+import type { ReportSources } from "../../src/reports/sources.ts";
+import type { TargetBucket, TargetFilter } from "../../src/store/occupancy-history.ts";
+
 /** All of what comes one by one. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
@@ -10,4 +14,20 @@ export async function collectSome<T>(batches: AsyncIterable<Iterable<T>>): Promi
   const all: T[] = [];
   for await (const batch of batches) all.push(...batch);
   return all;
+}
+
+/** All buckets of a resolution, of some targets and some time. Default: of all. */
+export async function bucketsIn(
+  occupancy: ReportSources["occupancy"],
+  { resolution, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, byName, ...filter }: BucketQuery,
+): Promise<readonly TargetBucket[]> {
+  const { buckets } = await occupancy.open(filter);
+  return collectSome(buckets({ resolution, fromMs, toMs }, byName));
+}
+
+export interface BucketQuery extends TargetFilter {
+  readonly resolution: Resolution;
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  readonly byName?: boolean;
 }

@@ -1,5 +1,5 @@
 import { batches } from "../../src/lib/paced.ts";
-import type { BucketQuery } from "../../src/store/occupancy-history.ts";
+import type { TargetFilter } from "../../src/store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../../src/store/report-reads.ts";
 import { targetName } from "../../src/fleet/model.ts";
 import type { Presence, Status, Target } from "../../src/fleet/model.ts";
@@ -73,7 +73,7 @@ export function recordHistory(): RecordedHistory {
   const spans: ServerIncidentTimes[] = [];
   const find = (target: Target): Recording | undefined =>
     recordings.find((each) => targetName(each.target) === targetName(target));
-  const chosen = (query: Pick<BucketQuery, "region" | "key">) =>
+  const chosen = (query: TargetFilter) =>
     recordings.filter(
       ({ target }) =>
         (query.region?.includes(target.region) ?? true) &&
@@ -87,23 +87,23 @@ export function recordHistory(): RecordedHistory {
       return recording;
     },
     occupancy: {
-      async *buckets({ resolution, fromMs, toMs, byName = true, ...filter }) {
-        const found = chosen(filter).flatMap((recording) =>
-          recording
-            .whole(resolution)
-            .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
-            .map((bucket) => ({
-              target: recording.target,
-              bucket: byName ? bucket : mergeNames(bucket),
-            })),
-        );
-        yield* batches(
-          found.toSorted((one, other) => one.bucket.startMs - other.bucket.startMs),
-          3,
-        );
-      },
-      async extents() {
-        return recordings.flatMap((recording) =>
+      open: async (filter = {}) => ({
+        async *buckets({ resolution, fromMs, toMs }, byName = true) {
+          const found = chosen(filter).flatMap((recording) =>
+            recording
+              .whole(resolution)
+              .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
+              .map((bucket) => ({
+                target: recording.target,
+                bucket: byName ? bucket : mergeNames(bucket),
+              })),
+          );
+          yield* batches(
+            found.toSorted((one, other) => one.bucket.startMs - other.bucket.startMs),
+            3,
+          );
+        },
+        extents: chosen(filter).flatMap((recording) =>
           resolutions.flatMap((resolution) => {
             const { target } = recording;
             const starts = recording.whole(resolution).map(({ startMs }) => startMs);
@@ -111,8 +111,8 @@ export function recordHistory(): RecordedHistory {
             if (firstMs === undefined || lastMs === undefined) return [];
             return [{ target, resolution, firstMs, lastMs }];
           }),
-        );
-      },
+        ),
+      }),
       async *gaps({ target, fromMs, toMs }) {
         for (const gap of find(target)?.gaps ?? []) {
           const clipped = { fromMs: Math.max(gap.fromMs, fromMs), toMs: Math.min(gap.toMs, toMs) };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isChangeCursor } from "../../store/change-history.ts";
+import { isChangeCursor } from "../../store/changes.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import { listOf } from "../fields.ts";
 import { placeField, serverFields } from "../history-fields.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { firstOf } from "../../lib/first-of.ts";
-import { allTime } from "../../store/change-history.ts";
+import { allTime } from "../../store/changes.ts";
 import type { StoreContext } from "../context.ts";
 import { nullableText, serverText, time, timeText } from "../fields.ts";
 import { findServer } from "../find-server.ts";
@@ -56,9 +56,7 @@ export const explainServer = defineOperation({
     const about = store.changes.between({ ...allTime, direction: "desc", server: serverId });
     const found = await firstOf(about, mostChanges);
     const incidents = await store.incidents.ofServer(serverId, mostIncidents);
-    const items = await store.notificationHistory.about(
-      incidents.map(({ incident }) => incident.id),
-    );
+    const items = await store.notifications.about(incidents.map(({ incident }) => incident.id));
     const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
     const silences = { ended: true, nowMs, limit: mostSilences, before: null };
     const history = {
@@ -68,7 +66,7 @@ export const explainServer = defineOperation({
       silences: await store.silences.page(silences),
       windows: interventions.windows,
       items,
-      attempts: await store.notificationHistory.attempts([...new Set(seqs)]),
+      attempts: await store.notifications.attempts([...new Set(seqs)]),
     };
     return {
       server_id: serverId,

@@ -4,7 +4,7 @@ import { notifiedIncident } from "../../alerts/incident.ts";
 import { subjectKinds } from "../../alerts/notification.ts";
 import { RefusedError } from "../../lib/refusal.ts";
 import { severities } from "../../alerts/rule.ts";
-import type { StoredIncident } from "../../store/incident-history.ts";
+import type { StoredIncident } from "../../store/incidents.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";

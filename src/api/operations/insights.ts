@@ -1,18 +1,9 @@
 import { z } from "zod";
-import { targetName } from "../../fleet/model.ts";
-import { bucketStart } from "../../fleet/buckets.ts";
 import { weekdays } from "../../reports/cells.ts";
-import { createHoursOfWeek } from "../../reports/insights/busiest-hour.ts";
-import { most, readErrantServers } from "../../reports/insights/errant-servers.ts";
-import type { ErrantServer } from "../../reports/insights/errant-servers.ts";
-import { forecast } from "../../reports/insights/forecast.ts";
-import type { Forecast } from "../../reports/insights/forecast.ts";
-import type { LongDwell } from "../../reports/insights/long-dwells.ts";
-import { createNameSums } from "../../reports/insights/name-sums.ts";
-import { readPresent } from "../../reports/insights/present.ts";
-import { dayMs, readWeeks, weekMs } from "../../reports/insights/weeks.ts";
+import { dayMs, weekMs } from "../../reports/forecast.ts";
+import { readInsights } from "../../reports/insights.ts";
+import type { Insights } from "../../reports/insights.ts";
 import { checkBegun } from "../../reports/open-report.ts";
-import { selectTargets } from "../../reports/targets.ts";
 import type { HistoryContext } from "../context.ts";
 import { timeText } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
@@ -90,9 +81,6 @@ const insightsView = z.object({
 });
 export type InsightsView = z.output<typeof insightsView>;
 
-/** Of each kind. */
-const mostShown = 10;
-
 export const computeInsights = defineOperation({
   name: "computeInsights",
   method: "GET",
@@ -110,78 +98,46 @@ export const computeInsights = defineOperation({
     const range = { fromMs: asked.fromMs, toMs: Math.min(asked.toMs, nowMs) };
     const filter = { ...(region.length > 0 && { region }), ...(key.length > 0 && { key }) };
 
-    const hours = createHoursOfWeek(tz);
-    const names = createNameSums();
-    const resolution = "1h";
-    const wholeHours = { ...range, fromMs: bucketStart(resolution, range.fromMs) };
-    for await (const some of sources.occupancy.buckets({ ...wholeHours, ...filter, resolution })) {
-      for (const { target, bucket } of some) {
-        for (const { ms } of bucket.names.values()) hours.add(bucket.startMs, ms);
-        names.add(target, bucket);
-      }
-    }
-
-    const extents = await sources.occupancy.extents();
-    const watched = await sources.targets();
-    const targets = selectTargets(watched, extents, { range, filter, nowMs });
-    const configured = new Set(
-      watched.filter(({ isConfigured }) => isConfigured).map(({ target }) => targetName(target)),
-    );
-    const { longest, ...present } = await readPresent(sources, targets, {
-      configured,
-      usualMaximumOf: names.usualMaximumOf(),
-      mostDwells: mostShown,
-    });
-    const erred = await readErrantServers({ range, targets, ...present, filter, extents, sources });
-
+    const found = await readInsights({ range, zone: tz, filter, nowMs, threshold }, sources);
     return {
       from: timeText(range.fromMs),
       to: timeText(range.toMs),
       tz: tz.name,
-      busiest_hour: viewBusiest(hours.busiest()),
-      erred_most_often: most(erred, "errors", mostShown).map(viewErrant),
-      erred_longest: most(erred, "errorMs", mostShown).map(viewErrant),
-      ran_out: names.exhausted(mostShown).map(({ serverName, exhaustedMs, ...name }) => ({
-        region: name.region,
-        key: name.key,
+      busiest_hour: viewBusiest(found.busiestHour),
+      erred_most_often: found.erredMostOften.map(viewErrant),
+      erred_longest: found.erredLongest.map(viewErrant),
+      ran_out: found.ranOut.map(({ region: at, key: by, serverName, exhaustedMs, hours }) => ({
+        region: at,
+        key: by,
         server_name: serverName,
         exhausted_seconds: toSeconds(exhaustedMs),
-        hours: name.hours,
+        hours,
       })),
-      occupied_long: longest.map(viewDwell),
-      forecast: viewForecast(
-        forecast(await readWeeks(sources.occupancy, nowMs, filter), threshold),
-        threshold,
-        nowMs,
-      ),
+      occupied_long: found.occupiedLong.map((dwell) => ({
+        ...viewServer(dwell),
+        occupied_seconds: toSeconds(dwell.occupiedMs),
+        exact: dwell.isExact,
+        usual_seconds: toSeconds(dwell.usualMs),
+      })),
+      forecast: viewForecast(found.forecast, threshold, nowMs),
     };
   },
 });
 
-function viewBusiest(
-  busiest: ReturnType<ReturnType<typeof createHoursOfWeek>["busiest"]>,
-): InsightsView["busiest_hour"] {
+function viewBusiest(busiest: Insights["busiestHour"]): InsightsView["busiest_hour"] {
   if (!busiest) return null;
   const { weekday, hour, occupiedShare, weeks } = busiest;
   return { weekday, hour, occupied_share: occupiedShare, weeks };
 }
 
-function viewErrant(server: ErrantServer): InsightsView["erred_longest"][number] {
+type Errant = Insights["erredLongest"][number];
+
+function viewErrant(server: Errant): InsightsView["erred_longest"][number] {
   const { errors, errorMs } = server;
   return { ...viewServer(server), errors, error_seconds: toSeconds(errorMs) };
 }
 
-function viewDwell(stay: LongDwell): InsightsView["occupied_long"][number] {
-  const { occupiedMs, isExact, usualMs } = stay;
-  return {
-    ...viewServer(stay),
-    occupied_seconds: toSeconds(occupiedMs),
-    exact: isExact,
-    usual_seconds: toSeconds(usualMs),
-  };
-}
-
-function viewServer(server: ErrantServer | LongDwell) {
+function viewServer(server: Errant | Insights["occupiedLong"][number]) {
   const { region, key, sandboxId, serverId, serverName } = server;
   return {
     region,
@@ -193,7 +149,11 @@ function viewServer(server: ErrantServer | LongDwell) {
 }
 
 /** Weeks end at midnight in UTC, so a forecast counts from midnight. */
-function viewForecast(found: Forecast, threshold: number, nowMs: number): InsightsView["forecast"] {
+function viewForecast(
+  found: Insights["forecast"],
+  threshold: number,
+  nowMs: number,
+): InsightsView["forecast"] {
   if (found.kind === "none") {
     return { threshold, passes_at: null, rise_per_week: null, reason: found.reason };
   }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refusal.ts";
-import { notificationStates } from "../../store/dead-letters.ts";
-import type { DeadLetters, NotificationRecord } from "../../store/dead-letters.ts";
+import { notificationStates } from "../../store/notifications.ts";
+import type { DeadLetters, NotificationRecord } from "../../store/notifications.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";
 import * as fields from "../fields.ts";
@@ -107,7 +107,7 @@ export const showNotification = defineOperation({
         `Notification ${seq} cannot be read: its row in the store is damaged. Discard it by its number once it is dead.`,
       );
     }
-    const attempts = await store.notificationHistory.attempts([seq]);
+    const attempts = await store.notifications.attempts([seq]);
     return {
       ...viewNotification(record),
       attempt_list: attempts.map(({ atMs, reason, detail }) => ({

@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { serverMsOf } from "../../fleet/buckets.ts";
 import { countDwells, dwellQuantileMs, meanDwellMs } from "../../fleet/dwell.ts";
 import { readFields, reportFields } from "../../reports/fields.ts";
 import type { ReportField } from "../../reports/fields.ts";
 import { openReport } from "../../reports/open-report.ts";
 import type { ReportQuery } from "../../reports/open-report.ts";
-import { serverMsOfRow, sharesOf } from "../../reports/row.ts";
+import { sharesOf } from "../../reports/row.ts";
 import type { Report, ReportRow } from "../../reports/row.ts";
 import { timeAllowed } from "../../reports/time-range.ts";
 import type { Zone } from "../../reports/zone.ts";
@@ -189,7 +190,7 @@ export function viewRow(row: ReportRow): RowView {
     error_share: shares?.error ?? null,
     unknown_share: shares?.unknown ?? null,
     unobserved_share: shares?.unobserved ?? null,
-    server_seconds: toSeconds(serverMsOfRow(row)),
+    server_seconds: toSeconds(serverMsOf(row)),
     occupied_seconds: toSeconds(ms.occupied),
     idle_seconds: toSeconds(ms.idle),
     error_seconds: toSeconds(ms.error),

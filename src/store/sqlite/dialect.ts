@@ -1,62 +1,39 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { SqliteDialect } from "kysely";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
-import type { StoreFiles } from "./store-files.ts";
 
 /** More distinct statements than the store has; a bound all the same. */
 const maxPreparedStatements = 256;
 
 /**
- * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more
- * than running it.
+ * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more than running it.
  *
- * @param files checked around each commit: what it writes must be in files that are found by their names
+ * @param checkFiles called around each commit: what it writes must be in files that are found by their names
  */
-export function sqliteDialect(database: DatabaseSync, files?: StoreFiles): SqliteDialect {
-  return new SqliteDialect({ database: adaptDatabase(database, files) });
-}
-
-function adaptDatabase(database: DatabaseSync, files: StoreFiles | undefined): SqliteDatabase {
+export function sqliteDialect(database: DatabaseSync, checkFiles?: () => void): SqliteDialect {
   const prepared = new Map<string, SqliteStatement>();
-  const prepare = (sql: string): SqliteStatement => {
-    const known = prepared.get(sql);
-    if (known) return known;
-    if (sql === "rollback") return rollbackOf(database);
-    if (prepared.size >= maxPreparedStatements) prepared.clear();
-    const statement = adaptStatement(database.prepare(sql));
-    prepared.set(sql, statement);
-    return statement;
-  };
-  return {
+  const adapted: SqliteDatabase = {
     close: () => database.close(),
-    prepare: (sql) => (files ? watched(prepare(sql), sql, database, files) : prepare(sql)),
+    prepare(sql) {
+      const known = prepared.get(sql);
+      if (known) return known;
+      if (sql === "rollback") return rollbackOf(database);
+      if (prepared.size >= maxPreparedStatements) prepared.clear();
+      const statement = adaptStatement(database.prepare(sql), (execute) => {
+        // What would not be stored is not begun: a reader of this process would report it.
+        if (sql === "begin") checkFiles?.();
+        const result = execute();
+        if (!database.isTransaction) checkFiles?.();
+        return result;
+      });
+      prepared.set(sql, statement);
+      return statement;
+    },
   };
+  return new SqliteDialect({ database: adapted });
 }
 
-function watched(
-  statement: SqliteStatement,
-  sql: string,
-  database: DatabaseSync,
-  files: StoreFiles,
-): SqliteStatement {
-  const around = <Result>(execute: () => Result): Result => {
-    // What would not be stored is not begun: whoever reads it here would report it.
-    if (sql === "begin") files.checkLast();
-    const result = execute();
-    if (!database.isTransaction) files.check();
-    return result;
-  };
-  return {
-    ...statement,
-    all: (parameters) => around(() => statement.all(parameters)),
-    run: (parameters) => around(() => statement.run(parameters)),
-  };
-}
-
-/**
- * A full disk or a broken file has rolled back already, and a second time is an error: it would hide
- * the one that says what happened.
- */
+/** A full disk or a broken file has rolled back already, and the error of a second time would hide the cause. */
 function rollbackOf(database: DatabaseSync): SqliteStatement {
   const rollback = (): { changes: number; lastInsertRowid: number } => {
     if (database.isTransaction) database.exec("rollback");
@@ -65,11 +42,14 @@ function rollbackOf(database: DatabaseSync): SqliteStatement {
   return { reader: false, all: () => [], run: rollback, iterate: () => [].values() };
 }
 
-function adaptStatement(statement: StatementSync): SqliteStatement {
+function adaptStatement(
+  statement: StatementSync,
+  checked: <Result>(execute: () => Result) => Result,
+): SqliteStatement {
   return {
     reader: statement.columns().length > 0,
-    all: (parameters) => readAll(statement, parameters.map(toSqlValue)),
-    run: (parameters) => statement.run(...parameters.map(toSqlValue)),
+    all: (parameters) => checked(() => readAll(statement, parameters.map(toSqlValue))),
+    run: (parameters) => checked(() => statement.run(...parameters.map(toSqlValue))),
     iterate: (parameters) => statement.iterate(...parameters.map(toSqlValue)),
   };
 }
@@ -99,6 +79,5 @@ function asNumber([column, value]: [string, unknown]): [string, unknown] {
 
 function toSqlValue(value: unknown): SQLInputValue {
   if (value === null || typeof value === "string" || typeof value === "number") return value;
-  if (typeof value === "bigint" || value instanceof Uint8Array) return value;
   throw new TypeError(`SQLite takes no value of type ${typeof value}`);
 }

@@ -1,6 +1,66 @@
 import { DatabaseSync } from "node:sqlite";
-import { createSchema } from "./create-schema.ts";
-import { StoreError } from "../store-error.ts";
+import { schemaStatements, schemaVersion } from "../schema.ts";
+import { corrupt, StoreError } from "../store-error.ts";
+
+/** "swch": distinguishes a store of sandwatch from any other SQLite file. */
+const applicationId = 0x73776368;
+
+/** Creates the schema in an empty database, whole or not at all. */
+export function createSchema(database: DatabaseSync): void {
+  const statements = schemaStatements({
+    identity: "integer primary key autoincrement",
+    bigint: "integer",
+    double: "real",
+    text: "text",
+    table: " strict",
+    clustered: " strict, without rowid",
+  });
+  database.exec(
+    `begin immediate; ${statements.join(";\n")};
+    pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}; commit;`,
+  );
+}
+
+export function isEmpty(database: DatabaseSync): boolean {
+  return (
+    read(database, "pragma application_id") === 0 &&
+    read(database, "select count(*) from sqlite_schema") === 0
+  );
+}
+
+/** @throws {StoreError} when the database is not a store of this version; an empty one is none yet */
+export function checkOwnership(database: DatabaseSync, file: string): void {
+  if (isEmpty(database)) return;
+  if (read(database, "pragma application_id") !== applicationId) {
+    throw new StoreError(
+      `${file} is a database of another program. Give sandwatch a store.path of its own.`,
+    );
+  }
+  // Stores from before the first release counted up from 1, too, but had no such table.
+  if (read(database, "select count(*) from sqlite_schema where name = 'commit_sequence'") === 0) {
+    throw new StoreError(
+      `The store ${file} was written by a sandwatch from before version 1, whose history this one cannot read. Move it away to start with an empty one.`,
+    );
+  }
+  const version = Number(read(database, "pragma user_version"));
+  if (version > schemaVersion) {
+    throw new StoreError(
+      `The store ${file} was written by a newer sandwatch (store version ${version}, this one knows ${schemaVersion}). Run that version, or give this one another store.path.`,
+    );
+  }
+}
+
+/** @throws {StoreError} when it is empty */
+export function checkWritten(database: DatabaseSync, file: string): void {
+  if (!isEmpty(database)) return;
+  throw new StoreError(
+    `The store ${file} is empty: no sandwatch has run on it yet. Start one with \`sandwatch run\`.`,
+  );
+}
+
+export function checkIntegrity(database: DatabaseSync, file: string): void {
+  if (read(database, "pragma quick_check(1)") !== "ok") throw new StoreError(corrupt(file));
+}
 
 /** The definition of each table, index, view and trigger, by type and name. */
 type Schema = ReadonlyMap<string, string>;
@@ -25,29 +85,21 @@ export function checkSchema(database: DatabaseSync, file: string): void {
   for (const name of found.keys()) {
     if (!expected.has(name)) throw wrongSchema(file, `${name} does not belong there`);
   }
-  checkSequence(database, file);
-}
-
-/** Each commit counts on: without its one row, or behind what took its numbers, every commit would fail. */
-function checkSequence(database: DatabaseSync, file: string): void {
-  const row = database
-    .prepare(
-      `select count(*) = 1 as is_one, max(value) >= max(
-        coalesce((select max(seq) from changes), 0),
-        coalesce((select max(revision) from incidents), 0)
-      ) as is_ahead from commit_sequence`,
-    )
-    .get();
-  if (row?.["is_one"] !== 1) throw wrongSchema(file, "the table commit_sequence must have one row");
-  if (row["is_ahead"] !== 1) {
+  // Each commit counts on: without its one row, or behind what took its numbers, every commit would fail.
+  if (read(database, "select count(*) from commit_sequence") !== 1) {
+    throw wrongSchema(file, "the table commit_sequence must have one row");
+  }
+  const taken = `select max(
+    coalesce((select max(seq) from changes), 0), coalesce((select max(revision) from incidents), 0)
+  ) > value from commit_sequence`;
+  if (read(database, taken) === 1) {
     throw wrongSchema(file, "the table commit_sequence is behind the changes and incidents");
   }
 }
 
-function wrongSchema(file: string, what: string, cause?: unknown): StoreError {
+function wrongSchema(file: string, what: string): StoreError {
   return new StoreError(
     `The store ${file} does not have the schema that its version says: ${what}. Something else has changed it, or it was restored in part. Undo that change, put back a copy, or move the store away to start with an empty one.`,
-    { cause },
   );
 }
 
@@ -76,4 +128,9 @@ function normalize(sql: unknown): string {
     .replaceAll(/ ?([(),]) ?/g, "$1")
     .toLowerCase()
     .trim();
+}
+
+/** The only value of a statement's first row. */
+function read(database: DatabaseSync, statement: string): unknown {
+  return Object.values(database.prepare(statement).get() ?? {})[0];
 }

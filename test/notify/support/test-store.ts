@@ -3,9 +3,7 @@ import { Kysely } from "kysely";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import { onTestFinished } from "vitest";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
-import { createNotifications } from "../../../src/store/dead-letters.ts";
-import type { Notifications } from "../../../src/store/dead-letters.ts";
-import { createNotificationHistory } from "../../../src/store/notification-history.ts";
+import { createNotifications } from "../../../src/store/notifications.ts";
 import { createOutbox } from "../../../src/store/outbox.ts";
 import { sqliteDialect } from "../../../src/store/sqlite/dialect.ts";
 import type { Tables } from "../../../src/store/tables.ts";
@@ -15,8 +13,7 @@ export interface TestStore {
   readonly path: string;
   readonly kysely: Kysely<Tables>;
   readonly outbox: ReturnType<typeof createOutbox>;
-  readonly notifications: Notifications;
-  readonly notificationHistory: ReturnType<typeof createNotificationHistory>;
+  readonly notifications: ReturnType<typeof createNotifications>;
   /** How SQLite means to answer each statement that a call leads to, one line a step. */
   explain(call: (kysely: Kysely<Tables>) => Promise<unknown>): Promise<readonly string[]>;
   /** Closes the file and opens it again, as the next process would. */
@@ -39,7 +36,6 @@ function open(path: string): TestStore {
     kysely: database.kysely,
     outbox: createOutbox(database.kysely),
     notifications: createNotifications(database.kysely),
-    notificationHistory: createNotificationHistory(database.kysely),
     explain: (call) => explain(path, call),
     async reopen() {
       await close();

@@ -5,7 +5,7 @@ import type { ReportField } from "../../../src/reports/fields.ts";
 import { openReport } from "../../../src/reports/open-report.ts";
 import type { Report, ReportRow } from "../../../src/reports/row.ts";
 import type { ReportSources } from "../../../src/reports/sources.ts";
-import type { TargetFilter } from "../../../src/reports/targets.ts";
+import type { TargetFilter } from "../../../src/store/occupancy-history.ts";
 import { openZone } from "../../../src/reports/zone.ts";
 
 export interface Asked {

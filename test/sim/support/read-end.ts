@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
-import { allTime } from "../../../src/store/change-history.ts";
+import { allTime } from "../../../src/store/changes.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { collect, collectSome } from "../../support/collect.ts";
+import { bucketsIn, collect } from "../../support/collect.ts";
 import { resolutions } from "../history.ts";
 import type { Damage, KeptBucket, KeptHistory, Recorded, Resolution } from "../history.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
@@ -22,7 +22,7 @@ async function readKept(
     const query = { ...allTime, region: [region], key: [key] };
     const buckets = new Map<Resolution, readonly KeptBucket[]>();
     for (const resolution of resolutions) {
-      const found = await collectSome(store.occupancy.buckets({ ...query, resolution }));
+      const found = await bucketsIn(store.occupancy, { ...query, resolution });
       buckets.set(
         resolution,
         found.map(({ bucket }) => bucket),

@@ -36,7 +36,7 @@ export const beatsWithoutItsStore: Mutation = {
   store: (store) => ({
     ...store,
     check: async () => {},
-    notified: { ...store.notified, waiting: () => store.notified.waiting().catch(() => []) },
+    outbox: { ...store.outbox, waiting: () => store.outbox.waiting().catch(() => []) },
   }),
 };
 

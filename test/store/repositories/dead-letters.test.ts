@@ -3,7 +3,6 @@ import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import type { Incident } from "../../../src/alerts/incident.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { insertOutboxItems } from "../../../src/store/outbox.ts";
-import { pruneNotifications } from "../../../src/store/prune-notifications.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { firing, resolved } from "../../notify/support/told-store.ts";
 import { research } from "../../support/fleet.ts";
@@ -118,11 +117,11 @@ describe.each(engines)("on $name", (engine) => {
       const store = await openOutboxStore(engine);
       await keep(store, "old", { state: "delivered", settledAtMs: startMs - 1 });
       await keep(store, "recent", { state: "delivered", settledAtMs: startMs });
-      expect(await pruneNotifications(store.kysely, bounds)).toBe(true);
+      expect(await store.store.prune.notifications(bounds)).toBe(true);
       expect(await ids(store)).toEqual(["recent"]);
       expect(await countOf(store, "outbox_items")).toBe(1);
       expect(await countOf(store, "delivery_attempts")).toBe(1);
-      expect(await pruneNotifications(store.kysely, bounds)).toBe(false);
+      expect(await store.store.prune.notifications(bounds)).toBe(false);
     });
 
     it("keeps what is dead for longer, and what is pending for ever", async () => {
@@ -132,7 +131,7 @@ describe.each(engines)("on $name", (engine) => {
       await keep(store, "long dead", { state: "dead", settledAtMs: bounds.deadBeforeMs - 1 });
       const discarded = await keep(store, "discarded", { state: "dead", settledAtMs: startMs - 2 });
       await store.notifications.discard({ seqs: [discarded] }, startMs - 1);
-      await pruneNotifications(store.kysely, bounds);
+      await store.store.prune.notifications(bounds);
       expect((await ids(store)).toSorted()).toEqual(["dead", "pending"]);
     });
 
@@ -151,12 +150,12 @@ describe.each(engines)("on $name", (engine) => {
           if (state === "discarded") await store.notifications.discard({ seqs: [seq] }, 0);
         }
         expect(await store.states()).toEqual([state, state]);
-        await pruneNotifications(store.kysely, bounds);
+        await store.store.prune.notifications(bounds);
         expect(await ids(store)).toEqual(["reminder"]);
-        expect(await pruneNotifications(store.kysely, bounds)).toBe(false);
+        expect(await store.store.prune.notifications(bounds)).toBe(false);
 
         await write(resolved("goes on", startMs));
-        await pruneNotifications(store.kysely, bounds);
+        await store.store.prune.notifications(bounds);
         expect(await ids(store)).toEqual([]);
       },
     );
@@ -172,7 +171,7 @@ describe.each(engines)("on $name", (engine) => {
       }
       const left: number[] = [];
       let steps = 0;
-      for (; await pruneNotifications(store.kysely, bounds); steps++) {
+      for (; await store.store.prune.notifications(bounds); steps++) {
         left.push(await countOf(store, "outbox_items"));
       }
       expect(left.slice(0, 2)).toEqual([760, 260]);
@@ -186,7 +185,7 @@ describe.each(engines)("on $name", (engine) => {
       await keep(store, "old", { state: "delivered", settledAtMs: 0 });
       await keep(store, "waits");
       await keep(store, "waits too");
-      await pruneNotifications(store.kysely, bounds);
+      await store.store.prune.notifications(bounds);
       const due = await store.outbox.due("oncall", startMs, 9, []);
       expect(due.map(({ notification }) => notification?.id)).toEqual(["waits"]);
     });

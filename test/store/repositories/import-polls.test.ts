@@ -11,9 +11,9 @@ import {
   watchFleet,
 } from "../../support/fleet.ts";
 import type { PollStore } from "../support/poll-store.ts";
-import { allTime } from "../../../src/store/change-history.ts";
+import { allTime } from "../../../src/store/changes.ts";
 import { resolutions } from "../../../src/fleet/buckets.ts";
-import { collect, collectSome } from "../../support/collect.ts";
+import { bucketsIn, collect } from "../../support/collect.ts";
 import { contentOf, contentOfTarget, openPollStore } from "../support/poll-store.ts";
 import { engines } from "../support/engines.ts";
 
@@ -53,12 +53,7 @@ describe.each(engines)("on $name", (engine) => {
   }
 
   async function bucketsOf({ store }: PollStore): Promise<readonly unknown[]> {
-    const range = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
-    return Promise.all(
-      resolutions.map((resolution) =>
-        collectSome(store.occupancy.buckets({ ...range, resolution })),
-      ),
-    );
+    return Promise.all(resolutions.map((resolution) => bucketsIn(store.occupancy, { resolution })));
   }
 
   it("what is imported at once is what would be there had each poll been committed", async () => {

@@ -4,7 +4,7 @@ import { noInterventions } from "../../../src/alerts/silence.ts";
 import type { Incident, Subject } from "../../../src/alerts/incident.ts";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
-import { incidentFromRow } from "../../../src/store/incident-rows.ts";
+import { incidentFromRow } from "../../../src/store/incidents.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { judgeBy, listing, research, serverError, watchFleet } from "../../support/fleet.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";

@@ -74,7 +74,7 @@ describe.each(engines)("on $name", (engine) => {
 
   it("gives since when each receiver waits, for notifications and for what is in none", async () => {
     const { store, commit } = await openToldStore({}, engine);
-    expect(await store.notified.waiting()).toEqual([]);
+    expect(await store.outbox.waiting()).toEqual([]);
     await commit(firing("a", { receivers: ["am", "other"] }));
     const [item] = await store.outbox.openItems("other", 1);
     await store.outbox.compose([
@@ -99,7 +99,7 @@ describe.each(engines)("on $name", (engine) => {
         giveUpAtMs: 0,
       },
     ]);
-    expect(await store.notified.waiting()).toEqual([
+    expect(await store.outbox.waiting()).toEqual([
       { receiver: "am", oldestPendingMs: null, oldestItemMs: startMs },
       { receiver: "other", oldestPendingMs: startMs + 5, oldestItemMs: null },
     ]);

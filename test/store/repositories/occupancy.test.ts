@@ -1,9 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isEmptyBucket, mergeNames, resolutions } from "../../../src/fleet/buckets.ts";
-import type { Resolution } from "../../../src/fleet/buckets.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { BucketQuery } from "../../../src/store/occupancy-history.ts";
 import { engines } from "../support/engines.ts";
 import { ledgerStartMs, tally } from "../../alerts/support/ledger.ts";
 import type { EndedDwell } from "../../support/ended-dwells.ts";
@@ -11,7 +9,8 @@ import type { Status } from "../../../src/fleet/model.ts";
 import { server, watchFleet } from "../../support/fleet.ts";
 import { openPollStore } from "../support/poll-store.ts";
 import { openBooks } from "../support/books.ts";
-import { collectSome } from "../../support/collect.ts";
+import { bucketsIn } from "../../support/collect.ts";
+import type { BucketQuery } from "../../support/collect.ts";
 import { addTarget } from "../../support/add-target.ts";
 import type { Listing } from "../../support/listing.ts";
 
@@ -22,8 +21,7 @@ describe.each(engines)("on $name", (engine) => {
 
   const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
 
-  const bucketsOf = (store: Store, query: Partial<BucketQuery> & { resolution: Resolution }) =>
-    collectSome(store.occupancy.buckets({ ...always, ...query }));
+  const bucketsOf = (store: Store, query: BucketQuery) => bucketsIn(store.occupancy, query);
 
   const research = { region: "us", key: "research" };
   const support = { region: "eu", key: "support" };
@@ -265,7 +263,8 @@ describe.each(engines)("on $name", (engine) => {
       await target.pass(26 * hourMs, git);
       const starts: number[] = [];
       const { store } = books;
-      for await (const some of store.occupancy.buckets({ ...always, resolution: "5m" })) {
+      const { buckets } = await store.occupancy.open();
+      for await (const some of buckets({ ...always, resolution: "5m" })) {
         if (starts.length === 0) await target.pass(10 * minuteMs, git);
         for (const { bucket } of some) starts.push(bucket.startMs);
       }
@@ -282,7 +281,7 @@ describe.each(engines)("on $name", (engine) => {
       await target.pass(0, git);
       await target.pass(20 * minuteMs, git);
       const at = (text: string): number => Date.parse(`2026-11-20T${text}Z`);
-      expect(await books.store.occupancy.extents()).toEqual([
+      expect((await books.store.occupancy.open()).extents).toEqual([
         { target: research, resolution: "5m", firstMs: at("09:55:00"), lastMs: at("10:15:00") },
         { target: research, resolution: "1h", firstMs: at("09:00:00"), lastMs: at("10:00:00") },
         { target: research, resolution: "1d", firstMs: at("00:00:00"), lastMs: at("00:00:00") },

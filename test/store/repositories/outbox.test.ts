@@ -180,7 +180,7 @@ describe.each(engines)("on $name", (engine) => {
       );
       await expect(ending).rejects.toThrow("it cannot be judged");
       expect(await store.states()).toEqual(["pending"]);
-      expect(await store.store.notificationHistory.attempts([1])).toEqual([]);
+      expect(await store.store.notifications.attempts([1])).toEqual([]);
     });
 
     it("comes once: a second one changes nothing", async () => {
@@ -192,7 +192,7 @@ describe.each(engines)("on $name", (engine) => {
         await settle(store.outbox, seq, { state: "delivered", settledAtMs: startMs }),
       ).toBeNull();
       expect(await store.states()).toEqual(["dead"]);
-      expect(await store.store.notificationHistory.attempts([seq])).toHaveLength(1);
+      expect(await store.store.notifications.attempts([seq])).toHaveLength(1);
     });
   });
 
@@ -215,10 +215,10 @@ describe.each(engines)("on $name", (engine) => {
         const seq = await seqOf(store, "msg_1");
         await settle(store.outbox, seq, { state, settledAtMs: startMs });
         const settled = await store.notifications.find(seq);
-        const attempts = await store.store.notificationHistory.attempts([seq]);
+        const attempts = await store.store.notifications.attempts([seq]);
         await store.outbox.retryLater(seq, startMs + 500, timedOut);
         expect(await store.notifications.find(seq)).toEqual(settled);
-        expect(await store.store.notificationHistory.attempts([seq])).toEqual(attempts);
+        expect(await store.store.notifications.attempts([seq])).toEqual(attempts);
         expect(await dueIds(store, { nowMs: startMs + dayMs })).toEqual([]);
       },
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { keptResults } from "../../../src/store/stored-probes.ts";
+import { keptResults } from "../../../src/store/probes.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";
 import type { OutboxStore } from "../support/outbox-store.ts";
 import { research } from "../../support/fleet.ts";

@@ -4,7 +4,7 @@ import { resolutions } from "../../../src/fleet/buckets.ts";
 import { tally } from "../../alerts/support/ledger.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 import { openBooks } from "../support/books.ts";
-import { collect, collectSome } from "../../support/collect.ts";
+import { bucketsIn, collect } from "../../support/collect.ts";
 import { openPollStore } from "../support/poll-store.ts";
 import { engines } from "../support/engines.ts";
 
@@ -32,12 +32,8 @@ describe.each(engines)("on $name", (engine) => {
         await target.pass(30 * hourMs, [tally("git", { idle: 1 })]);
       }
       const startsOf = async (resolution: (typeof resolutions)[number]) => {
-        const all = store.occupancy.buckets({
-          resolution,
-          fromMs: 0,
-          toMs: Number.MAX_SAFE_INTEGER,
-        });
-        return (await collectSome(all)).map(({ bucket }) => bucket.startMs);
+        const all = await bucketsIn(store.occupancy, { resolution });
+        return all.map(({ bucket }) => bucket.startMs);
       };
       const before = await Promise.all(resolutions.map(startsOf));
       const boundMs = Date.UTC(2026, 10, 21, 9, 7);
@@ -57,7 +53,7 @@ describe.each(engines)("on $name", (engine) => {
       expect(await pruneAll(() => books.store.prune.buckets("5m", Number.MAX_SAFE_INTEGER))).toBe(
         5,
       );
-      expect(await books.store.occupancy.extents()).toContainEqual(
+      expect((await books.store.occupancy.open()).extents).toContainEqual(
         expect.objectContaining({ resolution: "5m", firstMs: Date.UTC(2026, 10, 24, 13, 55) }),
       );
     });

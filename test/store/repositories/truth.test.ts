@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { statuses } from "../../../src/fleet/model.ts";
 import { resolutions } from "../../../src/fleet/buckets.ts";
-import type { StoredChange } from "../../../src/store/change-history.ts";
-import { collect, collectSome } from "../../support/collect.ts";
+import type { StoredChange } from "../../../src/store/changes.ts";
+import { bucketsIn, collect } from "../../support/collect.ts";
 import { play } from "../../support/history/play.ts";
 import { recordsOf } from "../../support/history/poll-record.ts";
 import { forwardSteps, scripts } from "../../support/history/script.ts";
@@ -38,9 +38,7 @@ describe.each(engines)("on $name", (engine) => {
         await using keeper = await keepInStore(atOnce, engine);
         const truth = await playInStore(script, keeper);
         for (const resolution of resolutions) {
-          const found = await collectSome(
-            keeper.store.occupancy.buckets({ ...always, resolution }),
-          );
+          const found = await bucketsIn(keeper.store.occupancy, { resolution });
           const held = found
             .map(({ bucket }) => bucket)
             .filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
@@ -94,10 +92,8 @@ describe.each(engines)("on $name", (engine) => {
         const rebuilt = rebuiltTimes(await changesOf(keeper), gaps, endMs);
         expect(rebuilt).toEqual(trueTimes(truth));
 
-        const query = { ...always, resolution: "1d" } as const;
-        const accounts = (await collectSome(keeper.store.occupancy.buckets(query))).flatMap(
-          ({ bucket }) => [...bucket.names.values()],
-        );
+        const days = await bucketsIn(keeper.store.occupancy, { resolution: "1d" });
+        const accounts = days.flatMap(({ bucket }) => [...bucket.names.values()]);
         for (const status of [...statuses, "unobserved"] as const) {
           const ofServers = [...rebuilt.values()].map((times) => times.get(status) ?? 0);
           const ofNames = accounts.map(({ ms, unobservedMs }) =>

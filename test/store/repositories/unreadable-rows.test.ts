@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { addTarget } from "../../support/add-target.ts";
 import { collect } from "../../support/collect.ts";
 import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";
-import { allTime } from "../../../src/store/change-history.ts";
+import { allTime } from "../../../src/store/changes.ts";
 import { eachServer } from "../../../src/fleet/snapshot.ts";
 import { createRowReading } from "../../../src/store/row-reading.ts";
 import type { UnreadableRow } from "../../../src/store/row-reading.ts";
@@ -79,7 +79,7 @@ describe.each(engines)("a row that cannot be read on $name", (engine) => {
     [
       "outbox_items",
       "update outbox_items set type = 'melted' where seq = 1",
-      async (store) => (await store.notificationHistory.about(["incident-1", "incident-2"])).length,
+      async (store) => (await store.notifications.about(["incident-1", "incident-2"])).length,
     ],
     [
       "silences",

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { openDatabase, StoreError } from "../../../src/store/sqlite/database.ts";
+import { openDatabase } from "../../../src/store/sqlite/database.ts";
+import { StoreError } from "../../../src/store/store-error.ts";
 import type { OpenDatabase } from "../../../src/store/sqlite/database.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 

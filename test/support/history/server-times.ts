@@ -1,6 +1,6 @@
 import type { Status } from "../../../src/fleet/model.ts";
 import type { Gap } from "../../../src/fleet/accounting.ts";
-import type { StoredChange } from "../../../src/store/change-history.ts";
+import type { StoredChange } from "../../../src/store/changes.ts";
 import type { Truth } from "./truth.ts";
 
 /** How long one server was in each status, and not watched. Milliseconds; no zeros. */

@@ -1,22 +1,20 @@
-import type { Kysely } from "kysely";
+import type { Insertable, Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
-import type { Target } from "../fleet/model.ts";
-import { noOpenBuckets } from "../fleet/accounting.ts";
-import type { OpenBuckets } from "../fleet/accounting.ts";
-import type { Snapshot } from "../fleet/snapshot.ts";
 import type { PoolClock } from "../alerts/pool-watch.ts";
 import { initialProgress, nothingKnown } from "../alerts/target-state.ts";
 import type { TargetProgress } from "../alerts/target-state.ts";
-import { readConsistently } from "./queries.ts";
-import { flapFromRow, flapId } from "./flap-rows.ts";
-import { readIncidents } from "./incident-rows.ts";
+import { noOpenBuckets } from "../fleet/accounting.ts";
+import type { OpenBuckets } from "../fleet/accounting.ts";
+import type { Target } from "../fleet/model.ts";
+import type { Snapshot } from "../fleet/snapshot.ts";
+import { flapFromRow, flapId } from "./flap-records.ts";
+import { readIncidents } from "./incidents.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
-import type { TargetVersions } from "./poll-commits.ts";
+import { readConsistently } from "./queries.ts";
 import { createRowReading } from "./row-reading.ts";
-import { readSnapshot } from "./snapshot-rows.ts";
-import { progressFromRow, progressToRow } from "./target-rows.ts";
-import type { Tables } from "./tables.ts";
+import { readSnapshot } from "./snapshots.ts";
+import type { Db, Tables } from "./tables.ts";
 
 /** A target as the store knows it. */
 export interface StoredTarget {
@@ -28,23 +26,16 @@ export interface StoredTarget {
   readonly buckets: OpenBuckets;
 }
 
-export interface StoredTargets {
-  /** All that were ever watched, also those that the configuration does not name any more. */
-  all(): Promise<readonly StoredTarget[]>;
-  /** All of them or none. Those that are next to each other are also stored like that. */
-  addAll(targets: readonly Target[]): Promise<readonly StoredTarget[]>;
-  snapshotOf(targetId: number): Promise<Snapshot>;
-  /** How long pools were watched. */
-  poolClocks(): Promise<readonly PoolClock[]>;
-}
+/** The version of each target's row by its id, as this process read it with the target's state, or last committed it. */
+export type TargetVersions = Map<number, number>;
 
 export function createStoredTargets(
-  kysely: Kysely<Tables>,
-  reader: Kysely<Tables>,
+  kysely: Db,
+  reader: Db,
   versions: TargetVersions,
   reading = createRowReading(),
-): StoredTargets {
-  const readAll = async (trx: Kysely<Tables>) => ({
+) {
+  const readAll = async (trx: Db) => ({
     targets: await trx.selectFrom("targets").selectAll().orderBy("id").execute(),
     incidents: await trx
       .selectFrom("incidents")
@@ -56,7 +47,8 @@ export function createStoredTargets(
   });
 
   return {
-    async all() {
+    /** All that were ever watched, also those that the configuration does not name any more. */
+    async all(): Promise<readonly StoredTarget[]> {
       const { targets, incidents, flaps, buckets } = await readConsistently(reader, readAll);
       for (const { id, version } of targets) versions.set(id, version);
       const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
@@ -74,18 +66,32 @@ export function createStoredTargets(
         };
       });
     },
-    async addAll(targets) {
+
+    /** All of them or none. Those that are next to each other are also stored like that. */
+    async addAll(targets: readonly Target[]): Promise<readonly StoredTarget[]> {
       const added = await kysely.transaction().execute(async (trx) => {
         const inserted: StoredTarget[] = [];
-        for (const target of targets) inserted.push(await insertTarget(trx, target));
+        for (const { region, key } of targets) {
+          const progress = progressToRow(initialProgress);
+          const { id } = await trx
+            .insertInto("targets")
+            .values({ region, key, version: 0, ...progress })
+            .returning("id")
+            .executeTakeFirstOrThrow();
+          inserted.push({ id, target: { region, key }, ...nothingKnown });
+        }
         return inserted;
       });
       for (const { id } of added) versions.set(id, 0);
       return added;
     },
-    snapshotOf: (targetId) =>
+
+    snapshotOf: (targetId: number): Promise<Snapshot> =>
       readConsistently(reader, (trx) => readSnapshot(trx, targetId, reading)),
-    poolClocks: () => kysely.selectFrom("pool_clocks").selectAll().execute(),
+
+    /** How long pools were watched. */
+    poolClocks: (): Promise<readonly PoolClock[]> =>
+      kysely.selectFrom("pool_clocks").selectAll().execute(),
   };
 }
 
@@ -99,11 +105,31 @@ function progressAfter(incidents: readonly Incident[]): TargetProgress {
   return { ...initialProgress, attempted: latest, observed: latest };
 }
 
-async function insertTarget(db: Kysely<Tables>, { region, key }: Target): Promise<StoredTarget> {
-  const { id } = await db
-    .insertInto("targets")
-    .values({ region, key, version: 0, ...progressToRow(initialProgress), open_bucket: null })
-    .returning("id")
-    .executeTakeFirstOrThrow();
-  return { id, target: { region, key }, ...nothingKnown };
+/** What every poll writes of the target's row. */
+export function progressToRow(
+  progress: TargetProgress,
+): Omit<Insertable<Tables["targets"]>, "id" | "region" | "key" | "version" | "open_bucket"> {
+  return {
+    attempted_polls: progress.attempted.polls,
+    attempted_ms: progress.attempted.ms,
+    observed_polls: progress.observed.polls,
+    observed_ms: progress.observed.ms,
+    failures_in_a_row: progress.failuresInARow,
+    last_failure: progress.lastFailure,
+    last_poll_at_ms: progress.lastPollAtMs,
+    last_success_at_ms: progress.lastSuccessAtMs,
+    last_complete: Number(progress.lastComplete),
+  };
+}
+
+function progressFromRow(row: Selectable<Tables["targets"]>): TargetProgress {
+  return {
+    attempted: { polls: row.attempted_polls, ms: row.attempted_ms },
+    observed: { polls: row.observed_polls, ms: row.observed_ms },
+    failuresInARow: row.failures_in_a_row,
+    lastFailure: row.last_failure,
+    lastPollAtMs: row.last_poll_at_ms,
+    lastSuccessAtMs: row.last_success_at_ms,
+    lastComplete: row.last_complete === 1,
+  };
 }

@@ -1,8 +1,9 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import { batches, paced } from "../lib/paced.ts";
-import { prepareUpsert } from "./prepared.ts";
-import type { Tables } from "./tables.ts";
+import { prepareUpsert } from "./queries.ts";
+import { numbersIn } from "./row-reading.ts";
+import type { Db, Tables } from "./tables.ts";
 
 const recordsAtOnce = 20;
 
@@ -10,48 +11,40 @@ const upsertFlaps = prepareUpsert("flap_records", ["target_id", "rule", "sandbox
 
 /** To be called within the transaction of the poll that changed them. */
 export async function writeFlaps(
-  db: Kysely<Tables>,
+  trx: Db,
   targetId: number,
   records: readonly FlapRecord[],
 ): Promise<void> {
   for await (const some of paced(batches(records, recordsAtOnce))) {
-    for (const record of some) await writeFlap(db, targetId, record);
+    for (const record of some) await writeFlap(trx, targetId, record);
   }
 }
 
 async function writeFlap(
-  db: Kysely<Tables>,
+  trx: Db,
   targetId: number,
   { rule, ruleFingerprint, subject, enteredMs }: FlapRecord,
 ): Promise<void> {
   if (subject.kind !== "server") return;
   const { sandboxId, serverId, serverName } = subject;
+  const key = { target_id: targetId, rule, sandbox_id: sandboxId, server_id: serverId };
   if (enteredMs.length === 0) {
-    await db
+    await trx
       .deleteFrom("flap_records")
-      .where("target_id", "=", targetId)
-      .where("rule", "=", rule)
-      .where("sandbox_id", "=", sandboxId)
-      .where("server_id", "=", serverId)
+      .where((eb) => eb.and(key))
       .execute();
     return;
   }
-  const row = {
-    target_id: targetId,
-    rule,
-    rule_fingerprint: ruleFingerprint,
-    sandbox_id: sandboxId,
-    server_id: serverId,
-    server_name: serverName,
-    entered: JSON.stringify(enteredMs),
-  };
-  await upsertFlaps(db, [row]);
+  const entered = JSON.stringify(enteredMs);
+  const row = { ...key, rule_fingerprint: ruleFingerprint, server_name: serverName, entered };
+  await upsertFlaps(trx, [row]);
 }
 
 export function flapId(row: Selectable<Tables["flap_records"]>): string {
   return [row.target_id, row.rule, row.sandbox_id, row.server_id].join(" ");
 }
 
+/** @throws when the row cannot be read */
 export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord {
   return {
     rule: row.rule,
@@ -62,13 +55,6 @@ export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord
       serverId: row.server_id,
       serverName: row.server_name,
     },
-    enteredMs: readNumbers(row.entered),
+    enteredMs: numbersIn(row.entered),
   };
-}
-
-/** @throws when it is no JSON array of numbers */
-export function readNumbers(json: string): readonly number[] {
-  const value: unknown = JSON.parse(json);
-  if (Array.isArray(value) && value.every((each) => typeof each === "number")) return value;
-  throw new TypeError("a stored list of numbers is none");
 }

@@ -1,26 +1,21 @@
 import { setImmediate } from "node:timers/promises";
-import type { Insertable, Kysely, Selectable } from "kysely";
-import type { Diff } from "../fleet/diff.ts";
+import type { Insertable, Selectable } from "kysely";
+import type { Verdict } from "../alerts/judge.ts";
 import { runAtOnce } from "../fleet/slices.ts";
 import { restoreSnapshot } from "../fleet/snapshot.ts";
 import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
 import { batches, paced } from "../lib/paced.ts";
-import { prepareUpsert } from "./prepared.ts";
-import { isBeyond } from "./queries.ts";
-import { createRowReading, oneOf, textIn } from "./row-reading.ts";
+import { isBeyond, prepareUpsert } from "./queries.ts";
+import { createRowReading, oneOf, textsIn } from "./row-reading.ts";
 import type { RowReading } from "./row-reading.ts";
-import type { Tables } from "./tables.ts";
+import type { Db, Tables } from "./tables.ts";
 
 const idsPerStatement = 500;
 const rowsPerRead = 5_000;
 
-/** What a poll changed in a target's snapshot. */
-export interface PollDiff {
-  /** When the poll ended. UTC milliseconds. */
-  readonly atMs: number;
-  readonly diff: Pick<Diff, "sandboxes" | "servers">;
-}
+/** When a poll ended, and what it showed. */
+export type PollDiff = Pick<Verdict, "at" | "diff">;
 
 /**
  * Writes what polls changed, within their transaction: one row for each sandbox and server that is another object than
@@ -29,15 +24,19 @@ export interface PollDiff {
  * @param polls that followed one another
  */
 export async function writeSnapshot(
-  trx: Kysely<Tables>,
+  trx: Db,
   targetId: number,
   polls: readonly PollDiff[],
 ): Promise<void> {
-  const { known, gone } = lastSandboxes(polls);
-  await upsertSandboxes(
-    trx,
-    known.map((sandbox) => sandboxToRow(targetId, sandbox)),
-  );
+  const last = new Map<string, Sandbox | null>();
+  for (const { diff } of polls) {
+    for (const { before, after } of diff.sandboxes) last.set((after ?? before)?.id ?? "", after);
+  }
+  const known = last
+    .values()
+    .flatMap((sandbox) => (sandbox ? [sandboxToRow(targetId, sandbox)] : []));
+  await upsertSandboxes(trx, known);
+  const gone = last.entries().flatMap(([id, sandbox]) => (sandbox ? [] : [id]));
   for await (const some of paced(batches(gone, idsPerStatement))) {
     await trx
       .deleteFrom("sandboxes")
@@ -48,24 +47,15 @@ export async function writeSnapshot(
   await upsertServers(trx, lastServers(targetId, polls));
 }
 
-function lastSandboxes(polls: readonly PollDiff[]) {
-  const last = new Map<string, Sandbox | null>();
-  for (const { diff } of polls) {
-    for (const { before, after } of diff.sandboxes) last.set((after ?? before)?.id ?? "", after);
-  }
-  const known = [...last.values()].filter((sandbox) => sandbox !== null);
-  return { known, gone: [...last.keys()].filter((id) => last.get(id) === null) };
-}
-
 /** The rows of one poll as they come; of several each server's last one, as a statement may hold a row just once. */
 function lastServers(
   targetId: number,
   polls: readonly PollDiff[],
 ): Iterable<Insertable<Tables["servers"]>> {
-  const rows = polls.values().flatMap(({ atMs, diff }) =>
+  const rows = polls.values().flatMap(({ at, diff }) =>
     diff.servers.values().flatMap(({ sandboxId, before, after }) => {
       const server = after ?? before;
-      const goneAtMs = after ? null : atMs;
+      const goneAtMs = after ? null : at.utcMs;
       return server ? [serverToRow(targetId, sandboxId, server, goneAtMs)] : [];
     }),
   );
@@ -79,13 +69,8 @@ const upsertSandboxes = prepareUpsert("sandboxes", ["target_id", "sandbox_id"]);
 const upsertServers = prepareUpsert("servers", ["target_id", "sandbox_id", "server_id"]);
 
 function sandboxToRow(targetId: number, sandbox: Sandbox): Insertable<Tables["sandboxes"]> {
-  return {
-    target_id: targetId,
-    sandbox_id: sandbox.id,
-    status: sandbox.status,
-    benchmark: sandbox.benchmark,
-    missing: sandbox.missing,
-  };
+  const { id, status, benchmark, missing } = sandbox;
+  return { target_id: targetId, sandbox_id: id, status, benchmark, missing };
 }
 
 function serverToRow(
@@ -112,7 +97,7 @@ function serverToRow(
 
 /** A target's snapshot as it was last committed. */
 export async function readSnapshot(
-  reader: Kysely<Tables>,
+  reader: Db,
   targetId: number,
   reading = createRowReading(),
 ): Promise<Snapshot> {
@@ -123,103 +108,80 @@ export async function readSnapshot(
     .where("target_id", "=", targetId)
     .orderBy("sandbox_id")
     .execute();
+  const idOf = (row: Selectable<Tables["sandboxes"]>): string =>
+    `${row.sandbox_id} of target ${targetId}`;
   return runAtOnce(
     restoreSnapshot(
-      reading.all("sandboxes", rows, idOfSandbox, (row) => ({
-        id: row.sandbox_id,
-        status: oneOf(statuses, row.status),
-        benchmark: row.benchmark,
-        missing: row.missing,
-        servers: servers.get(row.sandbox_id) ?? [],
+      reading.all("sandboxes", rows, idOf, ({ sandbox_id: id, status, benchmark, missing }) => ({
+        id,
+        status: oneOf(statuses, status),
+        benchmark,
+        missing,
+        servers: servers.get(id) ?? [],
       })),
     ),
   );
 }
 
-function idOfSandbox(row: Selectable<Tables["sandboxes"]>): string {
-  return `${row.sandbox_id} of target ${row.target_id}`;
-}
-
 async function readServers(
-  reader: Kysely<Tables>,
+  reader: Db,
   targetId: number,
   reading: RowReading,
 ): Promise<ReadonlyMap<string, readonly Server[]>> {
   const bySandbox = new Map<string, Server[]>();
-  const shared = createShared();
-  let after = { sandboxId: "", serverId: "" };
+  const read = createServerReader();
+  let after = ["", ""];
   for (;;) {
-    const { sandboxId, serverId } = after;
     const rows = await reader
       .selectFrom("servers")
       .selectAll()
       .where("target_id", "=", targetId)
       .where("gone_at_ms", "is", null)
-      .where(isBeyond(["sandbox_id", "server_id"], ">", [sandboxId, serverId]))
+      .where(isBeyond(["sandbox_id", "server_id"], ">", after))
       .orderBy("sandbox_id")
       .orderBy("server_id")
       .limit(rowsPerRead)
       .execute();
     for (const row of rows) {
-      const server = reading.read("servers", row.id, row, () => serverFromRow(row, shared));
+      const server = reading.read("servers", row.id, row, read);
       if (!server) continue;
-      const servers = bySandbox.get(row.sandbox_id) ?? [];
-      bySandbox.set(row.sandbox_id, servers);
-      servers.push(server);
+      const servers = bySandbox.get(row.sandbox_id);
+      if (servers) servers.push(server);
+      else bySandbox.set(row.sandbox_id, [server]);
     }
     const last = rows.at(-1);
     if (!last || rows.length < rowsPerRead) return bySandbox;
-    after = { sandboxId: last.sandbox_id, serverId: last.server_id };
+    after = [last.sandbox_id, last.server_id];
     await setImmediate();
   }
 }
 
-/** Equal texts, tags and moments of many servers as one object, as a listing gives them. */
-interface Shared {
-  text(text: string | null): string | null;
-  tags(json: string | null): readonly string[];
-  since(since: Since): Since;
-}
-
 const noTags: readonly string[] = [];
 
-function createShared(): Shared {
+/** Equal texts, tags and moments of many servers become one object, as a listing gives them. */
+function createServerReader() {
   const texts = new Map<string, string>();
   const lists = new Map<string, readonly string[]>();
   const moments = new Map<string, Since>();
-  const sharedIn = <Key, Value>(map: Map<Key, Value>, key: Key, value: () => Value): Value => {
-    const known = map.get(key);
-    if (known !== undefined) return known;
-    const made = value();
-    map.set(key, made);
-    return made;
+  const shared = <Value>(known: Map<string, Value>, key: string, make: () => Value): Value => {
+    let value = known.get(key);
+    if (value === undefined) known.set(key, (value = make()));
+    return value;
   };
-  return {
-    text: (text) => (text === null ? null : sharedIn(texts, text, () => text)),
-    tags: (json) => (json === null ? noTags : sharedIn(lists, json, () => readTags(json))),
-    since: (since) =>
-      sharedIn(moments, `${since.atMs} ${since.observedMs} ${since.witnessed}`, () => since),
-  };
-}
-
-function readTags(json: string): readonly string[] {
-  const value: unknown = JSON.parse(json);
-  if (Array.isArray(value)) return value.map(textIn);
-  throw new TypeError("stored tags are not a list");
-}
-
-function serverFromRow(row: Selectable<Tables["servers"]>, shared: Shared): Server {
-  return {
-    id: row.server_id,
-    name: shared.text(row.server_name),
-    status: oneOf(statuses, row.status),
-    benchmark: shared.text(row.benchmark),
-    tags: shared.tags(row.tags),
-    since: shared.since({
-      atMs: row.since_at_ms,
-      observedMs: row.since_observed_ms,
-      witnessed: row.since_witnessed === 1,
-    }),
-    missing: row.missing,
+  const textOf = (text: string | null): string | null =>
+    text === null ? null : shared(texts, text, () => text);
+  return (row: Selectable<Tables["servers"]>): Server => {
+    const { tags, since_at_ms: atMs, since_observed_ms: observedMs } = row;
+    const witnessed = row.since_witnessed === 1;
+    const moment = `${atMs} ${observedMs} ${witnessed}`;
+    return {
+      id: row.server_id,
+      name: textOf(row.server_name),
+      status: oneOf(statuses, row.status),
+      benchmark: textOf(row.benchmark),
+      tags: tags === null ? noTags : shared(lists, tags, () => textsIn(tags)),
+      since: shared(moments, moment, () => ({ atMs, observedMs, witnessed })),
+      missing: row.missing,
+    };
   };
 }

@@ -1,0 +1,202 @@
+import { bucketStart } from "../fleet/buckets.ts";
+import type { Bucket } from "../fleet/buckets.ts";
+import { addDwells, countDwells, dwellQuantileMs, noDwells } from "../fleet/dwell.ts";
+import type { DwellHistogram } from "../fleet/dwell.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import { countByStatus } from "../fleet/tallies.ts";
+import type { CountByStatus } from "../fleet/tallies.ts";
+import type { TargetFilter } from "../store/occupancy-history.ts";
+import { weekdays } from "./cells.ts";
+import { forecast, readWeeks } from "./forecast.ts";
+import { followServers } from "./server-report.ts";
+import type { PresentTarget } from "./server-report.ts";
+import type { PresentServer, ReportSources } from "./sources.ts";
+import { selectTargets } from "./targets.ts";
+import type { TimeRange } from "./time-range.ts";
+import { toLocal } from "./zone.ts";
+import type { Zone } from "./zone.ts";
+
+export interface InsightsQuery {
+  readonly range: TimeRange;
+  readonly zone: Zone;
+  readonly filter: TargetFilter;
+  readonly nowMs: number;
+  /** The occupied share that is forecast. */
+  readonly threshold: number;
+}
+
+export type Insights = Awaited<ReturnType<typeof readInsights>>;
+
+/** Of each kind. */
+const mostShown = 10;
+
+export async function readInsights(query: InsightsQuery, sources: ReportSources) {
+  const { range, zone, filter, nowMs, threshold } = query;
+  const occupancy = await sources.occupancy.open(filter);
+  const { extents } = occupancy;
+  const hours = createHoursOfWeek(zone);
+  const names = new Map<string, NameSum>();
+  const wholeHours = { ...range, fromMs: bucketStart("1h", range.fromMs) };
+  for await (const some of occupancy.buckets({ ...wholeHours, resolution: "1h" })) {
+    for (const { target, bucket } of some) {
+      for (const { ms } of bucket.names.values()) hours.add(bucket.startMs, ms);
+      addNames(names, target, bucket);
+    }
+  }
+
+  const watched = await sources.targets();
+  const configured = new Set(
+    watched.filter(({ isConfigured }) => isConfigured).map(({ target }) => targetName(target)),
+  );
+  const usualOf = usualMaxima(names.values());
+  const inError: PresentTarget[] = [];
+  let occupiedLong: readonly LongDwell[] = [];
+  for (const each of selectTargets(watched, extents, { range, filter, nowMs })) {
+    const { target } = each;
+    const { lastPollAtMs, servers } = await sources.present(target);
+    // Of a target that is not configured it is not known how long a server remained occupied.
+    const atMs = configured.has(targetName(target)) ? lastPollAtMs : null;
+    const errant: PresentServer[] = [];
+    const long: LongDwell[] = [];
+    for (const server of servers) {
+      if (server.status === "error") errant.push(server);
+      const dwell = atMs === null ? null : longDwellOf(target, server, atMs, usualOf);
+      if (dwell) long.push(dwell);
+    }
+    inError.push({ ...each, lastPollAtMs, servers: errant });
+    occupiedLong = largest([...occupiedLong, ...long], (dwell) => dwell.occupiedMs / dwell.usualMs);
+  }
+  const errant = await readErrant({ range, filter, extents, sources, targets: inError });
+  return {
+    busiestHour: hours.busiest(),
+    erredMostOften: largest(errant, ({ errors }) => errors),
+    erredLongest: largest(errant, ({ errorMs }) => errorMs),
+    ranOut: largest([...names.values()], ({ exhaustedMs }) => exhaustedMs),
+    occupiedLong,
+    forecast: forecast(await readWeeks(occupancy, nowMs), threshold),
+  };
+}
+
+/** Those above 0, as many as are shown. */
+function largest<Item>(items: readonly Item[], valueOf: (item: Item) => number): readonly Item[] {
+  return items
+    .filter((item) => valueOf(item) > 0)
+    .toSorted((one, other) => valueOf(other) - valueOf(one))
+    .slice(0, mostShown);
+}
+
+/** The servers that were in error, with the time that a report by server has of them. Only those are followed. */
+async function readErrant(query: Omit<Parameters<typeof followServers>[0], "fields" | "only">) {
+  const { unitOfServer } = await followServers({ ...query, fields: ["server"], only: "error" });
+  return Array.from(unitOfServer.values(), ({ first, errors, ms }) => {
+    const { target, sandboxId, serverId, serverName } = first;
+    return { ...target, sandboxId, serverId, serverName, errors, errorMs: ms.error };
+  });
+}
+
+const hourMs = 60 * 60_000;
+const hoursOfWeek = 7 * 24;
+
+/** Adds up the hours of a week, as a zone's clocks show them. */
+function createHoursOfWeek(zone: Zone) {
+  const occupiedMs = new Float64Array(hoursOfWeek);
+  const observedMs = new Float64Array(hoursOfWeek);
+  const weeks = Array.from({ length: hoursOfWeek }, () => new Set<number>());
+  return {
+    /** @param startMs of the hour that the sums are of. UTC milliseconds */
+    add(startMs: number, sumsMs: CountByStatus): void {
+      const ms = countByStatus(sumsMs);
+      if (ms === 0) return;
+      // The first of January 1970 was a Thursday.
+      const hours = Math.floor(toLocal(zone, startMs) / hourMs) + 3 * 24;
+      const hour = hours % hoursOfWeek;
+      occupiedMs[hour] = (occupiedMs[hour] ?? 0) + sumsMs.occupied;
+      observedMs[hour] = (observedMs[hour] ?? 0) + ms;
+      weeks[hour]?.add(Math.floor(hours / hoursOfWeek));
+    },
+    /**
+     * The hour with the largest occupied share of observed time, and in how many weeks it was observed. Null: not even one
+     * whole week was observed, so that hours cannot be compared.
+     */
+    busiest() {
+      if (weeks.some(({ size }) => size === 0)) return null;
+      const shares = Array.from(occupiedMs, (ms, hour) => ms / (observedMs[hour] ?? 0));
+      const hour = shares.indexOf(Math.max(...shares));
+      return {
+        weekday: weekdays[Math.floor(hour / 24)] ?? "Mon",
+        hour: hour % 24,
+        occupiedShare: shares[hour] ?? 0,
+        weeks: weeks[hour]?.size ?? 0,
+      };
+    },
+  };
+}
+
+/** What is added up of the servers of one name of a target. */
+interface NameSum extends Target {
+  readonly serverName: string;
+  /** For how long it was observed and no server of the name was idle. */
+  exhaustedMs: number;
+  /** In how many hours of the calendar that happened. */
+  hours: number;
+  dwells: DwellHistogram;
+}
+
+/** @param bucket of an hour */
+function addNames(sums: Map<string, NameSum>, target: Target, { names }: Bucket): void {
+  for (const [serverName, { exhaustedMs, dwells }] of names) {
+    if (exhaustedMs === 0 && dwells === noDwells) continue;
+    const key = JSON.stringify([target.region, target.key, serverName]);
+    const nothing = { exhaustedMs: 0, hours: 0, dwells: noDwells };
+    const sum = sums.get(key) ?? { ...target, serverName, ...nothing };
+    sum.exhaustedMs += exhaustedMs;
+    sum.hours += exhaustedMs > 0 ? 1 : 0;
+    sum.dwells = addDwells(sum.dwells, dwells);
+    sums.set(key, sum);
+  }
+}
+
+/** Of fewer dwell times nobody knows what is usual. */
+const fewestDwells = 20;
+
+/**
+ * What is long for servers of a name in any target: 95 of 100 dwell times were shorter. Null: too few are known.
+ */
+function usualMaxima(sums: Iterable<NameSum>): (serverName: string) => number | null {
+  const byName = new Map<string, DwellHistogram>();
+  for (const { serverName, dwells } of sums) {
+    byName.set(serverName, addDwells(byName.get(serverName) ?? noDwells, dwells));
+  }
+  return (serverName) => {
+    const dwells = byName.get(serverName) ?? noDwells;
+    return countDwells(dwells) < fewestDwells ? null : dwellQuantileMs(dwells, 0.95);
+  };
+}
+
+/** A server that has been occupied for longer than servers of its name usually are. */
+interface LongDwell extends Target {
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly serverName: string;
+  readonly occupiedMs: number;
+  /** Whether the beginning was observed: otherwise it has been occupied for at least that long. */
+  readonly isExact: boolean;
+  readonly usualMs: number;
+}
+
+/** @param atMs when the server was last observed. UTC milliseconds */
+function longDwellOf(
+  { region, key }: Target,
+  { sandboxId, serverId, serverName, status, isMissing, sinceMs, isWitnessed }: PresentServer,
+  atMs: number,
+  usualOf: (serverName: string) => number | null,
+): LongDwell | null {
+  if (status !== "occupied" || isMissing) return null;
+  const name = serverName ?? "";
+  const usualMs = usualOf(name);
+  const occupiedMs = atMs - sinceMs;
+  if (usualMs === null || occupiedMs <= usualMs) return null;
+  const server = { region, key, sandboxId, serverId, serverName: name };
+  return { ...server, occupiedMs, isExact: isWitnessed, usualMs };
+}

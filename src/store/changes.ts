@@ -1,0 +1,302 @@
+import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
+import type { InferResult } from "kysely";
+import { statusAfter, statusBefore } from "../fleet/diff.ts";
+import type { ServerDiff } from "../fleet/diff.ts";
+import { presences } from "../fleet/status.ts";
+import type { Presence } from "../fleet/status.ts";
+import { batches, paced } from "../lib/paced.ts";
+import {
+  beginsWith,
+  isBeyond,
+  lastSequence,
+  prepareRows,
+  rowsPerInsert,
+  takeSequence,
+} from "./queries.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
+import type { PollDiff } from "./snapshots.ts";
+import type { Db } from "./tables.ts";
+
+/**
+ * Within the transaction of the polls, after their servers were written: each change refers to its server's row, which the
+ * statement looks up, so that no map of row ids has to be kept.
+ *
+ * @param polls in their order
+ */
+export async function writeChanges(
+  trx: Db,
+  targetId: number,
+  polls: readonly PollDiff[],
+): Promise<void> {
+  const count = polls.reduce((sum, { diff }) => sum + diff.changes.length + diff.gaps.length, 0);
+  if (count === 0) return;
+  const lastSeq = await takeSequence(trx, count);
+  const rows = changeRows(targetId, polls, lastSeq - count + 1);
+  for await (const some of paced(batches(rows, rowsPerInsert))) await insertChanges(trx, some);
+}
+
+interface ChangeRow {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly targetId: number;
+  readonly sandboxId: string;
+  readonly serverId: string;
+  readonly from: Presence;
+  readonly to: Presence;
+  readonly dwellMs: number | null;
+  readonly observation: Observation | null;
+}
+
+function* changeRows(
+  targetId: number,
+  polls: readonly PollDiff[],
+  firstSeq: number,
+): Iterable<ChangeRow> {
+  let seq = firstSeq;
+  for (const { at, diff } of polls) {
+    for (const diffs of [diff.changes, diff.gaps]) {
+      for (const each of diffs) yield toRow(seq++, at.utcMs, targetId, each);
+    }
+  }
+}
+
+function toRow(seq: number, atMs: number, targetId: number, diff: ServerDiff): ChangeRow {
+  const { sandboxId, before, after, kind, dwellMs } = diff;
+  return {
+    seq,
+    atMs,
+    targetId,
+    sandboxId,
+    serverId: (after ?? before)?.id ?? "",
+    from: statusBefore(diff),
+    to: statusAfter(diff),
+    dwellMs,
+    observation: kind === "missing" || kind === "seen" ? kind : null,
+  };
+}
+
+// The parameters of a row are its values, in their order.
+const insertChanges = prepareRows((db, rows: readonly ChangeRow[]) =>
+  db.insertInto("changes").values((eb) =>
+    rows.map(({ seq, atMs, targetId, sandboxId, serverId, from, to, dwellMs, observation }) => ({
+      seq,
+      at_ms: atMs,
+      server: eb
+        .selectFrom("servers")
+        .select("servers.id")
+        .where("target_id", "=", targetId)
+        .where("sandbox_id", "=", sandboxId)
+        .where("server_id", "=", serverId),
+      from_status: from,
+      to_status: to,
+      dwell_ms: dwellMs,
+      observation,
+    })),
+  ),
+);
+
+/** A server was missing from a complete listing, or observed again as it was. */
+export type Observation = (typeof observations)[number];
+
+const observations = ["missing", "seen"] as const;
+
+/** A change as it is stored. */
+export type StoredChange = ReturnType<typeof readChange>;
+
+/** Which changes are asked for. Undefined or empty: all. */
+export interface ChangeSelection {
+  readonly region?: readonly string[] | undefined;
+  readonly key?: readonly string[] | undefined;
+  /** The server's id, how it begins, or the server's name. */
+  readonly server?: string | undefined;
+  /** The sandbox's id, or how it begins. */
+  readonly sandbox?: string | undefined;
+  readonly name?: readonly string[] | undefined;
+  /** From one of these, or to one. */
+  readonly status?: readonly Presence[] | undefined;
+  readonly from?: readonly Presence[] | undefined;
+  readonly to?: readonly Presence[] | undefined;
+  /** Whether observations are asked for too. Default: no. */
+  readonly observations?: boolean | undefined;
+}
+
+export interface ChangeQuery extends ChangeSelection {
+  /** Inclusive. UTC milliseconds. */
+  readonly fromMs: number;
+  /** Exclusive. */
+  readonly toMs: number;
+  readonly direction: "asc" | "desc";
+  /** Only what follows this cursor in that direction. */
+  readonly cursor?: string | undefined;
+  /** Only what was stored up to this cursor: `after` gives what comes later. */
+  readonly keptUpTo?: string | undefined;
+}
+
+/** From the first change that is stored to the last. */
+export const allTime = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
+
+const changesAtOnce = 1_000;
+
+/** A selection that more servers match is left to the database as a condition. */
+const mostServersByRow = 500;
+
+/** What changed, read beside what is being written, a page at a time. */
+export function createChangeHistory(reader: Db, reading = createRowReading()) {
+  const read = (rows: readonly StoredRow[]): readonly StoredChange[] =>
+    reading.all("changes", rows, ({ seq }) => seq, readChange);
+
+  /** The rows of the servers that a selection names, where they are few: then their changes are found by an index. */
+  const serversOf = async ({ server, sandbox }: ChangeSelection) => {
+    if (server === undefined && sandbox === undefined) return null;
+    let query = reader.selectFrom("servers").select("id");
+    if (server !== undefined) query = query.where(isServer(server));
+    if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
+    const rows = await query.limit(mostServersByRow + 1).execute();
+    return rows.length > mostServersByRow ? null : rows.map(({ id }) => id);
+  };
+
+  return {
+    /** In the order of time, and for one moment in the order in which they were stored, either way. */
+    async *between(query: ChangeQuery): AsyncIterable<StoredChange> {
+      const { fromMs, toMs, direction, keptUpTo } = query;
+      const servers = await serversOf(query);
+      if (servers?.length === 0) return;
+      const lastSeq = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : readCursor(keptUpTo).seq;
+      let after = query.cursor === undefined ? null : readCursor(query.cursor);
+      for (;;) {
+        let page = selectChanges(reader, query, servers)
+          .where("changes.seq", "<=", lastSeq)
+          .where("changes.at_ms", ">=", fromMs)
+          .where("changes.at_ms", "<", toMs)
+          .orderBy("changes.at_ms", direction)
+          .orderBy("changes.seq", direction)
+          .limit(changesAtOnce);
+        if (after) {
+          const columns = ["changes.at_ms", "changes.seq"];
+          const comparison = direction === "desc" ? "<" : ">";
+          page = page.where(isBeyond(columns, comparison, [after.atMs, after.seq]));
+        }
+        const rows = await page.execute();
+        yield* read(rows);
+        after = rows.at(-1) ?? null;
+        if (rows.length < changesAtOnce) return;
+        await setImmediate();
+      }
+    },
+
+    /** The cursor of what was stored last: nothing was stored after it yet. */
+    async newest(): Promise<string> {
+      return cursorText(await newestCursor(reader));
+    },
+
+    /** What was stored after a cursor, in that order, whatever the clock said; and where to go on. */
+    async after(cursor: string, selection: ChangeSelection, limit: number) {
+      const newest = await newestCursor(reader);
+      const given = readCursor(cursor);
+      // The cursor is of another store: what is later by its clock follows.
+      const isUnknown = given.seq > newest.seq;
+      const servers = await serversOf(selection);
+      const rows =
+        servers?.length === 0
+          ? []
+          : await selectChanges(reader, selection, servers)
+              .where("changes.seq", ">", isUnknown ? 0 : given.seq)
+              .where("changes.seq", "<=", newest.seq)
+              .where("changes.at_ms", ">", isUnknown ? given.atMs : Number.MIN_SAFE_INTEGER)
+              .orderBy("changes.seq")
+              .limit(limit)
+              .execute();
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      return { changes: read(rows), cursor: cursorText(last ?? newest) };
+    },
+  };
+}
+
+/** @param servers the rows of those that are meant; null: the selection says it */
+function selectChanges(reader: Db, selection: ChangeSelection, servers: readonly number[] | null) {
+  const { region = [], key = [], server, sandbox, name = [] } = selection;
+  const { status = [], from = [], to = [] } = selection;
+  let query = reader
+    .selectFrom("changes")
+    .innerJoin("servers", "servers.id", "changes.server")
+    .innerJoin("targets", "targets.id", "servers.target_id")
+    .select(["changes.seq", "changes.at_ms as atMs", "changes.dwell_ms as dwellMs"])
+    .select(["changes.from_status as from", "changes.to_status as to", "changes.observation"])
+    .select(["servers.sandbox_id as sandboxId", "servers.server_id as serverId"])
+    .select(["servers.server_name as serverName", "targets.region", "targets.key"]);
+  if (region.length > 0) query = query.where("targets.region", "in", region);
+  if (key.length > 0) query = query.where("targets.key", "in", key);
+  if (name.length > 0) query = query.where("servers.server_name", "in", name);
+  if (from.length > 0) query = query.where("changes.from_status", "in", from);
+  if (to.length > 0) query = query.where("changes.to_status", "in", to);
+  if (status.length > 0) {
+    query = query.where((eb) =>
+      eb.or([eb("changes.from_status", "in", status), eb("changes.to_status", "in", status)]),
+    );
+  }
+  if (selection.observations !== true) query = query.where("changes.observation", "is", null);
+  if (servers) return query.where("changes.server", "in", servers);
+  if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
+  if (server !== undefined) query = query.where(isServer(server));
+  return query;
+}
+
+type StoredRow = InferResult<ReturnType<typeof selectChanges>>[number];
+
+/** @throws when the row cannot be read */
+function readChange({ seq, region, key, ...row }: StoredRow) {
+  const { observation } = row;
+  return {
+    ...row,
+    target: { region, key },
+    from: oneOf(presences, row.from),
+    to: oneOf(presences, row.to),
+    /** Null: it is a change of status. */
+    observation: observation && oneOf(observations, observation),
+    cursor: cursorText({ atMs: row.atMs, seq }),
+  };
+}
+
+function isServer(server: string) {
+  return sql<boolean>`(${beginsWith("servers.server_id", server)} or servers.server_name = ${server})`;
+}
+
+/** The position of a change among all that are stored. As text it is for others to hand back, and for nothing else. */
+interface Cursor {
+  readonly atMs: number;
+  /** The order in which changes were stored, whatever the clock said. */
+  readonly seq: number;
+}
+
+function cursorText({ atMs, seq }: Cursor): string {
+  return `${atMs}_${seq}`;
+}
+
+const cursorPattern = /^(-?\d{1,15})_(\d{1,15})$/;
+
+export function isChangeCursor(text: string): boolean {
+  return cursorPattern.test(text);
+}
+
+/** @throws {RangeError} when it is not a cursor */
+function readCursor(text: string): Cursor {
+  const [, atMs, seq] = cursorPattern.exec(text) ?? [];
+  if (atMs === undefined || seq === undefined) {
+    throw new RangeError("a cursor of changes must be one that they gave");
+  }
+  return { atMs: Number(atMs), seq: Number(seq) };
+}
+
+async function newestCursor(reader: Db): Promise<Cursor> {
+  // Not the number of the last change that is there: it may be pruned before earlier ones, and a cursor must not go back.
+  const seq = await lastSequence(reader);
+  const row = await reader
+    .selectFrom("changes")
+    .select("at_ms")
+    .where("seq", "<=", seq)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return { atMs: row?.at_ms ?? 0, seq };
+}

@@ -1,0 +1,266 @@
+import type { InferResult, Insertable, Selectable } from "kysely";
+import type { Acknowledgement } from "../alerts/acknowledgement.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { IncidentPhase } from "../alerts/incident-phase.ts";
+import { subjectFacts } from "../alerts/incident.ts";
+import type { Incident, Subject } from "../alerts/incident.ts";
+import type { ReceiverState } from "../alerts/judge-receivers.ts";
+import { resolvedReasons, subjectKinds } from "../alerts/notification.ts";
+import { severities } from "../alerts/rule.ts";
+import { presences } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import { batches, paced } from "../lib/paced.ts";
+import { writeFlaps } from "./flap-records.ts";
+import { insertOutboxItems } from "./outbox-items.ts";
+import { prepareUpsert, takeSequence } from "./queries.ts";
+import { createRowReading, oneOf, textIn, textsIn } from "./row-reading.ts";
+import type { RowReading } from "./row-reading.ts";
+import type { Db, Tables } from "./tables.ts";
+
+type IncidentRow = Omit<Selectable<Tables["incidents"]>, "revision">;
+
+/** @param targetId whose incident it is; null for one of a pool, a probe or a receiver */
+export function incidentToRow(
+  targetId: number | null,
+  incident: Incident,
+): Omit<Insertable<Tables["incidents"]>, "revision"> {
+  const { subject, phase } = incident;
+  const facts = subjectFacts(null, subject);
+  const held = phase.name === "resolved" ? { ms: 0, polls: 0 } : phase.heldSince;
+  const firing = phase.name === "firing" ? phase : null;
+  return {
+    id: incident.id,
+    rule: incident.rule,
+    rule_fingerprint: incident.ruleFingerprint,
+    severity: incident.severity,
+    receivers: JSON.stringify(incident.receivers),
+    subject: subject.kind,
+    target_id: targetId,
+    sandbox_id: facts.sandboxId,
+    server_id: facts.serverId,
+    server_name: facts.serverName,
+    region: facts.region,
+    key: facts.key,
+    probe: facts.probe,
+    receiver: facts.receiver,
+    status: incident.status,
+    previous_status: incident.previousStatus,
+    phase: phase.name,
+    held_since_ms: held.ms,
+    held_since_polls: held.polls,
+    clear_since_ms: firing?.clearSinceMs ?? null,
+    notified_at_clock_ms: firing?.notifiedAtMs ?? null,
+    flapping: Number(firing?.flapping ?? false),
+    started_at_ms: incident.startedAtMs,
+    fired_at_ms: incident.firedAtMs,
+    resolved_at_ms: incident.resolvedAtMs,
+    resolved_reason: phase.name === "resolved" ? phase.reason : null,
+  };
+}
+
+/** @throws when the row cannot be read */
+export function incidentFromRow(row: IncidentRow): Incident {
+  return {
+    id: row.id,
+    rule: row.rule,
+    ruleFingerprint: row.rule_fingerprint,
+    severity: oneOf(severities, row.severity),
+    receivers: textsIn(row.receivers),
+    subject: subjectFromRow(row),
+    phase: phaseFromRow(row),
+    status: row.status && oneOf(presences, row.status),
+    previousStatus: row.previous_status && oneOf(presences, row.previous_status),
+    startedAtMs: row.started_at_ms,
+    firedAtMs: row.fired_at_ms,
+    resolvedAtMs: row.resolved_at_ms,
+  };
+}
+
+function subjectFromRow(row: IncidentRow): Subject {
+  const { region, key, server_name: serverName } = row;
+  const kind = oneOf(subjectKinds, row.subject);
+  switch (kind) {
+    case "target":
+      return { kind };
+    case "pool":
+      return { kind, region, key, serverName };
+    case "probe":
+      return { kind, probe: textIn(row.probe), region: textIn(region), key: textIn(key) };
+    case "receiver":
+      return { kind, receiver: textIn(row.receiver) };
+    case "server":
+      return {
+        kind,
+        sandboxId: textIn(row.sandbox_id),
+        serverId: textIn(row.server_id),
+        serverName,
+      };
+  }
+}
+
+function phaseFromRow(row: IncidentRow): IncidentPhase {
+  const heldSince = { ms: row.held_since_ms, polls: row.held_since_polls };
+  const name = oneOf(["pending", "firing", "resolved"], row.phase);
+  switch (name) {
+    case "pending":
+      return { name, heldSince };
+    case "firing":
+      return {
+        name,
+        heldSince,
+        clearSinceMs: row.clear_since_ms,
+        notifiedAtMs: row.notified_at_clock_ms,
+        flapping: row.flapping === 1,
+      };
+    case "resolved":
+      return { name, reason: oneOf(resolvedReasons, textIn(row.resolved_reason)) };
+  }
+}
+
+/** Those that can be read. */
+export function readIncidents(
+  reading: RowReading,
+  rows: readonly IncidentRow[],
+): readonly Incident[] {
+  return reading.all("incidents", rows, ({ id }) => id, incidentFromRow);
+}
+
+/** An incident with whose it is and whether it was acknowledged. */
+export interface StoredIncident {
+  readonly incident: Incident;
+  /** Null for one of a pool, a probe or a receiver. */
+  readonly target: Target | null;
+  readonly acknowledgement: Acknowledgement | null;
+}
+
+/** The rows of {@link readStored}. */
+export function selectStored(reader: Db) {
+  return reader
+    .selectFrom("incidents")
+    .leftJoin("targets", "targets.id", "incidents.target_id")
+    .leftJoin("acknowledgements", "acknowledgements.incident_id", "incidents.id")
+    .selectAll("incidents")
+    .select(["targets.region as target_region", "targets.key as target_key"])
+    .select(["acknowledgements.author", "acknowledgements.note", "acknowledgements.at_ms"]);
+}
+
+export type StoredRow = InferResult<ReturnType<typeof selectStored>>[number];
+
+/** @returns null when the row cannot be read */
+export function readStored(reading: RowReading, row: StoredRow): StoredIncident | null {
+  const { id, target_region: region, target_key: key, author, note, at_ms: atMs } = row;
+  return reading.read("incidents", id, row, () => ({
+    incident: incidentFromRow(row),
+    target: region === null || key === null ? null : { region, key },
+    acknowledgement:
+      author === null || atMs === null ? null : { incidentId: id, author, note, atMs },
+  }));
+}
+
+/** About how many rows an outcome writes. */
+export function incidentRows({ written, dropped, flaps, outbox }: IncidentOutcome): number {
+  return written.length + dropped.length + flaps.length + outbox.length;
+}
+
+const idsPerStatement = 500;
+
+const upsertIncidents = prepareUpsert(
+  "incidents",
+  ["id"],
+  // Indexes hold some of these: to write one again costs more than the row.
+  [
+    "rule",
+    "rule_fingerprint",
+    "subject",
+    "target_id",
+    "sandbox_id",
+    "server_id",
+    "server_name",
+    "region",
+    "key",
+    "probe",
+    "receiver",
+    "started_at_ms",
+  ],
+);
+
+// The outbox rows must be written in the same transaction as the incidents that cause them:
+// a crash between the two would either lose the alert or send it twice.
+export async function writeIncidents(
+  trx: Db,
+  targetId: number | null,
+  { written, dropped, flaps, outbox }: IncidentOutcome,
+): Promise<void> {
+  if (written.length > 0) {
+    const revision = await takeSequence(trx, 1);
+    const rows = written.values().map((each) => ({ ...incidentToRow(targetId, each), revision }));
+    await upsertIncidents(trx, rows);
+  }
+  for await (const some of paced(batches(dropped, idsPerStatement))) {
+    const ids = some.map(({ id }) => id);
+    await trx.deleteFrom("incidents").where("id", "in", ids).execute();
+  }
+  if (targetId !== null) await writeFlaps(trx, targetId, flaps);
+  await insertOutboxItems(trx, outbox);
+}
+
+/** Incidents of pools, probes and receivers, which belong to no target. */
+export function createUntargetedIncidents(
+  kysely: Db,
+  reader = kysely,
+  reading = createRowReading(),
+) {
+  return {
+    /** The open ones, as they were last committed. */
+    async open(): Promise<readonly Incident[]> {
+      const rows = await reader
+        .selectFrom("incidents")
+        .selectAll()
+        .where("target_id", "is", null)
+        .where("phase", "<>", "resolved")
+        .execute();
+      return readIncidents(reading, rows);
+    },
+    /** Judges each receiver that has an open incident; gives what was decided of them. */
+    judgeReceivers: (
+      judge: (state: ReceiverState) => IncidentOutcome,
+    ): Promise<readonly IncidentOutcome[]> =>
+      kysely.transaction().execute(async (trx) => {
+        const failing = await trx
+          .selectFrom("incidents")
+          .select("receiver")
+          .where("receiver", "is not", null)
+          .where("phase", "<>", "resolved")
+          .distinct()
+          .execute();
+        const outcomes: IncidentOutcome[] = [];
+        for (const { receiver } of failing) {
+          const outcome = judge(await readReceiver(trx, textIn(receiver), reading));
+          await writeIncidents(trx, null, outcome);
+          outcomes.push(outcome);
+        }
+        return outcomes;
+      }),
+  };
+}
+
+/** What is known of a receiver, within the transaction that changes it. */
+export async function readReceiver(
+  trx: Db,
+  receiver: string,
+  reading: RowReading,
+): Promise<ReceiverState> {
+  const ofReceiver = trx.selectFrom("incidents").where("receiver", "=", receiver);
+  const open = await ofReceiver.selectAll().where("phase", "<>", "resolved").execute();
+  const last = await ofReceiver
+    .select("started_at_ms")
+    .where("phase", "=", "resolved")
+    .orderBy("started_at_ms", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return {
+    receiver,
+    incident: readIncidents(reading, open)[0] ?? null,
+    lastStartedAtMs: last?.started_at_ms ?? null,
+  };
+}

@@ -1,0 +1,284 @@
+import { sql } from "kysely";
+import type { InferResult, Transaction } from "kysely";
+import { incidentMessages, noIncidentDetails } from "../alerts/notification.ts";
+import type { Notification } from "../alerts/notification.ts";
+import { severities } from "../alerts/rule.ts";
+import { batches, paced } from "../lib/paced.ts";
+import { fillPage } from "./queries.ts";
+import { createRowReading, oneOf, textIn } from "./row-reading.ts";
+import type { Db, Tables } from "./tables.ts";
+
+export const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;
+export type NotificationState = (typeof notificationStates)[number];
+
+/** A notification as people look at it. Times are UTC milliseconds. */
+export type NotificationRecord = ReturnType<typeof readRecord>;
+
+export interface NotificationQuery {
+  /** Default: in any state. */
+  readonly states?: readonly NotificationState[];
+  readonly receiver?: string;
+  readonly limit: number;
+  /** Only those with a smaller `seq`: the last one's of the page before. */
+  readonly before?: number;
+}
+
+/** Which dead notifications: these, or all of one receiver. Others are left as they are. */
+export type DeadLetters = { readonly seqs: readonly number[] } | { readonly receiver: string };
+
+/** A message about an incident: an item of the outbox. Times are UTC milliseconds. */
+export type StoredNotificationItem = Awaited<
+  ReturnType<ReturnType<typeof createNotifications>["about"]>
+>[number];
+
+/** An attempt to deliver a notification. Reason null: it was delivered. */
+export type StoredAttempt = Awaited<
+  ReturnType<ReturnType<typeof createNotifications>["attempts"]>
+>[number];
+
+/** Polls commit between two transactions, or reads, of this many. */
+const atOnce = 100;
+
+/** SQLite uses a partial index only where the statement itself holds the value. */
+export const pending = sql.lit<"pending">("pending");
+const dead = sql.lit<"dead">("dead");
+
+/** What people see of notifications, and do about dead ones. */
+export function createNotifications(kysely: Db, reader = kysely, reading = createRowReading()) {
+  const read = (row: RecordRow): NotificationRecord | null =>
+    reading.read("notifications", row.seq, row, readRecord);
+
+  /** Each transaction takes the earliest that are left, so that replayed ones are sent in their order. */
+  const change = async (
+    which: DeadLetters,
+    changeSome: (trx: Transaction<Tables>, some: readonly DeadRow[]) => Promise<void>,
+  ): Promise<number> => {
+    let count = 0;
+    for await (const seqs of paced(batches(await selectSeqs(kysely, which), atOnce))) {
+      count += await kysely.transaction().execute(async (trx) => {
+        const some = await trx
+          .selectFrom("notifications")
+          .select(["seq", "receiver"])
+          .where("seq", "in", seqs)
+          .where("state", "=", dead)
+          .orderBy("seq")
+          .execute();
+        await changeSome(trx, some);
+        return some.length;
+      });
+    }
+    return count;
+  };
+
+  return {
+    /** Newest first. */
+    async list({ states, receiver, limit, before }: NotificationQuery) {
+      if (states?.length === 0) return [];
+      let query = selectRecords(reader);
+      if (states !== undefined) query = query.where("state", "in", states);
+      if (receiver !== undefined) query = query.where("receiver", "=", receiver);
+      return fillPage(
+        limit,
+        (last: RecordRow | null, most) => {
+          const bound = last?.seq ?? before;
+          const some = bound === undefined ? query : query.where("seq", "<", bound);
+          return some.orderBy("seq", "desc").limit(most).execute();
+        },
+        read,
+      );
+    },
+
+    /** Null: there is none, or not any more. */
+    async find(seq: number): Promise<NotificationRecord | "unreadable" | null> {
+      const row = await selectRecords(reader).where("seq", "=", seq).executeTakeFirst();
+      return row ? (read(row) ?? "unreadable") : null;
+    },
+
+    /**
+     * Makes dead ones pending again; later notifications about their subjects wait for them.
+     *
+     * @param freshTimes when those of a receiver are due and dead-lettered, by the delivery clock
+     * @returns how many
+     */
+    replay: (
+      which: DeadLetters,
+      freshTimes: (receiver: string) => {
+        readonly nextAttemptAtMs: number;
+        readonly giveUpAtMs: number;
+      },
+    ): Promise<number> =>
+      change(which, async (trx, some) => {
+        for (const { seq, receiver } of some) {
+          const { nextAttemptAtMs, giveUpAtMs } = freshTimes(receiver);
+          const times = { next_attempt_at_ms: nextAttemptAtMs, give_up_at_ms: giveUpAtMs };
+          await trx
+            .updateTable("notifications")
+            .set({ state: "pending", settled_at_ms: null, ...times })
+            .where("seq", "=", seq)
+            .execute();
+        }
+        // Only now: each waits for the latest earlier one, also of those that were dead with it.
+        for (const { seq } of some) {
+          await sql`
+            update notifications set waits_for = ${latestBlocker} where seq = ${seq}
+          `.execute(trx);
+          await holdBackLater(trx, seq);
+        }
+      }),
+
+    /** @returns how many */
+    discard: (which: DeadLetters, atMs: number): Promise<number> =>
+      change(which, async (trx, some) => {
+        if (some.length === 0) return;
+        await trx
+          .updateTable("notifications")
+          .set({ state: "discarded", settled_at_ms: atMs })
+          .where(
+            "seq",
+            "in",
+            some.map(({ seq }) => seq),
+          )
+          .execute();
+      }),
+
+    /** The messages about incidents, in the order in which they were caused. */
+    async about(incidentIds: readonly string[]) {
+      const items = [];
+      for (const ids of batches(incidentIds, atOnce)) {
+        const rows = await reader
+          .selectFrom("outbox_items")
+          .leftJoin("notifications", "notifications.seq", "outbox_items.notification_seq")
+          .select(["outbox_items.seq", "outbox_items.receiver", "outbox_items.type"])
+          .select(["incident_id as incidentId", "outbox_items.caused_at_ms as causedAtMs"])
+          .select(["notification_seq as notificationSeq", "id", "state"])
+          .select(["last_reason as lastReason", "settled_at_ms as settledAtMs"])
+          .where("incident_id", "in", ids)
+          .execute();
+        items.push(
+          ...reading.all(
+            "outbox_items",
+            rows,
+            (row) => row.seq,
+            ({ notificationSeq: seq, id, state, lastReason, settledAtMs, ...item }) => ({
+              ...item,
+              type: oneOf(incidentMessages, item.type),
+              /** Null: it is in none yet. */
+              notification:
+                seq === null || id === null || state === null
+                  ? null
+                  : { seq, id, state, lastReason, settledAtMs },
+            }),
+          ),
+        );
+      }
+      return items.toSorted((a, b) => a.seq - b.seq);
+    },
+
+    /** Oldest first. Of very many, those between the first ten and the last ten are not kept. */
+    async attempts(notificationSeqs: readonly number[]) {
+      const attempts = [];
+      for (const seqs of batches(notificationSeqs, atOnce)) {
+        const rows = await reader
+          .selectFrom("delivery_attempts")
+          .select(["notification_seq as notificationSeq", "at_ms as atMs", "reason", "detail"])
+          .where("notification_seq", "in", seqs)
+          .orderBy("id")
+          .execute();
+        attempts.push(...rows);
+      }
+      return attempts;
+    },
+  };
+}
+
+interface DeadRow {
+  readonly seq: number;
+  readonly receiver: string;
+}
+
+/** Oldest first. */
+async function selectSeqs(kysely: Db, which: DeadLetters): Promise<readonly number[]> {
+  if ("seqs" in which) return [...new Set(which.seqs)].toSorted((a, b) => a - b);
+  const rows = await kysely
+    .selectFrom("notifications")
+    .select("seq")
+    .where("receiver", "=", which.receiver)
+    .where("state", "=", dead)
+    .orderBy("seq")
+    .execute();
+  return rows.map(({ seq }) => seq);
+}
+
+function selectRecords(reader: Db) {
+  return reader
+    .selectFrom("notifications")
+    .select(["seq", "id", "receiver", "state", "attempts", "body"])
+    .select(["created_at_ms as createdAtMs", "caused_at_ms as causedAtMs"])
+    .select(["last_reason as lastReason", "settled_at_ms as settledAtMs"]);
+}
+
+type RecordRow = InferResult<ReturnType<typeof selectRecords>>[number];
+
+/** @throws when the row cannot be read */
+function readRecord({ body, ...row }: RecordRow) {
+  const { type, rule, severity, summary } = readNotification(body);
+  return { ...row, state: oneOf(notificationStates, row.state), type, rule, severity, summary };
+}
+
+/** @throws when the body cannot be read */
+export function readNotification(body: string): Notification {
+  const notification: Notification = JSON.parse(body);
+  const { id, receiver, summary, rule } = notification;
+  for (const text of [id, receiver, summary, rule]) textIn(text);
+  return {
+    ...notification,
+    type: oneOf([...incidentMessages, "test"], notification.type),
+    severity: oneOf(severities, notification.severity),
+    runbookUrl: notification.runbookUrl ?? null,
+    incidents: notification.incidents.map((incident) => ({ ...noIncidentDetails, ...incident })),
+  };
+}
+
+/**
+ * First in, first out for each receiver and subject, so for each incident too: those that waited for this
+ * notification may now be ready, or wait for one that is earlier still. Blockers become fewer, since
+ * what is composed later is sent later; only what is replayed becomes one again.
+ */
+export async function releaseWaiting(trx: Db, seq: number): Promise<void> {
+  const released = sql`update notifications set waits_for = ${latestBlocker} where waits_for = ${seq}`;
+  await released.execute(trx);
+}
+
+/** The notification that the one being updated must wait for. */
+const latestBlocker = sql<number | null>`(
+  select max(earlier.seq)
+  from outbox_items as mine
+  join outbox_items as theirs on theirs.subject = mine.subject
+  join notifications as earlier
+    on earlier.seq = theirs.notification_seq and earlier.state = 'pending'
+  where mine.notification_seq = notifications.seq and earlier.seq < notifications.seq
+)`;
+
+/**
+ * The same of the newest one: subjects, which may be very many, are looked up only where its receiver has another
+ * one that is pending. To find that out of an older one may take longer: any number may be pending behind it.
+ */
+export const latestBlockerOfNewest = sql<number | null>`case when exists (
+  select 1 from notifications as other
+  where other.receiver = notifications.receiver and other.state = 'pending'
+    and other.seq < notifications.seq
+) then ${latestBlocker} end`;
+
+/** Later notifications about the subjects of one that is pending again wait for it, unless they wait for a later one. */
+async function holdBackLater(trx: Db, seq: number): Promise<void> {
+  await sql`
+    update notifications set waits_for = ${seq}
+    where state = 'pending' and seq > ${seq} and (waits_for is null or waits_for < ${seq})
+      and seq in (
+        select theirs.notification_seq
+        from outbox_items as mine
+        join outbox_items as theirs on theirs.subject = mine.subject
+        where mine.notification_seq = ${seq}
+      )
+  `.execute(trx);
+}

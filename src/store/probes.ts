@@ -1,0 +1,202 @@
+import { sql } from "kysely";
+import type { Insertable, Selectable } from "kysely";
+import type { FlapRecord } from "../alerts/flap-record.ts";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { ProbeSubject } from "../alerts/incident.ts";
+import type { ProbeVerdict } from "../alerts/judge-probe.ts";
+import { initialProbeProgress, probeFailures } from "../alerts/probe.ts";
+import type { ProbeProgress, ProbeResult } from "../alerts/probe.ts";
+import { incidentRows, writeIncidents } from "./incidents.ts";
+import { prepareUpsert, storableText } from "./queries.ts";
+import { createRowReading, numbersIn, oneOf } from "./row-reading.ts";
+import type { SharedCommits } from "./shared-commits.ts";
+import type { Db, Tables } from "./tables.ts";
+
+/** A probe in a region with a key as the store knows it. */
+export interface StoredProbe {
+  readonly id: number;
+  readonly subject: ProbeSubject;
+  readonly progress: ProbeProgress;
+  readonly flaps: readonly FlapRecord[];
+}
+
+/** The results that are kept of a probe in a region with a key. */
+export const keptResults = 1_000;
+
+export function createStoredProbes(
+  kysely: Db,
+  reader: Db,
+  commits: SharedCommits,
+  reading = createRowReading(),
+) {
+  return {
+    /** All that were ever run and not removed. */
+    async all(): Promise<readonly StoredProbe[]> {
+      const probes = await kysely.selectFrom("probes").selectAll().orderBy("id").execute();
+      const flaps = await kysely.selectFrom("probe_flap_records").selectAll().execute();
+      const latest = await kysely
+        .selectFrom("probe_results")
+        .selectAll()
+        .where(
+          sql<boolean>`run = (select max(run) from probe_results as other where other.probe_id = probe_results.probe_id)`,
+        )
+        .execute();
+      const latestOf = new Map(latest.map((row) => [row.probe_id, row]));
+      const flapsOf = Map.groupBy(flaps, (row) => row.probe_id);
+      return probes.map((row) => {
+        const { id, probe, region, key } = row;
+        const subject: ProbeSubject = { kind: "probe", probe, region, key };
+        const result = latestOf.get(id);
+        const last =
+          result?.run === row.attempted_runs
+            ? reading.read("probe_results", `${id} ${result.run}`, result, resultFromRow)
+            : null;
+        const progress = reading.read("probes", id, row, () => ({
+          attempted: { polls: row.attempted_runs, ms: row.attempted_ms },
+          failuresInARow: row.failures_in_a_row,
+          lastSuccessAtMs: row.last_success_at_ms,
+          last,
+        }));
+        // The next result has the number behind the latest one.
+        const attempted = { polls: result?.run ?? 0, ms: 0 };
+        return {
+          id,
+          subject,
+          progress: progress ?? { ...initialProbeProgress, attempted },
+          flaps: reading.all(
+            "probe_flap_records",
+            flapsOf.get(id) ?? [],
+            ({ rule }) => `${id} ${rule}`,
+            ({ rule, rule_fingerprint: ruleFingerprint, entered }) => {
+              return { rule, ruleFingerprint, subject, enteredMs: numbersIn(entered) };
+            },
+          ),
+        };
+      });
+    },
+
+    async add(subject: ProbeSubject): Promise<StoredProbe> {
+      const { probe, region, key } = subject;
+      const { id } = await kysely
+        .insertInto("probes")
+        .values({ probe, region, key, ...progressToRow(initialProbeProgress) })
+        .returning("id")
+        .executeTakeFirstOrThrow();
+      return { id, subject, progress: initialProbeProgress, flaps: [] };
+    },
+
+    /** Deletes one that has no open incidents, with its results. */
+    remove: (id: number): Promise<void> =>
+      kysely.transaction().execute(async (trx) => {
+        await trx.deleteFrom("probe_results").where("probe_id", "=", id).execute();
+        await trx.deleteFrom("probe_flap_records").where("probe_id", "=", id).execute();
+        await trx.deleteFrom("probes").where("id", "=", id).execute();
+      }),
+
+    /**
+     * A run: its result, its incidents and their notifications. They are written in one transaction: a crash between them
+     * would either lose the alert or send it twice.
+     */
+    commitRun: (id: number, { progress, result, incidents }: ProbeVerdict): Promise<void> =>
+      commits.add({
+        owner: ownerOf(id),
+        rows: 2 + incidentRows(incidents),
+        canWait: incidentRows(incidents) === 0,
+        async write(trx) {
+          const row = progressToRow(progress);
+          await trx.updateTable("probes").set(row).where("id", "=", id).execute();
+          if (result) await writeResult(trx, id, progress.attempted.polls, result);
+          await writeOutcome(trx, id, incidents);
+        },
+      }),
+
+    /** What a changed configuration does to a probe's incidents, outside any run. */
+    commitRetired: (id: number, incidents: IncidentOutcome): Promise<void> =>
+      commits.add({
+        owner: ownerOf(id),
+        rows: incidentRows(incidents),
+        canWait: false,
+        write: (trx) => writeOutcome(trx, id, incidents),
+      }),
+
+    /** The latest results of a probe, latest first. */
+    async results(id: number, limit: number): Promise<readonly ProbeResult[]> {
+      const rows = await reader
+        .selectFrom("probe_results")
+        .selectAll()
+        .where("probe_id", "=", id)
+        .orderBy("run", "desc")
+        .limit(limit)
+        .execute();
+      return reading.all("probe_results", rows, ({ run }) => `${id} ${run}`, resultFromRow);
+    },
+  };
+}
+
+/** No target has this owner. */
+function ownerOf(id: number): string {
+  return `probe ${id}`;
+}
+
+async function writeResult(
+  trx: Db,
+  id: number,
+  run: number,
+  { atMs, reason, detail, durationMs }: ProbeResult,
+): Promise<void> {
+  await trx
+    .insertInto("probe_results")
+    .values({
+      probe_id: id,
+      run,
+      at_ms: atMs,
+      reason,
+      detail: storableText(detail),
+      duration_ms: durationMs,
+    })
+    .execute();
+  await trx
+    .deleteFrom("probe_results")
+    .where("probe_id", "=", id)
+    .where("run", "<=", run - keptResults)
+    .execute();
+}
+
+const upsertFlaps = prepareUpsert("probe_flap_records", ["probe_id", "rule"]);
+
+async function writeOutcome(trx: Db, id: number, incidents: IncidentOutcome): Promise<void> {
+  await writeIncidents(trx, null, incidents);
+  for (const { rule, ruleFingerprint, enteredMs } of incidents.flaps) {
+    const key = { probe_id: id, rule };
+    if (enteredMs.length === 0) {
+      await trx
+        .deleteFrom("probe_flap_records")
+        .where((eb) => eb.and(key))
+        .execute();
+    } else {
+      const entered = JSON.stringify(enteredMs);
+      await upsertFlaps(trx, [{ ...key, rule_fingerprint: ruleFingerprint, entered }]);
+    }
+  }
+}
+
+function progressToRow(
+  progress: ProbeProgress,
+): Omit<Insertable<Tables["probes"]>, "id" | "probe" | "region" | "key"> {
+  return {
+    attempted_runs: progress.attempted.polls,
+    attempted_ms: progress.attempted.ms,
+    failures_in_a_row: progress.failuresInARow,
+    last_success_at_ms: progress.lastSuccessAtMs,
+  };
+}
+
+/** @throws when its reason is not known */
+function resultFromRow(row: Selectable<Tables["probe_results"]>): ProbeResult {
+  return {
+    atMs: row.at_ms,
+    reason: row.reason && oneOf(probeFailures, row.reason),
+    detail: row.detail,
+    durationMs: row.duration_ms,
+  };
+}
