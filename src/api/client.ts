@@ -32,12 +32,27 @@ export function createApiClient(address: string, signal?: AbortSignal): CallApi 
     readRequest(operation.request, request);
     const response = await send(address, operation, Object(request), signal);
     const content: unknown = await response.json().catch(() => null);
-    if (!response.ok) throw refusal(response.status, content, address);
-    const read = operation.response.safeParse(content);
-    if (read.success) return read.data;
-    throw notSandwatch(address);
+    const read = response.ok ? operation.response.safeParse(content) : null;
+    if (read?.success) return read.data;
+    const problem = response.ok ? null : problemSchema.safeParse(content);
+    if (!problem?.success) {
+      throw new ApiUnavailableError(`What answers at ${address} is no sandwatch of this version.`);
+    }
+    const { detail } = problem.data;
+    const kind = kinds.get(response.status);
+    if (kind) throw new RefusedError(kind, detail);
+    throw new ApiUnavailableError(`${address}: ${detail}`);
   };
 }
+
+const problemSchema = z.object({ detail: z.string() });
+
+const kinds: ReadonlyMap<number, RefusalKind> = new Map([
+  [400, "invalid"],
+  [404, "not_found"],
+  [409, "conflict"],
+  [429, "busy"],
+]);
 
 async function send(
   address: string,
@@ -70,36 +85,10 @@ async function send(
       }),
     });
   } catch (error) {
-    if (isRefusedConnection(error)) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    if (cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED") {
       throw new ApiUnavailableError(`Nothing listens at ${address}.`, true);
     }
     throw new ApiUnavailableError(`${address} did not answer. Is a sandwatch running there?`);
   }
-}
-
-function isRefusedConnection(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
-}
-
-const kinds: ReadonlyMap<number, RefusalKind> = new Map([
-  [400, "invalid"],
-  [404, "not_found"],
-  [409, "conflict"],
-  [429, "busy"],
-]);
-
-const problemSchema = z.object({ detail: z.string() });
-
-function refusal(status: number, content: unknown, address: string): Error {
-  const problem = problemSchema.safeParse(content);
-  if (!problem.success) return notSandwatch(address);
-  const kind = kinds.get(status);
-  return kind
-    ? new RefusedError(kind, problem.data.detail)
-    : new ApiUnavailableError(`${address}: ${problem.data.detail}`);
-}
-
-function notSandwatch(address: string): ApiUnavailableError {
-  return new ApiUnavailableError(`What answers at ${address} is no sandwatch of this version.`);
 }

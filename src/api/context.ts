@@ -63,6 +63,9 @@ export interface ServiceContext {
   readonly inProgress: { lookups: number; checks: number };
 }
 
+/** What operations on the current state of targets and servers need. */
+export type FleetContext = Pick<StoreContext, "targets" | "rules" | "receivers" | "probes">;
+
 export interface ApiContext extends StoreContext, ServiceContext {
   readonly targets: readonly WatchedView[];
 }

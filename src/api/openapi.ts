@@ -35,8 +35,8 @@ export function describeApi(): ReturnType<typeof createDocument> {
 
 function makeDocument(): ReturnType<typeof createDocument> {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {
-    [documentPath]: { get: describeDocument() },
-    [eventsPath]: { get: describeEvents() },
+    [documentPath]: { get: ownDescription },
+    [eventsPath]: { get: eventsDescription },
   };
   for (const operation of apiOperations) {
     const path = operationsRoot + operation.path;
@@ -81,100 +81,91 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
   const { name, summary, method, path, request, response, status = 200 } = operation;
   const { refusals = [], callsService = false } = operation;
   const isGet = method === "GET";
-  const codes = [400, 403, ...refusals, ...(isGet ? [] : [413, 415]), 500];
   const inPath = pathFields(path);
-  const pathSchema = pickFields(request, (field) => inPath.includes(field));
-  const others = pickFields(request, (field) => !inPath.includes(field));
-  const body = inPath.length > 0 ? others : request;
-  const hasQuery = isGet && Object.keys(others.shape).length > 0;
+  const fields = request instanceof z.ZodObject ? Object.entries(request.shape) : [];
+  const pathSchema = objectOf(fields.filter(([field]) => inPath.includes(field)));
+  const others = fields.filter(([field]) => !inPath.includes(field));
+  const body = inPath.length > 0 ? objectOf(others) : request;
   return {
     operationId: name,
     summary,
     requestParams: {
       ...(inPath.length > 0 && { path: pathSchema }),
-      ...(hasQuery && { query: withLists(others) }),
+      ...(isGet && others.length > 0 && { query: querySchema(others) }),
     },
-    ...(!isGet && {
-      requestBody: { required: true, content: { "application/json": { schema: body } } },
-    }),
+    ...(!isGet && { requestBody: { required: true, content: json(body) } }),
     responses: {
-      [status]: { description: summary, content: { "application/json": { schema: response } } },
+      [status]: { description: summary, content: json(response) },
       ...(isGet && !callsService && notModified),
-      ...Object.fromEntries(codes.map((code) => [code, describeProblem(code)])),
+      ...problems(400, 403, ...refusals, ...(isGet ? [] : [413, 415]), 500),
     },
   };
 }
 
-/** Some fields of a request. None of one that is no object. */
-function pickFields(request: z.ZodType, isPicked: (field: string) => boolean): z.ZodObject {
-  const shape = request instanceof z.ZodObject ? request.shape : {};
-  return z.strictObject(
-    Object.fromEntries(Object.entries(shape).filter(([field]) => isPicked(field))),
-  );
+type Field = readonly [name: string, schema: z.ZodType];
+
+function objectOf(fields: readonly Field[]): z.ZodObject {
+  return z.strictObject(Object.fromEntries(fields));
 }
 
 /** In a query the items of a list are separated by commas. */
-function withLists(query: z.ZodObject): z.ZodObject {
-  const fields = Object.entries(query.shape).map(([name, field]) => {
-    const isList = z.toJSONSchema(field, { io: "input" }).type === "array";
-    return [
-      name,
-      isList ? field.meta({ ...field.meta(), param: { style: "form", explode: false } }) : field,
-    ] as const;
-  });
-  return z.strictObject(Object.fromEntries(fields));
+function querySchema(fields: readonly Field[]): z.ZodObject {
+  return objectOf(
+    fields.map(([name, field]): Field => {
+      const isList = z.toJSONSchema(field, { io: "input" }).type === "array";
+      const param = { style: "form", explode: false } as const;
+      return [name, isList ? field.meta({ ...field.meta(), param }) : field];
+    }),
+  );
+}
+
+function json(schema: z.ZodType) {
+  return { "application/json": { schema } };
+}
+
+function problems(...codes: readonly number[]): ZodOpenApiResponsesObject {
+  const content = { "application/problem+json": { schema: problem } };
+  return Object.fromEntries(
+    codes.map((code) => [code, { description: statusText(code), content }] as const),
+  );
 }
 
 const notModified: ZodOpenApiResponsesObject = {
   304: { description: "The response is still the one that If-None-Match names" },
 };
 
-function describeProblem(code: number) {
-  return {
-    description: statusText(code),
-    content: { "application/problem+json": { schema: problem } },
-  };
-}
+const ownDescription: ZodOpenApiOperationObject = {
+  operationId: "describeApi",
+  summary: "This document",
+  responses: {
+    200: {
+      description: "An OpenAPI document",
+      content: json(z.looseObject({ openapi: z.string() })),
+    },
+    ...notModified,
+    ...problems(403),
+  },
+};
 
-function describeDocument(): ZodOpenApiOperationObject {
-  return {
-    operationId: "describeApi",
-    summary: "This document",
-    responses: {
-      200: {
-        description: "An OpenAPI document",
-        content: { "application/json": { schema: z.looseObject({ openapi: z.string() }) } },
-      },
-      ...notModified,
-      403: describeProblem(403),
+const eventsDescription: ZodOpenApiOperationObject = {
+  operationId: "followEvents",
+  summary: "Changes and incidents as they are stored",
+  description:
+    "Server-sent events: `change` and `incident`, each with a Change or an Incident as its data.",
+  requestParams: {
+    query: querySchema(Object.entries(eventsQuery.shape)),
+    header: z.object({
+      "Last-Event-ID": z
+        .string()
+        .exactOptional()
+        .describe("The id of an event. It takes precedence over `after`"),
+    }),
+  },
+  responses: {
+    200: {
+      description: "A stream that continues until either side ends it",
+      content: { "text/event-stream": { schema: z.string() } },
     },
-  };
-}
-
-function describeEvents(): ZodOpenApiOperationObject {
-  return {
-    operationId: "followEvents",
-    summary: "Changes and incidents as they are stored",
-    description:
-      "Server-sent events: `change` and `incident`, each with a Change or an Incident as its data.",
-    requestParams: {
-      query: withLists(eventsQuery),
-      header: z.object({
-        "Last-Event-ID": z
-          .string()
-          .exactOptional()
-          .describe("The id of an event. It takes precedence over `after`"),
-      }),
-    },
-    responses: {
-      200: {
-        description: "A stream that continues until either side ends it",
-        content: { "text/event-stream": { schema: z.string() } },
-      },
-      400: describeProblem(400),
-      403: describeProblem(403),
-      500: describeProblem(500),
-      503: describeProblem(503),
-    },
-  };
-}
+    ...problems(400, 403, 500, 503),
+  },
+};

@@ -35,20 +35,12 @@ export function readRequest<Schema extends z.ZodType>(
   );
 }
 
-const typeWords: Readonly<Record<string, string>> = {
-  object: "an object with fields",
-  array: "a list",
-  int: "a whole number",
-};
-
 /** What is allowed where a schema has no message of its own. */
 function allowedValues(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
-      if (issue.expected === "string") {
-        return Array.isArray(issue.input) ? "one text, given once" : "a text";
-      }
-      return typeWords[issue.expected];
+      if (issue.expected !== "string") return typeWords[issue.expected];
+      return Array.isArray(issue.input) ? "one text, given once" : "a text";
     case "too_small":
       if (issue.origin === "string") return "a text that is not empty";
       return issue.origin === "array"
@@ -62,16 +54,22 @@ function allowedValues(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
+const typeWords: Readonly<Record<string, string>> = {
+  object: "an object with fields",
+  array: "a list",
+  int: "a whole number",
+};
+
 function suggestion(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   return nearest === null ? "" : `, perhaps ${nearest}`;
 }
 
 /** The fields that a request may have at a path within it. */
-function fieldsAt(schema: z.core.$ZodType, [field, ...rest]: readonly PropertyKey[]): string[] {
-  if (schema instanceof z.ZodPipe)
-    return fieldsAt(schema.in, field === undefined ? [] : [field, ...rest]);
+function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  if (schema instanceof z.ZodPipe) return fieldsAt(schema.in, path);
   if (!(schema instanceof z.ZodObject)) return [];
+  const [field, ...rest] = path;
   if (field === undefined) return Object.keys(schema.shape);
   const inner: unknown = schema.shape[String(field)];
   return inner instanceof z.ZodType ? fieldsAt(inner, rest) : [];

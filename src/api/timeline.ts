@@ -1,14 +1,12 @@
-import type { Incident } from "../alerts/incident.ts";
-import { silences as isAbout } from "../alerts/silence.ts";
-import type { SilenceFacts } from "../alerts/silence.ts";
-import { silenceFacts } from "../alerts/silence.ts";
+import { silenceFacts, silences as isAbout } from "../alerts/silence.ts";
+import type { SilenceMatch } from "../alerts/silence.ts";
 import type { Rule } from "../alerts/rule.ts";
 import type { StoredChange } from "../store/changes.ts";
 import type { StoredIncident } from "../store/incidents.ts";
-import type { StoredSilence } from "../store/silences.ts";
 import type { StoredAttempt, StoredNotificationItem } from "../store/notifications.ts";
-import type { FoundServer } from "./find-server.ts";
-import type { TimedWindow } from "./windows.ts";
+import type { StoredSilence } from "../store/silences.ts";
+import type { FoundServer } from "./find.ts";
+import type { TimedWindow } from "./interventions.ts";
 
 /** All that is known of one server. */
 export interface ServerHistory {
@@ -22,7 +20,7 @@ export interface ServerHistory {
 }
 
 /** Something that happened, in words. */
-export interface TimelineEvent {
+interface TimelineEvent {
   readonly atMs: number;
   readonly event: string;
   readonly text: string;
@@ -36,10 +34,9 @@ export function timeline(
   rules: readonly Rule[],
   nowMs: number,
 ): readonly TimelineEvent[] {
-  const incidents = history.incidents.toSorted(inOrder);
-  const events: readonly TimelineEvent[] = [
+  const events = [
     ...history.changes.map(changeEvent),
-    ...incidents.flatMap((each) => incidentEvents(each, incidents)),
+    ...incidentEvents(history.incidents),
     ...silenceEvents(history, rules),
     ...history.items.map(queuedEvent),
     ...deliveryEvents(history),
@@ -47,133 +44,101 @@ export function timeline(
   return events.filter(({ atMs }) => atMs <= nowMs).toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Of two that began at once, the one that fired first: a silence continues it as another one, which fires later. */
-function inOrder({ incident: a }: StoredIncident, { incident: b }: StoredIncident): number {
-  const orNever = (atMs: number | null): number => atMs ?? Number.MAX_SAFE_INTEGER;
-  return a.startedAtMs - b.startedAtMs || orNever(a.firedAtMs) - orNever(b.firedAtMs);
-}
-
 function changeEvent({ atMs, target, sandboxId, from, to }: StoredChange): TimelineEvent {
   // A server that moves to another sandbox has two changes at the same time.
-  const place = `sandbox ${sandboxId} of ${target.region}/${target.key}`;
-  return { atMs, event: "server.changed", text: `${from} -> ${to} in ${place}` };
+  const where = `sandbox ${sandboxId} of ${target.region}/${target.key}`;
+  return { atMs, event: "server.changed", text: `${from} -> ${to} in ${where}` };
 }
 
-function incidentEvents(
-  { incident, acknowledgement }: StoredIncident,
-  incidents: readonly StoredIncident[],
-): readonly TimelineEvent[] {
-  const { id: incidentId, rule, severity, phase, firedAtMs, resolvedAtMs, receivers } = incident;
-  const events: TimelineEvent[] = [startEvent(incident, incidents)];
-  if (firedAtMs !== null) {
-    const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
-    const text = `${rule}: firing (${severity}), notifies ${names}`;
-    events.push({ atMs: firedAtMs, event: "incident.fired", text, incidentId });
-  }
-  if (acknowledgement) {
-    const { atMs, author, note } = acknowledgement;
-    const text = `${rule}: acknowledged by ${author}${note === null ? "" : `: ${note}`}`;
-    events.push({ atMs, event: "incident.acknowledged", text, incidentId });
-  }
-  if (phase.name === "resolved" && resolvedAtMs !== null) {
-    const text = `${rule}: resolved (${phase.reason})`;
-    events.push({ atMs: resolvedAtMs, event: "incident.resolved", text, incidentId });
-  }
-  return events;
-}
-
-/**
- * An incident that a silence resolved continues as another one with the same start, which is notified later
- * or never. In the timeline that one starts when the first one ends.
- */
-function startEvent(incident: Incident, incidents: readonly StoredIncident[]): TimelineEvent {
-  const { id: incidentId, rule, startedAtMs, firedAtMs, phase } = incident;
-  const silencedAtMs = incidents
-    .map((each) => each.incident)
-    .filter((each) => each.rule === rule && each.startedAtMs === startedAtMs)
-    .flatMap(({ id, resolvedAtMs }) => (id === incidentId ? [] : (resolvedAtMs ?? [])))
-    .filter((endedAtMs) => endedAtMs <= (firedAtMs ?? Number.POSITIVE_INFINITY))
-    .toSorted((a, b) => b - a)[0];
-  if (silencedAtMs !== undefined) {
-    const text = `${rule}: continues, silenced`;
-    return { atMs: silencedAtMs, event: "incident.muted", text, incidentId };
-  }
-  const isSilenced = firedAtMs === null && phase.name !== "pending";
-  const text = `${rule}: opened${isSilenced ? ", silenced" : ""}`;
-  return { atMs: startedAtMs, event: "incident.opened", text, incidentId };
-}
-
-function silenceEvents(history: ServerHistory, rules: readonly Rule[]): readonly TimelineEvent[] {
-  const facts = factsOf(history, rules);
-  const concerns = (match: StoredSilence["match"]): boolean =>
-    facts.some((each) => isAbout(match, each));
-  const silences = history.silences
-    .filter(({ match }) => concerns(match))
-    .flatMap(({ author, reason, startsAtMs, endsAtMs }) =>
-      endsAtMs <= startsAtMs
+function incidentEvents(stored: readonly StoredIncident[]): readonly TimelineEvent[] {
+  // Of two that began at once, the one that fired first: a silence continues it as another one, which fires later.
+  const incidents = stored.toSorted(
+    ({ incident: a }, { incident: b }) =>
+      a.startedAtMs - b.startedAtMs || (a.firedAtMs ?? Infinity) - (b.firedAtMs ?? Infinity),
+  );
+  return incidents.flatMap(({ incident, acknowledgement }) => {
+    const { id: incidentId, rule, severity, phase, receivers } = incident;
+    const { startedAtMs, firedAtMs, resolvedAtMs } = incident;
+    const at = (atMs: number | null, event: string, text: string): readonly TimelineEvent[] =>
+      atMs === null
         ? []
-        : bounds({ startsAtMs, endsAtMs }, "silence", `silence by ${author}: ${reason}`),
-    );
-  // A window may have opened many times. Shown are the openings during which an incident started.
-  const windows = history.windows
-    .filter(({ match }) => concerns(match))
-    .flatMap((window) => {
-      const openings = history.incidents.flatMap(
+        : [{ atMs, event: `incident.${event}`, text: `${rule}: ${text}`, incidentId }];
+    // An incident that a silence resolved continues as another one with the same start.
+    const silencedAtMs = incidents
+      .map((each) => each.incident)
+      .filter((each) => each.rule === rule && each.startedAtMs === startedAtMs)
+      .flatMap(({ id, resolvedAtMs: endedAtMs }) => (id === incidentId ? [] : (endedAtMs ?? [])))
+      .filter((endedAtMs) => endedAtMs <= (firedAtMs ?? Infinity))
+      .toSorted((a, b) => b - a)[0];
+    const isSilenced = firedAtMs === null && phase.name !== "pending";
+    const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
+    const note = acknowledgement?.note ? `: ${acknowledgement.note}` : "";
+    return [
+      ...(silencedAtMs === undefined
+        ? at(startedAtMs, "opened", isSilenced ? "opened, silenced" : "opened")
+        : at(silencedAtMs, "muted", "continues, silenced")),
+      ...at(firedAtMs, "fired", `firing (${severity}), notifies ${names}`),
+      ...(acknowledgement
+        ? at(
+            acknowledgement.atMs,
+            "acknowledged",
+            `acknowledged by ${acknowledgement.author}${note}`,
+          )
+        : []),
+      ...(phase.name === "resolved"
+        ? at(resolvedAtMs, "resolved", `resolved (${phase.reason})`)
+        : []),
+    ];
+  });
+}
+
+/** The silences that match the server where it is, or was last, and its incidents. */
+function silenceEvents(history: ServerHistory, rules: readonly Rule[]): readonly TimelineEvent[] {
+  const { server, changes, incidents } = history;
+  const { serverId, serverName } = server;
+  const now = server.listed.map(({ target, sandbox, server: { benchmark, tags } }) => {
+    return { target, sandboxId: sandbox.id, benchmark, tags };
+  });
+  const before = changes.slice(0, 1).map(({ target, sandboxId }) => ({ target, sandboxId }));
+  const places = now.length > 0 ? now : before;
+  const facts = [
+    ...rules
+      .filter(({ on }) => on === "server")
+      .flatMap((rule) =>
+        places.map(({ target, sandboxId, ...observed }) =>
+          silenceFacts(rule, target, { kind: "server", sandboxId, serverId, serverName }, observed),
+        ),
+      ),
+    ...incidents.map(({ incident, target }) =>
+      silenceFacts({ ...incident, name: incident.rule }, target, incident.subject),
+    ),
+  ];
+  const concerns = ({ match }: { readonly match: SilenceMatch }): boolean =>
+    facts.some((each) => isAbout(match, each));
+  const bounds = (
+    { startsAtMs, endsAtMs }: { readonly startsAtMs: number; readonly endsAtMs: number },
+    kind: "silence" | "maintenance",
+    text: string,
+  ): readonly TimelineEvent[] => [
+    { atMs: startsAtMs, event: `${kind}.began`, text: `${text} - began` },
+    { atMs: endsAtMs, event: `${kind}.ended`, text: `${text} - ended` },
+  ];
+  return [
+    ...history.silences
+      .filter((silence) => concerns(silence) && silence.endsAtMs > silence.startsAtMs)
+      .flatMap((silence) =>
+        bounds(silence, "silence", `silence by ${silence.author}: ${silence.reason}`),
+      ),
+    // A window may have opened many times. Shown are the openings during which an incident started.
+    ...history.windows.filter(concerns).flatMap((window) => {
+      const openings = incidents.flatMap(
         ({ incident }) => window.openingAt(incident.startedAtMs) ?? [],
       );
       const byStart = new Map(openings.map((opening) => [opening.startsAtMs, opening]));
       const text = `maintenance window ${window.name}`;
       return [...byStart.values()].flatMap((opening) => bounds(opening, "maintenance", text));
-    });
-  return [...silences, ...windows];
-}
-
-function bounds(
-  { startsAtMs, endsAtMs }: { readonly startsAtMs: number; readonly endsAtMs: number },
-  kind: "silence" | "maintenance",
-  text: string,
-): readonly TimelineEvent[] {
-  return [
-    { atMs: startsAtMs, event: `${kind}.began`, text: `${text} - began` },
-    { atMs: endsAtMs, event: `${kind}.ended`, text: `${text} - ended` },
+    }),
   ];
-}
-
-/** What a silence can match: every rule on servers at every place of the server, and its incidents. */
-function factsOf(
-  { server, changes, incidents }: ServerHistory,
-  rules: readonly Rule[],
-): readonly SilenceFacts[] {
-  const { serverId, serverName } = server;
-  const now = server.listed.map(({ target, sandbox, server: { benchmark, tags } }) => ({
-    target,
-    sandboxId: sandbox.id,
-    benchmark,
-    tags,
-  }));
-  const before = changes.map(({ target, sandboxId }) => ({
-    target,
-    sandboxId,
-    benchmark: null,
-    tags: [],
-  }));
-  const places = now.length > 0 ? now : before.slice(0, 1);
-  const current = rules
-    .filter(({ on }) => on === "server")
-    .flatMap((rule) =>
-      places.map(({ target, sandboxId, ...seen }) =>
-        silenceFacts(rule, target, { kind: "server", sandboxId, serverId, serverName }, seen),
-      ),
-    );
-  const past = incidents.map(({ incident, target }) =>
-    silenceFacts(
-      { name: incident.rule, severity: incident.severity },
-      target,
-      incident.subject,
-      {},
-    ),
-  );
-  return [...current, ...past];
 }
 
 const messageWords: Readonly<Record<StoredNotificationItem["type"], string>> = {
@@ -183,28 +148,28 @@ const messageWords: Readonly<Record<StoredNotificationItem["type"], string>> = {
   "incident.resolved": "resolved",
 };
 
-function queuedEvent(telling: StoredNotificationItem): TimelineEvent {
-  const { incidentId, receiver, type, causedAtMs: atMs, notification } = telling;
+function queuedEvent(item: StoredNotificationItem): TimelineEvent {
+  const { incidentId, receiver, type, causedAtMs: atMs, notification } = item;
   const text = `${receiver}: ${messageWords[type]}`;
   const notificationId = notification && { notificationId: notification.id };
   return { atMs, event: "notification.queued", text, incidentId, ...notificationId };
 }
 
-/** Every attempt that is stored. Where the last one is not, how the notification ended. */
+/** Every attempt that is stored. If the last one is not, how the notification ended. */
 function deliveryEvents({ items, attempts }: ServerHistory): readonly TimelineEvent[] {
   const attemptsOf = Map.groupBy(attempts, ({ notificationSeq }) => notificationSeq);
-  const notifications = new Map(
-    items.flatMap(({ notification, receiver, type }) =>
-      notification
-        ? [[notification.seq, { ...notification, receiver, what: messageWords[type] }] as const]
-        : [],
-    ),
-  );
-  return [...notifications.values()].flatMap((notification) => {
-    const { seq, id: notificationId, receiver, what, state, settledAtMs } = notification;
+  const bySeq = new Map(items.map((item) => [item.notification?.seq, item]));
+  return [...bySeq.values()].flatMap(({ notification, receiver, type }) => {
+    if (!notification) return [];
+    const { seq, id: notificationId, state, lastReason, settledAtMs } = notification;
+    const what = messageWords[type];
     const taken = (atMs: number): TimelineEvent => {
-      const text = `${receiver} accepted: ${what}`;
-      return { atMs, event: "delivery.taken", text, notificationId };
+      return {
+        atMs,
+        event: "delivery.taken",
+        text: `${receiver} accepted: ${what}`,
+        notificationId,
+      };
     };
     const stored = (attemptsOf.get(seq) ?? []).map(({ atMs, reason, detail }): TimelineEvent => {
       if (reason === null) return taken(atMs);
@@ -217,7 +182,7 @@ function deliveryEvents({ items, attempts }: ServerHistory): readonly TimelineEv
       const isStored = stored.some(({ event }) => event === "delivery.taken");
       return isStored ? stored : [...stored, taken(settledAtMs)];
     }
-    const reason = state === "dead" ? ` (${notification.lastReason ?? "no reason stored"})` : "";
+    const reason = state === "dead" ? ` (${lastReason ?? "no reason stored"})` : "";
     const text = `${receiver}: ${state}: ${what}${reason}`;
     return [...stored, { atMs: settledAtMs, event: `notification.${state}`, text, notificationId }];
   });

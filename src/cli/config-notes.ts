@@ -1,4 +1,4 @@
-import { matchNotes } from "../api/name-notes.ts";
+import { matchNotes } from "../api/notes.ts";
 import type { Config, KeyConfig } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { resolutions } from "../fleet/buckets.ts";

@@ -223,7 +223,7 @@ describe("notifications that were given up", () => {
     expect(world.alerts).toHaveLength(1);
     expect(await api(replayNotifications, { seqs })).toEqual({
       count: 0,
-      notes: ["1 of the numbers is of no dead letter"],
+      notes: ["numbers without a dead letter: 1"],
     });
   });
 

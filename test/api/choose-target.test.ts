@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Target } from "../../src/fleet/model.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import { chooseTarget } from "../../src/api/choose-target.ts";
+import { chooseTarget } from "../../src/api/service-call.ts";
 
 const [usResearch, euResearch, euTraining] = [
   { region: "us", key: "research" },
@@ -38,10 +38,7 @@ describe("the target of a look-up", () => {
       'There is no key "reserch". Configured: research, training. Did you mean "research"?',
     ],
     [{ key: "x".repeat(9) }, "Configured: research, training."],
-    [
-      { region: "us", key: "training" },
-      "The key training is not used in the region us. Its regions: eu.",
-    ],
+    [{ region: "us", key: "training" }, 'There is no key "training". Configured: research.'],
   ])("is asked for with the names there are: %j", (choice, says) => {
     expect(() => choose(all, choice)).toThrow(says);
   });

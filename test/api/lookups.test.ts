@@ -223,7 +223,7 @@ describe("a look-up", () => {
   it.each([
     ["users", {}, "operation: user, universes, universe-data, white-label, sandboxes"],
     ["user", {}, "Say which user: give its id."],
-    ["universes", { id: "x" }, "universes is asked for as a whole, without an id."],
+    ["universes", { id: "x" }, "universes is looked up as a whole, without an id."],
     ["user", { id: "" }, "other than an empty one"],
     ["user", { id: ".." }, "other than an empty one"],
     ["user", { id: "\ud800" }, "other than an empty one"],

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Status } from "../../src/fleet/model.ts";
-import { findServer } from "../../src/api/find-server.ts";
+import { findServer } from "../../src/api/find.ts";
 import { createApi } from "../../src/api/operation.ts";
-import type { FleetContext } from "../../src/api/target-list.ts";
+import type { FleetContext } from "../../src/api/context.ts";
 import { listServers } from "../../src/api/operations/servers.ts";
 import { storedSources } from "../../src/reports/sources.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -54,8 +54,7 @@ describe("what reads the servers of a target, while a poll brings all of them ot
 
   it("finds one in the status that it had when it began", async () => {
     const { watched, pollAgain } = polledOnce();
-    const { incidents, changes } = testStore();
-    const finding = findServer("server-05999", { targets: [watched], incidents, changes });
+    const finding = findServer("server-05999", [watched], testStore());
     pollAgain();
     expect((await finding).listed).toMatchObject([{ server: { status: "idle" } }]);
   });

@@ -252,6 +252,6 @@ it("sends nothing while the service asks for patience, and says so", async () =>
   expect(codes).toEqual(["list_sandboxes 429"]);
   expect(report.failed).toBe(4);
   expect(report.operations[1]?.detail).toBe(
-    "nothing was sent: the key's limit leaves no room, try again later",
+    "nothing was sent: the key's rate limit is used up, try again later",
   );
 });

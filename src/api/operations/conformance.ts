@@ -1,19 +1,16 @@
 import { z } from "zod";
+import { RefusedError } from "../../lib/refusal.ts";
 import { examine, operationReport } from "../../service/conformance.ts";
 import type { OperationReport } from "../../service/conformance.ts";
-import { RefusedError } from "../../lib/refusal.ts";
-import { chooseTarget, targetChoice } from "../choose-target.ts";
 import type { ServiceContext } from "../context.ts";
+import { listed, nullableText } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
-import { serviceId } from "./lookups.ts";
-
-const id = serviceId("an id of 1 to 1000 characters, other than . and ..").optional();
+import { callWithToken, chooseTarget, serviceId, targetChoice } from "../service-call.ts";
 
 const conformanceView = z.object({
   region: z.string(),
-  /** Null where the key is not a configured one. */
-  key: z.string().nullable(),
-  operations: z.array(operationReport).readonly(),
+  key: nullableText.describe("Null: the key is not a configured one"),
+  operations: listed(operationReport),
   /** How many fields, and responses as a whole, conform, and so on. */
   agrees: z.number(),
   outside: z.number(),
@@ -32,15 +29,20 @@ export const checkConformance = defineOperation({
   path: "/conformance",
   summary:
     "Calls every operation of the service once and compares the responses with its interface",
-  request: z.strictObject({ user: id, universe: id, client: id, ...targetChoice.shape }),
+  request: z.strictObject({
+    user: serviceId,
+    universe: serviceId,
+    client: serviceId,
+    ...targetChoice,
+  }),
   response: conformanceView,
   refusals: [409, 429],
   callsService: true,
   // Each call may wait for the key's limit, and then for the service.
   timeoutMs: 10 * 60_000,
   async handle(context: ServiceContext, { region, key, ...ids }) {
-    const { service, limits, clock, signal, maxBodyBytes, inProgress } = context;
-    const { target, apiKey } = chooseTarget(context, { region, key });
+    const { service, inProgress } = context;
+    const chosen = chooseTarget(context, { region, key });
     // Responses are held in memory as a whole.
     if (inProgress.checks > 0) {
       throw new RefusedError("conflict", "A check is under way already. Wait for it.");
@@ -48,21 +50,14 @@ export const checkConformance = defineOperation({
     inProgress.checks += 1;
     try {
       const operations = await examine(async (lookup) => {
-        const deadlineMs = clock.now().monotonicMs + longestWaitMs;
-        const admission = await limits.admit(target, deadlineMs, signal);
-        if (admission.kind !== "granted") {
-          const detail = "nothing was sent: the key's limit leaves no room, try again later";
-          return { kind: "not_sent", detail };
-        }
-        const { sent: onSent, ended } = admission;
-        const call = { region: target.region, apiKey, signal, maxBodyBytes, onSent };
-        const result = await service.examine(call, lookup).finally(ended);
-        if (result.kind === "failed" && result.retryAfterMs !== null) {
-          limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);
-        }
-        return result;
+        const result = await callWithToken(context, chosen, longestWaitMs, (call) =>
+          service.examine(call, lookup),
+        );
+        if (result.kind === "ok" || result.kind === "failed") return result;
+        const detail = "nothing was sent: the key's rate limit is used up, try again later";
+        return { kind: "not_sent", detail };
       }, ids);
-      return { ...target, operations, ...countVerdicts(operations) };
+      return { ...chosen.target, operations, ...countVerdicts(operations) };
     } finally {
       inProgress.checks -= 1;
     }
@@ -70,15 +65,16 @@ export const checkConformance = defineOperation({
 });
 
 function countVerdicts(operations: readonly OperationReport[]) {
-  const fields = operations.flatMap((each) => each.fields);
-  const count = (wanted: "agrees" | "outside" | "not_seen"): number =>
-    fields.filter(({ verdict }) => verdict === wanted).length;
-  const ended = (wanted: OperationReport["outcome"]): number =>
-    operations.filter(({ outcome }) => outcome === wanted).length;
+  const verdicts = operations.flatMap(({ outcome, fields }) => [
+    outcome,
+    ...fields.map(({ verdict }) => verdict),
+  ]);
+  const count = (wanted: (typeof verdicts)[number]) =>
+    verdicts.filter((verdict) => verdict === wanted).length;
   return {
     agrees: count("agrees"),
-    outside: count("outside") + ended("outside"),
-    not_seen: count("not_seen") + ended("not_seen"),
-    failed: ended("failed"),
+    outside: count("outside"),
+    not_seen: count("not_seen"),
+    failed: count("failed"),
   };
 }

@@ -3,23 +3,20 @@ import { deviationProblems, kindOf, problemText } from "../../fleet/deviation.ts
 import type { DriftRecord } from "../../fleet/drift.ts";
 import { operations } from "../../fleet/model.ts";
 import type { StoreContext } from "../context.ts";
-import { nullableText, texts, timeText } from "../fields.ts";
+import { listed, nullableText, texts, time } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
+import { toView } from "../view.ts";
 
 const deviationView = z.object({
   operation: z.enum(operations),
-  /** `(answer)` for the response as a whole. */
-  field: z.string(),
+  field: z.string().describe("`(answer)`: the response as a whole"),
   problem: z.enum(deviationProblems),
-  /** The problem in words. */
-  summary: z.string(),
+  summary: z.string().describe("The problem in words"),
   regions: texts,
-  /** How often it occurred. One response may count several times. */
-  count: z.number(),
-  first_seen_at: z.string(),
-  last_seen_at: z.string(),
-  /** The shape of the first such value, or a new word in quotes. */
-  example: nullableText,
+  count: z.number().describe("How often it occurred. One response may count several times"),
+  first_seen_at: time,
+  last_seen_at: time,
+  example: nullableText.describe("The shape of the first such value, or a new word in quotes"),
 });
 export type DriftView = z.output<typeof deviationView>;
 
@@ -29,14 +26,14 @@ export const listDrift = defineOperation({
   path: "/drift",
   summary: "How the service's responses deviate from its interface, newest deviation first",
   request: z.strictObject({}),
-  response: z.object({ drift: z.array(deviationView).readonly() }),
+  response: z.object({ drift: listed(deviationView) }),
   handle({ drift }: StoreContext) {
     const kinds = Map.groupBy(drift.records(), (record) =>
       JSON.stringify([record.operation, kindOf(record)]),
     );
     const merged = [...kinds.values()].flatMap(mergeRegions);
     merged.sort((a, b) => b.firstSeenAtMs - a.firstSeenAtMs);
-    return Promise.resolve({ drift: merged.map(viewDeviation) });
+    return Promise.resolve({ drift: merged.map(toView) });
   },
 });
 
@@ -44,22 +41,11 @@ export const listDrift = defineOperation({
 function mergeRegions(records: readonly DriftRecord[]) {
   const [first] = records.toSorted((a, b) => a.firstSeenAtMs - b.firstSeenAtMs);
   if (!first) return [];
+  const { operation, field, problem, firstSeenAtMs, example } = first;
+  const summary = problemText(first);
   const regions = records.map(({ region }) => region).toSorted();
   const count = records.reduce((sum, record) => sum + record.count, 0);
   const lastSeenAtMs = Math.max(...records.map((record) => record.lastSeenAtMs));
-  return [{ ...first, regions, count, lastSeenAtMs }];
-}
-
-function viewDeviation(record: ReturnType<typeof mergeRegions>[number]): DriftView {
-  return {
-    operation: record.operation,
-    field: record.field,
-    problem: record.problem,
-    summary: problemText(record),
-    regions: record.regions,
-    count: record.count,
-    first_seen_at: timeText(record.firstSeenAtMs),
-    last_seen_at: timeText(record.lastSeenAtMs),
-    example: record.example,
-  };
+  const times = { firstSeenAtMs, lastSeenAtMs };
+  return [{ operation, field, problem, summary, regions, count, ...times, example }];
 }

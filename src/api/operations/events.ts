@@ -1,76 +1,61 @@
 import { z } from "zod";
 import { isChangeCursor } from "../../store/changes.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
-import { listOf } from "../fields.ts";
-import { placeField, serverFields } from "../history-fields.ts";
+import { listOfWords, serverFields } from "../fields.ts";
 import type { CallApi } from "../operation.ts";
+import { cursorField } from "../paging.ts";
 import { readRequest } from "../request.ts";
 import { listChanges } from "./changes.ts";
-import type { ChangeView } from "./changes.ts";
 import { listIncidents } from "./incidents.ts";
-import type { IncidentView } from "./incidents.ts";
 
-const eventKinds = ["change", "incident"] as const;
+const kinds = ["change", "incident"] as const;
 
 export const eventsQuery = z.strictObject({
-  kind: listOf(z.enum(eventKinds, eventKinds.join(", "))),
+  kind: listOfWords(kinds),
   ...serverFields,
-  after: placeField("the id of an event", (written) => readEventPlace(written) !== undefined),
+  after: cursorField("the id of an event", (written) => readCursor(written) !== null),
 });
 
-/** What was stored after a place. */
-export interface StoredEvents {
-  /** Changes in the order of storage, then incidents as they are now. */
-  readonly events: readonly {
-    readonly kind: (typeof eventKinds)[number];
-    readonly view: ChangeView | IncidentView;
-  }[];
-  /** The place of the next request. */
-  readonly after: string;
-  /** Whether there may already be more. */
-  readonly hasMore: boolean;
+/** An event's id: a cursor of the changes and one of the incidents. */
+function readCursor(text: string) {
+  const [changes = "", incidents = "", ...rest] = text.split(",");
+  const isCursor = isChangeCursor(changes) && isIncidentCursor(incidents) && rest.length === 0;
+  return isCursor ? { changes, incidents } : null;
 }
 
 const mostOfAKind = 500;
 
 /**
- * Reads what was stored after a place. Without a place it gives no events, only the present place.
+ * Reads what was stored after a cursor: changes in the order of storage, then incidents as they are now. Without a
+ * cursor it gives no events, only the current cursor.
  *
+ * @returns `after`, the cursor of the next request, and whether there may already be more
  * @throws {RefusedError} when the query is not valid
  */
-export async function readEvents(api: CallApi, query: unknown): Promise<StoredEvents> {
+export async function readEvents(api: CallApi, query: unknown) {
   const { kind, after, ...fields } = readRequest(eventsQuery, query);
-  const place = after === undefined ? undefined : readEventPlace(after);
-  if (!place) {
-    const [changes, incidents] = await Promise.all([
-      api(listChanges, { limit: 1 }),
-      api(listIncidents, { limit: 1 }),
-    ]);
-    return { events: [], after: `${changes.after},${incidents.after}`, hasMore: false };
-  }
-  const kinds = new Set(kind.length > 0 ? kind : eventKinds);
+  const cursor = after === undefined ? null : readCursor(after);
+  const isWanted = (each: (typeof kinds)[number]): boolean =>
+    kind.length === 0 || kind.includes(each);
   const request = { ...fields, limit: mostOfAKind };
   const [changes, incidents] = await Promise.all([
-    kinds.has("change")
-      ? api(listChanges, { ...request, after: place.changes })
-      : { changes: [], after: place.changes },
-    kinds.has("incident")
-      ? api(listIncidents, { ...request, after: place.incidents })
-      : { incidents: [], after: place.incidents },
+    cursor && !isWanted("change")
+      ? { changes: [], after: cursor.changes }
+      : api(listChanges, cursor ? { ...request, after: cursor.changes } : { limit: 1 }),
+    cursor && !isWanted("incident")
+      ? { incidents: [], after: cursor.incidents }
+      : api(listIncidents, cursor ? { ...request, after: cursor.incidents } : { limit: 1 }),
   ]);
+  const events = [
+    ...changes.changes.map((view) => ({ kind: "change" as const, view })),
+    ...incidents.incidents.map((view) => ({ kind: "incident" as const, view })),
+  ];
+  const isFull = [changes.changes, incidents.incidents].some(
+    ({ length }) => length === mostOfAKind,
+  );
   return {
-    events: [
-      ...changes.changes.map((view) => ({ kind: "change" as const, view })),
-      ...incidents.incidents.map((view) => ({ kind: "incident" as const, view })),
-    ],
+    events: cursor ? events : [],
     after: `${changes.after},${incidents.after}`,
-    hasMore: changes.changes.length === mostOfAKind || incidents.incidents.length === mostOfAKind,
+    hasMore: cursor !== null && isFull,
   };
-}
-
-/** An event's id: a place among the changes and one among the incidents. */
-function readEventPlace(text: string) {
-  const [changes = "", incidents = "", ...rest] = text.split(",");
-  const isPlace = isChangeCursor(changes) && isIncidentCursor(incidents) && rest.length === 0;
-  return isPlace ? { changes, incidents } : undefined;
 }

@@ -2,38 +2,28 @@ import { z } from "zod";
 import { firstOf } from "../../lib/first-of.ts";
 import { allTime } from "../../store/changes.ts";
 import type { StoreContext } from "../context.ts";
-import { nullableText, serverText, time, timeText } from "../fields.ts";
-import { findServer } from "../find-server.ts";
+import { listed, nullableText, serverText, targetLabels, time } from "../fields.ts";
+import { findServer } from "../find.ts";
 import { defineOperation } from "../operation.ts";
 import { timeline } from "../timeline.ts";
-
-const timelineEvent = z.object({
-  at: time,
-  event: z.string(),
-  text: z.string(),
-  incident_id: nullableText,
-  notification_id: nullableText,
-});
+import { timeText, toView } from "../view.ts";
 
 const explanationView = z.object({
   server_id: z.string(),
   server_name: nullableText,
-  /** Where it is listed now; empty: nowhere. */
-  listed: z
-    .array(
-      z.object({
-        region: z.string(),
-        key: z.string(),
-        sandbox_id: z.string(),
-        status: z.string(),
-        since: time,
-      }),
-    )
-    .readonly(),
-  /** Oldest first. */
-  events: z.array(timelineEvent).readonly(),
-  /** Whether older events were omitted. */
-  truncated: z.boolean(),
+  listed: listed(
+    z.object({ ...targetLabels, sandbox_id: z.string(), status: z.string(), since: time }),
+  ).describe("Where it is listed now; empty: nowhere"),
+  events: listed(
+    z.object({
+      at: time,
+      event: z.string(),
+      text: z.string(),
+      incident_id: nullableText,
+      notification_id: nullableText,
+    }),
+  ).describe("Oldest first"),
+  truncated: z.boolean().describe("Whether older events were omitted"),
 });
 export type ExplanationView = z.output<typeof explanationView>;
 
@@ -50,8 +40,8 @@ export const explainServer = defineOperation({
   response: explanationView,
   refusals: [404, 409],
   async handle({ store, targets, interventions, rules, clock }: StoreContext, request) {
-    const server = await findServer(request.server, { ...store, targets });
-    const { serverId } = server;
+    const server = await findServer(request.server, targets, store);
+    const { serverId, serverName } = server;
     const nowMs = clock.now().utcMs;
     const about = store.changes.between({ ...allTime, direction: "desc", server: serverId });
     const found = await firstOf(about, mostChanges);
@@ -70,21 +60,13 @@ export const explainServer = defineOperation({
     };
     return {
       server_id: serverId,
-      server_name: server.serverName,
-      listed: server.listed.map(({ target, sandbox, server: { status, since } }) => ({
-        ...target,
-        sandbox_id: sandbox.id,
-        status,
-        since: timeText(since.atMs),
-      })),
+      server_name: serverName,
+      listed: server.listed.map(({ target, sandbox, server: { status, since } }) => {
+        return { ...target, sandbox_id: sandbox.id, status, since: timeText(since.atMs) };
+      }),
       events: timeline(history, rules, nowMs).map(
-        ({ atMs, event, text, incidentId = null, notificationId = null }) => ({
-          at: timeText(atMs),
-          event,
-          text,
-          incident_id: incidentId,
-          notification_id: notificationId,
-        }),
+        ({ incidentId = null, notificationId = null, ...event }) =>
+          toView({ ...event, incidentId, notificationId }),
       ),
       truncated: found.length >= mostChanges || incidents.length >= mostIncidents,
     };

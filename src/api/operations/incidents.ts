@@ -2,33 +2,35 @@ import { z } from "zod";
 import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { notifiedIncident } from "../../alerts/incident.ts";
 import { subjectKinds } from "../../alerts/notification.ts";
-import { RefusedError } from "../../lib/refusal.ts";
 import { severities } from "../../alerts/rule.ts";
-import type { StoredIncident } from "../../store/incidents.ts";
+import { RefusedError } from "../../lib/refusal.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
+import type { StoredIncident } from "../../store/incidents.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";
-import * as fields from "../fields.ts";
-import { nullableText, nullableTime, texts, time, timeText } from "../fields.ts";
-import { findIncident, noSuchIncident } from "../find-by-id.ts";
-import {
-  continuation,
-  historyFields,
-  historyRange,
-  oneOrder,
-  placeField,
-  previousAfter,
-} from "../history-fields.ts";
-import { matchNotes } from "../name-notes.ts";
+import { authorField, idBeginning, listed, listOfWords, names, nullableText } from "../fields.ts";
+import { nullableTime, text, texts, time } from "../fields.ts";
+import { completeId, mostNamed } from "../find.ts";
+import { matchNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
+import {
+  beforeField,
+  continuation,
+  historyRange,
+  historyRequest,
+  pageOf,
+  placeText,
+} from "../paging.ts";
+import { toView } from "../view.ts";
+
+const states = ["pending", "firing", "resolved"] as const;
 
 export const incidentView = z.object({
   id: z.string(),
   rule: z.string(),
   severity: z.string(),
-  state: z.enum(["pending", "firing", "resolved"]),
-  /** It is firing, and a silence suppresses its notifications. */
-  muted: z.boolean(),
+  state: z.enum(states),
+  muted: z.boolean().describe("It is firing, and a silence suppresses its notifications"),
   flapping: z.boolean(),
   subject: z.enum(subjectKinds),
   region: nullableText,
@@ -56,43 +58,39 @@ export const listIncidents = defineOperation({
   method: "GET",
   path: "/incidents",
   summary: "Incidents, latest start first; with `after` in the order of their last changes",
-  request: oneOrder(
-    z.strictObject({
-      ...historyFields,
-      state: fields.listOf(z.enum(["pending", "firing", "resolved"], "pending, firing, resolved")),
-      rule: fields.names,
-      severity: fields.listOf(z.enum(severities, severities.join(", "))),
-      before: fields.before,
-      after: placeField(previousAfter, isIncidentCursor),
-    }),
+  request: historyRequest(
+    {
+      state: listOfWords(states),
+      rule: names,
+      severity: listOfWords(severities),
+      before: beforeField,
+    },
+    isIncidentCursor,
   ),
-  response: z.object({ incidents: z.array(incidentView).readonly(), ...continuation }),
+  response: z.object({ incidents: listed(incidentView), ...continuation }),
   async handle(context: StoreContext, request) {
     const { store, clock } = context;
     const { from, to, tz: zone, state, rule, severity, limit, before, after, ...rest } = request;
     const selection = { ...rest, phases: state, rules: rule, severities: severity };
-    const notes = () => unreadableNotes(store.unreadable, ["incidents"]);
+    const unreadable = unreadableNotes(store.unreadable, ["incidents"]);
     if (after !== undefined) {
-      const later = await store.incidents.after(after, selection, limit);
-      const incidents = later.incidents.map(viewIncident);
-      return { incidents, next: null, after: later.cursor, notes: notes() };
+      const { incidents, cursor } = await store.incidents.after(after, selection, limit);
+      const views = incidents.map(viewIncident);
+      return { incidents: views, next: null, after: cursor, notes: unreadable };
     }
     const newest = await store.incidents.newest();
     const range = historyRange({ from, to }, { nowMs: clock.now().utcMs, zone });
-    const page = { ...selection, ...range, limit: limit + 1, before: before ?? null };
-    const found = await store.incidents.page(page);
-    const { region, key } = request;
+    const query = { ...selection, ...range, limit: limit + 1, before: before ?? null };
+    const found = await store.incidents.page(query);
+    const { page, next } = pageOf(found, limit, ({ incident: { startedAtMs, id } }) =>
+      placeText(startedAtMs, id),
+    );
+    const unknown = found.length === 0 ? matchNotes(context, { ...rest, rule }) : [];
     return {
-      incidents: found.slice(0, limit).map(viewIncident),
-      next: fields.nextPlace(found, limit, ({ incident: { id, startedAtMs: atMs } }) => ({
-        atMs,
-        id,
-      })),
+      incidents: page.map(viewIncident),
+      next,
       after: newest,
-      notes: [
-        ...(found.length === 0 ? matchNotes(context, { rule, region, key }) : []),
-        ...notes(),
-      ],
+      notes: [...unknown, ...unreadable],
     };
   },
 });
@@ -103,28 +101,43 @@ export const acknowledgeIncident = defineOperation({
   path: "/incidents/{id}/acknowledge",
   summary: "Acknowledges a firing incident, which stops its reminders",
   request: z.strictObject({
-    id: fields.idBeginning,
-    author: fields.author,
-    note: fields.text(1_000, "a note").optional(),
+    id: idBeginning,
+    author: authorField,
+    note: text(1_000, "a note").optional(),
   }),
   response: z.object({
     incident_id: z.string(),
     author: z.string(),
     note: nullableText,
     acknowledged_at: time,
-    /** It was acknowledged before: this is the earlier acknowledgement. */
-    already: z.boolean(),
+    already: z
+      .boolean()
+      .describe("It was acknowledged before: this is the earlier acknowledgement"),
   }),
   refusals: [404, 409],
   async handle(context: StoreContext, { id, author, note = null }) {
     const { store, interventions, log } = context;
-    const incidentId = await findIncident(id, store);
+    const known = await store.incidents.beginningWith(id, mostNamed + 1);
+    const incidentId = completeId(
+      id,
+      known.map(({ incident }) => incident.id),
+    );
     const given = { incidentId, author, note, atMs: context.clock.now().utcMs };
     const outcome = await store.acknowledgements.acknowledge(given, context.composeAcknowledged);
-    if (outcome.kind === "unknown") throw noSuchIncident(id);
-    if (outcome.kind === "not_firing") throw notFiring(incidentId, outcome.phase);
-    if (outcome.kind === "already") {
-      return { ...viewAcknowledgement(outcome.acknowledgement), already: true };
+    switch (outcome.kind) {
+      case "unknown": {
+        const message = `There is no incident ${id}. List them for their ids.`;
+        throw new RefusedError("not_found", message);
+      }
+      case "not_firing": {
+        const why = outcome.phase === "resolved" ? "is over already" : "has not fired yet";
+        const message = `Incident ${incidentId} ${why}: there is nothing to acknowledge.`;
+        throw new RefusedError("conflict", message);
+      }
+      case "already":
+        return viewAcknowledgement(outcome.acknowledgement, true);
+      case "acknowledged":
+        break;
     }
     interventions.acknowledge(given);
     context.onOutbox();
@@ -133,46 +146,26 @@ export const acknowledgeIncident = defineOperation({
       { event: "incident.acknowledged", incident_id: incidentId, author, note },
       `${author} acknowledged incident ${incidentId}`,
     );
-    return { ...viewAcknowledgement(given), already: false };
+    return viewAcknowledgement(given, false);
   },
 });
 
-function notFiring(id: string, phase: "pending" | "resolved"): RefusedError {
-  const why = phase === "resolved" ? "is over already" : "has not fired yet";
-  return new RefusedError("conflict", `Incident ${id} ${why}: there is nothing to acknowledge.`);
-}
-
-function viewAcknowledgement({ incidentId, author, note, atMs }: Acknowledgement) {
-  return { incident_id: incidentId, author, note, acknowledged_at: timeText(atMs) };
+function viewAcknowledgement(acknowledgement: Acknowledgement, already: boolean) {
+  const { atMs: acknowledgedAtMs, ...rest } = acknowledgement;
+  return toView({ ...rest, acknowledgedAtMs, already });
 }
 
 function viewIncident({ incident, target, acknowledgement }: StoredIncident): IncidentView {
-  const { phase } = incident;
-  const facts = notifiedIncident(target, incident, acknowledgement?.author ?? null);
-  return {
-    id: incident.id,
-    rule: incident.rule,
-    severity: incident.severity,
+  const { rule, severity, phase, firedAtMs, receivers } = incident;
+  return toView({
+    ...notifiedIncident(target, incident, acknowledgement?.author ?? null),
+    rule,
+    severity,
     state: phase.name,
     muted: phase.name === "firing" && phase.notifiedAtMs === null,
-    flapping: facts.flapping,
-    subject: facts.subject,
-    region: facts.region,
-    key: facts.key,
-    sandbox_id: facts.sandboxId,
-    server_id: facts.serverId,
-    server_name: facts.serverName,
-    probe: facts.probe,
-    receiver: facts.receiver,
-    status: facts.status,
-    previous_status: facts.previousStatus,
-    started_at: timeText(facts.startedAtMs),
-    fired_at: timeText(incident.firedAtMs),
-    resolved_at: timeText(facts.resolvedAtMs),
-    resolved_reason: facts.resolvedReason,
-    receivers: incident.receivers,
-    acknowledged_by: facts.acknowledgedBy,
-    acknowledged_at: timeText(acknowledgement?.atMs ?? null),
+    firedAtMs,
+    receivers,
+    acknowledgedAtMs: acknowledgement?.atMs ?? null,
     note: acknowledgement?.note ?? null,
-  };
+  });
 }

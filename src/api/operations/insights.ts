@@ -2,13 +2,12 @@ import { z } from "zod";
 import { weekdays } from "../../reports/cells.ts";
 import { dayMs, weekMs } from "../../reports/forecast.ts";
 import { readInsights } from "../../reports/insights.ts";
-import type { Insights } from "../../reports/insights.ts";
 import { checkBegun } from "../../reports/open-report.ts";
 import type { HistoryContext } from "../context.ts";
-import { timeText } from "../fields.ts";
+import { listed, readRange, serverLabels, targetLabels } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
-import { readRange } from "../time-range.ts";
-import { reportRequest, toSeconds } from "./occupancy.ts";
+import { timeText, toView } from "../view.ts";
+import { reportRequest } from "./occupancy.ts";
 
 const thresholdAllowed = "a share above 0 and up to 1, such as 0.9";
 
@@ -22,16 +21,9 @@ const insightsRequest = reportRequest.omit({ by: true }).extend({
 });
 export type InsightsRequest = z.input<typeof insightsRequest>;
 
-const targetLabels = { region: z.string(), key: z.string() };
-const serverLabels = {
-  ...targetLabels,
-  sandbox_id: z.string(),
-  server_id: z.string(),
-  server_name: z.string().nullable(),
-};
-const errantServers = z
-  .array(z.object({ ...serverLabels, errors: z.number(), error_seconds: z.number() }))
-  .readonly();
+const errantServers = listed(
+  z.object({ ...serverLabels, errors: z.number(), error_seconds: z.number() }),
+);
 
 const insightsView = z.object({
   from: z.string(),
@@ -48,29 +40,22 @@ const insightsView = z.object({
     .nullable(),
   erred_most_often: errantServers,
   erred_longest: errantServers,
-  ran_out: z
-    .array(
-      z.object({
-        ...targetLabels,
-        server_name: z.string(),
-        exhausted_seconds: z.number(),
-        /** Calendar hours in which it happened. */
-        hours: z.number(),
-      }),
-    )
-    .readonly(),
-  occupied_long: z
-    .array(
-      z.object({
-        ...serverLabels,
-        occupied_seconds: z.number(),
-        /** False: at least that long. */
-        exact: z.boolean(),
-        /** 95 of 100 dwell times of the name were shorter. */
-        usual_seconds: z.number(),
-      }),
-    )
-    .readonly(),
+  ran_out: listed(
+    z.object({
+      ...targetLabels,
+      server_name: z.string(),
+      exhausted_seconds: z.number(),
+      hours: z.number().describe("Calendar hours in which it happened"),
+    }),
+  ),
+  occupied_long: listed(
+    z.object({
+      ...serverLabels,
+      occupied_seconds: z.number(),
+      exact: z.boolean().describe("False: at least that long"),
+      usual_seconds: z.number().describe("95 of 100 dwell times of the name were shorter"),
+    }),
+  ),
   forecast: z.object({
     threshold: z.number(),
     /** When the occupied share will exceed it; null: see `reason`. */
@@ -99,69 +84,33 @@ export const computeInsights = defineOperation({
     const filter = { ...(region.length > 0 && { region }), ...(key.length > 0 && { key }) };
 
     const found = await readInsights({ range, zone: tz, filter, nowMs, threshold }, sources);
+    const { busiestHour, forecast } = found;
+    const none = { passes_at: null, rise_per_week: null };
+    // Weeks end at midnight in UTC, so a forecast counts from midnight.
+    const midnightMs = Math.floor(nowMs / dayMs) * dayMs;
     return {
       from: timeText(range.fromMs),
       to: timeText(range.toMs),
       tz: tz.name,
-      busiest_hour: viewBusiest(found.busiestHour),
-      erred_most_often: found.erredMostOften.map(viewErrant),
-      erred_longest: found.erredLongest.map(viewErrant),
-      ran_out: found.ranOut.map(({ region: at, key: by, serverName, exhaustedMs, hours }) => ({
-        region: at,
-        key: by,
-        server_name: serverName,
-        exhausted_seconds: toSeconds(exhaustedMs),
-        hours,
-      })),
-      occupied_long: found.occupiedLong.map((dwell) => ({
-        ...viewServer(dwell),
-        occupied_seconds: toSeconds(dwell.occupiedMs),
-        exact: dwell.isExact,
-        usual_seconds: toSeconds(dwell.usualMs),
-      })),
-      forecast: viewForecast(found.forecast, threshold, nowMs),
+      busiest_hour: busiestHour && toView(busiestHour),
+      erred_most_often: found.erredMostOften.map(toView),
+      erred_longest: found.erredLongest.map(toView),
+      ran_out: found.ranOut.map((name) => {
+        const { dwells: _, ...fields } = name;
+        return toView(fields);
+      }),
+      occupied_long: found.occupiedLong.map(({ isExact: exact, ...dwell }) =>
+        toView({ ...dwell, exact }),
+      ),
+      forecast:
+        forecast.kind === "none"
+          ? { threshold, ...none, reason: forecast.reason }
+          : {
+              threshold,
+              passes_at: timeText(midnightMs + forecast.inWeeks * weekMs),
+              rise_per_week: forecast.risePerWeek,
+              reason: null,
+            },
     };
   },
 });
-
-function viewBusiest(busiest: Insights["busiestHour"]): InsightsView["busiest_hour"] {
-  if (!busiest) return null;
-  const { weekday, hour, occupiedShare, weeks } = busiest;
-  return { weekday, hour, occupied_share: occupiedShare, weeks };
-}
-
-type Errant = Insights["erredLongest"][number];
-
-function viewErrant(server: Errant): InsightsView["erred_longest"][number] {
-  const { errors, errorMs } = server;
-  return { ...viewServer(server), errors, error_seconds: toSeconds(errorMs) };
-}
-
-function viewServer(server: Errant | Insights["occupiedLong"][number]) {
-  const { region, key, sandboxId, serverId, serverName } = server;
-  return {
-    region,
-    key,
-    sandbox_id: sandboxId,
-    server_id: serverId,
-    server_name: serverName,
-  };
-}
-
-/** Weeks end at midnight in UTC, so a forecast counts from midnight. */
-function viewForecast(
-  found: Insights["forecast"],
-  threshold: number,
-  nowMs: number,
-): InsightsView["forecast"] {
-  if (found.kind === "none") {
-    return { threshold, passes_at: null, rise_per_week: null, reason: found.reason };
-  }
-  const atMs = Math.floor(nowMs / dayMs) * dayMs + found.inWeeks * weekMs;
-  return {
-    threshold,
-    passes_at: timeText(atMs),
-    rise_per_week: found.risePerWeek,
-    reason: null,
-  };
-}

@@ -1,13 +1,22 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refusal.ts";
 import { notificationStates } from "../../store/notifications.ts";
-import type { DeadLetters, NotificationRecord } from "../../store/notifications.ts";
+import type { DeadLetters } from "../../store/notifications.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";
-import * as fields from "../fields.ts";
-import { notes, nullableText, nullableTime, time, timeText } from "../fields.ts";
-import { receiverNotes } from "../name-notes.ts";
+import {
+  limitField,
+  listed,
+  listOfWords,
+  notes,
+  nullableText,
+  nullableTime,
+  time,
+} from "../fields.ts";
+import { unknownNames } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
+import { nextField, pageOf, previousNext } from "../paging.ts";
+import { toView } from "../view.ts";
 
 export const notificationView = z.object({
   seq: z.number(),
@@ -26,7 +35,7 @@ export const notificationView = z.object({
 });
 export type NotificationView = z.output<typeof notificationView>;
 
-const { previousNext } = fields;
+const seqOf = (allowed: string) => z.coerce.number(allowed).int(allowed).min(0, allowed);
 
 export const listNotifications = defineOperation({
   name: "listNotifications",
@@ -34,32 +43,26 @@ export const listNotifications = defineOperation({
   path: "/notifications",
   summary: "Notifications, latest first",
   request: z.strictObject({
-    state: fields.listOf(z.enum(notificationStates, notificationStates.join(", "))),
+    state: listOfWords(notificationStates),
     receiver: z.string().min(1).optional(),
-    limit: fields.limit,
-    before: z.coerce.number(previousNext).int(previousNext).min(0, previousNext).optional(),
+    limit: limitField,
+    before: seqOf(previousNext).optional(),
   }),
-  response: z.object({
-    notifications: z.array(notificationView).readonly(),
-    next: nullableText,
-    notes,
-  }),
-  async handle(context: StoreContext, { state, receiver, limit, before }) {
-    const { store } = context;
+  response: z.object({ notifications: listed(notificationView), next: nextField, notes }),
+  async handle({ store, receivers }: StoreContext, { state, receiver, limit, before }) {
     const found = await store.notifications.list({
       ...(state.length > 0 && { states: state }),
       ...(receiver !== undefined && { receiver }),
       ...(before !== undefined && { before }),
       limit: limit + 1,
     });
-    const page = found.slice(0, limit);
-    const next = found.length > limit ? page.at(-1)?.seq : undefined;
-    const isUnknown = found.length === 0 && receiver !== undefined;
+    const { page, next } = pageOf(found, limit, ({ seq }) => String(seq));
+    const missing = found.length === 0 && receiver !== undefined ? [receiver] : [];
     return {
-      notifications: page.map(viewNotification),
-      next: next?.toString() ?? null,
+      notifications: page.map(toView),
+      next,
       notes: [
-        ...(isUnknown ? receiverNotes(context, receiver) : []),
+        ...unknownNames("receiver", missing, receivers),
         ...unreadableNotes(store.unreadable, ["notifications"]),
       ],
     };
@@ -67,39 +70,29 @@ export const listNotifications = defineOperation({
 });
 
 const detailView = notificationView.extend({
-  /** The attempts that were kept, oldest first. */
-  attempt_list: z
-    .array(
-      z.object({
-        at: time,
-        /** Null, like the detail: the receiver accepted it. */
-        reason: nullableText,
-        detail: nullableText,
-      }),
-    )
-    .readonly(),
+  attempt_list: listed(
+    z.object({
+      at: time,
+      reason: nullableText.describe("Null, like the detail: the receiver accepted it"),
+      detail: nullableText,
+    }),
+  ).describe("The attempts that were kept, oldest first"),
 });
 export type NotificationDetailView = z.output<typeof detailView>;
-
-const seqAllowed = "a notification's number, as the list has it";
 
 export const showNotification = defineOperation({
   name: "showNotification",
   method: "GET",
   path: "/notifications/{id}",
   summary: "One notification, with its attempts",
-  request: z.strictObject({
-    id: z.coerce.number(seqAllowed).int(seqAllowed).min(0, seqAllowed),
-  }),
+  request: z.strictObject({ id: seqOf("a notification's number, as the list has it") }),
   response: detailView,
   refusals: [404, 409],
   async handle({ store }: StoreContext, { id: seq }) {
     const record = await store.notifications.find(seq);
     if (!record) {
-      throw new RefusedError(
-        "not_found",
-        `There is no notification ${seq}, or not any more. List them for their numbers.`,
-      );
+      const message = `There is no notification ${seq}, or not any more. List them for their numbers.`;
+      throw new RefusedError("not_found", message);
     }
     if (record === "unreadable") {
       throw new RefusedError(
@@ -109,12 +102,8 @@ export const showNotification = defineOperation({
     }
     const attempts = await store.notifications.attempts([seq]);
     return {
-      ...viewNotification(record),
-      attempt_list: attempts.map(({ atMs, reason, detail }) => ({
-        at: timeText(atMs),
-        reason,
-        detail,
-      })),
+      ...toView(record),
+      attempt_list: attempts.map(({ atMs, reason, detail }) => toView({ atMs, reason, detail })),
     };
   },
 });
@@ -159,31 +148,10 @@ export const discardNotifications = defineOperation({
   },
 });
 
-function selectionNotes(
-  context: StoreContext,
-  which: DeadLetters,
-  count: number,
-): readonly string[] {
-  if (count === 0 && "receiver" in which) return receiverNotes(context, which.receiver);
-  const others = "seqs" in which ? new Set(which.seqs).size - count : 0;
-  if (others === 0) return [];
-  return [`${others} of the numbers ${others === 1 ? "is" : "are"} of no dead letter`];
-}
-
-function viewNotification(record: NotificationRecord): NotificationView {
-  return {
-    seq: record.seq,
-    id: record.id,
-    receiver: record.receiver,
-    state: record.state,
-    type: record.type,
-    rule: record.rule,
-    severity: record.severity,
-    summary: record.summary,
-    caused_at: timeText(record.causedAtMs),
-    created_at: timeText(record.createdAtMs),
-    attempts: record.attempts,
-    last_reason: record.lastReason,
-    settled_at: timeText(record.settledAtMs),
-  };
+function selectionNotes({ receivers }: StoreContext, which: DeadLetters, count: number) {
+  if ("receiver" in which) {
+    return unknownNames("receiver", count === 0 ? [which.receiver] : [], receivers);
+  }
+  const others = new Set(which.seqs).size - count;
+  return others === 0 ? [] : [`numbers without a dead letter: ${others}`];
 }

@@ -7,17 +7,16 @@ import { openReport } from "../../reports/open-report.ts";
 import type { ReportQuery } from "../../reports/open-report.ts";
 import { sharesOf } from "../../reports/row.ts";
 import type { Report, ReportRow } from "../../reports/row.ts";
-import { timeAllowed } from "../../reports/time-range.ts";
 import type { Zone } from "../../reports/zone.ts";
 import type { HistoryContext } from "../context.ts";
-import { limitOf, names, nullableText, parsed, previousNext, texts, timeText } from "../fields.ts";
+import { limitOf, listed, parsed, rangeFields, readRange, targetFields, texts } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
+import { nextField, previousNext } from "../paging.ts";
 import { readRequest } from "../request.ts";
-import { readRange, zoneText } from "../time-range.ts";
+import { timeText, toSeconds } from "../view.ts";
 
 export const reportRequest = z.strictObject({
-  from: z.string(timeAllowed),
-  to: z.string().optional(),
+  ...rangeFields,
   by: z
     .string()
     .default("region,key")
@@ -27,43 +26,40 @@ export const reportRequest = z.strictObject({
       context.addIssue({ code: "custom", message: read.allowed });
       return z.NEVER;
     }),
-  tz: zoneText,
-  region: names,
-  key: names,
+  ...targetFields,
 });
 export type ReportRequest = z.input<typeof reportRequest>;
 
-const share = z.number().nullable();
-const seconds = z.number();
-const nullableSeconds = z.number().nullable();
+const number = z.number();
+const nullable = number.nullable();
 
 const measures = z.object({
   /** Shares of server time, from 0 to 1. Null: there were no servers. */
-  occupied_share: share,
-  idle_share: share,
-  error_share: share,
-  unknown_share: share,
-  unobserved_share: share,
+  occupied_share: nullable,
+  idle_share: nullable,
+  error_share: nullable,
+  unknown_share: nullable,
+  unobserved_share: nullable,
   /** Server time: two servers for a second make two. */
-  server_seconds: seconds,
-  occupied_seconds: seconds,
-  idle_seconds: seconds,
-  error_seconds: seconds,
-  unknown_seconds: seconds,
-  unobserved_seconds: seconds,
+  server_seconds: number,
+  occupied_seconds: number,
+  idle_seconds: number,
+  error_seconds: number,
+  unknown_seconds: number,
+  unobserved_seconds: number,
   /** Of occupied servers during observed time. Null: no time was observed. */
-  occupied_average: z.number().nullable(),
-  occupied_peak: z.number().nullable(),
+  occupied_average: nullable,
+  occupied_peak: nullable,
   /** False: the peak is an upper bound. */
   occupied_peak_exact: z.boolean().nullable(),
   /** Dwell times in `occupied`. */
-  stays: z.number(),
-  stay_mean_seconds: nullableSeconds,
-  stay_median_seconds: nullableSeconds,
-  stay_p95_seconds: nullableSeconds,
-  incidents: z.number(),
-  recoveries: z.number(),
-  recovery_mean_seconds: nullableSeconds,
+  stays: number,
+  stay_mean_seconds: nullable,
+  stay_median_seconds: nullable,
+  stay_p95_seconds: nullable,
+  incidents: number,
+  recoveries: number,
+  recovery_mean_seconds: nullable,
 });
 
 /** In the order of columns. */
@@ -89,11 +85,10 @@ const occupancyView = z.object({
   from: z.string(),
   to: z.string(),
   tz: z.string(),
-  by: z.array(z.enum(reportFields)).readonly(),
-  rows: z.array(rowView).readonly(),
+  by: listed(z.enum(reportFields)),
+  rows: listed(rowView),
   notes: texts,
-  /** `cursor` of the next page; null: there is none. */
-  next: nullableText,
+  next: nextField,
 });
 export type OccupancyView = z.output<typeof occupancyView>;
 
@@ -126,7 +121,7 @@ export const reportOccupancy = defineOperation({
   summary: "How occupied servers were, by time and then by the fields of `by`",
   request: reportRequest.extend({
     limit: limitOf(1_000, 10_000),
-    cursor: parsed(previousNext, readCursor),
+    cursor: parsed(previousNext, readCursor).optional(),
   }),
   response: occupancyView,
   timeoutMs: 5 * 60_000,
@@ -208,11 +203,6 @@ export function viewRow(row: ReportRow): RowView {
     recovery_mean_seconds:
       recoveries.count === 0 ? null : toSeconds(recoveries.ms / recoveries.count),
   };
-}
-
-/** To the millisecond. */
-export function toSeconds(ms: number): number {
-  return Math.round(ms) / 1_000;
 }
 
 function toSecondsOrNull(ms: number | null): number | null {

@@ -1,32 +1,30 @@
 import { z } from "zod";
 import { probeState, probeStates } from "../../alerts/probe.ts";
-import type { ProbeResult } from "../../alerts/probe.ts";
-import type { ProbeView } from "../../alerts/probe.ts";
+import type { ProbeResult, ProbeView } from "../../alerts/probe.ts";
 import { batches, paced } from "../../lib/paced.ts";
 import type { StoreContext } from "../context.ts";
-import { limitOf, names, notes, nullableText, nullableTime, time, timeText } from "../fields.ts";
-import { matchNotes } from "../name-notes.ts";
+import { limitOf, listed, names, notes, nullableText } from "../fields.ts";
+import { nullableTime, targetLabels, time } from "../fields.ts";
+import { matchNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
+import { toView } from "../view.ts";
 
 const resultView = z.object({
   at: time,
   success: z.boolean(),
   reason: nullableText,
   detail: nullableText,
-  /** Null: no request was sent. */
-  duration_seconds: z.number().nullable(),
+  duration_seconds: z.number().nullable().describe("Null: no request was sent"),
 });
 
 const probeView = z.object({
   probe: z.string(),
-  region: z.string(),
-  key: z.string(),
+  ...targetLabels,
   operation: z.string(),
   state: z.enum(probeStates),
   failures_in_a_row: z.number(),
   last_success_at: nullableTime,
-  /** Latest first. */
-  results: z.array(resultView).readonly(),
+  results: listed(resultView).describe("Latest first"),
 });
 export type ProbeStateView = z.output<typeof probeView>;
 
@@ -39,10 +37,9 @@ export const listProbes = defineOperation({
   summary: "The state of each probe, with its last results, latest first",
   request: z.strictObject({
     probe: names,
-    /** Results of each probe. */
-    limit: limitOf(10),
+    limit: limitOf(10).describe("Of results of each probe"),
   }),
-  response: z.object({ probes: z.array(probeView).readonly(), notes }),
+  response: z.object({ probes: listed(probeView), notes }),
   async handle(context: StoreContext, { probe, limit }) {
     const wanted = context.probes.filter(
       ({ subject }) => probe.length === 0 || probe.includes(subject.probe),
@@ -61,20 +58,12 @@ function viewProbe(
   { subject: { probe, region, key }, operation, progress }: ProbeView,
   results: readonly ProbeResult[],
 ): ProbeStateView {
+  const { failuresInARow, lastSuccessAtMs } = progress;
   return {
-    probe,
-    region,
-    key,
-    operation,
-    state: probeState(progress),
-    failures_in_a_row: progress.failuresInARow,
-    last_success_at: timeText(progress.lastSuccessAtMs),
-    results: results.map(({ atMs, reason, detail, durationMs }) => ({
-      at: timeText(atMs),
-      success: reason === null,
-      reason,
-      detail,
-      duration_seconds: durationMs === null ? null : Math.round(durationMs) / 1_000,
-    })),
+    ...toView({ probe, region, key, operation, state: probeState(progress) }),
+    ...toView({ failuresInARow, lastSuccessAtMs }),
+    results: results.map(({ atMs, reason, detail, durationMs }) =>
+      toView({ atMs, success: reason === null, reason, detail, durationMs }),
+    ),
   };
 }

@@ -1,47 +1,27 @@
 import { z } from "zod";
 import { statuses } from "../../fleet/model.ts";
-import type { Target } from "../../fleet/model.ts";
 import { pageOfServers } from "../../fleet/server-page.ts";
-import type { ServerPageQuery } from "../../fleet/server-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
-import type { Status } from "../../fleet/status.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
+import type { FleetContext } from "../context.ts";
 import {
-  limit,
-  listOf,
+  limitField,
+  listed,
+  listOfWords,
+  names,
   notes,
   nullableText,
-  serverText,
-  texts,
-  time,
-  timeText,
+  sandboxText,
 } from "../fields.ts";
-import { matchNotes } from "../name-notes.ts";
+import { serverLabels, serverText, targetFields, texts, time } from "../fields.ts";
+import { matchNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import {
-  compareTargets,
-  cursorOf,
-  cursorText,
-  name,
-  selectTargets,
-  targetFields,
-} from "../target-list.ts";
-import type { FleetContext } from "../target-list.ts";
-
-const serverFields = z.strictObject({
-  sandbox: name.optional().describe("A sandbox's id, or the beginning of one"),
-  server: serverText.optional().describe("A server's id, the beginning of one, or a server's name"),
-  server_name: listOf(name).describe("Names of servers"),
-  status: listOf(z.enum(statuses, statuses.join(", "))),
-  tag: listOf(name).describe("Tags, of which a server has at least one"),
-});
+import { namesCursor, namesCursorText, nextField, pageOf } from "../paging.ts";
+import { timeText } from "../view.ts";
+import { compareTargets, selectTargets } from "./targets.ts";
 
 export const serverView = z.object({
-  region: z.string(),
-  key: z.string(),
-  sandbox_id: z.string(),
-  server_id: z.string(),
-  server_name: nullableText,
+  ...serverLabels,
   status: z.enum(statuses),
   since: time.describe("When this status was first observed"),
   benchmark: nullableText,
@@ -51,6 +31,14 @@ export const serverView = z.object({
 });
 export type ServerView = z.output<typeof serverView>;
 
+const filterFields = z.strictObject({
+  sandbox: sandboxText.optional().describe("A sandbox's id, or the beginning of one"),
+  server: serverText.optional().describe("A server's id, the beginning of one, or a server's name"),
+  server_name: names.describe("Names of servers"),
+  status: listOfWords(statuses),
+  tag: names.describe("Tags, of which a server has at least one"),
+});
+
 export const listServers = defineOperation({
   name: "listServers",
   method: "GET",
@@ -58,66 +46,57 @@ export const listServers = defineOperation({
   summary: "The current state of servers, by region, key, sandbox and id",
   request: z.strictObject({
     ...targetFields,
-    ...serverFields.shape,
-    limit,
-    cursor: cursorOf(z.tuple([z.string(), z.string(), z.string(), z.string()])),
+    ...filterFields.shape,
+    limit: limitField,
+    cursor: namesCursor(z.tuple([z.string(), z.string(), z.string(), z.string()])),
   }),
-  response: z.object({
-    servers: z.array(serverView).readonly(),
-    next: nullableText.describe("`cursor` of the next page; null: there is none"),
-    notes,
-  }),
+  response: z.object({ servers: listed(serverView), next: nextField, notes }),
   async handle(context: FleetContext, { limit: size, cursor, region, key, ...filter }) {
     const isWanted = serverFilter(filter);
     const [lastRegion = "", lastKey = "", sandboxId = "", serverId = ""] = cursor ?? [];
-    const servers: ServerView[] = [];
+    const found: ServerView[] = [];
     for (const { target, state, withheld } of selectTargets(context.targets, { region, key })) {
       const order = cursor ? compareTargets(target, { region: lastRegion, key: lastKey }) : 1;
       if (order < 0) continue;
-      const page = pageOfServers(state.snapshot, {
+      const slices = pageOfServers(state.snapshot, {
         after: order === 0 ? { sandboxId, serverId } : null,
         // One more shows whether there is a next page.
-        limit: size + 1 - servers.length,
+        limit: size + 1 - found.length,
         isWanted,
       });
-      for (const placed of await runInSlices(page)) {
-        servers.push(viewServer(target, placed, withheld));
+      for (const { sandbox, server } of await runInSlices(slices)) {
+        const { id, name, status, since, benchmark, tags, missing } = server;
+        found.push({
+          ...target,
+          sandbox_id: sandbox.id,
+          server_id: id,
+          server_name: name,
+          status,
+          since: timeText(since.atMs),
+          benchmark,
+          tags,
+          missing,
+          stale: withheld,
+        });
       }
-      if (servers.length > size) break;
+      if (found.length > size) break;
     }
-    const last = servers[size - 1];
-    const place = last && [last.region, last.key, last.sandbox_id, last.server_id];
-    return {
-      servers: servers.slice(0, size),
-      next: place && servers.length > size ? cursorText(place) : null,
-      notes: matchNotes(context, { region, key }),
-    };
+    const { page, next } = pageOf(found, size, (last) =>
+      namesCursorText([last.region, last.key, last.sandbox_id, last.server_id]),
+    );
+    return { servers: page, next, notes: matchNotes(context, { region, key }) };
   },
 });
 
-function serverFilter(filter: z.output<typeof serverFields>): ServerPageQuery["isWanted"] {
-  const { sandbox: sandboxId, server: text, server_name: names, status, tag } = filter;
-  const statusSet: ReadonlySet<Status> = new Set(status);
-  const nameSet: ReadonlySet<string | null> = new Set(names);
-  return (server, sandbox) =>
+function serverFilter(filter: z.output<typeof filterFields>) {
+  const { sandbox: sandboxId, server: text } = filter;
+  const statusSet = new Set<string>(filter.status);
+  const nameSet = new Set<string | null>(filter.server_name);
+  const tagSet = new Set(filter.tag);
+  return (server: PlacedServer["server"], sandbox: PlacedServer["sandbox"]): boolean =>
     (statusSet.size === 0 || statusSet.has(server.status)) &&
     (nameSet.size === 0 || nameSet.has(server.name)) &&
     (sandboxId === undefined || sandbox.id.startsWith(sandboxId)) &&
     (text === undefined || server.name === text || server.id.startsWith(text)) &&
-    (tag.length === 0 || server.tags.some((each) => tag.includes(each)));
-}
-
-function viewServer(target: Target, { sandbox, server }: PlacedServer, stale: boolean): ServerView {
-  return {
-    ...target,
-    sandbox_id: sandbox.id,
-    server_id: server.id,
-    server_name: server.name,
-    status: server.status,
-    since: timeText(server.since.atMs),
-    benchmark: server.benchmark,
-    tags: server.tags,
-    missing: server.missing,
-    stale,
-  };
+    (tagSet.size === 0 || server.tags.some((tag) => tagSet.has(tag)));
 }

@@ -1,19 +1,25 @@
 import { z } from "zod";
+import { isInForce, matchFields } from "../../alerts/silence.ts";
 import { parseDuration } from "../../fleet/duration.ts";
 import { RefusedError } from "../../lib/refusal.ts";
-import { isInForce } from "../../alerts/silence.ts";
-import type { Silence } from "../../alerts/silence.ts";
-import { matchFields } from "../../alerts/silence.ts";
-import type { HeldInterventions } from "../interventions.ts";
-import type { TimedWindow } from "../windows.ts";
 import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
-import * as fields from "../fields.ts";
-import { notes, nullableText, nullableTime, parsed, texts, time, timeText } from "../fields.ts";
-import { wholeId } from "../find-by-id.ts";
-import { matchNotes } from "../name-notes.ts";
+import {
+  authorField,
+  flag,
+  idBeginning,
+  limitField,
+  listed,
+  notes,
+  nullableText,
+} from "../fields.ts";
+import { nullableTime, parsed, text, texts, time } from "../fields.ts";
+import { completeId } from "../find.ts";
+import type { TimedWindow } from "../interventions.ts";
+import { matchNotes, serverNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import { serverNotes } from "../server-notes.ts";
+import { beforeField, nextField, pageOf, placeText } from "../paging.ts";
+import { timeText, toView } from "../view.ts";
 
 const patternsAllowed = "a name or a list of names, * standing for any characters";
 const pattern = z.string(patternsAllowed).min(1, patternsAllowed).max(1_000);
@@ -22,7 +28,7 @@ const patterns = z
     [pattern, z.array(pattern, patternsAllowed).min(1, patternsAllowed).max(1_000)],
     patternsAllowed,
   )
-  .transform((value): readonly string[] => (typeof value === "string" ? [value] : value))
+  .transform((value): readonly string[] => [value].flat())
   .exactOptional();
 
 const matchField = z
@@ -51,21 +57,22 @@ const timeField = parsed(
     const atMs = timePattern.test(written) ? Date.parse(written) : Number.NaN;
     return Number.isNaN(atMs) ? undefined : atMs;
   },
-);
+).optional();
 
 const silenceRequest = z.strictObject({
   match: matchField,
-  author: fields.author,
-  reason: fields.text(1_000, "the reason for the silence"),
+  author: authorField,
+  reason: text(1_000, "the reason for the silence"),
   starts_at: timeField,
   ends_at: timeField,
-  duration: parsed("a duration such as 30m, 2h or 1d12h", parseDuration),
+  duration: parsed("a duration such as 30m, 2h or 1d12h", parseDuration).optional(),
 });
 
 export const silenceView = z.object({
   id: z.string(),
-  /** `maintenance` is the present or next opening of a configured window. */
-  kind: z.enum(["silence", "maintenance"]),
+  kind: z
+    .enum(["silence", "maintenance"])
+    .describe("`maintenance`: the present or next opening of a configured window"),
   state: z.enum(["in_force", "to_come", "ended"]),
   match: z.partialRecord(z.enum(matchFields), texts),
   author: nullableText,
@@ -82,28 +89,20 @@ export const listSilences = defineOperation({
   path: "/silences",
   summary: "Silences and maintenance windows",
   request: z.strictObject({
-    /** Whether silences that have ended are included. */
-    ended: fields.flag,
-    limit: fields.limit,
-    before: fields.before,
+    ended: flag.describe("Whether silences that have ended are included"),
+    limit: limitField,
+    before: beforeField,
   }),
-  response: z.object({
-    silences: z.array(silenceView).readonly(),
-    /** `before` of the next page; null: there is none. */
-    next: nullableText,
-  }),
+  response: z.object({ silences: listed(silenceView), next: nextField }),
   async handle({ store, interventions, clock }: StoreContext, { ended, limit, before }) {
     const nowMs = clock.now().utcMs;
-    const page = { ended, nowMs, limit: limit + 1, before: before ?? null };
-    const found = await store.silences.page(page);
+    const query = { ended, nowMs, limit: limit + 1, before: before ?? null };
+    const found = await store.silences.page(query);
+    const { page, next } = pageOf(found, limit, (last) => placeText(last.createdAtMs, last.id));
     const windows = before
       ? []
       : interventions.windows.flatMap((window) => viewWindow(window, nowMs));
-    const silences = found.slice(0, limit).map((silence) => viewSilence(silence, nowMs));
-    return {
-      silences: [...windows, ...silences],
-      next: fields.nextPlace(found, limit, ({ createdAtMs: atMs, id }) => ({ atMs, id })),
-    };
+    return { silences: [...windows, ...page.map((each) => viewSilence(each, nowMs))], next };
   },
 });
 
@@ -121,39 +120,76 @@ export const addSilence = defineOperation({
   refusals: [409],
   async handle(context: StoreContext, request) {
     const { store, interventions, clock, log } = context;
-    const createdAtMs = clock.now().utcMs;
-    const silence = { ...draftSilence(request, createdAtMs), id: context.newId(), createdAtMs };
-    if (interventions.openSilences(createdAtMs).length >= mostOpenSilences) {
-      throw new RefusedError(
-        "conflict",
-        `There are ${mostOpenSilences} silences already. Expire some, or match more with one.`,
-      );
+    const nowMs = clock.now().utcMs;
+    const { match, author, reason } = request;
+    const period = readPeriod(request, nowMs);
+    const silence = { id: context.newId(), match, author, reason, createdAtMs: nowMs, ...period };
+    if (interventions.openSilences(nowMs).length >= mostOpenSilences) {
+      const message = `There are ${mostOpenSilences} silences already. Expire some, or match more with one.`;
+      throw new RefusedError("conflict", message);
     }
     await store.silences.add(silence);
-    interventions.addSilence(silence, createdAtMs);
-    const view = viewSilence(silence, createdAtMs);
+    interventions.addSilence(silence, nowMs);
+    const view = viewSilence(silence, nowMs);
     log.info(
       { event: "silence.added", silence: view },
-      `${silence.author} added a silence until ${view.ends_at}: ${silence.reason}`,
+      `${author} added a silence until ${view.ends_at}: ${reason}`,
     );
-    const unmatched = await serverNotes(silence.match, context.targets);
-    return { ...view, notes: [...matchNotes(context, silence.match), ...unmatched] };
+    const unmatched = await serverNotes(match, context.targets);
+    return { ...view, notes: [...matchNotes(context, match), ...unmatched] };
   },
 });
+
+const longestMs = 366 * 24 * 60 * 60 * 1_000;
+
+/** A silence that would begin in the past begins now: what was notified stays notified. */
+function readPeriod(request: z.output<typeof silenceRequest>, nowMs: number) {
+  const { starts_at: start = nowMs, ends_at: end, duration } = request;
+  const startsAtMs = Math.max(start, nowMs);
+  const endsAtMs = end ?? startsAtMs + (duration ?? 0);
+  const faults: readonly (readonly [isFault: boolean, path: string, allowed: string])[] = [
+    [
+      (end === undefined) === (duration === undefined),
+      "ends_at",
+      "when it ends, as a time, or how long it lasts, as duration: one of the two",
+    ],
+    [endsAtMs <= nowMs, "ends_at", "an end in the future"],
+    [endsAtMs <= startsAtMs, "ends_at", "an end after the start"],
+    [endsAtMs - startsAtMs > longestMs, "ends_at", "an end within a year of the start"],
+    [startsAtMs - nowMs > longestMs, "starts_at", "a start within a year"],
+  ];
+  for (const [isFault, path, allowed] of faults) {
+    if (!isFault) continue;
+    const message = `The silence cannot be added. Allowed: ${path}: ${allowed}`;
+    throw new RefusedError("invalid", message, [{ path, allowed }]);
+  }
+  return { startsAtMs, endsAtMs };
+}
 
 export const expireSilence = defineOperation({
   name: "expireSilence",
   method: "POST",
   path: "/silences/{id}/expire",
   summary: "Ends a silence now",
-  request: z.strictObject({ id: fields.idBeginning }),
+  request: z.strictObject({ id: idBeginning }),
   response: silenceView,
   refusals: [404, 409],
   async handle({ store, interventions, clock, log }: StoreContext, request) {
     const nowMs = clock.now().utcMs;
-    const id = wholeId(request.id, interventions.openSilences(nowMs));
+    const open = interventions.openSilences(nowMs).map(({ id }) => id);
+    const id = completeId(request.id, open);
     const silence = await store.silences.find(id);
-    if (!silence) throw cannotExpire(id, interventions);
+    if (!silence) {
+      const isWindow = interventions.windows.some((each) =>
+        [each.name, windowId(each)].includes(id),
+      );
+      throw isWindow
+        ? new RefusedError(
+            "conflict",
+            `${id} is a maintenance window: it cannot be ended here, change alerts.maintenance in the configuration.`,
+          )
+        : new RefusedError("not_found", `There is no silence ${id}. List them for their ids.`);
+    }
     if (silence.endsAtMs <= nowMs) {
       const endedAt = timeText(silence.endsAtMs);
       throw new RefusedError("conflict", `Silence ${id} has ended already, at ${endedAt}.`);
@@ -165,79 +201,24 @@ export const expireSilence = defineOperation({
   },
 });
 
-const longestMs = 366 * 24 * 60 * 60 * 1_000;
-
-/** A silence that would begin in the past begins now: what was notified stays notified. */
-function draftSilence(
-  request: z.output<typeof silenceRequest>,
-  nowMs: number,
-): Omit<Silence, "id"> {
-  const { match, author, reason, starts_at: start, ends_at: end, duration } = request;
-  const startsAtMs = Math.max(start ?? nowMs, nowMs);
-  if ((end === undefined) === (duration === undefined)) {
-    throw wrongTime(
-      "ends_at",
-      "when it ends, as a time, or how long it lasts, as duration: one of the two",
-    );
-  }
-  const endsAtMs = end ?? startsAtMs + (duration ?? 0);
-  if (endsAtMs <= nowMs) throw wrongTime("ends_at", "an end in the future");
-  if (endsAtMs <= startsAtMs) throw wrongTime("ends_at", "an end after the start");
-  if (endsAtMs - startsAtMs > longestMs) {
-    throw wrongTime("ends_at", "an end within a year of the start");
-  }
-  if (startsAtMs - nowMs > longestMs) throw wrongTime("starts_at", "a start within a year");
-  return { match, author, reason, startsAtMs, endsAtMs };
-}
-
-function wrongTime(path: string, allowed: string): RefusedError {
-  const message = `The silence cannot be added. Allowed: ${path}: ${allowed}`;
-  return new RefusedError("invalid", message, [{ path, allowed }]);
-}
-
-function cannotExpire(id: string, { windows }: HeldInterventions): RefusedError {
-  const name = id.startsWith(maintenancePrefix) ? id.slice(maintenancePrefix.length) : id;
-  return windows.some((window) => window.name === name)
-    ? new RefusedError(
-        "conflict",
-        `${name} is a maintenance window: it cannot be ended here, change alerts.maintenance in the configuration.`,
-      )
-    : new RefusedError("not_found", `There is no silence ${id}. List them for their ids.`);
-}
-
 function viewSilence(silence: StoredSilence, nowMs: number): SilenceView {
-  return {
-    id: silence.id,
-    kind: "silence",
-    state: isInForce(silence, nowMs) ? "in_force" : silence.endsAtMs <= nowMs ? "ended" : "to_come",
-    match: silence.match,
-    author: silence.author,
-    reason: silence.reason,
-    created_at: timeText(silence.createdAtMs),
-    starts_at: timeText(silence.startsAtMs),
-    ends_at: timeText(silence.endsAtMs),
-  };
+  const hasEnded = silence.endsAtMs <= nowMs;
+  const state = isInForce(silence, nowMs) ? "in_force" : hasEnded ? "ended" : "to_come";
+  return toView({ kind: "silence", state, ...silence });
 }
 
-/** What ids of maintenance windows begin with, unlike those of silences. */
-const maintenancePrefix = "maintenance:";
+function windowId({ name }: TimedWindow): string {
+  return `maintenance:${name}`;
+}
 
 /** The present or next opening. Empty: it will not open again. */
 function viewWindow(window: TimedWindow, nowMs: number): readonly SilenceView[] {
   const present = window.openingAt(nowMs);
   const opening = present ?? window.nextOpening(nowMs);
   if (!opening) return [];
-  return [
-    {
-      id: `${maintenancePrefix}${window.name}`,
-      kind: "maintenance",
-      state: present ? "in_force" : "to_come",
-      match: window.match,
-      author: null,
-      reason: window.reason,
-      created_at: null,
-      starts_at: timeText(opening.startsAtMs),
-      ends_at: timeText(opening.endsAtMs),
-    },
-  ];
+  const { match, reason } = window;
+  const state = present ? "in_force" : "to_come";
+  const kind = "maintenance";
+  const common = { id: windowId(window), kind, state, match, reason } as const;
+  return [{ ...common, author: null, created_at: null, ...toView(opening) }];
 }

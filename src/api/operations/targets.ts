@@ -1,24 +1,20 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
-import { failureReasons, statuses } from "../../fleet/model.ts";
 import type { WatchedView } from "../../alerts/watched-view.ts";
-import { limit, notes, nullableText, nullableTime, timeText } from "../fields.ts";
-import { matchNotes } from "../name-notes.ts";
+import { failureReasons, statuses } from "../../fleet/model.ts";
+import type { Target } from "../../fleet/model.ts";
+import type { FleetContext } from "../context.ts";
+import { limitField, listed, notes, nullableText, nullableTime } from "../fields.ts";
+import { targetFields, targetLabels } from "../fields.ts";
+import { matchNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import type { FleetContext } from "../target-list.ts";
-import {
-  compareTargets,
-  cursorOf,
-  cursorText,
-  selectTargets,
-  targetFields,
-} from "../target-list.ts";
+import { namesCursor, namesCursorText, nextField, pageOf } from "../paging.ts";
+import { toView } from "../view.ts";
 
 const count = z.int().min(0);
 
 export const targetView = z.object({
-  region: z.string(),
-  key: z.string(),
+  ...targetLabels,
   up: z
     .boolean()
     .nullable()
@@ -52,31 +48,44 @@ export const listTargets = defineOperation({
   summary: "The current state of targets, by region and key",
   request: z.strictObject({
     ...targetFields,
-    limit,
-    cursor: cursorOf(z.tuple([z.string(), z.string()])),
+    limit: limitField,
+    cursor: namesCursor(z.tuple([z.string(), z.string()])),
   }),
-  response: z.object({
-    targets: z.array(targetView).readonly(),
-    next: nullableText.describe("`cursor` of the next page; null: there is none"),
-    notes,
-  }),
+  response: z.object({ targets: listed(targetView), next: nextField, notes }),
   async handle(context: FleetContext, { limit: size, cursor, region, key }) {
     const following = selectTargets(context.targets, { region, key }).filter(
       ({ target }) => !cursor || compareTargets(target, { region: cursor[0], key: cursor[1] }) > 0,
     );
+    const { page, next } = pageOf(following, size, ({ target }) =>
+      namesCursorText([target.region, target.key]),
+    );
     const targets: TargetView[] = [];
-    for (const watched of following.slice(0, size)) {
+    for (const watched of page) {
       targets.push(viewTarget(watched));
       await setImmediate();
     }
-    const last = following[size - 1]?.target;
-    return {
-      targets,
-      next: last && following.length > size ? cursorText([last.region, last.key]) : null,
-      notes: matchNotes(context, { region, key }),
-    };
+    return { targets, next, notes: matchNotes(context, { region, key }) };
   },
 });
+
+/** The chosen targets, by region and key. An empty list chooses all. */
+export function selectTargets(
+  targets: readonly WatchedView[],
+  { region, key }: { readonly region: readonly string[]; readonly key: readonly string[] },
+): readonly WatchedView[] {
+  return targets
+    .filter(
+      ({ target }) =>
+        (region.length === 0 || region.includes(target.region)) &&
+        (key.length === 0 || key.includes(target.key)),
+    )
+    .toSorted((a, b) => compareTargets(a.target, b.target));
+}
+
+export function compareTargets(a: Target, b: Target): number {
+  if (a.region !== b.region) return a.region < b.region ? -1 : 1;
+  return a.key === b.key ? 0 : a.key < b.key ? -1 : 1;
+}
 
 function viewTarget({ target, state, polled, up, withheld, detail }: WatchedView): TargetView {
   const { lastPollAtMs, lastSuccessAtMs, lastFailure, failuresInARow } = state.progress;
@@ -84,20 +93,21 @@ function viewTarget({ target, state, polled, up, withheld, detail }: WatchedView
   for (const { phase } of state.incidents.values()) {
     if (phase.name !== "resolved") incidents[phase.name] += 1;
   }
+  const hasFailed = failuresInARow > 0;
   const text = detail?.text ?? null;
-  return {
+  const view = toView({
     ...target,
     up: polled ? up : null,
     stale: withheld,
-    last_poll_at: timeText(lastPollAtMs),
-    last_success_at: timeText(lastSuccessAtMs),
-    last_failure_at: failuresInARow > 0 ? timeText(lastPollAtMs) : null,
-    last_failure_reason: lastFailure,
-    last_failure_detail: failuresInARow > 0 ? text : null,
-    partial: failuresInARow > 0 ? null : text,
-    failures_in_a_row: failuresInARow,
-    blind_since: up ? null : timeText(lastSuccessAtMs),
+    lastPollAtMs,
+    lastSuccessAtMs,
+    lastFailureAtMs: hasFailed ? lastPollAtMs : null,
+    lastFailureReason: lastFailure,
+    lastFailureDetail: hasFailed ? text : null,
+    partial: hasFailed ? null : text,
+    failuresInARow,
     servers: state.snapshot.tallies.servers,
     incidents,
-  };
+  });
+  return { ...view, blind_since: up ? null : view.last_success_at };
 }

@@ -1,0 +1,96 @@
+import type { WatchedView } from "../alerts/watched-view.ts";
+import type { Target } from "../fleet/model.ts";
+import { eachServer } from "../fleet/snapshot.ts";
+import type { PlacedServer } from "../fleet/snapshot.ts";
+import { firstOf } from "../lib/first-of.ts";
+import { batches, paced } from "../lib/paced.ts";
+import { RefusedError } from "../lib/refusal.ts";
+import { allTime } from "../store/changes.ts";
+import type { KnownServer } from "../store/incident-history.ts";
+import type { Store } from "../store/store.ts";
+
+/** Further ones are not named. */
+export const mostNamed = 10;
+
+/**
+ * Completes the beginning of an id. A text that no id begins with is returned as it is.
+ *
+ * @throws {RefusedError} when several ids begin with it, or it is empty
+ */
+export function completeId(text: string, ids: readonly string[]): string {
+  if (text === "") throw new RefusedError("invalid", "Give an id, or the beginning of one.");
+  const [only = text, ...others] = ids.filter((id) => id.startsWith(text));
+  if (others.length === 0) return only;
+  if (ids.includes(text)) return text;
+  const list = namedOnly([only, ...others], ", ");
+  const message = `${text} is the beginning of several ids: ${list}. Give more of it.`;
+  throw new RefusedError("conflict", message);
+}
+
+function namedOnly(texts: readonly string[], separator: string): string {
+  const named = texts.slice(0, mostNamed).join(separator);
+  return texts.length > mostNamed ? `${named} and more` : named;
+}
+
+/** A server in a target. */
+interface ListedAt extends PlacedServer {
+  readonly target: Target;
+}
+
+export interface FoundServer extends KnownServer {
+  /** Where it is listed now; empty: nowhere. */
+  readonly listed: readonly ListedAt[];
+}
+
+const serversAtOnce = 2_000;
+const mostChanges = 1_000;
+
+/**
+ * Finds a server by its id, the beginning of its id, or its name. A complete id takes precedence. Servers
+ * that are known only from changes are searched last.
+ *
+ * @throws {RefusedError} when no server fits, or several do
+ */
+export async function findServer(
+  text: string,
+  targets: readonly WatchedView[],
+  { incidents, changes }: Pick<Store, "incidents" | "changes">,
+): Promise<FoundServer> {
+  const found = new Map<string, KnownServer & { readonly listed: ListedAt[] }>();
+  const add = ({ serverId, serverName }: KnownServer): ListedAt[] => {
+    const known = found.get(serverId) ?? { serverId, serverName, listed: [] };
+    found.set(serverId, known);
+    return known.listed;
+  };
+  for (const { target, state } of targets) {
+    for await (const some of paced(batches(eachServer(state.snapshot), serversAtOnce))) {
+      for (const { sandbox, server } of some) {
+        const { id: serverId, name: serverName } = server;
+        if (!serverId.startsWith(text) && serverName !== text) continue;
+        add({ serverId, serverName }).push({ target, sandbox, server });
+      }
+    }
+  }
+  for (const known of await incidents.serversBeginningWith(text, mostNamed + 1)) add(known);
+  if (found.size === 0) {
+    const about = changes.between({ ...allTime, direction: "desc", server: text });
+    for (const change of await firstOf(about, mostChanges)) add(change);
+  }
+  const exact = found.get(text);
+  const [only, ...others] = found.values();
+  if (exact) return exact;
+  const written = JSON.stringify(text);
+  if (!only) {
+    const message = `No server is known by ${written}: give its id, the beginning of its id, or its name.`;
+    throw new RefusedError("not_found", message);
+  }
+  if (others.length === 0) return only;
+  const list = namedOnly([only, ...others].map(serverText), "; ");
+  const message = `${written} means several servers: ${list}. Give more of the id.`;
+  throw new RefusedError("conflict", message);
+}
+
+function serverText({ serverId, serverName, listed }: FoundServer): string {
+  const places = listed.map(({ target }) => `${target.region}/${target.key}`).join(", ");
+  return `${serverId} (${serverName ?? "no name"}${places === "" ? "" : ` in ${places}`})`;
+}

@@ -1,0 +1,111 @@
+import { receiverRule } from "../alerts/judge-receivers.ts";
+import { matchesAny, severities } from "../alerts/rule.ts";
+import type { SilenceMatch } from "../alerts/silence.ts";
+import type { WatchedView } from "../alerts/watched-view.ts";
+import { nearestName } from "../config/nearest-name.ts";
+import type { Target } from "../fleet/model.ts";
+import { eachServer } from "../fleet/snapshot.ts";
+import type { PlacedServer } from "../fleet/snapshot.ts";
+import { batches, paced } from "../lib/paced.ts";
+
+/** What a configuration has names for. */
+export interface KnownNames {
+  readonly rules: readonly { readonly name: string }[];
+  readonly receivers: readonly string[];
+  readonly targets: readonly { readonly target: Target }[];
+  readonly probes: readonly { readonly subject: { readonly probe: string } }[];
+}
+
+/** Further known names are only counted. */
+const mostListed = 20;
+
+/**
+ * Notes on the names of a match that the configuration does not have. They are no errors: what is stored
+ * may be older than the configuration. But most are misspelt, and a misspelt silence has no effect.
+ */
+export function matchNotes(
+  { rules, targets, probes }: KnownNames,
+  { rule = [], severity = [], region = [], key = [], probe = [] }: SilenceMatch,
+): readonly string[] {
+  return [
+    ...unknownNames(
+      "rule",
+      rule,
+      [...rules, receiverRule].map(({ name }) => name),
+    ),
+    ...unknownNames("severity", severity, severities),
+    ...unknownNames(
+      "region",
+      region,
+      targets.map(({ target }) => target.region),
+    ),
+    ...unknownNames(
+      "key",
+      key,
+      targets.map(({ target }) => target.key),
+    ),
+    ...unknownNames(
+      "probe",
+      probe,
+      probes.map(({ subject }) => subject.probe),
+    ),
+  ];
+}
+
+/** A note on each pattern that matches no known name. */
+export function unknownNames(
+  what: string,
+  patterns: readonly string[],
+  known: readonly string[],
+): readonly string[] {
+  const names = [...new Set(known)];
+  const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : "";
+  const list = names.length === 0 ? "none" : names.slice(0, mostListed).join(", ") + more;
+  return patterns
+    .filter((pattern) => !names.some((name) => matchesAny([pattern], name)))
+    .map((pattern) => {
+      const nearest = nearestName(pattern, names);
+      const hint = nearest === null ? "" : `; did you mean ${JSON.stringify(nearest)}?`;
+      return `no ${what} is called ${JSON.stringify(pattern)}, there are: ${list}${hint}`;
+    });
+}
+
+/** The fields of servers that a silence can match. */
+const serverFields = {
+  sandbox_id: ({ sandbox }) => [sandbox.id],
+  server_id: ({ server }) => [server.id],
+  server_name: ({ server }) => [server.name],
+  benchmark: ({ server }) => [server.benchmark],
+  tag: ({ server }) => server.tags,
+} as const satisfies Partial<
+  Record<keyof SilenceMatch, (server: PlacedServer) => readonly (string | null)[]>
+>;
+
+const serversAtOnce = 2_000;
+
+/** Notes on the patterns that match no known server. Empty while no server is known. */
+export async function serverNotes(
+  match: SilenceMatch,
+  targets: readonly Pick<WatchedView, "state">[],
+): Promise<readonly string[]> {
+  if (targets.every(({ state }) => eachServer(state.snapshot).next().done)) return [];
+  let unmatched = Object.entries(serverFields).flatMap(([field, textsOf]) => {
+    const patterns = Object.entries(match).find(([name]) => name === field)?.[1] ?? [];
+    return patterns.map((pattern) => ({ field, pattern, textsOf }));
+  });
+  for (const { state } of targets) {
+    for await (const servers of paced(batches(eachServer(state.snapshot), serversAtOnce))) {
+      if (unmatched.length === 0) return [];
+      unmatched = unmatched.filter(
+        ({ pattern, textsOf }) =>
+          !servers.some((server) =>
+            textsOf(server).some((text) => text !== null && matchesAny([pattern], text)),
+          ),
+      );
+    }
+  }
+  return unmatched.map(
+    ({ field, pattern }) =>
+      `no known server has the ${field} ${JSON.stringify(pattern)}; only * is a wildcard, for any characters`,
+  );
+}

@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { nearestName } from "../config/nearest-name.ts";
+import type { Target } from "../fleet/model.ts";
+import { RefusedError } from "../lib/refusal.ts";
+import type { Secret } from "../lib/secret.ts";
+import type { Admission, Granted } from "../polling/key-limits.ts";
+import type { Call, CallResult } from "../service/client.ts";
+import { canStandInPath } from "../service/operations.ts";
+import type { ServiceContext } from "./context.ts";
+
+/** What operations have in common that call the service. */
+
+/** In a URL an id may take nine times as many bytes, for which there is room. */
+const longestId = 1_000;
+
+export const idAllowed = `text of at most ${longestId} characters, other than an empty one, . and .., which no path can hold`;
+
+/** An id that a request to the service can have in its path. */
+export const serviceId = z
+  .string(idAllowed)
+  .max(longestId, idAllowed)
+  .refine((id) => canStandInPath(id), idAllowed)
+  .optional();
+
+/** Which key to use in which region. Needed only if there are several. */
+export const targetChoice = {
+  region: z.string("the name of a configured region").optional(),
+  key: z.string("the name of a configured key").optional(),
+};
+
+interface ChosenTarget {
+  readonly target: Target;
+  readonly apiKey: Secret;
+}
+
+/**
+ * Chooses the target of a call, and its API key.
+ *
+ * @throws {RefusedError} when not exactly one target fits; the message lists the choices
+ */
+export function chooseTarget(
+  { targets, keys }: Pick<ServiceContext, "targets" | "keys">,
+  choice: { readonly region?: string | undefined; readonly key?: string | undefined },
+): ChosenTarget {
+  let fitting = targets.map(({ target }) => target);
+  for (const path of ["region", "key"] as const) {
+    const chosen = choice[path];
+    if (chosen === undefined) continue;
+    const known = namesOf(fitting, path);
+    fitting = fitting.filter((target) => target[path] === chosen);
+    if (fitting.length === 0) throw unknownName(path, chosen, known);
+  }
+  const [target, ...others] = fitting;
+  const apiKey = keys.find(({ name }) => name === target?.key)?.apiKey;
+  if (!target || !apiKey) throw new TypeError("There must be a target, and its key");
+  if (others.length === 0) return { target, apiKey };
+  const open = (["region", "key"] as const).flatMap((path) => {
+    const names = namesOf(fitting, path);
+    return names.length > 1 ? [{ path, allowed: listText(names) }] : [];
+  });
+  const lines = open.map(
+    ({ path, allowed }) => `There are several ${path}s. Choose one (--${path}): ${allowed}.`,
+  );
+  throw new RefusedError("invalid", lines.join("\n"), open);
+}
+
+function namesOf(targets: readonly Target[], path: "region" | "key"): readonly string[] {
+  return [...new Set(targets.map((target) => target[path]))];
+}
+
+function unknownName(path: string, name: string, known: readonly string[]): RefusedError {
+  const nearest = nearestName(name, known);
+  const hint = nearest === null ? "" : ` Did you mean ${JSON.stringify(nearest)}?`;
+  const allowed = listText(known);
+  const message = `There is no ${path} ${JSON.stringify(name)}. Configured: ${allowed}.${hint}`;
+  return new RefusedError("invalid", message, [{ path, allowed }]);
+}
+
+/** Further names are only counted. */
+const mostListed = 30;
+
+function listText(names: readonly string[]): string {
+  const more = names.length > mostListed ? `, and ${names.length - mostListed} more` : "";
+  return names.slice(0, mostListed).join(", ") + more;
+}
+
+/**
+ * Calls the service with a token of the key's limit, and honours its `Retry-After`.
+ *
+ * @returns why nothing was sent, if no token was granted
+ */
+export async function callWithToken<Value>(
+  { limits, clock, signal, maxBodyBytes }: ServiceContext,
+  { target, apiKey }: ChosenTarget,
+  longestWaitMs: number,
+  send: (call: Call, granted: Granted) => Promise<CallResult<Value>>,
+): Promise<CallResult<Value> | Exclude<Admission, Granted>> {
+  const deadlineMs = clock.now().monotonicMs + longestWaitMs;
+  const granted = await limits.admit(target, deadlineMs, signal);
+  if (granted.kind !== "granted") return granted;
+  const { sent: onSent, ended } = granted;
+  const call = { region: target.region, apiKey, signal, maxBodyBytes, onSent };
+  const result = await send(call, granted).finally(ended);
+  if (result.kind === "failed" && result.retryAfterMs !== null) {
+    limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);
+  }
+  return result;
+}
