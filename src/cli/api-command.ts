@@ -21,7 +21,7 @@ export function apiCommand(
     .addOption(
       new Option(
         "--url <address>",
-        "the address of a running sandwatch, instead of a configuration, such as http://127.0.0.1:9740",
+        "the address of a running sandwatch, instead of a configuration",
       ).conflicts("config"),
     )
     .option("--json", "print JSON");
@@ -36,10 +36,7 @@ export function listCommand(
 ): Command {
   return apiCommand(parent, name, description, settings)
     .option("--limit <n>", "the largest number of entries", wholeNumber(1))
-    .option(
-      "--before <cursor>",
-      "continue a list after this cursor, which the previous page prints",
-    );
+    .option("--before <cursor>", "continue after this cursor, which the previous page prints");
 }
 
 interface Calling<Request extends z.ZodType, View extends object> {

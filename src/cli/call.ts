@@ -13,8 +13,7 @@ import { localAddress } from "../lib/listen-address.ts";
 import { RefusedError } from "../lib/refusal.ts";
 import { unreadableNotes } from "../store/row-reading.ts";
 import { isStoreInUse } from "../store/sqlite/file-lock.ts";
-import { StoreError, StoreInUseError } from "../store/store-error.ts";
-import { CommandError, exitCodes, wrongUse } from "./exit-codes.ts";
+import { CommandError, wrongUse } from "./exit-codes.ts";
 import { readConfig } from "./options.ts";
 import { showNotes } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
@@ -25,10 +24,9 @@ export interface ApiOptions {
   readonly json?: boolean;
 }
 
-/** The daemon that the options name, by its address or by a configuration. */
+/** The daemon that the options name. Without an api, its port is chosen when it starts. */
 type NamedDaemon =
   | { readonly api: CallApi; readonly config: null }
-  /** Without an api, its port is chosen when it starts. */
   | { readonly api: CallApi | null; readonly config: Config };
 
 function namedDaemon(
@@ -88,8 +86,6 @@ async function checkWatches(config: Config, address: string, api: CallApi): Prom
 /**
  * Calls an operation of the running daemon. Where nothing listens at the configured address, the operation
  * is answered from the store, or calls the service, without a daemon.
- *
- * @throws {CommandError} when the operation cannot be answered
  */
 export async function callOperation<Request extends z.ZodType, Response extends z.ZodType<object>>(
   options: ApiOptions,
@@ -97,18 +93,14 @@ export async function callOperation<Request extends z.ZodType, Response extends 
   operation: Operation<Request, Response>,
   request: z.input<Request>,
 ): Promise<z.output<Response>> {
+  const { api, config } = namedDaemon(options, terminal);
+  if (!config) return await api(operation, request);
   try {
-    const { api, config } = namedDaemon(options, terminal);
-    if (!config) return await api(operation, request);
-    try {
-      if (api) return await api(operation, request);
-    } catch (error) {
-      if (!(error instanceof ApiUnavailableError && error.nothingListens)) throw error;
-    }
-    return await callOffline(config, operation, request);
+    if (api) return await api(operation, request);
   } catch (error) {
-    throw asCommandError(error);
+    if (!(error instanceof ApiUnavailableError && error.nothingListens)) throw error;
   }
+  return await callOffline(config, operation, request);
 }
 
 async function callOffline<Request extends z.ZodType, Response extends z.ZodType<object>>(
@@ -118,12 +110,13 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
 ): Promise<z.output<Response>> {
   // Loaded only here: it takes longer to load than most daemons take to answer.
   const { openForChanges, openForQueries, openService } = await import("../app/offline.ts");
+  const acts = operation.callsService || operation.method === "POST";
+  if (acts && isStoreInUse(config.store.path)) {
+    throw new CommandError(
+      `A sandwatch runs on the store ${config.store.path}, but not at the configured address. Give its address with --url.`,
+    );
+  }
   if (operation.callsService) {
-    if (isStoreInUse(config.store.path)) {
-      throw new CommandError(
-        `A sandwatch runs on the store ${config.store.path}, but not at the configured address. Give its address with --url, so that its rate limits count the call.`,
-      );
-    }
     await using service = openService(config);
     return await createApi(service.context)(operation, request);
   }
@@ -132,67 +125,40 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
   return await createApi(offline.context)(operation, request);
 }
 
-/** Where reports are read. */
-export interface History {
+/** Where reports are read. Without a context, the daemon answers. */
+interface History {
   readonly api: CallApi<HistoryContext>;
-  /** Null: the daemon answers. */
-  readonly context: HistoryContext | null;
+  readonly context?: HistoryContext;
 }
 
 /**
  * Reads reports from the store where it exists on this machine, so that a running daemon need not compute
  * them. Otherwise the daemon answers.
- *
- * @throws {CommandError} when the history cannot be read
  */
 export async function readHistory(
   options: ApiOptions & { readonly clock?: Clock | undefined },
   terminal: Terminal,
   read: (history: History) => Promise<void>,
 ): Promise<void> {
-  try {
-    const { api, config } = namedDaemon(options, terminal);
-    if (config && existsSync(config.store.path)) {
-      const { openForReports } = await import("../app/offline.ts");
-      await using store = openForReports(config, options.clock);
-      await read({ api: createApi(store.context), context: store.context });
-      showNotes(unreadableNotes(store.unreadable), terminal);
-      return;
-    }
-    if (api) return await read({ api, context: null });
+  const { api, config } = namedDaemon(options, terminal);
+  if (config && existsSync(config.store.path)) {
+    const { openForReports } = await import("../app/offline.ts");
+    await using store = openForReports(config, options.clock);
+    const { context, unreadable } = store;
+    await read({ api: createApi(context), context });
+    showNotes(unreadableNotes(unreadable), terminal);
+  } else if (api) {
+    await read({ api });
+  } else {
     throw new CommandError(
       `There is no store ${config?.store.path}: no sandwatch has run with this configuration here.`,
     );
-  } catch (error) {
-    throw asCommandError(error);
   }
 }
 
-/**
- * Calls operations of the daemon only, which may be restarted in between.
- *
- * @throws {CommandError} when its address cannot be known
- */
+/** Calls operations of the daemon only, which may be restarted in between. */
 export function runningApi(options: ApiOptions, terminal: Terminal, signal: AbortSignal): CallApi {
   const { api } = namedDaemon(options, terminal, signal);
   if (api) return api;
-  throw wrongUse(
-    "The configuration leaves the port to be chosen: give the address of the sandwatch that runs with --url.",
-  );
-}
-
-/** An expected failure as a `CommandError`, any other error as it is. */
-export function asCommandError(error: unknown): unknown {
-  if (error instanceof StoreInUseError) {
-    const hint = "If it is a daemon that serves at another address, give that with --url.";
-    return new CommandError(`${error.message}\n${hint}`);
-  }
-  if (error instanceof ApiUnavailableError || error instanceof StoreError) {
-    return new CommandError(error.message);
-  }
-  if (!(error instanceof RefusedError)) return error;
-  return new CommandError(
-    error.message,
-    error.kind === "invalid" ? exitCodes.wrongUse : exitCodes.failed,
-  );
+  throw wrongUse("The configuration leaves the port to be chosen: give the address with --url.");
 }

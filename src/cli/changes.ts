@@ -7,40 +7,33 @@ import type { Terminal } from "./terminal.ts";
 
 export function addChanges(program: Command, terminal: Terminal, times?: FollowTimes): void {
   historyCommand(program, "changes", "list changes of servers, latest first")
-    .option(
-      "--status <statuses>",
-      "only changes from or to these statuses: idle, occupied, error, unknown, absent",
-    )
-    .option("--from-status <statuses>", "only changes from these statuses, separated by commas")
+    .option("--status <statuses>", "only changes from or to these statuses, separated by commas")
+    .option("--from-status <statuses>", "only from these: idle, occupied, error, unknown, absent")
     .option("--to-status <statuses>", "only changes to these statuses, separated by commas")
     .option("--lapses", "also list when servers were missing from a listing and were listed again")
     .action(
-      listsHistory(
-        terminal,
-        {
-          operation: listChanges,
-          request: ({ fromStatus: from_status, toStatus: to_status, ...fields }) => ({
-            ...fields,
-            from_status,
-            to_status,
-          }),
-          items: ({ changes }) => changes,
-          nothing: "No stored change fits.",
-          columns: {
-            at: "at",
-            region: "region",
-            key: "key",
-            sandbox: "sandbox_id",
-            server: "server_id",
-            name: "server_name",
-            from: "from",
-            to: ({ to, lapse }) => (lapse === null ? to : observations[lapse]),
-            stayed: ({ stay_seconds: seconds }) =>
-              seconds === null ? "" : formatDuration(Math.round(seconds) * 1_000),
-          },
+      listsHistory(terminal, times, {
+        operation: listChanges,
+        request: ({ fromStatus, toStatus, ...fields }) => ({
+          ...fields,
+          from_status: fromStatus,
+          to_status: toStatus,
+        }),
+        items: ({ changes }) => changes,
+        nothing: "No stored change fits.",
+        columns: {
+          at: "at",
+          region: "region",
+          key: "key",
+          sandbox: "sandbox_id",
+          server: "server_id",
+          name: "server_name",
+          from: "from",
+          to: ({ to, lapse }) => (lapse === null ? to : observations[lapse]),
+          stayed: ({ stay_seconds: seconds }) =>
+            seconds === null ? "" : formatDuration(Math.round(seconds) * 1_000),
         },
-        times,
-      ),
+      }),
     );
 }
 

@@ -7,7 +7,7 @@ import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
 import { counted } from "../fleet/counted.ts";
 import { Secret } from "../lib/secret.ts";
 import { apiCommand } from "./api-command.ts";
-import { asCommandError, callOperation } from "./call.ts";
+import { callOperation } from "./call.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { show } from "./output.ts";
 import { renderTable } from "./table.ts";
@@ -69,11 +69,7 @@ async function checkDeployment(address: string, ids: OptionValues): Promise<Conf
       maxBodyBytes: 64 * 2 ** 20,
     },
   });
-  try {
-    return { ...(await createApi(service.context)(checkConformance, ids)), key: null };
-  } catch (error) {
-    throw asCommandError(error);
-  }
+  return { ...(await createApi(service.context)(checkConformance, ids)), key: null };
 }
 
 const verdicts = { agrees: "agrees", outside: "OUTSIDE", not_seen: "not seen" } as const;

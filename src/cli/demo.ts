@@ -19,7 +19,6 @@ import { createSimulator } from "../simulator/simulator.ts";
 import { changing } from "../simulator/server-status.ts";
 import { createWorld } from "../simulator/world.ts";
 import { makeHistory } from "./demo-history.ts";
-import type { HistoryOptions } from "./demo-history.ts";
 import { asListenFault } from "./listen-fault.ts";
 import { readPort, seedOption, wholeNumber } from "./options.ts";
 import { simulatedKeys } from "./simulate.ts";
@@ -107,15 +106,20 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   });
   terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
   if (options.history) {
-    const past = { config, seed, world: createWorld(seed, tempo), servers, days: options.history };
-    if (!(await showMaking(past, stopped, terminal))) return;
+    const { history: days } = options;
+    terminal.out(`making ${days} days of simulated history\n\n`);
+    const stopping = new AbortController();
+    void stopped.then(() => stopping.abort());
+    const world = createWorld(seed, tempo);
+    await makeHistory({ config, seed, world, servers, days }, stopping.signal);
+    if (stopping.signal.aborted) return;
   }
   const log = createLogger(config.log);
   const daemon = await createDaemon(config, { log });
   opened.defer(() => daemon.stop());
 
   const address = await daemon.start().catch((error: unknown) => {
-    throw asListenFault(error, config.http, "--port");
+    throw asListenFault(error, "--port");
   });
   terminal.out(describe(address, services));
   await stopped;
@@ -144,34 +148,6 @@ function createReceiver(secret: string, terminal: Terminal): FastifyInstance {
     return reply.code(204).send();
   });
   return server;
-}
-
-/** Makes the history. False: it was stopped. */
-async function showMaking(
-  past: Omit<HistoryOptions, "untilMs" | "onProgress" | "signal">,
-  stopped: Promise<unknown>,
-  terminal: Terminal,
-): Promise<boolean> {
-  const stopping = new AbortController();
-  void stopped.then(() => stopping.abort());
-  const show = (text: string): void => {
-    if (terminal.isInteractive) terminal.out(`\r${text}\x1b[K`);
-  };
-  const polls = await makeHistory({
-    ...past,
-    untilMs: () => systemClock.now().utcMs,
-    onProgress: (share) =>
-      show(`making ${past.days} days of history: ${Math.floor(share * 100)} %`),
-    signal: stopping.signal,
-  });
-  show("");
-  const isWhole = !stopping.signal.aborted;
-  terminal.out(
-    isWhole
-      ? `It has ${past.days} days of simulated history (${polls} polls).\n\n`
-      : "\nstopping\n",
-  );
-  return isWhole;
 }
 
 function describe(address: string, services: ReadonlyMap<string, string>): string {

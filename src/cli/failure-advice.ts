@@ -16,37 +16,31 @@ export function adviceFor({ reason, status, detail, problem }: Failed): string {
     case "timeout":
       return "Check that the service can be reached, or give it longer with poll.timeout.";
     case "network":
-      return networkAdvice.find(([pattern]) => pattern.test(detail))?.[1] ?? unreachable;
+      return networkAdvice.find(([pattern]) => pattern.test(detail))?.[1] ?? checkAddress;
     case "auth":
-      if (status === null) return "Check the key's api_key.";
-      return status === 401
-        ? "The service does not know the key: check its api_key, and that it belongs to this region."
-        : "The service refuses the key: check its api_key, and that it is valid in this region.";
+      return "Check the key's api_key, and that it is valid in this region.";
     case "rate_limited":
       return status === null
         ? "poll.rate_limit left no token: try again, or raise it to the limit of the account."
-        : "The service limits the key: wait, and check that poll.rate_limit is the limit of the account.";
+        : "The service limits the key: check that poll.rate_limit is the limit of the account.";
     case "server_error":
       return "The service failed: try again, and inform its operator if it continues.";
     case "invalid_body":
-      return "The response is not what the interface promises: check that the region's base_url is the service's, and what answers in between.";
+      return "Check that the region's base_url is the service's, and what answers in between.";
     case "too_large":
       return "Raise poll.max_body if the account really has that much. A running sandwatch reads at most 8 MiB of a look-up.";
     case "http_error":
       if (problem === "redirected") {
         return "The key is sent to the configured address only: if the redirect is right, put the address that it leads to into the region's base_url.";
       }
-      if (problem === "operation_missing") {
-        return "Check the path in the region's base_url: the operations are below it, such as /local-sandbox.";
-      }
-      return status === 400 || status === 422
-        ? "The service finds fault with the request: check the id if one was given, or else the region's base_url."
-        : "The interface has no such status: check that the region's base_url is the service's.";
+      if (problem === "operation_missing") return "Check the path in the region's base_url.";
+      return status === 404
+        ? "Check the id, the region, and that the key may see it."
+        : "Check the id if one was given, and that the region's base_url is the service's.";
   }
 }
 
-const unreachable =
-  "Check the host and the port in the region's base_url, and the network between.";
+const checkAddress = "Check the host and the port in the region's base_url, and the network.";
 
 const networkAdvice: readonly (readonly [RegExp, string])[] = [
   [
@@ -57,13 +51,7 @@ const networkAdvice: readonly (readonly [RegExp, string])[] = [
     /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,
     "The service's certificate is out of its dates: its operator has to renew it, unless this machine's clock is wrong.",
   ],
-  [
-    /ALTNAME/,
-    "The service's certificate is for another host name: check the host in the region's base_url.",
-  ],
-  [
-    /^TLS/,
-    "What answers does not speak TLS as https needs it: check the scheme and the port in the region's base_url.",
-  ],
+  [/ALTNAME/, "The certificate is for another host: check the host in the region's base_url."],
+  [/^TLS/, "What answers does not speak TLS: check the scheme and the port in the base_url."],
   [/^host name/, "Check the host in the region's base_url, and this machine's DNS."],
 ];

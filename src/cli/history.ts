@@ -5,13 +5,15 @@ import type { z } from "zod";
 import { ApiUnavailableError } from "../api/client.ts";
 import type { Operation } from "../api/operation.ts";
 import { listCommand } from "./api-command.ts";
-import { asCommandError, callOperation, runningApi } from "./call.ts";
+import { callOperation, runningApi } from "./call.ts";
 import type { ApiOptions } from "./call.ts";
 import { escapeControls, listText, show, showNotes } from "./output.ts";
 import { untilStopped } from "./signals.ts";
 import { createGrowingTable } from "./table.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
+
+const collected = (name: string, earlier: readonly string[] = []) => [...earlier, name];
 
 /** A command that lists what happened. */
 export function historyCommand(parent: Command, name: string, description: string): Command {
@@ -20,11 +22,8 @@ export function historyCommand(parent: Command, name: string, description: strin
     .option("--key <names>", "only these keys, separated by commas")
     .option("--server <server>", "the id of a server, a prefix of it, or a name")
     .option("--sandbox <sandbox>", "the id of a sandbox, or a prefix of it")
-    .option("--name <name>", "only servers of this name; can be repeated", collect)
-    .option(
-      "--from <time>",
-      "the start: a time such as 2026-11-21T18:00Z, a duration ago such as 7d, or a word such as yesterday",
-    )
+    .option("--name <name>", "only servers of this name; can be repeated", collected)
+    .option("--from <time>", "the start: a time, a duration ago, or a word such as yesterday")
     .option("--to <time>", "the end, in the same form (default: now)")
     .option("--tz <zone>", "the time zone of --from and --to, such as Europe/Berlin (default: UTC)")
     .addOption(
@@ -33,10 +32,6 @@ export function historyCommand(parent: Command, name: string, description: strin
         "before",
       ]),
     );
-}
-
-function collect(text: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, text];
 }
 
 interface ListView {
@@ -54,27 +49,22 @@ interface HistoryList<Request extends z.ZodType, View extends ListView, Item> {
   readonly columns: Columns<Item>;
 }
 
-/** Replaced in tests. */
+/** Until when a list is followed, and the pause between two calls. Replaced in tests. */
 export interface FollowTimes {
-  /** Resolves when following ends. */
   readonly stopped: Promise<unknown>;
   readonly pause: (signal: AbortSignal) => Promise<unknown>;
 }
 
-const pauseMs = 1_000;
-
-function usualTimes(): FollowTimes {
-  return {
-    stopped: untilStopped(),
-    pause: (signal) => setTimeout(pauseMs, null, { signal }).catch(() => null),
-  };
-}
+const usualTimes = (): FollowTimes => ({
+  stopped: untilStopped(),
+  pause: (signal) => setTimeout(1_000, null, { signal }).catch(() => null),
+});
 
 /** The action of a command that lists, latest first; with `--follow` oldest first, and then what comes. */
 export function listsHistory<Request extends z.ZodType, View extends ListView, Item>(
   terminal: Terminal,
+  times: FollowTimes | undefined,
   list: HistoryList<Request, View, Item>,
-  times?: FollowTimes,
 ) {
   return async function call(this: Command): Promise<void> {
     const { config, url, json, follow, ...fields } = this.opts();
@@ -82,7 +72,7 @@ export function listsHistory<Request extends z.ZodType, View extends ListView, I
     if (follow) return followHistory(options, fields, terminal, list, times);
     const view = await callOperation(options, terminal, list.operation, list.request(fields));
     show(view, options, terminal, (each) =>
-      listText(list.items(each), list.nothing, list.columns, each.next),
+      listText(list.items(each), list.nothing, each.next, list.columns),
     );
   };
 }
@@ -94,8 +84,6 @@ const followedAtOnce = 1_000;
 /**
  * Prints the latest entries, and then new ones until the process is stopped. While the daemon does not answer, as
  * during a restart, it is called again: no entry is missed.
- *
- * @throws {CommandError} when the first call fails, or a request is refused
  */
 async function followHistory<Request extends z.ZodType, View extends ListView, Item>(
   options: ApiOptions,
@@ -124,7 +112,10 @@ async function followHistory<Request extends z.ZodType, View extends ListView, I
   while (!signal.aborted) {
     if (!mayHaveMore) await pause(signal);
     const later = list.request({ ...fields, after, limit: followedAtOnce });
-    const view = await unlessUnavailable(api(list.operation, later));
+    const view = await api(list.operation, later).catch((error: unknown) => {
+      if (error instanceof ApiUnavailableError) return null;
+      throw error;
+    });
     if (signal.aborted) return;
     if (isAnswered !== (view !== null)) {
       isAnswered = view !== null;
@@ -134,14 +125,5 @@ async function followHistory<Request extends z.ZodType, View extends ListView, I
     mayHaveMore = items.length >= followedAtOnce;
     print(items);
     if (view) ({ after } = view);
-  }
-}
-
-async function unlessUnavailable<View>(called: Promise<View>): Promise<View | null> {
-  try {
-    return await called;
-  } catch (error) {
-    if (error instanceof ApiUnavailableError) return null;
-    throw asCommandError(error);
   }
 }

@@ -12,32 +12,25 @@ export function addIncidents(program: Command, terminal: Terminal, times?: Follo
   historyCommand(program, "incidents", "list incidents, latest first")
     .option("--state <states>", "only these states, separated by commas: pending, firing, resolved")
     .option("--rule <names>", "only incidents of these rules, separated by commas")
-    .option(
-      "--severity <severities>",
-      "only these severities, separated by commas: critical, warning, info",
-    )
+    .option("--severity <severities>", "only these severities: critical, warning, info")
     .action(
-      listsHistory(
-        terminal,
-        {
-          operation: listIncidents,
-          request: (fields) => fields,
-          items: ({ incidents }) => incidents,
-          nothing: "There are no such incidents.",
-          columns: {
-            id: "id",
-            state: stateText,
-            severity: "severity",
-            rule: "rule",
-            region: "region",
-            key: "key",
-            subject: subjectText,
-            started: "started_at",
-            resolved: "resolved_at",
-          },
+      listsHistory(terminal, times, {
+        operation: listIncidents,
+        request: (fields) => fields,
+        items: ({ incidents }) => incidents,
+        nothing: "There are no such incidents.",
+        columns: {
+          id: "id",
+          state: stateText,
+          severity: "severity",
+          rule: "rule",
+          region: "region",
+          key: "key",
+          subject: subjectText,
+          started: "started_at",
+          resolved: "resolved_at",
         },
-        times,
-      ),
+      }),
     );
 }
 
@@ -61,13 +54,13 @@ export function addAck(program: Command, terminal: Terminal): void {
 }
 
 function stateText(incident: IncidentView): string {
-  const { state, resolved_reason: reason, acknowledged_by: author } = incident;
+  const { state, muted, flapping, resolved_reason: reason, acknowledged_by: author } = incident;
   if (state === "resolved") return `resolved (${reason ?? "recovered"})`;
   const notes = [
-    ...(incident.muted ? ["silenced"] : []),
-    ...(incident.flapping ? ["flapping"] : []),
-    ...(author ? [`acknowledged by ${author}`] : []),
-  ];
+    muted && "silenced",
+    flapping && "flapping",
+    author && `acknowledged by ${author}`,
+  ].filter(Boolean);
   return notes.length === 0 ? state : `${state} (${notes.join(", ")})`;
 }
 

@@ -3,12 +3,11 @@ import { lookUp } from "../api/operations/lookups.ts";
 import type { FailedView, LookupView } from "../api/operations/lookups.ts";
 import { lookupWords, takesId } from "../fleet/lookup-words.ts";
 import type { LookupWord } from "../fleet/lookup-words.ts";
-import { isObject } from "../service/json.ts";
+import { isArray, isObject, type JsonValue } from "../service/json.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call.ts";
 import { CommandError } from "./exit-codes.ts";
 import { adviceFor } from "./failure-advice.ts";
-import { answerText } from "./lookup-text.ts";
 import { jsonText } from "./output.ts";
 import { cutToWidth, printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -27,10 +26,7 @@ export function addLookup(program: Command, terminal: Terminal): void {
     .description("call one operation of the service, within the rate limit of the key");
   for (const operation of lookupWords) {
     const command = apiCommand(lookup, operation, descriptions[operation]);
-    if (takesId(operation)) {
-      const name = operation === "white-label" ? "<client_id>" : "<id>";
-      command.argument(name, "its id in the service");
-    }
+    if (takesId(operation)) command.argument("<id>", "its id in the service");
     command
       .option("--region <name>", "the region; required if several are configured")
       .option("--key <name>", "the key; required if several are configured")
@@ -42,7 +38,8 @@ export function addLookup(program: Command, terminal: Terminal): void {
         const failure = failureOf(view);
         if (options["json"]) terminal.out(jsonText(view));
         else if (view.outcome === "answered" && failure === null) {
-          terminal.out(answerText(view, terminal.columns));
+          const lines = linesOf(view.answer).map((line) => cutToWidth(line, terminal.columns));
+          terminal.out(`${lines.join("\n")}\n`);
         }
         if (failure !== null) throw new CommandError(failure);
       });
@@ -51,38 +48,42 @@ export function addLookup(program: Command, terminal: Terminal): void {
 
 function failureOf(view: LookupView): string | null {
   if (view.outcome === "failed") return failureText(view);
-  if (view.operation !== "white-label") return null;
-  const { success, message } = isObject(view.answer) ? view.answer : {};
+  if (view.operation !== "white-label" || !isObject(view.answer)) return null;
+  const { success, message } = view.answer;
   if (success === true) return null;
-  return printable(
-    `The service has no white-labeling for ${quoted(view.id)}: ${
-      typeof message === "string" && message !== "" ? message : "the response says no success"
-    }`,
-  );
+  return printable(`The service has no such white-labeling: ${leafText(message ?? null)}`);
 }
 
 /** What a failed look-up means and what to do. */
 export function failureText(failed: FailedView): string {
-  const { region, key, status, detail, problem, retry_after_seconds: seconds } = failed;
-  const lines = [`${region}/${key}: ${detail}. ${adviceFor(failed)}`];
-  if (status === 404 && problem === null) {
-    lines[0] = `${region}/${key}: there is no ${things[failed.operation]} ${quoted(failed.id)}, or none that the key may see (HTTP 404).`;
-  }
-  if (seconds !== null) lines.push(`Try again in ${Math.max(1, seconds)} s.`);
-  for (const { loc, msg, type } of failed.validation) {
-    lines.push(`  ${loc.join(".")}: ${msg} (${type})`);
-  }
+  const { region, key, detail, retry_after_seconds: seconds, validation } = failed;
+  const lines = [
+    `${region}/${key}: ${detail}. ${adviceFor(failed)}`,
+    ...(seconds === null ? [] : [`Try again in ${Math.max(1, seconds)} s.`]),
+    ...validation.map(({ loc, msg, type }) => `  ${loc.join(".")}: ${msg} (${type})`),
+  ];
   return lines.map(printable).join("\n");
 }
 
-const things: Readonly<Record<LookupWord, string>> = {
-  user: "user",
-  universes: "list of universes",
-  "universe-data": "universe",
-  "white-label": "client",
-  sandboxes: "list of sandboxes",
-};
+/** Any JSON as lines for a person, as in YAML. */
+export function linesOf(value: JsonValue): readonly string[] {
+  if (!hasParts(value)) return [leafText(value)];
+  if (isArray(value)) {
+    return value.flatMap((item) =>
+      linesOf(item).map((line, index) => (index === 0 ? `- ${line}` : `  ${line}`)),
+    );
+  }
+  return Object.entries(value).flatMap(([name, field]) => {
+    const label = leafText(name);
+    if (!hasParts(field)) return `${label}: ${leafText(field)}`;
+    return [`${label}:`, ...linesOf(field).map((line) => `  ${line}`)];
+  });
+}
 
-function quoted(id: string | null): string {
-  return JSON.stringify(cutToWidth(id ?? "", 80));
+function hasParts(value: JsonValue): value is object & JsonValue {
+  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+}
+
+function leafText(value: JsonValue): string {
+  return typeof value === "string" && value !== "" ? printable(value) : JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-import type { Command, OptionValues } from "commander";
+import type { Command } from "commander";
 import {
   discardNotifications,
   listNotifications,
@@ -7,10 +7,8 @@ import {
 } from "../api/operations/notifications.ts";
 import type { NotificationDetailView } from "../api/operations/notifications.ts";
 import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
-import { wrongUse } from "./exit-codes.ts";
 import { wholeNumber } from "./options.ts";
-import { listText } from "./output.ts";
-import { printable } from "./table.ts";
+import { linesText, listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addNotifications(program: Command, terminal: Terminal): void {
@@ -19,31 +17,23 @@ export function addNotifications(program: Command, terminal: Terminal): void {
     .description("list, show, replay and discard notifications");
 
   listCommand(notifications, "list", "list notifications, latest first", { isDefault: true })
-    .option(
-      "--state <states>",
-      "only these states, separated by commas: pending, delivered, dead, discarded",
-    )
+    .option("--state <states>", "only these states: pending, delivered, dead, discarded")
     .option("--receiver <name>", "only notifications to this receiver")
     .action(
       callsOperation(terminal, {
         operation: listNotifications,
         request: (fields) => fields,
         text: ({ notifications: found, next }) =>
-          listText(
-            found,
-            "There are no such notifications.",
-            {
-              seq: "seq",
-              state: "state",
-              receiver: "receiver",
-              type: "type",
-              made: "created_at",
-              attempts: "attempts",
-              reason: "last_reason",
-              summary: "summary",
-            },
-            next,
-          ),
+          listText(found, "There are no such notifications.", next, {
+            seq: "seq",
+            state: "state",
+            receiver: "receiver",
+            type: "type",
+            made: "created_at",
+            attempts: "attempts",
+            reason: "last_reason",
+            summary: "summary",
+          }),
       }),
     );
 
@@ -57,45 +47,28 @@ export function addNotifications(program: Command, terminal: Terminal): void {
       }),
     );
 
-  for (const { name, description, operation, done } of acting) {
+  for (const [name, description, operation] of [
+    ["replay", "send dead letters again", replayNotifications],
+    ["discard", "discard dead letters", discardNotifications],
+  ] as const) {
     apiCommand(notifications, name, description)
       .option("--seq <numbers...>", "the dead letters with these numbers in the list", readSeqs)
       .option("--receiver <name>", "all dead letters of this receiver")
       .action(
         callsOperation(terminal, {
           operation,
-          request: selectionOf,
-          text: ({ count }) => `notifications ${done}: ${count}\n`,
+          request: ({ seq: seqs, receiver }) => ({
+            ...(seqs && { seqs }),
+            ...(receiver && { receiver }),
+          }),
+          text: ({ count }) => `${name}: ${count} dead letters\n`,
         }),
       );
   }
 }
 
-const acting = [
-  {
-    name: "replay",
-    description: "send dead letters again",
-    operation: replayNotifications,
-    done: "sent again",
-  },
-  {
-    name: "discard",
-    description: "discard dead letters",
-    operation: discardNotifications,
-    done: "discarded",
-  },
-] as const;
-
 function readSeqs(text: string, earlier: readonly number[] = []): readonly number[] {
   return [...earlier, ...text.split(",").map(wholeNumber(0))];
-}
-
-function selectionOf({ seq, receiver }: OptionValues) {
-  if (receiver === undefined && seq !== undefined) return { seqs: seq };
-  if (receiver !== undefined && seq === undefined) return { receiver };
-  throw wrongUse(
-    "Give either --seq with numbers from the list, or --receiver for all dead letters of a receiver.",
-  );
 }
 
 function notificationText(view: NotificationDetailView): string {
@@ -110,12 +83,11 @@ function notificationText(view: NotificationDetailView): string {
     ...(view.settled_at === null ? [] : [`  settled  ${view.settled_at}`]),
     `  attempts ${view.attempts}, of which ${attempts.length} are stored`,
     "",
-    "",
   ];
-  const table = listText(attempts, "No attempt to deliver it is stored.", {
+  const table = listText(attempts, "No attempt to deliver it is stored.", null, {
     "attempt at": "at",
     result: ({ reason }) => reason ?? "taken",
     detail: "detail",
   });
-  return lines.map(printable).join("\n") + table;
+  return linesText(lines) + table;
 }

@@ -20,8 +20,8 @@ export function showNotes(notes: readonly string[], terminal: Terminal): void {
 export function listText<Item>(
   items: readonly Item[],
   nothing: string,
+  next: string | null,
   columns: Columns<Item>,
-  next: string | null = null,
 ): string {
   if (items.length === 0) return `${nothing}\n`;
   const more = next === null ? "" : `There is more: add --before ${next}\n`;
@@ -41,4 +41,9 @@ export function escapeControls(json: string): string {
 
 function unicodeEscape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** Lines that contain text from outside. */
+export function linesText(lines: readonly string[]): string {
+  return lines.map((line) => `${printable(line)}\n`).join("");
 }

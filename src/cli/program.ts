@@ -1,4 +1,7 @@
+import { inspect } from "node:util";
 import { Command, CommanderError } from "commander";
+import { ApiUnavailableError } from "../api/client.ts";
+import { RefusedError } from "../lib/refusal.ts";
 import { version } from "../lib/version.ts";
 import { StoreError } from "../store/store-error.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -18,10 +21,10 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   silence: async () => (await import("./silence.ts")).addSilenceCommands,
   ack: async () => (await import("./incidents.ts")).addAck,
   notifications: async () => (await import("./notifications.ts")).addNotifications,
-  drift: async () => (await import("./drift.ts")).addDrift,
+  drift: async () => (await import("./queries.ts")).addDrift,
   conformance: async () => (await import("./conformance.ts")).addConformance,
-  probes: async () => (await import("./probes.ts")).addProbes,
-  explain: async () => (await import("./explain.ts")).addExplain,
+  probes: async () => (await import("./queries.ts")).addProbes,
+  explain: async () => (await import("./queries.ts")).addExplain,
   report: async () => (await import("./report.ts")).addReport,
   insights: async () => (await import("./insights.ts")).addInsights,
   lookup: async () => (await import("./lookup.ts")).addLookup,
@@ -40,6 +43,9 @@ To watch a real service, write a configuration and:
 
 Exit codes: 0 success, 1 failure, 2 usage or configuration error.`;
 
+/** Failures that are no fault of the program. */
+const expected = [CommandError, RefusedError, ApiUnavailableError, StoreError];
+
 /** Runs the command that the arguments name, and gives the exit code. Never rejects. */
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
@@ -47,7 +53,18 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
     await program.parseAsync(args, { from: "user" });
     return exitCodes.ok;
   } catch (error) {
-    return exitCodeOf(error, terminal);
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? exitCodes.ok : exitCodes.wrongUse;
+    }
+    const isExpected = expected.some((kind) => error instanceof kind);
+    terminal.err(
+      error instanceof Error && isExpected
+        ? `${error.message.trimEnd()}\n`
+        : `sandwatch failed: ${inspect(error)}\n`,
+    );
+    if (error instanceof CommandError) return error.exitCode;
+    const isInvalid = error instanceof RefusedError && error.kind === "invalid";
+    return isInvalid ? exitCodes.wrongUse : exitCodes.failed;
   }
 }
 
@@ -64,21 +81,4 @@ export async function createProgram(terminal: Terminal, name = ""): Promise<Comm
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   for (const load of named ? [named] : Object.values(commands)) (await load())(program, terminal);
   return program;
-}
-
-function exitCodeOf(error: unknown, terminal: Terminal): number {
-  if (error instanceof CommanderError) {
-    return error.exitCode === 0 ? exitCodes.ok : exitCodes.wrongUse;
-  }
-  if (error instanceof CommandError) {
-    terminal.err(`${error.message.trimEnd()}\n`);
-    return error.exitCode;
-  }
-  const text = error instanceof StoreError ? error.message : describeBug(error);
-  terminal.err(`${text}\n`);
-  return exitCodes.failed;
-}
-
-function describeBug(error: unknown): string {
-  return `sandwatch failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

@@ -17,7 +17,7 @@ import { openReport } from "../reports/open-report.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call.ts";
 import type { ApiOptions } from "./call.ts";
-import { CommandError, wrongUse } from "./exit-codes.ts";
+import { wrongUse } from "./exit-codes.ts";
 import { showNotes } from "./output.ts";
 import { csvOf, jsonOf } from "./report/streams.ts";
 import { tableOf } from "./report/table.ts";
@@ -51,29 +51,25 @@ export function addReport(program: Command, terminal: Terminal): void {
   apiCommand(program, "report", "report occupancy and errors of servers")
     .requiredOption(
       "--from <time>",
-      "the start: a time such as 2026-11-01T10:00, a duration ago such as 7d, or a period such as last week",
+      "the start: a time, a duration ago, or a period such as last week",
     )
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
-    .option(
-      "--by <fields>",
-      "the fields that rows are grouped by, separated by commas (default: region,key)",
-    )
+    .option("--by <fields>", "the fields that rows are grouped by (default: region,key)")
     .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .addOption(
       new Option(
         "--format <format>",
-        "the output format; openmetrics is for backfilling Prometheus with promtool",
+        "the output format; openmetrics is for backfilling Prometheus",
       )
         .choices(reportFormats)
         .conflicts("json"),
     )
     .addOption(
-      new Option(
-        "--resolution <size>",
-        "the interval of the samples of openmetrics (default: 1h)",
-      ).choices(resolutions),
+      new Option("--resolution <size>", "the interval of the samples of openmetrics (default: 1h)")
+        .choices(resolutions)
+        .implies({ format: "openmetrics" }),
     )
     .addHelpText("after", examples)
     .action((options: ReportOptions) => report(options, terminal));
@@ -86,12 +82,11 @@ export async function report(
   clock?: Clock,
 ): Promise<void> {
   const format = options.json ? "json" : (options.format ?? "table");
-  checkOptions(options, format);
   const { from, to, by, tz, region, key, resolution = "1h" } = options;
   const request = { from, to, by, tz, region, key };
   await readHistory({ ...options, clock }, terminal, async ({ api, context }) => {
     if (format === "openmetrics") {
-      if (!context) throw new CommandError("--format openmetrics needs the store on this machine.");
+      if (!context || (by ?? tz) !== undefined) throw wrongUse(openmetricsUse);
       const nowMs = context.clock.now().utcMs;
       const { range, filter } = readReportQuery(request, nowMs);
       const texts = openMetricsOf({ range, filter, nowMs, resolution }, context.reports.occupancy);
@@ -101,21 +96,6 @@ export async function report(
     await write(formats[format](streamed, terminal), terminal);
     if (format !== "json") showNotes(streamed.notes, terminal);
   });
-}
-
-function checkOptions({ by, tz, resolution, url }: ReportOptions, format: ReportFormat): void {
-  if (format !== "openmetrics") {
-    if (resolution !== undefined) throw wrongUse("--resolution is for --format openmetrics alone.");
-    return;
-  }
-  if (by !== undefined || tz !== undefined) {
-    throw wrongUse(
-      "--format openmetrics has the labels of the metrics, and times in UTC: omit --by and --tz.",
-    );
-  }
-  if (url !== undefined) {
-    throw wrongUse("--format openmetrics reads the store itself: give --config instead of --url.");
-  }
 }
 
 async function fromStore(
@@ -149,6 +129,9 @@ async function byPages(
   }
   return { ...head, rows: rows() };
 }
+
+const openmetricsUse =
+  "--format openmetrics reads the store itself, and has the labels of the metrics and times in UTC: omit --url, --by and --tz.";
 
 const formats: Record<
   Exclude<ReportFormat, "openmetrics">,

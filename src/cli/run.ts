@@ -27,18 +27,14 @@ export function addRun(program: Command, terminal: Terminal): void {
     .command("run")
     .description("run the daemon until it is stopped")
     .addOption(configOption())
-    .action((options: { readonly config: string }) => run(options.config, terminal));
+    .action(({ config }: { readonly config: string }) => run(config, terminal));
 }
 
-/** A running daemon with its configuration. */
+/** A running daemon with its configuration, and what all daemons of this process share. */
 interface Running {
   readonly daemon: Daemon;
   readonly config: Config;
   readonly log: Logger;
-}
-
-/** What all daemons of this process share. */
-interface Lifetime {
   readonly reloads: Reloads;
   readonly stopping: AbortSignal;
 }
@@ -47,11 +43,8 @@ interface Lifetime {
 async function run(file: string, terminal: Terminal): Promise<void> {
   const config = readConfig(file, terminal);
   const logFormat = terminal.isInteractive ? "pretty" : "json";
-  const reloads = createReloads(
-    file,
-    () => loadConfig(file, process.env, { logFormat }),
-    systemClock,
-  );
+  const load = (): LoadedConfig => loadConfig(file, process.env, { logFormat });
+  const reloads = createReloads(file, load, systemClock);
   let log = createLogger(config.log);
   const stop = new AbortController();
   const stopped = untilStopped().then((signal) => {
@@ -59,38 +52,33 @@ async function run(file: string, terminal: Terminal): Promise<void> {
     stop.abort();
     return null;
   });
-  const stopping = stop.signal;
   // Until the process ends: without a listener SIGHUP would end it.
   process.on("SIGHUP", () => {
-    if (!stopping.aborted) reloadAtSignal(reloads, log);
-    else log.info({ event: "config.ignored" }, "SIGHUP is ignored: sandwatch is stopping");
+    if (stop.signal.aborted) {
+      log.info({ event: "config.ignored" }, "SIGHUP is ignored: sandwatch is stopping");
+      return;
+    }
+    const answer = reloads.request();
+    if (answer.kind === "accepted") answer.begin();
+    else log.error({ event: "config.refused", reason: answer.reason }, answer.reason);
   });
-  let running = await start(config, log, { reloads, stopping });
+  let running = await start({ config, log, reloads, stopping: stop.signal });
   for (;;) {
     const next = await Promise.race([stopped, reloads.next()]);
     if (next === null) break;
-    running = await restart(running, next, { reloads, stopping });
+    running = await restart(running, next);
     ({ log } = running);
   }
   await running.daemon.stop();
   log.info({ event: "daemon.stopped" }, "stopped");
 }
 
-function reloadAtSignal(reloads: Reloads, log: Logger): void {
-  const answer = reloads.request();
-  if (answer.kind === "accepted") answer.begin();
-  else log.error({ event: "config.refused", reason: answer.reason }, answer.reason);
-}
-
-/** When it is stopped meanwhile, the daemon is created but neither serves nor polls. */
-async function start(
-  config: Config,
-  log: Logger,
-  { reloads, stopping }: Lifetime,
-): Promise<Running> {
+/** When the process is stopped meanwhile, the daemon is created but neither serves nor polls. */
+async function start(next: Omit<Running, "daemon">): Promise<Running> {
+  const { config, log, reloads, stopping } = next;
   for (const note of configNotes(config)) log.warn({ event: "config.note" }, note);
   const daemon = await createDaemon(config, { log, reloads });
-  if (stopping.aborted) return { daemon, config, log };
+  if (stopping.aborted) return { ...next, daemon };
   try {
     const address = await daemon.start();
     const targets = daemon.targets.length;
@@ -98,10 +86,10 @@ async function start(
       { event: "daemon.started", version, address, targets },
       `sandwatch ${version} monitors ${counted(targets, "target")}; metrics at ${address}/metrics`,
     );
-    return { daemon, config, log };
+    return { ...next, daemon };
   } catch (error) {
     await daemon.stop();
-    throw asListenFault(error, config.http, "http.listen");
+    throw asListenFault(error, "http.listen");
   }
 }
 
@@ -109,19 +97,16 @@ async function start(
  * Runs with the next configuration, or where that cannot be started with the one before. Once the process is to stop,
  * nothing is started: the daemon that is returned has been stopped already.
  */
-async function restart(before: Running, next: Config, lifetime: Lifetime): Promise<Running> {
-  const { daemon, log } = before;
-  const { reloads, stopping } = lifetime;
-  const refuse = (reason: string, inUse: string): void => {
+async function restart(before: Running, config: Config): Promise<Running> {
+  const { daemon, log, reloads, stopping } = before;
+  const refuse = (reason: string): void => {
     reloads.failed();
-    log.error(
-      { event: "config.refused", reason },
-      `the configuration is not reloaded, the ${inUse} one stays in use: ${reason}`,
-    );
+    const message = `the new configuration cannot be used, the previous one stays in use: ${reason}`;
+    log.error({ event: "config.refused", reason }, message);
   };
-  const fault = await storeFault(before, next);
+  const fault = await storeFault(before, config);
   if (fault !== null) {
-    refuse(fault, "present");
+    refuse(fault);
     return before;
   }
   log.info({ event: "daemon.reloading" }, "applying the changed configuration");
@@ -130,10 +115,10 @@ async function restart(before: Running, next: Config, lifetime: Lifetime): Promi
   });
   if (stopping.aborted) return before;
   try {
-    return await start(next, createLogger(next.log), lifetime);
+    return await start({ config, log: createLogger(config.log), reloads, stopping });
   } catch (error) {
-    refuse(messageOf(error), "previous");
-    return stopping.aborted ? before : startAgain(before, lifetime);
+    refuse(messageOf(error));
+    return startAgain(before);
   }
 }
 
@@ -155,27 +140,22 @@ async function storeFault({ daemon, config }: Running, next: Config): Promise<st
   }
 }
 
-const startAgainMs = 1_000;
-
 /** Runs with the configuration before. Where its store cannot be opened, it is retried until the process is to stop. */
-async function startAgain(before: Running, lifetime: Lifetime): Promise<Running> {
-  const { config, log } = before;
-  const { stopping } = lifetime;
-  for (let isFirst = true; ; isFirst = false) {
+async function startAgain(before: Running): Promise<Running> {
+  const { log, stopping } = before;
+  for (let isFirst = true; !stopping.aborted; isFirst = false) {
     try {
-      return await start(config, log, lifetime);
+      return await start(before);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       if (isFirst) {
-        log.error(
-          { event: "store.not_opened", reason: error.message },
-          `the store cannot be opened; it is retried every second: ${error.message}`,
-        );
+        const message = `the store cannot be opened; it is retried every second: ${error.message}`;
+        log.error({ event: "store.not_opened", reason: error.message }, message);
       }
-      await setTimeout(startAgainMs, null, { signal: stopping }).catch(() => null);
-      if (stopping.aborted) return before;
+      await setTimeout(1_000, null, { signal: stopping }).catch(() => null);
     }
   }
+  return before;
 }
 
 function messageOf(error: unknown): string {
@@ -185,7 +165,7 @@ function messageOf(error: unknown): string {
 export type Reloads = ReturnType<typeof createReloads>;
 
 /**
- * Reloads the configuration on request. One with faults changes nothing.
+ * Reads the configuration on request. One with faults changes nothing.
  *
  * @param file shown in faults
  */

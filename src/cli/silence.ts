@@ -17,20 +17,15 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
         operation: listSilences,
         request: (fields) => fields,
         text: ({ silences, next }) =>
-          listText(
-            silences,
-            "There are no silences.",
-            {
-              id: "id",
-              state: "state",
-              from: "starts_at",
-              until: "ends_at",
-              match: ({ match }) => matchText(match),
-              author: "author",
-              reason: "reason",
-            },
-            next,
-          ),
+          listText(silences, "There are no silences.", next, {
+            id: "id",
+            state: "state",
+            from: "starts_at",
+            until: "ends_at",
+            match: ({ match }) => matchText(match),
+            author: "author",
+            reason: "reason",
+          }),
       }),
     );
 

@@ -9,19 +9,17 @@ import { faultsSchema } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { asListenFault } from "./listen-fault.ts";
-import { wholeNumber, readPort, seedOption } from "./options.ts";
+import { readPort, seedOption, wholeNumber } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 
 interface SimulateOptions {
   readonly regions: readonly string[];
   readonly keys: number;
-  /** In each listing. */
   readonly servers: number;
   readonly seed: number;
   readonly pace: number;
   readonly faults?: string;
-  /** A file with what regions hold. */
   readonly data?: string;
   readonly host: string;
   readonly port: number;
@@ -57,22 +55,22 @@ function readNames(text: string): readonly string[] {
 
 /** Runs until a signal ends it. */
 async function simulate(options: SimulateOptions, terminal: Terminal): Promise<void> {
+  const { regions, host, port } = options;
   const keys = simulatedKeys(options.keys);
-  const simulator = createSimulator({
-    ...options,
-    keys,
-    clock: systemClock,
-    faults: options.faults === undefined ? [] : readFile("faults", options.faults, faultsSchema),
-    content: options.data === undefined ? {} : readContent(options.data, options.regions),
-  });
+  const ofRegions = contentSchema.refine(
+    (given) => Object.keys(given).every((region) => regions.includes(region)),
+    `allowed: the regions of --regions: ${regions.join(", ")}`,
+  );
+  const faults = options.faults === undefined ? [] : readFile(options.faults, faultsSchema);
+  const content = options.data === undefined ? {} : readFile(options.data, ofRegions);
+  const simulator = createSimulator({ ...options, keys, clock: systemClock, faults, content });
   const stopped = untilStopped();
-  const { host, port } = options;
   try {
     const addresses = await simulator.listen({ host, port });
     terminal.out(describe(addresses, keys));
     await stopped;
   } catch (error) {
-    throw asListenFault(error, { host, port }, "--host or --port");
+    throw asListenFault(error, "--host or --port");
   } finally {
     await simulator.close();
   }
@@ -87,25 +85,12 @@ export function simulatedKeys(count: number): readonly { name: string; apiKey: s
   });
 }
 
-function readContent(file: string, regions: readonly string[]) {
-  const content = readFile("data", file, contentSchema);
-  const unknown = Object.keys(content).filter((region) => !regions.includes(region));
-  if (unknown.length === 0) return content;
-  throw wrongUse(
-    `The data in ${file} cannot be used: there is no region ${unknown.join(", ")}. There are ${regions.join(", ")}: add it with --regions.`,
-  );
-}
-
-function readFile<Schema extends z.ZodType>(
-  what: string,
-  file: string,
-  schema: Schema,
-): z.output<Schema> {
+function readFile<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
   try {
     return schema.parse(parse(readFileSync(file, "utf8")));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw wrongUse(`The ${what} in ${file} cannot be used:\n${why}`);
+    throw wrongUse(`${file} cannot be used:\n${why}`);
   }
 }
 
@@ -114,16 +99,14 @@ function describe(
   addresses: ReadonlyMap<string, string>,
   keys: readonly { name: string; apiKey: string }[],
 ): string {
-  const regionLines = Array.from(addresses, ([name, url]) => `  ${name}: { base_url: "${url}" }`);
-  const keyLines = keys.map(({ name, apiKey }) => `  - { name: ${name}, api_key: ${apiKey} }`);
-  return [
+  const lines = [
     "# The simulated service is running; Ctrl-C stops it. A configuration for it:",
     "regions:",
-    ...regionLines,
+    ...Array.from(addresses, ([name, url]) => `  ${name}: { base_url: "${url}" }`),
     "keys:",
-    ...keyLines,
+    ...keys.map(({ name, apiKey }) => `  - { name: ${name}, api_key: ${apiKey} }`),
     "# What it answers is described at",
     ...Array.from(addresses.values(), (url) => `#   ${url}/openapi.json`),
-    "",
-  ].join("\n");
+  ];
+  return `${lines.join("\n")}\n`;
 }

@@ -5,9 +5,6 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
 }
 
-/** Another process has it. */
-export class StoreInUseError extends StoreError {}
-
 /** What SQLite says of a failure: its extended result code, and the code's text. */
 export interface SqliteError extends Error {
   readonly errcode: number;

@@ -184,8 +184,8 @@ describe("simulate", () => {
   });
 
   it.each([
-    ["--faults", [{ kind: "explode" }], "faults in"],
-    ["--data", { uss: {} }, "there is no region uss. There are us, eu"],
+    ["--faults", [{ kind: "explode" }], "cannot be used"],
+    ["--data", { uss: {} }, "the regions of --regions: us, eu"],
     ["--data", { us: { users: [{ userId: 7 }] } }, "users"],
   ])("refuses %s %j with exit code 2", async (option, content, message) => {
     const file = join(tempFolder(), "content.json");

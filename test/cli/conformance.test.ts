@@ -79,7 +79,7 @@ it("conformance and drift find deviations, by the daemon and by the store", asyn
 
 it.each([
   [["--config", "CONFIG"], "There are several regions. Choose one (--region): us, eu."],
-  [["--config", "CONFIG", "--region", "us", "--user", ".."], "user: an id of 1 to 1000 characters"],
+  [["--config", "CONFIG", "--region", "us", "--user", ".."], "Allowed: user: text of"],
   [["--base-url", "https://127.0.0.1:1"], "SANDWATCH_API_KEY"],
   [["--base-url", "http://example.com/"], "plain http would show the key"],
   [["--base-url", "ftp://example.com/"], "--base-url must be an address"],

@@ -15,6 +15,7 @@ import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { bucketsIn, collect } from "../support/collect.ts";
 import { rebuiltTimes } from "../support/history/server-times.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { testConfig } from "../support/test-config.ts";
 
@@ -44,22 +45,11 @@ interface Made {
 async function make(
   seed: number,
   folder: string,
-  { days = 2, stoppedAt = 2 } = {},
+  { days = 2, signal = new AbortController().signal } = {},
 ): Promise<Made & AsyncDisposable> {
   const config = configOf(join(folder, "sandwatch.db"));
-  const stopping = new AbortController();
-  const polls = await makeHistory({
-    config,
-    seed,
-    world: worldOf(seed),
-    servers: 12,
-    days,
-    untilMs: () => untilMs,
-    onProgress: (share) => {
-      if (share >= stoppedAt) stopping.abort();
-    },
-    signal: stopping.signal,
-  });
+  const past = { config, seed, world: worldOf(seed), servers: 12, days };
+  const polls = await makeHistory(past, signal, createFakeClock(untilMs));
   const store = openStore(config.store.path);
   return { config, store, polls, [Symbol.asyncDispose]: () => store.close() };
 }
@@ -147,8 +137,8 @@ describe("the past that a demo begins with", () => {
     expect(await made.store.outbox.figures()).toEqual([]);
   });
 
-  it("is given up when somebody stops it", async () => {
-    await using stopped = await make(1, tempFolder(), { stoppedAt: 0.3 });
+  it("ends early when it is stopped", async () => {
+    await using stopped = await make(1, tempFolder(), { signal: AbortSignal.abort() });
     expect(stopped.polls).toBeLessThan(made.polls * 0.6);
   });
 });

@@ -51,15 +51,15 @@ describe("lookup without a daemon", () => {
     const ended = await lookup("user", "u1", "--json", "--config", config);
     expect(ended.code).toBe(1);
     expect(JSON.parse(ended.out)).toMatchObject({ outcome: "failed", status: 404 });
-    expect(ended.err).toContain('us/research: there is no user "u1"');
+    expect(ended.err).toContain("Check the id, the region");
   });
 
   it.each([
     [
       { success: false, message: "suspended\u001b[2J" },
-      'no white-labeling for "c1": suspended\\u{1b}[2J',
+      "no such white-labeling: suspended\\u{1b}[2J",
     ],
-    [{ data: {} }, "the response says no success"],
+    [{ data: {} }, "no such white-labeling: null"],
   ])("fails if a white-label response is %j", async (answer, message) => {
     const { config } = await prepare(answering(answer));
     const ended = await lookup("white-label", "c1", "--config", config);

@@ -30,22 +30,27 @@ describe("poll", () => {
       "HTTP 307: a redirect to another path on the same host, which is not followed",
       "The key is sent to the configured address only",
     ],
-    ["a 204", (_request, response) => response.writeHead(204).end(), "HTTP 204", "no such status"],
+    [
+      "a 204",
+      (_request, response) => response.writeHead(204).end(),
+      "HTTP 204",
+      "Check the id if one was given",
+    ],
     [
       "a 404",
       answer(404, { detail: "Not Found" }),
       "HTTP 404: there is no such operation at this base address",
       "Check the path in the region's base_url",
     ],
-    ["a 400", answer(400), "HTTP 400", "finds fault with the request"],
-    ["a 401", answer(401), "HTTP 401", "does not know the key: check its api_key"],
-    ["a 403", answer(403), "HTTP 403", "refuses the key: check its api_key"],
+    ["a 400", answer(400), "HTTP 400", "Check the id if one was given"],
+    ["a 401", answer(401), "HTTP 401", "Check the key's api_key"],
+    ["a 403", answer(403), "HTTP 403", "Check the key's api_key"],
     ["a 503", answer(503), "HTTP 503", "The service failed: try again"],
     [
       "a page",
       (_request, response) => response.end("<html>T0PSECRET"),
       "the body is not JSON (at byte 0)",
-      "check that the region's base_url is the service's",
+      "Check that the region's base_url is the service's",
     ],
   ])("reports %s as the log does, and what to do", async (_, handler, detail, advice) => {
     const { baseUrl } = await startPeer(handler);
@@ -63,7 +68,7 @@ describe("poll", () => {
     const { baseUrl, server } = await startPeer(answer(200));
     const plain = await poll(baseUrl.replace("http:", "https:"));
     expect(plain.err).toMatch(
-      /^us\/research: TLS failed \(\w+\)\. What answers does not speak TLS /,
+      /^us\/research: TLS failed \(\w+\)\. What answers does not speak TLS/,
     );
     server.close();
     server.closeAllConnections();

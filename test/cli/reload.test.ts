@@ -119,7 +119,7 @@ describe("a reload", () => {
     const other = taken.address();
     edit(address, `127.0.0.1:${typeof other === "object" && other ? other.port : 0}`);
     expect((await reload()).status).toBe(200);
-    expect(await daemon.line("in use by another program")).toContain("config.refused");
+    expect(await daemon.line("EADDRINUSE")).toContain("config.refused");
     await shows(failed);
     await stop();
   });

@@ -56,8 +56,7 @@ describe("report", () => {
       [["--from", "7d", "--by", "colour"], "colour is not one of them"],
       [["--from", "7d", "--tz", "Mars/Olympus"], "a time zone such as"],
       [["--from", "7d", "--format", "xml"], "Allowed choices are table, csv, json, openmetrics"],
-      [["--from", "7d", "--format", "openmetrics", "--by", "hour"], "omit --by"],
-      [["--from", "7d", "--resolution", "5m"], "--resolution is for --format openmetrics alone"],
+      [["--from", "7d", "--resolution", "5m", "--by", "hour"], "omit --url, --by and --tz"],
       [["--to", "2026-11-01"], "--from"],
     ] as const) {
       const ended = await runCommand(["report", "--config", config, ...args]);

@@ -25,6 +25,13 @@ export interface SentMessage {
   readonly notification: Omit<Notification, "id">;
 }
 
+/** What a poll or an acknowledgement adds to the outbox. */
+interface Added {
+  /** Milliseconds from the first poll. */
+  readonly atMs: number;
+  readonly items: readonly StoredOutboxItem[];
+}
+
 /**
  * Applies the rules to a test's timelines, in simulated time: all targets are polled at the same moments, the first
  * time at 0. A target without a timeline of its own always answers.
@@ -37,9 +44,12 @@ export async function runRuleTest(
 ): Promise<readonly SentMessage[]> {
   const { rules, receivers, maintenance } = config.alerts;
   const targets = configuredTargets(config);
-  const outbox = createTestOutbox(receivers, test.start);
+  const silences = test.silences.map(({ from, until, match }) => {
+    const times = { startsAtMs: test.start + from, endsAtMs: test.start + until };
+    return { id: "", match, author: "", reason: "", ...times };
+  });
   const stored = {
-    silences: { open: () => Promise.resolve(silencesOf(test)) },
+    silences: { open: () => Promise.resolve(silences) },
     acknowledgements: { ofOpenIncidents: () => Promise.resolve([]) },
   };
   const interventions = await restoreInterventions(stored, maintenance, test.start);
@@ -49,26 +59,27 @@ export async function runRuleTest(
     goneAfter: config.poll.goneAfter,
     interventions,
     newIncidentId: () => `incident-${++incidents}`,
-    notifies: (receiver, type) =>
-      wants(
-        receivers.find(({ name }) => name === receiver),
-        type,
-      ),
+    notifies(receiver, type) {
+      const settings = receivers.find(({ name }) => name === receiver);
+      return wants(settings, type);
+    },
   };
-  const compose = composeAcknowledged(rules, judge.notifies);
-  const options = {
-    staleAfter: 1,
-    restoredForMs: Number.POSITIVE_INFINITY,
-    nowUtcMs: test.start,
-  };
+  const composeAcknowledgement = composeAcknowledged(rules, judge.notifies);
+  const fresh = { staleAfter: 1, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: test.start };
   const watched = targets.map((target) =>
-    watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, options),
+    watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, fresh),
   );
   const poolRules = rules.filter((rule) => rule.on === "pool");
   const pools = createPoolWatch({ rules: poolRules, targets, openIncidents: [], clocks: [] });
 
+  const added: Added[] = [];
+  let seq = 0;
+  const add = (atMs: number, items: readonly OutboxItem[]): void => {
+    added.push({ atMs, items: items.map((item) => ({ ...item, seq: ++seq })) });
+  };
   const pollAll = (poll: number): void => {
-    const at = { utcMs: test.start + poll * test.every, monotonicMs: poll * test.every };
+    const atMs = poll * test.every;
+    const at = { utcMs: test.start + atMs, monotonicMs: atMs };
     for (const each of watched) {
       const { target, state } = each;
       const verdict = judgePoll(state, outcomeOf(test, target, poll), at, judge);
@@ -77,22 +88,22 @@ export async function runRuleTest(
       const polled = { target, at, snapshot, whole: isFullyObserved(progress) };
       const ofPools = pools.judge(polled, judge);
       ofPools.accept();
-      outbox.add([...verdict.incidents.outbox, ...ofPools.outcome.incidents.outbox]);
+      add(atMs, [...verdict.incidents.outbox, ...ofPools.outcome.incidents.outbox]);
     }
   };
-
-  const acknowledge = ({ at, by: author, ...named }: RuleTest["acknowledge"][number]): void => {
+  const acknowledge = (named: RuleTest["acknowledge"][number]): void => {
+    const { at: atMs, by: author } = named;
     const open = [
       ...watched.map(({ target, state }) => ({ target, incidents: state.incidents })),
       { target: null, incidents: pools.incidents },
     ];
-    for (const { target, incidents: ofOne } of open) {
-      for (const incident of ofOne.values()) {
+    for (const { target, incidents: ofTarget } of open) {
+      for (const incident of ofTarget.values()) {
         const { id: incidentId } = incident;
         if (!isNamed(named, incident) || interventions.acknowledgedBy(incidentId)) continue;
-        const given = { incidentId, author, note: null, atMs: test.start + at };
+        const given = { incidentId, author, note: null, atMs: test.start + atMs };
         interventions.acknowledge(given);
-        outbox.add(compose(incident, given, target));
+        add(atMs, composeAcknowledgement(incident, given, target));
       }
     }
   };
@@ -100,79 +111,56 @@ export async function runRuleTest(
   const acknowledgements = test.acknowledge.toSorted((one, other) => one.at - other.at);
   for (let poll = 0; poll * test.every <= test.until; poll += 1) {
     pollAll(poll);
-    const nextMs = (poll + 1) * test.every;
     for (const each of acknowledgements) {
-      if (each.at < poll * test.every || each.at >= nextMs) continue;
-      outbox.sendUpTo(each.at - 1);
-      acknowledge(each);
+      if (Math.floor(each.at / test.every) === poll) acknowledge(each);
     }
-    outbox.sendUpTo(Math.min(test.until, nextMs - 1));
   }
-  return outbox.sent.toSorted((one, other) => one.atMs - other.atMs);
-}
-
-function silencesOf({ start, silences }: PlacedTest) {
-  return silences.map(({ from, until, match }) => ({
-    id: "",
-    match,
-    author: "",
-    reason: "",
-    startsAtMs: start + from,
-    endsAtMs: start + until,
-  }));
+  return receivers
+    .flatMap((settings) => messagesTo(settings, added, test))
+    .toSorted((one, other) => one.atMs - other.atMs);
 }
 
 function isNamed(
-  { rule, server }: Pick<RuleTest["acknowledge"][number], "rule" | "server">,
+  { rule, server }: RuleTest["acknowledge"][number],
   { rule: owner, subject, phase }: Incident,
 ): boolean {
   if (owner !== rule || phase.name !== "firing" || phase.notifiedAtMs === null) return false;
   return server === undefined || (subject.kind === "server" && subject.serverId === server);
 }
 
-/** Composes messages when they are due, as the workers of the receivers do. */
-function createTestOutbox(receivers: Config["alerts"]["receivers"], startMs: number) {
+/** Composes messages when they are due, as the worker of a receiver does. */
+function messagesTo(
+  settings: Config["alerts"]["receivers"][number],
+  added: readonly Added[],
+  { start, until }: PlacedTest,
+): readonly SentMessage[] {
   const sent: SentMessage[] = [];
-  let seq = 0;
-  const workers = receivers.map((settings) => ({
-    settings,
-    open: [] as readonly StoredOutboxItem[],
-    groupTimes: new Map<string, number>(),
-    /** UTC milliseconds. */
-    dueAtMs: Number.POSITIVE_INFINITY,
-  }));
-  return {
-    sent,
-    add(items: readonly OutboxItem[]): void {
-      for (const worker of workers) {
-        for (const item of items) {
-          if (item.receiver !== worker.settings.name) continue;
-          worker.open = [...worker.open, { ...item, seq: ++seq }];
-          worker.dueAtMs = Math.min(worker.dueAtMs, item.causedAtMs);
-        }
+  const groupTimes = new Map<string, number>();
+  let open: readonly StoredOutboxItem[] = [];
+  /** UTC milliseconds. */
+  let dueAtMs = Number.POSITIVE_INFINITY;
+  for (const [index, { items }] of added.entries()) {
+    const own = items.filter(({ receiver }) => receiver === settings.name);
+    open = [...open, ...own];
+    dueAtMs = Math.min(dueAtMs, ...own.map(({ causedAtMs }) => causedAtMs));
+    const untilMs = Math.min(until, (added[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) - 1);
+    while (dueAtMs <= start + untilMs) {
+      const nowMs = dueAtMs;
+      const { messages, nextDueAtMs } = composeMessages(open, settings, nowMs, groupTimes);
+      const composed = new Set(messages.flatMap(({ itemSeqs }) => itemSeqs));
+      open = open.filter(({ seq }) => !composed.has(seq));
+      for (const { notification, groupNames } of messages) {
+        for (const name of groupNames) groupTimes.set(name, nowMs);
+        sent.push({ atMs: nowMs - start, notification });
       }
-    },
-    /** @param atMs milliseconds from the first poll */
-    sendUpTo(atMs: number): void {
-      for (const worker of workers) {
-        while (worker.dueAtMs <= startMs + atMs) {
-          const { settings, open, groupTimes, dueAtMs: nowMs } = worker;
-          const { messages, nextDueAtMs } = composeMessages(open, settings, nowMs, groupTimes);
-          const composed = new Set(messages.flatMap(({ itemSeqs }) => itemSeqs));
-          worker.open = open.filter(({ seq: each }) => !composed.has(each));
-          for (const { notification, groupNames } of messages) {
-            for (const name of groupNames) groupTimes.set(name, nowMs);
-            sent.push({ atMs: nowMs - startMs, notification });
-          }
-          worker.dueAtMs = nextDueAtMs ?? Number.POSITIVE_INFINITY;
-        }
-      }
-    },
-  };
+      dueAtMs = nextDueAtMs ?? Number.POSITIVE_INFINITY;
+    }
+  }
+  return sent;
 }
 
 function outcomeOf(test: PlacedTest, target: Target, poll: number): PollOutcome {
-  const own = test.targets.find((each) => isAt(each, target));
+  const own = test.targets.find((each) => targetName(each) === targetName(target));
   const word = (own && atPoll(own.timeline, poll)) ?? "ok";
   if (word !== "ok" && word !== "partial") return { kind: "failed", reason: word };
   const sandboxes = sandboxesAt(test, target, poll);
@@ -183,8 +171,8 @@ function outcomeOf(test: PlacedTest, target: Target, poll: number): PollOutcome 
 /** A sandbox is listed as long as one of its servers is. */
 function sandboxesAt(test: PlacedTest, target: Target, poll: number): readonly ListedSandbox[] {
   const listed = test.servers.flatMap(({ timeline, ...server }) => {
-    const status = isAt(server, target) ? atPoll(timeline, poll) : undefined;
-    return status === undefined || status === "gone" ? [] : [{ ...server, status }];
+    const status = targetName(server) === targetName(target) && atPoll(timeline, poll);
+    return !status || status === "gone" ? [] : [{ ...server, status }];
   });
   const sandboxes = Map.groupBy(listed, ({ sandbox }) => sandbox);
   return Array.from(sandboxes, ([id, servers]) => ({
@@ -199,10 +187,6 @@ function sandboxesAt(test: PlacedTest, target: Target, poll: number): readonly L
       tags,
     })),
   }));
-}
-
-function isAt(one: Target, other: Target): boolean {
-  return targetName(one) === targetName(other);
 }
 
 function atPoll<Word>(timeline: readonly Word[], poll: number): Word | undefined {

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { asStoreError, isSqliteError, StoreInUseError } from "../store-error.ts";
+import { asStoreError, isSqliteError, StoreError } from "../store-error.ts";
 
 /** A store that lives as long as the process. */
 export const inMemory = ":memory:";
@@ -19,7 +19,7 @@ const timeoutMs = 250;
 export function lockFile(file: string): () => void {
   const release = hold(file, "begin exclusive", { timeout: timeoutMs });
   if (release) return release;
-  throw new StoreInUseError(
+  throw new StoreError(
     `The store ${file} is in use by another sandwatch. Stop that one, or give this one another store.path.`,
   );
 }
