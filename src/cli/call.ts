@@ -94,13 +94,13 @@ export async function callOperation<Request extends z.ZodType, Response extends 
   request: z.input<Request>,
 ): Promise<z.output<Response>> {
   const { api, config } = namedDaemon(options, terminal);
-  if (!config) return await api(operation, request);
+  if (!config) return api(operation, request);
   try {
     if (api) return await api(operation, request);
   } catch (error) {
     if (!(error instanceof ApiUnavailableError && error.nothingListens)) throw error;
   }
-  return await callOffline(config, operation, request);
+  return callOffline(config, operation, request);
 }
 
 async function callOffline<Request extends z.ZodType, Response extends z.ZodType<object>>(

@@ -82,8 +82,8 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const servers = Math.ceil(options.servers / targets);
   const { seed } = options;
   const tempo = changing(pastPace, systemClock.now().utcMs, pace);
-  const world = { seed, clock: systemClock, regions, keys, servers, pace: tempo };
-  const simulator = createSimulator(world);
+  const simulated = { seed, clock: systemClock, regions, keys, servers, pace: tempo };
+  const simulator = createSimulator(simulated);
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => simulator.close());
 
