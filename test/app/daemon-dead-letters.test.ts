@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  discardNotifications,
-  listNotifications,
-  replayNotifications,
-} from "../../src/api/operations/notifications.ts";
+import { listNotifications, replayNotifications } from "../../src/api/operations/notifications.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { sumOf } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
@@ -39,7 +35,7 @@ function summaries({ alerts }: WebhookPeer): readonly string[] {
 const failing = 'rule="receiver-failing",severity="warning",state="firing"';
 
 describe("a receiver of the daemon that refuses its notifications", () => {
-  it("is told of to the other, counted and shown, until it takes one again", async () => {
+  it("is notified to the other, counted and shown, until it accepts one again", async () => {
     const { world, oncall, backup } = await watchWithBackup();
     oncall.answer(404);
     world.show(0, "error");
@@ -72,36 +68,7 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     expect(backup.refused).toEqual([]);
   });
 
-  it("keeps its incident over a restart, and loses it with its place in the configuration", async () => {
-    const { world, oncall, backup, both } = await watchWithBackup();
-    oncall.answer(404);
-    world.show(0, "error");
-    await world.poll();
-    await world.restart();
-    world.show(0, "idle");
-    await world.poll();
-    expect(summaries(backup)).toEqual(["receiver oncall not accepting notifications (rejected)"]);
-
-    const rules = [{ name: "down", on: "server", status: "error" }];
-    await world.restart({ alerts: { rules, receivers: both.slice(1) } });
-    await world.poll();
-    expect(backup.alerts.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
-    expect(backup.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "rule_removed" });
-  });
-
-  it("loses it as soon as the daemon starts without that place", async () => {
-    const { world, oncall, both } = await watchWithBackup();
-    oncall.answer(404);
-    world.show(0, "error");
-    await world.poll();
-    const rules = [{ name: "down", on: "server", status: "error" }];
-    await world.restart({ alerts: { rules, receivers: both.slice(1) } });
-    await world.daemon().start();
-    await world.restart();
-    expect(sumOf(await world.metrics(), "sandwatch_incidents", failing)).toBe(0);
-  });
-
-  it("is not told of to a heartbeat, which is no place to tell anybody anything", async () => {
+  it("is not notified to a heartbeat", async () => {
     const { world, oncall, backup, both } = await watchWithBackup();
     const heartbeat = { name: "watchdog", type: "heartbeat", url: backup.url };
     const rules = [{ name: "down", on: "server", status: "error", receivers: ["oncall"] }];
@@ -130,16 +97,6 @@ describe("a receiver of the daemon that refuses its notifications", () => {
     expect(await api(replayNotifications, { receiver: "oncall" })).toMatchObject({ count: 2 });
     await world.poll();
     expect(oncall.alerts.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
-    expect(sumOf(await world.metrics(), "sandwatch_notifications_dead", "oncall")).toBe(0);
-  });
-
-  it("has what it refused discarded on request", async () => {
-    const { world, oncall } = await watchWithBackup();
-    oncall.answer(400);
-    world.show(0, "error");
-    await world.poll();
-    const { api } = world.daemon();
-    expect(await api(discardNotifications, { receiver: "oncall" })).toMatchObject({ count: 1 });
     expect(sumOf(await world.metrics(), "sandwatch_notifications_dead", "oncall")).toBe(0);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { events, sumOf, told } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
-describe("the daemon that does not see everything", () => {
+describe("the daemon where observation fails", () => {
   it("takes a partial listing as proof of nothing that it lacks", async () => {
     const world = await watchWorld({ servers: 12 });
     world.show(0, "error");
@@ -12,21 +12,6 @@ describe("the daemon that does not see everything", () => {
 
     expect(told(world)).toEqual(["server-error firing"]);
     expect(events(world).filter((event) => event === "server.changed")).toEqual([]);
-  });
-
-  it("notifies, without rules of its own, of a target that is partial in ten polls, once over a restart", async () => {
-    const world = await watchWorld({ servers: 12 });
-    await world.poll();
-    world.fail({ kind: "partial", share: 1 });
-    await world.poll(6);
-    await world.restart();
-    await world.poll(3);
-    expect(told(world)).toEqual([]);
-    await world.poll(3);
-    expect(told(world)).toEqual(["target-partial firing"]);
-    world.fail();
-    await world.poll();
-    expect(told(world)).toEqual(["target-partial firing", "target-partial resolved"]);
   });
 
   it("takes a status that no rule knows for no recovery, also over a restart", async () => {
@@ -50,7 +35,7 @@ describe("the daemon that does not see everything", () => {
     });
   });
 
-  it("freezes the servers' incidents while blind, and tells of the blindness itself", async () => {
+  it("freezes the servers' incidents while a target is down, which is notified itself", async () => {
     const world = await watchWorld();
     world.show(0, "error");
     await world.poll();
@@ -74,7 +59,7 @@ describe("the daemon that does not see everything", () => {
     ]);
   });
 
-  it("keeps what was last seen for a while when blind, and then shows nothing", async () => {
+  it("keeps what was last observed for a while when down, and then shows nothing", async () => {
     const world = await watchWorld({ servers: 1 });
     await world.poll();
     world.fail({ kind: "status", status: 503 });
@@ -124,93 +109,5 @@ describe("the daemon that does not see everything", () => {
     expect(seconds).toBe(4 * 20);
     expect(unobserved).toBe(10);
     expect(sumOf(text, "sandbox_server_status_seconds_total", 'status="occupied"')).toBe(15);
-  });
-
-  it("does not claim to see while the store keeps nothing, and tells all once it does again", async () => {
-    let isFull = false;
-    const world = await watchWorld({
-      servers: 1,
-      wrapStore: (store) => ({
-        ...store,
-        commitPoll: (targetId, verdict) =>
-          isFull
-            ? Promise.reject(new Error("database or disk is full"))
-            : store.commitPoll(targetId, verdict),
-      }),
-    });
-    await world.poll(2);
-    isFull = true;
-    world.show(0, "error");
-    await world.poll(3);
-    const full = await world.metrics();
-    expect(full).toContain('sandwatch_target_up{region="us",key="research"} 0');
-    expect(full).toContain("sandwatch_store_commit_failures_total 3");
-    expect(full).not.toContain("sandbox_server_status{");
-    const ready = await fetch(`${await world.address()}/-/ready`);
-    expect([ready.status, await ready.text()]).toEqual([
-      503,
-      "not ready: the store did not accept the last poll of 1 target\n",
-    ]);
-    expect(told(world)).toEqual([]);
-
-    isFull = false;
-    await world.poll();
-    expect(told(world)).toEqual(["server-error firing"]);
-    const after = await world.metrics();
-    expect(sumOf(after, "sandbox_unobserved_seconds_total")).toBe(20);
-    expect(sumOf(after, "sandbox_server_status_seconds_total")).toBe(5);
-    expect(sumOf(after, "sandbox_server_status_duration_seconds_count")).toBe(0);
-  });
-
-  it("asks again at the next poll after one refusal of the key, and notifies nobody", async () => {
-    const world = await watchWorld();
-    await world.poll(2);
-    world.fail({ kind: "status", status: 403 });
-    await world.poll();
-    world.fail();
-    await world.poll(5);
-    expect(told(world)).toEqual([]);
-    const text = await world.metrics();
-    expect(text).toContain('sandwatch_target_up{region="us",key="research"} 1');
-    expect(sumOf(text, "sandwatch_polls_total")).toBe(8);
-    expect(sumOf(text, "sandwatch_poll_failures_total", 'reason="auth"')).toBe(1);
-  });
-
-  it("counts of a refused key the requests as polls, but the whole time, and asks at once when restarted", async () => {
-    const rules = [
-      { name: "polls", on: "target", failing: { polls: 3 } },
-      { name: "time", on: "target", failing: "25s" },
-    ];
-    const world = await watchWorld({ alerts: { rules } });
-    await world.poll();
-    world.fail({ kind: "status", status: 401 });
-    // Asked at 5, 10 and 20 s; the time is over at 30 s.
-    await world.poll(3);
-    expect(told(world)).toEqual([]);
-    await world.poll();
-    expect(told(world)).toEqual(["polls firing"]);
-    await world.poll(2);
-    expect(told(world)).toEqual(["polls firing", "time firing"]);
-    const text = await world.metrics();
-    expect(sumOf(text, "sandwatch_polls_total")).toBe(4);
-    expect(sumOf(text, "sandwatch_poll_failures_total", 'reason="auth"')).toBe(3);
-    expect(text).toContain('sandwatch_target_up{region="us",key="research"} 0');
-
-    world.fail();
-    await world.restart();
-    await world.poll();
-    expect(told(world).slice(2).toSorted()).toEqual(["polls resolved", "time resolved"]);
-  });
-
-  it("says after a restart again that it is blind, and that the key is refused", async () => {
-    const world = await watchWorld();
-    world.fail({ kind: "status", status: 403 });
-    await world.poll(2);
-    await world.restart();
-    await world.poll(2);
-
-    const said = events(world).filter((event) => event?.startsWith("target."));
-    const once = ["target.refused", "target.lost"];
-    expect(said).toEqual([...once, ...once]);
   });
 });

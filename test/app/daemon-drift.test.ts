@@ -106,15 +106,6 @@ it("keeps what is new at once and counts once a minute, and says it once the sto
   expect(kept).toBeLessThanOrEqual(6);
 });
 
-it("is asked of nothing but what it knows", async () => {
-  const world = await watchWorld();
-  const response = await fetch(`${await world.address()}/api/v1/drift?region=us`);
-  expect([response.status, await response.json()]).toMatchObject([
-    400,
-    { errors: [{ path: "region" }] },
-  ]);
-});
-
 it("counts what look-ups meet as well", async () => {
   const world = await watchWorld();
   world.fail({ kind: "reshape", operation: "get_user", field: "plan", value: "T0PSECRET" });

@@ -84,24 +84,6 @@ describe("a receiver that is not configured when an incident ends is notified of
     expect(sent()).toEqual(["firing", "resolved"]);
     expect(told(world)).toEqual(["err firing", "err resolved"]);
   });
-
-  it("alertmanager, whose alerts end by themselves if it is away for longer", async () => {
-    const { world, other, restart } = await start(({ origin }) => ({
-      type: "alertmanager",
-      urls: [origin],
-    }));
-    world.show(0, "error");
-    await world.poll();
-    await restart("without");
-    world.show(0, "idle");
-    await world.poll(2);
-    const before = other.requests.length;
-    await restart("with");
-    await world.poll();
-    const alerts: { endsAt: string }[] = JSON.parse(other.requests[before]?.body ?? "[]");
-    expect(alerts).toHaveLength(1);
-    expect(Date.parse(alerts[0]?.endsAt ?? "")).toBeLessThan(world.clock.now().utcMs);
-  });
 });
 
 describe("while a receiver is not configured, the end of an incident waits for it:", () => {
@@ -116,27 +98,6 @@ describe("while a receiver is not configured, the end of an incident waits for i
     await world.poll(2);
     return sent();
   };
-
-  it("the server is gone", async () => {
-    const started = await start();
-    started.world.show(0, "error");
-    await started.world.poll();
-    expect(await away(started, () => started.world.show(0, "absent"))).toEqual([
-      "firing",
-      "resolved",
-    ]);
-  });
-
-  it("the rule is removed in the same reload", async () => {
-    const { world, sent, restart } = await start();
-    world.show(0, "error");
-    await world.poll();
-    await restart("without", []);
-    await world.poll();
-    await restart("with", []);
-    await world.poll();
-    expect(sent()).toEqual(["firing", "resolved"]);
-  });
 
   it("the target can be reached again", async () => {
     const down = [{ name: "down", on: "target", failing: { polls: 1 } }];
@@ -189,18 +150,6 @@ describe("while a receiver is not configured, the end of an incident waits for i
     started.world.show(0, "error");
     await started.world.poll();
     expect(await away(started, () => started.world.show(0, "idle"))).toEqual(["firing"]);
-  });
-
-  it("and it is not late for as long", async () => {
-    const { world, restart } = await start();
-    world.show(0, "error");
-    await world.poll();
-    await restart("without");
-    world.show(0, "idle");
-    await world.poll();
-    expect(await world.metrics()).not.toContain(
-      "sandwatch_notification_oldest_pending_timestamp_seconds{",
-    );
   });
 });
 

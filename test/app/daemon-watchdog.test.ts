@@ -1,12 +1,10 @@
-import { setImmediate as settle } from "node:timers/promises";
-import { Agent } from "undici";
-import type { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { webhookSecret } from "../support/webhook-peer.ts";
+import { countCalls } from "./support/counting-agent.ts";
 
 /** Lets a call wait for as long as it is held. */
 function createGate() {
@@ -74,57 +72,25 @@ const loops: readonly [
 async function runWorld(hang: (store: Store) => Partial<Store>) {
   const heartbeats = await startReceiverServer(status(200));
   const oncall = await startReceiverServer(status(200));
-  const calls = { sent: 0, answered: 0 };
-  class CountingAgent extends Agent {
-    override dispatch(
-      request: Dispatcher.DispatchOptions,
-      handler: Dispatcher.DispatchHandler,
-    ): boolean {
-      if (/\/(?:local-sandbox|user)/.test(request.path)) calls.sent += 1;
-      return super.dispatch(request, handler);
-    }
-  }
+  const { createDispatcher, count, settled } = countCalls();
   const world = await watchWorld({
     poll: { every: "10s" },
     probes: [{ name: "login", operation: "user", id: "user-1", every: "20s" }],
     alerts: {
       receivers: [
         { name: "oncall", type: "webhook", url: oncall.url.reveal(), secret: webhookSecret },
-        {
-          name: "am",
-          type: "alertmanager",
-          urls: [oncall.origin],
-          allow_http: true,
-        },
+        { name: "am", type: "alertmanager", urls: [oncall.origin], allow_http: true },
         { name: "watchdog", type: "heartbeat", url: heartbeats.url.reveal(), every: "30s" },
       ],
     },
-    overrides: { createDispatcher: () => new CountingAgent() },
+    overrides: { createDispatcher },
     openStore(path) {
       const opened = openStore(path, undefined, { isTemporary: true });
-      const store = { ...opened, ...hang(opened) };
-      return {
-        ...store,
-        commitPoll(...poll) {
-          calls.answered += 1;
-          return store.commitPoll(...poll);
-        },
-        probes: {
-          ...store.probes,
-          commitRun(...run) {
-            calls.answered += 1;
-            return store.probes.commitRun(...run);
-          },
-        },
-      };
+      return count({ ...opened, ...hang(opened) });
     },
   });
   const address = await world.address();
   world.daemon().watch();
-  const settled = async (): Promise<void> => {
-    for (let turn = 0; turn < 20; turn += 1) await settle();
-    while (calls.answered < calls.sent) await settle();
-  };
   await settled();
   return {
     world,

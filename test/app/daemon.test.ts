@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { events, told } from "../support/heard.ts";
+import { told } from "../support/heard.ts";
 import { apiKey, watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 import { webhookSecret } from "../support/webhook-peer.ts";
@@ -37,64 +37,6 @@ describe("the daemon between the service and a receiver", () => {
     expect(world.peer.refused).toEqual([]);
   });
 
-  it("logs one line for the first listing, for every later change and for every step of an incident", async () => {
-    const world = await watchWorld({ servers: 1 });
-    await world.poll();
-    world.show(0, "error");
-    await world.poll(2);
-    world.show(0, "occupied");
-    await world.poll();
-
-    const [first, ...others] = world.log.filter(({ event }) => event === "target.first_listing");
-    expect(first).toMatchObject({ region: "us", key: "research", servers: 1, idle: 1, error: 0 });
-    expect(others).toEqual([]);
-    const lines = world.log.filter(({ event }) => event?.startsWith("server."));
-    expect(lines.map(({ from, to }) => [from, to])).toEqual([
-      ["idle", "error"],
-      ["error", "occupied"],
-    ]);
-    expect(lines[0]).toMatchObject({
-      event: "server.changed",
-      region: "us",
-      key: "research",
-      sandbox_id: expect.any(String),
-      server_id: world.serverIds[0],
-      server_name: expect.any(String),
-    });
-    expect(events(world).filter((event) => event?.startsWith("incident."))).toEqual([
-      "incident.fired",
-      "incident.resolved",
-    ]);
-  });
-
-  it("tells of a server that is in error when it is first seen", async () => {
-    const world = await watchWorld();
-    world.show(1, "error");
-    await world.poll(2);
-
-    expect(told(world)).toEqual(["server-error firing"]);
-    expect(world.alerts[0]?.data.incidents[0]).toMatchObject({
-      server_id: world.serverIds[1],
-      previous_status: "absent",
-    });
-  });
-
-  it("resolves with the reason gone once two complete listings lack the server", async () => {
-    const world = await watchWorld();
-    world.show(0, "error");
-    await world.poll();
-    world.show(0, "absent");
-    await world.poll();
-    expect(told(world)).toEqual(["server-error firing"]);
-    await world.poll();
-
-    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
-    expect(world.alerts[1]?.data.incidents[0]).toMatchObject({
-      status: "absent",
-      resolved_reason: "gone",
-    });
-  });
-
   it("goes on with an incident after a restart: it is not told again, and resolves as itself", async () => {
     const world = await watchWorld();
     await world.poll();
@@ -108,18 +50,6 @@ describe("the daemon between the service and a receiver", () => {
     await world.poll();
     expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
     expect(new Set(incidentIds(world)).size).toBe(1);
-  });
-
-  it("tells of a server that erred while sandwatch was not running", async () => {
-    const world = await watchWorld();
-    await world.poll();
-    const stopped = world.restart();
-    world.show(2, "error");
-    await stopped;
-    await world.poll();
-
-    expect(told(world)).toEqual(["server-error firing"]);
-    expect(world.alerts[0]?.data.incidents[0]).toMatchObject({ previous_status: "idle" });
   });
 
   it("delivers after a restart what was not taken before it, under the same id", async () => {
@@ -166,23 +96,6 @@ describe("the daemon between the service and a receiver", () => {
     expect(await statusOf("/-/healthy")).toBe(200);
   });
 
-  it("ends the incidents of a rule that the configuration no longer has", async () => {
-    const world = await watchWorld({
-      alerts: {
-        rules: [{ name: "busy", on: "server", status: "occupied" }],
-      },
-    });
-    world.show(0, "occupied");
-    await world.poll();
-    await world.restart({
-      alerts: { rules: [{ name: "busy", on: "server", status: "error" }] },
-    });
-    await world.poll();
-
-    expect(told(world)).toEqual(["busy firing", "busy resolved"]);
-    expect(world.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "rule_removed" });
-  });
-
   it("tells an error that goes on to a receiver that is new, and its end to all that were told", async () => {
     const world = await watchWorld({ alerts: { receivers: [] } });
     world.show(0, "error");
@@ -198,26 +111,6 @@ describe("the daemon between the service and a receiver", () => {
     await world.poll();
     expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
     expect(new Set(incidentIds(world)).size).toBe(1);
-  });
-
-  it("judges by a new rule also what the first listings under it do not show", async () => {
-    const world = await watchWorld({
-      servers: 12,
-      alerts: { rules: [{ name: "down", on: "server", status: "error" }] },
-    });
-    for (const index of world.serverIds.keys()) world.show(index, "occupied");
-    await world.poll();
-    world.fail({ kind: "partial", share: 0.5 });
-    await world.restart({
-      alerts: { rules: [{ name: "busy", on: "server", status: "occupied" }] },
-    });
-    await world.poll();
-    world.fail();
-    await world.poll();
-
-    const busy = world.alerts.flatMap(({ data }) => data.incidents.map((each) => each.server_id));
-    expect(busy).toHaveLength(world.serverIds.length);
-    expect(new Set(busy)).toEqual(new Set(world.serverIds));
   });
 
   it("leaves no timer armed when it has stopped", async () => {

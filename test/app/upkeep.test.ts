@@ -59,12 +59,6 @@ describe("upkeep", () => {
     expect(chore.steps).toBe(40);
   });
 
-  it("does each chore as far as there is anything to do", async () => {
-    const [some, other] = [createChore(3), createChore(1)];
-    await createKept(some, other).upkeep.runOnce();
-    expect([some.steps, other.steps]).toEqual([3, 1]);
-  });
-
   it("goes on by itself once started, and leaves no timer when stopped", async () => {
     const chore = createChore(2);
     const { upkeep, clock, waits } = createKept(chore);
