@@ -51,39 +51,31 @@ export function kindOf({
   return [field, problem, problem === "unknown_value" ? example : null];
 }
 
-/** For a person, on one line. It quotes nothing of the service but names of fields and words. */
+/** What follows the field; a `*` stands for the example. */
+const phrases: Readonly<Record<Exclude<DeviationProblem, OperationProblem>, string>> = {
+  unknown_field: "is a field that the interface does not have*",
+  unknown_value: "has a value that the interface does not have*",
+  missing: "is missing",
+  null: "is null, which it may not be",
+  empty: "is empty",
+  wrong_type: "has the wrong type*",
+  wrong_format: "has the wrong format*",
+  too_long: "is longer than what is kept*",
+  too_many: "has more items than are kept",
+  invalid_character: "holds a character that cannot be kept*",
+  duplicate: "occurs more than once",
+  mismatch: "is not the number of items that are listed",
+};
+
+/** On one line. It quotes nothing of the service but names of fields and words. */
 export function problemText({ field, problem, example }: Omit<Deviation, "count">): string {
-  const found = example === null ? "" : ` (${example})`;
-  switch (problem) {
-    case "unknown_field":
-      return field === "other"
-        ? "more fields that the interface does not have"
-        : `${field} is a field that the interface does not have${found}`;
-    case "unknown_value":
-      return `${field} has a value that the interface does not have${found}`;
-    case "missing":
-      return `${field} is missing`;
-    case "null":
-      return `${field} is null, which it may not be`;
-    case "empty":
-      return `${field} is empty`;
-    case "wrong_type":
-      return `${field} has the wrong type${found}`;
-    case "wrong_format":
-      return `${field} has the wrong format${found}`;
-    case "too_long":
-      return `${field} is longer than what is kept${found}`;
-    case "too_many":
-      return `${field} has more items than are kept`;
-    case "invalid_character":
-      return `${field} holds a character that cannot be kept${found}`;
-    case "duplicate":
-      return `${field} occurs more than once`;
-    case "mismatch":
-      return `${field} is not the number of items that are listed`;
-    case "operation_missing":
-      return "there is no such operation at the base address (404)";
-    case "redirected":
-      return "the response is a redirect, which is not followed";
+  if (problem === "operation_missing") {
+    return "there is no such operation at the base address (404)";
   }
+  if (problem === "redirected") return "the response is a redirect, which is not followed";
+  if (problem === "unknown_field" && field === "other") {
+    return "more fields that the interface does not have";
+  }
+  const found = example === null ? "" : ` (${example})`;
+  return `${field} ${phrases[problem].replace("*", () => found)}`;
 }

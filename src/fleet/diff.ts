@@ -6,12 +6,12 @@ import type { Presence } from "./status.ts";
 
 /**
  * What differs between a snapshot and the next one, found by comparing references: what is the same object in both is
- * passed over, whatever is in it.
+ * passed over.
  */
 export interface Diff {
   /** Every sandbox that is another object, but for its servers: also one of which only `missing` differs. */
   readonly sandboxes: readonly SandboxDiff[];
-  /** Every server that is another object, in whatever way it differs. The changes and gaps are among them. */
+  /** Every server that is another object. The changes and gaps are among them. */
   readonly servers: readonly ServerDiff[];
   /** The servers that appeared, changed status or are gone. */
   readonly changes: readonly ServerDiff[];
@@ -58,6 +58,9 @@ export type ServerDiffKind =
   | "still_missing"
   | "updated";
 
+/** Of a poll that showed nothing. */
+export const noDiff: Diff = { sandboxes: [], servers: [], changes: [], gaps: [] };
+
 export function statusBefore({ before }: Pick<ServerDiff, "before">): Presence {
   return before?.status ?? "absent";
 }
@@ -72,113 +75,62 @@ export function* diffSnapshots(
   after: Snapshot,
   observation: Observation,
 ): Slices<Diff> {
-  const run = new DiffRun(before, after, observation);
-  if (before.sandboxes === after.sandboxes) return yield* run.finish();
-  while (!run.compareSome()) yield;
-  // Where each sandbox is where it was, none is gone.
-  if (before.places !== after.places) while (!run.findSomeGone()) yield;
-  return yield* run.finish();
-}
+  if (before.sandboxes === after.sandboxes) return noDiff;
+  const sandboxes: SandboxDiff[] = [];
+  const found: ServerDiff[] = [];
 
-const diffsPerSlice = 2_048;
+  const add = (sandboxId: string, known: Server | null, server: Server | null): void => {
+    const kind = kindOf(known, server);
+    const dwellMs = dwellOf(kind, known, server, observation);
+    found.push({ kind, sandboxId, before: known, after: server, dwellMs, movedFrom: null });
+  };
 
-class DiffRun {
-  private readonly before: Snapshot;
-  private readonly after: Snapshot;
-  private readonly observation: Observation;
-  private readonly sandboxes: SandboxDiff[] = [];
-  private readonly servers: ServerDiff[] = [];
-  private compared = 0;
-  private looked = 0;
-
-  constructor(before: Snapshot, after: Snapshot, observation: Observation) {
-    this.before = before;
-    this.after = after;
-    this.observation = observation;
-  }
-
-  compareSome(): boolean {
-    const { before, after } = this;
-    const end = Math.min(after.sandboxes.length, this.compared + sandboxesPerSlice);
-    for (; this.compared < end; this.compared++) {
-      const sandbox = after.sandboxes[this.compared];
-      if (!sandbox || sandbox === before.sandboxes[this.compared]) continue;
-      const place = before.places.get(sandbox.id);
-      const known = place === undefined ? undefined : before.sandboxes[place];
-      if (sandbox !== known) this.compare(sandbox.id, known ?? null, sandbox);
-    }
-    return end === after.sandboxes.length;
-  }
-
-  findSomeGone(): boolean {
-    const { before, after } = this;
-    const end = Math.min(before.sandboxes.length, this.looked + sandboxesPerSlice);
-    for (; this.looked < end; this.looked++) {
-      const sandbox = before.sandboxes[this.looked];
-      if (sandbox && !after.places.has(sandbox.id)) this.compare(sandbox.id, sandbox, null);
-    }
-    return end === before.sandboxes.length;
-  }
-
-  *finish(): Slices<Diff> {
-    const left = this.servers.filter(
-      ({ kind, before }) => kind === "missing" || (kind === "gone" && before?.missing === 0),
-    );
-    const appeared = this.servers.filter(({ kind }) => kind === "appeared");
-    const servers = yield* withMoves(this.servers, left, appeared);
-    return {
-      sandboxes: this.sandboxes,
-      servers,
-      changes: servers.filter(isChange),
-      gaps: servers.filter(({ kind }) => kind === "missing" || kind === "seen"),
-    };
-  }
-
-  private compare(sandboxId: string, before: Sandbox | null, after: Sandbox | null): void {
+  const compare = (sandboxId: string, known: Sandbox | null, sandbox: Sandbox | null): void => {
     const isSame =
-      before?.status === after?.status &&
-      before?.benchmark === after?.benchmark &&
-      before?.missing === after?.missing;
-    if (!isSame) this.sandboxes.push({ before, after });
-    const [had, has] = [before?.servers ?? [], after?.servers ?? []];
+      known?.status === sandbox?.status &&
+      known?.benchmark === sandbox?.benchmark &&
+      known?.missing === sandbox?.missing;
+    if (!isSame) sandboxes.push({ before: known, after: sandbox });
+    const [had, has] = [known?.servers ?? [], sandbox?.servers ?? []];
     // Most are in the order that they had.
     let at = 0;
     for (; at < has.length && has[at]?.id === had[at]?.id; at++) {
-      const [known, server] = [had[at], has[at]];
-      if (known && server && known !== server) this.add(sandboxId, known, server);
+      const [one, other] = [had[at], has[at]];
+      if (one && other && one !== other) add(sandboxId, one, other);
     }
-    const left = new Map<string, Server>();
-    for (let index = at; index < had.length; index++) {
-      const server = had[index];
-      if (server) left.set(server.id, server);
+    const rest = new Map(had.slice(at).map((server) => [server.id, server]));
+    for (const server of has.slice(at)) {
+      const other = rest.get(server.id) ?? null;
+      rest.delete(server.id);
+      if (other !== server) add(sandboxId, other, server);
     }
-    for (let index = at; index < has.length; index++) {
-      const server = has[index];
-      if (!server) continue;
-      const known = left.get(server.id) ?? null;
-      left.delete(server.id);
-      if (known !== server) this.add(sandboxId, known, server);
-    }
-    for (const server of left.values()) this.add(sandboxId, server, null);
-  }
+    for (const server of rest.values()) add(sandboxId, server, null);
+  };
 
-  private add(sandboxId: string, before: Server | null, after: Server | null): void {
-    const kind = kindOf(before, after);
-    const dwellMs = this.dwellOf(kind, before, after);
-    this.servers.push({ kind, sandboxId, before, after, dwellMs, movedFrom: null });
+  for (let at = 0; at < after.sandboxes.length; at++) {
+    if (at % sandboxesPerSlice === sandboxesPerSlice - 1) yield;
+    const sandbox = after.sandboxes[at];
+    if (!sandbox || sandbox === before.sandboxes[at]) continue;
+    const known = before.sandboxes[before.places.get(sandbox.id) ?? -1] ?? null;
+    if (sandbox !== known) compare(sandbox.id, known, sandbox);
   }
-
-  private dwellOf(kind: ServerDiffKind, before: Server | null, after: Server | null) {
-    if (!before?.since.witnessed) return null;
-    const { observedMs, witnessed } = this.observation;
-    const isEnd =
-      kind === "changed"
-        ? after?.since.witnessed
-        : kind === "gone" && before.missing === 0 && witnessed;
-    // Negative where the target's clock began again, as its stored reading was damaged.
-    const dwellMs = Math.round(observedMs - before.since.observedMs);
-    return isEnd && dwellMs >= 0 ? dwellMs : null;
+  // Where each sandbox is where it was, none is gone.
+  if (before.places !== after.places) {
+    for (let at = 0; at < before.sandboxes.length; at++) {
+      if (at % sandboxesPerSlice === sandboxesPerSlice - 1) yield;
+      const sandbox = before.sandboxes[at];
+      if (sandbox && !after.places.has(sandbox.id)) compare(sandbox.id, sandbox, null);
+    }
   }
+  const servers = yield* withMoves(found);
+  return {
+    sandboxes,
+    servers,
+    changes: servers.filter(
+      ({ kind }) => kind === "appeared" || kind === "changed" || kind === "gone",
+    ),
+    gaps: servers.filter(({ kind }) => kind === "missing" || kind === "seen"),
+  };
 }
 
 function kindOf(before: Server | null, after: Server | null): ServerDiffKind {
@@ -189,16 +141,28 @@ function kindOf(before: Server | null, after: Server | null): ServerDiffKind {
   return before.missing > 0 ? "seen" : "updated";
 }
 
-function isChange({ kind }: ServerDiff): boolean {
-  return kind === "appeared" || kind === "changed" || kind === "gone";
+function dwellOf(
+  kind: ServerDiffKind,
+  before: Server | null,
+  after: Server | null,
+  { observedMs, witnessed }: Observation,
+): number | null {
+  if (!before?.since.witnessed) return null;
+  const isEnd =
+    kind === "changed"
+      ? after?.since.witnessed
+      : kind === "gone" && before.missing === 0 && witnessed;
+  // Negative where the target's clock began again, as its stored reading was damaged.
+  const dwellMs = Math.round(observedMs - before.since.observedMs);
+  return isEnd && dwellMs >= 0 ? dwellMs : null;
 }
 
-/** Says of those that appeared where they come from. */
-function* withMoves(
-  servers: readonly ServerDiff[],
-  left: readonly ServerDiff[],
-  appeared: readonly ServerDiff[],
-): Slices<readonly ServerDiff[]> {
+/** Adds to those that appeared where they come from. */
+function* withMoves(servers: readonly ServerDiff[]): Slices<readonly ServerDiff[]> {
+  const left = servers.filter(
+    ({ kind, before }) => kind === "missing" || (kind === "gone" && before?.missing === 0),
+  );
+  const appeared = servers.filter(({ kind }) => kind === "appeared");
   if (left.length === 0 || appeared.length === 0) return servers;
   const from = yield* onlyOnes(left);
   const to = yield* onlyOnes(appeared);
@@ -208,6 +172,8 @@ function* withMoves(
     return source && isSame ? { ...diff, movedFrom: source.sandboxId } : diff;
   });
 }
+
+const diffsPerSlice = 2_048;
 
 /** By the server's id; null where several have it. */
 function* onlyOnes(diffs: readonly ServerDiff[]): Slices<ReadonlyMap<string, ServerDiff | null>> {
@@ -219,6 +185,3 @@ function* onlyOnes(diffs: readonly ServerDiff[]): Slices<ReadonlyMap<string, Ser
   }
   return found;
 }
-
-/** Of a poll that showed nothing. */
-export const noDiff: Diff = { sandboxes: [], servers: [], changes: [], gaps: [] };

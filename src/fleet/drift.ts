@@ -18,30 +18,20 @@ export interface DriftRecord extends Deviation {
   readonly lastSeenAtMs: number;
 }
 
-/** Remembers every kind of drift that was seen, within a bound. */
-export interface DriftRegistry {
-  /** @returns those that are new: not seen before in this region or any other */
-  add(drift: Drift, atMs: number): readonly DriftRecord[];
-  /** What is new, or was counted, since it was taken last. */
-  takeChanged(): readonly DriftRecord[];
-  /** They could not be stored: they are taken again next time, as they are then. */
-  giveBack(records: readonly DriftRecord[]): void;
-  /** Forgets what was last seen before a moment. */
-  forget(beforeMs: number): void;
-  records(): readonly DriftRecord[];
-  readonly hasChanged: boolean;
-}
-
 /**
- * The service chooses the names of fields and words: of an operation in a region this many are told apart. More
+ * The service chooses the names of fields and words: this many of an operation in a region are counted apart. More
  * are counted together, in the field `other` and as a word that is not shown.
  */
 const mostInvented = 200;
 const otherField = "other";
 const otherWord = "text";
 
-/** @param stored what was stored of it before */
-export function createDriftRegistry(stored: readonly DriftRecord[]): DriftRegistry {
+/**
+ * Remembers every kind of drift that was observed, within a bound.
+ *
+ * @param stored what was stored of it before
+ */
+export function createDriftRegistry(stored: readonly DriftRecord[]) {
   const records = new Map(stored.map((record) => [keyOf(record), record]));
   const changed = new Set<string>();
 
@@ -58,46 +48,48 @@ export function createDriftRegistry(stored: readonly DriftRecord[]): DriftRegist
 
   const count = (deviation: Deviation, drift: Drift, atMs: number): DriftRecord | null => {
     const { operation, region } = drift;
-    const scope = { operation, region };
-    const within = records.has(keyOf({ ...scope, ...deviation }))
-      ? deviation
-      : bounded(deviation, drift);
-    const key = keyOf({ ...scope, ...within });
+    const isKnown = records.has(keyOf({ operation, region, ...deviation }));
+    const found = { operation, region, ...(isKnown ? deviation : bounded(deviation, drift)) };
+    const key = keyOf(found);
     const known = records.get(key);
     changed.add(key);
     if (known) {
       const lastSeenAtMs = Math.max(known.lastSeenAtMs, atMs);
-      records.set(key, { ...known, count: known.count + within.count, lastSeenAtMs });
+      records.set(key, { ...known, count: known.count + found.count, lastSeenAtMs });
       return null;
     }
-    const kind = JSON.stringify(kindOf(within));
+    const kind = JSON.stringify(kindOf(found));
     const isNew = !records
       .values()
       .some((each) => each.operation === operation && JSON.stringify(kindOf(each)) === kind);
-    const record = { ...scope, ...within, firstSeenAtMs: atMs, lastSeenAtMs: atMs };
+    const record = { ...found, firstSeenAtMs: atMs, lastSeenAtMs: atMs };
     records.set(key, record);
     return isNew ? record : null;
   };
 
   return {
-    add: (drift, atMs) =>
+    /** @returns those that are new: not observed before in this region or any other */
+    add: (drift: Drift, atMs: number): readonly DriftRecord[] =>
       drift.deviations.flatMap((deviation) => count(deviation, drift, atMs) ?? []),
-    takeChanged() {
+    /** What is new, or was counted, since it was taken last. */
+    takeChanged(): readonly DriftRecord[] {
       const taken = [...changed].flatMap((key) => records.get(key) ?? []);
       changed.clear();
       return taken;
     },
-    giveBack(notStored) {
+    /** They could not be stored: they are taken again next time, as they are then. */
+    giveBack(notStored: readonly DriftRecord[]): void {
       for (const record of notStored) changed.add(keyOf(record));
     },
-    forget(beforeMs) {
+    /** Forgets what was last observed before a moment. */
+    forget(beforeMs: number): void {
       for (const [key, { lastSeenAtMs }] of records) {
         if (lastSeenAtMs >= beforeMs) continue;
         records.delete(key);
         changed.delete(key);
       }
     },
-    records: () => [...records.values()],
+    records: (): readonly DriftRecord[] => [...records.values()],
     get hasChanged() {
       return changed.size > 0;
     },

@@ -1,26 +1,24 @@
 import type { Operation } from "./model.ts";
 
 /** What people call the service's operations, in commands and addresses. */
-export const lookupWords = [
-  "user",
-  "universes",
-  "universe-data",
-  "white-label",
-  "sandboxes",
-] as const;
-export type LookupWord = (typeof lookupWords)[number];
-
 const ofWords = {
   user: "get_user",
   universes: "list_universes",
   "universe-data": "get_universe_data",
   "white-label": "get_white_label",
   sandboxes: "list_sandboxes",
-} as const satisfies Readonly<Record<LookupWord, Operation>>;
+} as const satisfies Readonly<Record<string, Operation>>;
 
-export type OperationOf<Word extends LookupWord> = (typeof ofWords)[Word];
+export const lookupWords = [
+  "user",
+  "universes",
+  "universe-data",
+  "white-label",
+  "sandboxes",
+] as const satisfies readonly (keyof typeof ofWords)[];
+export type LookupWord = (typeof lookupWords)[number];
 
-export function operationOf<Word extends LookupWord>(word: Word): OperationOf<Word> {
+export function operationOf<Word extends LookupWord>(word: Word): (typeof ofWords)[Word] {
   return ofWords[word];
 }
 

@@ -1,17 +1,3 @@
-/**
- * The words of sandwatch, as types. One concept has one word, used alike in code, configuration,
- * metrics, API and documents:
- *
- * - target: one key in one region; the unit of polling, of ownership and of blindness
- * - listing: one answer of the service to "list the sandboxes"
- * - snapshot: the accepted content of a target's last listing, carried forward
- * - change: a server appeared, changed status, or is gone
- * - rule: a condition on a subject that must hold for some time
- * - incident: one stretch during which a rule holds for one subject
- * - receiver: where notifications go
- * - notification: one message to one receiver about one or more incidents
- */
-
 export { presences, statuses } from "./status.ts";
 export type { Presence, Status } from "./status.ts";
 

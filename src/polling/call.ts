@@ -23,7 +23,7 @@ export interface Deadline {
   readonly order?: "one_by_one" | undefined;
 }
 
-/** Nothing was sent: the key's limit or `Retry-After` left no room before the deadline. */
+/** The key's limit or `Retry-After` left no request before the deadline. */
 export interface NotSent {
   readonly kind: "not_sent";
   readonly reason: FailureReason;
@@ -46,7 +46,7 @@ const retryable: ReadonlySet<FailureReason> = new Set([
 ]);
 
 /**
- * Calls the service with a target's key, and again after a passing failure, as long as the key's limit, the
+ * Calls the service with a target's key, and again after a temporary failure, as long as the key's limit, the
  * retry budget and the time until the deadline allow.
  */
 export async function callWithRetries<Success extends { readonly kind: "ok" }>(
@@ -63,17 +63,15 @@ export async function callWithRetries<Success extends { readonly kind: "ok" }>(
     if (granted.kind === "too_late") return failure ?? { kind: "not_sent", reason: "rate_limited" };
     const startedMs = clock.now().monotonicMs;
     budget.requestSent();
-    // A retry that hangs is cut off; the first attempt has the client's own timeout.
+    // A retry that hangs is cut off; the first attempt has the client's own time-out.
     const cutOff = new AbortController();
-    const cancelTimer = failure
-      ? clock.setTimer(endMs - startedMs, () => cutOff.abort())
-      : (): void => {};
+    const cancelTimer = failure && clock.setTimer(endMs - startedMs, () => cutOff.abort());
     const result: Success | CallFailure = await attempt({
       signal: failure ? AbortSignal.any([signal, cutOff.signal]) : signal,
       onSent: granted.sent,
       mayResend: () => mayResend(granted, budget),
     }).finally(() => {
-      cancelTimer();
+      cancelTimer?.();
       granted.ended();
     });
     if (signal.aborted) return { kind: "stopped" };
@@ -86,8 +84,7 @@ export async function callWithRetries<Success extends { readonly kind: "ok" }>(
     const jitterMs = fullJitterMs(retries, retryDelays, random());
     const waitMs = Math.max(result.retryAfterMs ?? 0, jitterMs);
     // A retry that takes as long as this attempt must still end in time.
-    if (endedMs + waitMs + (endedMs - startedMs) >= endMs) return result;
-    if (!budget.takeRetry()) return result;
+    if (endedMs + waitMs + (endedMs - startedMs) >= endMs || !budget.takeRetry()) return result;
     await delay(clock, waitMs, signal);
   }
 }

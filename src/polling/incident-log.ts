@@ -19,11 +19,7 @@ const levelOfStep = {
   resolved: "info",
 } as const satisfies Record<IncidentStep, "info" | "warn">;
 
-/**
- * One line for each step of an incident.
- *
- * @param target whose they are; null: those of pools, probes or receivers
- */
+/** One line for each step of an incident. @param target null: incidents of pools, probes or receivers */
 export async function logIncidents(
   log: Logger,
   target: Target | null,

@@ -13,34 +13,11 @@ export interface Granted {
   readonly sent: () => void;
   /** Takes another token for sending the request again, if one is free now. */
   readonly resend: () => boolean;
-  /** The call is over, or is made elsewhere. Must be called in the end, whether it was sent or not. */
+  /** The call is over. Must be called in the end, whether it was sent or not. */
   readonly ended: () => void;
 }
 
 export type Admission = Granted | { readonly kind: "too_late" } | { readonly kind: "stopped" };
-
-/** The rate limits of all keys. Every call made with a key asks here first: polls, retries, probes and look-ups. */
-export interface KeyLimits {
-  /**
-   * Waits for the key's next token, first come, first served. Too late: none comes before the deadline
-   * (monotonic milliseconds), and none was taken.
-   *
-   * @param order `one_by_one`: of the calls of a target that are admitted like this, only the first waits
-   *   for a token. However many probes a target has, a poll waits for one of them at most.
-   */
-  admit(
-    target: Target,
-    deadlineMs: number,
-    signal: AbortSignal,
-    order?: "one_by_one",
-  ): Promise<Admission>;
-  /** Takes a token if one is free now. */
-  admitNow(target: Target): Granted | null;
-  /** When the next call may leave, as far as is known, monotonic milliseconds: now or later. */
-  nextFreeMs(target: Target): number;
-  /** The service sent `Retry-After` for this key in this region: nothing is sent until then. */
-  pause(target: Target, untilMs: number): void;
-}
 
 /** The calls of a key that wait for one of its tokens, in their order. */
 interface KeyQueue {
@@ -53,32 +30,36 @@ interface WaitingCall {
   wake: () => void;
 }
 
-export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
+export type KeyLimits = ReturnType<typeof createKeyLimits>;
+
+/** The rate limits of all keys. Every call made with a key asks here first: polls, retries, probes and look-ups. */
+export function createKeyLimits(clock: Clock, limit: RateLimit) {
   const queues = new Map<string, KeyQueue>();
   /** By target. */
   const pausedUntilMs = new Map<string, number>();
   /** By target: the calls admitted one by one. The first waits for a token, the others for the first. */
   const oneByOne = new Map<string, WaitingCall[]>();
+  const nowMs = (): number => clock.now().monotonicMs;
 
   const queueOf = ({ key }: Target): KeyQueue => {
-    let queue = queues.get(key);
-    if (!queue) queues.set(key, (queue = { bucket: createTokenBucket(limit), waiting: [] }));
+    const queue = queues.get(key) ?? { bucket: createTokenBucket(limit), waiting: [] };
+    queues.set(key, queue);
     return queue;
   };
 
   const pauseEndOf = (target: Target): number =>
     pausedUntilMs.get(targetName(target)) ?? Number.NEGATIVE_INFINITY;
 
-  const freeAtMs = (target: Target, nowMs: number): number => {
+  const freeAtMs = (target: Target, atMs: number): number => {
     const { bucket, waiting } = queueOf(target);
-    return Math.max(pauseEndOf(target), bucket.freeAtMs(nowMs, waiting.length));
+    return Math.max(pauseEndOf(target), bucket.freeAtMs(atMs, waiting.length));
   };
 
-  const grant = (target: Target, nowMs: number): Granted => {
+  const grant = (target: Target, atMs: number): Granted => {
     const { bucket, waiting } = queueOf(target);
-    let token = bucket.take(nowMs);
+    let token = bucket.take(atMs);
     let isSent = false;
-    const end = (): void => {
+    const ended = (): void => {
       token.ended();
       // The token of a call that was never sent comes back sooner.
       if (!isSent) wakeAll(waiting);
@@ -87,23 +68,18 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
       kind: "granted",
       sent() {
         isSent = true;
-        token.sent(clock.now().monotonicMs);
+        token.sent(nowMs());
       },
       resend() {
-        const againMs = clock.now().monotonicMs;
+        const againMs = nowMs();
         if (freeAtMs(target, againMs) > againMs) return false;
-        end();
+        ended();
         token = bucket.take(againMs);
         isSent = false;
         return true;
       },
-      ended: end,
+      ended,
     };
-  };
-
-  const admitNow = (target: Target): Granted | null => {
-    const nowMs = clock.now().monotonicMs;
-    return freeAtMs(target, nowMs) > nowMs ? null : grant(target, nowMs);
   };
 
   const waitForToken = async (
@@ -123,27 +99,27 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
     signal.addEventListener("abort", stop);
     try {
       while (!signal.aborted) {
-        const nowMs = clock.now().monotonicMs;
+        const atMs = nowMs();
         if (peers && peers[0] !== call) {
-          if (nowMs >= deadlineMs) return { kind: "too_late" };
-          await sleep(deadlineMs - nowMs);
+          if (atMs >= deadlineMs) return { kind: "too_late" };
+          await sleep(deadlineMs - atMs);
           continue;
         }
         const pauseEndMs = pauseEndOf(target);
         const place = waiting.indexOf(call);
-        const freeMs = bucket.freeAtMs(nowMs, place < 0 ? waiting.length : place);
-        if (Math.max(nowMs, pauseEndMs, freeMs) > deadlineMs) return { kind: "too_late" };
-        if (pauseEndMs > nowMs) {
+        const freeMs = bucket.freeAtMs(atMs, place < 0 ? waiting.length : place);
+        if (Math.max(atMs, pauseEndMs, freeMs) > deadlineMs) return { kind: "too_late" };
+        if (pauseEndMs > atMs) {
           // A call that waits for the end of a pause holds up no call to the key's other regions.
           leave(waiting, call);
-          await sleep(pauseEndMs - nowMs);
-        } else if (freeMs > nowMs) {
+          await sleep(pauseEndMs - atMs);
+        } else if (freeMs > atMs) {
           if (place < 0) waiting.push(call);
-          await sleep(freeMs - nowMs);
+          await sleep(freeMs - atMs);
         } else {
           // The calls behind it gain nothing by it, so they are not woken.
           if (place >= 0) waiting.splice(place, 1);
-          return grant(target, nowMs);
+          return grant(target, atMs);
         }
       }
       return { kind: "stopped" };
@@ -154,22 +130,38 @@ export function createKeyLimits(clock: Clock, limit: RateLimit): KeyLimits {
   };
 
   return {
-    admitNow,
-    nextFreeMs: (target) => freeAtMs(target, clock.now().monotonicMs),
-    async admit(target, deadlineMs, signal, order) {
+    /**
+     * Waits for the key's next token, first come, first served. Too late: none comes before the deadline
+     * (monotonic milliseconds), and none was taken.
+     *
+     * @param order `one_by_one`: of the calls of a target that are admitted like this, only the first waits
+     *   for a token. However many probes a target has, a poll waits for one of them at most.
+     */
+    async admit(
+      target: Target,
+      deadlineMs: number,
+      signal: AbortSignal,
+      order?: "one_by_one",
+    ): Promise<Admission> {
       const call: WaitingCall = { wake() {} };
       if (order === undefined) return waitForToken(target, deadlineMs, signal, null, call);
       const name = targetName(target);
       const peers = oneByOne.get(name) ?? [];
       oneByOne.set(name, peers);
       peers.push(call);
-      try {
-        return await waitForToken(target, deadlineMs, signal, peers, call);
-      } finally {
-        leave(peers, call);
-      }
+      return waitForToken(target, deadlineMs, signal, peers, call).finally(() =>
+        leave(peers, call),
+      );
     },
-    pause(target, untilMs) {
+    /** Takes a token if one is free now. */
+    admitNow(target: Target): Granted | null {
+      const atMs = nowMs();
+      return freeAtMs(target, atMs) > atMs ? null : grant(target, atMs);
+    },
+    /** When the next call may leave, as far as is known, monotonic milliseconds: now or later. */
+    nextFreeMs: (target: Target): number => freeAtMs(target, nowMs()),
+    /** The service sent `Retry-After` for this key in this region: nothing is sent until then. */
+    pause(target: Target, untilMs: number): void {
       const name = targetName(target);
       pausedUntilMs.set(name, Math.max(untilMs, pausedUntilMs.get(name) ?? untilMs));
     },

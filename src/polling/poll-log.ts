@@ -1,20 +1,73 @@
-import { conditionOfStatus } from "../alerts/incident.ts";
-import { counted } from "../fleet/counted.ts";
-import { serverText } from "../alerts/incident.ts";
+import { conditionOfStatus, serverText } from "../alerts/incident.ts";
 import type { Verdict } from "../alerts/judge.ts";
-import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
+import { counted } from "../fleet/counted.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { ServerDiff } from "../fleet/diff.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { statuses } from "../fleet/status.ts";
 import { writePaced } from "../lib/logger.ts";
 import type { Logger, LogLine } from "../lib/logger.ts";
+import type { TakenListing } from "../service/client.ts";
+import type { Unkept } from "../service/listed-sandbox.ts";
+import { describeUnkept } from "../service/listing-reader.ts";
 import { logIncidents } from "./incident-log.ts";
-import { longestBackOffMs } from "./refusal.ts";
+
+/** What the log said of a target's last listing. */
+export interface LoggedListing {
+  readonly isPartial: boolean;
+  /** Keys of the items and texts that cannot be kept. */
+  readonly unkept: ReadonlySet<string>;
+}
+
+export const noListing: LoggedListing = { isPartial: false, unkept: new Set() };
+
+/** Logs when a target's listings become partial and complete again, and once each item that cannot be kept. */
+export function logListing(
+  log: Logger,
+  target: Target,
+  { partial, unkept }: Pick<TakenListing, "partial" | "unkept">,
+  last: LoggedListing,
+): LoggedListing {
+  const name = targetName(target);
+  const items = new Map(withKeys(unkept.first));
+  for (const [key, item] of items) {
+    if (last.unkept.has(key)) continue;
+    const { place, problem, found, lost, sandboxId: sandbox_id, serverId: server_id } = item;
+    const fields = { ...target, sandbox_id, server_id, place, problem, found };
+    const unwatched = lost === null ? "this text is not kept" : `this ${lost} is not monitored`;
+    log.warn(
+      { event: "listing.item_not_kept", ...fields },
+      `${name}: ${describeUnkept(item)}; ${unwatched}, and the listing is partial`,
+    );
+  }
+  if (partial !== null && !last.isPartial) {
+    log.warn(
+      { event: "listing.partial", ...target, detail: partial, not_kept: unkept.count },
+      `${name}: the listing is partial: ${partial}`,
+    );
+  } else if (partial === null && last.isPartial) {
+    log.info({ event: "listing.complete", ...target }, `${name}: the listing is complete again`);
+  }
+  return { isPartial: partial !== null, unkept: new Set(items.keys()) };
+}
+
+/** The indexes in its place are not part of an item's key: it moves when others come and go before it. */
+function* withKeys(items: readonly Unkept[]): Iterable<readonly [string, Unkept]> {
+  const counts = new Map<string, number>();
+  for (const item of items) {
+    const { place, problem, found, sandboxId, serverId } = item;
+    const field = place.replaceAll(/\[\d+\]/g, "[]");
+    const base = JSON.stringify([field, problem, found, sandboxId, serverId]);
+    const count = (counts.get(base) ?? 0) + 1;
+    counts.set(base, count);
+    yield [`${base} ${count}`, item];
+  }
+}
 
 /** What the log says of a committed poll beside its verdict. */
 export interface PollContext {
-  /** Why it failed, for a person; null: there is nothing to say. */
+  /** Why it failed; null: there is nothing to say. */
   readonly detail: string | null;
   /** How many polls in a row before it were not stored. */
   readonly lostPolls: number;
@@ -48,64 +101,40 @@ export async function logPoll(
   if (pools) await logIncidents(log, null, pools.incidents);
 }
 
-/** A poll was not stored. Logged once until one is. */
-export function logLostPoll(log: Logger, target: Target, lostPolls: number, err: unknown): void {
-  if (lostPolls > 1) return;
-  log.error(
-    { event: "poll.failed", ...target, err },
-    `a poll of ${targetName(target)} was lost; this is logged again only after one was stored`,
-  );
-}
-
-export function logRefusal(log: Logger, target: Target, retryMs: number): void {
-  log.warn(
-    { event: "target.refused", ...target, retry_seconds: Math.round(retryMs / 1_000) },
-    `the service refuses the key of ${targetName(target)}: check it; it is tried again at the next poll, then less and less often, at least every ${longestBackOffMs / 60_000} minutes`,
-  );
-}
-
 /** Changes of a first listing are one line with counts; a line for each is for debugging. */
 async function logChanges(log: Logger, target: Target, verdict: Verdict): Promise<void> {
+  const { changes } = verdict.diff;
   const isFirst = verdict.progress.observed.polls === 1;
   const level = isFirst ? "debug" : "info";
-  if (isFirst) logFirstListing(log, target, verdict);
+  if (isFirst) {
+    const counts = verdict.snapshot.tallies.servers;
+    const inWords = statuses
+      .filter((status) => counts[status] > 0)
+      .map((status) => `${counts[status]} ${conditionOfStatus(status)}`);
+    log.info(
+      { event: "target.first_listing", ...target, servers: changes.length, ...counts },
+      `${targetName(target)} lists ${counted(changes.length, "server")}: ${inWords.join(", ")}`,
+    );
+  }
   if (!log.isLevelEnabled(level)) return;
   await writePaced(
     log,
-    Iterator.from(verdict.diff.changes).map((change) => changeLine(level, target, change)),
-  );
-}
-
-function logFirstListing(log: Logger, target: Target, { snapshot, diff }: Verdict): void {
-  const counts = snapshot.tallies.servers;
-  const present = statuses.filter((status) => counts[status] > 0);
-  const inWords = present.map((status) => `${counts[status]} ${conditionOfStatus(status)}`);
-  const servers = diff.changes.length;
-  log.info(
-    { event: "target.first_listing", ...target, servers, ...counts },
-    `${targetName(target)} lists ${counted(servers, "server")}: ${inWords.join(", ")}`,
+    Iterator.from(changes).map((change) => changeLine(level, target, change)),
   );
 }
 
 function changeLine(level: LogLine["level"], target: Target, change: ServerDiff): LogLine {
-  const { region, key } = target;
-  const { sandboxId, before, after } = change;
-  const serverId = (after ?? before)?.id ?? "";
-  const serverName = (after ?? before)?.name ?? null;
+  const server = change.after ?? change.before;
+  const serverId = server?.id ?? "";
+  const serverName = server?.name ?? null;
   const from = statusBefore(change);
   const to = statusAfter(change);
+  const { region, key } = target;
+  const { sandboxId: sandbox_id } = change;
+  const ids = { region, key, sandbox_id, server_id: serverId, server_name: serverName };
   return {
     level,
-    fields: {
-      event: "server.changed",
-      region,
-      key,
-      sandbox_id: sandboxId,
-      server_id: serverId,
-      server_name: serverName,
-      from,
-      to,
-    },
+    fields: { event: "server.changed", ...ids, from, to },
     msg: `${targetName(target)} ${serverText({ serverId, serverName })}: ${from} -> ${to}`,
   };
 }

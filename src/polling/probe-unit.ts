@@ -1,27 +1,35 @@
 import { judgeProbe } from "../alerts/judge-probe.ts";
 import type { ProbeJudgeOptions, ProbeVerdict } from "../alerts/judge-probe.ts";
 import { isNotifiedAsDown } from "../alerts/incident.ts";
-import type { ProbeOutcome } from "../alerts/probe.ts";
-import { targetName } from "../fleet/model.ts";
+import { fieldAt } from "../alerts/probe-expectation.ts";
 import { subjectName } from "../alerts/probe.ts";
+import type { Probe, ProbeOutcome } from "../alerts/probe.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
+import { targetName } from "../fleet/model.ts";
+import type { Operation } from "../fleet/model.ts";
+import { emptySnapshot } from "../fleet/snapshot.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Secret } from "../lib/secret.ts";
-import type { ServiceClient } from "../service/client.ts";
+import type { Call, ServiceClient } from "../service/client.ts";
+import type { CallFailure } from "../service/failure.ts";
 import { logIncidents } from "./incident-log.ts";
-import { callProbe } from "./probe-call.ts";
-import type { Answered } from "./probe-call.ts";
-import type { Outcome, Unit } from "./runner.ts";
+import type { Unit } from "./runner.ts";
 import type { WatchedProbe } from "./watched-probe.ts";
 
-export type ProbeUnit = Unit<Answered, ProbeVerdict>;
+type ProbeService = Pick<ServiceClient, "listSandboxes" | "look">;
+type ReadOutcome = Extract<ProbeOutcome, { readonly kind: "read" }>;
+
+export interface Answered {
+  readonly kind: "ok";
+  readonly outcome: ReadOutcome;
+}
 
 export interface ProbeUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
   readonly targets: readonly WatchedView[];
-  readonly service: Pick<ServiceClient, "listSandboxes" | "look">;
+  readonly service: ProbeService;
   readonly judge: ProbeJudgeOptions;
   readonly store: {
     readonly probes: { commitRun(id: number, verdict: ProbeVerdict): Promise<void> };
@@ -37,11 +45,11 @@ export interface ProbeUnitsDeps {
 export function createProbeUnits(
   probes: readonly WatchedProbe[],
   deps: ProbeUnitsDeps,
-): readonly ProbeUnit[] {
+): readonly Unit<Answered, ProbeVerdict>[] {
   const { service, judge, store, notifier, metrics, log, clock } = deps;
   const targets = new Map(deps.targets.map((each) => [targetName(each.target), each]));
 
-  return probes.flatMap((watched): ProbeUnit[] => {
+  return probes.flatMap((watched): Unit<Answered, ProbeVerdict>[] => {
     const { probe, subject } = watched;
     const { region, key } = subject;
     const apiKey = deps.apiKeys.get(key);
@@ -49,10 +57,9 @@ export function createProbeUnits(
     const name = subjectName(subject);
     const target = { region, key };
 
-    const unit: ProbeUnit = {
+    const unit: Unit<Answered, ProbeVerdict> = {
       name,
       target,
-      apiKey,
       schedule: probe.schedule,
       order: "one_by_one",
       expectedStatus: probe.expect.status,
@@ -60,16 +67,10 @@ export function createProbeUnits(
 
       decide(outcome, { calledMs, endedMs }) {
         const durationMs = calledMs === null ? null : endedMs - calledMs;
-        const run = { outcome: toProbeOutcome(outcome), durationMs };
+        const run = { outcome: outcome.kind === "ok" ? outcome.outcome : outcome, durationMs };
         const ofTarget = targets.get(targetName(target))?.state.incidents.values() ?? [];
-        const verdict = judgeProbe(
-          watched.state,
-          run,
-          clock.now(),
-          judge,
-          isNotifiedAsDown(ofTarget),
-        );
-        return Promise.resolve(verdict);
+        const isDown = isNotifiedAsDown(ofTarget);
+        return Promise.resolve(judgeProbe(watched.state, run, clock.now(), judge, isDown));
       },
 
       async commit(verdict) {
@@ -122,6 +123,65 @@ async function logRun(
   await logIncidents(log, null, incidents);
 }
 
-function toProbeOutcome(outcome: Outcome<Answered>): ProbeOutcome {
-  return outcome.kind === "ok" ? outcome.outcome : outcome;
+/** Reading a larger answer at once would hold up everything else. Listings are read in slices. */
+const maxBodyBytes = 8 * 2 ** 20;
+
+/** Calls the operation of a probe once. */
+export async function callProbe(
+  service: ProbeService,
+  { operation, id, expect }: Pick<Probe, "operation" | "id" | "expect">,
+  call: Call,
+): Promise<Answered | CallFailure> {
+  // A listing is held as a whole only where fields of it are expected.
+  if (operation === "list_sandboxes" && expect.fields.length === 0) {
+    const result = await service.listSandboxes({ ...call, before: emptySnapshot, poll: 0 });
+    if (result.kind === "failed") return result;
+    const listed = result.value.listing.sandboxes.length;
+    const figures = { universes: null, lastUsedAtMs: null };
+    return { kind: "ok", outcome: { kind: "read", content: null, listed, ...figures } };
+  }
+  const lookup =
+    operation === "list_sandboxes" || operation === "list_universes"
+      ? { operation }
+      : { operation, id: id ?? "" };
+  const result = await service.look({ ...call, maxBodyBytes }, lookup);
+  return result.kind === "failed"
+    ? result
+    : { kind: "ok", outcome: readAnswer(operation, result.value) };
+}
+
+/** What rules judge and metrics show of an answer that is held as a whole. */
+function readAnswer(operation: Operation, content: unknown): ReadOutcome {
+  const universes = operation === "list_universes" ? countUniverses(content) : null;
+  const listed = operation === "list_sandboxes" ? countSandboxes(content) : universes;
+  const lastUsedAt = operation === "get_user" ? fieldAt(content, ["lastUsedAt"]) : null;
+  return { kind: "read", content, listed, universes, lastUsedAtMs: readTime(lastUsedAt) };
+}
+
+function countUniverses(content: unknown): number {
+  const isObject = (each: unknown): boolean =>
+    typeof each === "object" && each !== null && !Array.isArray(each);
+  return itemsAt(content, "universes").filter(isObject).length;
+}
+
+/** Each once, without those that have no id or no servers, as polls count them. */
+function countSandboxes(content: unknown): number {
+  const ids = itemsAt(content, "local_sandboxes")
+    .filter((each) => Array.isArray(fieldAt(each, ["servers"])))
+    .map((each) => fieldAt(each, ["local_sandbox_id"]))
+    .filter((id) => typeof id === "string" && id !== "");
+  return new Set(ids).size;
+}
+
+function itemsAt(content: unknown, field: string): readonly unknown[] {
+  const items = fieldAt(content, [field]);
+  return Array.isArray(items) ? items : [];
+}
+
+const zonedTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
+
+/** UTC milliseconds. A time without an offset could be any of several moments: null. */
+function readTime(text: unknown): number | null {
+  const atMs = typeof text === "string" && zonedTime.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(atMs) ? null : atMs;
 }

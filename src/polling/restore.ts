@@ -21,6 +21,8 @@ import type { RestoredProbe, WatchedProbe } from "./watched-probe.ts";
 import { watchTarget } from "./watched-target.ts";
 import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-target.ts";
 
+type StoredProbe = Omit<RestoredProbe, "openIncidents">;
+
 /** What restoring needs of the store. */
 export interface StoredState {
   readonly targets: {
@@ -40,8 +42,6 @@ export interface StoredState {
   commitIncidents(targetId: number | null, incidents: IncidentOutcome): Promise<void>;
 }
 
-type StoredProbe = Omit<RestoredProbe, "openIncidents">;
-
 export interface RestoreOptions {
   readonly judge: JudgeOptions;
   readonly nowUtcMs: number;
@@ -58,14 +58,13 @@ export async function restoreTargets(
   options: RestoreOptions & WatchOptions,
 ): Promise<readonly WatchedTarget[]> {
   const { judge, nowUtcMs, log } = options;
-  const stored = new Map<string, RestoredTarget>();
-  const keep = (restored: readonly RestoredTarget[]): void => {
-    for (const each of restored) stored.set(targetName(each.target), each);
-  };
-  keep(await store.targets.all());
-  const unknown = new Map(configured.map((target) => [targetName(target), target]));
-  for (const name of stored.keys()) unknown.delete(name);
-  if (unknown.size > 0) keep(await store.targets.addAll(inOrderOfPolls([...unknown.values()])));
+  // A target that is configured twice is watched once.
+  const wanted = new Map(configured.map((target) => [targetName(target), target]));
+  const known = await store.targets.all();
+  const names = new Set(known.map(({ target }) => targetName(target)));
+  const unknown = [...wanted.values()].filter((target) => !names.has(targetName(target)));
+  const added = unknown.length > 0 ? await store.targets.addAll(inOrderOfPolls(unknown)) : [];
+  const stored = new Map([...known, ...added].map((each) => [targetName(each.target), each]));
 
   const retire = (restored: RestoredTarget, by: JudgeOptions): Promise<RestoredTarget> => {
     const { id, target } = restored;
@@ -80,12 +79,11 @@ export async function restoreTargets(
   };
 
   const watched: WatchedTarget[] = [];
-  for (const target of configured) {
-    const known = stored.get(targetName(target));
-    // A target that is configured twice is watched once.
-    if (!known) continue;
-    stored.delete(targetName(target));
-    const restored = await retire(known, judge);
+  for (const name of wanted.keys()) {
+    const found = stored.get(name);
+    if (!found) continue;
+    stored.delete(name);
+    const restored = await retire(found, judge);
     watched.push(watchTarget(restored, await store.targets.snapshotOf(restored.id), options));
   }
   for (const abandoned of stored.values()) await retire(abandoned, { ...judge, rules: [] });
@@ -112,15 +110,14 @@ export async function restoreProbes(
   const incidentsOf = Map.groupBy(await store.untargeted.open(), ({ subject }) =>
     subject.kind === "probe" ? subjectName(subject) : "",
   );
-  const stored = new Map(
-    (await store.probes.all()).map((known) => [subjectName(known.subject), known]),
-  );
+  const known = await store.probes.all();
+  const stored = new Map(known.map((each) => [subjectName(each.subject), each]));
 
-  const retire = (known: StoredProbe, by: JudgeOptions): Promise<RestoredProbe> => {
-    const { id, subject } = known;
+  const retire = (probe: StoredProbe, by: JudgeOptions): Promise<RestoredProbe> => {
+    const { id, subject } = probe;
     const openIncidents = incidentsOf.get(subjectName(subject)) ?? [];
     return retireUnowned(
-      { ...known, openIncidents },
+      { ...probe, openIncidents },
       (held) => retireProbe({ subject, ...held }, nowUtcMs, by),
       async (outcome) => {
         await store.probes.commitRetired(id, outcome);
@@ -132,9 +129,9 @@ export async function restoreProbes(
   const watched: WatchedProbe[] = [];
   for (const probe of configured) {
     for (const subject of subjectsOf(probe)) {
-      const known = stored.get(subjectName(subject)) ?? (await store.probes.add(subject));
+      const found = stored.get(subjectName(subject)) ?? (await store.probes.add(subject));
       stored.delete(subjectName(subject));
-      watched.push(watchProbe(probe, await retire(known, judge), staleAfter));
+      watched.push(watchProbe(probe, await retire(found, judge), staleAfter));
     }
   }
   for (const abandoned of stored.values()) {
@@ -174,7 +171,7 @@ interface WithIncidents {
   readonly flaps: readonly FlapRecord[];
 }
 
-/** Gives what is restored with the incidents that go on. */
+/** Gives what is restored with the incidents that continue. */
 async function retireUnowned<Restored extends WithIncidents>(
   restored: Restored,
   retire: (held: OpenIncidents) => IncidentOutcome,

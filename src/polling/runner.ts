@@ -1,21 +1,17 @@
 import type { Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
-import type { Secret } from "../lib/secret.ts";
 import type { CallFailure } from "../service/failure.ts";
 import { callWithRetries } from "./call.ts";
 import type { AttemptCall, CallDeps, NotSent } from "./call.ts";
-import { notRefused, refusalAfter } from "./refusal.ts";
-import type { Refusal } from "./refusal.ts";
 import { createScheduler } from "./scheduler.ts";
 import { createTicker } from "./ticker.ts";
 import type { Ticker, TickerDeps } from "./ticker.ts";
 
 /** What is called on a schedule with a key in a region: a target for its listing, or a probe. */
 export interface Unit<Success extends { readonly kind: "ok" }, Decision> {
-  /** Unique among the units of a runner. It says where in a round the unit is run. */
+  /** Unique among the units of a runner. It says when in a round the unit is run. */
   readonly name: string;
   readonly target: Target;
-  readonly apiKey: Secret;
   readonly schedule: Schedule;
   /** How its calls wait for a token of the key. */
   readonly order?: "one_by_one";
@@ -62,17 +58,6 @@ export interface RunnerDeps extends CallDeps {
   readonly ticking: TickerDeps;
 }
 
-/** Runs units on their schedules, and never one twice at a time. */
-export interface Runner<U> {
-  start(): void;
-  /** Runs a unit now. Never rejects. */
-  run(unit: U, deadlineMs: number): Promise<void>;
-  /** Runs each once, outside its schedule. */
-  runOnce(): Promise<void>;
-  /** Ends the calls under way and starts no more runs; resolves when the commits under way have ended. */
-  stop(): Promise<void>;
-}
-
 /** What is kept of a unit between two runs. */
 interface UnitState {
   readonly ticker: Ticker;
@@ -84,16 +69,18 @@ interface UnitState {
 /** Runs may be this many times as far apart as usual before some count as missing. */
 const mostApart = 1.1;
 
+/** Runs units on their schedules, and never one twice at a time. */
 export function createRunner<
   Success extends { readonly kind: "ok" },
   Decision,
   U extends Unit<Success, Decision> = Unit<Success, Decision>,
->(units: readonly U[], deps: RunnerDeps): Runner<U> {
+>(units: readonly U[], deps: RunnerDeps) {
   const { clock, loop, watchdog, store, ticking } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const states = new Map<U, UnitState>();
   let undecided = 0;
+  const nowMs = (): number => clock.now().monotonicMs;
 
   const decide = async (
     unit: U,
@@ -107,7 +94,7 @@ export function createRunner<
       startedMs < refusal.backOffUntilMs
         ? ({ kind: "backing_off" } as const)
         : await callWithRetries(deps, target, { deadlineMs, signal, order }, (attempt) => {
-            calledMs ??= clock.now().monotonicMs;
+            calledMs ??= nowMs();
             return unit.call(attempt);
           });
     if (outcome.kind === "stopped") return null;
@@ -115,14 +102,15 @@ export function createRunner<
     const end = isExpected ? ({ kind: "ok" } as const) : outcome;
     state.refusal = refusalAfter(refusal, end, { startedMs, deadlineMs });
     const isNewlyRefused = refusal.inARow === 0 && state.refusal.inARow === 1;
-    const endedMs = clock.now().monotonicMs;
+    const endedMs = nowMs();
     return unit.decide(outcome, { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused });
   };
 
+  /** Runs a unit now. Never rejects. */
   const run = async (unit: U, deadlineMs: number): Promise<void> => {
     const state = states.get(unit);
     if (!state || signal.aborted) return;
-    const startedMs = clock.now().monotonicMs;
+    const startedMs = nowMs();
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
       undecided += 1;
@@ -139,7 +127,7 @@ export function createRunner<
     // after the start. With more runs missing, the process was held up.
     const { intervalMs, firstRoundMs } = state.ticker;
     const firstMs = state.observedUntilMs === null ? startedMs + firstRoundMs : 0;
-    const dueMs = Math.max(deadlineMs, firstMs, clock.now().monotonicMs);
+    const dueMs = Math.max(deadlineMs, firstMs, nowMs());
     state.observedUntilMs = dueMs + mostApart * Math.max(intervalMs, deadlineMs - startedMs);
   };
 
@@ -150,33 +138,64 @@ export function createRunner<
   };
 
   const bySchedule = Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule));
-  const schedulers = bySchedule
-    .values()
-    .toArray()
-    .flatMap((alike) => {
-      const schedule = alike[0]?.schedule;
-      if (!schedule) return [];
-      const ticker = createTicker(schedule, ticking);
-      for (const unit of alike) {
-        states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null });
-      }
-      return createScheduler({ units: alike, ticker, clock, run: runScheduled });
-    });
+  const schedulers = Array.from(bySchedule, ([schedule, alike]) => {
+    const parsed: Schedule = JSON.parse(schedule);
+    const ticker = createTicker(parsed, ticking);
+    for (const unit of alike) {
+      states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null });
+    }
+    return createScheduler({ units: alike, ticker, clock, run: runScheduled });
+  });
 
   return {
-    start() {
+    start(): void {
       for (const scheduler of schedulers) scheduler.start();
     },
     run,
-    async runOnce() {
-      const nowMs = clock.now().monotonicMs;
-      await Promise.all(
-        states.entries().map(([unit, { ticker }]) => run(unit, nowMs + ticker.intervalMs)),
-      );
+    /** Runs each unit once, outside its schedule. */
+    async runOnce(): Promise<void> {
+      const atMs = nowMs();
+      const runs = states
+        .entries()
+        .map(([unit, { ticker }]) => run(unit, atMs + ticker.intervalMs));
+      await Promise.all(runs);
     },
-    async stop() {
+    /** Ends the calls in progress and starts no more runs; resolves when the commits in progress have ended. */
+    async stop(): Promise<void> {
       stopping.abort();
       await Promise.all(schedulers.map((scheduler) => scheduler.stop()));
     },
   };
+}
+
+/** A key that is refused again and again is tried this often, or at every poll where polls are rarer. */
+export const longestBackOffMs = 5 * 60_000;
+
+/** What is remembered of how the service refuses a key (401, 403). */
+interface Refusal {
+  readonly inARow: number;
+  /** Nothing is sent before. Monotonic milliseconds. */
+  readonly backOffUntilMs: number;
+}
+
+const notRefused: Refusal = { inARow: 0, backOffUntilMs: Number.NEGATIVE_INFINITY };
+
+/**
+ * After the first refusal the key is tried again at the next scheduled poll; each further one in a row doubles
+ * the distance, up to five minutes.
+ */
+function refusalAfter(
+  before: Refusal,
+  end: CallFailure | { readonly kind: "ok" | "not_sent" | "backing_off" },
+  { startedMs, deadlineMs }: Pick<Run, "startedMs" | "deadlineMs">,
+): Refusal {
+  if (end.kind !== "failed") return end.kind === "ok" ? notRefused : before;
+  if (end.reason === "auth") {
+    const intervalMs = deadlineMs - startedMs;
+    const waitMs = Math.min(longestBackOffMs, intervalMs * 2 ** before.inARow);
+    // Polls are not exactly an interval apart: the one due at about that time must not be skipped.
+    return { inARow: before.inARow + 1, backOffUntilMs: startedMs + waitMs - intervalMs / 2 };
+  }
+  // Only an answer of the service shows that the key is not refused any more.
+  return end.status === null ? { ...before, backOffUntilMs: -Infinity } : notRefused;
 }

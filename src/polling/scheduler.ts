@@ -11,13 +11,6 @@ export interface SchedulerDeps<U extends { readonly name: string }> {
   readonly run: (unit: U, deadlineMs: number) => Promise<void>;
 }
 
-/** Runs every unit once in each round, at its own phase, and never one twice at a time. */
-export interface Scheduler {
-  start(): void;
-  /** Starts no more runs; resolves when those under way have ended. */
-  stop(): Promise<void>;
-}
-
 /** The first runs are spread over at most this time, however many units there are. */
 const firstRunsWithinMs = 2_000;
 const firstRunsApartMs = 50;
@@ -37,13 +30,10 @@ interface Slot<U> {
   readonly phase: number;
 }
 
-export function createScheduler<U extends { readonly name: string }>({
-  units,
-  ticker,
-  clock,
-  run,
-}: SchedulerDeps<U>): Scheduler {
-  const slots: readonly Slot<U>[] = units
+/** Runs every unit once in each round, at its own phase, and never one twice at a time. */
+export function createScheduler<U extends { readonly name: string }>(deps: SchedulerDeps<U>) {
+  const { ticker, clock, run } = deps;
+  const slots: readonly Slot<U>[] = deps.units
     .map((unit) => ({ unit, phase: phaseOf(unit.name) }))
     .toSorted((a, b) => a.phase - b.phase);
   const underWay = new Map<U, Promise<void>>();
@@ -56,7 +46,7 @@ export function createScheduler<U extends { readonly name: string }>({
     if (stopped || underWay.has(unit)) return;
     const nowMs = clock.now().monotonicMs;
     // A run that starts late, as the process was held up, would otherwise be over before it began: that would
-    // look like a rate limit that leaves no room.
+    // look like a rate limit that leaves no request.
     const startedMs = nowMs - dueMs > lengthMs / 2 ? nowMs : dueMs;
     const deadlineMs = startedMs + Math.max(lengthMs, leastTimeMs);
     const ended = run(unit, deadlineMs).finally(() => underWay.delete(unit));
@@ -66,13 +56,9 @@ export function createScheduler<U extends { readonly name: string }>({
   const startFirstRuns = (): void => {
     const startedMs = clock.now().monotonicMs;
     const apartMs = Math.min(firstRunsApartMs, firstRunsWithinMs / Math.max(1, slots.length));
-    for (const [index, { unit }] of slots.entries()) {
-      firstRunMs.set(unit, startedMs + index * apartMs);
-    }
     const dueMs = (_: Slot<U>, index: number): number => startedMs + index * apartMs;
-    endFirstRuns = walk(clock, slots, dueMs, ({ unit }, atMs) => {
-      start(unit, atMs, ticker.intervalMs);
-    });
+    for (const [index, slot] of slots.entries()) firstRunMs.set(slot.unit, dueMs(slot, index));
+    endFirstRuns = walk(clock, slots, dueMs, (unit, atMs) => start(unit, atMs, ticker.intervalMs));
   };
 
   const startRound = (lengthMs: number): void => {
@@ -83,7 +69,7 @@ export function createScheduler<U extends { readonly name: string }>({
     const dueMs = ({ phase }: Slot<U>): number =>
       startedMs + Math.floor((phase * spreadMs) / togetherMs) * togetherMs;
     endRound();
-    endRound = walk(clock, slots, dueMs, ({ unit }, atMs) => {
+    endRound = walk(clock, slots, dueMs, (unit, atMs) => {
       // Right after the start a unit's phase can follow its first run too closely.
       const first = firstRunMs.get(unit);
       if (first !== undefined && atMs - first < usualMs / 2) return;
@@ -93,11 +79,12 @@ export function createScheduler<U extends { readonly name: string }>({
   };
 
   return {
-    start() {
+    start(): void {
       startFirstRuns();
       ticker.start(startRound);
     },
-    async stop() {
+    /** Starts no more runs; resolves when those in progress have ended. */
+    async stop(): Promise<void> {
       stopped = true;
       ticker.stop();
       endRound();
@@ -116,7 +103,7 @@ function walk<U>(
   clock: Clock,
   slots: readonly Slot<U>[],
   dueMs: (slot: Slot<U>, index: number) => number,
-  onDue: (slot: Slot<U>, dueMs: number) => void,
+  onDue: (unit: U, dueMs: number) => void,
 ): () => void {
   let index = 0;
   let cancel = (): void => {};
@@ -126,7 +113,7 @@ function walk<U>(
       const aheadMs = atMs - clock.now().monotonicMs;
       if (aheadMs > 0) return aheadMs;
       index += 1;
-      onDue(slot, atMs);
+      onDue(slot.unit, atMs);
     }
     return null;
   };

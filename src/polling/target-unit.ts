@@ -1,6 +1,7 @@
 import { judgeInSlices } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import { targetName } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import type { PoolVerdict, PoolWatch } from "../alerts/pool-watch.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import { isFullyObserved } from "../alerts/target-state.ts";
@@ -11,8 +12,8 @@ import type { Logger } from "../lib/logger.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
-import { logListing, noListing } from "./listing-log.ts";
-import { logLostPoll, logPoll, logRefusal } from "./poll-log.ts";
+import { logListing, logPoll, noListing } from "./poll-log.ts";
+import { longestBackOffMs } from "./runner.ts";
 import type { Outcome, Unit } from "./runner.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
@@ -23,8 +24,6 @@ interface Decision {
   readonly verdict: Verdict;
   readonly detail: PollDetail | null;
 }
-
-export type TargetUnit = Unit<Listed, Decision>;
 
 export interface TargetUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
@@ -40,47 +39,43 @@ export interface TargetUnitsDeps {
   readonly clock: Clock;
 }
 
-const nothingSent = "nothing was sent";
-
 /** The targets as the runner polls them. One whose key is not configured is not polled. */
 export function createTargetUnits(
   targets: readonly WatchedTarget[],
   deps: TargetUnitsDeps,
-): readonly TargetUnit[] {
+): readonly Unit<Listed, Decision>[] {
   const { service, judge, pools, notifier, metrics, log, clock, schedule } = deps;
   const commitWithPools = createPoolCommits(deps);
 
-  return targets.flatMap((watched): TargetUnit[] => {
+  return targets.flatMap((watched): Unit<Listed, Decision>[] => {
     const { id, target } = watched;
-    const apiKey = deps.apiKeys.get(target.key);
+    const { region, key } = target;
+    const name = targetName(target);
+    const apiKey = deps.apiKeys.get(key);
     if (!apiKey) return [];
     let logged = noListing;
 
-    const unit: TargetUnit = {
-      name: targetName(target),
+    const unit: Unit<Listed, Decision> = {
+      name,
       target,
-      apiKey,
       schedule,
-      call: (attempt) =>
-        service.listSandboxes({
-          ...attempt,
-          region: target.region,
-          apiKey,
-          before: watched.state.snapshot,
-          // The texts of different targets are parsed again at different polls, whenever they were first polled.
-          poll: id + watched.state.progress.observed.polls,
-        }),
+      call(attempt) {
+        const { snapshot: before, progress } = watched.state;
+        // The texts of different targets are parsed again at different polls.
+        const poll = id + progress.observed.polls;
+        return service.listSandboxes({ ...attempt, region, apiKey, before, poll });
+      },
 
       async decide(outcome, { startedMs, endedMs, deadlineMs, isNewlyRefused }) {
         if (isNewlyRefused) logRefusal(log, target, deadlineMs - startedMs);
-        if (outcome.kind === "ok") {
-          metrics.polled(target, null, endedMs - startedMs);
-          logged = logListing(log, target, outcome.value, logged);
-        } else if (outcome.kind === "failed") {
-          metrics.polled(target, outcome.reason, endedMs - startedMs);
-        } else if (outcome.kind === "not_sent") metrics.polled(target, outcome.reason, null);
-        const judging = judgeInSlices(watched.state, toPollOutcome(outcome), clock.now(), judge);
-        return { verdict: await runInSlices(judging), detail: toDetail(outcome) };
+        const { polled, detail } = readOutcome(outcome);
+        if (polled.kind !== "backing_off") {
+          const reason = polled.kind === "failed" ? polled.reason : null;
+          metrics.polled(target, reason, outcome.kind === "not_sent" ? null : endedMs - startedMs);
+        }
+        if (outcome.kind === "ok") logged = logListing(log, target, outcome.value, logged);
+        const judging = judgeInSlices(watched.state, polled, clock.now(), judge);
+        return { verdict: await runInSlices(judging), detail };
       },
 
       async commit({ verdict, detail }) {
@@ -94,11 +89,15 @@ export function createTargetUnits(
         await logPoll(log, target, committed, { detail: detail?.text ?? null, lostPolls });
       },
 
-      lose(error) {
+      lose(err) {
         watched.losePoll();
         pools.lose(target);
         metrics.lost();
-        logLostPoll(log, target, watched.lostPolls, error);
+        if (watched.lostPolls > 1) return;
+        log.error(
+          { event: "poll.failed", ...target, err },
+          `a poll of ${name} was lost; this is logged again only after one was stored`,
+        );
       },
 
       noteGap() {
@@ -108,6 +107,13 @@ export function createTargetUnits(
     };
     return [unit];
   });
+}
+
+function logRefusal(log: Logger, target: Target, retryMs: number): void {
+  log.warn(
+    { event: "target.refused", ...target, retry_seconds: Math.round(retryMs / 1_000) },
+    `the service refuses the key of ${targetName(target)}: check it; it is tried again at the next poll, then less and less often, at least every ${longestBackOffMs / 60_000} minutes`,
+  );
 }
 
 /**
@@ -146,32 +152,27 @@ function createPoolCommits({
   };
 }
 
-/** Where no request could be sent, nothing was observed, like at a failed poll. */
-function toPollOutcome(outcome: Outcome<Listed>): PollOutcome {
-  switch (outcome.kind) {
-    case "ok":
-      return { kind: "listed", listing: outcome.value.listing };
-    case "failed":
-    case "not_sent":
-      return { kind: "failed", reason: outcome.reason };
-    case "backing_off":
-      return outcome;
-  }
-}
-
-/** What there is to say of a poll beyond what is stored of it. */
-function toDetail(outcome: Outcome<Listed>): PollDetail | null {
+/** What a poll shows to be judged, and what there is to say beyond that. Where nothing was sent, it failed. */
+function readOutcome(outcome: Outcome<Listed>): {
+  readonly polled: PollOutcome;
+  readonly detail: PollDetail | null;
+} {
   switch (outcome.kind) {
     case "ok": {
-      const { partial } = outcome.value;
-      return partial === null ? null : { text: partial, status: null, problem: null };
+      const { listing, partial } = outcome.value;
+      const detail = partial === null ? null : { text: partial, status: null, problem: null };
+      return { polled: { kind: "listed", listing }, detail };
     }
-    case "failed":
-      return { text: outcome.detail, status: outcome.status, problem: outcome.problem ?? null };
-    case "not_sent":
-      return { text: nothingSent, status: null, problem: null };
+    case "failed": {
+      const { reason, detail: text, status, problem = null } = outcome;
+      return { polled: { kind: "failed", reason }, detail: { text, status, problem } };
+    }
+    case "not_sent": {
+      const detail = { text: "nothing was sent", status: null, problem: null };
+      return { polled: { kind: "failed", reason: outcome.reason }, detail };
+    }
     case "backing_off":
-      return null;
+      return { polled: outcome, detail: null };
   }
 }
 

@@ -2,10 +2,8 @@ import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident, ProbeSubject } from "../alerts/incident.ts";
 import { holdIncidents } from "../alerts/open-incidents.ts";
 import type { ProbeState, ProbeVerdict } from "../alerts/judge-probe.ts";
-import type { Probe } from "../alerts/probe.ts";
-import type { ProbeProgress } from "../alerts/probe.ts";
 import { noReadings, readingsAfterLoss, readingsAfterRun } from "../alerts/probe.ts";
-import type { ProbeView } from "../alerts/probe.ts";
+import type { Probe, ProbeProgress } from "../alerts/probe.ts";
 
 /** What is known of a probe in a region with a key when sandwatch starts. */
 export interface RestoredProbe {
@@ -17,25 +15,12 @@ export interface RestoredProbe {
 }
 
 /** A probe in a region with a key while it runs. */
-export interface WatchedProbe extends ProbeView {
-  readonly probe: Probe;
-  /** The same object throughout: it always reads as of the last commit. */
-  readonly state: ProbeState;
-  /** Runs in a row that were not stored. */
-  readonly lostRuns: number;
-  /** Takes the state on, after the verdict was committed. */
-  accept(verdict: ProbeVerdict): void;
-  /** A run was not stored: the time since the last one that was is not observed. */
-  loseRun(): void;
-}
+export type WatchedProbe = ReturnType<typeof watchProbe>;
 
-/** @param staleAfter runs in a row without news before what was last seen is withheld */
-export function watchProbe(
-  probe: Probe,
-  { id, subject, progress, openIncidents, flaps: restoredFlaps }: RestoredProbe,
-  staleAfter: number,
-): WatchedProbe {
-  const held = holdIncidents(openIncidents, restoredFlaps);
+/** @param staleAfter runs in a row without news before what was last observed is withheld */
+export function watchProbe(probe: Probe, restored: RestoredProbe, staleAfter: number) {
+  const { id, subject, progress } = restored;
+  const held = holdIncidents(restored.openIncidents, restored.flaps);
   const state: { -readonly [Field in keyof ProbeState]: ProbeState[Field] } = {
     subject,
     expect: probe.expect,
@@ -51,6 +36,7 @@ export function watchProbe(
     probe,
     subject,
     operation: probe.operation,
+    /** The same object throughout: it always reads as of the last commit. */
     state,
     get progress() {
       return state.progress;
@@ -58,19 +44,21 @@ export function watchProbe(
     get readings() {
       return readings;
     },
+    /** Runs in a row that were not stored. */
     get lostRuns() {
       return lostRuns;
     },
-    accept(verdict) {
+    /** Takes the state on, after the verdict was committed. */
+    accept(verdict: ProbeVerdict): void {
       held.takeOn(verdict.incidents);
       state.progress = verdict.progress;
       state.lastRunMonotonicMs = verdict.at.monotonicMs;
       readings = readingsAfterRun(readings, verdict.run, verdict.result, staleAfter);
       lostRuns = 0;
     },
-    loseRun() {
+    /** A run was not stored: as after a restart, the time since the last one that was is not observed. */
+    loseRun(): void {
       lostRuns += 1;
-      // As after a restart: nobody observed what was between the last run that was stored and now.
       state.lastRunMonotonicMs = null;
       readings = readingsAfterLoss(readings, staleAfter);
     },

@@ -6,7 +6,7 @@ import { holdIncidents } from "../alerts/open-incidents.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { Target } from "../fleet/model.ts";
 import type { TargetProgress, TargetState } from "../alerts/target-state.ts";
-import type { PollDetail, WatchedView } from "../alerts/watched-view.ts";
+import type { PollDetail } from "../alerts/watched-view.ts";
 
 /** What the store gives of a target when sandwatch starts. */
 export interface RestoredTarget {
@@ -18,38 +18,21 @@ export interface RestoredTarget {
   readonly buckets: OpenBuckets;
 }
 
-/** A target while it is watched: its state, and what may be shown of it. */
-export interface WatchedTarget extends WatchedView {
-  readonly id: number;
-  /** Polls in a row that were not stored. */
-  readonly lostPolls: number;
-  /** Takes the state on, after the verdict was committed. */
-  accept(verdict: Verdict, detail?: PollDetail | null): void;
-  /** Polls are missing: the time since the last one was not observed. */
-  noteGap(): void;
-  /** A poll was not stored: the time since the last one that was is not observed. */
-  losePoll(): void;
-}
-
 export interface WatchOptions {
   /** Failed polls in a row before the servers' series are withheld. */
   readonly staleAfter: number;
-  /** What was last seen before a restart longer ago than this is not shown. Milliseconds. */
+  /** What was last observed longer ago than this before a restart is not shown. Milliseconds. */
   readonly restoredForMs: number;
   readonly nowUtcMs: number;
 }
 
-export function watchTarget(
-  { id, target, progress, openIncidents, flaps: restoredFlaps, buckets }: RestoredTarget,
-  snapshot: Snapshot,
-  options: WatchOptions,
-): WatchedTarget {
-  const held = holdIncidents(openIncidents, restoredFlaps);
-  let polled = false;
-  let lostPolls = 0;
-  let lastDetail: PollDetail | null = null;
-  let restoredTooOld =
-    options.nowUtcMs - (progress.lastSuccessAtMs ?? options.nowUtcMs) > options.restoredForMs;
+/** A target while it is watched: its state, and what may be shown of it. */
+export type WatchedTarget = ReturnType<typeof watchTarget>;
+
+export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, options: WatchOptions) {
+  const { id, target, progress, buckets } = restored;
+  const { staleAfter, restoredForMs, nowUtcMs } = options;
+  const held = holdIncidents(restored.openIncidents, restored.flaps);
   const state: { -readonly [Field in keyof TargetState]: TargetState[Field] } = {
     target,
     progress,
@@ -60,8 +43,12 @@ export function watchTarget(
     flaps: held.flaps,
     buckets,
   };
+  let polled = false;
+  let lostPolls = 0;
+  let lastDetail: PollDetail | null = null;
+  let restoredTooOld = nowUtcMs - (progress.lastSuccessAtMs ?? nowUtcMs) > restoredForMs;
 
-  // As after a restart: nobody observed what was between the last poll that was stored and now.
+  /** Polls are missing: as after a restart, the time since the last one that was stored is not observed. */
   const noteGap = (): void => {
     state.lastPollMonotonicMs = null;
   };
@@ -76,6 +63,7 @@ export function watchTarget(
     get detail() {
       return lastDetail;
     },
+    /** Polls in a row that were not stored. */
     get lostPolls() {
       return lostPolls;
     },
@@ -83,16 +71,17 @@ export function watchTarget(
       return lostPolls === 0 && state.progress.failuresInARow === 0;
     },
     get withheld() {
-      const pollsDown = state.progress.failuresInARow + lostPolls;
-      return restoredTooOld || pollsDown >= options.staleAfter;
+      return restoredTooOld || state.progress.failuresInARow + lostPolls >= staleAfter;
     },
     noteGap,
-    losePoll() {
+    /** A poll was not stored. */
+    losePoll(): void {
       polled = true;
       lostPolls += 1;
       noteGap();
     },
-    accept(verdict, detail = null) {
+    /** Takes the state on, after the verdict was committed. */
+    accept(verdict: Verdict, detail: PollDetail | null = null): void {
       lastDetail = detail;
       state.snapshot = verdict.snapshot;
       held.takeOn(verdict.incidents);

@@ -70,16 +70,3 @@ it("calls that are given up before their connections open take no more than thos
   expect(leftMs).toEqual([0, 0, 1_050]);
   expect(arrivedMs).toEqual([1_050]);
 });
-
-it("calls over open connections come as fast as the limit allows", async () => {
-  const { connections, make, advance, arrivedMs } = await start();
-  connections.open();
-  await Promise.all([make(), make()]);
-  const calls = [make(), make(), make(), make()];
-  await settle();
-  await advance(1_050);
-  await Promise.all(calls.slice(0, 2));
-  await advance(1_050);
-  await Promise.all(calls);
-  expect(arrivedMs).toEqual([0, 0, 1_050, 1_050, 2_100, 2_100]);
-});

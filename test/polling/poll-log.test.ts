@@ -11,7 +11,6 @@ import {
   targetBlind,
   watchFleet,
 } from "../support/fleet.ts";
-import { changesOf } from "../support/listing.ts";
 
 const outage = "no whole answer within 10 s";
 
@@ -83,56 +82,6 @@ describe("changes", () => {
       { ...changed, server_id: "b", to: "error", msg: "us/research github (b): idle -> error" },
     ]);
   });
-
-  it("of two targets at once are each logged of their own target, in any number", async () => {
-    const { log, lines } = captureLog();
-    const all = (status: "idle" | "occupied") => ({
-      sandboxes: Array.from({ length: 4_100 }, (_, at) => ({
-        id: `box-${at}`,
-        status: "idle" as const,
-        benchmark: null,
-        servers: [
-          server(`server-${at}`, { status, name: at % 7 === 0 ? null : `name-${at % 600}` }),
-        ],
-      })),
-      complete: true,
-    });
-    const judge = judgeBy([]);
-    const fleets = ["one", "other"].map((key) => watchFleet({ region: "us", key }, { judge }));
-    for (const { poll } of fleets) poll(all("idle"));
-    const verdicts = fleets.map(({ poll }) => poll(all("occupied")));
-    await Promise.all(
-      verdicts.map((verdict, index) => {
-        const target = fleets[index]?.watched.target ?? research;
-        return logPoll(log, target, verdict, { detail: null, lostPolls: 0 });
-      }),
-    );
-    for (const [index, key] of ["one", "other"].entries()) {
-      const changes = verdicts[index] ? changesOf(verdicts[index].diff) : [];
-      expect(changes).toHaveLength(4_100);
-      expect(lines.filter((line) => line["key"] === key)).toMatchObject(
-        changes.map(({ serverId, serverName, from, to }) => {
-          const shown = serverId.slice(0, 8);
-          const name = serverName === null ? shown : `${serverName} (${shown})`;
-          return { server_id: serverId, msg: `us/${key} ${name}: ${from} -> ${to}` };
-        }),
-      );
-    }
-  });
-
-  it("are also a server's first sight and its end", async () => {
-    const { poll } = start(judgeBy([]));
-    await poll(listing({}));
-    expect(await poll(listing({ a: "idle" }))).toMatchObject([{ from: "absent", to: "idle" }]);
-    expect(await poll(listing({}))).toEqual([]);
-    expect(await poll(listing({}))).toMatchObject([{ from: "idle", to: "absent", server_id: "a" }]);
-  });
-
-  it("that are none are no lines", async () => {
-    const { poll } = start();
-    await poll(listing({ a: "idle" }));
-    expect(await poll(listing({ a: "idle" }))).toEqual([]);
-  });
 });
 
 it("names from the service reach a terminal without their control characters", async () => {
@@ -178,28 +127,6 @@ describe("incidents", () => {
       [line("fired", "warn", "error")],
       [line("reminded", "warn", "error")],
       [{ ...line("resolved", "info", "idle"), reason: "recovered" }],
-    ]);
-  });
-
-  it("that end before they fire are told as dropped", async () => {
-    const { poll } = start(judgeBy([{ ...serverError, for: { kind: "polls", polls: 9 } }]));
-    await poll(listing({ a: "error" }));
-    const events = (await poll(listing({ a: "idle" }))).map(({ event }) => event);
-    expect(events).toEqual(["server.changed", "incident.dropped"]);
-  });
-
-  it("of a target name no server", async () => {
-    const { poll } = start(judgeBy([{ ...targetBlind, for: { kind: "polls", polls: 1 } }]));
-    const fired = (await poll("failed", outage)).find(({ event }) => event === "incident.fired");
-    expect(Object.keys(fired ?? {}).toSorted()).toEqual([
-      "event",
-      "incident_id",
-      "key",
-      "level",
-      "msg",
-      "region",
-      "rule",
-      "severity",
     ]);
   });
 });

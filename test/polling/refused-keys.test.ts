@@ -43,34 +43,6 @@ describe("a refused key", () => {
     expect(refusals[0]?.["msg"]).toContain("at least every 5 minutes");
   });
 
-  it("whose answer does not come in between is asked at the next poll, and is refused still", async () => {
-    let answer: Answer = failed("auth");
-    const polling = startPolling(() => answer);
-    const poll = async (): Promise<number> => {
-      const before = polling.calls.length;
-      await polling.poll();
-      polling.clock.advance(30 * second);
-      return polling.calls.length - before;
-    };
-    expect([await poll(), await poll(), await poll()]).toEqual([1, 1, 0]);
-    answer = failed("http_error");
-    expect(await poll()).toBe(1);
-    answer = failed("auth");
-    // The third refusal in a row.
-    expect([await poll(), await poll(), await poll(), await poll(), await poll()]).toEqual([
-      1, 0, 0, 0, 1,
-    ]);
-  });
-
-  it("is asked about at each poll where polls are rarer than five minutes", async () => {
-    const { clock, poll, calls } = startPolling(() => failed("auth"));
-    for (let polls = 0; polls < 4; polls += 1) {
-      await poll(10 * minute);
-      clock.advance(10 * minute);
-    }
-    expect(calls).toHaveLength(4);
-  });
-
   it("keeps its target down while it is not asked, and no poll failed then", async () => {
     const { clock, poll, watched, heard } = startPolling(() => failed("auth"));
     for (let polls = 0; polls < 10; polls += 1) {
@@ -102,16 +74,5 @@ describe("a refused key", () => {
     expect(await pollAnswered(failed("auth"))).toEqual([]);
     expect(await pollAnswered({ ...failed("server_error"), status: 503 })).toEqual([]);
     expect(await pollAnswered(failed("auth"))).toHaveLength(1);
-  });
-
-  it("raises an incident as any other failure does", async () => {
-    const { poll, committed, clock, calls } = startPolling(() => failed("auth"));
-    while (committed.every(({ incidents }) => incidents.outbox.length === 0)) {
-      await poll();
-      clock.advance(30 * second);
-    }
-    // Its rule asks for three polls: those that were not sent are none.
-    expect([calls.length, committed.length]).toEqual([3, 4]);
-    expect(committed[3]?.incidents.outbox[0]?.condition).toBe("down (auth)");
   });
 });

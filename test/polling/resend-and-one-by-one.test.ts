@@ -95,13 +95,6 @@ describe("a request that is sent again", () => {
     granted.sent();
     expect(mayResend(granted, budget)).toBe(false);
   });
-
-  it("must not be without a budget, and takes no token then", () => {
-    const { limits, granted } = startCall(2);
-    granted.sent();
-    expect(mayResend(granted, undefined)).toBe(false);
-    expect(limits.admitNow(us)).not.toBeNull();
-  });
 });
 
 it("has a free token for a call that cannot wait, although time passes while it looks", () => {

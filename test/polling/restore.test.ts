@@ -63,13 +63,6 @@ describe("the configured targets", () => {
     expect(stored).toEqual(stored.toSorted((one, other) => one - other));
   });
 
-  it("are watched once each, also one that is named twice", async () => {
-    const store = openStore(":memory:");
-    onTestFinished(() => store.close());
-    const { watched } = await restore(store, [evals, research, evals]);
-    expect(watched.map(({ target }) => target)).toEqual([evals, research]);
-  });
-
   it("come back in their order as they were last committed", async () => {
     const store = await storeAfterError();
     const { watched, retired } = await restore(store, [evals, research]);
@@ -114,13 +107,6 @@ describe("incidents that no rule owns any more", () => {
     expect(told.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
     const again = await restore(store, [research, evals], { judge: judgeBy(rules) });
     expect(again.retired).toEqual([]);
-  });
-
-  it("stay when only what does not make the rule was edited", async () => {
-    const store = await storeAfterError();
-    const edited = { ...serverError, receivers: ["other"], remindEveryMs: 60_000 };
-    const { watched, retired } = await restore(store, [research], { judge: judgeBy([edited]) });
-    expect([watched[0]?.state.incidents.size, retired.length]).toEqual([1, 0]);
   });
 
   it("end with their target, when that is not configured any more", async () => {

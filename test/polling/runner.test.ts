@@ -1,7 +1,6 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createRetryBudget } from "../../src/lib/retry.ts";
-import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { createRunner } from "../../src/polling/runner.ts";
 import type { Run, Unit } from "../../src/polling/runner.ts";
@@ -24,7 +23,6 @@ function start(
   const toUnit = ([name, seconds]: readonly [string, number]): Unit<typeof ok, null> => ({
     name,
     target: research,
-    apiKey: new Secret("T0PSECRET"),
     schedule: { kind: "every", ms: seconds * second },
     call: () => call(name),
     decide(_, run) {
@@ -126,12 +124,5 @@ describe("the time of a call", () => {
       run.endedMs - run.startedMs,
     ]);
     expect(times).toEqual([[5 * second, 7_250]]);
-  });
-
-  it("is none where the key's limit leaves no room for it", async () => {
-    const { clock, runner, limits, runs } = start({ one: 60 });
-    limits.pause(research, clock.now().monotonicMs + 300 * second);
-    await runner.runOnce();
-    expect(runs).toMatchObject([{ run: { calledMs: null } }]);
   });
 });

@@ -73,15 +73,6 @@ describe("the first poll", () => {
     },
   );
 
-  it("of many targets are spread, not fired at once", () => {
-    const { clock, turns } = start(manyTargets(1_000), { lengthMs: 10 * minute });
-    clock.advance(0);
-    expect(turns.length).toBe(1);
-    clock.advance(second);
-    expect(turns.length).toBeGreaterThan(480);
-    expect(turns.length).toBeLessThan(560);
-  });
-
   it("does not wait for the schedule's first moment", async () => {
     let beginRound: (lengthMs: number) => void = () => {};
     const ticker = {
@@ -119,23 +110,6 @@ describe("the turns after it", () => {
     );
     expect(Math.min(...perSixth)).toBeGreaterThan(15);
     expect(Math.max(...perSixth)).toBeLessThan(60);
-  });
-
-  it("do not depend on which other targets there are", async () => {
-    const lone = start([{ name: "us/key-5" }]);
-    const among = start(manyTargets(20));
-    await lone.advance(95 * second);
-    await among.advance(95 * second);
-    expect(among.timesOf("us/key-5").slice(-2)).toEqual(lone.timesOf("us/key-5").slice(-2));
-  });
-
-  it("keep within a minute of a schedule's moments, however far apart those are", async () => {
-    const { advance, turns } = start(manyTargets(100), { lengthMs: 60 * minute });
-    await advance(2 * 60 * minute - second, 10 * second);
-    const inHour = turns.filter(({ atMs }) => atMs > 2 * minute).map(({ atMs }) => atMs);
-    expect(inHour.length).toBe(100);
-    expect(Math.max(...inHour)).toBeLessThan(61 * minute);
-    expect(Math.min(...inHour)).toBeGreaterThanOrEqual(60 * minute);
   });
 
   it.each([
@@ -262,16 +236,6 @@ describe("a slow poll", () => {
   });
 });
 
-describe("the cost", () => {
-  it("of a thousand targets is one armed timer beside the ticker's own", async () => {
-    const { clock, advance } = start(manyTargets(1_000));
-    await advance(5 * second);
-    expect(clock.armed).toBe(2);
-    await advance(60 * second);
-    expect(clock.armed).toBe(2);
-  });
-});
-
 describe("stopping", () => {
   it("waits for the turns under way, starts no more and leaves no timer", async () => {
     const ends: (() => void)[] = [];
@@ -291,17 +255,5 @@ describe("stopping", () => {
     await stopping;
     await advance(2 * minute, 10 * second);
     expect([turns.length, clock.armed]).toEqual([begun, 0]);
-  });
-
-  it("gives no turn to those whose time came while the process was held up", async () => {
-    const punctual = createFakeClock();
-    const clock: FakeClock = {
-      ...punctual,
-      setTimer: (delayMs, call) => punctual.setTimer(delayMs + minute, call),
-    };
-    const { scheduler, turns } = start(manyTargets(100), { clock });
-    clock.advance(20 * second);
-    await scheduler.stop();
-    expect(turns.length).toBeLessThan(10);
   });
 });

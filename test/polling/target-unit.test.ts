@@ -1,13 +1,11 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/alerts/judge.ts";
-import type { Status } from "../../src/fleet/model.ts";
-import { findServer } from "../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";
-import { listing, server } from "../support/fleet.ts";
+import { listing } from "../support/fleet.ts";
 import { changesOf } from "../support/listing.ts";
-import { failed, listed, minute, second, startPolling } from "./support/start-polling.ts";
+import { failed, listed, minute, startPolling } from "./support/start-polling.ts";
 import type { Answer } from "./support/start-polling.ts";
 
 describe("a poll", () => {
@@ -17,19 +15,6 @@ describe("a poll", () => {
     expect(heard()).toEqual(["polled us ok 0", "commit 1", "committed true"]);
     expect(countByStatus(watched.state.snapshot.tallies.servers)).toBe(1);
     expect(watched.polled).toBe(true);
-  });
-
-  it("wakes delivery after a commit with notifications, and only then", async () => {
-    let status: "idle" | "error" = "idle";
-    const { poll, heard, clock } = startPolling(() => listed(listing({ a: status })));
-    await poll();
-    expect(heard().join()).not.toContain("outbox");
-    status = "error";
-    clock.advance(30 * second);
-    await poll();
-    expect(heard().slice(-2)).toEqual([`outbox ${clock.now().utcMs}`, "committed true"]);
-    await poll();
-    expect(heard().join()).not.toContain("outbox");
   });
 
   it("has gathered polls committed once no other is under way, also where one failed", async () => {
@@ -60,18 +45,6 @@ describe("a poll", () => {
     await settle();
     expect(gatheredBefore).toEqual([0]);
     expect(gathered()).toBe(1);
-  });
-
-  it("that fails changes nothing that was observed", async () => {
-    let answer: Answer = listed(listing({ a: "occupied" }));
-    const { poll, watched, heard, committed } = startPolling(() => answer);
-    await poll();
-    answer = failed("http_error");
-    await poll();
-    expect(heard()).toContain("polled us http_error 0");
-    expect(findServer(watched.state.snapshot, "box", "a")?.status).toBe("occupied");
-    expect(watched.state.progress.failuresInARow).toBe(1);
-    expect(committed[1]?.snapshot).toBe(committed[0]?.snapshot);
   });
 
   it("for which Retry-After leaves no room counts as failed, though nothing was sent", async () => {
@@ -143,29 +116,6 @@ describe("a commit that fails", () => {
     expect(watched.state.incidents.size).toBe(1);
     expect(lines[1]).toMatchObject({ event: "poll.recovered", lost_polls: 2, key: "research" });
   });
-
-  it("of all other statuses counts nothing of them until a later one succeeds", async () => {
-    const inAll = (status: Status): Answer => {
-      const boxes = Array.from({ length: 300 }, (_, box) => `box-${box}`);
-      const servers = [server("a", { status })];
-      const sandboxes = boxes.map((id) => ({ id, status, benchmark: null, servers }));
-      return listed({ complete: true, sandboxes });
-    };
-    let answer = inAll("idle");
-    const { poll, watched, world } = startPolling(() => answer);
-    await poll();
-    const first = watched.state.snapshot;
-    const observed = structuredClone(first.sandboxes);
-    answer = inAll("error");
-    const { commit } = world;
-    world.commit = () => Promise.reject(new Error("disk full"));
-    await poll();
-    expect(watched.state.snapshot).toBe(first);
-    world.commit = commit;
-    await poll();
-    expect(first.sandboxes).toEqual(observed);
-    expect(findServer(watched.state.snapshot, "box-7", "a")?.status).toBe("error");
-  });
 });
 
 describe("stopping", () => {
@@ -181,15 +131,6 @@ describe("stopping", () => {
     await polled;
     await poll();
     expect([heard(), calls.length, watched.polled]).toEqual([[], 1, false]);
-  });
-
-  it("counts no failure of a key that was refused before", async () => {
-    const { polling, poll, heard } = startPolling(() => failed("auth"));
-    await poll();
-    heard();
-    await polling.stop();
-    await poll();
-    expect(heard()).toEqual([]);
   });
 
   it("lets a commit under way go on to its end", async () => {

@@ -33,7 +33,7 @@ export function countCalls() {
         },
       },
     }),
-    async settled(): Promise<void> {
+    settled: async (): Promise<void> => {
       for (let turn = 0; turn < 20; turn += 1) await settle();
       while (calls.committed < calls.sent) await settle();
     },
