@@ -1,18 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { advanceIncident } from "../../src/alerts/incident-phase.ts";
-import type {
-  ClockReading,
-  IncidentEvent,
-  IncidentPhase,
-  IncidentStep,
-  IncidentTiming,
-  Transition,
-} from "../../src/alerts/incident-phase.ts";
-import { clears, firingSince, holds } from "./support/incident-events.ts";
-import { lasting } from "./support/samples.ts";
+import type { IncidentEvent, IncidentPhase } from "../../src/alerts/incident-phase.ts";
+import type { IncidentStep, IncidentTiming, Transition } from "../../src/alerts/incident-phase.ts";
+import { at, clears, firingSince, holds, minute } from "./support/incident-events.ts";
+import { inPolls, lasting } from "./support/watch.ts";
 
-const minute = 60_000;
-const at = (minutes: number): ClockReading => ({ ms: minutes * minute, polls: minutes });
+const justBefore = (minutes: number) => ({ ms: minutes * minute - 1, polls: minutes });
 
 const timing: IncidentTiming = {
   hold: lasting(5 * minute),
@@ -45,12 +38,12 @@ const events = {
   holds: holds(at(12)),
   silenced: holds(at(12), { silenced: true }),
   acknowledged: holds(at(12), { acknowledged: true }),
-  holdsOfLate: holds(at(12), { flaps: "recently" }),
+  holdsRecently: holds(at(12), { flaps: "recently" }),
   tooOften: holds(at(12), { flaps: "too_often" }),
   tooOftenSilenced: holds(at(12), { flaps: "too_often", silenced: true }),
   clears: clears(at(12)),
-  clearsOfLate: clears(at(12), { flaps: "recently" }),
-  unseen: { kind: "unobserved", passed: at(2) },
+  clearsRecently: clears(at(12), { flaps: "recently" }),
+  unobserved: { kind: "unobserved", passed: at(2) },
   gone: { kind: "gone" },
   rule_removed: { kind: "rule_removed" },
 } satisfies Record<string, IncidentEvent>;
@@ -61,10 +54,10 @@ type EventName = keyof typeof events;
 const quietly = (phase: IncidentPhase | null): Transition => ({ phase, step: null });
 const nothing = quietly(null);
 const dropped: Transition = { phase: null, step: "dropped" };
-const stays = quietly(resolved);
+const remains = quietly(resolved);
 const opened: Transition = { phase: { name: "pending", heldSince: at(12) }, step: "opened" };
 
-const told = (step: IncidentStep, phase: Partial<typeof firing> = {}): Transition => ({
+const notified = (step: IncidentStep, phase: Partial<typeof firing> = {}): Transition => ({
   phase: { ...firing, notifiedAtMs: 12 * minute, ...phase },
   step,
 });
@@ -82,12 +75,12 @@ const table: Record<PhaseName, Record<EventName, Transition>> = {
     holds: opened,
     silenced: opened,
     acknowledged: opened,
-    holdsOfLate: opened,
-    tooOften: told("fired", { heldSince: at(12), flapping: true }),
-    tooOftenSilenced: told("muted", { heldSince: at(12), flapping: true, notifiedAtMs: null }),
+    holdsRecently: opened,
+    tooOften: notified("fired", { heldSince: at(12), flapping: true }),
+    tooOftenSilenced: notified("muted", { heldSince: at(12), flapping: true, notifiedAtMs: null }),
     clears: nothing,
-    clearsOfLate: nothing,
-    unseen: nothing,
+    clearsRecently: nothing,
+    unobserved: nothing,
     gone: nothing,
     rule_removed: nothing,
   },
@@ -95,12 +88,12 @@ const table: Record<PhaseName, Record<EventName, Transition>> = {
     holds: quietly(pending),
     silenced: quietly(pending),
     acknowledged: quietly(pending),
-    holdsOfLate: quietly(pending),
-    tooOften: told("fired", { heldSince: at(10), flapping: true }),
-    tooOftenSilenced: told("muted", { heldSince: at(10), flapping: true, notifiedAtMs: null }),
+    holdsRecently: quietly(pending),
+    tooOften: notified("fired", { heldSince: at(10), flapping: true }),
+    tooOftenSilenced: notified("muted", { heldSince: at(10), flapping: true, notifiedAtMs: null }),
     clears: dropped,
-    clearsOfLate: dropped,
-    unseen: quietly({ name: "pending", heldSince: at(12) }),
+    clearsRecently: dropped,
+    unobserved: quietly({ name: "pending", heldSince: at(12) }),
     gone: dropped,
     rule_removed: dropped,
   },
@@ -108,98 +101,98 @@ const table: Record<PhaseName, Record<EventName, Transition>> = {
     holds: quietly(firing),
     silenced: ends("silenced"),
     acknowledged: quietly(firing),
-    holdsOfLate: quietly(firing),
-    tooOften: told("flapping", { flapping: true }),
+    holdsRecently: quietly(firing),
+    tooOften: notified("flapping", { flapping: true }),
     tooOftenSilenced: ends("silenced"),
     clears: quietly({ ...firing, ...from12 }),
-    clearsOfLate: quietly({ ...firing, ...from12 }),
-    unseen: quietly(firing),
+    clearsRecently: quietly({ ...firing, ...from12 }),
+    unobserved: quietly(firing),
     ...ended,
   },
   clearing: {
     holds: quietly(firing),
     silenced: ends("silenced"),
     acknowledged: quietly(firing),
-    holdsOfLate: quietly(firing),
-    tooOften: told("flapping", { flapping: true }),
+    holdsRecently: quietly(firing),
+    tooOften: notified("flapping", { flapping: true }),
     tooOftenSilenced: ends("silenced"),
     clears: quietly(phases.clearing),
-    clearsOfLate: quietly(phases.clearing),
-    unseen: quietly({ ...firing, ...shifted, notifiedAtMs: 12 * minute }),
+    clearsRecently: quietly(phases.clearing),
+    unobserved: quietly({ ...firing, ...shifted, notifiedAtMs: 12 * minute }),
     ...ended,
   },
   muted: {
-    holds: told("fired"),
+    holds: notified("fired"),
     silenced: quietly(muted),
-    acknowledged: told("fired"),
-    holdsOfLate: told("fired"),
-    tooOften: told("fired", { flapping: true }),
+    acknowledged: notified("fired"),
+    holdsRecently: notified("fired"),
+    tooOften: notified("fired", { flapping: true }),
     tooOftenSilenced: quietly({ ...muted, flapping: true }),
     clears: quietly({ ...muted, ...from12 }),
-    clearsOfLate: quietly({ ...muted, ...from12 }),
-    unseen: quietly(muted),
+    clearsRecently: quietly({ ...muted, ...from12 }),
+    unobserved: quietly(muted),
     ...ended,
   },
   mutedClearing: {
-    holds: told("fired"),
+    holds: notified("fired"),
     silenced: quietly(muted),
-    acknowledged: told("fired"),
-    holdsOfLate: told("fired"),
-    tooOften: told("fired", { flapping: true }),
+    acknowledged: notified("fired"),
+    holdsRecently: notified("fired"),
+    tooOften: notified("fired", { flapping: true }),
     tooOftenSilenced: quietly({ ...muted, flapping: true }),
     clears: quietly(phases.mutedClearing),
-    clearsOfLate: quietly(phases.mutedClearing),
-    unseen: quietly({ ...muted, ...shifted }),
+    clearsRecently: quietly(phases.mutedClearing),
+    unobserved: quietly({ ...muted, ...shifted }),
     ...ended,
   },
   flapping: {
-    holds: told("settled"),
+    holds: notified("settled"),
     silenced: ends("silenced"),
     acknowledged: quietly(firing),
-    holdsOfLate: quietly(flapping),
+    holdsRecently: quietly(flapping),
     tooOften: quietly(flapping),
     tooOftenSilenced: ends("silenced"),
     clears: quietly({ ...flapping, ...from12 }),
-    clearsOfLate: quietly({ ...flapping, ...from12 }),
-    unseen: quietly(flapping),
+    clearsRecently: quietly({ ...flapping, ...from12 }),
+    unobserved: quietly(flapping),
     ...ended,
   },
   flappingClearing: {
-    holds: told("settled"),
+    holds: notified("settled"),
     silenced: ends("silenced"),
     acknowledged: quietly(firing),
-    holdsOfLate: quietly(flapping),
+    holdsRecently: quietly(flapping),
     tooOften: quietly(flapping),
     tooOftenSilenced: ends("silenced"),
     clears: quietly(phases.flappingClearing),
-    clearsOfLate: quietly(phases.flappingClearing),
-    unseen: quietly({ ...flapping, ...shifted, notifiedAtMs: 12 * minute }),
+    clearsRecently: quietly(phases.flappingClearing),
+    unobserved: quietly({ ...flapping, ...shifted, notifiedAtMs: 12 * minute }),
     ...ended,
   },
   mutedFlapping: {
-    holds: told("fired"),
+    holds: notified("fired"),
     silenced: quietly(muted),
-    acknowledged: told("fired"),
-    holdsOfLate: told("fired", { flapping: true }),
-    tooOften: told("fired", { flapping: true }),
+    acknowledged: notified("fired"),
+    holdsRecently: notified("fired", { flapping: true }),
+    tooOften: notified("fired", { flapping: true }),
     tooOftenSilenced: quietly(phases.mutedFlapping),
     clears: quietly({ ...phases.mutedFlapping, ...from12 }),
-    clearsOfLate: quietly({ ...phases.mutedFlapping, ...from12 }),
-    unseen: quietly(phases.mutedFlapping),
+    clearsRecently: quietly({ ...phases.mutedFlapping, ...from12 }),
+    unobserved: quietly(phases.mutedFlapping),
     ...ended,
   },
   resolved: {
-    holds: stays,
-    silenced: stays,
-    acknowledged: stays,
-    holdsOfLate: stays,
-    tooOften: stays,
-    tooOftenSilenced: stays,
-    clears: stays,
-    clearsOfLate: stays,
-    unseen: stays,
-    gone: stays,
-    rule_removed: stays,
+    holds: remains,
+    silenced: remains,
+    acknowledged: remains,
+    holdsRecently: remains,
+    tooOften: remains,
+    tooOftenSilenced: remains,
+    clears: remains,
+    clearsRecently: remains,
+    unobserved: remains,
+    gone: remains,
+    rule_removed: remains,
   },
 };
 
@@ -225,4 +218,28 @@ describe("every phase meets every event", () => {
   it.each(idle)("without effect keeps the very same phase: $phase, $event", ({ phase, event }) => {
     expect(advanceIncident(phases[phase], events[event], timing).phase).toBe(phases[phase]);
   });
+});
+
+it.each<[string, IncidentPhase, IncidentEvent, IncidentEvent, IncidentStep, object?]>([
+  ["`for`", pending, holds(justBefore(15)), holds(at(15)), "fired"],
+  [
+    "`for` in polls, the first included",
+    pending,
+    holds(at(11)),
+    holds(at(12)),
+    "fired",
+    { hold: inPolls(3) },
+  ],
+  ["`keep_firing_for`", phases.clearing, clears(justBefore(13)), clears(at(13)), "resolved"],
+  [
+    "`remind_every`",
+    firing,
+    holds(justBefore(15)),
+    holds(at(15)),
+    "reminded",
+    { remindEveryMs: 5 * minute },
+  ],
+])("%s is over to the millisecond", (_, phase, early, due, step, more) => {
+  expect(advanceIncident(phase, early, { ...timing, ...more }).step).toBeNull();
+  expect(advanceIncident(phase, due, { ...timing, ...more }).step).toBe(step);
 });

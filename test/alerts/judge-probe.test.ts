@@ -2,68 +2,116 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { incidentKey } from "../../src/alerts/incident.ts";
 import { retireProbe } from "../../src/alerts/judge-probe.ts";
-import type { ProbeVerdict } from "../../src/alerts/judge-probe.ts";
 import type { ProbeOutcome } from "../../src/alerts/probe.ts";
 import type { ProbeRule } from "../../src/alerts/rule.ts";
-import { restoredFrom } from "./support/restored-probe.ts";
+import { startMs } from "../support/fleet.ts";
 import {
   answered,
+  backingOff,
   failing,
   judgeProbesBy,
   login,
   probeFailing,
-  probeSteps,
   ranProbe,
-  backingOff,
   unsent,
 } from "../support/probes.ts";
-import type { RunOptions } from "../support/probes.ts";
+import { inPolls, lasting } from "./support/watch.ts";
 
-function stepsOf(
-  rule: Partial<ProbeRule>,
-  ...runs: readonly (readonly [ProbeOutcome, RunOptions?])[]
-) {
-  const { run } = ranProbe(judgeProbesBy([{ ...probeFailing, ...rule }]));
-  return runs.map(([outcome, options]) => probeSteps(run(outcome, options).incidents).join());
+const minute = 60_000;
+const once = { for: inPolls(1) };
+
+/** How runs end. A capital letter: while a receiver was notified that the target is down. */
+const outcomes: Readonly<Record<string, ProbeOutcome>> = {
+  o: answered,
+  f: failing(),
+  n: failing("http_error", 404),
+  v: failing("invalid_body", 200),
+  r: failing("auth", 403),
+  x: unsent,
+  w: backingOff,
+};
+
+type Probe = ReturnType<typeof ranProbe>;
+
+/** The probe in a new process, as its store gives it back. */
+function restarted({ watched: { id, subject, state } }: Probe, rule: Partial<ProbeRule>): Probe {
+  const { progress } = state;
+  const openIncidents = [...state.incidents.values()];
+  const restored = { id, subject, progress, openIncidents, flaps: [...state.flaps.values()] };
+  return ranProbe(judgeProbesBy([{ ...probeFailing, ...rule }]), { restored });
 }
 
+/** Plays runs, one a minute, and gives them with the steps of incidents in brackets. `R`: a restart; `,`: 3 hours pass. */
+function play(story: string, rule: Partial<ProbeRule> = {}): readonly [string, Probe] {
+  let probe = ranProbe(judgeProbesBy([{ ...probeFailing, ...rule }]));
+  let seconds = 60;
+  const played = Array.from(story.replaceAll(/\[\w+\]/g, ""), (letter) => {
+    if (letter === "R") probe = restarted(probe, rule);
+    if (letter === ",") seconds = 10_800;
+    const outcome = outcomes[letter.toLowerCase()];
+    if (!outcome || letter === "R") return letter;
+    const targetIsNotified = letter !== letter.toLowerCase();
+    const { incidents } = probe.run(outcome, { seconds, targetIsNotified });
+    seconds = 60;
+    return `${letter}${incidents.steps.map(({ step }) => `[${step}]`).join("")}`;
+  });
+  return [played.join(""), probe];
+}
+
+it.each<[what: string, story: string, rule?: Partial<ProbeRule>]>([
+  ["that fails as often in a row as the rule says fires", "f[opened]ff[fired]fo[resolved]"],
+  ["that succeeds in between begins the count again", "f[opened]fo[dropped]f[opened]f"],
+  ["fires by a duration", "f[opened]ff[fired]", { for: lasting(2 * minute) }],
+  ["fails if nothing could be sent", "x[fired]", once],
+  [
+    "keeps firing, and is reminded of",
+    "f[fired]ff[reminded]oo[resolved]o",
+    {
+      ...once,
+      keepFiringForMs: minute,
+      remindEveryMs: 2 * minute,
+    },
+  ],
+  [
+    "that comes and goes too often flaps",
+    "f[fired]o[resolved]f[fired]o[resolved]f[fired]ofofofoooooooooo[resolved]",
+    {
+      ...once,
+      flap: { changes: 2, withinMs: 10 * minute },
+    },
+  ],
+  ["is hidden while its target is down", "F", once],
+  ["without capacity is hidden while its target is down", "X", once],
+  ["that is answered wrongly is not hidden", "N[fired]", once],
+  ["that is answered by no JSON is not hidden", "V[fired]", once],
+  ["neither ages nor is reminded of while hidden", "f[opened]fFFf[fired]"],
+  [
+    "is reminded of only when visible again",
+    "f[fired]FFf[reminded]",
+    { ...once, remindEveryMs: minute },
+  ],
+  ["that succeeds resolves although its target is down", "f[fired]O[resolved]", once],
+  ["that is not sent as the key is refused does not count", "r[opened]wwrwr[fired]"],
+  [
+    "that is not sent lets time pass",
+    "r[opened]ww[fired]o[resolved]",
+    { for: lasting(2 * minute) },
+  ],
+  ["that is not sent is hidden while its target is down", "r[opened]W", { for: lasting(minute) }],
+  ["goes on over a restart", "f[opened]ff[fired]Rfo[resolved]"],
+  ["counts runs over a restart", "f[opened]fR,f[fired]"],
+  ["counts no time over a restart", "f[opened]fR,fff[fired]", { for: lasting(3 * minute) }],
+])("a probe %s", (_what, story, rule) => {
+  expect(play(story, rule)[0]).toBe(story);
+});
+
 describe("a run of a probe", () => {
-  it("that fails in as many runs in a row as the rule says is told of, and its end too", () => {
-    const bad = [failing()] as const;
-    expect(stepsOf({}, bad, bad, bad, bad, [answered])).toEqual([
-      "opened probe-failing",
-      "",
-      "fired probe-failing",
-      "",
-      "resolved probe-failing",
-    ]);
-  });
-
-  it("that succeeds in between begins the count anew", () => {
-    const bad = [failing()] as const;
-    expect(stepsOf({}, bad, bad, [answered], bad, bad).join()).not.toContain("fired");
-  });
-
-  it("counts time, where the rule names one", () => {
-    const hold = { kind: "duration", ms: 120_000 } as const;
-    const bad = [failing()] as const;
-    expect(stepsOf({ for: hold }, bad, bad, bad)).toEqual([
-      "opened probe-failing",
-      "",
-      "fired probe-failing",
-    ]);
-  });
-
-  it("for which nothing could be sent has failed like any other", () => {
-    const { run } = ranProbe(
-      judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
+  it("for which nothing could be sent says so", () => {
+    const { result, incidents } = ranProbe(judgeProbesBy([{ ...probeFailing, ...once }])).run(
+      unsent,
     );
-    const { result, incidents } = run(unsent);
-    expect(result).toMatchObject({
-      reason: "rate_limited",
-      detail: "nothing was sent",
-      durationMs: null,
-    });
+    const detail = "nothing was sent";
+    expect(result).toMatchObject({ reason: "rate_limited", detail, durationMs: null });
     expect(incidents.outbox[0]).toMatchObject({
       condition: "failing (rate_limited)",
       incident: { subject: "probe", probe: "login", region: "us", key: "research", status: null },
@@ -71,200 +119,56 @@ describe("a run of a probe", () => {
   });
 
   it("whose answer is not as expected says which expectation was not met", () => {
-    const probe = {
-      ...login,
-      expect: { ...login.expect, fields: [{ path: ["a(b)"], must: { be: "present" } as const }] },
-    };
-    const rule = { ...probeFailing, for: { kind: "polls", polls: 1 } } as const;
-    const { run } = ranProbe(judgeProbesBy([rule]), { probe });
+    const fields = [{ path: ["a(b)"], must: { be: "present" } as const }];
+    const probe = { ...login, expect: { ...login.expect, fields } };
+    const { run } = ranProbe(judgeProbesBy([{ ...probeFailing, ...once }]), { probe });
     const { result, incidents } = run(answered);
     expect(result).toMatchObject({ reason: "unmet", detail: "field a(b) is not there" });
     expect(incidents.outbox[0]?.condition).toBe("failing (field ab is not there)");
   });
 
-  it("that is refused as expected has succeeded, and one that is not has failed", () => {
-    const probe = { ...login, expect: { ...login.expect, status: 404 } };
-    const { run } = ranProbe(judgeProbesBy(), { probe });
-    expect(run(failing("http_error", 404)).result?.reason).toBeNull();
-    expect(run(failing("http_error", 410)).result?.reason).toBe("http_error");
-    expect(run(failing("timeout", null)).result?.reason).toBe("timeout");
-    expect(run(answered).result).toMatchObject({ reason: "unmet", detail: "HTTP 200, not 404" });
-  });
-
-  it("that breaks off after the head of a 200 has failed, although 200 is the status expected", () => {
-    const { run } = ranProbe();
-    expect(run(failing("network", 200)).result?.reason).toBe("network");
+  it.each([
+    [404, failing("http_error", 404), null],
+    [404, failing("http_error", 410), "http_error"],
+    [404, failing("timeout", null), "timeout"],
+    [404, answered, "unmet"],
+    [200, failing("network", 200), "network"],
+  ])("where status %i is expected, by %j: %s", (status, outcome, reason) => {
+    const probe = { ...login, expect: { ...login.expect, status } };
+    expect(ranProbe(judgeProbesBy(), { probe }).run(outcome).result?.reason).toBe(reason);
   });
 
   it("begins to fail, and works again, once each", () => {
     const { run } = ranProbe();
-    const turns = [answered, failing(), failing(), answered, answered].map(
-      (outcome) => run(outcome).turn,
-    );
+    const runs = [answered, failing(), failing(), answered, answered];
+    const turns = runs.map((outcome) => run(outcome).turn);
     expect(turns).toEqual([null, "failed", null, "recovered", null]);
   });
 
-  it("is no rule's business that is about another probe, region or key", () => {
-    for (const match of [{ probe: ["brand"] }, { region: ["eu"] }, { key: ["e*"] }]) {
-      expect(stepsOf({ match }, [failing()])).toEqual([""]);
-    }
-    expect(stepsOf({ match: { probe: ["log*"], key: ["research"] } }, [failing()])).toEqual([
-      "opened probe-failing",
-    ]);
-  });
-
-  it("keeps firing for as long as the rule says, and reminds", () => {
-    const rule = {
-      for: { kind: "polls", polls: 1 },
-      keepFiringForMs: 60_000,
-      remindEveryMs: 120_000,
-    } as const;
-    expect(
-      stepsOf(rule, [failing()], [failing()], [failing()], [answered], [answered], [answered]),
-    ).toEqual([
-      "fired probe-failing",
-      "",
-      "reminded probe-failing",
-      "",
-      "resolved probe-failing",
-      "",
-    ]);
-  });
-
-  it("that comes and goes too often is told of once as flapping, and once when it settled", () => {
-    const rule = {
-      for: { kind: "polls", polls: 1 },
-      flap: { changes: 2, withinMs: 600_000 },
-    } as const;
-    const { run, watched } = ranProbe(judgeProbesBy([{ ...probeFailing, ...rule }]));
-    const steps: string[] = [];
-    for (let time = 0; time < 6; time += 1) {
-      steps.push(...probeSteps(run(failing()).incidents), ...probeSteps(run(answered).incidents));
-    }
-    expect(steps).toEqual([
-      "fired probe-failing",
-      "resolved probe-failing",
-      "fired probe-failing",
-      "resolved probe-failing",
-      "fired probe-failing",
-    ]);
-    for (let minute = 0; minute < 10; minute += 1)
-      steps.push(...probeSteps(run(answered).incidents));
-    expect(steps.slice(5)).toEqual(["resolved probe-failing"]);
-    run(answered);
-    expect(watched.state.flaps.size).toBe(0);
-  });
-});
-
-describe("while somebody has been told that the target cannot be seen", () => {
-  const told: RunOptions = { targetIsNotified: true };
-  const once = { for: { kind: "polls", polls: 1 } } as const;
-
-  it.each(["timeout", "network", "auth", "rate_limited", "server_error"] as const)(
-    "a run that fails for %s opens nothing",
-    (reason) => {
-      expect(stepsOf(once, [failing(reason), told])).toEqual([""]);
-      expect(stepsOf(once, [failing(reason)])).toEqual(["fired probe-failing"]);
+  it.each([{ probe: ["brand"] }, { region: ["eu"] }, { key: ["e*"] }])(
+    "is not judged by a rule about %j",
+    (match) => {
+      expect(play("f", { ...once, match })[0]).toBe("f");
     },
   );
-
-  it("a run that was answered, and not as expected, is told of", () => {
-    expect(stepsOf(once, [failing("http_error", 404), told])).toEqual(["fired probe-failing"]);
-    expect(stepsOf(once, [failing("invalid_body", 200), told])).toEqual(["fired probe-failing"]);
-  });
-
-  it("an incident neither ages nor reminds", () => {
-    const bad = [failing()] as const;
-    const hidden = [failing(), told] as const;
-    expect(stepsOf({}, bad, bad, hidden, hidden, bad).join()).toBe(
-      "opened probe-failing,,,,fired probe-failing",
-    );
-    expect(stepsOf({ ...once, remindEveryMs: 60_000 }, bad, hidden, hidden, bad)).toEqual([
-      "fired probe-failing",
-      "",
-      "",
-      "reminded probe-failing",
-    ]);
-  });
-
-  it("a run that succeeds ends an incident all the same: it was seen to work", () => {
-    expect(stepsOf(once, [failing()], [answered, told])).toEqual([
-      "fired probe-failing",
-      "resolved probe-failing",
-    ]);
-  });
 });
 
-describe("after a restart", () => {
-  it("the incident goes on: it is neither told again nor forgotten", () => {
-    const judge = judgeProbesBy();
-    const before = ranProbe(judge);
-    for (let time = 0; time < 3; time += 1) before.run(failing());
-    const after = ranProbe(judge, { restored: restoredFrom(before.watched) });
-    expect(probeSteps(after.run(failing()).incidents)).toEqual([]);
-    expect(probeSteps(after.run(answered).incidents)).toEqual(["resolved probe-failing"]);
-  });
-
-  it("runs before it count, and the time in which nothing ran does not", () => {
-    const rules = [
-      probeFailing,
-      { ...probeFailing, name: "long", for: { kind: "duration", ms: 180_000 } } as const,
-    ];
-    const judge = judgeProbesBy(rules);
-    const before = ranProbe(judge);
-    before.run(failing());
-    before.run(failing());
-    const after = ranProbe(judge, { restored: restoredFrom(before.watched) });
-    expect(probeSteps(after.run(failing(), { seconds: 9_999 }).incidents)).toEqual([
-      "fired probe-failing",
-    ]);
-    expect(probeSteps(after.run(failing()).incidents)).toEqual([]);
-    expect(probeSteps(after.run(failing()).incidents)).toEqual(["fired long"]);
-  });
-});
-
-describe("a rule that is no more", () => {
-  it.each<[string, readonly ProbeRule[]]>([
-    ["because it was removed", []],
-    ["because its time is another", [{ ...probeFailing, for: { kind: "polls", polls: 9 } }]],
-    ["because it is about other probes", [{ ...probeFailing, match: { probe: ["brand"] } }]],
-  ])("%s ends its incidents and says so", (_, rules) => {
-    const { run, watched } = ranProbe(judgeProbesBy());
-    for (let time = 0; time < 3; time += 1) run(failing());
-    const retired = retireProbe(watched.state, 5, judgeProbesBy(rules));
-    expect(retired.written).toMatchObject([
-      { phase: { name: "resolved", reason: "rule_removed" } },
-    ]);
-    expect(retired.outbox).toMatchObject([{ type: "incident.resolved", condition: "failing" }]);
-    expect(probeSteps(retireProbe(watched.state, 5, judgeProbesBy()))).toEqual([]);
-  });
+it.each<[string, readonly ProbeRule[]]>([
+  ["was removed", []],
+  ["has another time", [{ ...probeFailing, for: inPolls(9) }]],
+  ["is about other probes", [{ ...probeFailing, match: { probe: ["brand"] } }]],
+])("a rule that %s ends its incidents and says so", (_, rules) => {
+  const [, { watched }] = play("fff");
+  const retired = retireProbe(watched.state, 5, judgeProbesBy(rules));
+  expect(retired.written).toMatchObject([{ phase: { reason: "rule_removed" } }]);
+  expect(retired.outbox).toMatchObject([{ type: "incident.resolved", condition: "failing" }]);
+  expect(retireProbe(watched.state, 5, judgeProbesBy()).steps).toEqual([]);
 });
 
 describe("whatever runs bring, with restarts in between", () => {
-  const outcomes = fc.oneof(
-    { weight: 3, arbitrary: fc.constant(answered) },
-    fc.constantFrom(
-      failing(),
-      failing("auth", 401),
-      failing("http_error", 404),
-      unsent,
-      backingOff,
-    ),
-  );
-  const moves = fc.array(
-    fc.record({
-      outcome: outcomes,
-      seconds: fc.integer({ min: 1, max: 300 }),
-      targetIsNotified: fc.boolean(),
-      restart: fc.boolean(),
-    }),
-    { maxLength: 60 },
-  );
+  const letters = fc.array(fc.constantFrom(...Array.from("oooofrnxwFRNXW,")), { maxLength: 60 });
   const rules = fc.record({
-    for: fc.oneof(
-      fc.record({ kind: fc.constant("polls" as const), polls: fc.integer({ min: 1, max: 4 }) }),
-      fc.record({ kind: fc.constant("duration" as const), ms: fc.nat(600_000) }),
-    ),
+    for: fc.oneof(fc.integer({ min: 1, max: 4 }).map(inPolls), fc.nat(600_000).map(lasting)),
     keepFiringForMs: fc.constantFrom(0, 90_000),
     remindEveryMs: fc.constantFrom(null, 120_000),
     flap: fc.constantFrom(null, { changes: 1, withinMs: 900_000 }),
@@ -272,51 +176,70 @@ describe("whatever runs bring, with restarts in between", () => {
 
   it("nothing is resolved that did not fire, nothing fires twice, and one incident is open at most", () => {
     fc.assert(
-      fc.property(moves, rules, (played, settings) => {
-        const rule = { ...probeFailing, ...settings };
-        const judge = judgeProbesBy([rule]);
-        let probe = ranProbe(judge);
-        const told = new Map<string, string>();
-        for (const { outcome, seconds, targetIsNotified, restart } of played) {
-          if (restart) probe = ranProbe(judge, { restored: restoredFrom(probe.watched) });
-          const verdict = probe.run(outcome, { seconds, targetIsNotified });
-          follow(verdict, told);
-          expect(probe.watched.state.incidents.size).toBeLessThanOrEqual(1);
-          for (const key of probe.watched.state.incidents.keys()) {
-            expect(key).toBe(incidentKey(rule.name, probe.watched.subject));
-          }
-        }
+      fc.property(letters, rules, (story, rule) => {
+        const [played, { watched }] = play(story.join(""), rule);
+        const steps = Array.from(played.matchAll(/\[(\w+)\]/g), ([, step]) => `${step} `).join("");
+        expect(steps).toMatch(
+          /^(opened dropped |(opened )?fired ((reminded|flapping|settled) )*resolved )*((opened )?(fired ((reminded|flapping|settled) )*)?)$/,
+        );
+        const open = [...watched.state.incidents.keys()];
+        expect([[], [incidentKey("probe-failing", watched.subject)]]).toContainEqual(open);
       }),
       { numRuns: 200 },
     );
   });
 
-  it("restarts change nothing of what is told of runs in a row", () => {
+  it("restarts change nothing of what runs in a row lead to", () => {
+    const runs = fc.array(fc.constantFrom(...Array.from("oofrxwR")), { maxLength: 40 });
     fc.assert(
-      fc.property(fc.array(fc.tuple(outcomes, fc.boolean()), { maxLength: 40 }), (played) => {
-        const [plain, restarted] = [false, true].map((mayRestart) => {
-          const judge = judgeProbesBy();
-          let probe = ranProbe(judge);
-          return played.flatMap(([outcome, restart]) => {
-            if (mayRestart && restart) {
-              probe = ranProbe(judge, { restored: restoredFrom(probe.watched) });
-            }
-            return probeSteps(probe.run(outcome).incidents);
-          });
-        });
-        expect(restarted).toEqual(plain);
+      fc.property(runs, (story) => {
+        const [restartedSteps] = play(story.join(""));
+        const [steps] = play(story.filter((letter) => letter !== "R").join(""));
+        expect(restartedSteps.replaceAll("R", "")).toBe(steps);
       }),
     );
   });
 });
 
-/** @param told the last message about each incident */
-function follow({ incidents }: ProbeVerdict, told: Map<string, string>): void {
-  for (const { type, incident } of incidents.outbox) {
-    const before = told.get(incident.id) ?? "nothing";
-    const allowed =
-      type === "incident.firing" ? ["nothing"] : ["incident.firing", "incident.reminder"];
-    expect(allowed).toContain(before);
-    told.set(incident.id, type);
-  }
-}
+describe("what is shown of a probe", () => {
+  const counted = { ...answered, universes: 5, lastUsedAtMs: startMs } as const;
+  const shown = { success: true, durationMs: 40, universes: 5, lastUsedAtMs: startMs };
+  const read = { universes: 5, lastUsedAtMs: startMs };
+  const nothing = { success: null, durationMs: null, universes: null, lastUsedAtMs: null };
+
+  it.each<[what: string, runs: readonly ProbeOutcome[], readings: object]>([
+    ["is nothing before the first run", [], nothing],
+    ["is what its last run said", [counted], shown],
+    ["is that it failed", [counted, failing()], { ...shown, success: false }],
+    ["is what was last read, for two failures", [counted, failing(), failing()], read],
+    [
+      "is not what was last read after three",
+      [counted, failing(), failing(), failing()],
+      { ...nothing, success: false, durationMs: 40 },
+    ],
+    ["is what is read again", [failing(), failing(), failing(), counted], shown],
+    [
+      "is not what the answer does not contain any more",
+      [counted, answered],
+      { ...nothing, success: true, durationMs: 40 },
+    ],
+    ["remains while nothing can be sent", [counted, unsent, unsent], shown],
+    ["is withheld after three runs without a request", [counted, unsent, unsent, unsent], nothing],
+    [
+      "remains a failure while the key is refused",
+      [failing("auth", 403), backingOff, backingOff, backingOff, backingOff],
+      { success: false, durationMs: 40 },
+    ],
+  ])("%s", (_, runs, readings) => {
+    const { run, watched } = ranProbe();
+    for (const outcome of runs) run(outcome);
+    expect(watched.readings).toMatchObject(readings);
+  });
+
+  it("is withheld when the store takes no run any more", () => {
+    const { run, watched } = ranProbe();
+    run(counted);
+    for (let time = 0; time < 3; time += 1) watched.loseRun();
+    expect(watched.readings).toMatchObject(nothing);
+  });
+});

@@ -1,32 +1,30 @@
 import { describe, expect, it } from "vitest";
-import { conditionOfStatus } from "../../src/alerts/incident.ts";
-import { noInterventions } from "../../src/alerts/silence.ts";
-import { judgePoll } from "../../src/alerts/judge.ts";
-import { eachServer } from "../../src/fleet/snapshot.ts";
+import { isNotifiedAsDown } from "../../src/alerts/incident.ts";
+import { judgeInSlices, judgePoll } from "../../src/alerts/judge.ts";
+import { summarize } from "../../src/alerts/notification-summary.ts";
+import { elapsedSince, nothingKnown } from "../../src/alerts/target-state.ts";
+import { judgeBy, startMs } from "../support/fleet.ts";
 import { changesOf, readListing } from "../support/listing.ts";
-import { inPolls, lasting, listedServer, serverRule, targetRule } from "./support/samples.ts";
-import { linesOf, stepsOf } from "./support/steps.ts";
-import { createWatch, intervalMs, startUtcMs } from "./support/watch.ts";
-import type { Watch } from "./support/watch.ts";
+import { atOnce, broken, createWatch, idle, inPolls, intervalMs } from "./support/watch.ts";
+import { lasting, listingOf, serverRule, showing, stepsOf } from "./support/watch.ts";
+import { targetRule, watchAfter } from "./support/watch.ts";
+import type { Watch, WatchOptions } from "./support/watch.ts";
 
-const idle = listedServer("a", "idle");
-const broken = listedServer("a", "error");
+const flap = { changes: 2, withinMs: 20 * intervalMs };
+const flapping = "e[fired]i[recovered]e[fired]i[recovered]e[fired]";
 
-describe("first sight", () => {
-  it("in error opens an incident", () => {
-    const watch = createWatch();
-    const { incidents, at } = watch.see(broken);
-    expect(stepsOf(incidents)).toEqual(["fired server-error a"]);
-    expect(incidents.outbox).toEqual([
+describe("an item of the outbox", () => {
+  it("says all that is known of a server in error", () => {
+    expect(watchAfter("e[fired]").outbox).toEqual([
       {
         receiver: "oncall",
         type: "incident.firing",
         rule: "server-error",
         severity: "critical",
-        condition: conditionOfStatus("error"),
+        condition: "in error",
         summaryTemplate: null,
         runbookUrlTemplate: null,
-        causedAtMs: at.utcMs,
+        causedAtMs: startMs + intervalMs,
         incident: {
           id: "incident-1",
           state: "firing",
@@ -38,7 +36,7 @@ describe("first sight", () => {
           serverName: "github",
           status: "error",
           previousStatus: "absent",
-          startedAtMs: startUtcMs + intervalMs,
+          startedAtMs: startMs + intervalMs,
           resolvedAtMs: null,
           resolvedReason: null,
           receiver: null,
@@ -50,195 +48,211 @@ describe("first sight", () => {
     ]);
   });
 
-  it("in error of a partial listing opens an incident too: what it shows is used", () => {
-    expect(stepsOf(createWatch().seePart(broken).incidents)).toEqual(["fired server-error a"]);
-  });
-
-  it("after a restart, in error and not so before it, opens an incident", () => {
-    const watch = createWatch();
-    watch.see(idle);
-    watch.restart();
-    const { incidents } = watch.see(broken);
-    expect(stepsOf(incidents)).toEqual(["fired server-error a"]);
-    expect(incidents.outbox[0]?.incident.previousStatus).toBe("idle");
-  });
-
-  it("after a restart gives no other incident to one that already had its own", () => {
-    const watch = createWatch();
-    watch.see(broken);
-    expect(stepsOf(watch.restart())).toEqual([]);
-    expect(stepsOf(watch.see(broken).incidents)).toEqual([]);
-    expect(stepsOf(watch.see(idle).incidents)).toEqual(["resolved server-error a (recovered)"]);
-    expect(linesOf(watch.outbox)).toEqual([
-      "oncall incident.firing incident-1",
-      "oncall incident.resolved incident-1",
-    ]);
-  });
-
-  it("under a rule that is new opens an incident though nothing changed", () => {
-    const watch = createWatch({ rules: [] });
-    watch.see(broken);
-    watch.restart({ rules: [serverRule()] });
-    expect(stepsOf(watch.see(broken).incidents)).toEqual(["fired server-error a"]);
-    expect(stepsOf(watch.see(broken).incidents)).toEqual([]);
-  });
-
-  it("under a rule that is new is not lost to a partial listing that lacks the server", () => {
-    const watch = createWatch({ rules: [] });
-    watch.see(broken);
-    watch.restart({ rules: [serverRule()] });
-    expect(stepsOf(watch.seePart().incidents)).toEqual([]);
-    expect(stepsOf(watch.see(broken).incidents)).toEqual(["fired server-error a"]);
-  });
-
-  it("under a rule that is new claims nothing of a server that is missing", () => {
-    const watch = createWatch({ rules: [] });
-    watch.see(broken);
-    watch.restart({ rules: [serverRule()] });
-    expect(stepsOf(watch.see().incidents)).toEqual([]);
-    expect(stepsOf(watch.see(broken).incidents)).toEqual(["fired server-error a"]);
-  });
-});
-
-describe("a server that recovers", () => {
-  it("resolves its incident, and a later error is another incident", () => {
-    const watch = createWatch();
-    watch.see(broken);
-    const { incidents, at } = watch.see(idle);
-    expect(incidents.outbox[0]).toMatchObject({
-      type: "incident.resolved",
-      incident: {
-        id: "incident-1",
-        state: "resolved",
-        status: "idle",
-        previousStatus: "error",
-        startedAtMs: startUtcMs + intervalMs,
-        resolvedAtMs: at.utcMs,
-        resolvedReason: "recovered",
+  it.each<[what: string, story: string, last: object, options?: WatchOptions]>([
+    [
+      "a recovery",
+      "e[fired]i[recovered]",
+      {
+        type: "incident.resolved",
+        condition: "in error",
+        incident: {
+          state: "resolved",
+          status: "idle",
+          previousStatus: "error",
+          startedAtMs: startMs + intervalMs,
+          resolvedAtMs: startMs + 2 * intervalMs,
+          resolvedReason: "recovered",
+        },
       },
-    });
-    expect(watch.see(broken).incidents.outbox[0]?.incident.id).toBe("incident-2");
+    ],
+    [
+      "a server that is gone",
+      "e[fired]..[gone]",
+      {
+        condition: "in error",
+        incident: { status: "absent", previousStatus: "error", resolvedReason: "gone" },
+      },
+    ],
+    [
+      "a server that flaps",
+      flapping,
+      { condition: "flapping (in error 3 times in 10m)", incident: { flapping: true } },
+      { rules: [serverRule({ flap })] },
+    ],
+    [
+      "a resolved incident that was acknowledged",
+      "e[fired]Ki[recovered]",
+      { type: "incident.resolved", incident: { id: "incident-1", acknowledgedBy: "ada" } },
+    ],
+    [
+      "an incident that a silence ended",
+      "e[fired](e[silenced, muted]",
+      { condition: "in error", incident: { status: "error", resolvedReason: "silenced" } },
+    ],
+    [
+      "an incident that outlived a silence",
+      "(e[muted])e[fired]",
+      {
+        type: "incident.firing",
+        causedAtMs: startMs + 2 * intervalMs,
+        incident: { id: "incident-1", startedAtMs: startMs + intervalMs, previousStatus: "absent" },
+      },
+    ],
+    [
+      "an incident that began before a silence",
+      "e[fired](e[silenced, muted])e[fired]",
+      { incident: { id: "incident-2", startedAtMs: startMs + intervalMs } },
+    ],
+    [
+      "a target that is down",
+      "i![opened]!x[fired]",
+      {
+        condition: "down (auth)",
+        severity: "warning",
+        incident: {
+          subject: "target",
+          sandboxId: null,
+          serverId: null,
+          serverName: null,
+          status: null,
+          previousStatus: null,
+          startedAtMs: startMs + 2 * intervalMs,
+        },
+      },
+      { rules: [targetRule()] },
+    ],
+    [
+      "a target that is up again",
+      "![opened]!![fired]i[recovered]",
+      { condition: "down", incident: { status: null, previousStatus: null } },
+      { rules: [targetRule()] },
+    ],
+    [
+      "a refused key",
+      "x[fired]",
+      { condition: "refused by the service" },
+      { rules: [targetRule({ trouble: "auth", for: inPolls(1) })] },
+    ],
+  ])("is about %s", (_what, story, last, options) => {
+    expect(watchAfter(story, options).outbox.at(-1)).toMatchObject(last);
   });
 
-  it("that no rule is about any more is not said to have recovered while it is in error", () => {
-    const watch = createWatch({ rules: [serverRule({ match: { tag: ["prod"] } })] });
-    watch.see({ ...broken, tags: ["prod"] });
-    const { incidents } = watch.see(broken);
-    expect(stepsOf(incidents)).toEqual(["resolved server-error a (rule_removed)"]);
-    expect(incidents.outbox[0]?.incident).toMatchObject({
-      status: "error",
-      previousStatus: "absent",
-    });
-  });
-
-  it("after less than `for` was never told", () => {
-    const watch = createWatch({ rules: [serverRule({ for: inPolls(2) })] });
-    expect(stepsOf(watch.see(broken).incidents)).toEqual(["opened server-error a"]);
-    const { incidents } = watch.see(idle);
-    expect(stepsOf(incidents)).toEqual(["dropped server-error a"]);
-    expect(incidents.written).toEqual([]);
-    expect(incidents.dropped).toMatchObject([{ id: "incident-1" }]);
-    expect([watch.outbox, watch.state.incidents.size]).toEqual([[], 0]);
-  });
-
-  it("for a moment only does not end an incident that is kept firing", () => {
-    const watch = createWatch({ rules: [serverRule({ keepFiringForMs: 2 * intervalMs })] });
-    const polls = [broken, idle, broken, idle, idle, idle].map((server) => watch.see(server));
-    expect(polls.map(({ incidents }) => stepsOf(incidents).join())).toEqual([
-      "fired server-error a",
-      "",
-      "",
-      "",
-      "",
-      "resolved server-error a (recovered)",
+  it("is in words of its own for partial listings, also when their rule is removed", () => {
+    const rules = [targetRule({ trouble: "partial", for: inPolls(1) })];
+    const watch = watchAfter("I[fired]i[recovered]I[fired]", { rules });
+    watch.restart({ rules: [] });
+    expect(watch.outbox.map((item) => summarize([item]))).toEqual([
+      "us (research) partially listed",
+      "us (research) completely listed again",
+      "us (research) partially listed",
+      "alert ended for us (research) partially listed",
     ]);
   });
 });
 
-describe("a server that is gone", () => {
-  it("after `gone_after` complete listings resolves its incident with that reason", () => {
-    const watch = createWatch({ goneAfter: 3 });
-    watch.see(broken);
-    expect(stepsOf(watch.see().incidents)).toEqual([]);
-    expect(stepsOf(watch.see().incidents)).toEqual([]);
-    const { incidents, diff } = watch.see();
-    expect(stepsOf(incidents)).toEqual(["resolved server-error a (gone)"]);
-    expect(changesOf(diff)).toMatchObject([{ from: "error", to: "absent" }]);
-    expect(incidents.outbox[0]).toMatchObject({
-      condition: "in error",
-      incident: { status: "absent", previousStatus: "error", resolvedReason: "gone" },
-    });
-  });
-
-  it("is not so by partial listings, however many", () => {
-    const watch = createWatch({ goneAfter: 1 });
-    watch.see(broken);
-    for (let poll = 0; poll < 5; poll += 1) {
-      const { incidents, diff } = watch.seePart();
-      expect([stepsOf(incidents), changesOf(diff)]).toEqual([[], []]);
-    }
-    expect(stepsOf(watch.see(broken).incidents)).toEqual([]);
-  });
-
-  it("is not so by failed polls, which do not break the row of complete listings either", () => {
-    const watch = createWatch({ goneAfter: 2 });
-    watch.see(broken);
-    watch.see();
-    for (let poll = 0; poll < 5; poll += 1) expect(stepsOf(watch.fail().incidents)).toEqual([]);
-    expect(stepsOf(watch.see().incidents)).toEqual(["resolved server-error a (gone)"]);
-  });
-
-  it("counts its listings on across a restart", () => {
-    const watch = createWatch({ goneAfter: 2 });
-    watch.see(broken);
-    watch.see();
-    watch.restart();
-    expect(stepsOf(watch.see().incidents)).toEqual(["resolved server-error a (gone)"]);
-  });
-
-  it("and comes back in error has another incident", () => {
-    const watch = createWatch({ goneAfter: 1 });
-    watch.see(broken);
-    watch.see();
-    expect(watch.see(broken).incidents.outbox[0]?.incident.id).toBe("incident-2");
-  });
-
-  it("but comes back before that in error still has its first one, and did not age meanwhile", () => {
-    const rule = serverRule({ for: lasting(2 * intervalMs) });
-    const watch = createWatch({ goneAfter: 3, rules: [rule] });
-    const polls = [
-      watch.see(broken),
-      watch.see(),
-      watch.see(),
-      watch.see(broken),
-      watch.see(broken),
-    ];
-    expect(polls.map(({ incidents }) => stepsOf(incidents).join())).toEqual([
-      "opened server-error a",
-      "",
-      "",
-      "",
-      "fired server-error a",
+describe("what is written", () => {
+  it("of an incident is its whole life", () => {
+    const watch = createWatch({ rules: [serverRule({ for: inPolls(2) })] });
+    const [opened, fired, resolved] = [broken, broken, idle].map((each) => watch.see(each));
+    const startedAtMs = opened?.at.utcMs;
+    const firedAtMs = fired?.at.utcMs;
+    expect(opened?.incidents.written).toMatchObject([
+      { startedAtMs, firedAtMs: null, resolvedAtMs: null, receivers: [], status: "error" },
+    ]);
+    expect(fired?.incidents.written).toMatchObject([
+      { startedAtMs, firedAtMs, resolvedAtMs: null, receivers: ["oncall"] },
+    ]);
+    expect(resolved?.incidents.written).toMatchObject([
+      { startedAtMs, firedAtMs, resolvedAtMs: resolved?.at.utcMs, status: "idle" },
     ]);
   });
 
-  it("before its incident fired leaves nothing behind", () => {
-    const watch = createWatch({ goneAfter: 1, rules: [serverRule({ for: inPolls(5) })] });
-    watch.see(broken);
-    expect(stepsOf(watch.see().incidents)).toEqual(["dropped server-error a"]);
-    expect([watch.outbox, watch.state.incidents.size]).toEqual([[], 0]);
+  it("is nothing of incidents that go on, or while the target is down", () => {
+    const slow = serverRule({ name: "slow", for: inPolls(9) });
+    const watch = watchAfter("e[fired, opened slow]", { rules: [serverRule(), slow] });
+    const { snapshot } = watch.state;
+    const nothing = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
+    expect(watch.see(broken).incidents).toEqual(nothing);
+    const down = watch.fail();
+    expect([down.incidents, down.diff.servers]).toEqual([nothing, []]);
+    expect(down.snapshot).toBe(snapshot);
+  });
+
+  it("of flapping is each entry, as far as it decides, until it is past", () => {
+    const watch = createWatch({ rules: [serverRule({ flap })] });
+    const written = [broken, broken, idle, idle, broken].map(
+      (server) => watch.see(server, showing("idle", "b")).incidents.flaps.length,
+    );
+    expect(written).toEqual([1, 0, 0, 0, 1]);
+    for (let poll = 0; poll < 8; poll += 1) watch.see(poll % 2 === 0 ? idle : broken);
+    expect([...watch.state.flaps.values()].map(({ enteredMs }) => enteredMs.length)).toEqual([3]);
+    for (let poll = 0; poll < 21; poll += 1) watch.see(idle);
+    expect(watch.state.flaps.size).toBe(0);
+  });
+});
+
+describe("a target", () => {
+  it("is reported lost once and returned once, and lost again by a process that starts down", () => {
+    const watch = createWatch();
+    const reported = [
+      watch.see(idle),
+      watch.fail(),
+      watch.fail(),
+      (watch.restart(), watch.fail()),
+      watch.fail(),
+      watch.see(idle),
+    ];
+    expect(reported.map(({ reachability }) => reachability)).toEqual([
+      null,
+      "lost",
+      null,
+      "lost",
+      null,
+      "returned",
+    ]);
+  });
+
+  it("with partial listings is not down: its probes are notified of for themselves", () => {
+    const rules = [
+      targetRule({ name: "partial", trouble: "partial", for: inPolls(1) }),
+      targetRule({ for: inPolls(1) }),
+    ];
+    const watch = watchAfter("I[fired partial]", { rules });
+    expect(isNotifiedAsDown(watch.state.incidents.values())).toBe(false);
+    watch.fail();
+    expect(isNotifiedAsDown(watch.state.incidents.values())).toBe(true);
+  });
+
+  it("is the business only of rules that are about it", () => {
+    const match = { region: ["eu"] };
+    const rules = [serverRule({ match }), targetRule({ match, for: atOnce })];
+    expect(watchAfter("e!x-", { rules }).state.incidents.size).toBe(0);
+  });
+
+  it.each<[string, lastMs: number | null, complete: boolean, failures: number, object]>([
+    ["is that of the monotonic clock", 1_000, true, 0, { isUp: true, isFullyObserved: true }],
+    ["is observed in part", 1_000, false, 0, { isUp: true, isFullyObserved: false }],
+    ["is unobserved", 1_000, false, 1, { isUp: false, isFullyObserved: false }],
+    ["is known from the timestamps", null, true, 0, { isUp: false, isFullyObserved: false }],
+  ])("was polled before; the time since then %s", (_, lastMs, lastComplete, failures, observed) => {
+    const known = { failuresInARow: failures, lastPollAtMs: startMs, lastComplete };
+    const progress = { ...nothingKnown.progress, ...known };
+    const state = { ...createWatch().state, progress, lastPollMonotonicMs: lastMs };
+    const [ms, sinceLastPollMs] = lastMs === null ? [0, 90_000] : [30_000, 30_000];
+    const elapsed = elapsedSince(state, { utcMs: startMs + 90_000, monotonicMs: 31_000 });
+    expect(elapsed).toEqual({ ms, sinceLastPollMs, ...observed });
+    const setBack = elapsedSince(state, { utcMs: startMs - 5, monotonicMs: 31_000 });
+    expect(setBack.sinceLastPollMs).toBe(ms);
   });
 });
 
 describe("how long a status lasted", () => {
-  const looks: readonly [string, (watch: Watch) => void, number | null][] = [
-    ["is known between complete listings without a break", (w) => w.see(idle), 2 * intervalMs],
-    ["is not known after a failed poll", (w) => w.fail(), null],
-    ["is not known after a partial listing", (w) => w.seePart(idle), null],
-    ["is not known across a restart", (w) => w.restart(), null],
-  ];
-
-  it.each(looks)("%s", (_sentence, look, dwellMs) => {
+  it.each<[string, (watch: Watch) => unknown, number | null]>([
+    ["is known between complete listings", (watch) => watch.see(idle), 2 * intervalMs],
+    ["is not known after a failed poll", (watch) => watch.fail(), null],
+    ["is not known after a partial listing", (watch) => watch.seePart(idle), null],
+    ["is not known across a restart", (watch) => watch.restart(), null],
+  ])("%s", (_sentence, look, dwellMs) => {
     const watch = createWatch();
     watch.see();
     watch.see(idle);
@@ -248,76 +262,68 @@ describe("how long a status lasted", () => {
     ]);
   });
 
-  it("is not known from a partial listing", () => {
-    const watch = createWatch();
-    watch.see();
-    watch.see(idle);
-    expect(changesOf(watch.seePart(broken).diff)).toMatchObject([{ to: "error", dwellMs: null }]);
-  });
-});
-
-describe("rules beside one another", () => {
-  it("have an incident each for the same server", () => {
-    const rules = [serverRule(), serverRule({ name: "slow", for: inPolls(2) }), targetRule()];
-    const watch = createWatch({ rules });
-    expect(stepsOf(watch.see(broken).incidents)).toEqual(["fired server-error a", "opened slow a"]);
-    expect(stepsOf(watch.see(broken).incidents)).toEqual(["fired slow a"]);
-  });
-
-  it("about other targets do nothing here", () => {
-    const match = { region: ["eu"] };
-    const watch = createWatch({ rules: [serverRule({ match }), targetRule({ match })] });
-    const verdicts = [watch.see(broken), watch.fail(), watch.fail(), watch.fail()];
-    expect(verdicts.flatMap(({ incidents }) => stepsOf(incidents))).toEqual([]);
-  });
-
-  it("can be about any status, also an unknown one", () => {
-    const watch = createWatch({ rules: [serverRule({ status: "unknown" })] });
-    const { outbox } = watch.see(listedServer("a", "unknown")).incidents;
-    expect(outbox.map(({ condition }) => condition)).toEqual(["unknown"]);
-  });
-});
-
-it("the same state, outcome and time give the same verdict, and leave the state alone", () => {
-  const watch = createWatch();
-  watch.see(idle, listedServer("b", "error"));
-  const options = {
-    rules: [serverRule()],
-    goneAfter: 1,
-    interventions: noInterventions,
-    notifies: () => true,
-    newIncidentId: () => "incident",
-  };
-  const at = { utcMs: startUtcMs + 9e6, monotonicMs: 9e6 };
-  const before = structuredClone([...eachServer(watch.state.snapshot)]);
-  const judge = () => {
-    const listing = readListing({ sandboxes: [], complete: true });
-    const { snapshot, ...verdict } = judgePoll(
-      watch.state,
-      { kind: "listed", listing },
-      at,
-      options,
+  it("is not known from a partial listing, and an unknown status is one like any other", () => {
+    const watch = watchAfter(".i");
+    const changes = [watch.seePart(showing("unknown")), watch.see(broken)].map(({ diff }) =>
+      changesOf(diff),
     );
-    return { ...verdict, servers: [...eachServer(snapshot)] };
-  };
-  expect(judge()).toEqual(judge());
-  expect([...eachServer(watch.state.snapshot)]).toEqual(before);
+    expect(changes).toMatchObject([
+      [{ from: "idle", to: "unknown", dwellMs: null }],
+      [{ from: "unknown", to: "error", dwellMs: null }],
+    ]);
+  });
 });
 
-it("a listing is walked a few times, however many incidents its servers have", () => {
-  let reads = 0;
-  const count = 2_000;
-  const servers = Array.from({ length: count }, (_, index) => ({
-    ...broken,
-    get id() {
-      reads += 1;
-      return `server-${index}`;
-    },
-  }));
-  const watch = createWatch();
-  watch.see(...servers);
-  reads = 0;
-  expect(stepsOf(watch.see(...servers).incidents)).toEqual([]);
-  expect(watch.state.incidents.size).toBe(count);
-  expect(reads).toBeLessThan(20 * count);
+describe("judging", () => {
+  const at = { utcMs: startMs + 9e6, monotonicMs: 9e6 };
+  const options = judgeBy([serverRule({ for: lasting(0) })]);
+  const erring = (count: number) =>
+    Array.from({ length: count }, (_, index) => showing("error", `server-${index}`));
+  const watchErring = (count: number): Watch => {
+    const watch = createWatch();
+    watch.see(...erring(count));
+    return watch;
+  };
+  const listed = (count: number) =>
+    ({ kind: "listed", listing: readListing(listingOf(erring(count))) }) as const;
+  const countPauses = (watch: Watch, count: number): number =>
+    Array.from(judgeInSlices(watch.state, listed(count), at, options)).length;
+
+  it("gives the same verdict for the same, and does not change the state", () => {
+    const { state } = watchErring(2);
+    const before = structuredClone([state.incidents, state.snapshot.sandboxes]);
+    const judge = () => judgePoll(state, listed(1), at, { ...options, newIncidentId: () => "id" });
+    expect(judge()).toEqual(judge());
+    expect([state.incidents, state.snapshot.sandboxes]).toEqual(before);
+  });
+
+  it("does not pause for a few servers: such polls may be committed together", () => {
+    expect(countPauses(createWatch(), 20)).toBe(0);
+    expect(countPauses(watchErring(20), 20)).toBe(0);
+  });
+
+  it.each<[string, () => number]>([
+    ["fire", () => countPauses(createWatch(), 2_000)],
+    ["go on", () => countPauses(watchErring(2_000), 2_000)],
+    ["are unobserved", () => countPauses(watchErring(2_000), 0)],
+  ])("pauses again and again while thousands of incidents %s", (_, pauses) => {
+    expect(pauses()).toBeGreaterThan(12);
+  });
+
+  it("walks a listing a few times, however many incidents its servers have", () => {
+    let reads = 0;
+    const servers = erring(2_000).map(({ id, ...rest }) => ({
+      ...rest,
+      get id() {
+        reads += 1;
+        return id;
+      },
+    }));
+    const watch = createWatch();
+    watch.see(...servers);
+    reads = 0;
+    expect(stepsOf(watch.see(...servers).incidents)).toEqual([]);
+    expect(watch.state.incidents.size).toBe(2_000);
+    expect(reads).toBeLessThan(20 * 2_000);
+  });
 });

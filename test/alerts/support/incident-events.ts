@@ -8,7 +8,10 @@ type Holds = Extract<IncidentEvent, { kind: "holds" }>;
 type Clears = Extract<IncidentEvent, { kind: "clears" }>;
 type Firing = Extract<IncidentPhase, { name: "firing" }>;
 
-/** The condition holds, and nobody said anything about it. */
+export const minute = 60_000;
+export const at = (minutes: number): ClockReading => ({ ms: minutes * minute, polls: minutes });
+
+/** Not silenced, acknowledged or flapping, unless the test says so. */
 export function holds(now: ClockReading, more: Partial<Holds> = {}): Holds {
   return { kind: "holds", now, silenced: false, acknowledged: false, flaps: "no", ...more };
 }
@@ -17,7 +20,6 @@ export function clears(now: ClockReading, more: Partial<Clears> = {}): Clears {
   return { kind: "clears", now, flaps: "no", ...more };
 }
 
-/** One that was told when it fired, and holds. */
 export function firingSince(
   heldSince: ClockReading,
   notifiedAtMs: number | null,

@@ -1,171 +1,212 @@
-import { flapKey } from "../../../src/alerts/flap-record.ts";
-import type { FlapRecord } from "../../../src/alerts/flap-record.ts";
-import { incidentKey } from "../../../src/alerts/incident.ts";
-import type { Incident } from "../../../src/alerts/incident.ts";
+import { expect } from "vitest";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import { judgePoll, retireIncidents } from "../../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
-import type { SilenceFacts } from "../../../src/alerts/silence.ts";
-import type { FailureReason } from "../../../src/fleet/model.ts";
 import { wants } from "../../../src/alerts/notification.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
-import type { Rule } from "../../../src/alerts/rule.ts";
-import { initialProgress } from "../../../src/alerts/target-state.ts";
-import type { TargetState } from "../../../src/alerts/target-state.ts";
-import { watchTarget } from "../../../src/polling/watched-target.ts";
-import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
-import { noOpenBuckets } from "../../../src/fleet/accounting.ts";
+import { holdIncidents } from "../../../src/alerts/open-incidents.ts";
+import type { Hold, Rule, ServerRule, TargetRule } from "../../../src/alerts/rule.ts";
+import type { SilenceFacts } from "../../../src/alerts/silence.ts";
+import { nothingKnown } from "../../../src/alerts/target-state.ts";
+import type { FailureReason, Status } from "../../../src/fleet/model.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot, restoreSnapshot } from "../../../src/fleet/snapshot.ts";
-import type { ListedServer, Snapshot } from "../../../src/fleet/snapshot.ts";
+import type { ListedServer } from "../../../src/fleet/snapshot.ts";
+import { watchTarget } from "../../../src/polling/watched-target.ts";
+import type { RestoredTarget } from "../../../src/polling/watched-target.ts";
+import { research, server, serverError, startMs, targetBlind } from "../../support/fleet.ts";
 import { readListing } from "../../support/listing.ts";
 import type { Listing } from "../../support/listing.ts";
-import { listingOf, serverRule, target } from "./samples.ts";
 
-export const startUtcMs = Date.UTC(2026, 10, 20, 9, 30);
 export const intervalMs = 30_000;
+export const atOnce: Hold = { kind: "duration", ms: 0 };
+export const lasting = (ms: number): Hold => ({ kind: "duration", ms });
+export const inPolls = (polls: number): Hold => ({ kind: "polls", polls });
+
+export const serverRule = (more: Partial<ServerRule> = {}): ServerRule => ({
+  ...serverError,
+  ...more,
+});
+export const targetRule = (more: Partial<TargetRule> = {}): TargetRule => ({
+  ...targetBlind,
+  ...more,
+});
+
+export const showing = (status: Status, id = "a", more: Partial<ListedServer> = {}) =>
+  server(id, { status, ...more });
+export const broken = showing("error");
+export const idle = showing("idle");
+
+/** A listing of one sandbox, `box`. */
+export function listingOf(servers: readonly ListedServer[], complete = true): Listing {
+  return { sandboxes: [{ id: "box", status: "idle", benchmark: null, servers }], complete };
+}
 
 export interface WatchOptions {
   readonly rules?: readonly Rule[];
   readonly goneAfter?: number;
-  /** The receivers that exist, and whether each wants to hear of resolves. */
+  /** The receivers that exist, and whether each wants to be notified of resolves. */
   readonly receivers?: Readonly<Record<string, boolean>>;
 }
 
-/** One target being watched: what the polling loop does, with a sheet of paper for a store. */
-export interface Watch {
-  readonly state: TargetState;
-  /** All that was ever put into the outbox, in order. */
-  readonly outbox: readonly OutboxItem[];
-  /** Lets time pass; every poll comes one interval after the one before, and this much later. */
-  wait(ms: number): void;
-  /** A poll that is answered by a listing. */
-  list(listing: Listing): Verdict;
-  /** A poll that is answered by a complete listing of these servers, all of one sandbox. */
-  see(...servers: readonly ListedServer[]): Verdict;
-  /** The same, but the listing is partial. */
-  seePart(...servers: readonly ListedServer[]): Verdict;
-  fail(reason?: FailureReason): Verdict;
-  /** From now on a silence is in force about these, and no other one; null: it ended. */
-  silence(about: ((facts: SilenceFacts) => boolean) | null): void;
-  acknowledge(incidentId: string, author: string): void;
-  /** Forgets all but what was written, and starts with these rules (or the same ones). */
-  restart(more?: WatchOptions): IncidentOutcome;
-}
+type Known = Omit<RestoredTarget, "id" | "target">;
 
-export function createWatch(options: WatchOptions = {}): Watch {
-  const paper = createPaper();
-  const outbox: OutboxItem[] = [];
+/** One target and its polls, 30 seconds apart. */
+export function createWatch(options: WatchOptions = {}) {
   let settings = {
-    rules: [serverRule()],
+    rules: [serverRule()] as readonly Rule[],
     goneAfter: 2,
-    receivers: { oncall: true },
+    receivers: { oncall: true } as Readonly<Record<string, boolean>>,
     ...options,
   };
-  let isSilenced: ((facts: SilenceFacts) => boolean) | null = null;
+  const outbox: OutboxItem[] = [];
   const acknowledgements = new Map<string, string>();
-  let utcMs = startUtcMs;
+  let isSilenced: ((facts: SilenceFacts) => boolean) | null = null;
+  let utcMs = startMs;
   let monotonicMs = 5_000;
   let incidentsOpened = 0;
 
   const judgeOptions = (): JudgeOptions => ({
-    rules: settings.rules,
-    goneAfter: settings.goneAfter,
+    ...settings,
     interventions: {
       silencedAt: () => isSilenced,
       acknowledgedBy: (id) => acknowledgements.get(id) ?? null,
     },
     notifies: (receiver, type) => {
-      const sendResolved = new Map(Object.entries(settings.receivers)).get(receiver);
-      const wishes = { sendResolved: sendResolved === true, sendAcknowledged: false };
-      return wants(sendResolved === undefined ? undefined : wishes, type);
+      const sendResolved = settings.receivers[receiver];
+      return wants(
+        sendResolved === undefined ? undefined : { sendResolved, sendAcknowledged: false },
+        type,
+      );
     },
     newIncidentId: () => `incident-${(incidentsOpened += 1)}`,
   });
+
+  const start = (known: Known = nothingKnown, snapshot = emptySnapshot) =>
+    watchTarget({ ...known, id: 1, target: research }, snapshot, {
+      staleAfter: 3,
+      restoredForMs: Number.POSITIVE_INFINITY,
+      nowUtcMs: utcMs,
+    });
+  let watched = start();
 
   const pass = (ms: number): void => {
     utcMs += ms;
     monotonicMs += ms;
   };
-
-  const start = (): WatchedTarget => {
-    monotonicMs = 1_000;
-    const progress = structuredClone(paper.progress);
-    const known = {
-      openIncidents: paper.openIncidents(),
-      flaps: paper.flaps(),
-      buckets: structuredClone(paper.buckets),
-    };
-    const how = { staleAfter: 3, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: utcMs };
-    return watchTarget({ id: 1, target, progress, ...known }, paper.snapshot(), how);
-  };
-  let watched = start();
-
   const poll = (outcome: PollOutcome): Verdict => {
     pass(intervalMs);
     const verdict = judgePoll(watched.state, outcome, { utcMs, monotonicMs }, judgeOptions());
-    paper.progress = verdict.progress;
-    paper.buckets = verdict.accounting.open;
-    paper.writeSnapshot(verdict.snapshot);
-    paper.writeIncidents(verdict.incidents);
     outbox.push(...verdict.incidents.outbox);
     watched.accept(verdict);
     return verdict;
   };
-  const list = (listing: Listing): Verdict =>
-    poll({ kind: "listed", listing: readListing(listing) });
+  const list = (listing: Listing) => poll({ kind: "listed", listing: readListing(listing) });
 
   return {
     get state() {
       return watched.state;
     },
+    /** All items so far, in order. */
     outbox,
+    /** Every poll comes one interval after the one before, and this much later. */
     wait: pass,
     list,
-    see: (...servers) => list(listingOf(...servers)),
-    seePart: (...servers) => list({ ...listingOf(...servers), complete: false }),
-    fail: (reason = "timeout") => poll({ kind: "failed", reason }),
-    silence(about) {
+    see: (...servers: readonly ListedServer[]) => list(listingOf(servers)),
+    seePart: (...servers: readonly ListedServer[]) => list(listingOf(servers, false)),
+    fail: (reason: FailureReason = "timeout") => poll({ kind: "failed", reason }),
+    backOff: () => poll({ kind: "backing_off" }),
+    /** From now on this silence is in force, and no other; null: none. */
+    silence(about: ((facts: SilenceFacts) => boolean) | null): void {
       isSilenced = about;
     },
-    acknowledge: (id, author) => acknowledgements.set(id, author),
-    restart(more = {}) {
+    acknowledge(author = "ada"): void {
+      for (const { id } of watched.state.incidents.values()) acknowledgements.set(id, author);
+    },
+    /** A new process with what was written, and these rules (or the same ones). */
+    restart(more: WatchOptions = {}): IncidentOutcome {
       settings = { ...settings, ...more };
-      const incidents = new Map(
-        paper.openIncidents().map((open) => [incidentKey(open.rule, open.subject), open]),
-      );
-      const flaps = new Map(paper.flaps().map((record) => [flapKey(record), record]));
-      const retired = retireIncidents({ target, incidents, flaps }, utcMs, judgeOptions());
-      paper.writeIncidents(retired);
+      const { progress, buckets, incidents, flaps, snapshot } = watched.state;
+      const known = structuredClone([[...incidents.values()], [...flaps.values()]] as const);
+      const held = holdIncidents(...known);
+      const retired = retireIncidents({ ...held, target: research }, utcMs, judgeOptions());
+      held.takeOn(retired);
       outbox.push(...retired.outbox);
-      watched = start();
+      monotonicMs = 1_000;
+      const restored = runAtOnce(restoreSnapshot(structuredClone(snapshot.sandboxes)));
+      const open = {
+        openIncidents: [...held.incidents.values()],
+        flaps: [...held.flaps.values()],
+      };
+      watched = start({ ...structuredClone({ progress, buckets }), ...open }, restored);
       return retired;
     },
   };
 }
+export type Watch = ReturnType<typeof createWatch>;
 
-/** What a store would hold, copied as it is written. */
-function createPaper() {
-  let sandboxes: Snapshot["sandboxes"] = emptySnapshot.sandboxes;
-  const incidents = new Map<string, Incident>();
-  const records = new Map<string, FlapRecord>();
-  return {
-    progress: initialProgress,
-    buckets: noOpenBuckets,
-    writeSnapshot(snapshot: Snapshot): void {
-      sandboxes = structuredClone(snapshot.sandboxes);
-    },
-    writeIncidents({ written, dropped, flaps }: IncidentOutcome): void {
-      for (const incident of written) incidents.set(incident.id, structuredClone(incident));
-      for (const { id } of dropped) incidents.delete(id);
-      for (const record of flaps) {
-        if (record.enteredMs.length === 0) records.delete(flapKey(record));
-        else records.set(flapKey(record), structuredClone(record));
-      }
-    },
-    snapshot: (): Snapshot => runAtOnce(restoreSnapshot(sandboxes)),
-    openIncidents: (): Incident[] =>
-      structuredClone([...incidents.values()].filter(({ phase }) => phase.name !== "resolved")),
-    flaps: (): FlapRecord[] => structuredClone([...records.values()]),
-  };
+/** Steps as short lines: "fired server-error a", "resolved target-down (recovered)". */
+export function stepsOf({ steps }: IncidentOutcome): readonly string[] {
+  return steps.map(({ step, incident: { rule, subject, phase } }) => {
+    const id = subject.kind === "server" ? ` ${subject.serverId}` : "";
+    const reason = step === "resolved" && phase.name === "resolved" ? ` (${phase.reason})` : "";
+    return `${step} ${rule}${id}${reason}`;
+  });
+}
+
+/** Outbox items as short lines: "oncall firing incident-1". */
+export function linesOf(items: readonly OutboxItem[]): readonly string[] {
+  return items.map(
+    ({ receiver, type, incident }) => `${receiver} ${type.replace("incident.", "")} ${incident.id}`,
+  );
+}
+
+/** What the letters of a story do with one server, `a`. Capital letters: the listing is partial. */
+const moves: Readonly<Record<string, (watch: Watch) => IncidentOutcome | null>> = {
+  e: (watch) => watch.see(broken).incidents,
+  i: (watch) => watch.see(idle).incidents,
+  u: (watch) => watch.see(showing("unknown")).incidents,
+  E: (watch) => watch.seePart(broken).incidents,
+  I: (watch) => watch.seePart(idle).incidents,
+  /** Listings without the server. */
+  ".": (watch) => watch.see().incidents,
+  "-": (watch) => watch.seePart().incidents,
+  /** Failed and refused polls; one that is not sent, as the key was refused. */
+  "!": (watch) => watch.fail().incidents,
+  x: (watch) => watch.fail("auth").incidents,
+  w: (watch) => watch.backOff().incidents,
+  R: (watch) => watch.restart(),
+  D: (watch) => (watch.wait(86_400_000), null),
+  "(": (watch) => (watch.silence(() => true), null),
+  ")": (watch) => (watch.silence(null), null),
+  K: (watch) => (watch.acknowledge(), null),
+};
+
+/**
+ * Plays a story, in which the steps of incidents stand in brackets behind the move that leads to them, with the rule
+ * where it is not a default one: "e[fired]i[recovered]". `i{19}` is nineteen times `i`.
+ *
+ * @returns what was played, and what should have been
+ */
+export function play(watch: Watch, story: string): readonly [played: string, expected: string] {
+  const expected = story.replaceAll(/(.)\{(\d+)\}/g, (_, letter: string, times: string) =>
+    letter.repeat(Number(times)),
+  );
+  const played = Array.from(expected.replaceAll(/\[[^\]]*\]/g, ""), (letter) => {
+    const steps = (moves[letter]?.(watch)?.steps ?? []).map(({ step, incident }) => {
+      const { rule, phase } = incident;
+      const text = step === "resolved" && phase.name === "resolved" ? phase.reason : step;
+      return ["server-error", "target-down"].includes(rule) ? text : `${text} ${rule}`;
+    });
+    return steps.length === 0 ? letter : `${letter}[${steps.join(", ")}]`;
+  });
+  return [played.join(""), expected];
+}
+
+/** A watch for which the story is true. */
+export function watchAfter(story: string, options: WatchOptions = {}): Watch {
+  const watch = createWatch(options);
+  const [played, expected] = play(watch, story);
+  expect(played).toBe(expected);
+  return watch;
 }

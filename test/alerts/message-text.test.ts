@@ -1,0 +1,300 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { latenessMs, summaryAt } from "../../src/alerts/notification.ts";
+import type { NotifiedIncident, OutboxItem } from "../../src/alerts/notification.ts";
+import { summarize } from "../../src/alerts/notification-summary.ts";
+import {
+  bodyPlaceholders,
+  fillBody,
+  fillTemplate,
+  fillUrlTemplate,
+  isBodyText,
+  placeholders,
+  placeholdersIn,
+} from "../../src/alerts/template.ts";
+import { isBlank } from "../../src/fleet/readable.ts";
+import { outboxItem, startMs, toldIncident } from "../notify/support/items.ts";
+import { notificationOf } from "../notify/support/notifications.ts";
+
+type Item = Parameters<typeof outboxItem>[0];
+
+const flapping = {
+  condition: "flapping (in error 3 times in 10m)",
+  incident: { flapping: true },
+} as const;
+const none = { sandboxId: null, serverId: null, serverName: null, status: null };
+
+const target = (condition: string, more: Item = {}): OutboxItem =>
+  outboxItem({ condition, ...more, incident: { ...none, subject: "target", ...more.incident } });
+
+const pool = (incident: Partial<NotifiedIncident> = {}, more: Item = {}): OutboxItem =>
+  outboxItem({
+    condition: "more than 90% occupied",
+    ...more,
+    incident: { subject: "pool", sandboxId: null, serverId: null, status: null, ...incident },
+  });
+
+const receiver = (type: OutboxItem["type"], name = "chat"): OutboxItem =>
+  outboxItem({
+    type,
+    condition: "not accepting notifications",
+    incident: { ...none, id: name, subject: "receiver", region: null, key: null, receiver: name },
+  });
+
+const acknowledged = (acknowledgedBy: string, id = "incident-1"): OutboxItem =>
+  outboxItem({ type: "incident.acknowledged", incident: { id, acknowledgedBy } });
+
+const templated = (more: Item = {}): OutboxItem =>
+  outboxItem({ summaryTemplate: "{server_name} down in {region}", ...more });
+
+const reminder = "incident.reminder";
+const resolved = "incident.resolved";
+const second = { id: "incident-2", serverName: "git" };
+const inEurope = { id: "e", region: "eu" };
+const gone = { ...second, resolvedReason: "gone" } as const;
+const silenced = { resolvedReason: "silenced" } as const;
+
+describe("a summary", () => {
+  it.each<[summary: string, ...items: OutboxItem[]]>([
+    ["1 server in error in us (research): github", outboxItem()],
+    ["1 server occupied in us (research): github", outboxItem({ condition: "occupied" })],
+    ["1 server still in error in us (research): github", outboxItem({ type: reminder })],
+    ["1 server no longer in error in us (research): github", outboxItem({ type: resolved })],
+    ["2 servers in error in us (research)", outboxItem(), outboxItem({ incident: second })],
+    [
+      "2 servers no longer in error in us (research)",
+      outboxItem({ type: resolved }),
+      outboxItem({ type: resolved, incident: gone }),
+    ],
+    [
+      "2 servers in error in 2 regions (research)",
+      outboxItem(),
+      outboxItem({ incident: inEurope }),
+    ],
+    ["2 servers in error in us", outboxItem(), outboxItem({ incident: { id: "k", key: "sales" } })],
+    [
+      "3 servers in error in 2 regions",
+      outboxItem(),
+      outboxItem({ incident: inEurope }),
+      outboxItem({ incident: { id: "k", key: "sales" } }),
+    ],
+    [
+      "alert ended for 1 server in error in us (research): github",
+      outboxItem({ type: resolved, incident: { resolvedReason: "rule_removed" } }),
+    ],
+    [
+      "alert ended for 1 server in error in us (research): github",
+      outboxItem({ type: resolved, incident: silenced }),
+    ],
+    ["1 server flapping (in error 3 times in 10m) in us (research): github", outboxItem(flapping)],
+    [
+      "2 servers flapping in us (research)",
+      outboxItem(flapping),
+      outboxItem({
+        ...flapping,
+        condition: "flapping (in error 4 times in 10m)",
+        incident: second,
+      }),
+    ],
+    ["us (research) down (timeout)", target("down (timeout)")],
+    ["us (research) still down (timeout)", target("down (timeout)", { type: reminder })],
+    ["us (research) up again", target("down", { type: resolved })],
+    [
+      "us (research) still refused by the service",
+      target("refused by the service", { type: reminder }),
+    ],
+    [
+      "us (research) no longer refused by the service",
+      target("refused by the service", { type: resolved }),
+    ],
+    [
+      "2 targets down in 2 regions (research)",
+      target("down (timeout)"),
+      target("down (network)", { incident: inEurope }),
+    ],
+    ["servers named github in us (research) more than 90% occupied", pool()],
+    [
+      "servers named github in us (research) still more than 90% occupied",
+      pool({}, { type: reminder }),
+    ],
+    [
+      "servers named github in us (research) no longer more than 90% occupied",
+      pool({}, { type: resolved }),
+    ],
+    ["servers in us (research) more than 90% occupied", pool({ serverName: null })],
+    ["servers named github in us more than 90% occupied", pool({ key: null })],
+    ["servers named github in research more than 90% occupied", pool({ region: null })],
+    ["servers more than 90% occupied", pool({ region: null, key: null, serverName: null })],
+    ["2 pools in us (research) more than 90% occupied", pool(), pool(second)],
+    ["receiver chat not accepting notifications", receiver("incident.firing")],
+    ["receiver chat still not accepting notifications", receiver(reminder)],
+    ["receiver chat accepting notifications again", receiver(resolved)],
+    [
+      "receiver pager, chat not accepting notifications",
+      receiver("incident.firing", "pager"),
+      receiver("incident.firing"),
+    ],
+    ["1 server in error in us (research): github - acknowledged by ada ", acknowledged("ada\n")],
+    [
+      "2 servers in error in us (research) - acknowledged by ada, bob",
+      acknowledged("ada"),
+      acknowledged("bob", "incident-2"),
+    ],
+    ["github down in us", templated()],
+    ["Still: github down in us", templated({ type: reminder })],
+    ["Resolved: github down in us", templated({ type: resolved })],
+    ["Alert ended: github down in us", templated({ type: resolved, incident: silenced })],
+    [
+      "acknowledged by ada: github down in us",
+      templated({ type: "incident.acknowledged", incident: { acknowledgedBy: "ada" } }),
+    ],
+    ["Flapping: github down in us", templated(flapping)],
+    ["Flapping: github down in us", templated({ ...flapping, type: reminder })],
+    [
+      "github flapping (in error 3 times in 10m)",
+      templated({ ...flapping, summaryTemplate: "{server_name} {condition}" }),
+    ],
+    [
+      "1 server in error in us (research): github",
+      templated({ summaryTemplate: "{probe} {probe}" }),
+    ],
+  ])("says %j", (summary, ...items) => {
+    expect(summarize(items)).toBe(summary);
+  });
+
+  it.each([null, "", " ", "\u0007\u200b"])(
+    "names a server by its id where its name is %j",
+    (name) => {
+      const incident = { serverId: "4f2a91c0-1", serverName: name };
+      expect(summarize([outboxItem({ incident })])).toMatch(/: 4f2a91c0-1$/);
+      expect(summarize([templated({ incident })])).toBe("4f2a91c0-1 down in us");
+    },
+  );
+
+  it.each<[Item, RegExp]>([
+    [{ incident: { serverName: `a\nb\u0007${"x".repeat(9_000)}` } }, /: a b x+…$/],
+    [{ summaryTemplate: `{server_name}\n${"x".repeat(2_000)}` }, /^github x+…$/],
+    [
+      { type: "incident.acknowledged", incident: { acknowledgedBy: `${"x".repeat(59)}🏖🏖` } },
+      / by x{59}…$/,
+    ],
+  ])("is one short line without half characters, whatever is in it: %#", (item, pattern) => {
+    const summary = summarize([outboxItem(item)]);
+    expect(summary).toMatch(pattern);
+    expect(summary.length).toBeLessThanOrEqual(501);
+  });
+});
+
+it.each([
+  [4, null, "1 server in error in us"],
+  [5, null, "1 server in error in us"],
+  [5.4, 5.4, "Late by 5m: 1 server in error in us"],
+  [59.6, 59.6, "Late by 1h: 1 server in error in us"],
+  [125, 125, "Late by 2h5m: 1 server in error in us"],
+  [-1, null, "1 server in error in us"],
+])(
+  "a message that is sent %d minutes after its cause is late by %s: %s",
+  (minutes, late, shown) => {
+    const message = { causedAtMs: startMs, summary: "1 server in error in us" };
+    const nowMs = startMs + minutes * 60_000;
+    expect(latenessMs(message, nowMs)).toBe(late && late * 60_000);
+    expect(summaryAt(message, nowMs)).toBe(shown);
+  },
+);
+
+/** One item for each server name. */
+const named = (...names: readonly (string | null)[]): readonly OutboxItem[] =>
+  names.map((serverName, n) => outboxItem({ incident: { id: `i${n}`, serverName } }));
+
+const hostile = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 200 }),
+  fc.constantFrom("{key}", "$&", "$1", "../../x", "?a=b&c#d", "\ud800", "\n\u202e"),
+);
+
+describe("a rule's template", () => {
+  it("has a value for every placeholder", () => {
+    const template = placeholders.map((each) => `{${each}}`).join("|");
+    const incident = { sandboxId: "box", serverId: "a", probe: "login" };
+    expect(fillTemplate(template, [outboxItem({ incident })])).toBe(
+      "1|server-error|critical|in error|us|research|box|a|github|login|error|occupied",
+    );
+    expect(fillTemplate("[{server_name}{sandbox_id}{status}]", [target("down")])).toBe("[]");
+  });
+
+  it.each([
+    ["{server_name}", ["git", "git"], "git"],
+    ["{server_name}", ["git", "slack", "jira"], "git, slack, jira"],
+    ["{server_name}", ["a", "b", "c", "d", "e", "a"], "a, b, c and 2 more"],
+    ["{count} of {server_name}", ["git", "git"], "2 of git"],
+    ["{} {unheard_of} { count } {{count}} {", ["git"], "{} {unheard_of} { count } {1} {"],
+    ["{constructor}", ["git"], "{constructor}"],
+    ["<{server_name}>", ["{key}"], "<{key}>"],
+    ["<{server_name}>", ["$&$1$`"], "<$&$1$`>"],
+  ])("%j is filled with %j: %j", (template, names, text) => {
+    expect(fillTemplate(template, named(...names))).toBe(text);
+  });
+
+  it("keeps its own words, however long or unreadable a name is", () => {
+    fc.assert(
+      fc.property(fc.array(hostile, { minLength: 1, maxLength: 9 }), (names) => {
+        const text = fillTemplate("<{server_name}> is down", named(...names));
+        expect(text).toMatch(/^<.*> is down$/u);
+        expect(text).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
+        expect(text.length).toBeLessThan(240);
+      }),
+    );
+  });
+
+  it("of an address has the first value, escaped and cut", () => {
+    const address = "https://wiki/{server_name}?n={count}";
+    expect(fillUrlTemplate(address, named("cal.com/é ?&#", "git"))).toBe(
+      "https://wiki/cal.com%2F%C3%A9%20%3F%26%23?n=2",
+    );
+    fc.assert(
+      fc.property(hostile, (name) => {
+        const text = fillUrlTemplate("https://wiki.example.com/a?n={server_name}", named(name));
+        const { host, pathname, searchParams } = new URL(text);
+        expect([host, pathname]).toEqual(["wiki.example.com", "/a"]);
+        const shown = isBlank(name) ? "i0" : name;
+        expect(searchParams.get("n")).toBe(shown.slice(0, 100).toWellFormed());
+        expect(text.length).toBeLessThan(1_000);
+      }),
+    );
+  });
+});
+
+describe("a body's template", () => {
+  it("has a value for every placeholder", () => {
+    const template = bodyPlaceholders.map((each) => `{${each}}`).join("|");
+    expect(isBodyText(template)).toBe(true);
+    expect(fillBody(template, notificationOf(), startMs)).toBe(
+      "incident.firing|msg_1|1 server in error in us (research): github||1|server-error|critical|" +
+        "us|research|sandbox-1|server-1|github||error|occupied",
+    );
+    expect(fillBody("{summary}", notificationOf(), startMs + 3_600_000)).toMatch(/^Late by 1h: /);
+  });
+
+  it("names a few values where incidents differ, and counts all", () => {
+    const incidents = ["a", "b", "c", "{key}", "a"].map((serverName) =>
+      toldIncident({ serverName }),
+    );
+    const notification = notificationOf({ incidents, truncated: 10 });
+    const template = "{count}: {server_name} in {region}";
+    expect(fillBody(template, notification, startMs)).toBe("15: a, b, c and 1 more in us");
+  });
+
+  it.each<[string, boolean, string[]]>([
+    ["{sumary}", false, ["sumary"]],
+    ["{}", false, [""]],
+    ["{ summary }", false, [" summary "]],
+    ["{condition}", false, ["condition"]],
+    ["{{sumary}}", false, ["sumary"]],
+    ["", true, []],
+    ["no placeholder {", true, []],
+    ["}{", true, []],
+    ["{{summary}}", true, ["summary"]],
+  ])("%j is valid: %s", (text, isValid, names) => {
+    expect(isBodyText(text)).toBe(isValid);
+    expect(placeholdersIn(text)).toEqual(names);
+  });
+});

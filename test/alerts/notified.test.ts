@@ -1,0 +1,216 @@
+import { describe, expect, it } from "vitest";
+import type { SilenceFacts } from "../../src/alerts/silence.ts";
+import { broken, createWatch, idle, inPolls, intervalMs, linesOf } from "./support/watch.ts";
+import { serverRule, showing, stepsOf, targetRule, watchAfter } from "./support/watch.ts";
+import type { Watch } from "./support/watch.ts";
+
+const flap = { changes: 2, withinMs: 20 * intervalMs };
+const flapping = "e[fired]i[recovered]e[fired]i[recovered]e[fired]";
+
+describe("receivers are notified", () => {
+  const both = { receivers: { oncall: true, chat: true } };
+
+  it("that the rule names, each once for each step", () => {
+    const rules = [serverRule({ receivers: ["oncall", "chat"], remindEveryMs: intervalMs })];
+    const { outbox } = watchAfter("e[fired]e[reminded]i[recovered]", { rules, ...both });
+    expect(linesOf(outbox)).toEqual([
+      "oncall firing incident-1",
+      "chat firing incident-1",
+      "oncall reminder incident-1",
+      "chat reminder incident-1",
+      "oncall resolved incident-1",
+      "chat resolved incident-1",
+    ]);
+  });
+
+  it("if they are configured, and of a resolve if they want that", () => {
+    const rules = [serverRule({ receivers: ["ghost", "oncall", "quiet"] })];
+    const receivers = { oncall: true, quiet: false };
+    expect(linesOf(watchAfter("e[fired]i[recovered]", { rules, receivers }).outbox)).toEqual([
+      "oncall firing incident-1",
+      "quiet firing incident-1",
+      "oncall resolved incident-1",
+    ]);
+  });
+
+  it("of a resolve if they were notified of the incident, whatever the rule names by then", () => {
+    const watch = watchAfter("e[fired]", both);
+    expect(stepsOf(watch.restart({ rules: [serverRule({ receivers: ["chat"] })] }))).toEqual([]);
+    watch.see(idle);
+    watch.see(broken);
+    expect(linesOf(watch.outbox)).toEqual([
+      "oncall firing incident-1",
+      "oncall resolved incident-1",
+      "chat firing incident-2",
+    ]);
+  });
+
+  it("of a resolve also if they are not configured by then, for when they return", () => {
+    const watch = watchAfter("e[fired]");
+    watch.restart({ receivers: {} });
+    watch.see(idle);
+    expect(linesOf(watch.outbox)).toEqual([
+      "oncall firing incident-1",
+      "oncall resolved incident-1",
+    ]);
+  });
+
+  it("of an incident that fires already if they are new, also if it is acknowledged", () => {
+    const rules = [serverRule({ receivers: ["oncall", "chat"] })];
+    const watch = watchAfter("e[fired]K", { rules });
+    watch.restart(both);
+    expect(watch.see(broken).incidents.outbox).toMatchObject([
+      { receiver: "chat", type: "incident.firing", incident: { acknowledgedBy: "ada" } },
+    ]);
+    watch.see(idle);
+    expect(linesOf(watch.outbox.slice(2))).toEqual([
+      "oncall resolved incident-1",
+      "chat resolved incident-1",
+    ]);
+  });
+
+  it("if the rule names them when the incident fires, not when it opened", () => {
+    const slow = serverRule({ for: inPolls(2) });
+    const watch = watchAfter("e[opened]", { rules: [slow], ...both });
+    watch.restart({ rules: [{ ...slow, receivers: ["chat"] }] });
+    watch.see(broken);
+    expect(linesOf(watch.outbox)).toEqual(["chat firing incident-1"]);
+  });
+
+  it("of nothing that begins and ends inside a silence", () => {
+    const watch = watchAfter("(e[muted]i[recovered]e[muted]..[gone]e[muted]");
+    watch.restart({ rules: [] });
+    expect([watch.outbox, watch.state.incidents.size]).toEqual([[], 0]);
+  });
+});
+
+describe("a rule that is removed", () => {
+  const rules = [serverRule(), serverRule({ name: "slow", for: inPolls(9) }), targetRule()];
+
+  it("ends its incidents and says why; those that never fired are dropped", () => {
+    const watch = watchAfter("e[fired, opened slow]", { rules });
+    const retired = watch.restart({ rules: [] });
+    expect(stepsOf(retired)).toEqual(["resolved server-error a (rule_removed)", "dropped slow a"]);
+    expect(retired.outbox).toMatchObject([
+      {
+        type: "incident.resolved",
+        condition: "in error",
+        incident: { id: "incident-1", status: "error", resolvedReason: "rule_removed" },
+      },
+    ]);
+    expect(watch.state.incidents.size).toBe(0);
+    expect(stepsOf(watch.restart({ rules: [] }))).toEqual([]);
+  });
+
+  it("ends the incident of a target that is down, and forgets what flapped", () => {
+    const watch = watchAfter(`${flapping}![opened]!![fired]`, {
+      rules: [serverRule({ flap }), targetRule()],
+    });
+    const retired = watch.restart({ rules: [] });
+    expect(stepsOf(retired)).toContain("resolved target-down (rule_removed)");
+    expect(retired.flaps).toMatchObject([{ enteredMs: [] }]);
+    expect(watch.state.flaps.size).toBe(0);
+  });
+
+  it("is one that changed: what holds by the new one is another incident", () => {
+    const watch = watchAfter("e[fired]");
+    const changed = serverRule({ match: { serverName: ["git*"] } });
+    expect(stepsOf(watch.restart({ rules: [changed] }))).toEqual([
+      "resolved server-error a (rule_removed)",
+    ]);
+    expect(linesOf(watch.see(broken).incidents.outbox)).toEqual(["oncall firing incident-2"]);
+  });
+
+  it("is not one whose receivers, severity or reminders were edited, which apply at once", () => {
+    const watch = watchAfter("e[fired, opened slow]", { rules });
+    const edited = { severity: "info", receivers: [], remindEveryMs: intervalMs } as const;
+    expect(
+      stepsOf(watch.restart({ rules: rules.map((rule) => ({ ...rule, ...edited })) })),
+    ).toEqual([]);
+    watch.see(broken);
+    expect(stepsOf(watch.see(broken).incidents)).toEqual(["reminded server-error a"]);
+  });
+
+  it("is one that is not about the server any more, which is not said to have recovered", () => {
+    const watch = createWatch({ rules: [serverRule({ match: { tag: ["prod"] } })] });
+    watch.see({ ...broken, tags: ["prod"] });
+    expect(watch.see(broken).incidents.outbox).toMatchObject([
+      { incident: { resolvedReason: "rule_removed", status: "error", previousStatus: "absent" } },
+    ]);
+  });
+
+  it("had a limit on flapping: what flapped settles or recovers without it", () => {
+    const limitless = { rules: [serverRule()] };
+    const [holding, clear] = ["", "i"].map((end) =>
+      watchAfter(`${flapping}${end}`, { rules: [serverRule({ flap })] }),
+    );
+    holding?.restart(limitless);
+    expect(holding && stepsOf(holding.see(broken).incidents)).toEqual(["settled server-error a"]);
+    expect(holding?.state.flaps.size).toBe(0);
+    clear?.restart(limitless);
+    expect(clear && stepsOf(clear.see(idle).incidents)).toEqual([
+      "resolved server-error a (recovered)",
+    ]);
+  });
+});
+
+describe("a rule that is new", () => {
+  it.each<[string, (watch: Watch) => void]>([
+    ["though nothing changed", () => {}],
+    ["though a partial listing lacked the server first", (watch) => watch.seePart()],
+    ["though the server was missing first", (watch) => watch.see()],
+  ])("opens an incident %s", (_, first) => {
+    const watch = createWatch({ rules: [] });
+    watch.see(broken);
+    watch.restart({ rules: [serverRule()] });
+    first(watch);
+    expect(watch.outbox).toEqual([]);
+    expect(stepsOf(watch.see(broken).incidents)).toEqual(["fired server-error a"]);
+    expect(stepsOf(watch.see(broken).incidents)).toEqual([]);
+  });
+});
+
+describe("several servers", () => {
+  it("are judged by the first listing after the target was down", () => {
+    const watch = createWatch({ goneAfter: 1 });
+    watch.see(broken, showing("error", "b"));
+    watch.fail();
+    expect(stepsOf(watch.see(idle).incidents)).toEqual([
+      "resolved server-error a (recovered)",
+      "resolved server-error b (gone)",
+    ]);
+  });
+
+  it("flap, are silenced and have an unknown status each for itself", () => {
+    const watch = watchAfter(flapping, { rules: [serverRule({ flap })] });
+    watch.silence(({ server_id: id }) => id === "c");
+    const { incidents } = watch.see(
+      showing("unknown"),
+      showing("error", "b"),
+      showing("error", "c"),
+    );
+    expect(stepsOf(incidents)).toEqual(["fired server-error b", "muted server-error c"]);
+    expect(incidents.outbox).toMatchObject([{ condition: "in error" }]);
+  });
+
+  it("are known to a silence by all that is known of them", () => {
+    const asked: SilenceFacts[] = [];
+    const watch = createWatch();
+    watch.silence((facts) => asked.push(facts) < 0);
+    watch.see({ ...broken, benchmark: "MCP_Atlas", tags: ["prod"] });
+    expect(asked).toEqual([
+      {
+        rule: "server-error",
+        severity: "critical",
+        region: "us",
+        key: "research",
+        probe: null,
+        sandbox_id: "box",
+        server_id: "a",
+        server_name: "github",
+        benchmark: "MCP_Atlas",
+        tag: ["prod"],
+      },
+    ]);
+  });
+});
