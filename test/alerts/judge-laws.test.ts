@@ -1,15 +1,18 @@
 import * as fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { flapKey } from "../../src/alerts/flap-record.ts";
 import { subjectKey } from "../../src/alerts/grouping.ts";
 import type { IncidentOutcome } from "../../src/alerts/incident-engine.ts";
+import { judgeInSlices, judgePoll } from "../../src/alerts/judge.ts";
 import { eachServer } from "../../src/fleet/snapshot.ts";
 import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
+import { judgeBy, startMs } from "../support/fleet.ts";
+import { readListing } from "../support/listing.ts";
 import { expectedSteps } from "./support/oracle.ts";
 import type { ExpectedStep } from "./support/oracle.ts";
 import { flappingScripts, sandboxOf, scripts, serverIds } from "./support/scripts.ts";
 import type { Move, Script, ShownStatuses } from "./support/scripts.ts";
-import { createWatch, linesOf, showing, stepsOf } from "./support/watch.ts";
+import { createWatch, linesOf, listingOf, serverRule, showing, stepsOf } from "./support/watch.ts";
 import type { Watch } from "./support/watch.ts";
 
 /** Whether a receiver wants resolves; `ghost`, which the rules name too, does not exist. */
@@ -207,3 +210,57 @@ function receiversAt(script: Script, index: number, rule: string): readonly stri
   const variant = lastRestart?.kind === "restart" ? lastRestart.variant : 0;
   return rulesOf(script, variant).find(({ name }) => name === rule)?.receivers ?? [];
 }
+
+describe("judging", () => {
+  const at = { utcMs: startMs + 9e6, monotonicMs: 9e6 };
+  const options = judgeBy([serverRule()]);
+  const erring = (count: number) =>
+    Array.from({ length: count }, (_, index) => showing("error", `server-${index}`));
+  const watchErring = (count: number): Watch => {
+    const watch = createWatch();
+    watch.see(...erring(count));
+    return watch;
+  };
+  const listed = (count: number) =>
+    ({ kind: "listed", listing: readListing(listingOf(erring(count))) }) as const;
+  const countPauses = (watch: Watch, count: number): number =>
+    Array.from(judgeInSlices(watch.state, listed(count), at, options)).length;
+
+  it("gives the same verdict for the same, and does not change the state", () => {
+    const { state } = watchErring(2);
+    const before = structuredClone([state.incidents, state.snapshot.sandboxes]);
+    const judge = () => judgePoll(state, listed(1), at, { ...options, newIncidentId: () => "id" });
+    expect(judge()).toEqual(judge());
+    expect([state.incidents, state.snapshot.sandboxes]).toEqual(before);
+  });
+
+  it("does not pause for a few servers: such polls may be committed together", () => {
+    expect(countPauses(createWatch(), 20)).toBe(0);
+    expect(countPauses(watchErring(20), 20)).toBe(0);
+  });
+
+  it.each<[string, () => number]>([
+    ["fire", () => countPauses(createWatch(), 2_000)],
+    ["go on", () => countPauses(watchErring(2_000), 2_000)],
+    ["are unobserved", () => countPauses(watchErring(2_000), 0)],
+  ])("pauses again and again while thousands of incidents %s", (_, pauses) => {
+    expect(pauses()).toBeGreaterThan(12);
+  });
+
+  it("walks a listing a few times, however many incidents its servers have", () => {
+    let reads = 0;
+    const servers = erring(2_000).map(({ id, ...rest }) => ({
+      ...rest,
+      get id() {
+        reads += 1;
+        return id;
+      },
+    }));
+    const watch = createWatch();
+    watch.see(...servers);
+    reads = 0;
+    expect(stepsOf(watch.see(...servers).incidents)).toEqual([]);
+    expect(watch.state.incidents.size).toBe(2_000);
+    expect(reads).toBeLessThan(20 * 2_000);
+  });
+});
