@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { RefusedError } from "../lib/refusal.ts";
 import type { RefusalKind } from "../lib/refusal.ts";
-import { operationsRoot, pathFields } from "./operation.ts";
+import { operationsRoot, pathFields, readRequest } from "./operation.ts";
 import type { CallApi, Operation } from "./operation.ts";
-import { readRequest } from "./request.ts";
 
 /** No sandwatch of this version answered. */
 export class ApiUnavailableError extends Error {

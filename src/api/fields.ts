@@ -4,6 +4,7 @@ import { isRangeFault, readTimeRange, timeAllowed } from "../reports/time-range.
 import type { TimeContext, TimeRange, WrittenRange } from "../reports/time-range.ts";
 import { openZone, utc } from "../reports/zone.ts";
 import type { Zone } from "../reports/zone.ts";
+import { allTime } from "../store/changes.ts";
 
 /** Fields that several operations have in common. */
 
@@ -110,4 +111,86 @@ export function readRange(written: WrittenRange, context: TimeContext): TimeRang
   throw new RefusedError("invalid", `The request cannot be used. Allowed: ${path}: ${allowed}`, [
     { path, allowed },
   ]);
+}
+
+export const previousNext = "next of the previous page";
+
+export const nextField = nullableText.describe(
+  "The `cursor` or `before` of the next page; null: none",
+);
+
+/** A page of what was found, of which one more was requested than fits a page. */
+export function pageOf<Row>(found: readonly Row[], size: number, toCursor: (last: Row) => string) {
+  const page = found.slice(0, size);
+  const last = page.at(-1);
+  return { page, next: last && found.length > size ? toCursor(last) : null };
+}
+
+/** Where a list continues, as a text that only this program reads. @param schema of what it holds */
+export function cursorOf<Schema extends z.ZodType>(schema: Schema) {
+  return parsed(previousNext, (written): z.output<Schema> | undefined => {
+    try {
+      return schema.parse(JSON.parse(Buffer.from(written, "base64url").toString()));
+    } catch {
+      return undefined;
+    }
+  })
+    .optional()
+    .describe("`next` of the previous page");
+}
+
+export function cursorText(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+/** Of a list that is ordered by time and id. */
+export const beforeField = cursorOf(z.object({ atMs: z.int(), id: z.string() }));
+
+export function cursorField(allowed: string, isCursor: (written: string) => boolean) {
+  return z.string(allowed).refine(isCursor, allowed).optional();
+}
+
+export const historyFields = {
+  ...serverFields,
+  ...rangeFields,
+  from: rangeFields.from.optional(),
+  limit: limitField,
+};
+
+/**
+ * Lists of what was stored. With `after` a list continues in the order of storage, which no range of time and no page
+ * applies to.
+ */
+export function historyRequest<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  isCursor: (written: string) => boolean,
+) {
+  const after = cursorField("after of a previous response", isCursor);
+  return z
+    .strictObject({ ...historyFields, ...shape, after })
+    .refine(
+      (query: { after?: unknown; before?: unknown; from?: unknown; to?: unknown }) =>
+        query.after === undefined || (query.before ?? query.from ?? query.to) === undefined,
+      "after without before, from and to",
+    );
+}
+
+/** How such a list continues. */
+export const continuation = {
+  next: nextField,
+  after: z.string().describe("`after` of the request for what is stored later"),
+  notes,
+};
+
+/** A range as reports have it, open at an end that is not given. @throws {RefusedError} */
+export function historyRange(
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  context: TimeContext,
+): TimeRange {
+  if (from === undefined && to === undefined) return allTime;
+  const range = readRange({ from: from ?? "1970-01-01T00:00Z", to }, context);
+  return {
+    fromMs: from === undefined ? allTime.fromMs : range.fromMs,
+    toMs: to === undefined && range.toMs === context.nowMs ? allTime.toMs : range.toMs,
+  };
 }

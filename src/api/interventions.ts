@@ -4,29 +4,18 @@ import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import { parseCronTimes } from "../lib/cron-times.ts";
 import type { Store } from "../store/store.ts";
 
-/** One time that a maintenance window is open. UTC milliseconds; the end does not belong to it. */
-interface Opening {
-  readonly startsAtMs: number;
-  readonly endsAtMs: number;
-}
-
-export interface TimedWindow extends MaintenanceWindow {
-  /** The opening that a moment lies in; null: it is closed then. */
-  openingAt(atMs: number): Opening | null;
-  /** The first opening after a moment; null: there is none. */
-  nextOpening(afterMs: number): Opening | null;
-}
-
 /** Computes when a window is open. The result for moments between the same two starts is kept. */
-export function timeWindow(window: MaintenanceWindow): TimedWindow {
+export function timeWindow(window: MaintenanceWindow) {
   const times = parseCronTimes(window.start, window.timeZone);
   if (!times) throw new TypeError(`the start of maintenance window ${window.name} is no cron time`);
-  const openingFrom = (startsAtMs: number | null): Opening | null =>
+  /** The end does not belong to an opening. UTC milliseconds. */
+  const openingFrom = (startsAtMs: number | null) =>
     startsAtMs === null ? null : { startsAtMs, endsAtMs: startsAtMs + window.durationMs };
   let known = { fromMs: Infinity, untilMs: 0, opening: openingFrom(null) };
   return {
     ...window,
-    openingAt(atMs) {
+    /** The opening that a moment lies in; null: it is closed then. */
+    openingAt(atMs: number) {
       if (atMs < known.fromMs || atMs >= known.untilMs) {
         const latestMs = times.latest(atMs);
         const untilMs = times.next(atMs) ?? Infinity;
@@ -35,9 +24,12 @@ export function timeWindow(window: MaintenanceWindow): TimedWindow {
       const { opening } = known;
       return opening && atMs < opening.endsAtMs ? opening : null;
     },
-    nextOpening: (afterMs) => openingFrom(times.next(afterMs)),
+    /** The first opening after a moment; null: there is none. */
+    nextOpening: (afterMs: number) => openingFrom(times.next(afterMs)),
   };
 }
+
+export type TimedWindow = ReturnType<typeof timeWindow>;
 
 /** A silence, or a maintenance window that is open. */
 interface InForce {
@@ -48,21 +40,12 @@ interface InForce {
   readonly endsAtMs: number;
 }
 
-/** Silences, windows and acknowledgements in memory, as every poll needs them for each of its incidents. */
-export interface HeldInterventions extends Interventions {
-  readonly windows: readonly TimedWindow[];
-  /** What suppresses notifications at a moment. */
-  inForce(atMs: number): readonly InForce[];
-  /** In force or to come. */
-  openSilences(atMs: number): readonly Silence[];
-  addSilence(silence: Silence, atMs: number): void;
-  endSilence(id: string, atMs: number): void;
-  acknowledge(acknowledgement: Acknowledgement): void;
-  /** Forgets the acknowledgements of resolved incidents. */
-  prune(): Promise<void>;
-}
+export type HeldInterventions = Awaited<ReturnType<typeof restoreInterventions>>;
 
-/** Reads what is in force from the store. */
+/**
+ * Reads silences and acknowledgements from the store. They are kept in memory with the windows, as every poll needs
+ * them for each of its incidents.
+ */
 export async function restoreInterventions(
   store: {
     readonly silences: Pick<Store["silences"], "open">;
@@ -70,7 +53,7 @@ export async function restoreInterventions(
   },
   maintenance: readonly MaintenanceWindow[],
   nowMs: number,
-): Promise<HeldInterventions> {
+) {
   const windows = maintenance.map(timeWindow);
   let known = await store.silences.open(nowMs);
   const acknowledged = await store.acknowledgements.ofOpenIncidents();
@@ -86,23 +69,30 @@ export async function restoreInterventions(
       .filter((silence) => isInForce(silence, atMs))
       .map(({ author: by, ...silence }) => ({ by, ...silence })),
   ];
-  return {
-    windows,
-    inForce,
+  const interventions: Interventions = {
     silencedAt(atMs) {
       const matches = inForce(atMs).map(({ match }) => match);
       if (matches.length === 0) return null;
       return (facts) => matches.some((match) => silences(match, facts));
     },
     acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
+  };
+  return {
+    ...interventions,
+    windows,
+    /** What suppresses notifications at a moment. */
+    inForce,
+    /** In force or to come. */
     openSilences: openAt,
-    addSilence: (silence, atMs) => void (known = [...openAt(atMs), silence]),
-    endSilence(id, atMs) {
+    addSilence: (silence: Silence, atMs: number): void => void (known = [...openAt(atMs), silence]),
+    endSilence(id: string, atMs: number): void {
       known = known.map((each) => (each.id === id ? { ...each, endsAtMs: atMs } : each));
       known = openAt(atMs);
     },
-    acknowledge: ({ incidentId, author }) => void authors.set(incidentId, author),
-    async prune() {
+    acknowledge: ({ incidentId, author }: Acknowledgement): void =>
+      void authors.set(incidentId, author),
+    /** Forgets the acknowledgements of resolved incidents. */
+    async prune(): Promise<void> {
       // An acknowledgement that is made meanwhile may not be among those that are read.
       const before = [...authors.keys()];
       const open = await store.acknowledgements.ofOpenIncidents();

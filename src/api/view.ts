@@ -50,6 +50,8 @@ export function timeText(utcMs: number | null): string | null {
 }
 
 /** To the millisecond. */
-export function toSeconds(ms: number): number {
-  return Math.round(ms) / 1_000;
+export function toSeconds(ms: number): number;
+export function toSeconds(ms: number | null): number | null;
+export function toSeconds(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms) / 1_000;
 }

@@ -8,7 +8,7 @@ import {
   showNotification,
 } from "../../src/api/operations/notifications.ts";
 import { addSilence } from "../../src/api/operations/silences.ts";
-import { timeline } from "../../src/api/timeline.ts";
+import { timeline } from "../../src/api/operations/explain.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 import { erring, sound } from "./support/api-world.ts";

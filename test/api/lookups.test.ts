@@ -5,7 +5,7 @@ import { createRetryBudget } from "../../src/lib/retry.ts";
 import type { ServiceContext } from "../../src/api/context.ts";
 import { lookUp } from "../../src/api/operations/lookups.ts";
 import type { LookupView } from "../../src/api/operations/lookups.ts";
-import { readRequest } from "../../src/api/request.ts";
+import { readRequest } from "../../src/api/operation.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { failure } from "../../src/service/failure.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { acknowledgeIncident } from "../../src/api/operations/incidents.ts";
 import { replayNotifications } from "../../src/api/operations/notifications.ts";
 import { addSilence } from "../../src/api/operations/silences.ts";
-import { readRequest } from "../../src/api/request.ts";
+import { readRequest } from "../../src/api/operation.ts";
 
 describe("a request that cannot be used", () => {
   it.each([

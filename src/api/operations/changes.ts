@@ -5,17 +5,10 @@ import { isChangeCursor } from "../../store/changes.ts";
 import type { StoredChange } from "../../store/changes.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";
-import { flag, listed, listOfWords, serverLabels, time } from "../fields.ts";
+import { continuation, cursorField, flag, historyRange, historyRequest } from "../fields.ts";
+import { listed, listOfWords, pageOf, previousNext, serverLabels, time } from "../fields.ts";
 import { matchNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import {
-  continuation,
-  cursorField,
-  historyRange,
-  historyRequest,
-  pageOf,
-  previousNext,
-} from "../paging.ts";
 import { toView } from "../view.ts";
 
 const presenceList = listOfWords(presences);

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { isChangeCursor } from "../../store/changes.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
-import { listOfWords, serverFields } from "../fields.ts";
+import { cursorField, listOfWords, serverFields } from "../fields.ts";
+import { readRequest } from "../operation.ts";
 import type { CallApi } from "../operation.ts";
-import { cursorField } from "../paging.ts";
-import { readRequest } from "../request.ts";
 import { listChanges } from "./changes.ts";
 import { listIncidents } from "./incidents.ts";
 

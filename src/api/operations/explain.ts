@@ -1,11 +1,19 @@
 import { z } from "zod";
+import { silenceFacts, silences as isAbout } from "../../alerts/silence.ts";
+import type { SilenceMatch } from "../../alerts/silence.ts";
+import type { Rule } from "../../alerts/rule.ts";
 import { firstOf } from "../../lib/first-of.ts";
 import { allTime } from "../../store/changes.ts";
+import type { StoredChange } from "../../store/changes.ts";
+import type { StoredIncident } from "../../store/incidents.ts";
+import type { StoredAttempt, StoredNotificationItem } from "../../store/notifications.ts";
+import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
 import { listed, nullableText, serverText, targetLabels, time } from "../fields.ts";
 import { findServer } from "../find.ts";
+import type { FoundServer } from "../find.ts";
+import type { TimedWindow } from "../interventions.ts";
 import { defineOperation } from "../operation.ts";
-import { timeline } from "../timeline.ts";
 import { timeText, toView } from "../view.ts";
 
 const explanationView = z.object({
@@ -72,3 +80,183 @@ export const explainServer = defineOperation({
     };
   },
 });
+
+/** All that is known of one server. */
+export interface ServerHistory {
+  readonly server: FoundServer;
+  readonly changes: readonly StoredChange[];
+  readonly incidents: readonly StoredIncident[];
+  readonly silences: readonly StoredSilence[];
+  readonly windows: readonly TimedWindow[];
+  readonly items: readonly StoredNotificationItem[];
+  readonly attempts: readonly StoredAttempt[];
+}
+
+/** Something that happened, in words. */
+interface TimelineEvent {
+  readonly atMs: number;
+  readonly event: string;
+  readonly text: string;
+  readonly incidentId?: string;
+  readonly notificationId?: string;
+}
+
+/** What happened to a server and what was notified of it, up to now, oldest first. */
+export function timeline(
+  history: ServerHistory,
+  rules: readonly Rule[],
+  nowMs: number,
+): readonly TimelineEvent[] {
+  const events = [
+    ...history.changes.map(changeEvent),
+    ...incidentEvents(history.incidents),
+    ...silenceEvents(history, rules),
+    ...history.items.map(queuedEvent),
+    ...deliveryEvents(history),
+  ];
+  return events.filter(({ atMs }) => atMs <= nowMs).toSorted((a, b) => a.atMs - b.atMs);
+}
+
+function changeEvent({ atMs, target, sandboxId, from, to }: StoredChange): TimelineEvent {
+  // A server that moves to another sandbox has two changes at the same time.
+  const where = `sandbox ${sandboxId} of ${target.region}/${target.key}`;
+  return { atMs, event: "server.changed", text: `${from} -> ${to} in ${where}` };
+}
+
+function incidentEvents(stored: readonly StoredIncident[]): readonly TimelineEvent[] {
+  // Of two that began at once, the one that fired first: a silence continues it as another one, which fires later.
+  const incidents = stored.toSorted(
+    ({ incident: a }, { incident: b }) =>
+      a.startedAtMs - b.startedAtMs || (a.firedAtMs ?? Infinity) - (b.firedAtMs ?? Infinity),
+  );
+  return incidents.flatMap(({ incident, acknowledgement }) => {
+    const { id: incidentId, rule, severity, phase, receivers } = incident;
+    const { startedAtMs, firedAtMs, resolvedAtMs } = incident;
+    const at = (atMs: number | null, event: string, text: string): readonly TimelineEvent[] =>
+      atMs === null
+        ? []
+        : [{ atMs, event: `incident.${event}`, text: `${rule}: ${text}`, incidentId }];
+    // An incident that a silence resolved continues as another one with the same start.
+    const silencedAtMs = incidents
+      .map((each) => each.incident)
+      .filter((each) => each.rule === rule && each.startedAtMs === startedAtMs)
+      .flatMap(({ id, resolvedAtMs: endedAtMs }) => (id === incidentId ? [] : (endedAtMs ?? [])))
+      .filter((endedAtMs) => endedAtMs <= (firedAtMs ?? Infinity))
+      .toSorted((a, b) => b - a)[0];
+    const isSilenced = firedAtMs === null && phase.name !== "pending";
+    const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
+    const note = acknowledgement?.note ? `: ${acknowledgement.note}` : "";
+    return [
+      ...(silencedAtMs === undefined
+        ? at(startedAtMs, "opened", isSilenced ? "opened, silenced" : "opened")
+        : at(silencedAtMs, "muted", "continues, silenced")),
+      ...at(firedAtMs, "fired", `firing (${severity}), notifies ${names}`),
+      ...(acknowledgement
+        ? at(
+            acknowledgement.atMs,
+            "acknowledged",
+            `acknowledged by ${acknowledgement.author}${note}`,
+          )
+        : []),
+      ...(phase.name === "resolved"
+        ? at(resolvedAtMs, "resolved", `resolved (${phase.reason})`)
+        : []),
+    ];
+  });
+}
+
+/** The silences that match the server where it is, or was last, and its incidents. */
+function silenceEvents(history: ServerHistory, rules: readonly Rule[]): readonly TimelineEvent[] {
+  const { server, changes, incidents } = history;
+  const { serverId, serverName } = server;
+  const now = server.listed.map(({ target, sandbox, server: { benchmark, tags } }) => {
+    return { target, sandboxId: sandbox.id, benchmark, tags };
+  });
+  const before = changes.slice(0, 1).map(({ target, sandboxId }) => ({ target, sandboxId }));
+  const places = now.length > 0 ? now : before;
+  const facts = [
+    ...rules
+      .filter(({ on }) => on === "server")
+      .flatMap((rule) =>
+        places.map(({ target, sandboxId, ...observed }) =>
+          silenceFacts(rule, target, { kind: "server", sandboxId, serverId, serverName }, observed),
+        ),
+      ),
+    ...incidents.map(({ incident, target }) =>
+      silenceFacts({ ...incident, name: incident.rule }, target, incident.subject),
+    ),
+  ];
+  const concerns = ({ match }: { readonly match: SilenceMatch }): boolean =>
+    facts.some((each) => isAbout(match, each));
+  const bounds = (
+    { startsAtMs, endsAtMs }: { readonly startsAtMs: number; readonly endsAtMs: number },
+    kind: "silence" | "maintenance",
+    text: string,
+  ): readonly TimelineEvent[] => [
+    { atMs: startsAtMs, event: `${kind}.began`, text: `${text} - began` },
+    { atMs: endsAtMs, event: `${kind}.ended`, text: `${text} - ended` },
+  ];
+  return [
+    ...history.silences
+      .filter((silence) => concerns(silence) && silence.endsAtMs > silence.startsAtMs)
+      .flatMap((silence) =>
+        bounds(silence, "silence", `silence by ${silence.author}: ${silence.reason}`),
+      ),
+    // A window may have opened many times. Shown are the openings during which an incident started.
+    ...history.windows.filter(concerns).flatMap((window) => {
+      const openings = incidents.flatMap(
+        ({ incident }) => window.openingAt(incident.startedAtMs) ?? [],
+      );
+      const byStart = new Map(openings.map((opening) => [opening.startsAtMs, opening]));
+      const text = `maintenance window ${window.name}`;
+      return [...byStart.values()].flatMap((opening) => bounds(opening, "maintenance", text));
+    }),
+  ];
+}
+
+const messageWords: Readonly<Record<StoredNotificationItem["type"], string>> = {
+  "incident.firing": "firing",
+  "incident.reminder": "still firing",
+  "incident.acknowledged": "acknowledged",
+  "incident.resolved": "resolved",
+};
+
+function queuedEvent(item: StoredNotificationItem): TimelineEvent {
+  const { incidentId, receiver, type, causedAtMs: atMs, notification } = item;
+  const text = `${receiver}: ${messageWords[type]}`;
+  const notificationId = notification && { notificationId: notification.id };
+  return { atMs, event: "notification.queued", text, incidentId, ...notificationId };
+}
+
+/** Every attempt that is stored. If the last one is not, how the notification ended. */
+function deliveryEvents({ items, attempts }: ServerHistory): readonly TimelineEvent[] {
+  const attemptsOf = Map.groupBy(attempts, ({ notificationSeq }) => notificationSeq);
+  const bySeq = new Map(items.map((item) => [item.notification?.seq, item]));
+  return [...bySeq.values()].flatMap(({ notification, receiver, type }) => {
+    if (!notification) return [];
+    const { seq, id: notificationId, state, lastReason, settledAtMs } = notification;
+    const what = messageWords[type];
+    const taken = (atMs: number): TimelineEvent => {
+      return {
+        atMs,
+        event: "delivery.taken",
+        text: `${receiver} accepted: ${what}`,
+        notificationId,
+      };
+    };
+    const stored = (attemptsOf.get(seq) ?? []).map(({ atMs, reason, detail }): TimelineEvent => {
+      if (reason === null) return taken(atMs);
+      const why = detail === null ? reason : `${reason}: ${detail}`;
+      const text = `${receiver} did not accept: ${what} (${why})`;
+      return { atMs, event: "delivery.failed", text, notificationId };
+    });
+    if (settledAtMs === null) return stored;
+    if (state === "delivered") {
+      const isStored = stored.some(({ event }) => event === "delivery.taken");
+      return isStored ? stored : [...stored, taken(settledAtMs)];
+    }
+    const reason = state === "dead" ? ` (${lastReason ?? "no reason stored"})` : "";
+    const text = `${receiver}: ${state}: ${what}${reason}`;
+    return [...stored, { atMs: settledAtMs, event: `notification.${state}`, text, notificationId }];
+  });
+}

@@ -8,19 +8,12 @@ import { isIncidentCursor } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";
-import { authorField, idBeginning, listed, listOfWords, names, nullableText } from "../fields.ts";
-import { nullableTime, text, texts, time } from "../fields.ts";
+import { authorField, beforeField, continuation, cursorText, historyRange } from "../fields.ts";
+import { historyRequest, idBeginning, listed, listOfWords, names } from "../fields.ts";
+import { nullableText, nullableTime, pageOf, text, texts, time } from "../fields.ts";
 import { completeId, mostNamed } from "../find.ts";
 import { matchNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import {
-  beforeField,
-  continuation,
-  historyRange,
-  historyRequest,
-  pageOf,
-  placeText,
-} from "../paging.ts";
 import { toView } from "../view.ts";
 
 const states = ["pending", "firing", "resolved"] as const;
@@ -83,7 +76,7 @@ export const listIncidents = defineOperation({
     const query = { ...selection, ...range, limit: limit + 1, before: before ?? null };
     const found = await store.incidents.page(query);
     const { page, next } = pageOf(found, limit, ({ incident: { startedAtMs, id } }) =>
-      placeText(startedAtMs, id),
+      cursorText({ atMs: startedAtMs, id }),
     );
     const unknown = found.length === 0 ? matchNotes(context, { ...rest, rule }) : [];
     return {

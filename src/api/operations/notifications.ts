@@ -4,18 +4,10 @@ import { notificationStates } from "../../store/notifications.ts";
 import type { DeadLetters } from "../../store/notifications.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";
-import {
-  limitField,
-  listed,
-  listOfWords,
-  notes,
-  nullableText,
-  nullableTime,
-  time,
-} from "../fields.ts";
+import { limitField, listed, listOfWords, nextField, notes, nullableText } from "../fields.ts";
+import { nullableTime, pageOf, previousNext, time } from "../fields.ts";
 import { unknownNames } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import { nextField, pageOf, previousNext } from "../paging.ts";
 import { toView } from "../view.ts";
 
 export const notificationView = z.object({

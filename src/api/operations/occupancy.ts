@@ -9,10 +9,9 @@ import { sharesOf } from "../../reports/row.ts";
 import type { Report, ReportRow } from "../../reports/row.ts";
 import type { Zone } from "../../reports/zone.ts";
 import type { HistoryContext } from "../context.ts";
-import { limitOf, listed, parsed, rangeFields, readRange, targetFields, texts } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
-import { nextField, previousNext } from "../paging.ts";
-import { readRequest } from "../request.ts";
+import { limitOf, listed, nextField, cursorOf, cursorText, rangeFields } from "../fields.ts";
+import { readRange, targetFields, texts } from "../fields.ts";
+import { defineOperation, readRequest } from "../operation.ts";
 import { timeText, toSeconds } from "../view.ts";
 
 export const reportRequest = z.strictObject({
@@ -93,26 +92,13 @@ const occupancyView = z.object({
 export type OccupancyView = z.output<typeof occupancyView>;
 
 /** The last row of a page, in a report whose range stays that of the first page. */
-interface Cursor {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly nowMs: number;
-  readonly cellMs: number;
-  readonly index: number;
-}
-
-const cursorPattern = /^(\d{1,15})_(\d{1,15})_(\d{1,15})_(\d{1,15})_(\d{1,9})$/;
-
-function readCursor(text: string): Cursor | undefined {
-  const [fromMs, toMs, nowMs, cellMs, index] = cursorPattern.exec(text)?.slice(1).map(Number) ?? [];
-  if (fromMs === undefined || toMs === undefined || nowMs === undefined) return undefined;
-  if (cellMs === undefined || index === undefined) return undefined;
-  return { fromMs, toMs, nowMs, cellMs, index };
-}
-
-function cursorText({ fromMs, toMs, nowMs, cellMs, index }: Cursor): string {
-  return [fromMs, toMs, nowMs, cellMs, index].join("_");
-}
+const cursorSchema = z.object({
+  fromMs: z.int(),
+  toMs: z.int(),
+  nowMs: z.int(),
+  cellMs: z.int(),
+  index: z.int(),
+});
 
 export const reportOccupancy = defineOperation({
   name: "reportOccupancy",
@@ -121,7 +107,7 @@ export const reportOccupancy = defineOperation({
   summary: "How occupied servers were, by time and then by the fields of `by`",
   request: reportRequest.extend({
     limit: limitOf(1_000, 10_000),
-    cursor: parsed(previousNext, readCursor).optional(),
+    cursor: cursorOf(cursorSchema),
   }),
   response: occupancyView,
   timeoutMs: 5 * 60_000,
@@ -133,7 +119,7 @@ export const reportOccupancy = defineOperation({
     const report = await openReport(asked, reports);
     const rows: RowView[] = [];
     let next: string | null = null;
-    let last: Cursor | null = null;
+    let last: z.output<typeof cursorSchema> | null = null;
     for await (const { row, place } of report.rows) {
       if (rows.length === limit) {
         next = last && cursorText(last);
@@ -174,12 +160,8 @@ export function reportHead(
 export function viewRow(row: ReportRow): RowView {
   const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, dwells, recoveries } = row;
   const shares = sharesOf(row);
-  const shown = reportFields.flatMap((field) => {
-    const value = group[field];
-    return value === undefined ? [] : [[field, value]];
-  });
   return {
-    ...Object.fromEntries(shown),
+    ...group,
     occupied_share: shares?.occupied ?? null,
     idle_share: shares?.idle ?? null,
     error_share: shares?.error ?? null,
@@ -195,16 +177,12 @@ export function viewRow(row: ReportRow): RowView {
     occupied_peak: occupiedPeak?.count ?? null,
     occupied_peak_exact: occupiedPeak?.isExact ?? null,
     stays: countDwells(dwells),
-    stay_mean_seconds: toSecondsOrNull(meanDwellMs(dwells)),
-    stay_median_seconds: toSecondsOrNull(dwellQuantileMs(dwells, 0.5)),
-    stay_p95_seconds: toSecondsOrNull(dwellQuantileMs(dwells, 0.95)),
+    stay_mean_seconds: toSeconds(meanDwellMs(dwells)),
+    stay_median_seconds: toSeconds(dwellQuantileMs(dwells, 0.5)),
+    stay_p95_seconds: toSeconds(dwellQuantileMs(dwells, 0.95)),
     incidents: row.incidents,
     recoveries: recoveries.count,
     recovery_mean_seconds:
       recoveries.count === 0 ? null : toSeconds(recoveries.ms / recoveries.count),
   };
-}
-
-function toSecondsOrNull(ms: number | null): number | null {
-  return ms === null ? null : toSeconds(ms);
 }

@@ -4,19 +4,11 @@ import { pageOfServers } from "../../fleet/server-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
 import type { FleetContext } from "../context.ts";
-import {
-  limitField,
-  listed,
-  listOfWords,
-  names,
-  notes,
-  nullableText,
-  sandboxText,
-} from "../fields.ts";
-import { serverLabels, serverText, targetFields, texts, time } from "../fields.ts";
+import { cursorOf, cursorText, limitField, listed, listOfWords, names } from "../fields.ts";
+import { nextField, notes, nullableText, pageOf, sandboxText, serverLabels } from "../fields.ts";
+import { serverText, targetFields, texts, time } from "../fields.ts";
 import { matchNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import { namesCursor, namesCursorText, nextField, pageOf } from "../paging.ts";
 import { timeText } from "../view.ts";
 import { compareTargets, selectTargets } from "./targets.ts";
 
@@ -48,7 +40,7 @@ export const listServers = defineOperation({
     ...targetFields,
     ...filterFields.shape,
     limit: limitField,
-    cursor: namesCursor(z.tuple([z.string(), z.string(), z.string(), z.string()])),
+    cursor: cursorOf(z.tuple([z.string(), z.string(), z.string(), z.string()])),
   }),
   response: z.object({ servers: listed(serverView), next: nextField, notes }),
   async handle(context: FleetContext, { limit: size, cursor, region, key, ...filter }) {
@@ -82,7 +74,7 @@ export const listServers = defineOperation({
       if (found.length > size) break;
     }
     const { page, next } = pageOf(found, size, (last) =>
-      namesCursorText([last.region, last.key, last.sandbox_id, last.server_id]),
+      cursorText([last.region, last.key, last.sandbox_id, last.server_id]),
     );
     return { servers: page, next, notes: matchNotes(context, { region, key }) };
   },

@@ -4,21 +4,13 @@ import { parseDuration } from "../../fleet/duration.ts";
 import { RefusedError } from "../../lib/refusal.ts";
 import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
-import {
-  authorField,
-  flag,
-  idBeginning,
-  limitField,
-  listed,
-  notes,
-  nullableText,
-} from "../fields.ts";
-import { nullableTime, parsed, text, texts, time } from "../fields.ts";
+import { authorField, beforeField, cursorText, flag, idBeginning, limitField } from "../fields.ts";
+import { listed, nextField, notes, nullableText, nullableTime, pageOf, parsed } from "../fields.ts";
+import { text, texts, time } from "../fields.ts";
 import { completeId } from "../find.ts";
 import type { TimedWindow } from "../interventions.ts";
 import { matchNotes, serverNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import { beforeField, nextField, pageOf, placeText } from "../paging.ts";
 import { timeText, toView } from "../view.ts";
 
 const patternsAllowed = "a name or a list of names, * standing for any characters";
@@ -98,7 +90,9 @@ export const listSilences = defineOperation({
     const nowMs = clock.now().utcMs;
     const query = { ended, nowMs, limit: limit + 1, before: before ?? null };
     const found = await store.silences.page(query);
-    const { page, next } = pageOf(found, limit, (last) => placeText(last.createdAtMs, last.id));
+    const { page, next } = pageOf(found, limit, (last) =>
+      cursorText({ atMs: last.createdAtMs, id: last.id }),
+    );
     const windows = before
       ? []
       : interventions.windows.flatMap((window) => viewWindow(window, nowMs));

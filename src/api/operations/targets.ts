@@ -4,11 +4,10 @@ import type { WatchedView } from "../../alerts/watched-view.ts";
 import { failureReasons, statuses } from "../../fleet/model.ts";
 import type { Target } from "../../fleet/model.ts";
 import type { FleetContext } from "../context.ts";
-import { limitField, listed, notes, nullableText, nullableTime } from "../fields.ts";
-import { targetFields, targetLabels } from "../fields.ts";
+import { cursorOf, cursorText, limitField, listed, nextField, notes } from "../fields.ts";
+import { nullableText, nullableTime, pageOf, targetFields, targetLabels } from "../fields.ts";
 import { matchNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
-import { namesCursor, namesCursorText, nextField, pageOf } from "../paging.ts";
 import { toView } from "../view.ts";
 
 const count = z.int().min(0);
@@ -49,7 +48,7 @@ export const listTargets = defineOperation({
   request: z.strictObject({
     ...targetFields,
     limit: limitField,
-    cursor: namesCursor(z.tuple([z.string(), z.string()])),
+    cursor: cursorOf(z.tuple([z.string(), z.string()])),
   }),
   response: z.object({ targets: listed(targetView), next: nextField, notes }),
   async handle(context: FleetContext, { limit: size, cursor, region, key }) {
@@ -57,7 +56,7 @@ export const listTargets = defineOperation({
       ({ target }) => !cursor || compareTargets(target, { region: cursor[0], key: cursor[1] }) > 0,
     );
     const { page, next } = pageOf(following, size, ({ target }) =>
-      namesCursorText([target.region, target.key]),
+      cursorText([target.region, target.key]),
     );
     const targets: TargetView[] = [];
     for (const watched of page) {
