@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { settingsSchema } from "../src/config/schema.ts";
-import { notBoth, oneOfSettings } from "../src/config/written.ts";
+import { configSchema as wholeSchema } from "../src/config/config.ts";
+import { notBoth, oneOfSettings } from "../src/config/fields.ts";
 
 /** A JSON Schema, a part of one, or what it is of. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export function configSchema(): string {
 
 /** The same with what documents add: `leftOut`, the default where it is not a value. */
 export function describedSettings(): Json {
-  return asJson(mend(rawSchema(settingsSchema)));
+  return asJson(mend(rawSchema(wholeSchema)));
 }
 
 function rawSchema(schema: z.core.$ZodType): Json {

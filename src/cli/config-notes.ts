@@ -1,5 +1,5 @@
 import { matchNotes } from "../api/notes.ts";
-import type { Config, KeyConfig } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { resolutions } from "../fleet/buckets.ts";
 import { formatDuration } from "../fleet/duration.ts";
@@ -20,7 +20,7 @@ export function configNotes(config: Config): readonly string[] {
   ];
 }
 
-function rateLimitNotes(config: Config, key: KeyConfig): readonly string[] {
+function rateLimitNotes(config: Config, key: Config["keys"][number]): readonly string[] {
   const { schedule, rateLimit } = config.poll;
   const { requests, perMs } = rateLimit;
   const intervalMs = intervalOf(schedule);

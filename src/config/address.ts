@@ -3,6 +3,10 @@ import ipaddr from "ipaddr.js";
 import { everyInterface } from "../lib/listen-address.ts";
 import type { ListenAddress } from "../lib/listen-address.ts";
 
+/** As `new URL` takes them: around and before what it wants, it forgives a lot. */
+export const webAddressLike = /^[^!-~]*[Hh][Tt][Tt][Pp][Ss]?:/;
+export const baseUrlLike = /^[^!-~]*[Hh][Tt][Tt][Pp][Ss]?:[^?#]*$/;
+
 /** An http or https address; undefined for anything else, and for one with a user or password. */
 export function parseWebAddress(text: string): URL | undefined {
   const url = URL.parse(text);
@@ -16,7 +20,7 @@ export function parseBaseUrl(text: string): string | undefined {
   return url?.href.replace(/\/+$/, "");
 }
 
-/** Plain http would show the key to whoever is on the way, unless there is no way. */
+/** Plain http would show secrets to anyone on the way, unless there is no way. */
 export function leavesUnencrypted(url: URL): boolean {
   return url.protocol === "http:" && !isLoopback(url.hostname);
 }

@@ -1,67 +1,206 @@
-import type { MaintenanceWindow } from "../alerts/silence.ts";
-import type { Resolution } from "../fleet/buckets.ts";
+import { z } from "zod";
 import type { Probe } from "../alerts/probe.ts";
-import type { RateLimit } from "../lib/rate-limit.ts";
 import type { Rule } from "../alerts/rule.ts";
-import type { Schedule } from "../fleet/schedule.ts";
-import type { OutboundNetworks } from "../lib/networks.ts";
-import type { Secret } from "../lib/secret.ts";
-import type { ReceiverConfig } from "./schema-receivers.ts";
+import { durationPattern, parseDuration } from "../fleet/duration.ts";
+import { parseNetwork, whyAlwaysDenied, type Network } from "../lib/networks.ts";
+import { Secret } from "../lib/secret.ts";
+import { listenPattern, parseListenAddress } from "./address.ts";
+import { configuredTargets } from "./configured-targets.ts";
+import { flag, matching, oneOf, settings, text, textOf } from "./fields.ts";
+import { toSchedule } from "./schedule-fields.ts";
+import { maintenanceSchema } from "./schema-maintenance.ts";
+import { probeSchema, targetsOf } from "./schema-probes.ts";
+import { receiverSchema } from "./schema-receivers.ts";
+import { ruleSchema } from "./schema-rules.ts";
+import { keySchema, pollSchema, regionsSchema } from "./schema-watched.ts";
 
-/** A configuration that passed every check. Durations are milliseconds, sizes are bytes. */
-export interface Config {
-  readonly regions: ReadonlyMap<string, RegionConfig>;
-  readonly keys: readonly KeyConfig[];
-  readonly poll: PollConfig;
-  readonly probes: readonly Probe[];
-  readonly store: { readonly path: string };
-  readonly history: HistoryConfig;
-  readonly http: HttpConfig;
-  readonly log: LogConfig;
-  readonly metrics: { readonly perServer: boolean };
-  readonly alerts: {
-    readonly rules: readonly Rule[];
-    readonly receivers: readonly ReceiverConfig[];
-    readonly maintenance: readonly MaintenanceWindow[];
-    readonly outbound: OutboundNetworks;
-  };
-}
+const dayMs = 24 * 60 * 60 * 1_000;
 
-/** For how long what is kept. Milliseconds; null: for ever. */
-export interface HistoryConfig {
-  readonly changes: number | null;
-  readonly buckets: Readonly<Record<Resolution, number | null>>;
-}
+/** Milliseconds; null: for ever. */
+const kept = () =>
+  textOf(
+    "a duration such as 400d, from 1d to 36500d, or forever",
+    new RegExp(`${durationPattern.source}|^forever$`),
+    (value) => {
+      if (value === "forever") return null;
+      const ms = parseDuration(value) ?? 0;
+      return ms >= dayMs && ms <= 36_500 * dayMs ? ms : undefined;
+    },
+    ["forever"],
+  );
 
-export interface RegionConfig {
-  /** Without a trailing slash. */
-  readonly baseUrl: string;
-}
+const historySchema = settings({
+  changes: kept()
+    .prefault("400d")
+    .describe("How long changes of servers, resolved incidents and unobserved time are kept."),
+  "5m": kept()
+    .prefault("30d")
+    .describe(
+      "How long buckets of five minutes are kept. A bucket holds the time that servers spent in each status.",
+    ),
+  "1h": kept().prefault("400d").describe("How long buckets of an hour are kept."),
+  "1d": kept().prefault("forever").describe("How long buckets of a day (UTC) are kept."),
+}).transform(({ changes, ...buckets }) => ({ changes, buckets }));
 
-export interface KeyConfig {
-  readonly name: string;
-  readonly apiKey: Secret;
-  /** Names of configured regions, never empty. */
-  readonly regions: readonly string[];
-}
+const httpSchema = settings({
+  listen: textOf(
+    "HOST:PORT, such as 127.0.0.1:9740, [::1]:9740, or :9740 for every interface",
+    listenPattern,
+    parseListenAddress,
+  )
+    .prefault("127.0.0.1:9740")
+    .describe(
+      "The address of the status page, the metrics, the health checks and the API. Port 0 chooses a free port. There is no authentication: anyone who can reach the address can add silences and acknowledge incidents.",
+    ),
+  allowed_hosts: z
+    .array(
+      matching(
+        "a name such as sandwatch.example.com, without a port",
+        /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?$/,
+      ).transform((host) => host.toLowerCase()),
+      "a list of names",
+    )
+    .prefault([])
+    .describe(
+      "Host names by which the API may be called, in addition to IP addresses and localhost.",
+    ),
+}).transform((http) => ({ ...http.listen, allowedHosts: http.allowed_hosts }));
 
-export interface PollConfig {
-  readonly schedule: Schedule;
-  readonly timeoutMs: number;
-  readonly rateLimit: RateLimit;
-  readonly maxBodyBytes: number;
-  readonly staleAfter: number;
-  readonly goneAfter: number;
-}
+const logSchema = settings({
+  level: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
+    .prefault("info")
+    .describe("The lowest level that is logged."),
+  format: oneOf(["json", "pretty"]).optional().meta({
+    description: "`json` writes one JSON object per line; `pretty` writes lines for people.",
+    leftOut: "`pretty` on a terminal, otherwise `json`",
+  }),
+}).transform(({ level, format = "json" }) => ({ level, format }));
 
-export interface HttpConfig {
-  readonly host: string;
-  readonly port: number;
-  /** Names, in lower case, by which the API may be called, beside addresses and `localhost`. */
-  readonly allowedHosts: readonly string[];
-}
+const metricsSchema = settings({
+  per_server: flag()
+    .prefault(true)
+    .describe("Whether series per server and per sandbox are exported. Totals always are."),
+}).transform((metrics) => ({ perServer: metrics.per_server }));
 
-export interface LogConfig {
-  readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
-  readonly format: "json" | "pretty";
-}
+const networkAllowed = "a network such as 10.0.0.0/8 or fd00::/8, or one address";
+const deniedAllowed = "that is not always denied (link-local, multicast, metadata services)";
+
+const networkWhere = (allowed: string, isAllowed: (network: Network) => boolean) =>
+  textOf(
+    allowed,
+    /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\dA-Fa-f:.]*:[\dA-Fa-f:.]*)(?:\/\d{1,3})?$/,
+    (value) => {
+      const network = parseNetwork(value);
+      return network && isAllowed(network) ? network : undefined;
+    },
+  );
+
+const outboundSchema = settings({
+  deny_networks: z
+    .array(
+      networkWhere(networkAllowed, () => true),
+      "a list of networks",
+    )
+    .prefault([])
+    .describe("Further networks that are denied."),
+  allow_networks: z
+    .array(
+      networkWhere(`${networkAllowed}, ${deniedAllowed}`, (network) => !whyAlwaysDenied(network)),
+      "a list of networks",
+    )
+    .min(1, "at least one network; omit the setting for all")
+    .optional()
+    .meta({ description: "If set, only these networks are allowed.", leftOut: "all" }),
+}).transform((outbound) => ({
+  deny: outbound.deny_networks,
+  allow: outbound.allow_networks ?? null,
+}));
+
+/** The rules that there are where the configuration has none. */
+export const defaultRules = [
+  { name: "server-error", on: "server", status: "error" },
+  { name: "target-down", on: "target", failing: { polls: 3 } },
+  { name: "target-partial", on: "target", partial: { polls: 10 } },
+] as const;
+
+const alertsSchema = settings({
+  rules: z
+    .array(ruleSchema, "a list of rules")
+    .prefault([...defaultRules])
+    .meta({
+      description: "The alert rules. An empty list disables alerts.",
+      leftOut: "`server-error`, `target-down` and `target-partial`, to every receiver",
+    }),
+  receivers: z
+    .array(receiverSchema, "a list of receivers")
+    .prefault([])
+    .describe("Where notifications are sent."),
+  maintenance: z
+    .array(maintenanceSchema, "a list of maintenance windows")
+    .prefault([])
+    .describe("Recurring maintenance windows, which suppress notifications."),
+  outbound: outboundSchema
+    .prefault({})
+    .describe(
+      "The networks in which receivers may be. Every address is checked when a connection to it is opened. Link-local addresses, multicast addresses and the metadata services of clouds are always denied.",
+    ),
+});
+
+/**
+ * The whole file. Each setting is checked for itself; what several say together: `crossChecks`.
+ * Durations become milliseconds, sizes bytes.
+ */
+export const configSchema = settings({
+  regions: regionsSchema.describe(
+    "The watched deployments of the service, by name. The name is used as a label.",
+  ),
+  keys: z
+    .array(keySchema, "a list of keys")
+    .min(1, "at least one key")
+    .describe("The API keys whose sandboxes are watched."),
+  poll: pollSchema.prefault({}).describe("How listings are polled."),
+  probes: z
+    .array(probeSchema, "a list of probes")
+    .prefault([])
+    .describe("Scheduled calls of single operations, and what is expected of their responses."),
+  store: settings({
+    path: text("the path of a file")
+      .prefault("data/sandwatch.db")
+      .describe(
+        "The path of the SQLite database. Each sandwatch needs its own. A relative path is resolved against the working directory.",
+      ),
+  })
+    .prefault({})
+    .describe("Where sandwatch stores its data."),
+  history: historySchema
+    .prefault({})
+    .describe("How long history is kept. Space that is freed is reused."),
+  http: httpSchema.prefault({}).describe("The HTTP server."),
+  log: logSchema.prefault({}).describe("The log, which is written to standard output."),
+  metrics: metricsSchema.prefault({}).describe("What is exported to Prometheus."),
+  alerts: alertsSchema.prefault({}).describe("Which incidents go to which receivers."),
+}).transform(({ keys: writtenKeys, poll, probes: writtenProbes, alerts, ...rest }) => {
+  const { timeZone, ...polls } = poll;
+  const keys = writtenKeys.map((key) => ({
+    name: key.name,
+    apiKey: new Secret(key.api_key),
+    regions: key.regions ?? [...rest.regions.keys()],
+  }));
+  const targets = configuredTargets({ keys });
+  const probes = writtenProbes.map(({ regions, keys: named, written, ...probe }): Probe => ({
+    ...probe,
+    schedule: toSchedule(written, timeZone, { kind: "every", ms: 60_000 }),
+    targets: targetsOf({ regions, keys: named }, targets),
+  }));
+  const everyReceiver = alerts.receivers
+    .filter(({ type }) => type !== "heartbeat")
+    .map((receiver) => receiver.name);
+  const rules = alerts.rules.map((rule): Rule => ({
+    ...rule,
+    receivers: rule.receivers ?? everyReceiver,
+  }));
+  return { ...rest, keys, poll: polls, probes, alerts: { ...alerts, rules } };
+});
+
+/** A configuration that passed every check. */
+export type Config = z.output<typeof configSchema>;

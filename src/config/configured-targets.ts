@@ -1,7 +1,11 @@
 import type { Target } from "../fleet/model.ts";
-import type { Config } from "./config.ts";
+
+interface Key {
+  readonly name: string;
+  readonly regions: readonly string[];
+}
 
 /** Every key in each of its regions. */
-export function configuredTargets({ keys }: Pick<Config, "keys">): readonly Target[] {
+export function configuredTargets({ keys }: { readonly keys: readonly Key[] }): readonly Target[] {
   return keys.flatMap(({ name, regions }) => regions.map((region) => ({ region, key: name })));
 }

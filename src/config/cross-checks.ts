@@ -1,214 +1,175 @@
-import { matchesAny } from "../alerts/rule.ts";
+import type { z } from "zod";
 import { receiverRule } from "../alerts/judge-receivers.ts";
-import { checkProbeRule, checkProbes, probeNames } from "./check-probes.ts";
-import { leavesUnencrypted, parseWebAddress } from "./address.ts";
-import { describe, valueAt, type Evidence } from "./evidence.ts";
-import type { Finding, Path } from "./faults.ts";
-import { readFlag } from "./fields.ts";
-import { repeatedFindings, unknownFindings, type Mention } from "./issue-findings.ts";
-import { asPatterns, isPlain, mention, mentions } from "./mentions.ts";
-import { outlineSchema, type Outline } from "./outline.ts";
-import { defaultRuleNames } from "./to-config.ts";
+import { matchesAny, matchesTarget, type Match } from "../alerts/rule.ts";
+import { defaultRules } from "./config.ts";
+import { configuredTargets } from "./configured-targets.ts";
+import { describe, repeatedFindings, unknownFindings, valueAt } from "./faults.ts";
+import type { Evidence, Finding, Mention, Path } from "./faults.ts";
+import { maintenanceSchema } from "./schema-maintenance.ts";
+import { probeSchema, targetsOf } from "./schema-probes.ts";
+import { receiverSchema } from "./schema-receivers.ts";
+import { ruleSchema } from "./schema-rules.ts";
+import { keySchema } from "./schema-watched.ts";
 
-/** What is wrong between settings each of which may be right for itself. */
+/** An item of a list; undefined: it is wrong by itself. */
+interface Item<Value> {
+  readonly path: Path;
+  readonly value: Value | undefined;
+}
+
+/** What is wrong between settings each of which is right for itself. */
 export function crossChecks(evidence: Evidence): Finding[] {
-  const outline = outlineSchema.parse(evidence.value);
-  return [
-    ...checkRegions(outline, evidence),
-    ...checkKeys(outline, evidence),
-    ...checkSchedule(outline),
-    ...checkRules(outline, evidence),
-    ...checkReceivers(outline, evidence),
-    ...checkMaintenance(outline, evidence),
-    ...checkProbes(outline, evidence),
-  ];
-}
+  const itemsAt = <Schema extends z.ZodType>(schema: Schema, ...path: string[]) => {
+    const list = valueAt(evidence.value, path);
+    return (Array.isArray(list) ? list : []).map((item, index): Item<z.output<Schema>> => ({
+      path: [...path, index],
+      value: schema.safeParse(item).data,
+    }));
+  };
+  const keys = itemsAt(keySchema, "keys");
+  const probes = itemsAt(probeSchema, "probes");
+  const rules = itemsAt(ruleSchema, "alerts", "rules");
+  const receivers = itemsAt(receiverSchema, "alerts", "receivers");
+  const windows = itemsAt(maintenanceSchema, "alerts", "maintenance");
 
-function checkRegions(outline: Outline, evidence: Evidence): Finding[] {
-  return [...outline.regions].flatMap(([name, region]) =>
-    checkEncryption(region.base_url, region.allow_http, ["regions", name, "base_url"], evidence),
-  );
-}
+  const regions = Object.keys(valueAt(evidence.value, ["regions"]) ?? {});
+  const known = {
+    region: regions.map((value) => ({ path: ["regions", value], value })),
+    key: namesOf(keys),
+    probe: namesOf(probes),
+    receiver: namesOf(receivers),
+    rule: [
+      ...(valueAt(evidence.value, ["alerts", "rules"]) === undefined
+        ? defaultRules.map(({ name }) => ({ path: [], value: name }))
+        : namesOf(rules)),
+      { path: [], value: receiverRule.name },
+    ],
+  };
 
-function checkKeys({ keys, regions }: Outline, evidence: Evidence): Finding[] {
-  const names = keys.map((key, index) => mention(key.name, "keys", index, "name"));
-  const ownName = "a name that no other key has";
-  return [
-    ...repeatedFindings(names, evidence, ownName),
-    ...checkKeyValues(keys, evidence),
-    ...keys.flatMap((key, index) => {
-      const mentioned = mentions(key.regions, ["keys", index, "regions"]);
-      return [
-        ...repeatedFindings(mentioned, evidence, "each region once"),
-        ...unknownFindings(mentioned, regionNames(regions), evidence, "region"),
-      ];
+  /** What stands at a path: a single text at the path itself, those of a list below it. */
+  const mentions = (values: readonly string[] | undefined, path: Path): Mention[] => {
+    const isList = Array.isArray(valueAt(evidence.value, path));
+    return (values ?? []).map((value, index) => ({
+      value,
+      path: isList ? [...path, index] : path,
+    }));
+  };
+  const unknown = (
+    what: keyof typeof known,
+    values: readonly string[] | undefined,
+    ...path: Path
+  ): Finding[] => unknownFindings(mentions(values, path), known[what], evidence, what);
+  const unknownInMatch = (match: Match & { rule?: readonly string[] }, path: Path): Finding[] =>
+    (["rule", "region", "key", "probe"] as const).flatMap((field) => {
+      const named = mentions(match[field], [...path, "match", field]);
+      const plain = named.filter(({ value }) => !value?.includes("*"));
+      return unknownFindings(plain, known[field], evidence, field);
+    });
+
+  /** Empty where not all are known, which is a fault of its own. */
+  const validKeys = keys.flatMap(({ value }) => value ?? []);
+  const targets = configuredTargets({
+    keys: (validKeys.length < keys.length ? [] : validKeys).map(({ name, ...key }) => {
+      return { name, regions: key.regions ?? regions };
     }),
+  });
+
+  const checkProbe = ({ path, value: probe }: (typeof probes)[number]): Finding[] => {
+    if (!probe) return [];
+    const findings = [
+      ...unknown("region", probe.regions, ...path, "regions"),
+      ...unknown("key", probe.keys, ...path, "keys"),
+    ];
+    const isAbout = targets.length === 0 || targetsOf(probe, targets).length > 0;
+    if (findings.length > 0 || isAbout) return findings;
+    const found = "no key that is in any of its regions";
+    return [{ path, found, allowed: "regions and keys of which at least one has the other" }];
+  };
+
+  /** A rule that is about nothing can never hold. */
+  const checkSubjects = ({ path, value: rule }: (typeof rules)[number]): Finding[] => {
+    if (!rule || targets.length === 0) return [];
+    if (rule.on !== "probe") {
+      if (targets.some((target) => matchesTarget(rule.match, target))) return [];
+      const found = "no key in any region that fits";
+      return [{ path: [...path, "match"], found, allowed: "what fits at least one target" }];
+    }
+    if (probes.length === 0) {
+      const found = "a rule on probes, but no probes";
+      return [{ path: [...path, "on"], found, allowed: "another subject, or probes in the file" }];
+    }
+    const isAbout = probes.some(({ value: probe }) => {
+      const own = probe ? targetsOf(probe, targets) : [];
+      // Those without are faults of their own.
+      if (!probe || own.length === 0) return true;
+      const fits = own.some((target) => matchesTarget(rule.match, target));
+      return fits && matchesAny(rule.match.probe, probe.name);
+    });
+    if (isAbout) return [];
+    const found = "no probe with any key in any region that fits";
+    return [{ path: [...path, "match"], found, allowed: "what fits at least one probe" }];
+  };
+
+  const heartbeats = new Set(
+    receivers.flatMap(({ value }) => (value?.type === "heartbeat" ? [value.name] : [])),
+  );
+  const checkRule = (item: (typeof rules)[number]): Finding[] => {
+    const { path, value: rule } = item;
+    if (!rule) return [];
+    const named = mentions(rule.receivers, [...path, "receivers"]);
+    const inMatch = unknownInMatch(rule.match, path);
+    const namePath = [...path, "name"];
+    return [
+      ...(rule.name === receiverRule.name
+        ? [
+            {
+              path: namePath,
+              found: `${describe(evidence, namePath)}, which is built in`,
+              allowed: "a name that no other rule has",
+            },
+          ]
+        : []),
+      ...unknown("receiver", rule.receivers, ...path, "receivers"),
+      ...named
+        .filter(({ value = "" }) => heartbeats.has(value))
+        .map((mention) => ({
+          path: mention.path,
+          found: `${describe(evidence, mention.path)}, which is a heartbeat`,
+          allowed: "a receiver of another type: a heartbeat gets no notifications",
+        })),
+      ...(inMatch.length > 0 ? inMatch : checkSubjects(item)),
+    ];
+  };
+
+  const named = { key: keys, rule: rules, receiver: receivers, window: windows, probe: probes };
+  return [
+    ...Object.entries(named).flatMap(([what, items]) =>
+      repeatedFindings(namesOf(items), evidence, `a name that no other ${what} has`),
+    ),
+    ...checkKeyValues(keys, evidence),
+    ...keys.flatMap(({ path, value }) => unknown("region", value?.regions, ...path, "regions")),
+    ...rules.flatMap(checkRule),
+    ...windows.flatMap(({ path, value }) => unknownInMatch(value?.match ?? {}, path)),
+    ...probes.flatMap(checkProbe),
   ];
+}
+
+function namesOf(items: readonly Item<{ readonly name: string }>[]): Mention[] {
+  return items.map(({ path, value }) => ({ path: [...path, "name"], value: value?.name }));
 }
 
 /** Two names for one key would each take the rate limit for themselves. */
-function checkKeyValues(keys: Outline["keys"], evidence: Evidence): Finding[] {
-  const owners = new Map<string, number>();
-  return keys.flatMap((key, index) => {
-    const owner = key.api_key === undefined ? undefined : owners.get(key.api_key);
-    if (key.api_key !== undefined && owner === undefined) owners.set(key.api_key, index);
-    if (owner === undefined) return [];
-    const names = [owner, index].map((at) => describe(evidence, ["keys", at, "name"]));
-    const found = `one API key under two names, ${names.join(" and ")}`;
-    return [{ path: ["keys", index, "api_key"], found, allowed: "an API key under one name" }];
-  });
-}
-
-function checkSchedule({ poll }: Outline): Finding[] {
-  if (poll.schedule === undefined || poll.every === undefined) return [];
-  return [{ path: ["poll", "every"], found: "schedule beside it", allowed: "one of the two" }];
-}
-
-function checkRules(outline: Outline, evidence: Evidence): Finding[] {
-  const { alerts, keys, regions } = outline;
-  const names = alerts.rules.map((rule, index) => {
-    return mention(rule.name, "alerts", "rules", index, "name");
-  });
-  const knownKeys = keys.map((key, index) => mention(key.name, "keys", index, "name"));
-  const knownReceivers = receiverNames(alerts);
-  const heartbeats = heartbeatNames(alerts);
-  return [
-    ...repeatedFindings(names, evidence, "a name that no other rule has"),
-    ...names
-      .filter(({ value }) => value === receiverRule.name)
-      .map(({ path }) => ({
-        path,
-        found: `${describe(evidence, path)}, which is built in`,
-        allowed: "a name that no other rule has",
-      })),
-    ...alerts.rules.flatMap((rule, index) => {
-      const path = ["alerts", "rules", index] as const;
-      const receivers = mentions(rule.receivers, [...path, "receivers"]);
-      const matchedRegions = mentions(rule.match.region, [...path, "match", "region"]);
-      const matchedKeys = mentions(rule.match.key, [...path, "match", "key"]);
-      const matchedProbes = mentions(rule.match.probe, [...path, "match", "probe"]);
-      const known = regionNames(regions);
-      const unknown = [
-        ...unknownFindings(matchedRegions.filter(isPlain), known, evidence, "region"),
-        ...unknownFindings(matchedKeys.filter(isPlain), knownKeys, evidence, "key"),
-        ...unknownFindings(matchedProbes.filter(isPlain), probeNames(outline), evidence, "probe"),
-      ];
-      return [
-        ...repeatedFindings(receivers, evidence, "each receiver once"),
-        ...unknownFindings(receivers, knownReceivers, evidence, "receiver"),
-        ...receivers
-          .filter(({ value }) => heartbeats.has(value))
-          .map((receiver) => ({
-            path: receiver.path,
-            found: `${describe(evidence, receiver.path)}, which is a heartbeat`,
-            allowed: "a receiver of another type: a heartbeat gets no notifications",
-          })),
-        ...unknown,
-        ...(unknown.length > 0
-          ? []
-          : rule.on === "probe"
-            ? checkProbeRule(rule, outline, path)
-            : checkMatch(rule.match, { keys, regions }, [...path, "match"])),
-      ];
-    }),
-  ];
-}
-
-/** A rule that is about no target can never hold. */
-function checkMatch(
-  { region, key }: Outline["alerts"]["rules"][number]["match"],
-  { keys, regions }: Pick<Outline, "keys" | "regions">,
-  path: Path,
-): Finding[] {
-  const everyRegion = [...regions.keys()];
-  const regionPatterns = asPatterns(region);
-  const keyPatterns = asPatterns(key);
-  const targets = keys.flatMap(({ name, regions: named }) =>
-    (named.length === 0 ? everyRegion : named).map((each) => ({ key: name, region: each })),
-  );
-  const isAbout = targets.some(
-    (target) =>
-      target.key === undefined ||
-      target.region === undefined ||
-      (matchesAny(regionPatterns, target.region) && matchesAny(keyPatterns, target.key)),
-  );
-  return targets.length === 0 || isAbout
-    ? []
-    : [{ path, found: "no key in any region that fits", allowed: "what fits at least one target" }];
-}
-
-function checkReceivers({ alerts }: Outline, evidence: Evidence): Finding[] {
-  const ownName = "a name that no other receiver has";
-  return [
-    ...repeatedFindings(receiverNames(alerts), evidence, ownName),
-    ...alerts.receivers.flatMap((receiver, index) => {
-      const path = ["alerts", "receivers", index] as const;
-      const fields = mentions(receiver.group_by, [...path, "group_by"]);
-      return [
-        ...checkEncryption(receiver.url, receiver.allow_http, [...path, "url"], evidence),
-        ...receiver.urls.flatMap((url, at) =>
-          checkEncryption(url, receiver.allow_http, [...path, "urls", at], evidence),
-        ),
-        ...repeatedFindings(mentions(receiver.urls, [...path, "urls"]), evidence, "each once"),
-        ...repeatedFindings(fields, evidence, "each field once"),
-      ];
-    }),
-  ];
-}
-
-function checkMaintenance(outline: Outline, evidence: Evidence): Finding[] {
-  const { alerts, keys, regions } = outline;
-  const at = (index: number, ...path: Path): Path => ["alerts", "maintenance", index, ...path];
-  const names = alerts.maintenance.map(({ name }, index) => mention(name, ...at(index, "name")));
-  const knownKeys = keys.map((key, index) => mention(key.name, "keys", index, "name"));
-  return [
-    ...repeatedFindings(names, evidence, "a name that no other window has"),
-    ...alerts.maintenance.flatMap(({ match }, index) => {
-      const matched = (field: "rule" | "region" | "key" | "probe"): Mention[] =>
-        mentions(match[field], at(index, "match", field)).filter(isPlain);
-      return [
-        ...unknownFindings(matched("rule"), ruleNames(alerts, evidence), evidence, "rule"),
-        ...unknownFindings(matched("region"), regionNames(regions), evidence, "region"),
-        ...unknownFindings(matched("key"), knownKeys, evidence, "key"),
-        ...unknownFindings(matched("probe"), probeNames(outline), evidence, "probe"),
-      ];
-    }),
-  ];
-}
-
-/** Without a list of them there are the usual ones; one is built in. */
-function ruleNames({ rules }: Outline["alerts"], evidence: Evidence): Mention[] {
-  const path = ["alerts", "rules"];
-  const named =
-    valueAt(evidence.value, path) === undefined
-      ? defaultRuleNames.map((name, index) => mention(name, ...path, index, "name"))
-      : rules.map((rule, index) => mention(rule.name, ...path, index, "name"));
-  return [...named, mention(receiverRule.name, ...path)];
-}
-
-function checkEncryption(
-  address: string | undefined,
-  allowHttp: unknown,
-  path: Path,
+function checkKeyValues(
+  keys: readonly Item<{ readonly api_key: string }>[],
   evidence: Evidence,
 ): Finding[] {
-  const url = address === undefined ? undefined : parseWebAddress(address);
-  if (!url || !leavesUnencrypted(url) || readFlag(allowHttp) === true) return [];
-  const found = `${describe(evidence, path)}, which is not encrypted`;
-  return [{ path, found, allowed: "https, or a loopback address, or allow_http: true beside it" }];
-}
-
-function regionNames(regions: Outline["regions"]): Mention[] {
-  return [...regions.keys()].map((name) => mention(name, "regions", name));
-}
-
-function receiverNames(alerts: Outline["alerts"]): Mention[] {
-  return alerts.receivers.map((receiver, index) => {
-    return mention(receiver.name, "alerts", "receivers", index, "name");
+  const byValue = Map.groupBy(keys, ({ value }) => value?.api_key);
+  return [...byValue].flatMap(([value, [first, ...others]]) => {
+    if (value === undefined || !first) return [];
+    return others.map(({ path }) => {
+      const names = [first.path, path].map((each) => describe(evidence, [...each, "name"]));
+      const found = `one API key under two names, ${names.join(" and ")}`;
+      return { path: [...path, "api_key"], found, allowed: "an API key under one name" };
+    });
   });
-}
-
-function heartbeatNames(alerts: Outline["alerts"]): ReadonlySet<string | undefined> {
-  const heartbeats = alerts.receivers.filter(({ type }) => type === "heartbeat");
-  return new Set(heartbeats.flatMap(({ name }) => name ?? []));
 }

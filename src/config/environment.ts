@@ -1,20 +1,9 @@
-import { resolve } from "node:path";
-import { counted } from "../fleet/counted.ts";
-import type { Origin } from "./evidence.ts";
-import { pathKey, type Finding, type Path } from "./faults.ts";
-import { readText } from "./read-text.ts";
-import { showableFile } from "./showable-file.ts";
+import { existsSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+import { pathKey, type Evidence, type Finding, type Origin, type Path } from "./faults.ts";
+import { readText } from "./yaml-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-export interface Resolved {
-  readonly value: unknown;
-  /** By `pathKey`. */
-  readonly origins: ReadonlyMap<string, Origin>;
-  readonly findings: readonly Finding[];
-  /** Settings left without a value, by `pathKey`: their fault is told, a second one would be noise. */
-  readonly unresolved: ReadonlySet<string>;
-}
 
 /** Settings that may be read from a file, which is named by the same setting with `_file` after it. */
 const fromFile = ["api_key", "url", "secret", "routing_key", "bearer_token"];
@@ -27,7 +16,8 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
  * Puts environment variables and the contents of secret files where the configuration refers to
- * them. It happens after the YAML was parsed, so no value can be taken for YAML.
+ * them. It happens after the YAML was parsed, so no value can be taken for YAML. What cannot be
+ * resolved is undefined.
  *
  * @param folder where relative paths of secret files begin
  */
@@ -35,95 +25,82 @@ export function resolveReferences(
   value: unknown,
   environment: Environment,
   folder: string,
-): Resolved {
+): Evidence & { readonly findings: readonly Finding[] } {
   const origins = new Map<string, Origin>();
   const findings: Finding[] = [];
-  const unresolved = new Set<string>();
-  /** Variables that are not set, with every setting that refers to them. */
-  const missing = new Map<string, Path[]>();
-
   const fail = (path: Path, found: string, allowed: string): undefined => {
     findings.push({ path, found, allowed });
-    unresolved.add(pathKey(path));
   };
 
   const substitute = (text: string, path: Path): string | undefined => {
     const names: string[] = [];
-    let failed = false;
+    let isWhole = true;
     const result = text.replace(reference, (match, name: string | undefined) => {
       if (name === undefined) return "${";
-      const known = variableName.test(name) && match.endsWith("}");
-      const variable = known && Object.hasOwn(environment, name) ? environment[name] : undefined;
+      const isName = variableName.test(name) && match.endsWith("}");
+      const variable = isName && Object.hasOwn(environment, name) ? environment[name] : undefined;
       if (variable) {
-        names.push(name);
+        names.push(match);
         return variable;
       }
-      failed = true;
-      const allowed = "${NAME} for an environment variable, $${ for the characters themselves";
-      if (!known) fail(path, "${ without the name of a variable", allowed);
-      else missing.set(name, [...(missing.get(name) ?? []), path]);
+      isWhole = false;
+      if (isName) {
+        fail(path, `${match}, which is not set or empty`, "an environment variable that is set");
+      } else {
+        const allowed = "${NAME} for an environment variable, $${ for the characters themselves";
+        fail(path, "${ without the name of a variable", allowed);
+      }
       return "";
     });
-    if (names.length > 0) origins.set(pathKey(path), { kind: "variables", names });
-    return failed ? undefined : result;
+    if (names.length > 0) {
+      origins.set(pathKey(path), { shown: `the value of ${names.join(" and ")}`, path });
+    }
+    return isWhole ? result : undefined;
   };
 
-  const readSecret = (name: unknown, written: unknown, path: Path): string | undefined => {
+  const readSecret = (name: unknown, path: Path): string | undefined => {
     if (name === undefined) return undefined;
     const allowed = "the path of a text file that holds the secret alone";
     if (typeof name !== "string" || name === "") return fail(path, "no path", allowed);
-    const read = readText(resolve(folder, name), longestSecret);
-    const shown = showableFile(name, written, folder);
-    if (read.kind === "failed")
+    const file = resolve(folder, name);
+    const read = readText(file, longestSecret);
+    const shown = origins.has(pathKey(path)) ? "" : showable(name, file, folder);
+    if (read.kind === "failed") {
       return fail(path, `a file that cannot be used${shown}: ${read.why}`, allowed);
+    }
     const secret = read.text.replace(/[\r\n]+$/, "");
     return secret === "" ? fail(path, `an empty file${shown}`, allowed) : secret;
   };
 
-  const walkMapping = (mapping: object, path: Path, above: ReadonlySet<object>): unknown => {
-    const resolved = new Map<string, unknown>();
-    for (const [name, child] of Object.entries(mapping)) {
-      resolved.set(name, walk(child, [...path, name], above));
-    }
+  const walk = (child: unknown, path: Path): unknown => {
+    if (typeof child === "string") return substitute(child, path);
+    if (Array.isArray(child)) return child.map((item, index) => walk(item, [...path, index]));
+    if (typeof child !== "object" || child === null) return child;
+    const resolved = new Map(
+      Object.entries(child).map(([name, each]) => [name, walk(each, [...path, name])]),
+    );
     for (const name of fromFile) {
       const fileSetting = `${name}_file`;
       if (!resolved.has(fileSetting)) continue;
+      const written = [...path, fileSetting];
       const file = resolved.get(fileSetting);
       resolved.delete(fileSetting);
       if (resolved.has(name)) {
-        fail([...path, fileSetting], `${name} beside it`, "one of the two");
+        fail(written, `${name} beside it`, "one of the two");
         continue;
       }
-      const written = Object.entries(mapping).find(([each]) => each === fileSetting)?.[1];
-      const secret = readSecret(file, written, [...path, fileSetting]);
-      if (secret === undefined) unresolved.add(pathKey([...path, name]));
-      origins.set(pathKey([...path, name]), { kind: "file" });
-      resolved.set(name, secret);
+      resolved.set(name, readSecret(file, written));
+      const origin = { shown: "the content of the file", path: written };
+      origins.set(pathKey([...path, name]), origin);
     }
     return Object.fromEntries(resolved);
   };
 
-  const walk = (child: unknown, path: Path, above: ReadonlySet<object>): unknown => {
-    if (typeof child === "string") return substitute(child, path);
-    if (typeof child !== "object" || child === null) return child;
-    if (above.has(child))
-      return fail(path, "an alias for what it stands in", "an alias for another part");
-    const within = new Set([...above, child]);
-    if (!Array.isArray(child)) return walkMapping(child, path, within);
-    return child.map((item, index) => walk(item, [...path, index], within));
-  };
+  return { value: walk(value, []), origins, findings };
+}
 
-  const resolved = walk(value, [], new Set());
-  for (const [name, paths] of missing) {
-    const [first = []] = paths;
-    const others = paths.length - 1;
-    const elsewhere = others === 0 ? "" : ` (here and in ${counted(others, "other place")})`;
-    fail(
-      first,
-      `\${${name}}, which is not set or empty${elsewhere}`,
-      "an environment variable that is set",
-    );
-    for (const path of paths) unresolved.add(pathKey(path));
-  }
-  return { value: resolved, origins, findings, unresolved };
+/** What was given as the path may be the secret itself, so it is shown only where there is a file. */
+function showable(name: string, file: string, folder: string): string {
+  if (existsSync(file)) return `, ${file}`;
+  return isAbsolute(name) ? "" : `, looked for in ${resolve(folder)}`;
 }

@@ -1,3 +1,8 @@
+import type { z } from "zod";
+import { parseBaseUrl } from "./address.ts";
+import { knownSettings, namePattern } from "./fields.ts";
+import { nearestName } from "./nearest-name.ts";
+
 /** Where a setting stands: names of mappings and indexes of lists, from the top. */
 export type Path = readonly (string | number)[];
 
@@ -14,24 +19,38 @@ export interface Fault {
   readonly found: string;
   readonly allowed: string;
   /** The nearest known name, when the one found looks misspelt. */
-  readonly suggestion: string | null;
-  /** Null when the configuration did not come from a file, or the place is not known. */
-  readonly position: Position | null;
-}
-
-/** A fault before it is told where in the file it stands. */
-export interface Finding {
-  readonly path: Path;
-  readonly found: string;
-  readonly allowed: string;
   readonly suggestion?: string | null;
-  readonly position?: Position;
+  /** Null when the configuration did not come from a file, or the position is not known. */
+  readonly position?: Position | null;
 }
 
-/** A setting's name is shown only when it looks like one: it could be a value in a wrong place. */
+/** A fault whose position is not looked up yet. Its path may hold a secret that is misplaced. */
+export interface Finding extends Omit<Fault, "path"> {
+  readonly path: Path;
+}
+
+/** A value that stands in the file as a reference: what is shown for it, and where it is written. */
+export interface Origin {
+  readonly shown: string;
+  readonly path: Path;
+}
+
+/** A configuration as it was found, and what is known of it. */
+export interface Evidence {
+  readonly value: unknown;
+  /** By `pathKey`. */
+  readonly origins: ReadonlyMap<string, Origin>;
+}
+
+/** The path as a key for maps and sets, unlike `pathText` never the same for two paths. */
+export function pathKey(path: Path): string {
+  return JSON.stringify(path);
+}
+
+/** A setting's name is shown only when it looks like one: it could be a value that is misplaced. */
 const showableName = /^[\w.-]{1,64}$/;
 
-export function pathText(path: Path): string {
+function pathText(path: Path): string {
   return path
     .map((part, index) => {
       if (typeof part === "number") return `[${part}]`;
@@ -42,51 +61,170 @@ export function pathText(path: Path): string {
     .join("");
 }
 
-/** The path as a key for maps and sets, unlike `pathText` never the same for two paths. */
-export function pathKey(path: Path): string {
-  return JSON.stringify(path);
-}
-
-/** All faults of a configuration as lines for a person, in the order of the file. */
+/** All faults of a configuration as lines for a person. */
 export function formatFaults(file: string, faults: readonly Fault[]): string {
   const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
-  const lines = faults.map((fault) => `  ${formatFault(fault)}`);
+  const lines = faults.map(({ position, path, found, allowed, suggestion }) => {
+    const at = [position && `${position.line}:${position.column}`, path].filter(Boolean);
+    const where = at.length === 0 ? "" : `${at.join(" ")}: `;
+    const hint = suggestion ? `; did you mean "${suggestion}"?` : "";
+    return `  ${where}found ${found}; allowed: ${allowed}${hint}`;
+  });
   return [`${file} cannot be used: ${count}`, ...lines].join("\n");
 }
 
-function formatFault(fault: Fault): string {
-  const { position, path, suggestion } = fault;
-  const place = [position ? `${position.line}:${position.column}` : "", path].filter(Boolean);
-  const where = place.length === 0 ? "" : `${place.join(" ")}: `;
-  const hint = suggestion === null ? "" : `; did you mean "${suggestion}"?`;
-  return `${where}found ${fault.found}; allowed: ${fault.allowed}${hint}`;
-}
-
-/** Findings as they are told, each with its place, in the order of the file. */
+/** Findings with their positions, in the order of the file; those without one come first. */
 export function toFaults(
   findings: readonly Finding[],
   locate: (path: Path) => Position | null,
 ): readonly Fault[] {
-  const faults = inFileOrder(
-    findings.map((finding) => ({
-      path: pathText(finding.path),
-      found: finding.found,
-      allowed: finding.allowed,
-      suggestion: finding.suggestion ?? null,
-      position: finding.position ?? locate(finding.path),
-    })),
-  );
-  const known = new Set<string>();
-  return faults.filter(({ path, found, allowed, position }) => {
-    // An alias has the place of what it stands for, and with that each fault of it.
-    const key = JSON.stringify([position ?? path, found, allowed]);
-    return !known.has(key) && known.add(key);
+  const located = findings.map((finding) => ({
+    ...finding,
+    path: pathText(finding.path),
+    position: finding.position ?? locate(finding.path),
+  }));
+  // An alias has the position of what it stands for, and with that each fault of it.
+  const keyOf = ({ position, path, found, allowed }: Fault): string =>
+    JSON.stringify([position ?? path, found, allowed]);
+  const each = [...Map.groupBy(located, keyOf).values()].flatMap(([first]) => first ?? []);
+  const rank = ({ position }: Fault): number =>
+    (position?.line ?? 0) * 1e6 + (position?.column ?? 0);
+  return each.toSorted((a, b) => rank(a) - rank(b));
+}
+
+const secretSettings = new Set([
+  "api_key",
+  "url",
+  "urls",
+  "secret",
+  "routing_key",
+  "bearer_token",
+  "body",
+]);
+const longestShown = 60;
+
+/** What stands at the path, in words. Secrets, and values out of `${...}`, are not shown. */
+export function describe(evidence: Evidence, path: Path): string {
+  const value = valueAt(evidence.value, path);
+  const isText = typeof value === "string";
+  if (!isText && typeof value !== "number" && typeof value !== "boolean") {
+    return describeKind(value);
+  }
+  const origin = evidence.origins.get(pathKey(path));
+  if (origin) return origin.shown;
+  const shown = String(value);
+  if (!mayBeShown(shown, path)) return "a value that is not shown";
+  if (!isText) return shown;
+  const clipped = shown.length > longestShown ? `${shown.slice(0, longestShown)}...` : shown;
+  return shown === "" ? "empty text" : JSON.stringify(clipped);
+}
+
+/** Only what kind of value it is. */
+function describeKind(value: unknown): string {
+  if (value === undefined || value === null) return "nothing";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "object") {
+    return Object.keys(value).length > 0 ? "a mapping" : "an empty mapping";
+  }
+  return typeof value === "string" ? "text" : `a ${typeof value}`;
+}
+
+function mayBeShown(text: string, path: Path): boolean {
+  if (path.some((part) => secretSettings.has(String(part).replace(/_file$/, "")))) return false;
+  if (path.at(-1) === "base_url") return parseBaseUrl(text) !== undefined;
+  return !text.includes("://");
+}
+
+/** Undefined where the path leads nowhere. */
+export function valueAt(value: unknown, path: Path): unknown {
+  let current = value;
+  for (const part of path) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, part)) return;
+    current = Object.getOwnPropertyDescriptor(current, part)?.value;
+  }
+  return current;
+}
+
+/** Findings out of what zod complains of, one for each setting. */
+export function issueFindings(error: z.ZodError | undefined, evidence: Evidence): Finding[] {
+  return (error?.issues ?? []).flatMap((issue): Finding[] => {
+    const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
+    if (issue.code === "unrecognized_keys") {
+      const known = knownSettings(issue.message);
+      return issue.keys.map((key) => ({
+        path: [...path, key],
+        found: "an unknown setting",
+        allowed: known.join(", "),
+        suggestion: nearestName(key, known),
+      }));
+    }
+    const value = valueAt(evidence.value, path);
+    const isText = typeof value === "string";
+    const suggestion = isText ? nearestName(value, namesKnownTo(issue)) : null;
+    return [{ path, found: foundBy(issue, evidence, path), allowed: issue.message, suggestion }];
   });
 }
 
-/** Sorts by place; faults without one come first, otherwise the order stays. */
-function inFileOrder(faults: readonly Fault[]): Fault[] {
-  const line = (fault: Fault): number => fault.position?.line ?? 0;
-  const column = (fault: Fault): number => fault.position?.column ?? 0;
-  return faults.toSorted((a, b) => line(a) - line(b) || column(a) - column(b));
+function foundBy(issue: z.core.$ZodIssue, evidence: Evidence, path: Path): string {
+  // The only format is that of a region's name, and the path ends in it.
+  if (issue.code === "invalid_format") return "a name that is not allowed";
+  if (issue.code === "invalid_type") return describeKind(valueAt(evidence.value, path));
+  const params = issue.code === "custom" ? issue.params : undefined;
+  return String(params?.["found"] ?? `${describe(evidence, path)}${params?.["note"] ?? ""}`);
+}
+
+function namesKnownTo(issue: z.core.$ZodIssue): readonly string[] {
+  const ofUnion: unknown = "options" in issue ? issue.options : undefined;
+  const known: unknown = issue.code === "custom" ? issue.params?.["known"] : ofUnion;
+  return Array.isArray(known) ? known.filter((name) => typeof name === "string") : [];
+}
+
+/** One of several settings of the same kind: a key's name, a region that a rule names. */
+export interface Mention {
+  readonly path: Path;
+  /** Undefined: it is wrong by itself. */
+  readonly value: string | undefined;
+}
+
+/** Each value that stands a second time. */
+export function repeatedFindings(
+  mentions: readonly Mention[],
+  evidence: Evidence,
+  allowed: string,
+): Finding[] {
+  const first = new Map<string, Path>();
+  return mentions.flatMap(({ path, value }) => {
+    const earlier = value === undefined ? undefined : first.get(value);
+    if (value !== undefined && !earlier) first.set(value, path);
+    if (!earlier) return [];
+    return [
+      { path, found: `${describe(evidence, path)}, the same as ${pathText(earlier)}`, allowed },
+    ];
+  });
+}
+
+/** Each mention of a name that nothing configured has. */
+export function unknownFindings(
+  mentions: readonly Mention[],
+  known: readonly Mention[],
+  evidence: Evidence,
+  what: string,
+): Finding[] {
+  // The name may be among those that are wrong by themselves.
+  if (known.some(({ value }) => value === undefined)) return [];
+  const values = new Set(known.map(({ value }) => value));
+  const shown = known.flatMap(({ path, value }) =>
+    value !== undefined && namePattern.test(value) && !evidence.origins.has(pathKey(path))
+      ? [value]
+      : [],
+  );
+  const list = shown.length === 0 ? "" : `: ${shown.slice(0, 20).join(", ")}`;
+  return mentions
+    .filter(({ value }) => value !== undefined && !values.has(value))
+    .map(({ path, value = "" }) => ({
+      path,
+      found: describe(evidence, path),
+      allowed: `the name of a configured ${what}${list}`,
+      suggestion: nearestName(value, shown),
+    }));
 }

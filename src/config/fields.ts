@@ -1,41 +1,192 @@
 import { z } from "zod";
 import { durationPattern, formatDuration, parseDuration } from "../fleet/duration.ts";
-import { orReference, textLike } from "./written.ts";
+import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 
 type Scalar = string | number | boolean;
 
+/** A fault beside what is allowed. By default what was found is what stands at the path. */
+interface Refusal {
+  /** Within the value that is checked. */
+  readonly path?: readonly (string | number)[];
+  readonly found?: string;
+  /** Is added to what was found. */
+  readonly note?: string;
+  /** Names among which a misspelt one is looked up. */
+  readonly known?: readonly string[];
+}
+
+/** Adds a fault to those that zod found. */
+export function refuse(
+  context: Pick<z.RefinementCtx, "addIssue">,
+  allowed: string,
+  { path = [], ...params }: Refusal = {},
+): typeof z.NEVER {
+  context.addIssue({ code: "custom", message: allowed, path: [...path], params });
+  return z.NEVER;
+}
+
 /**
- * A setting that is one value. Its only message says what is allowed: the fault adds what was found.
- * What that looks like as it is written, for the JSON Schema, is added with `meta`.
+ * A setting that is one value. How it is written, for the JSON Schema, is added with `meta`.
  *
  * @param read gives undefined for a value that is not allowed
- * @param known names among which a misspelt value is looked up
  */
 export function scalar<T>(
   allowed: string,
   read: (value: Scalar) => T | undefined,
   known: readonly string[] = [],
-): z.ZodPipe<z.ZodUnknown, z.ZodTransform<T>> {
+) {
   return z
     .unknown()
     .transform((value, context): T => {
       const result = isScalar(value) ? read(value) : undefined;
       if (result !== undefined) return result;
-      const isRightAsText = readsAsText(value, read);
-      context.addIssue({ code: "custom", message: allowed, params: { known, isRightAsText } });
-      return z.NEVER;
+      return refuse(context, allowed, { known, note: noteOnQuotes(value, read) });
     })
     .meta({ errorMessage: allowed });
 }
 
-/** Whether a value that YAML reads as something else would be right in quotes. */
-export function readsAsText(value: unknown, read: (value: string) => unknown): boolean {
-  const isWritten = typeof value === "number" || typeof value === "boolean" || value === null;
-  return isWritten && read(String(value)) !== undefined;
-}
-
 function isScalar(value: unknown): value is Scalar {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/** Says so where a value that YAML reads as something else would be right in quotes. */
+export function noteOnQuotes(value: unknown, read: (text: string) => unknown): string {
+  if (typeof value === "string" || (value !== null && !isScalar(value))) return "";
+  if (read(String(value)) === undefined) return "";
+  return value === null
+    ? " (an empty value, or null without quotes)"
+    : `, which YAML reads as a ${typeof value}: quote it`;
+}
+
+/** Text; `like` is its form as far as a pattern tells. */
+export function textOf<T>(
+  allowed: string,
+  like: RegExp,
+  read: (text: string) => T | undefined,
+  known: readonly string[] = [],
+) {
+  const readText = (value: Scalar) => (typeof value === "string" ? read(value) : undefined);
+  return scalar(allowed, readText, known).meta(textLike(like));
+}
+
+export function matching(allowed: string, pattern: RegExp) {
+  return textOf(allowed, pattern, (value) => (pattern.test(value) ? value : undefined));
+}
+
+export function text(allowed = "text") {
+  return scalar(allowed, (value) =>
+    typeof value === "string" && value !== "" ? value : undefined,
+  ).meta({ type: "string", minLength: 1 });
+}
+
+/** What is sent in a header, where anything but visible ASCII is refused or cut. */
+export const headerPattern = /^[\x21-\x7e]+$/;
+
+/** Names become labels and parts of paths, so they hold nothing that would need escaping there. */
+export const namePattern = /^[A-Za-z0-9_.-]{1,63}$/;
+export const nameAllowed = "a name of at most 63 letters, digits, _ . -";
+
+export function name() {
+  return matching(nameAllowed, namePattern);
+}
+
+/** Names of what is configured elsewhere in the file; whether it is: `crossChecks`. */
+export function namesOf(what: string) {
+  const each = text(`the name of a configured ${what}`).meta(textLike(namePattern));
+  return z
+    .array(each, `a list of ${what}s`)
+    .superRefine(eachOnce(`each ${what} once`))
+    .meta({ uniqueItems: true });
+}
+
+/** For lists: refuses what stands in it before. */
+export function eachOnce<Item>(allowed: string, textOfItem: (item: Item) => string = String) {
+  return (items: readonly Item[], context: z.RefinementCtx): void => {
+    const texts = items.map(textOfItem);
+    for (const [index, each] of texts.entries()) {
+      if (texts.indexOf(each) === index) continue;
+      refuse(context, allowed, { path: [index], note: ", which is listed before" });
+    }
+  };
+}
+
+export function oneOf<const T extends string>(
+  values: readonly T[],
+  allowed: string = values.join(", "),
+) {
+  return scalar(allowed, (value) => values.find((each) => each === value), values).meta(
+    orReference({ enum: values }),
+  );
+}
+
+/** A whole number; as text too, since a value out of `${...}` is always text. */
+export function count(least: number, most: number) {
+  return scalar(`a whole number from ${least} to ${most}`, (value) => {
+    const number = numberIn(value, /^\d{1,15}$/);
+    return Number.isInteger(number) && number >= least && number <= most ? number : undefined;
+  }).meta({
+    ...textLike(/^\d{1,15}$/),
+    type: ["integer", "string"],
+    minimum: least,
+    maximum: most,
+  });
+}
+
+/** NaN where the value is neither a number nor text of the pattern. */
+export function numberIn(value: unknown, pattern: RegExp): number {
+  if (typeof value === "number") return value;
+  return typeof value === "string" && pattern.test(value) ? Number(value) : Number.NaN;
+}
+
+/** YAML 1.2 reads `on` and `off` as text. */
+const flags = new Map<Scalar, boolean>([
+  [true, true],
+  ["true", true],
+  ["on", true],
+  [false, false],
+  ["false", false],
+  ["off", false],
+]);
+
+export function flag() {
+  return scalar("true or false", (value) => flags.get(value)).meta({
+    ...textLike(/^(?:true|false|on|off)$/),
+    type: ["boolean", "string"],
+  });
+}
+
+export function allowHttp(setting: string) {
+  return flag()
+    .prefault(false)
+    .describe(`Allows \`${setting}\` with http that is not a loopback address.`);
+}
+
+export function refuseUnencrypted(
+  context: z.RefinementCtx,
+  address: string,
+  isAllowed: boolean,
+  ...path: readonly (string | number)[]
+): void {
+  const url = parseWebAddress(address);
+  if (isAllowed || !url || !leavesUnencrypted(url)) return;
+  const allowed = "https, or a loopback address, or allow_http: true beside it";
+  refuse(context, allowed, { path, note: ", which is not encrypted" });
+}
+
+/** Milliseconds. A bare 0 needs no unit. */
+export function duration(least: string, most?: string) {
+  const leastMs = parseDuration(least) ?? 0;
+  const mostMs = parseDuration(most ?? "") ?? Number.MAX_SAFE_INTEGER;
+  const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
+  const limits = leastMs === 0 ? "" : `, ${range}`;
+  const example = formatDuration(Math.max(leastMs, 30_000));
+  return scalar(`a duration such as ${example} or 1h30m${limits}`, (value) => {
+    const ms = parseDuration(value === 0 ? "0s" : String(value));
+    return ms !== undefined && ms >= leastMs && ms <= mostMs ? ms : undefined;
+  }).meta({
+    ...textLike(durationPattern),
+    ...(leastMs === 0 ? { type: ["string", "integer"], minimum: 0, maximum: 0 } : {}),
+  });
 }
 
 /**
@@ -47,7 +198,7 @@ function isScalar(value: unknown): value is Scalar {
 export function settings<const Shape extends z.ZodRawShape>(
   shape: Shape,
   readElsewhere: readonly string[] = [],
-): z.ZodObject<Shape, z.core.$strict> {
+) {
   const known = [...Object.keys(shape), ...readElsewhere].join(" ");
   return z
     .strictObject(shape, {
@@ -60,80 +211,30 @@ export function knownSettings(message: string): string[] {
   return message.split(" ");
 }
 
-export function text(allowed = "text"): ReturnType<typeof scalar<string>> {
-  return scalar(allowed, (value) =>
-    typeof value === "string" && value !== "" ? value : undefined,
-  ).meta({ type: "string", minLength: 1 });
+// How values look in the file, in the words of JSON Schema: where an editor sees them, no variable
+// has taken the place of `${NAME}` yet.
+
+const referencePattern = String.raw`\$\{`;
+
+/** Text of a pattern, or with a reference in it. Numbers are not looked at. */
+export function textLike(pattern: RegExp) {
+  return { type: "string" as const, pattern: `${pattern.source}|${referencePattern}` };
 }
 
-/** Names become labels and parts of paths, so they hold nothing that would need escaping there. */
-export const namePattern = /^[A-Za-z0-9_.-]{1,63}$/;
-export const nameAllowed = "a name of at most 63 letters, digits, _ . -";
-
-export function name(): ReturnType<typeof scalar<string>> {
-  return scalar(nameAllowed, (value) =>
-    typeof value === "string" && namePattern.test(value) ? value : undefined,
-  ).meta(textLike(namePattern));
+/** What JSON Schema says of the value, or text with a reference in it. */
+export function orReference(schema: object) {
+  return { anyOf: [schema, { type: "string", pattern: referencePattern }] };
 }
 
-/** Names of what is configured elsewhere in the file; whether it is, and each once: `crossChecks`. */
-export function namesOf(what: string) {
-  const each = text(`the name of a configured ${what}`).meta(textLike(namePattern));
-  return z.array(each, `a list of ${what}s`).meta({ uniqueItems: true });
+/** Settings of which at most one can stand in a mapping. */
+export function notBoth(one: string, other: string) {
+  return { not: { required: [one, other] }, errorMessage: `${one} or ${other}, not both` };
 }
 
-export function oneOf<const T extends string>(
-  values: readonly T[],
-  allowed: string = values.join(", "),
-): ReturnType<typeof scalar<T>> {
-  return scalar(allowed, (value) => values.find((candidate) => candidate === value), values).meta(
-    orReference({ enum: values }),
-  );
-}
-
-/** A whole number; as text too, since a value out of `${...}` is always text. */
-export function count(least: number, most: number): ReturnType<typeof scalar<number>> {
-  return scalar(`a whole number from ${least} to ${most}`, (value) => {
-    const digits = typeof value === "string" && /^\d{1,15}$/.test(value);
-    const number = digits ? Number(value) : value;
-    if (typeof number !== "number" || !Number.isInteger(number)) return undefined;
-    return number >= least && number <= most ? number : undefined;
-  }).meta({
-    ...textLike(/^\d{1,15}$/),
-    type: ["integer", "string"],
-    minimum: least,
-    maximum: most,
-  });
-}
-
-export function flag(): ReturnType<typeof scalar<boolean>> {
-  return scalar("true or false", readFlag).meta({
-    ...textLike(/^(?:true|false|on|off)$/),
-    type: ["boolean", "string"],
-  });
-}
-
-/** YAML 1.2 reads `on` and `off` as text. */
-export function readFlag(value: unknown): boolean | undefined {
-  if (value === true || value === "true" || value === "on") return true;
-  return value === false || value === "false" || value === "off" ? false : undefined;
-}
-
-/** Milliseconds. A bare 0 needs no unit. */
-export function duration(least: string, most?: string): ReturnType<typeof scalar<number>> {
-  const leastMs = parseDuration(least) ?? 0;
-  const mostMs = (most === undefined ? undefined : parseDuration(most)) ?? Number.MAX_SAFE_INTEGER;
-  const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
-  const limits = leastMs === 0 ? "" : `, ${range}`;
-  return scalar(`a duration such as ${example(leastMs)} or 1h30m${limits}`, (value) => {
-    const ms = typeof value === "string" ? parseDuration(value) : value === 0 ? 0 : undefined;
-    return ms !== undefined && ms >= leastMs && ms <= mostMs ? ms : undefined;
-  }).meta({
-    ...textLike(durationPattern),
-    ...(leastMs === 0 ? { type: ["string", "integer"], minimum: 0, maximum: 0 } : {}),
-  });
-}
-
-function example(leastMs: number): string {
-  return formatDuration(Math.max(leastMs, 30_000));
+/** Settings of which exactly one must stand in a mapping. */
+export function oneOfSettings(names: readonly string[]) {
+  return {
+    oneOf: names.map((each) => ({ required: [each] })),
+    errorMessage: `one of ${names.join(", ")}`,
+  };
 }

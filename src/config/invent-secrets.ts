@@ -1,72 +1,53 @@
-/** What stands in a receiver for a secret that is not needed. */
-const invented = new Map<string, unknown>([
-  ["url", "https://receiver.invalid/"],
-  ["urls", ["https://receiver.invalid/"]],
-  ["secret", `whsec_${Buffer.alloc(24).toString("base64")}`],
-  ["routing_key", "0".repeat(32)],
-  ["bearer_token", "invented"],
-]);
-
-/** What a probe asks for and expects may come out of the environment, and no rule looks at it. */
-const ofProbes = new Map<string, unknown>([
-  ["id", "invented"],
-  ["expect", {}],
+/** What stands for a setting that rules do not look at, by its name and the number of the item it is in. */
+const invented = new Map<string, (index: number) => unknown>([
+  ["base_url", () => "https://region.invalid"],
+  ["api_key", (index) => `key-${index}`],
+  ["url", () => "https://receiver.invalid/"],
+  ["urls", () => ["https://receiver.invalid/"]],
+  ["secret", () => `whsec_${Buffer.alloc(24).toString("base64")}`],
+  ["routing_key", () => "0".repeat(32)],
+  ["bearer_token", () => "invented"],
+  // What a probe asks for and expects may come out of the environment.
+  ["id", () => "invented"],
+  ["expect", () => ({})],
 ]);
 
 /**
  * A configuration with the same rules for the same targets and receivers, that can be read where no
  * secret is at hand: addresses and secrets, also those in files, are made up. What is not a mapping
- * where one belongs is left as it is, for the schema to complain of.
+ * where one belongs is left as it is, for the schema to refuse.
  */
 export function inventSecrets(content: unknown): unknown {
-  return withPart(content, {
-    regions: (regions) =>
-      mapValues(regions, (region) =>
-        withPart(region, { base_url: () => "https://region.invalid" }),
+  if (!isMapping(content)) return content;
+  const { regions, keys, probes, alerts } = Object.fromEntries(Object.entries(content));
+  return {
+    ...content,
+    ...(isMapping(regions) && { regions: mapValues(regions, inventIn) }),
+    ...(Array.isArray(keys) && { keys: keys.map(inventIn) }),
+    ...(Array.isArray(probes) && { probes: probes.map(inventIn) }),
+    ...(isMapping(alerts) && {
+      alerts: mapValues(alerts, (part, name) =>
+        name === "receivers" && Array.isArray(part) ? part.map(inventIn) : part,
       ),
-    keys: (keys) =>
-      mapItems(keys, (key, index) => inventIn(key, new Map([["api_key", `key-${index}`]]))),
-    probes: (probes) => mapItems(probes, (probe) => inventIn(probe, ofProbes)),
-    alerts: (alerts) =>
-      withPart(alerts, {
-        receivers: (receivers) => mapItems(receivers, (receiver) => inventIn(receiver, invented)),
-      }),
-  });
+    }),
+  };
 }
 
-/** Replaces what is there, by itself or as the file that holds it. */
-function inventIn(mapping: unknown, secrets: ReadonlyMap<string, unknown>): unknown {
-  if (!isMapping(mapping)) return mapping;
+function inventIn(item: unknown, index: unknown): unknown {
+  if (!isMapping(item)) return item;
   return Object.fromEntries(
-    Object.entries(mapping).map(([name, value]) => {
+    Object.entries(item).map(([name, value]) => {
       const setting = name.replace(/_file$/, "");
-      return secrets.has(setting) ? [setting, secrets.get(setting)] : [name, value];
+      const invent = invented.get(setting);
+      return invent ? [setting, invent(Number(index))] : [name, value];
     }),
   );
 }
 
-function withPart(
-  mapping: unknown,
-  parts: Readonly<Record<string, (part: unknown) => unknown>>,
-): unknown {
-  return isMapping(mapping)
-    ? Object.fromEntries(
-        Object.entries(mapping).map(([name, part]) => [
-          name,
-          Object.hasOwn(parts, name) ? parts[name]?.(part) : part,
-        ]),
-      )
-    : mapping;
-}
-
-function mapValues(mapping: unknown, map: (value: unknown) => unknown): unknown {
-  return isMapping(mapping)
-    ? Object.fromEntries(Object.entries(mapping).map(([name, value]) => [name, map(value)]))
-    : mapping;
-}
-
-function mapItems(list: unknown, map: (item: unknown, index: number) => unknown): unknown {
-  return Array.isArray(list) ? list.map(map) : list;
+function mapValues(mapping: object, map: (value: unknown, name: string) => unknown): unknown {
+  return Object.fromEntries(
+    Object.entries(mapping).map(([name, value]) => [name, map(value, name)]),
+  );
 }
 
 function isMapping(value: unknown): value is object {

@@ -3,38 +3,30 @@
  * swapped, at most a third of the name; null when none is that near.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
-  const limit = Math.max(1, Math.floor(name.length / 3));
-  let nearest: string | null = null;
-  let nearestDistance = limit + 1;
+  const most = Math.max(1, Math.floor(name.length / 3));
+  let nearest: { readonly candidate: string; readonly edits: number } | null = null;
   for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) > limit) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < nearestDistance) {
-      nearest = candidate;
-      nearestDistance = distance;
-    }
+    if (Math.abs(candidate.length - name.length) > most) continue;
+    const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (edits <= most && edits < (nearest?.edits ?? Infinity)) nearest = { candidate, edits };
   }
-  return nearest;
+  return nearest?.candidate ?? null;
 }
 
 /** Optimal string alignment: a swap of two neighbours counts as one edit. */
-export function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+function editDistance(a: string, b: string): number {
+  const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
+    rows.push(current);
     for (let column = 1; column <= b.length; column++) {
-      const changed = at(last, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      let best = Math.min(at(last, column) + 1, at(current, column - 1) + 1, changed);
-      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (row > 1 && column > 1 && swapped) best = Math.min(best, at(beforeLast, column - 2) + 1);
-      current.push(best);
+      const changed = at(row - 1, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const swapped = isSwap ? at(row - 2, column - 2) + 1 : Infinity;
+      const shifted = Math.min(at(row - 1, column), at(row, column - 1)) + 1;
+      current.push(Math.min(changed, swapped, shifted));
     }
-    [beforeLast, last] = [last, current];
   }
-  return at(last, b.length);
-}
-
-function at(row: readonly number[], column: number): number {
-  return row[column] ?? Number.POSITIVE_INFINITY;
+  return at(a.length, b.length);
 }

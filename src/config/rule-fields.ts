@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { severities } from "../alerts/rule.ts";
-import type { Match, Severity } from "../alerts/rule.ts";
+import { severities, type Match, type Severity } from "../alerts/rule.ts";
 import { placeholders, placeholdersIn } from "../alerts/template.ts";
-import { duration, name, namesOf, oneOf, readsAsText, scalar, settings } from "./fields.ts";
-import { textLike } from "./written.ts";
+import { duration, name, namesOf, noteOnQuotes, oneOf, refuse } from "./fields.ts";
+import { settings, textOf } from "./fields.ts";
 
 const patternsAllowed = "a name or a list of names, with * for any characters (numbers quoted)";
 
@@ -15,95 +14,65 @@ export function listOrOne(item: object) {
 export const patternsSchema = z
   .unknown()
   .transform((value, context): readonly string[] => {
-    const patterns: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const isPattern = (pattern: unknown): pattern is string =>
-      typeof pattern === "string" && pattern !== "";
+    const isList = Array.isArray(value);
+    const patterns: readonly unknown[] = isList ? value : [value];
+    const isPattern = (each: unknown): each is string => typeof each === "string" && each !== "";
     if (patterns.length > 0 && patterns.every(isPattern)) return patterns;
-    const wrong = Array.isArray(value) ? patterns.findIndex((pattern) => !isPattern(pattern)) : -1;
-    const path = wrong === -1 ? [] : [wrong];
-    const found = wrong === -1 ? value : patterns[wrong];
-    const isRightAsText = readsAsText(found, (text) => text);
-    context.addIssue({ code: "custom", message: patternsAllowed, path, params: { isRightAsText } });
-    return z.NEVER;
+    const wrong = patterns.findIndex((each) => !isPattern(each));
+    const note = noteOnQuotes(patterns[wrong], (text) => text);
+    return refuse(context, patternsAllowed, { path: isList && wrong >= 0 ? [wrong] : [], note });
   })
   .meta({ ...listOrOne({ type: "string", minLength: 1 }), errorMessage: patternsAllowed });
 
-export const regionPatterns = named("Names of regions. A name without `*` must be configured.");
-export const keyPatterns = named("Names of keys. A name without `*` must be configured.");
-export const serverNamePatterns = named("Names of servers (`server_name`).");
-export const benchmarkPatterns = named("Benchmarks of servers (`benchmark`).");
-export const tagPatterns = named("Tags of servers. One matching tag is enough.");
-
-/** Of things to which a condition is narrowed. */
-export function named(description: string) {
+/** Of things to which a condition is limited. */
+export function patternsOf(description: string) {
   return patternsSchema.exactOptional().meta({ description, leftOut: "all" });
 }
 
-const targetFields = { region: regionPatterns, key: keyPatterns };
+export const probePatterns = patternsOf("Names of probes. A name without `*` must be configured.");
+export const targetPatterns = {
+  region: patternsOf("Names of regions. A name without `*` must be configured."),
+  key: patternsOf("Names of keys. A name without `*` must be configured."),
+};
+export const namePatterns = { server_name: patternsOf("Names of servers (`server_name`).") };
+export const serverPatterns = {
+  ...namePatterns,
+  benchmark: patternsOf("Benchmarks of servers (`benchmark`)."),
+  tag: patternsOf("Tags of servers. One matching tag is enough."),
+};
 
-export const targetMatchSchema = settings(targetFields);
+type WrittenMatch = Omit<Match, "serverName"> & { readonly server_name?: readonly string[] };
 
-export const probeMatchSchema = settings({
-  probe: named("Names of probes. A name without `*` must be configured."),
-  ...targetFields,
-});
+function toMatch({ server_name: serverName, ...rest }: WrittenMatch): Match {
+  return serverName === undefined ? rest : { ...rest, serverName };
+}
 
-export const poolMatchSchema = settings({
-  ...targetFields,
-  server_name: serverNamePatterns,
-}).transform(({ server_name: serverName, ...rest }): Match =>
-  serverName === undefined ? rest : { ...rest, serverName },
-);
-
-export const serverMatchSchema = settings({
-  ...targetFields,
-  server_name: serverNamePatterns,
-  benchmark: benchmarkPatterns,
-  tag: tagPatterns,
-}).transform(({ server_name: serverName, ...rest }): Match =>
-  serverName === undefined ? rest : { ...rest, serverName },
-);
+export const poolMatch = settings({ ...targetPatterns, ...namePatterns }).transform(toMatch);
+export const serverMatch = settings({ ...targetPatterns, ...serverPatterns }).transform(toMatch);
 
 const templateAllowed = `text with placeholders among ${placeholders.map((each) => `{${each}}`).join(", ")}`;
 
 /** No braces around another word. */
 const knownPlaceholders = String.raw`(?![\s\S]*\{(?!(?:${placeholders.join("|")})\})[^{}]*\})`;
 
-const templateSchema = scalar(templateAllowed, (value) =>
-  typeof value === "string" && value !== "" && placeholdersIn(value).every(isPlaceholder)
-    ? value
-    : undefined,
-).meta(textLike(new RegExp(`^${knownPlaceholders}[\\s\\S]+$`)));
-
-function isPlaceholder(word: string): boolean {
-  return placeholders.some((each) => each === word);
+function template(allowed: string, pattern: string) {
+  const like = new RegExp(`^${knownPlaceholders}${pattern}`);
+  return textOf(allowed, like, (text) =>
+    like.test(text) && placeholdersIn(text).every((each) => placeholders.includes(each))
+      ? text
+      : undefined,
+  );
 }
 
-const runbookAllowed = `an https or http address, its host without placeholders; ${templateAllowed}`;
-
-const runbookPattern = /^https?:\/\/[^{}/?#\\]+(?:[/?#]|$)/;
-
-const runbookSchema = scalar(runbookAllowed, (value) =>
-  typeof value === "string" &&
-  runbookPattern.test(value) &&
-  placeholdersIn(value).every(isPlaceholder)
-    ? value
-    : undefined,
-).meta(textLike(new RegExp(`^${knownPlaceholders}${runbookPattern.source.slice(1)}`)));
-
-export const ruleName = () =>
-  name().describe(
-    "The name of the rule in messages, metrics, commands and the API. It must be unique.",
-  );
-
-export const severity = (usual: Severity) =>
-  oneOf(severities).prefault(usual).describe("The severity of its incidents.");
-
-export const commonSettings = {
-  summary: templateSchema
+/** What all rules have beside their names, subjects and severities. */
+const commonSettings = {
+  summary: template(templateAllowed, String.raw`[\s\S]+$`)
     .optional()
     .meta({ description: "The summary of messages.", leftOut: "a summary that sandwatch writes" }),
-  runbook_url: runbookSchema
+  runbook_url: template(
+    `an https or http address, its host without placeholders; ${templateAllowed}`,
+    String.raw`https?:\/\/[^{}/?#\\]+(?:[/?#]|$)`,
+  )
     .optional()
     .meta({ description: "The address of a runbook, which messages link to.", leftOut: "none" }),
   keep_firing_for: duration("0s")
@@ -120,25 +89,37 @@ export const commonSettings = {
   }),
 };
 
-interface CommonSettings {
-  readonly name: string;
-  readonly keep_firing_for: number;
-  readonly remind_every?: number | undefined;
-  readonly receivers?: readonly string[] | undefined;
-  readonly summary?: string | undefined;
-  readonly runbook_url?: string | undefined;
+/** @param own stands between the settings that all rules have */
+export function ruleSettings<const On extends string, const Own extends z.ZodRawShape>(
+  on: On,
+  holds: string,
+  usual: Severity,
+  own: Own,
+) {
+  return settings({
+    name: name().describe(
+      "The name of the rule in messages, metrics, commands and the API. It must be unique.",
+    ),
+    on: z.literal(on).describe(holds),
+    severity: oneOf(severities).prefault(usual).describe("The severity of its incidents."),
+    ...own,
+    ...commonSettings,
+  });
 }
 
-export function commonOf(rule: CommonSettings): {
-  readonly name: string;
-  readonly keepFiringForMs: number;
-  readonly remindEveryMs: number | null;
-  readonly receivers: readonly string[] | undefined;
-  readonly summaryTemplate: string | null;
-  readonly runbookUrlTemplate: string | null;
-} {
+type CommonSettings = z.output<z.ZodObject<typeof commonSettings>>;
+
+export function commonOf<On extends string>(
+  rule: CommonSettings & {
+    readonly name: string;
+    readonly on: On;
+    readonly severity: Severity;
+  },
+) {
   return {
     name: rule.name,
+    on: rule.on,
+    severity: rule.severity,
     keepFiringForMs: rule.keep_firing_for,
     remindEveryMs: rule.remind_every ?? null,
     receivers: rule.receivers,

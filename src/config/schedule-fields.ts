@@ -2,8 +2,7 @@ import { z } from "zod";
 import type { Schedule } from "../fleet/schedule.ts";
 import { parseCronTimes, wrongCronField } from "../lib/cron-times.ts";
 import { isTimeZone } from "../lib/zone-offset.ts";
-import { duration, scalar } from "./fields.ts";
-import { notBoth, textLike } from "./written.ts";
+import { duration, notBoth, refuse, textLike, textOf } from "./fields.ts";
 
 const cronAllowed =
   "a cron expression, preferably of six fields with seconds first, such as */30 * * * * *";
@@ -14,7 +13,6 @@ const anyMomentMs = Date.UTC(2024, 11, 31);
 /**
  * The one check of cron expressions, wherever one is written.
  *
- * @param allowed what is asked for
  * @param isNicknamed whether `@daily` and its like are taken
  */
 export function cronExpression(allowed: string, isNicknamed: boolean) {
@@ -22,10 +20,9 @@ export function cronExpression(allowed: string, isNicknamed: boolean) {
   return z
     .unknown()
     .transform((value, context): string => {
-      const fault = typeof value === "string" ? cronFault(value, isNicknamed) : "";
-      if (typeof value === "string" && fault === null) return value;
-      context.addIssue({ code: "custom", message: allowed + (fault ?? "") });
-      return z.NEVER;
+      if (typeof value !== "string") return refuse(context, allowed);
+      const fault = cronFault(value, isNicknamed);
+      return fault === null ? value : refuse(context, allowed + fault);
     })
     .meta({
       // What the fields hold is not looked at.
@@ -46,17 +43,16 @@ function cronFault(expression: string, isNicknamed: boolean): string | null {
   return times.latest(anyMomentMs) === null ? "; there is no such day" : null;
 }
 
-const timeZones = ["UTC", ...Intl.supportedValuesOf("timeZone")];
-
-export function timeZone(): ReturnType<typeof scalar<string>> {
-  return scalar(
+export function timeZone() {
+  return textOf(
     "the name of a time zone, such as Europe/Berlin or UTC",
-    (value) => (typeof value === "string" && isTimeZone(value) ? value : undefined),
-    timeZones,
-  ).meta(textLike(/^[A-Za-z][\w+/-]*$/));
+    /^[A-Za-z][\w+/-]*$/,
+    (name) => (isTimeZone(name) ? name : undefined),
+    ["UTC", ...Intl.supportedValuesOf("timeZone")],
+  );
 }
 
-/** When something is done again and again: `oneSchedule` of the two. */
+/** When something is done again and again. */
 export const scheduleSettings = (what: string, usual: string) => ({
   schedule: cronExpression(cronAllowed, true)
     .optional()
@@ -74,13 +70,24 @@ export const scheduleSettings = (what: string, usual: string) => ({
 
 export const oneSchedule = notBoth("schedule", "every");
 
-/** What `scheduleSettings` were given. */
-export interface WrittenSchedule {
+interface WrittenSchedule {
   readonly schedule?: string | undefined;
   readonly every?: number | undefined;
 }
 
-export function toSchedule({ schedule, every }: WrittenSchedule, zone: string): Schedule | null {
+export function refuseTwoSchedules(
+  { schedule, every }: WrittenSchedule,
+  context: z.RefinementCtx,
+): void {
+  if (schedule === undefined || every === undefined) return;
+  refuse(context, "one of the two", { path: ["every"], found: "schedule beside it" });
+}
+
+export function toSchedule(
+  { schedule, every }: WrittenSchedule,
+  zone: string,
+  usual: Schedule,
+): Schedule {
   if (every !== undefined) return { kind: "every", ms: every };
-  return schedule === undefined ? null : { kind: "cron", expression: schedule, timeZone: zone };
+  return schedule === undefined ? usual : { kind: "cron", expression: schedule, timeZone: zone };
 }

@@ -1,42 +1,38 @@
 import type { MaintenanceWindow } from "../alerts/silence.ts";
 import { severities } from "../alerts/rule.ts";
-import { duration, name, settings, text } from "./fields.ts";
-import { benchmarkPatterns, keyPatterns, listOrOne, named, patternsSchema } from "./rule-fields.ts";
-import { regionPatterns, serverNamePatterns, tagPatterns } from "./rule-fields.ts";
+import { duration, name, orReference, refuse, settings, text, textLike } from "./fields.ts";
+import { listOrOne, patternsOf, patternsSchema, probePatterns } from "./rule-fields.ts";
+import { serverPatterns, targetPatterns } from "./rule-fields.ts";
 import { cronExpression, timeZone } from "./schedule-fields.ts";
-import { orReference, textLike } from "./written.ts";
 
 const startAllowed =
   "a cron expression of five fields, or six with seconds first, such as 0 2 * * SUN";
 
 const severityPatterns = patternsSchema
-  .refine(
-    (patterns) =>
-      patterns.every(
-        (each) => each.includes("*") || severities.some((severity) => severity === each),
-      ),
-    { error: severities.join(", "), when: ({ issues }) => issues.length === 0 },
-  )
+  .transform((patterns, context) => {
+    const isKnown = (pattern: string): boolean =>
+      pattern.includes("*") || severities.some((severity) => severity === pattern);
+    return patterns.every(isKnown) ? patterns : refuse(context, severities.join(", "));
+  })
   .meta(listOrOne({ anyOf: [...orReference({ enum: severities }).anyOf, textLike(/\*/)] }));
 
 export const matchSchema = settings({
-  rule: named("Names of rules. A name without `*` must be configured, or be `receiver-failing`."),
+  rule: patternsOf(
+    "Names of rules. A name without `*` must be configured, or be `receiver-failing`.",
+  ),
   severity: severityPatterns
     .exactOptional()
     .meta({ description: "Severities of rules.", leftOut: "all" }),
-  region: regionPatterns,
-  key: keyPatterns,
-  probe: named("Names of probes. A name without `*` must be configured."),
-  sandbox_id: named("Ids of sandboxes."),
-  server_id: named("Ids of servers."),
-  server_name: serverNamePatterns,
-  benchmark: benchmarkPatterns,
-  tag: tagPatterns,
+  ...targetPatterns,
+  probe: probePatterns,
+  sandbox_id: patternsOf("Ids of sandboxes."),
+  server_id: patternsOf("Ids of servers."),
+  ...serverPatterns,
 })
   .meta({ minProperties: 1 })
-  .refine((match) => Object.keys(match).length > 0, {
-    error: "at least one field: it would silence everything",
-    when: ({ issues }) => issues.length === 0,
+  .transform((match, context) => {
+    if (Object.keys(match).length > 0) return match;
+    return refuse(context, "at least one field: it would silence everything");
   });
 
 export const maintenanceSchema = settings({

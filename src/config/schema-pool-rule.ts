@@ -1,28 +1,21 @@
 import { z } from "zod";
-import { poolFields, poolMeasures } from "../alerts/rule.ts";
-import type { PoolField, PoolMeasure } from "../alerts/rule.ts";
-import { duration, scalar, settings } from "./fields.ts";
-import { commonOf, commonSettings, poolMatchSchema, ruleName, severity } from "./rule-fields.ts";
-import { oneOfSettings, orReference, textLike } from "./written.ts";
+import { poolFields, poolMeasures, type PoolMeasure } from "../alerts/rule.ts";
+import { duration, eachOnce, numberIn, oneOf, oneOfSettings, refuse } from "./fields.ts";
+import { scalar, settings, textLike } from "./fields.ts";
+import { commonOf, poolMatch, ruleSettings } from "./rule-fields.ts";
 
-const byAllowed = `one or a list of ${poolFields.join(", ")}`;
-
-const fieldLike = orReference({ enum: poolFields });
+const byAllowed = `one or a list of ${poolFields.join(", ")}, each once`;
 
 const bySchema = z
-  .unknown()
-  .transform((value, context): readonly PoolField[] => {
-    const fields: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const isField = (field: unknown): field is PoolField =>
-      poolFields.some((each) => each === field);
-    if (fields.every(isField) && new Set(fields).size === fields.length) return fields;
-    context.addIssue({ code: "custom", message: `${byAllowed}, each once` });
-    return z.NEVER;
-  })
-  .meta({
-    anyOf: [fieldLike, { type: "array", items: fieldLike, uniqueItems: true }],
-    errorMessage: `${byAllowed}, each once`,
-  });
+  .union(
+    [
+      oneOf(poolFields).transform((field) => [field]),
+      z.array(oneOf(poolFields)).superRefine(eachOnce(byAllowed)).meta({ uniqueItems: true }),
+    ],
+    byAllowed,
+  )
+  .readonly()
+  .meta({ errorMessage: byAllowed });
 
 /** One of the two sides, and beyond what: the limit itself does not count. */
 interface Limit {
@@ -31,35 +24,26 @@ interface Limit {
 }
 
 /** A limit that no pool can be beyond is refused: such a rule could never hold. */
-function limitSchema(most: number, whole: boolean) {
-  const kind = whole ? "a whole number" : "a ratio";
-  const upper = most === 1 ? "below 1" : "of at least 0";
-  const lower = whole ? "of at least 1" : "above 0 and at most 1";
-  const read = (value: unknown): number | undefined => {
-    const number = typeof value === "string" && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
-    if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
-    return whole && !Number.isInteger(number) ? undefined : number;
-  };
-  const like = {
-    ...textLike(/^\d+(?:\.\d+)?$/),
-    type: [whole ? "integer" : "number", "string"],
-  };
+function limitSchema(most: number, isWhole: boolean) {
+  const kind = isWhole ? "a whole number" : "a ratio";
+  const pattern = /^\d+(?:\.\d+)?$/;
+  const numberWhere = (what: string, fits: (number: number) => boolean, range: object) =>
+    scalar(`${kind} ${what}`, (value) => {
+      const number = numberIn(value, pattern);
+      return fits(number) && (!isWhole || Number.isInteger(number)) ? number : undefined;
+    }).meta({ ...textLike(pattern), type: [isWhole ? "integer" : "number", "string"], ...range });
+  const below = isWhole ? "of at least 1" : "above 0 and at most 1";
   return settings({
-    above: scalar(`${kind} ${upper}`, (value) => {
-      const number = read(value);
-      return number !== undefined && number >= 0 && number < most ? number : undefined;
+    above: numberWhere(isWhole ? "of at least 0" : "below 1", (n) => n >= 0 && n < most, {
+      minimum: 0,
+      exclusiveMaximum: most,
     })
-      .meta({ ...like, minimum: 0, exclusiveMaximum: most })
       .optional()
       .meta({
         description: "The condition holds above this value.",
         leftOut: "required without `below`",
       }),
-    below: scalar(`${kind} ${lower}`, (value) => {
-      const number = read(value);
-      return number !== undefined && number > 0 && number <= most ? number : undefined;
-    })
-      .meta({ ...like, exclusiveMinimum: 0, maximum: most })
+    below: numberWhere(below, (n) => n > 0 && n <= most, { exclusiveMinimum: 0, maximum: most })
       .optional()
       .meta({
         description: "The condition holds below this value.",
@@ -67,11 +51,10 @@ function limitSchema(most: number, whole: boolean) {
       }),
   })
     .meta({ allOf: [oneOfSettings(["above", "below"])] })
-    .transform(({ above, below }, context): Limit => {
-      if (above !== undefined && below === undefined) return { side: "above", limit: above };
-      if (below !== undefined && above === undefined) return { side: "below", limit: below };
-      context.addIssue({ code: "custom", message: "{ above: ... } or { below: ... }" });
-      return z.NEVER;
+    .transform(({ above, below: limit }, context): Limit => {
+      if (above !== undefined && limit === undefined) return { side: "above", limit: above };
+      if (limit !== undefined && above === undefined) return { side: "below", limit };
+      return refuse(context, "{ above: ... } or { below: ... }");
     });
 }
 
@@ -84,59 +67,44 @@ const oneMeasure = (schema: ReturnType<typeof limitSchema>, what: string) =>
     leftOut: "required without another measure",
   });
 
-export const poolRuleSchema = settings({
-  name: ruleName(),
-  on: z
-    .literal("pool")
-    .describe(
-      "The condition holds while one measure of a group of servers is above or below a limit.",
+export const poolRuleSchema = ruleSettings(
+  "pool",
+  "The condition holds while one measure of a group of servers is above or below a limit.",
+  "warning",
+  {
+    by: bySchema
+      .prefault(["region", "key"])
+      .describe(
+        "The fields that define pools: servers with equal values are one pool. With `[]` all servers are one pool.",
+      ),
+    occupied_ratio: oneMeasure(
+      ratioSchema,
+      "The share of the servers with a known status that are occupied",
     ),
-  severity: severity("warning"),
-  by: bySchema
-    .prefault(["region", "key"])
-    .describe(
-      "The fields that define pools: servers with equal values are one pool. With `[]` all servers are one pool.",
+    idle: oneMeasure(countSchema, "The number of idle servers"),
+    error_ratio: oneMeasure(
+      ratioSchema,
+      "The share of the servers with a known status that are in error",
     ),
-  occupied_ratio: oneMeasure(
-    ratioSchema,
-    "The share of the servers with a known status that are occupied",
-  ),
-  idle: oneMeasure(countSchema, "The number of idle servers"),
-  error_ratio: oneMeasure(
-    ratioSchema,
-    "The share of the servers with a known status that are in error",
-  ),
-  servers: oneMeasure(countSchema, "The number of servers"),
-  for: duration("0s")
-    .prefault("0s")
-    .describe("How long the condition must hold before the incident fires."),
-  match: poolMatchSchema
-    .prefault({})
-    .describe("Limits the rule to servers that match every given field."),
-  ...commonSettings,
-})
+    servers: oneMeasure(countSchema, "The number of servers"),
+    for: duration("0s")
+      .prefault("0s")
+      .describe("How long the condition must hold before the incident fires."),
+    match: poolMatch
+      .prefault({})
+      .describe("Limits the rule to servers that match every given field."),
+  },
+)
   .meta({ allOf: [oneOfSettings(poolMeasures)] })
   .transform((rule, context) => {
-    const given = poolMeasures.flatMap((measure): [PoolMeasure, Limit][] => {
+    const given = poolMeasures.flatMap((measure): (Limit & { measure: PoolMeasure })[] => {
       const limit = rule[measure];
-      return limit === undefined ? [] : [[measure, limit]];
+      return limit === undefined ? [] : [{ measure, ...limit }];
     });
     const [first, ...others] = given;
     if (!first || others.length > 0) {
-      const message = `one of ${poolMeasures.join(", ")}, such as occupied_ratio: { above: 0.9 }`;
-      context.addIssue({ code: "custom", message });
-      return z.NEVER;
+      const example = "such as occupied_ratio: { above: 0.9 }";
+      return refuse(context, `one of ${poolMeasures.join(", ")}, ${example}`);
     }
-    const [measure, { side, limit }] = first;
-    return {
-      ...commonOf(rule),
-      on: rule.on,
-      severity: rule.severity,
-      by: rule.by,
-      measure,
-      side,
-      limit,
-      forMs: rule.for,
-      match: rule.match,
-    };
+    return { ...commonOf(rule), by: rule.by, ...first, forMs: rule.for, match: rule.match };
   });

@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { lookupWords, operationOf, takesId } from "../fleet/lookup-words.ts";
-import type { Expectation, FieldExpectation, FieldMust } from "../alerts/probe-expectation.ts";
+import type { FieldExpectation, FieldMust } from "../alerts/probe-expectation.ts";
 import { fieldPathPattern, parseFieldPath } from "../alerts/probe-expectation.ts";
+import { lookupWords, operationOf, takesId, type LookupWord } from "../fleet/lookup-words.ts";
+import type { Target } from "../fleet/model.ts";
 import { canStandInPath } from "../service/operations.ts";
-import { count, flag, name, namesOf, oneOf, scalar, settings } from "./fields.ts";
-import { oneSchedule, scheduleSettings } from "./schedule-fields.ts";
-import { textLike } from "./written.ts";
+import { count, flag, name, namesOf, numberIn, oneOf, refuse, scalar } from "./fields.ts";
+import { settings, textLike } from "./fields.ts";
+import { oneSchedule, refuseTwoSchedules, scheduleSettings } from "./schedule-fields.ts";
 
 const longestId = 512;
 const idAllowed = `an id of at most ${longestId} characters (numbers quoted), other than . and ..`;
@@ -19,9 +20,10 @@ const idSchema = scalar(idAllowed, (value) =>
 const statusAllowed = "an HTTP status from 200 to 499 other than 429, which only asks to wait";
 
 const statusSchema = scalar(statusAllowed, (value) => {
-  const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
-  if (typeof status !== "number" || !Number.isInteger(status)) return undefined;
-  return status >= 200 && status <= 499 && status !== 429 ? status : undefined;
+  const status = numberIn(value, /^\d{3}$/);
+  return Number.isInteger(status) && status >= 200 && status <= 499 && status !== 429
+    ? status
+    : undefined;
 }).meta({
   ...textLike(/^\d{3}$/),
   type: ["integer", "string"],
@@ -32,21 +34,17 @@ const statusSchema = scalar(statusAllowed, (value) => {
 
 const mustAllowed = "a value to be equal to, { present: true } or { absent: true }";
 const pathAllowed = "a path to a field, such as data.plans.0.name (\\. for a dot in a name)";
+const fieldsAllowed = `a mapping from paths to ${mustAllowed}`;
 
 const fieldsSchema = z
   .unknown()
   .transform((value, context): readonly FieldExpectation[] => {
-    if (!isMapping(value)) {
-      context.addIssue({ code: "custom", message: `a mapping from paths to ${mustAllowed}` });
-      return z.NEVER;
-    }
+    if (!isMapping(value)) return refuse(context, fieldsAllowed);
     return Object.entries(value).map(([written, each]: [string, unknown]): FieldExpectation => {
       const path = parseFieldPath(written);
       const must = readMust(each);
       if (path && must) return { path, must };
-      const message = path ? mustAllowed : pathAllowed;
-      context.addIssue({ code: "custom", message, path: [written] });
-      return z.NEVER;
+      return refuse(context, path ? mustAllowed : pathAllowed, { path: [written] });
     });
   })
   .meta({
@@ -64,7 +62,7 @@ const fieldsSchema = z
       ],
       errorMessage: mustAllowed,
     },
-    errorMessage: `a mapping from paths to ${mustAllowed}`,
+    errorMessage: fieldsAllowed,
   });
 
 function readMust(value: unknown): FieldMust | undefined {
@@ -110,7 +108,13 @@ const noIdElsewhere = {
   errorMessage: "no id: this operation takes none",
 };
 
-/** What its settings say of one another: `checkProbes`. */
+/** The operations of which these can be expected. */
+const expectations = [
+  ["success", ["white-label"]],
+  ["at_least", ["universes", "sandboxes"]],
+  ["fields", lookupWords],
+] as const satisfies readonly [string, readonly LookupWord[]][];
+
 export const probeSchema = settings({
   name: name().describe(
     "The name of the probe in metrics, messages, commands and the API. It must be unique.",
@@ -148,24 +152,45 @@ export const probeSchema = settings({
     .describe("What is expected of the response. All given expectations must be met."),
 })
   .meta({ allOf: [oneSchedule, idWhereNeeded, noIdElsewhere] })
-  .transform(({ id, schedule, every, ...probe }) => {
-    const { status, success, at_least: atLeast, fields } = probe.expect;
-    const operation = operationOf(probe.operation);
-    // Whoever asks for a white label and is told that there is none was not served.
-    const mustSay = operation === "get_white_label" && status === 200 ? true : null;
-    const expect: Expectation = {
-      status,
-      success: success ?? mustSay,
-      atLeast: atLeast ?? null,
-      fields,
-    };
+  .transform((probe, context) => {
+    const { name: probeName, operation, id, regions, keys, schedule, every, expect } = probe;
+    const { status, success, at_least: atLeast, fields } = expect;
+    refuseTwoSchedules(probe, context);
+    if (takesId(operation) && id === undefined) {
+      refuse(context, `the id that ${operation} asks for`, { path: ["id"] });
+    } else if (!takesId(operation) && id !== undefined) {
+      refuse(context, `nothing: ${operation} takes no id`, { path: ["id"] });
+    }
+    for (const [setting, words] of expectations) {
+      const expected = expect[setting];
+      if (expected === undefined || (Array.isArray(expected) && expected.length === 0)) continue;
+      const path = ["expect", setting];
+      if (status !== 200) refuse(context, "nothing beside a status other than 200", { path });
+      else if (!words.some((word) => word === operation)) {
+        refuse(context, `nothing: it is for operation ${words.join(", ")}`, { path });
+      }
+    }
+    // A response to white-label that says there is none is no success.
+    const mustSucceed = operation === "white-label" && status === 200 ? true : null;
     return {
-      name: probe.name,
-      operation,
+      name: probeName,
+      operation: operationOf(operation),
       id: id ?? null,
-      regions: probe.regions,
-      keys: probe.keys,
+      regions,
+      keys,
       written: { schedule, every },
-      expect,
+      expect: { status, success: success ?? mustSucceed, atLeast: atLeast ?? null, fields },
     };
   });
+
+type WrittenProbe = z.output<typeof probeSchema>;
+
+/** The targets for which a probe runs. */
+export function targetsOf(
+  { regions, keys }: Pick<WrittenProbe, "regions" | "keys">,
+  targets: readonly Target[],
+): readonly Target[] {
+  return targets.filter(
+    ({ region, key }) => (regions?.includes(region) ?? true) && (keys?.includes(key) ?? true),
+  );
+}

@@ -1,29 +1,67 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { Ajv } from "ajv";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { valueAt } from "../../src/config/evidence.ts";
+import { valueAt } from "../../src/config/faults.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { faultyAlerts } from "./faulty-alerts.ts";
-import { faultySettings } from "./faulty-settings.ts";
-import { schemaFaults, schemaFile } from "./schema-validator.ts";
-import { oddValues } from "./odd-values.ts";
-import { configFolder, placesIn, wholeExample, withAt } from "./whole-example.ts";
+import { onlyKnownToSandwatch } from "./faulty-relations.ts";
+import { faulty } from "./faulty.ts";
+import { configFolder, everyKind, pathOf, pathsIn, wholeExample, withAt } from "./support.ts";
 
 const root = join(configFolder, "..");
+const schemaFile = join(configFolder, "sandwatch.schema.json");
 
 function read(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
-function isConfiguration(text: string): boolean {
-  return /^regions:/m.test(text) && /^keys:/m.test(text);
+// The one word that JSON Schema does not know is for editors.
+const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, strictTypes: false });
+ajv.addVocabulary(["errorMessage"]);
+const validate = ajv.compile(JSON.parse(readFileSync(schemaFile, "utf8")));
+
+/** What the JSON Schema finds fault with in a configuration, each as `/keys/0/name must be string`. */
+function schemaFaults(value: unknown): readonly string[] {
+  // As it would be in a file, where nothing is undefined.
+  const written: unknown = JSON.parse(JSON.stringify(value));
+  if (validate(written)) return [];
+  // That a kind's schema does not fit says nothing beside why it does not.
+  const faults = (validate.errors ?? []).filter(({ keyword }) => keyword !== "if");
+  return faults.map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
+
+const isConfiguration = (text: string): boolean => /^regions:/m.test(text) && /^keys:/m.test(text);
 
 const shipped = globSync("config/**/*.yaml", { cwd: root }).filter((path) =>
   isConfiguration(read(path)),
 );
+
+const bytes = (count: number): string => Buffer.alloc(count, 3).toString("base64");
+
+/** Of all that people write into configurations: right in one place, wrong in others. */
+const oddValues: readonly unknown[] = [
+  [undefined, null, true, false, "", "on", "off", "true", "yes", [], {}],
+  [0, 1, 2, 0.5, 1.5, -1, 100, 200, 404, 429, 499, 4_096, 1e6, 1e9, 2 ** 40],
+  ["0", "1", "007", "0.5", "200", "404", "4096", "64MiB", "64mb", "1KB", "1GiB", "2GiB", "10B"],
+  ["10s", "0s", "0ms", "500ms", "1h30m", "30m1h", "23h", "2d", "400d", "forever"],
+  ["* * * * *", "*/5 * * * * *", "  * * * * * ", "@daily", "0 2 * * SUN", "0 0 2 * * SUN 2030"],
+  ["UTC", "utc", "Europe/Berlin", "Etc/GMT+1", "+01:00"],
+  ["a", "a b", "a*", "*", "us", "research", ".", "..", "日本", "x".repeat(64), "x".repeat(513)],
+  ["info", "critical", "crit*", "error", "pool", "slack", "user", "sandboxes", "GET", "json"],
+  ["https://x.example", " HTTPS://x.example/a ", "https:x.example", "https://x.example/?a#b"],
+  ["https://u:p@x.example", "http://127.0.0.1:1", "ftp://x.example", "x.example"],
+  ["127.0.0.1:0", ":0", "[::1]:9740", "10.0.0.0/8", "10.0.0.1/8", "::ffff:10.0.0.0/104", "::1"],
+  ["{count} x", "{cnt} x", "{}", "a{b", "{a{count}}", "x\n{count}", "https://x/{rule}"],
+  [`whsec_${bytes(32)}`, bytes(24), bytes(23), bytes(64), bytes(65), "0".repeat(32)],
+  [["us"], ["us", "us"], ["a*"], [""], ["region", "key"], ["critical", "w*"], [{}], [1], [["a"]]],
+  [["https://x.example"], ["x.example.com"], ["10.0.0.0/8"], { region: ["us", "e*"] }],
+  [{ polls: 3 }, { polls: "3" }, { polls: 0 }, { above: 0.5 }, { below: "1" }],
+  [{ changes: 1, within: "1h" }, { requests: "5" }, { text: "{summary}" }, { text: "{x}" }],
+  [{ a: 1 }, { "a\\.b": { absent: true } }, { "a..b": 1 }, { x: { present: false } }, { x: [1] }],
+  [{ us: { base_url: "https://x.example" }, "a b": { base_url: "https://x.example" } }],
+].flat();
 
 describe("the JSON Schema of the configuration", () => {
   it("is named in the first line of every configuration that there is", () => {
@@ -34,7 +72,7 @@ describe("the JSON Schema of the configuration", () => {
     ]);
     for (const path of shipped) {
       const [, named = ""] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(read(path)) ?? [];
-      expect([path, resolve(root, dirname(path), named)]).toEqual([path, resolve(schemaFile)]);
+      expect([path, resolve(root, dirname(path), named)]).toEqual([path, schemaFile]);
     }
   });
 
@@ -47,28 +85,21 @@ describe("the JSON Schema of the configuration", () => {
     expect(read(".dockerignore").split("\n")).toContain(`!${path}`);
   });
 
-  it.each(shipped)("takes %s as it is written, with its variables", (path) => {
-    expect(schemaFaults(parse(read(path)))).toEqual([]);
+  it("takes each configuration that is shipped or documented, with its variables", () => {
+    const documented = ["README.md", ...globSync("docs/*.md", { cwd: root })].flatMap((path) =>
+      Array.from(read(path).matchAll(/```yaml\n([\s\S]*?)```/g), ([, text = ""]) => text),
+    );
+    for (const text of [...shipped.map(read), ...documented.filter(isConfiguration)]) {
+      expect(schemaFaults(parse(text))).toEqual([]);
+    }
   });
-
-  it.each(["README.md", ...globSync("docs/*.md", { cwd: root })])(
-    "takes each configuration in %s",
-    (path) => {
-      const blocks = Array.from(
-        read(path).matchAll(/```yaml\n([\s\S]*?)```/g),
-        ([, text = ""]) => text,
-      );
-      for (const text of blocks.filter(isConfiguration)) {
-        expect(schemaFaults(parse(text))).toEqual([]);
-      }
-    },
-  );
 
   it("takes a variable wherever there is one value", () => {
     const example = wholeExample();
-    const changed = placesIn(example)
-      .filter((place) => isScalar(valueAt(example, place)) && place.at(-1) !== "present")
-      .map((place) => withAt(example, place, "${NAME}"));
+    const changed = pathsIn(example)
+      .filter((path) => path.at(-1) !== "present")
+      .filter((path) => ["string", "number", "boolean"].includes(typeof valueAt(example, path)))
+      .map((path) => withAt(example, path, "${NAME}"));
     expect(changed.length).toBeGreaterThan(100);
     expect(changed.flatMap((value) => schemaFaults(value))).toEqual([]);
   });
@@ -76,11 +107,11 @@ describe("the JSON Schema of the configuration", () => {
   it("takes all that sandwatch takes, whatever is changed in the example", () => {
     const example = wholeExample();
     expect(parseConfig(example)).toMatchObject({ kind: "ok" });
-    const places = placesIn(example).filter((place) => place.length > 0);
-    const anyChange = fc.tuple(fc.constantFrom(...places), fc.constantFrom(...oddValues));
+    const [, ...paths] = pathsIn(example);
+    const anyChange = fc.tuple(fc.constantFrom(...paths), fc.constantFrom(...oddValues));
     fc.assert(
-      fc.property(anyChange, ([place, value]) => {
-        const changed = withAt(example, place, value);
+      fc.property(anyChange, ([path, value]) => {
+        const changed = withAt(example, path, value);
         const faults = parseConfig(changed).kind === "ok" ? schemaFaults(changed) : [];
         expect(faults).toEqual([]);
       }),
@@ -89,144 +120,30 @@ describe("the JSON Schema of the configuration", () => {
   });
 });
 
-function isScalar(value: unknown): boolean {
-  return ["string", "number", "boolean"].includes(typeof value);
-}
+describe("an editor learns from the JSON Schema", () => {
+  const cases: readonly (readonly [path: string, value: unknown])[] = [
+    ...faulty.map(([path, value]) => [path, value] as const),
+    ["keys[0].api_key_file", "f"],
+    ["alerts.receivers[0].type", undefined],
+    ["alerts.receivers[0].urls", []],
+    ["probes[0]", { name: "a", operation: "universes", every: "5s", schedule: "* * * * *" }],
+  ];
 
-/** What one setting says of another, what a text means, and how long a duration is. */
-const onlyKnownToSandwatch = new Set([
-  "an address in the clear",
-  "an address in the clear, not allowed",
-  "a receiver in the clear",
-  "a receiver with a password",
-  "history for less than a day",
-  "an interval below a second",
-  "a flapping that never ends",
-  "a receiver that gives up at once",
-  "a receiver that never gives up",
-  "a cron field",
-  "an unknown region",
-  "an unknown region to match",
-  "an unknown key to match",
-  "an unknown receiver",
-  "a rule that fits no target",
-  "two keys of one name",
-  "one key under two names",
-  "two rules of one name",
-  "a rule by the name of one that is built in",
-  "two receivers of one name",
-]);
-
-describe("an editor is told by the JSON Schema of", () => {
-  const faulty = [...faultySettings, ...faultyAlerts];
-
-  it.each(faulty.filter(([title]) => !onlyKnownToSandwatch.has(title)))("%s", (_, value) => {
-    expect(schemaFaults(value)).not.toEqual([]);
+  it.each(cases)("that %s cannot be %j, and nothing of other settings", (path, value) => {
+    const faults = schemaFaults(withAt(everyKind, pathOf(path), value));
+    const own = ["", ...pathOf(path).slice(0, -1)].join("/");
+    const elsewhere = faults.filter((fault) => {
+      const [at = ""] = fault.split(" ");
+      return !own.startsWith(at) && !at.startsWith(own);
+    });
+    expect(faults).not.toEqual([]);
+    expect(elsewhere).toEqual([]);
   });
 
-  it("all but what only sandwatch knows", () => {
-    const unseen = faulty.filter(([, value]) => schemaFaults(value).length === 0);
-    expect(new Set(unseen.map(([title]) => title))).toEqual(onlyKnownToSandwatch);
-  });
-
-  const smallest = {
-    regions: { us: { base_url: "https://us.example.com" } },
-    keys: [{ name: "research", api_key: "k1" }],
-  };
-  const webhook = { name: "a", type: "webhook", url: "https://hooks.example.com/x" };
-  const withReceiver = (receiver: object) => ({ ...smallest, alerts: { receivers: [receiver] } });
-  const withProbe = (probe: object) => ({ ...smallest, probes: [probe] });
-  const withWindow = (window: object) => ({
-    ...smallest,
-    alerts: {
-      maintenance: [
-        { name: "a", start: "0 2 * * *", duration: "1h", match: { rule: "*" }, ...window },
-      ],
-    },
-  });
-
-  it.each<[string, object, string]>([
-    [
-      "a secret beside its file",
-      { ...smallest, keys: [{ name: "a", api_key: "k", api_key_file: "f" }] },
-      "/keys/0 ",
-    ],
-    ["a key without secret and file", { ...smallest, keys: [{ name: "a" }] }, "/keys/0 "],
-    ["a receiver of no type", withReceiver({ name: "a" }), "/alerts/receivers/0 "],
-    ["a misspelt type", withReceiver({ ...webhook, type: "webhok" }), "/alerts/receivers/0/type "],
-    ["a setting of another type", withReceiver({ ...webhook, urls: [] }), "/alerts/receivers/0 "],
-    [
-      "a form and a body",
-      withReceiver({ ...webhook, format: "sandwatch", body: {} }),
-      "/alerts/receivers/0 ",
-    ],
-    ["a body that is text", withReceiver({ ...webhook, body: "x" }), "/alerts/receivers/0/body "],
-    [
-      "half a routing key",
-      withReceiver({ name: "a", type: "pagerduty", routing_key: "0123" }),
-      "/alerts/receivers/0/routing_key ",
-    ],
-    [
-      "one instance alone",
-      withReceiver({ name: "a", type: "alertmanager", urls: "https://a" }),
-      "/alerts/receivers/0/urls ",
-    ],
-    [
-      "a heartbeat's method",
-      withReceiver({ ...webhook, type: "heartbeat", method: "PUT" }),
-      "/alerts/receivers/0/method ",
-    ],
-    ["a probe without id", withProbe({ name: "a", operation: "user" }), "/probes/0 "],
-    [
-      "a probe with an id too many",
-      withProbe({ name: "a", operation: "universes", id: "x" }),
-      "/probes/0 ",
-    ],
-    [
-      "a probe with two schedules",
-      withProbe({ name: "a", operation: "universes", every: "5s", schedule: "* * * * * *" }),
-      "/probes/0 ",
-    ],
-    [
-      "a status to wait for",
-      withProbe({ name: "a", operation: "universes", expect: { status: 429 } }),
-      "/probes/0/expect/status ",
-    ],
-    [
-      "a field that is not present",
-      withProbe({
-        name: "a",
-        operation: "universes",
-        expect: { fields: { a: { present: false } } },
-      }),
-      "/probes/0/expect/fields/a",
-    ],
-    [
-      "a path to no field",
-      withProbe({ name: "a", operation: "universes", expect: { fields: { "a..b": 1 } } }),
-      "/probes/0/expect/fields ",
-    ],
-    ["a window about everything", withWindow({ match: {} }), "/alerts/maintenance/0/match "],
-    [
-      "a window about no severity",
-      withWindow({ match: { severity: "fatal" } }),
-      "/alerts/maintenance/0/match/severity",
-    ],
-    [
-      "a window that begins on sundays",
-      withWindow({ start: "sundays" }),
-      "/alerts/maintenance/0/start ",
-    ],
-    [
-      "networks by name",
-      { ...smallest, alerts: { outbound: { deny_networks: ["example.com"] } } },
-      "/alerts/outbound/deny_networks/0 ",
-    ],
-  ])("%s, where it is", (_, value, place) => {
-    expect(parseConfig(value).kind).toBe("faulty");
-    const faults = schemaFaults(value);
-    expect(faults).toContainEqual(expect.stringContaining(place));
-    // Nothing is said of kinds that it is not.
-    expect(faults.filter((fault) => !fault.startsWith(place.trimEnd()))).toEqual([]);
+  it("nothing of what only sandwatch knows", () => {
+    const learnt = onlyKnownToSandwatch.filter(
+      ([path, value]) => schemaFaults(withAt(everyKind, pathOf(path), value)).length > 0,
+    );
+    expect(learnt).toEqual([]);
   });
 });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Webhook } from "standardwebhooks";
+import { configNotes } from "../../src/cli/config-notes.ts";
+import type { Config } from "../../src/config/config.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { configOf, faultLines, signingSecret, urlOf, webhookOf } from "./support.ts";
+import { parseNetwork } from "../../src/lib/networks.ts";
+import { configOf, faultLines } from "./support.ts";
 
 const regions = {
   us: { base_url: "https://us.example.com/" },
@@ -9,10 +11,13 @@ const regions = {
 };
 const smallest = { regions, keys: [{ name: "research", api_key: "k1" }] };
 const oncall = { name: "oncall", type: "webhook", url: "https://hooks.example.com/x" };
+const dayMs = 24 * 60 * 60 * 1_000;
 
-describe("defaults", () => {
-  it("stand for all that the smallest configuration leaves out", () => {
-    const config = configOf(parseConfig(smallest));
+const parsed = (more: object = {}): Config => configOf(parseConfig({ ...smallest, ...more }));
+
+describe("the smallest configuration", () => {
+  it("has the default of each setting", () => {
+    const config = parsed();
     expect(config).toMatchObject({
       poll: {
         schedule: { kind: "cron", expression: "*/30 * * * * *", timeZone: "UTC" },
@@ -24,125 +29,78 @@ describe("defaults", () => {
       },
       store: { path: "data/sandwatch.db" },
       history: {
-        changes: 400 * 86_400_000,
-        buckets: { "5m": 30 * 86_400_000, "1h": 400 * 86_400_000, "1d": null },
+        changes: 400 * dayMs,
+        buckets: { "5m": 30 * dayMs, "1h": 400 * dayMs, "1d": null },
       },
       http: { host: "127.0.0.1", port: 9740 },
       log: { level: "info", format: "json" },
       metrics: { perServer: true },
-      alerts: { receivers: [] },
+      alerts: { receivers: [], outbound: { deny: [], allow: null } },
     });
     expect([...config.regions]).toStrictEqual([
       ["us", { baseUrl: "https://us.example.com" }],
       ["eu", { baseUrl: "https://eu.example.com/api" }],
     ]);
+    const [key] = config.keys;
+    expect([key?.apiKey.reveal(), key?.regions]).toEqual(["k1", ["us", "eu"]]);
   });
 
-  it("give a key every region", () => {
-    const [key] = configOf(parseConfig(smallest)).keys;
-    expect(key?.regions).toStrictEqual(["us", "eu"]);
-    expect(key?.apiKey.reveal()).toBe("k1");
-  });
-
-  it("give way to the regions that a key names", () => {
-    const keys = [{ name: "research", api_key: "k1", regions: ["eu"] }];
-    expect(configOf(parseConfig({ regions, keys })).keys[0]?.regions).toStrictEqual(["eu"]);
-  });
-
-  it("alert every receiver of servers in error and of targets that cannot be seen", () => {
-    const { rules } = configOf(
-      parseConfig({ ...smallest, alerts: { receivers: [oncall, { ...oncall, name: "desk" }] } }),
-    ).alerts;
+  it("notifies every receiver but heartbeats of servers in error and of targets that are down", () => {
+    const heartbeat = { name: "watchdog", type: "heartbeat", url: "https://hc.example.com/x" };
+    const config = parsed({ alerts: { receivers: [oncall, heartbeat] } });
     const common = {
       keepFiringForMs: 0,
       remindEveryMs: null,
-      receivers: ["oncall", "desk"],
+      receivers: ["oncall"],
       match: {},
       summaryTemplate: null,
       runbookUrlTemplate: null,
     };
-    expect(rules).toStrictEqual([
+    const target = { ...common, on: "target", severity: "warning" };
+    expect(config.alerts.rules).toStrictEqual([
       {
         ...common,
         name: "server-error",
         on: "server",
+        severity: "critical",
         status: "error",
         for: { kind: "duration", ms: 0 },
         flap: null,
-        severity: "critical",
       },
-      {
-        ...common,
-        name: "target-down",
-        on: "target",
-        trouble: "failing",
-        for: { kind: "polls", polls: 3 },
-        severity: "warning",
-      },
-      {
-        ...common,
-        name: "target-partial",
-        on: "target",
-        trouble: "partial",
-        for: { kind: "polls", polls: 10 },
-        severity: "warning",
-      },
+      { ...target, name: "target-down", trouble: "failing", for: { kind: "polls", polls: 3 } },
+      { ...target, name: "target-partial", trouble: "partial", for: { kind: "polls", polls: 10 } },
     ]);
-  });
-
-  it("give no rule where the list of rules is empty", () => {
-    expect(configOf(parseConfig({ ...smallest, alerts: { rules: [] } })).alerts.rules).toEqual([]);
-  });
-
-  it("take the log's format from the caller", () => {
-    expect(configOf(parseConfig(smallest, { logFormat: "pretty" })).log.format).toBe("pretty");
-    const chosen = { ...smallest, log: { format: "json" } };
-    expect(configOf(parseConfig(chosen, { logFormat: "pretty" })).log.format).toBe("json");
-  });
-
-  it("send to a receiver unsigned, grouped by rule, region and key", () => {
-    const { receivers } = configOf(
-      parseConfig({ ...smallest, alerts: { receivers: [oncall] } }),
-    ).alerts;
-    expect(receivers).toMatchObject([
-      {
-        name: "oncall",
-        type: "webhook",
-        secret: null,
-        groupBy: ["rule", "region", "key"],
-        groupWaitMs: 5_000,
-        groupIntervalMs: 5_000,
-        mergeAbove: 20,
-        sendResolved: true,
-        sendAcknowledged: false,
-        maxIncidents: 100,
-        giveUpAfterMs: 24 * 60 * 60 * 1_000,
-      },
-    ]);
-    expect(urlOf(receivers[0])).toBe("https://hooks.example.com/x");
+    expect(configNotes(config)).toEqual([]);
+    const alone = parsed({ alerts: { receivers: [heartbeat] } });
+    expect(configNotes(alone)).toEqual(["there are no receivers, so nobody will be alerted"]);
+    expect(parsed({ alerts: { rules: [] } }).alerts.rules).toEqual([]);
   });
 });
 
 describe("rules", () => {
-  const parseRule = (rule: object) =>
-    configOf(parseConfig({ ...smallest, alerts: { rules: [rule], receivers: [oncall] } })).alerts
-      .rules[0];
+  const ruleOf = (rule: object) =>
+    parsed({
+      probes: [{ name: "login", operation: "universes" }],
+      alerts: { rules: [rule], receivers: [oncall] },
+    }).alerts.rules[0];
+  const usual = {
+    keepFiringForMs: 0,
+    remindEveryMs: null,
+    receivers: ["oncall"],
+    summaryTemplate: null,
+    runbookUrlTemplate: null,
+  };
 
   it("on servers are read whole", () => {
+    const match = { region: "us", key: ["research", "x*"], tag: "prod", benchmark: "*" };
     expect(
-      parseRule({
+      ruleOf({
         name: "stuck",
         on: "server",
         status: "occupied",
         for: "1h30m",
         keep_firing_for: "5m",
-        match: {
-          region: "us",
-          key: ["research", "x*"],
-          server_name: ["git*"],
-          tag: "prod",
-          benchmark: "*",
-        },
+        match: { ...match, server_name: ["git*"] },
         severity: "info",
         remind_every: "4h",
         flap: { changes: 4, within: "10m" },
@@ -172,60 +130,136 @@ describe("rules", () => {
     });
   });
 
-  it("on pools are read whole, and pool by region and key where they do not say", () => {
+  it("on pools are read whole, and pool by region and key by default", () => {
     const rule = { name: "full", on: "pool", occupied_ratio: { above: 0.9 } };
     const more = { by: ["server_name"], for: "10m", match: { server_name: "git*" } };
-    expect(parseRule({ ...rule, ...more })).toStrictEqual({
+    expect(ruleOf({ ...rule, ...more })).toStrictEqual({
+      ...usual,
       name: "full",
       on: "pool",
+      severity: "warning",
       by: ["server_name"],
       measure: "occupied_ratio",
       side: "above",
       limit: 0.9,
       forMs: 600_000,
       match: { serverName: ["git*"] },
-      severity: "warning",
-      keepFiringForMs: 0,
-      remindEveryMs: null,
-      receivers: ["oncall"],
-      summaryTemplate: null,
-      runbookUrlTemplate: null,
     });
-    expect(parseRule(rule)).toMatchObject({ by: ["region", "key"] });
-    expect(parseRule({ ...rule, by: [] })).toMatchObject({ by: [] });
+    expect(ruleOf(rule)).toMatchObject({ by: ["region", "key"] });
+    expect(ruleOf({ ...rule, by: "region" })).toMatchObject({ by: ["region"] });
+    expect(ruleOf({ ...rule, by: [] })).toMatchObject({ by: [] });
   });
 
-  it("hold for a number of polls as well as for a time", () => {
-    expect(
-      parseRule({ name: "a", on: "server", status: "error", for: { polls: 2 } }),
-    ).toMatchObject({
-      for: { kind: "polls", polls: 2 },
-    });
-    expect(parseRule({ name: "a", on: "target", failing: "5m" })).toMatchObject({
-      trouble: "failing",
-      for: { kind: "duration", ms: 300_000 },
+  it("on probes are read whole", () => {
+    const match = { probe: "log*", region: ["us"] };
+    const rule = { name: "failing", on: "probe", failing: { polls: 3 }, match };
+    expect(ruleOf({ ...rule, flap: { changes: 2, within: "1h" } })).toStrictEqual({
+      ...usual,
+      name: "failing",
+      on: "probe",
       severity: "warning",
+      for: { kind: "polls", polls: 3 },
+      flap: { changes: 2, withinMs: 3_600_000 },
+      match: { probe: ["log*"], region: ["us"] },
     });
-    expect(parseRule({ name: "a", on: "target", auth: { polls: 1 } })).toMatchObject({
-      trouble: "auth",
-      for: { kind: "polls", polls: 1 },
+  });
+
+  it.each([
+    [
+      { on: "server", status: "error", for: { polls: 2 } },
+      { kind: "polls", polls: 2 },
+    ],
+    [
+      { on: "server", status: "error", for: 0 },
+      { kind: "duration", ms: 0 },
+    ],
+    [
+      { on: "target", failing: "5m" },
+      { kind: "duration", ms: 300_000 },
+    ],
+    [
+      { on: "target", auth: { polls: "1" } },
+      { kind: "polls", polls: 1 },
+    ],
+  ])("hold for polls as well as for a time: %j", (rule, hold) => {
+    expect(ruleOf({ name: "a", ...rule })).toMatchObject({ for: hold });
+  });
+});
+
+describe("probes", () => {
+  const user = { name: "login", operation: "user", id: "user-1" };
+  const keys = [...smallest.keys, { name: "evals", api_key: "k2", regions: ["eu"] }];
+  const probeOf = (more: object) => parsed({ keys, probes: [{ ...user, ...more }] }).probes[0];
+
+  it("run every minute, with every key in its regions, and expect a response by default", () => {
+    expect(probeOf({})).toEqual({
+      name: "login",
+      operation: "get_user",
+      id: "user-1",
+      targets: [
+        { region: "us", key: "research" },
+        { region: "eu", key: "research" },
+        { region: "eu", key: "evals" },
+      ],
+      schedule: { kind: "every", ms: 60_000 },
+      expect: { status: 200, success: null, atLeast: null, fields: [] },
     });
-    expect(parseRule({ name: "a", on: "target", partial: { polls: 10 } })).toMatchObject({
-      trouble: "partial",
-      for: { kind: "polls", polls: 10 },
-    });
-    expect(parseRule({ name: "a", on: "server", status: "error", for: 0 })).toMatchObject({
-      for: { kind: "duration", ms: 0 },
-      severity: "critical",
-    });
+    const targets = [{ region: "eu", key: "evals" }];
+    expect(probeOf({ regions: ["us", "eu"], keys: ["evals"] })).toMatchObject({ targets });
+  });
+
+  it("take each form of an expectation", () => {
+    const present = { g: { present: true }, h: { absent: true } };
+    const fields = { "a.b\\.c": "x", d: 1.5, e: false, f: null, ...present };
+    expect(probeOf({ expect: { fields } })?.expect.fields).toEqual([
+      { path: ["a", "b.c"], must: { be: "equal", to: "x" } },
+      { path: ["d"], must: { be: "equal", to: 1.5 } },
+      { path: ["e"], must: { be: "equal", to: false } },
+      { path: ["f"], must: { be: "equal", to: null } },
+      { path: ["g"], must: { be: "present" } },
+      { path: ["h"], must: { be: "absent" } },
+    ]);
+  });
+
+  it.each([
+    [{}, 200, true],
+    [{ success: false }, 200, false],
+    [{ status: "404" }, 404, null],
+  ])("of a white label expect that there is one by default: %j", (expected, status, success) => {
+    const probe = probeOf({ operation: "white-label", expect: expected });
+    expect(probe?.expect).toMatchObject({ status, success });
+  });
+});
+
+describe("maintenance windows", () => {
+  it("have a start, a length, a time zone and what they are about", () => {
+    const window = { name: "sundays", start: "0 2 * * SUN", duration: "2h" };
+    const match = { server_name: "git*", severity: ["warning", "crit*"] };
+    const maintenance = [{ ...window, match, time_zone: "Europe/Berlin" }];
+    expect(parsed({ alerts: { maintenance } }).alerts.maintenance).toEqual([
+      {
+        name: "sundays",
+        start: "0 2 * * SUN",
+        durationMs: 7_200_000,
+        timeZone: "Europe/Berlin",
+        match: { server_name: ["git*"], severity: ["warning", "crit*"] },
+        reason: null,
+      },
+    ]);
   });
 });
 
 describe("single settings", () => {
-  it("poll at plain intervals instead of a cron expression", () => {
-    expect(
-      configOf(parseConfig({ ...smallest, poll: { every: "45s" } })).poll.schedule,
-    ).toStrictEqual({ kind: "every", ms: 45_000 });
+  it("poll and probe at plain intervals or by cron expressions in a time zone", () => {
+    const every = { kind: "every", ms: 45_000 };
+    expect(parsed({ poll: { every: "45s" } }).poll.schedule).toEqual(every);
+    const { poll, probes } = parsed({
+      poll: { schedule: "@hourly", time_zone: "Europe/Berlin" },
+      probes: [{ name: "worlds", operation: "universes", schedule: "0 3 * * *" }],
+    });
+    const cron = { kind: "cron", timeZone: "Europe/Berlin" };
+    expect(poll.schedule).toEqual({ ...cron, expression: "@hourly" });
+    expect(probes[0]?.schedule).toEqual({ ...cron, expression: "0 3 * * *" });
   });
 
   it.each([
@@ -235,48 +269,48 @@ describe("single settings", () => {
     [false, false],
     ["true", true],
   ])("per_server: %j is %j", (perServer, expected) => {
-    const loaded = parseConfig({ ...smallest, metrics: { per_server: perServer } });
-    expect(configOf(loaded).metrics.perServer).toBe(expected);
+    expect(parsed({ metrics: { per_server: perServer } }).metrics.perServer).toBe(expected);
   });
 
   it("take numbers as text, which is what variables hold", () => {
-    const config = configOf(
-      parseConfig({ ...smallest, poll: { stale_after: "5", rate_limit: { requests: "7" } } }),
-    );
-    expect(config.poll.staleAfter).toBe(5);
-    expect(config.poll.rateLimit).toStrictEqual({ requests: 7, perMs: 1_000 });
+    const { poll } = parsed({ poll: { stale_after: "5", rate_limit: { requests: "7" } } });
+    expect(poll).toMatchObject({ staleAfter: 5, rateLimit: { requests: 7, perMs: 1_000 } });
   });
 
   it.each([
-    "http://localhost:1/x",
-    "http://127.8.0.1/x",
-    "http://[::1]:8080",
-    "http://a.localhost",
-  ])("let %s go without encryption", (address) => {
+    ["64MiB", 67_108_864],
+    ["10MB", 10_000_000],
+    ["512KiB", 524_288],
+    [4096, 4_096],
+    ["4096B", 4_096],
+  ])("a body of %j is one of %i bytes", (size, bytes) => {
+    expect(parsed({ poll: { max_body: size } }).poll.maxBodyBytes).toBe(bytes);
+  });
+
+  it.each(["64mib", "1.5MiB", "1TB", "1constructor", "2GiB", "1"])("%j is no size", (size) => {
+    expect(faultLines(parseConfig({ ...smallest, poll: { max_body: size } }))).toHaveLength(1);
+  });
+
+  it("read networks and single addresses", () => {
+    const outbound = { deny_networks: ["10.0.0.0/8"], allow_networks: ["::1", "0.0.0.0/0"] };
+    expect(parsed({ alerts: { outbound } }).alerts.outbound).toEqual({
+      deny: [parseNetwork("10.0.0.0/8")],
+      allow: [parseNetwork("::1/128"), parseNetwork("0.0.0.0/0")],
+    });
+  });
+
+  it.each([
+    ["http://localhost:1/x", {}],
+    ["http://127.8.0.1/x", {}],
+    ["http://[::1]:8080", {}],
+    ["http://a.localhost", {}],
+    ["http://us.example.com", { allow_http: "on" }],
+  ])("let %s go without encryption", (address, more) => {
     const loaded = parseConfig({
       ...smallest,
-      regions: { us: { base_url: address } },
-      alerts: { receivers: [{ ...oncall, url: address }] },
+      regions: { us: { base_url: address, ...more } },
+      alerts: { receivers: [{ ...oncall, url: address, ...more }] },
     });
     expect(faultLines(loaded)).toEqual([]);
   });
-
-  it("let any address go without encryption where the user says so", () => {
-    const loaded = parseConfig({
-      ...smallest,
-      regions: { us: { base_url: "http://us.example.com", allow_http: true } },
-      alerts: { receivers: [{ ...oncall, url: "http://hooks.example.com", allow_http: "on" }] },
-    });
-    expect(faultLines(loaded)).toEqual([]);
-  });
-
-  it.each([signingSecret, signingSecret.slice("whsec_".length)])(
-    "accept only signing secrets that can sign",
-    (secret) => {
-      const loaded = parseConfig({ ...smallest, alerts: { receivers: [{ ...oncall, secret }] } });
-      const accepted = webhookOf(configOf(loaded)).secret;
-      const webhook = new Webhook(accepted?.reveal() ?? "");
-      expect(webhook.sign("id", new Date(0), "body")).toMatch(/^v1,/);
-    },
-  );
 });

@@ -4,51 +4,16 @@ import { describe, expect, it } from "vitest";
 import { describedSettings } from "../../generate/config-schema.ts";
 import { settingRows } from "../../generate/settings-rows.ts";
 import type { SettingRow } from "../../generate/settings-rows.ts";
-import { valueAt } from "../../src/config/evidence.ts";
+import { valueAt, type Path } from "../../src/config/faults.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { faultLines } from "./support.ts";
-import { withAt } from "./whole-example.ts";
-import type { Place } from "./whole-example.ts";
-
-const hold = { polls: 3 };
-const url = "https://a.example.com";
-
-/** What must be given, of each kind of rule and receiver, in mappings that need not be there, too. */
-const needed = {
-  regions: { us: { base_url: url } },
-  keys: [{ name: "research", api_key: "k1" }],
-  probes: [{ name: "login", operation: "user", id: "u" }],
-  alerts: {
-    rules: [
-      { name: "a", on: "server", status: "error", for: hold, flap: { changes: 1, within: "1h" } },
-      { name: "b", on: "target", failing: hold },
-      { name: "c", on: "target", auth: hold },
-      { name: "p", on: "target", partial: hold },
-      ...["occupied_ratio", "error_ratio", "idle", "servers"].flatMap((measure) => [
-        { name: `${measure}-above`, on: "pool", [measure]: { above: 0 } },
-        { name: `${measure}-below`, on: "pool", [measure]: { below: 1 } },
-      ]),
-      { name: "d", on: "probe", failing: hold, flap: { changes: 1, within: "1h" } },
-    ],
-    receivers: [
-      { name: "a", type: "webhook", url },
-      { name: "b", type: "slack", url },
-      { name: "c", type: "pagerduty", routing_key: "0".repeat(32) },
-      { name: "d", type: "alertmanager", urls: [url] },
-      { name: "e", type: "heartbeat", url },
-    ],
-    maintenance: [
-      { name: "a", start: "0 2 * * *", duration: "1h", match: { rule: "*", key: "*" } },
-    ],
-  },
-};
+import { everyKind as needed, faultLines, withAt } from "./support.ts";
 
 const rows = settingRows(describedSettings());
 
 /** Where a row's setting stands, or would, of each kind that has it. */
-function placesOf({ path, kinds }: SettingRow): readonly Place[] {
+function placesOf({ path, kinds }: SettingRow): readonly Path[] {
   const parts = path.replaceAll("[]", ".[]").split(".");
-  const places = parts.reduce<readonly Place[]>(
+  const places = parts.reduce<readonly Path[]>(
     (above, part) =>
       above.flatMap((place) => {
         const value = valueAt(needed, place);
@@ -61,7 +26,7 @@ function placesOf({ path, kinds }: SettingRow): readonly Place[] {
   return places.filter((place) => kinds.length === 0 || kinds.includes(kindAt(place)));
 }
 
-function kindAt(place: Place): string {
+function kindAt(place: Path): string {
   const item = place.slice(0, 3);
   return String(valueAt(needed, [...item, "on"]) ?? valueAt(needed, [...item, "type"]));
 }
@@ -72,7 +37,7 @@ function documentedPaths(): readonly string[] {
   return [...new Set(Array.from(rowsOfDocument, ([, path = ""]) => path))].toSorted();
 }
 
-function pathOf(place: Place): string {
+function pathOf(place: Path): string {
   const parts = place.map((part, at) =>
     typeof part === "number" ? "[]" : at === 1 && place[0] === "regions" ? "<name>" : part,
   );
@@ -80,7 +45,7 @@ function pathOf(place: Place): string {
 }
 
 /** An unknown setting is answered with those that are known in its place. */
-function namesKnownAt(place: Place): readonly string[] {
+function namesKnownAt(place: Path): readonly string[] {
   const lines = faultLines(parseConfig(withAt(needed, [...place, "no_such_setting"], 1)));
   const known = lines.map(
     (line) => /no_such_setting: found an unknown setting; allowed: ([^;]+)/.exec(line)?.[1],

@@ -1,10 +1,11 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parse } from "yaml";
 import type { Config } from "../../src/config/config.ts";
-import type { WebhookConfig } from "../../src/config/receivers/webhook.ts";
-import type { ReceiverConfig } from "../../src/config/schema-receivers.ts";
-import { formatFaults } from "../../src/config/faults.ts";
-import type { LoadedConfig } from "../../src/config/load-config.ts";
+import { resolveReferences } from "../../src/config/environment.ts";
+import { formatFaults, type Path } from "../../src/config/faults.ts";
+import { loadConfig, parseConfig, type LoadedConfig } from "../../src/config/load-config.ts";
+import type { ConfigOf, ReceiverConfig } from "../../src/config/schema-receivers.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** Writes files into a folder of the test's own and gives the path of the first. */
@@ -15,6 +16,11 @@ export function writeFiles(files: Readonly<Record<string, string | Uint8Array>>)
   return join(folder, names[0] ?? "");
 }
 
+/** Loads a configuration that a file of a given text holds. */
+export function loadText(text: string, environment: Record<string, string> = {}): LoadedConfig {
+  return loadConfig(writeFiles({ "sandwatch.yaml": text }), environment);
+}
+
 export function configOf(loaded: LoadedConfig): Config {
   if (loaded.kind === "faulty") throw new Error(formatFaults("configuration", loaded.faults));
   return loaded.config;
@@ -23,25 +29,107 @@ export function configOf(loaded: LoadedConfig): Config {
 /** The lines for a person, without the first one. */
 export function faultLines(loaded: LoadedConfig): string[] {
   if (loaded.kind === "ok") return [];
-  return formatFaults("configuration", loaded.faults)
-    .split("\n")
-    .slice(1)
-    .map((line) => line.trim());
+  const [, ...lines] = formatFaults("configuration", loaded.faults).split("\n");
+  return lines.map((line) => line.trim());
 }
 
 export const signingSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-/** Where a receiver is, of a type that is in one place. */
-export function urlOf(receiver: ReceiverConfig | undefined): string | undefined {
-  return receiver && "url" in receiver ? receiver.url.reveal() : undefined;
-}
-
-/** The first receiver, which must be a webhook. */
-export function webhookOf({ alerts }: Config): WebhookConfig {
+/** The first receiver, which must be of a type. */
+export function receiverOf<Type extends ReceiverConfig["type"]>(
+  type: Type,
+  { alerts }: Config,
+): ConfigOf<Type> {
+  const isOfType = (each: ReceiverConfig | undefined): each is ConfigOf<Type> =>
+    each?.type === type;
   const [receiver] = alerts.receivers;
-  if (receiver?.type !== "webhook") throw new TypeError("the first receiver is no webhook");
+  if (!isOfType(receiver)) throw new TypeError(`the first receiver is no ${type}`);
   return receiver;
 }
 
-/** What is wrong, a configuration that has it, and the fault as it is told. */
-export type Faulty = readonly [title: string, value: unknown, line: string];
+const url = "https://a.example.com";
+const hold = { polls: 3 };
+
+/** The smallest configuration with each kind of rule and receiver. */
+export const everyKind = {
+  regions: { us: { base_url: url } },
+  keys: [{ name: "research", api_key: "k1" }],
+  probes: [{ name: "login", operation: "user", id: "u" }],
+  alerts: {
+    rules: [
+      { name: "a", on: "server", status: "error", for: hold, flap: { changes: 1, within: "1h" } },
+      { name: "b", on: "target", failing: hold },
+      { name: "c", on: "target", auth: hold },
+      { name: "p", on: "target", partial: hold },
+      { name: "d", on: "probe", failing: hold, flap: { changes: 1, within: "1h" } },
+      ...["occupied_ratio", "error_ratio", "idle", "servers"].flatMap((measure) => [
+        { name: `${measure}-above`, on: "pool", [measure]: { above: 0 } },
+        { name: `${measure}-below`, on: "pool", [measure]: { below: 1 } },
+      ]),
+    ],
+    receivers: [
+      { name: "a", type: "webhook", url },
+      { name: "b", type: "slack", url },
+      { name: "c", type: "pagerduty", routing_key: "0".repeat(32) },
+      { name: "d", type: "alertmanager", urls: [url] },
+      { name: "e", type: "heartbeat", url },
+    ],
+    maintenance: [
+      { name: "a", start: "0 2 * * *", duration: "1h", match: { rule: "*", key: "*" } },
+    ],
+  },
+};
+
+/** The configuration of each kind with another value at a path such as `keys[0].name`. */
+export function parseWith(path: string, value: unknown): LoadedConfig {
+  return parseConfig(withAt(everyKind, pathOf(path), value));
+}
+
+export function pathOf(text: string): Path {
+  const parts = text.matchAll(/\[(\d+)\]|([^.[\]]+)/g);
+  return Array.from(parts, ([, index, name = ""]) => (index ? Number(index) : name));
+}
+
+export const configFolder = join(import.meta.dirname, "../../config");
+
+/** The variables that the example names. */
+export const exampleEnvironment = {
+  US_BASE_URL: "https://us.example.com",
+  EU_BASE_URL: "https://eu.example.com",
+  RESEARCH_API_KEY: "k1",
+  ONCALL_WEBHOOK_URL: "https://hooks.example.com/x",
+  ONCALL_WEBHOOK_SECRET: signingSecret,
+  SLACK_WEBHOOK_URL: "https://slack.example.com/x",
+  PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
+  HEARTBEAT_URL: "https://heartbeat.example.com/x",
+};
+
+/** The example with every setting, its variables replaced. */
+export function wholeExample(): unknown {
+  const text = readFileSync(join(configFolder, "sandwatch.example.yaml"), "utf8");
+  return resolveReferences(parse(text), exampleEnvironment, configFolder).value;
+}
+
+/** The paths of a value and of all within. */
+export function pathsIn(value: unknown, path: Path = []): readonly Path[] {
+  if (typeof value !== "object" || value === null) return [path];
+  const parts: readonly [string | number, unknown][] = Array.isArray(value)
+    ? value.map((item: unknown, index) => [index, item])
+    : Object.entries(value);
+  return [path, ...parts.flatMap(([name, part]) => pathsIn(part, [...path, name]))];
+}
+
+/** The value with something else at the path; undefined: with nothing there. */
+export function withAt(value: unknown, [first, ...rest]: Path, change: unknown): unknown {
+  if (first === undefined) return change;
+  if (Array.isArray(value)) {
+    const at = Number(first);
+    if (rest.length === 0 && change === undefined) return value.toSpliced(at, 1);
+    return value.map((item: unknown, index) => (index === at ? withAt(item, rest, change) : item));
+  }
+  const entries = new Map<string, unknown>(Object.entries(value ?? {}));
+  const changed = withAt(entries.get(String(first)), rest, change);
+  if (changed === undefined) entries.delete(String(first));
+  else entries.set(String(first), changed);
+  return Object.fromEntries(entries);
+}

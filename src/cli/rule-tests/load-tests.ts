@@ -2,18 +2,15 @@ import { dirname, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
 import type { Environment } from "../../config/environment.ts";
-import { formatFaults, toFaults } from "../../config/faults.ts";
-import { issueFindings } from "../../config/issue-findings.ts";
+import { formatFaults, issueFindings, toFaults } from "../../config/faults.ts";
 import { inventSecrets } from "../../config/invent-secrets.ts";
 import { loadConfig, parseConfig } from "../../config/load-config.ts";
-import { parseYaml } from "../../config/parse-yaml.ts";
-import { readText } from "../../config/read-text.ts";
+import { readYaml } from "../../config/yaml-file.ts";
 import type { Target } from "../../fleet/model.ts";
 import { wrongUse } from "../exit-codes.ts";
 import { testFileSchema } from "./schema.ts";
 import type { RuleTest, TestFile } from "./schema.ts";
 
-const longestFile = 4 * 2 ** 20;
 const usualEveryMs = 30_000;
 
 /**
@@ -22,15 +19,13 @@ const usualEveryMs = 30_000;
  * @throws {CommandError} with every fault
  */
 export function loadTests(file: string, environment: Environment) {
-  const read = readText(file, longestFile);
-  if (read.kind === "failed") throw wrongUse(`${file} cannot be used: ${read.why}`);
-  const { value, findings, locate } = parseYaml(read.text);
-  const evidence = { value: value?.content, origins: new Map() };
-  const parsed = testFileSchema.safeParse(evidence.value);
-  if (!value || !parsed.success || findings.length > 0) {
-    const issues = (value && parsed.error?.issues) ?? [];
-    const found = issues.flatMap((issue) => issueFindings(issue, evidence));
-    throw wrongUse(formatFaults(file, toFaults([...findings, ...found], locate)));
+  const yaml = readYaml(file, "tests in YAML");
+  if (yaml.kind === "faulty") throw wrongUse(formatFaults(file, yaml.faults));
+  const parsed = testFileSchema.safeParse(yaml.value);
+  const evidence = { value: yaml.value, origins: new Map() };
+  const findings = [...yaml.findings, ...issueFindings(parsed.error, evidence)];
+  if (!parsed.success || findings.length > 0) {
+    throw wrongUse(formatFaults(file, toFaults(findings, yaml.locate)));
   }
   const config = configOf(file, parsed.data, environment);
   return { config, tests: parsed.data.tests.map((test) => placeTest(test, config)) };

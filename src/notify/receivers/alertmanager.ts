@@ -1,5 +1,5 @@
 import type { Notification } from "../../alerts/notification.ts";
-import type { AlertmanagerConfig } from "../../config/receivers/alertmanager.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { batches } from "../../lib/paced.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { SenderDeps } from "../outbound.ts";
@@ -20,7 +20,7 @@ export interface AlertmanagerDeps extends SenderDeps {
 }
 
 export type AlertmanagerSettings = Pick<
-  AlertmanagerConfig,
+  ConfigOf<"alertmanager">,
   "name" | "urls" | "bearerToken" | "generatorUrl"
 >;
 

@@ -1,4 +1,4 @@
-import type { HeartbeatConfig } from "../../config/receivers/heartbeat.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { DeliveryObserver, Log, Receiver, SendResult } from "../receiver.ts";
@@ -18,7 +18,7 @@ export interface HeartbeatDeps extends SenderDeps {
  * @throws {Error} when the URL cannot be used; the error does not contain it
  */
 export function createHeartbeatReceiver(
-  settings: Pick<HeartbeatConfig, "name" | "url" | "everyMs" | "method">,
+  settings: Pick<ConfigOf<"heartbeat">, "name" | "url" | "everyMs" | "method">,
   { outbound, clock, log, observe, healthProblem }: HeartbeatDeps,
 ): Receiver {
   const { name: receiver, everyMs, method } = settings;

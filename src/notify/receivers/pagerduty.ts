@@ -1,5 +1,5 @@
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import type { PagerdutyConfig } from "../../config/receivers/pagerduty.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/readable.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
@@ -13,7 +13,7 @@ import { shownSummary, stateFields, subjectFields } from "./message-text.ts";
  * @throws {Error} when the URL cannot be used; the error does not contain it
  */
 export function createPagerdutyReceiver(
-  settings: Pick<PagerdutyConfig, "name" | "url" | "routingKey">,
+  settings: Pick<ConfigOf<"pagerduty">, "name" | "url" | "routingKey">,
   { outbound, clock }: SenderDeps,
 ): Receiver {
   const { name, routingKey } = settings;

@@ -1,6 +1,6 @@
 import { endedUnobserved } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import type { SlackConfig } from "../../config/receivers/slack.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/readable.ts";
 import { parseReceiverUrl, readAnswer } from "../outbound.ts";
 import type { Answer, SenderDeps } from "../outbound.ts";
@@ -17,7 +17,7 @@ const restMs = 1_000;
  * @throws {Error} when the URL cannot be used; the error does not contain it
  */
 export function createSlackReceiver(
-  settings: Pick<SlackConfig, "name" | "url">,
+  settings: Pick<ConfigOf<"slack">, "name" | "url">,
   { outbound, clock }: SenderDeps,
 ): Receiver {
   const url = parseReceiverUrl(settings);

@@ -3,7 +3,7 @@ import { summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { fillBody } from "../../alerts/template.ts";
 import type { Json } from "../../alerts/template.ts";
-import type { WebhookConfig } from "../../config/receivers/webhook.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
@@ -11,7 +11,7 @@ import { alertmanagerBody } from "./alertmanager-body.ts";
 import { delayedSeconds, isoTime, subjectFields } from "./message-text.ts";
 
 export type WebhookSettings = Pick<
-  WebhookConfig,
+  ConfigOf<"webhook">,
   "name" | "url" | "secret" | "format" | "bodyTemplate"
 >;
 

@@ -1,0 +1,163 @@
+import { readFileSync, statSync } from "node:fs";
+import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
+import type { Document, Node } from "yaml";
+import { toFaults, type Fault, type Finding, type Path, type Position } from "./faults.ts";
+
+export type TextRead =
+  | { readonly kind: "read"; readonly text: string }
+  /** `why` does not name the file: what was given as its name may be the secret itself. */
+  | { readonly kind: "failed"; readonly why: string };
+
+const reasons = new Map([
+  ["ENOENT", "it does not exist"],
+  ["ENOTDIR", "it does not exist"],
+  ["EACCES", "it may not be read"],
+  ["EPERM", "it may not be read"],
+  ["EISDIR", "it is a directory"],
+  ["ERR_ENCODING_INVALID_ENCODED_DATA", "it is not UTF-8 text"],
+]);
+
+/** Reads a file as UTF-8, without a byte order mark. */
+export function readText(file: string, mostBytes: number): TextRead {
+  try {
+    const stat = statSync(file);
+    // A device has no size and perhaps no end; a pipe has an end.
+    if (stat.isCharacterDevice() || stat.isBlockDevice()) {
+      return { kind: "failed", why: "it is a device" };
+    }
+    if (stat.size > mostBytes) {
+      return { kind: "failed", why: `it is larger than ${mostBytes} bytes` };
+    }
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+    return { kind: "read", text };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    return { kind: "failed", why: reasons.get(code) ?? `it cannot be read (${code})` };
+  }
+}
+
+export type YamlRead =
+  | {
+      readonly kind: "read";
+      readonly value: unknown;
+      /** Those that leave a value which can be checked further. */
+      readonly findings: readonly Finding[];
+      /** Where the setting at the path begins, or the nearest one around it that is in the file. */
+      readonly locate: (path: Path) => Position | null;
+    }
+  | { readonly kind: "faulty"; readonly faults: readonly Fault[] };
+
+const longestFile = 4 * 2 ** 20;
+const yaml12 = "YAML 1.2";
+const misplaced: readonly [found: string, allowed: string] = [
+  "something that does not belong here",
+  `${yaml12} (\${NAME} needs quotes between { } or [ ])`,
+];
+
+/** What comes after them is read as if they were not there. */
+const harmless = new Map([
+  ["DUPLICATE_KEY", ["a setting that was given before", "each setting once"]],
+  ["TAG_RESOLVE_FAILED", ["an unknown tag (!)", yaml12]],
+  ["BAD_DIRECTIVE", ["an unknown directive (%)", yaml12]],
+]);
+const fatal = new Map<string, readonly string[]>([
+  ["BAD_DQ_ESCAPE", ["an unknown escape (\\) in double quotes", yaml12]],
+  ["MULTIPLE_DOCS", ["a second document (---)", "one document"]],
+  ["RESOURCE_EXHAUSTION", ["too many levels", yaml12]],
+  ["UNEXPECTED_TOKEN", misplaced],
+  ["BAD_ALIAS", misplaced],
+  ["BAD_COLLECTION_TYPE", misplaced],
+]);
+
+/**
+ * Reads a file of YAML 1.2 with its core schema; aliases are resolved, a few hundred at most.
+ *
+ * @param what is allowed where the file cannot be read
+ */
+export function readYaml(file: string, what: string): YamlRead {
+  const read = readText(file, longestFile);
+  if (read.kind === "failed") {
+    const found = `a file that cannot be used: ${read.why}`;
+    return { kind: "faulty", faults: [{ path: "", found, allowed: what }] };
+  }
+  const lineCounter = new LineCounter();
+  const document = parseDocument(read.text, {
+    lineCounter,
+    // The library's own messages would quote lines of the file, and with them secrets.
+    prettyErrors: false,
+    stringKeys: true,
+    schema: "core",
+    resolveKnownTags: false,
+    logLevel: "error",
+  });
+  const position = (offset: number): Position => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { line, column: col };
+  };
+  const findings: Finding[] = [];
+  const report = (offset = 0, found = "", allowed = yaml12): void => {
+    findings.push({ path: [], found, allowed, position: position(offset) });
+  };
+  let isReadable = true;
+  for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
+    const texts = harmless.get(code) ?? fatal.get(code) ?? [`a fault of syntax: ${message}`];
+    report(pos[0], ...texts);
+    isReadable = harmless.has(code);
+    // It brings others after it, up to the end of the file.
+    if (!isReadable) break;
+  }
+  visit(document, {
+    Pair(_key, { key }) {
+      if (!isScalar(key) || key.value !== "<<") return undefined;
+      const allowed = `${yaml12}, which has none: an alias (*) can stand for a whole mapping`;
+      report(key.range?.[0], "a merge key (<<)", allowed);
+      return visit.REMOVE;
+    },
+    Alias(_key, alias, path) {
+      const anchored = alias.resolve(document);
+      if (anchored && !path.includes(anchored)) return;
+      isReadable = false;
+      const [offset] = alias.range ?? [];
+      if (!anchored) report(offset, "an alias (*) without its anchor (&)");
+      else report(offset, "an alias for what it stands in", "an alias for another part");
+    },
+  });
+  if (isReadable) {
+    const locate = (path: Path): Position | null => {
+      const offset = offsetOf(document, path);
+      return offset === undefined ? null : position(offset);
+    };
+    try {
+      return { kind: "read", value: document.toJS(), findings, locate };
+    } catch {
+      report(0, "too many aliases");
+    }
+  }
+  return { kind: "faulty", faults: toFaults(findings, () => null) };
+}
+
+function offsetOf(document: Document, path: Path): number | undefined {
+  let node: unknown = document.contents;
+  let offset = startOf(node);
+  for (const part of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isSeq(node) && typeof part === "number") {
+      node = node.items[part];
+      offset = startOf(node) ?? offset;
+    } else if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === part);
+      if (!isPair(pair)) return offset;
+      offset = startOf(pair.key) ?? offset;
+      node = pair.value;
+    } else {
+      return offset;
+    }
+  }
+  return offset;
+}
+
+function startOf(node: unknown): number | undefined {
+  const isNode = (each: unknown): each is Node =>
+    isScalar(each) || isMap(each) || isSeq(each) || isAlias(each);
+  return isNode(node) ? node.range?.[0] : undefined;
+}
