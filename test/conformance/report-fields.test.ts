@@ -18,7 +18,7 @@ const outside = (schema: (typeof schemas)[number], answer: JsonValue) =>
 
 const asJson = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value));
 
-test("nothing of an answer that is as promised is outside", () => {
+test("a response as the interface has it does not deviate", () => {
   fc.assert(
     fc.property(regionContent, ({ local_sandboxes, users, universes, white_labels }) => {
       const listing = { local_sandboxes, total_count: local_sandboxes.length };
@@ -32,7 +32,7 @@ test("nothing of an answer that is as promised is outside", () => {
   );
 });
 
-test("something is outside exactly when the schema, grown strict, refuses the answer", () => {
+test("a response deviates exactly when the strict schema refuses it", () => {
   const names = ["userId", "createdAt", "lastUsedAt", "extra", "__proto__", "toString"];
   const odd = fc.dictionary(fc.constantFrom(...names), fc.jsonValue({ maxDepth: 1 }), {
     noNullPrototype: true,
@@ -47,7 +47,7 @@ test("something is outside exactly when the schema, grown strict, refuses the an
   );
 });
 
-test("every field is told of once, whatever the answer is, and no value ever", () => {
+test("every field of the interface is reported once, whatever the response is, and no value is", () => {
   const secret = "T0PSECRET";
   const value = fc.oneof(fc.constant(secret), fc.jsonValue({ maxDepth: 1 }));
   const inner = fc.dictionary(
@@ -77,7 +77,7 @@ test("every field is told of once, whatever the answer is, and no value ever", (
   );
 });
 
-test("what could not be seen says why, and of an enumeration which words were", () => {
+test("a field that was not observed says why, and an enumeration which of its words were", () => {
   const server = { id: "v", status: "idle", tags: [], metadata: null };
   const sandbox = {
     local_sandbox_id: "s",

@@ -8,19 +8,19 @@ function read(name: string): string {
   return readFileSync(join(root, name), "utf8");
 }
 
-/** What the image is made of, as the Dockerfile copies it out of the checkout. */
+/** What the Dockerfile copies from the checkout. */
 const copied = Array.from(read("Dockerfile").matchAll(/^COPY (?!--from)(.+) \S+$/gm))
   .flatMap(([, sources = ""]) => sources.split(" "))
   .filter((path, index, all) => all.indexOf(path) === index);
 
-it("all that the Dockerfile copies exists, and .dockerignore lets that pass and nothing else", () => {
+it("everything that the Dockerfile copies exists, and .dockerignore excludes everything else", () => {
   for (const path of copied) expect([path, existsSync(join(root, path))]).toEqual([path, true]);
   const [nothing, ...but] = read(".dockerignore").trim().split("\n");
   expect(nothing).toBe("*");
   expect(but.toSorted()).toEqual(copied.map((path) => `!${path}`).toSorted());
 });
 
-it("the image has the package's command, for whoever is called into a container", () => {
+it("the image has the package's command", () => {
   const { bin }: { bin: Record<string, string> } = JSON.parse(read("package.json"));
   const file = bin["sandwatch"] ?? "";
   expect(read("Dockerfile")).toContain(`chmod +x ${file}\n`);
@@ -42,18 +42,15 @@ it("Node.js gets the same arguments in the image, as a service and in a checkout
   );
 });
 
-it("malloc keeps one heap, without large buffers, in the image and as a service", () => {
-  for (const setting of ["MALLOC_ARENA_MAX=1", "MALLOC_MMAP_THRESHOLD_=131072"]) {
-    expect(read("Dockerfile")).toContain(`\nENV ${setting}\n`);
-    expect(read("config/systemd/sandwatch.service")).toContain(`\nEnvironment=${setting}\n`);
-  }
-});
-
-it("what Node.js compiled is kept where the image and the service may write", () => {
+it("memory settings and the compile cache are the same in the image and as a service", () => {
   const dockerfile = read("Dockerfile");
+  const unit = read("config/systemd/sandwatch.service");
+  for (const setting of ["MALLOC_ARENA_MAX=1", "MALLOC_MMAP_THRESHOLD_=131072"]) {
+    expect(dockerfile).toContain(`\nENV ${setting}\n`);
+    expect(unit).toContain(`\nEnvironment=${setting}\n`);
+  }
   const [, volume = ""] = /^VOLUME (.+)$/m.exec(dockerfile) ?? [];
   expect(dockerfile).toContain(`\nENV NODE_COMPILE_CACHE=${volume}/`);
-  const unit = read("config/systemd/sandwatch.service");
   const [, folder = ""] = /^CacheDirectory=(.+)$/m.exec(unit) ?? [];
   expect(unit).toContain(`\nEnvironment=NODE_COMPILE_CACHE=%C/${folder}\n`);
 });

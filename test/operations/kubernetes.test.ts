@@ -28,9 +28,10 @@ const kustomization = z.looseObject({
   images: z.array(z.looseObject({ name: z.string(), newTag: z.string() })).default([]),
 });
 
-function readKustomization(folder: string): z.infer<typeof kustomization> {
-  return kustomization.parse(parse(readFileSync(join(folder, "kustomization.yaml"), "utf8")));
-}
+const readYaml = (...path: string[]): unknown => parse(readFileSync(join(...path), "utf8"));
+const readBase = (name: string): unknown => readYaml(base, name);
+const readKustomization = (folder: string) =>
+  kustomization.parse(readYaml(folder, "kustomization.yaml"));
 
 /** Each throws when a manifest of its kind, as JSON, is not of its published schema. */
 const validators: Readonly<Record<string, (json: string) => void>> = {
@@ -42,75 +43,61 @@ const validators: Readonly<Record<string, (json: string) => void>> = {
   ServiceMonitor: (json) => new ServiceMonitor(JSON.parse(json)).validate(),
 };
 
-function manifestsIn(folder: string): readonly (readonly [name: string, manifest: unknown])[] {
-  return readdirSync(folder)
+const kindOf = (manifest: unknown): string | undefined =>
+  z.looseObject({ kind: z.string() }).safeParse(manifest).data?.kind;
+
+const manifests = [base, example].flatMap((folder) =>
+  readdirSync(folder)
     .filter((name) => name.endsWith(".yaml") && name !== "kustomization.yaml")
-    .map((name) => [name, parse(readFileSync(join(folder, name), "utf8"))] as const)
-    .filter(([, manifest]) => kindOf(manifest) !== undefined);
-}
+    .map((name) => [name, readYaml(folder, name)] as const)
+    .filter(([, manifest]) => kindOf(manifest) !== undefined),
+);
 
-function kindOf(manifest: unknown): string | undefined {
-  return z.looseObject({ kind: z.string() }).safeParse(manifest).data?.kind;
-}
-
-const manifests = [...manifestsIn(base), ...manifestsIn(example)];
-
-function validate(manifest: unknown): void {
-  const kind = kindOf(manifest) ?? "nothing";
-  const validator = validators[kind];
-  if (!validator) throw new TypeError(`no schema of ${kind}`);
-  validator(JSON.stringify(manifest));
-}
-
-function accepts(manifest: unknown): boolean {
+function isValid(manifest: unknown, kind = kindOf(manifest)): boolean {
+  const validate = validators[kind ?? ""];
+  if (!validate) throw new TypeError(`no schema of ${kind}`);
   try {
-    validate(manifest);
+    validate(JSON.stringify(manifest));
     return true;
   } catch {
     return false;
   }
 }
 
-/** The paths of all that is neither a map nor a list; of what only differs in its place in lists, one. */
-function leavesOf(manifest: unknown): readonly (readonly string[])[] {
-  const leaves = new Map<string, readonly string[]>();
-  const walk = (value: unknown, path: readonly string[], shape: string): void => {
-    if (typeof value !== "object" || value === null) leaves.set(shape, path);
-    else {
-      for (const [key, inner] of Object.entries(value)) {
-        walk(inner, [...path, key], Array.isArray(value) ? `${shape}[]` : `${shape}.${key}`);
-      }
+/** The manifest, once for each of its values, with one there that no field takes. */
+function* spoilt(value: unknown, path = ""): Generator<readonly [path: string, manifest: unknown]> {
+  if (typeof value !== "object" || value === null) {
+    yield [path, { no: { such: "value" } }];
+    return;
+  }
+  const entries = Object.entries(value);
+  for (const [name, inner] of entries) {
+    for (const [at, changed] of spoilt(inner, `${path}.${name}`)) {
+      const others = entries.map(([each, kept]) => [each, each === name ? changed : kept]);
+      yield [
+        at,
+        Array.isArray(value) ? others.map(([, item]) => item) : Object.fromEntries(others),
+      ];
     }
-  };
-  walk(manifest, [], "");
-  return [...leaves.values()];
+  }
 }
 
-/** The same, but at the path a value that no field takes. */
-function spoiltAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
-  if (key === undefined) return { no: { such: "value" } };
-  if (typeof value !== "object" || value === null) return value;
-  const spoilt = Object.entries(value).map(([name, inner]) => [
-    name,
-    name === key ? spoiltAt(inner, rest) : inner,
-  ]);
-  return Array.isArray(value) ? spoilt.map(([, inner]) => inner) : Object.fromEntries(spoilt);
-}
-
-function readBase(name: string): unknown {
-  return parse(readFileSync(join(base, name), "utf8"));
-}
+const podSchema = z.looseObject({ containers: z.array(z.looseObject({})).length(1) });
+const statefulSet = z
+  .looseObject({ spec: z.looseObject({ template: z.looseObject({ spec: podSchema }) }) })
+  .parse(readBase("statefulset.yaml"));
+const pod = statefulSet.spec.template.spec;
+const [container] = pod.containers;
 
 describe("the manifests", () => {
-  it.each(manifests)("%s is of its published schema", (_, manifest) => {
-    expect(() => validate(manifest)).not.toThrow();
-  });
-
-  // The schemas let unknown fields pass; but of those that they know, none takes such a value.
-  it.each(manifests)("%s has no field that its schema does not know", (_, manifest) => {
-    const leaves = leavesOf(manifest);
-    expect(leaves.length).toBeGreaterThan(3);
-    expect(leaves.filter((path) => accepts(spoiltAt(manifest, path)))).toEqual([]);
+  // The schemas let unknown fields pass; but of those that they know, none takes the spoilt value.
+  it.each(manifests)("%s is of its published schema, and has only its fields", (_, manifest) => {
+    expect(isValid(manifest)).toBe(true);
+    const changed = [...spoilt(manifest)];
+    expect(changed.length).toBeGreaterThan(3);
+    expect(
+      changed.filter(([, each]) => isValid(each, kindOf(manifest))).map(([path]) => path),
+    ).toEqual([]);
   });
 
   it("are all listed, and all that is listed exists", () => {
@@ -129,34 +116,30 @@ describe("the manifests", () => {
     }
   });
 
-  it("lead to one another: selectors, ports, configuration, secrets and volumes", () => {
+  it("refer to one another: selectors, ports, configuration, secrets and volumes", () => {
     const labels = { "app.kubernetes.io/name": "sandwatch" };
-    expect(readBase("statefulset.yaml")).toMatchObject({
+    expect(statefulSet).toMatchObject({
       metadata: { labels },
       spec: {
         replicas: 1,
         serviceName: "sandwatch",
         selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: {
-            containers: [
-              {
-                ports: [{ name: "http", containerPort: 9740 }],
-                envFrom: [{ secretRef: { name: "sandwatch-secrets" } }],
-                livenessProbe: { httpGet: { path: "/-/healthy", port: "http" } },
-                readinessProbe: { httpGet: { path: "/-/ready", port: "http" } },
-                volumeMounts: [
-                  { name: "data", mountPath: "/data" },
-                  { name: "config", mountPath: "/etc/sandwatch" },
-                ],
-              },
-            ],
-            volumes: [{ name: "config", configMap: { name: "sandwatch-config" } }],
-          },
-        },
+        template: { metadata: { labels } },
         volumeClaimTemplates: [{ metadata: { name: "data" } }],
       },
+    });
+    expect(pod).toMatchObject({
+      volumes: [{ name: "config", configMap: { name: "sandwatch-config" } }],
+    });
+    expect(container).toMatchObject({
+      ports: [{ name: "http", containerPort: 9740 }],
+      envFrom: [{ secretRef: { name: "sandwatch-secrets" } }],
+      livenessProbe: { httpGet: { path: "/-/healthy", port: "http" } },
+      readinessProbe: { httpGet: { path: "/-/ready", port: "http" } },
+      volumeMounts: [
+        { name: "data", mountPath: "/data" },
+        { name: "config", mountPath: "/etc/sandwatch" },
+      ],
     });
     expect(readBase("service.yaml")).toMatchObject({
       metadata: { name: "sandwatch", labels },
@@ -168,55 +151,40 @@ describe("the manifests", () => {
     expect(readBase("network-policy.yaml")).toMatchObject({
       spec: { podSelector: { matchLabels: labels }, ingress: [{ ports: [{ port: "http" }] }] },
     });
-    const yours = readKustomization(example);
-    expect(yours.configMapGenerator.map(({ name }) => name)).toEqual(["sandwatch-config"]);
-    expect(yours.secretGenerator.map(({ name }) => name)).toEqual(["sandwatch-secrets"]);
+    expect(readKustomization(example)).toMatchObject({
+      configMapGenerator: [{ name: "sandwatch-config" }],
+      secretGenerator: [{ name: "sandwatch-secrets" }],
+    });
   });
 
   it("give the container nothing that it does not need", () => {
-    expect(readBase("statefulset.yaml")).toMatchObject({
-      spec: {
-        template: {
-          spec: {
-            automountServiceAccountToken: false,
-            securityContext: {
-              runAsNonRoot: true,
-              runAsUser: 1000,
-              seccompProfile: { type: "RuntimeDefault" },
-            },
-            containers: [
-              {
-                resources: {
-                  requests: {
-                    cpu: expect.stringMatching(/^\d+m$/),
-                    memory: expect.stringMatching(/^\d+Mi$/),
-                  },
-                },
-                securityContext: {
-                  allowPrivilegeEscalation: false,
-                  readOnlyRootFilesystem: true,
-                  capabilities: { drop: ["ALL"] },
-                },
-              },
-            ],
-          },
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+    });
+    expect(container).toMatchObject({
+      resources: {
+        requests: {
+          cpu: expect.stringMatching(/^\d+m$/),
+          memory: expect.stringMatching(/^\d+Mi$/),
         },
+      },
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
       },
     });
   });
 
   it("run the image that the Dockerfile makes, of this version", () => {
-    const image = z.looseObject({ image: z.string() });
-    const pod = z.looseObject({ spec: z.looseObject({ containers: z.array(image) }) });
-    const { spec } = z
-      .looseObject({ spec: z.looseObject({ template: pod }) })
-      .parse(readBase("statefulset.yaml"));
-    expect(spec.template.spec.containers.map((each) => each.image)).toEqual([
-      `sandwatch:${version}`,
-    ]);
-    expect(readKustomization(example).images).toMatchObject([
-      { name: "sandwatch", newTag: version },
-    ]);
+    expect(container).toMatchObject({ image: `sandwatch:${version}` });
+    const images = [{ name: "sandwatch", newTag: version }];
+    expect(readKustomization(example)).toMatchObject({ images });
     const dockerfile = readFileSync(join(config, "../Dockerfile"), "utf8");
     for (const line of ["USER 1000:1000", "EXPOSE 9740", "VOLUME /data", "WORKDIR /"]) {
       expect(dockerfile.split("\n")).toContain(line);

@@ -10,12 +10,12 @@ const unit = readFileSync(
   "utf8",
 );
 
-/** The settings of the unit; of one that comes several times the last. */
+/** The settings of the unit; of one that occurs several times the last. */
 const settings: Readonly<Record<string, string>> = Object.fromEntries(
   Array.from(unit.matchAll(/^(\w+)=(.*)$/gm), ([, name = "", value = ""]) => [name, value]),
 );
 
-it("the unit runs the daemon, reloads it by SIGHUP and leaves one alone that cannot be configured", () => {
+it("the unit runs the daemon, reloads it by SIGHUP, and does not restart it for a configuration error", () => {
   expect(settings).toMatchObject({
     ExecStart: "sandwatch run --config /etc/sandwatch/sandwatch.yaml",
     ExecReload: "/bin/kill -HUP $MAINPID",
