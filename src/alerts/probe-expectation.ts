@@ -70,7 +70,7 @@ export function unmetBy(expectation: Expectation, answer: ReadAnswer): string | 
   const listed = answer.listed ?? 0;
   if (status !== 200) return `HTTP 200, not ${status}`;
   if (success !== null && fieldAt(answer.content, ["success"]) !== success) {
-    return success ? "the answer says no success" : "the answer says success";
+    return success ? "success is not true" : "success is not false";
   }
   if (atLeast !== null && listed < atLeast) return `${listed} listed, not at least ${atLeast}`;
   for (const { path, must } of fields) {

@@ -35,7 +35,7 @@ export function createApiClient(address: string, signal?: AbortSignal): CallApi 
     if (read?.success) return read.data;
     const problem = response.ok ? null : problemSchema.safeParse(content);
     if (!problem?.success) {
-      throw new ApiUnavailableError(`What answers at ${address} is no sandwatch of this version.`);
+      throw new ApiUnavailableError(`The server at ${address} is not a sandwatch of this version.`);
     }
     const { detail } = problem.data;
     const kind = kinds.get(response.status);
@@ -88,6 +88,6 @@ async function send(
     if (cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED") {
       throw new ApiUnavailableError(`Nothing listens at ${address}.`, true);
     }
-    throw new ApiUnavailableError(`${address} did not answer. Is a sandwatch running there?`);
+    throw new ApiUnavailableError(`${address} did not respond. Is sandwatch running there?`);
   }
 }

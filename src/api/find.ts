@@ -18,12 +18,12 @@ export const mostNamed = 10;
  * @throws {RefusedError} when several ids begin with it, or it is empty
  */
 export function completeId(text: string, ids: readonly string[]): string {
-  if (text === "") throw new RefusedError("invalid", "Give an id, or the beginning of one.");
+  if (text === "") throw new RefusedError("invalid", "Give an id, or a prefix of one.");
   const [only = text, ...others] = ids.filter((id) => id.startsWith(text));
   if (others.length === 0) return only;
   if (ids.includes(text)) return text;
   const list = namedOnly([only, ...others], ", ");
-  const message = `${text} is the beginning of several ids: ${list}. Give more of it.`;
+  const message = `${text} is a prefix of several ids: ${list}. Give more of it.`;
   throw new RefusedError("conflict", message);
 }
 
@@ -46,7 +46,7 @@ const serversAtOnce = 2_000;
 const mostChanges = 1_000;
 
 /**
- * Finds a server by its id, the beginning of its id, or its name. A complete id takes precedence. Servers
+ * Finds a server by its id, a prefix of its id, or its name. A complete id takes precedence. Servers
  * that are known only from changes are searched last.
  *
  * @throws {RefusedError} when no server fits, or several do
@@ -81,12 +81,12 @@ export async function findServer(
   if (exact) return exact;
   const written = JSON.stringify(text);
   if (!only) {
-    const message = `No server is known by ${written}: give its id, the beginning of its id, or its name.`;
+    const message = `No server is known by ${written}: give its id, a prefix of its id, or its name.`;
     throw new RefusedError("not_found", message);
   }
   if (others.length === 0) return only;
   const list = namedOnly([only, ...others].map(serverText), "; ");
-  const message = `${written} means several servers: ${list}. Give more of the id.`;
+  const message = `${written} matches several servers: ${list}. Give more of the id.`;
   throw new RefusedError("conflict", message);
 }
 

@@ -66,7 +66,7 @@ export function unknownNames(
     .map((pattern) => {
       const nearest = nearestName(pattern, names);
       const hint = nearest === null ? "" : `; did you mean ${JSON.stringify(nearest)}?`;
-      return `no ${what} is called ${JSON.stringify(pattern)}, there are: ${list}${hint}`;
+      return `no ${what} is called ${JSON.stringify(pattern)}; known: ${list}${hint}`;
     });
 }
 

@@ -13,7 +13,7 @@ import type { ServiceContext } from "./context.ts";
 /** In a URL an id may take nine times as many bytes, for which there is room. */
 const longestId = 1_000;
 
-export const idAllowed = `text of at most ${longestId} characters, other than an empty one, . and .., which no path can hold`;
+export const idAllowed = `an id of 1 to ${longestId} characters, other than . and ..`;
 
 /** An id that a request to the service can have in its path. */
 export const serviceId = z

@@ -71,7 +71,7 @@ export function openNotifications(deps: NotificationsDeps): OpenNotifications {
   return {
     notifier,
     review: {
-      what: "incidents of receivers",
+      what: "reviewing incidents of receivers",
       // The configuration may have changed.
       isDueAtStart: true,
       async step() {

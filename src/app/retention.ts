@@ -59,26 +59,24 @@ export function retentionChores(
 
   return [
     {
-      what: "notifications that are kept no longer",
+      what: "deleting old notifications",
       step: () =>
         prune.notifications({
           deliveredBeforeMs: nowMs() - keepDeliveredMs,
           deadBeforeMs: nowMs() - keepDeadMs,
         }),
     },
-    ...kept("what waits for receivers no longer", keepOwedItemsMs, (beforeMs) =>
+    ...kept("deleting notifications for removed receivers", keepOwedItemsMs, (beforeMs) =>
       prune.owedItems(beforeMs, receivers),
     ),
-    ...kept("changes that are kept no longer", keep.changes, prune.changes),
+    ...kept("deleting old changes", keep.changes, prune.changes),
     // Without the changes nobody asks for the gaps between them: buckets have their own.
-    ...kept("gaps that are kept no longer", keep.changes, prune.gaps),
-    ...kept("incidents that are kept no longer", keep.changes, prune.incidents),
-    ...kept("silences that are kept no longer", keepSilencesMs, prune.silences),
+    ...kept("deleting old gaps", keep.changes, prune.gaps),
+    ...kept("deleting old incidents", keep.changes, prune.incidents),
+    ...kept("deleting old silences", keepSilencesMs, prune.silences),
     ...resolutions.flatMap((resolution) =>
-      kept(
-        `buckets of ${resolution} that are kept no longer`,
-        keep.buckets[resolution],
-        (beforeMs) => prune.buckets(resolution, beforeMs),
+      kept(`deleting old buckets of ${resolution}`, keep.buckets[resolution], (beforeMs) =>
+        prune.buckets(resolution, beforeMs),
       ),
     ),
   ];

@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 
 /** Something that is looked after now and then, a little at a time. */
 export interface Chore {
-  /** What it looks after, in words: "changes that are kept no longer". */
+  /** What it does, in words: "deleting old changes". */
   readonly what: string;
   /** Whether the start is a turn of it too: it is short, and what it finds may not wait. */
   readonly isDueAtStart?: boolean;
@@ -85,7 +85,7 @@ export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDe
       if (failing.has(chore)) return;
       failing.add(chore);
       const fields = { event: "upkeep.failed", error: String(error) };
-      const message = `${chore.what}: the store failed; it is retried every minute, and logged again only after it has succeeded`;
+      const message = `${chore.what} failed; it is retried every minute, and logged again only after it has succeeded`;
       log.error(fields, message);
     });
     onTurn();

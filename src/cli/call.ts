@@ -79,7 +79,7 @@ async function checkWatches(config: Config, address: string, api: CallApi): Prom
   }
   throw new RefusedError(
     "conflict",
-    `The sandwatch at ${address} watches nothing that the configuration names: it is another one, or it was started or reloaded with other names.\nIf it is meant all the same, give --url ${address}. Otherwise give the address of the one that is meant, with --url or as http.listen.`,
+    `The daemon at ${address} monitors none of the configured targets: it is another daemon, or its configuration has other names.\nTo use it anyway, give --url ${address}. To use another one, give its address with --url or set http.listen.`,
   );
 }
 
@@ -151,7 +151,7 @@ export async function readHistory(
     await read({ api });
   } else {
     throw new CommandError(
-      `There is no store ${config?.store.path}: no sandwatch has run with this configuration here.`,
+      `There is no store ${config?.store.path}: the daemon has not run with this configuration on this machine.`,
     );
   }
 }

@@ -8,7 +8,7 @@ import type { Terminal } from "./terminal.ts";
 export function addCheckConfig(program: Command, terminal: Terminal): void {
   program
     .command("check-config")
-    .description("validate a configuration and report all faults")
+    .description("validate a configuration and report all errors")
     .addOption(configOption())
     .action(({ config: file }: { readonly config: string }) => {
       const config = readConfig(file, terminal);

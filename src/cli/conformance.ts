@@ -37,7 +37,7 @@ export function addConformance(program: Command, terminal: Terminal): void {
       show(report, options, terminal, reportText);
       const { outside, failed } = report;
       const faults = [
-        ...(outside > 0 ? [`${counted(outside, "place")} outside the interface`] : []),
+        ...(outside > 0 ? [`${counted(outside, "deviation")} from the interface`] : []),
         ...(failed > 0 ? [`${counted(failed, "operation")} without a response`] : []),
       ];
       if (faults.length > 0) throw new CommandError(`Found ${faults.join(" and ")}.`);
@@ -53,7 +53,7 @@ async function checkDeployment(address: string, ids: OptionValues): Promise<Conf
     throw wrongUse("--base-url must be an address such as https://api.example.com/v1.");
   }
   if (leavesUnencrypted(new URL(baseUrl))) {
-    throw wrongUse("--base-url must be https: plain http would show the key on its way.");
+    throw wrongUse("--base-url must be https: with http the key would be sent unencrypted.");
   }
   const apiKey = process.env[apiKeyVariable];
   if (!apiKey) {
@@ -72,10 +72,10 @@ async function checkDeployment(address: string, ids: OptionValues): Promise<Conf
   return { ...(await createApi(service.context)(checkConformance, ids)), key: null };
 }
 
-const verdicts = { agrees: "agrees", outside: "OUTSIDE", not_seen: "not seen" } as const;
+const verdicts = { agrees: "agrees", outside: "DEVIATES", not_seen: "not seen" } as const;
 const outcomes = {
   answered: "",
-  outside: "OUTSIDE: ",
+  outside: "DEVIATES: ",
   failed: "no response: ",
   not_seen: "not seen: ",
 } as const;
@@ -91,5 +91,5 @@ function reportText({ operations, agrees, outside, not_seen: unseen }: Conforman
     });
     return head + table;
   });
-  return [...parts, `${agrees} agree, ${outside} outside, ${unseen} not seen\n`].join("\n");
+  return [...parts, `${agrees} agree, ${outside} deviate, ${unseen} not seen\n`].join("\n");
 }

@@ -119,7 +119,9 @@ async function followHistory<Request extends z.ZodType, View extends ListView, I
     if (signal.aborted) return;
     if (isAnswered !== (view !== null)) {
       isAnswered = view !== null;
-      terminal.err(isAnswered ? "It answers again.\n" : "sandwatch does not answer; waiting.\n");
+      terminal.err(
+        isAnswered ? "sandwatch responds again.\n" : "sandwatch does not respond; waiting.\n",
+      );
     }
     const items = view ? list.items(view) : [];
     mayHaveMore = items.length >= followedAtOnce;

@@ -33,10 +33,10 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
 };
 
 const firstSteps = `
-To try it without any configuration:
+To try it without a configuration, run:
   sandwatch demo
 
-To watch a real service, write a configuration and:
+To monitor a real service, write a configuration and run:
   sandwatch check-config --config sandwatch.yaml
   sandwatch poll --config sandwatch.yaml
   sandwatch run --config sandwatch.yaml
@@ -71,7 +71,7 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
 /** @param name the only command that is needed. Any other text: all are. */
 export async function createProgram(terminal: Terminal, name = ""): Promise<Command> {
   const program = new Command("sandwatch")
-    .description("Watches the sandboxes of a service: metrics, history and alerts.")
+    .description("Monitors the sandboxes of a service: metrics, history and alerts.")
     .version(version)
     .showHelpAfterError("(see --help)")
     .exitOverride()

@@ -105,7 +105,7 @@ function describe(
     ...Array.from(addresses, ([name, url]) => `  ${name}: { base_url: "${url}" }`),
     "keys:",
     ...keys.map(({ name, apiKey }) => `  - { name: ${name}, api_key: ${apiKey} }`),
-    "# What it answers is described at",
+    "# Its interface is described at",
     ...Array.from(addresses.values(), (url) => `#   ${url}/openapi.json`),
   ];
   return `${lines.join("\n")}\n`;

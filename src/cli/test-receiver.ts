@@ -49,11 +49,11 @@ async function testReceiver(name: string, file: string, terminal: Terminal): Pro
       const result = await receiver.send(message, new AbortController().signal);
       if (result.kind === "failed") {
         throw new CommandError(
-          `${name} did not take the test message: ${result.reason} (${result.detail})`,
+          `${name} did not accept the test message: ${result.reason} (${result.detail})`,
         );
       }
     }
-    terminal.out(`${name} took the test message\n`);
+    terminal.out(`${name} accepted the test message\n`);
   } finally {
     await receiver.close?.();
     await outbound.close();

@@ -152,12 +152,12 @@ const alertsSchema = settings({
  */
 export const configSchema = settings({
   regions: regionsSchema.describe(
-    "The watched deployments of the service, by name. The name is used as a label.",
+    "The monitored deployments of the service, by name. The name is used as a label.",
   ),
   keys: z
     .array(keySchema, "a list of keys")
     .min(1, "at least one key")
-    .describe("The API keys whose sandboxes are watched."),
+    .describe("The API keys whose sandboxes are monitored."),
   poll: pollSchema.prefault({}).describe("How listings are polled."),
   probes: z
     .array(probeSchema, "a list of probes")

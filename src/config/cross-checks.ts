@@ -82,8 +82,8 @@ export function crossChecks(evidence: Evidence): Finding[] {
     ];
     const isAbout = targets.length === 0 || targetsOf(probe, targets).length > 0;
     if (findings.length > 0 || isAbout) return findings;
-    const found = "no key that is in any of its regions";
-    return [{ path, found, allowed: "regions and keys of which at least one has the other" }];
+    const found = "no key that is used in any of its regions";
+    return [{ path, found, allowed: "at least one key that is used in one of the regions" }];
   };
 
   /** A rule that is about nothing can never hold. */
@@ -91,8 +91,10 @@ export function crossChecks(evidence: Evidence): Finding[] {
     if (!rule || targets.length === 0) return [];
     if (rule.on !== "probe") {
       if (targets.some((target) => matchesTarget(rule.match, target))) return [];
-      const found = "no key in any region that fits";
-      return [{ path: [...path, "match"], found, allowed: "what fits at least one target" }];
+      const found = "no configured target that matches";
+      return [
+        { path: [...path, "match"], found, allowed: "a match that applies to at least one target" },
+      ];
     }
     if (probes.length === 0) {
       const found = "a rule on probes, but no probes";
@@ -106,8 +108,10 @@ export function crossChecks(evidence: Evidence): Finding[] {
       return fits && matchesAny(rule.match.probe, probe.name);
     });
     if (isAbout) return [];
-    const found = "no probe with any key in any region that fits";
-    return [{ path: [...path, "match"], found, allowed: "what fits at least one probe" }];
+    const found = "no configured probe that matches";
+    return [
+      { path: [...path, "match"], found, allowed: "a match that applies to at least one probe" },
+    ];
   };
 
   const heartbeats = new Set(

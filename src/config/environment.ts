@@ -86,7 +86,7 @@ export function resolveReferences(
       const file = resolved.get(fileSetting);
       resolved.delete(fileSetting);
       if (resolved.has(name)) {
-        fail(written, `${name} beside it`, "one of the two");
+        fail(written, `${name} as well`, "one of the two");
         continue;
       }
       resolved.set(name, readSecret(file, written));

@@ -63,7 +63,7 @@ function pathText(path: Path): string {
 
 /** All faults of a configuration as lines for a person. */
 export function formatFaults(file: string, faults: readonly Fault[]): string {
-  const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
+  const count = faults.length === 1 ? "1 error" : `${faults.length} errors`;
   const lines = faults.map(({ position, path, found, allowed, suggestion }) => {
     const at = [position && `${position.line}:${position.column}`, path].filter(Boolean);
     const where = at.length === 0 ? "" : `${at.join(" ")}: `;

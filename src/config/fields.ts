@@ -169,7 +169,7 @@ export function refuseUnencrypted(
 ): void {
   const url = parseWebAddress(address);
   if (isAllowed || !url || !leavesUnencrypted(url)) return;
-  const allowed = "https, or a loopback address, or allow_http: true beside it";
+  const allowed = "https, a loopback address, or http with allow_http: true";
   refuse(context, allowed, { path, note: ", which is not encrypted" });
 }
 

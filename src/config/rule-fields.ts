@@ -77,7 +77,7 @@ const commonSettings = {
     .meta({ description: "The address of a runbook, which messages link to.", leftOut: "none" }),
   keep_firing_for: duration("0s")
     .prefault("0s")
-    .describe("How long the condition must have ended before the incident resolves."),
+    .describe("How long the condition must not hold before the incident resolves."),
   remind_every: duration("1s").optional().meta({
     description: "How often a firing incident that nobody has acknowledged is notified again.",
     leftOut: "never",

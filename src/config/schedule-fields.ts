@@ -80,7 +80,7 @@ export function refuseTwoSchedules(
   context: z.RefinementCtx,
 ): void {
   if (schedule === undefined || every === undefined) return;
-  refuse(context, "one of the two", { path: ["every"], found: "schedule beside it" });
+  refuse(context, "one of the two", { path: ["every"], found: "schedule as well" });
 }
 
 export function toSchedule(

@@ -32,7 +32,7 @@ export const matchSchema = settings({
   .meta({ minProperties: 1 })
   .transform((match, context) => {
     if (Object.keys(match).length > 0) return match;
-    return refuse(context, "at least one field: it would silence everything");
+    return refuse(context, "at least one field; otherwise everything would be silenced");
   });
 
 export const maintenanceSchema = settings({

@@ -17,7 +17,7 @@ const idSchema = scalar(idAllowed, (value) =>
     : undefined,
 ).meta({ type: "string", minLength: 1, maxLength: longestId, not: { enum: [".", ".."] } });
 
-const statusAllowed = "an HTTP status from 200 to 499 other than 429, which only asks to wait";
+const statusAllowed = "an HTTP status from 200 to 499, except 429";
 
 const statusSchema = scalar(statusAllowed, (value) => {
   const status = numberIn(value, /^\d{3}$/);
@@ -122,7 +122,7 @@ export const probeSchema = settings({
   operation: oneOf(lookupWords).describe("The operation, named as in `sandwatch lookup`."),
   id: idSchema.optional().meta({
     description:
-      "The id to ask for. `user`, `universe-data` and `white-label` require it, the other operations take none. It may identify a person, so it appears in no metric, log, message, page or API response.",
+      "The id to look up. `user`, `universe-data` and `white-label` require it; the other operations take none. It can identify a person, so it appears in no metric, log, message, page or API response.",
     leftOut: "required by operations that take an id",
   }),
   regions: someOf("region"),
@@ -165,7 +165,8 @@ export const probeSchema = settings({
       const expected = expect[setting];
       if (expected === undefined || (Array.isArray(expected) && expected.length === 0)) continue;
       const path = ["expect", setting];
-      if (status !== 200) refuse(context, "nothing beside a status other than 200", { path });
+      if (status !== 200)
+        refuse(context, "no other expectation with a status other than 200", { path });
       else if (!words.some((word) => word === operation)) {
         refuse(context, `nothing: it is for operation ${words.join(", ")}`, { path });
       }

@@ -12,7 +12,7 @@ const receiverName = name().describe(
 
 /** Kept secret, since it often holds what lets anyone write to the receiver. */
 const receiverUrl = textOf(
-  "an https address without user and password, or url_file beside it",
+  "an https address without user and password, or url_file instead",
   webAddressLike,
   (text) => {
     const url = parseWebAddress(text);
@@ -164,7 +164,7 @@ const pagerdutySchema = settings(
     name: receiverName,
     type: z.literal("pagerduty").describe("Events through Events API v2, one alert per incident."),
     routing_key: textOf(
-      "an integration key of 32 characters without blanks, or routing_key_file beside it",
+      "an integration key of 32 characters without blanks, or routing_key_file instead",
       /^[\x21-\x7e]{32}$/,
       (text) => (/^[\x21-\x7e]{32}$/.test(text) ? new Secret(text) : undefined),
     ).describe("The integration key of a PagerDuty service with an Events API v2 integration."),
@@ -222,7 +222,7 @@ const alertmanagerSchema = settings(
     allow_http: allowHttp("urls"),
     give_up_after: giveUpAfter,
     bearer_token: textOf(
-      "a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file beside it",
+      "a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file instead",
       headerPattern,
       (text) => (headerPattern.test(text) ? new Secret(text) : undefined),
     )

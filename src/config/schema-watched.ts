@@ -52,7 +52,7 @@ export const keySchema = settings(
       "The name of the key in metrics, messages, commands and the API. It must be unique.",
     ),
     api_key: matching(
-      "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file beside it",
+      "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file instead",
       headerPattern,
     ).describe("The API key. It must not be configured under two names."),
     regions: namesOf("region")
@@ -130,7 +130,9 @@ export const pollSchema = settings({
     ),
   gone_after: count(1, 1_000_000)
     .prefault(2)
-    .describe("The number of complete listings without a server after which the server is gone."),
+    .describe(
+      "The number of consecutive complete listings without a server after which the server is gone.",
+    ),
 })
   .meta({ allOf: [oneSchedule] })
   .superRefine(refuseTwoSchedules)

@@ -8,7 +8,7 @@ const signingSecretPattern =
   /(?=^(?:whsec_)?.{32,88}$)^(?:whsec_)?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
 
 export const signingSecretSchema = textOf(
-  "whsec_ and 24 to 64 bytes in padded base64, or secret_file beside it",
+  "whsec_ and 24 to 64 bytes in padded base64, or secret_file instead",
   signingSecretPattern,
   (text) => {
     const bytes = Buffer.from(signingSecretPattern.exec(text)?.[1] ?? "", "base64").length;

@@ -100,7 +100,7 @@ export function readYaml(file: string, what: string): YamlRead {
   };
   let isReadable = true;
   for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
-    const texts = harmless.get(code) ?? fatal.get(code) ?? [`a fault of syntax: ${message}`];
+    const texts = harmless.get(code) ?? fatal.get(code) ?? [`a syntax error: ${message}`];
     report(pos[0], ...texts);
     isReadable = harmless.has(code);
     // It brings others after it, up to the end of the file.
@@ -119,7 +119,7 @@ export function readYaml(file: string, what: string): YamlRead {
       isReadable = false;
       const [offset] = alias.range ?? [];
       if (!anchored) report(offset, "an alias (*) without its anchor (&)");
-      else report(offset, "an alias for what it stands in", "an alias for another part");
+      else report(offset, "an alias of a part that contains it", "an alias of another part");
     },
   });
   if (isReadable) {

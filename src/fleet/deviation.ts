@@ -62,7 +62,7 @@ const phrases: Readonly<Record<Exclude<DeviationProblem, OperationProblem>, stri
   wrong_format: "has the wrong format*",
   too_long: "is longer than what is kept*",
   too_many: "has more items than are kept",
-  invalid_character: "holds a character that cannot be kept*",
+  invalid_character: "contains a character that cannot be kept*",
   duplicate: "occurs more than once",
   mismatch: "is not the number of items that are listed",
 };

@@ -146,5 +146,5 @@ function readNetworkError(error: unknown): AttemptFailure {
 export function parseReceiverUrl(receiver: { readonly name: string; readonly url: Secret }): URL {
   const url = URL.parse(receiver.url.reveal());
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
-  throw new Error(`The url of receiver ${receiver.name} is no http or https address.`);
+  throw new Error(`The url of receiver ${receiver.name} is not an http or https address.`);
 }

@@ -68,7 +68,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       failing = true;
       log.warn(
         { event: "notification.retry", ...fields, detail, reason },
-        `${receiver}: notifications are not accepted, they are retried`,
+        `${receiver} does not accept notifications; deliveries are retried`,
       );
     }
   };

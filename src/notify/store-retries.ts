@@ -32,7 +32,7 @@ export function createStoreRetries(
           if (isFirst) {
             const fields = { event: "delivery.store_failed", receiver, error: String(error) };
             if (failing++ === 0)
-              log.error(fields, `${receiver}: the store failed, delivery retries`);
+              log.error(fields, `${receiver}: the store failed; the delivery is retried`);
             isFirst = false;
             onRefused?.();
           }

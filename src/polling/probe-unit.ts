@@ -87,7 +87,7 @@ export function createProbeUnits(
         if (watched.lostRuns > 1) return;
         log.error(
           { event: "probe.lost", probe: probe.name, region, key, err },
-          `a run of probe ${name} was lost; this is logged again only after one was stored`,
+          `a run of probe ${name} could not be stored; this is logged again only after one was stored`,
         );
       },
     };

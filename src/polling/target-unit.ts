@@ -112,7 +112,7 @@ export function createTargetUnits(
 function logRefusal(log: Logger, target: Target, retryMs: number): void {
   log.warn(
     { event: "target.refused", ...target, retry_seconds: Math.round(retryMs / 1_000) },
-    `the service refuses the key of ${targetName(target)}: check it; it is tried again at the next poll, then less and less often, at least every ${longestBackOffMs / 60_000} minutes`,
+    `the service refuses the key of ${targetName(target)}: check the key; it is tried again at the next poll, and then with a delay that doubles up to ${longestBackOffMs / 60_000} minutes`,
   );
 }
 

@@ -123,7 +123,10 @@ function createCronTicker(
             return;
           }
           // The wall clock was set back, or node-cron was held up.
-          log.warn({ event: "clock.late" }, "a schedule is late; its round is started without it");
+          log.warn(
+            { event: "clock.late" },
+            "a scheduled round did not start on time; it is started now",
+          );
           round();
         };
         cancelWatch();

@@ -175,7 +175,7 @@ export function createServiceClient(options: ServiceClientOptions) {
       reportDrift(operation, call, deviations);
       if (isAnyShape || hasShape(operation, value))
         return { kind: "ok", value, status, deviations };
-      return failure("invalid_body", "the body is not of the promised shape", { status });
+      return failure("invalid_body", "the body does not have the expected shape", { status });
     } catch (error) {
       if (!(error instanceof BodyFault)) throw error;
       return failure(error.reason, error.message, { status });

@@ -103,7 +103,7 @@ export function createConnections(options: ConnectionOptions) {
 
       const stop = (): void => end(stopped);
       const cancelTimeout = clock.setTimer(timeoutMs, () =>
-        end(failure("timeout", `no whole answer within ${timeoutMs / 1_000} s`)),
+        end(failure("timeout", `no complete response within ${timeoutMs / 1_000} s`)),
       );
       stops.add(stop);
       signal?.addEventListener("abort", stop);

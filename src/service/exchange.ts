@@ -96,7 +96,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Exch
         if (typeof encodings === "string") return onUndecodable(encodings);
         if (encodings.length === 0) return;
         const onBroken = (): void =>
-          onUndecodable("the body is not what its content-encoding says, or breaks off");
+          onUndecodable("the body does not match its content-encoding, or is incomplete");
         const events = { onData, onEnd, onTooLarge, onBroken };
         decoder = new BodyDecoder({ encodings, maxBytes, source, ...events });
       },

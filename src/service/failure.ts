@@ -41,11 +41,11 @@ const details: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset",
   EPIPE: "connection reset",
-  UND_ERR_SOCKET: "connection closed before the whole answer",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "connection closed before the whole answer",
+  UND_ERR_SOCKET: "connection closed before the whole response",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "connection closed before the whole response",
   EHOSTUNREACH: "host unreachable (EHOSTUNREACH)",
   ENETUNREACH: "host unreachable (ENETUNREACH)",
-  UND_ERR_HEADERS_OVERFLOW: "the answer is not HTTP",
+  UND_ERR_HEADERS_OVERFLOW: "the response is not HTTP",
 };
 
 /** Names an error of the connection by its code: a message may hold addresses. */
@@ -55,7 +55,7 @@ export function connectionFailure(error: unknown, status: number | null): CallFa
     return failure("timeout", "no connection in time", { status });
   }
   if (error instanceof errors.HTTPParserError) {
-    return failure("network", "the answer is not HTTP", { status });
+    return failure("network", "the response is not HTTP", { status });
   }
   const what = /CERT|SSL|TLS|SIGNATURE|EPROTO/.test(code) ? "TLS" : "connection";
   return failure("network", details[code] ?? `${what} failed (${code})`, { status });

@@ -157,7 +157,7 @@ function faultOfRoot(body: Buffer, start: number): BodyFault {
 }
 
 function otherShape(deviations: readonly Deviation[]): BodyFault {
-  return new BodyFault("invalid_body", "the body is not of the promised shape", deviations);
+  return new BodyFault("invalid_body", "the body does not have the expected shape", deviations);
 }
 
 function isListName(text: Buffer): boolean {
@@ -212,7 +212,7 @@ function explainCount(totalCount: JsonValue | undefined, listed: number): string
   if (totalCount === undefined) return "total_count is missing";
   if (totalCount === null) return "total_count is null";
   return typeof totalCount === "number" && Number.isInteger(totalCount)
-    ? `total_count is ${totalCount}, but ${counted(listed, "distinct sandbox", "distinct sandboxes")} came`
+    ? `total_count is ${totalCount}, but the listing has ${counted(listed, "distinct sandbox", "distinct sandboxes")}`
     : `total_count is not a whole number (${shapeOf(totalCount)})`;
 }
 

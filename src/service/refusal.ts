@@ -168,9 +168,9 @@ const operationMissing: Explained = {
   detail: "there is no such operation at this base address",
   problem: "operation_missing",
 };
-const unknownId: Explained = { detail: "nothing is known by this id", problem: null };
+const unknownId: Explained = { detail: "this id is unknown", problem: null };
 const unclear: Explained = {
-  detail: "nothing is known by this id, or there is no such operation",
+  detail: "this id is unknown, or there is no such operation",
   problem: null,
 };
 

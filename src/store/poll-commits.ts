@@ -122,7 +122,7 @@ async function writeProgress(
     .executeTakeFirst();
   if (numUpdatedRows !== 1n) {
     throw new StoreError(
-      `Nothing of the poll was stored: another process has written target ${targetId} since this one read it. Stop the other one, and start this one again.`,
+      `The poll was not stored: another process has written target ${targetId} since this process read it. Stop the other process, and restart this one.`,
     );
   }
 }

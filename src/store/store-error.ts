@@ -29,7 +29,7 @@ function messageOf(error: Error, file: string): string {
       case 26 /* SQLITE_NOTADB */:
         return corrupt(file);
       case 13 /* SQLITE_FULL */:
-        return `${failed} its disk is full. Make room and start again.`;
+        return `${failed} its disk is full. Free space and start again.`;
     }
     const isDirectory = existsSync(file) && statSync(file).isDirectory();
     return isDirectory
@@ -37,11 +37,11 @@ function messageOf(error: Error, file: string): string {
       : `${failed} ${error.errstr}. Check that the directory exists and may be written.`;
   }
   if ("code" in error && (error.code === "EACCES" || error.code === "EROFS")) {
-    return `${failed} this user may not read and write it (${error.code}). Give it to that user, or sandwatch another store.path.`;
+    return `${failed} this user may not read and write it (${error.code}). Grant access to this user, or set another store.path.`;
   }
   return `${failed} ${error.message}`;
 }
 
 export function corrupt(file: string): string {
-  return `The store ${file} is damaged or is no SQLite database. It was left as it is: put back a copy, or move it away to start afresh.`;
+  return `The store ${file} is damaged or is not an SQLite database. It was not changed: restore a copy, or move it away to start with an empty one.`;
 }

@@ -56,7 +56,7 @@ export function addScrapeRoute(
           .code(503)
           .header("retry-after", idleScrapeMs / 1_000)
           .type("text/plain")
-          .send(`${mostScrapes} scrapes are being answered already; try again later\n`);
+          .send(`${mostScrapes} scrapes are already in progress; try again later\n`);
       }
       try {
         const { syntax, contentType } = chooseFormat(headers);

@@ -72,7 +72,7 @@ export function createWebServer(deps: WebDeps): WebServer {
     schemaController: { compilersFactory: noCompilers },
     // A URL that cannot be decoded belongs to no route.
     frameworkErrors: (_, __, reply) => {
-      void sendProblem(reply, { status: 400, detail: "This address cannot be read." });
+      void sendProblem(reply, { status: 400, detail: "This URL cannot be decoded." });
     },
   });
 
@@ -128,7 +128,7 @@ export function createWebServer(deps: WebDeps): WebServer {
       if (answer.kind === "refused") return sendText(reply, 400, answer.reason);
       reply.raw.once("close", answer.begin);
       void reply.header("connection", "close");
-      return sendText(reply, 200, "the configuration is valid, sandwatch goes on with it");
+      return sendText(reply, 200, "the configuration is valid and is applied now");
     });
   }
 
@@ -136,7 +136,7 @@ export function createWebServer(deps: WebDeps): WebServer {
     const status = clientStatus(error);
     if (status !== null) return sendText(reply, status, "the request is wrong");
     deps.onError(asError(error));
-    return sendText(reply, 500, "internal error, see the log");
+    return sendText(reply, 500, "internal error; see the log");
   });
 
   server.setNotFoundHandler(({ method, url }, reply) => {

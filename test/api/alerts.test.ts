@@ -51,11 +51,11 @@ describe("incidents", () => {
       api(acknowledgeIncident, { id: shared ?? "", author: "ann" }),
     ).rejects.toMatchObject({
       kind: "conflict",
-      message: expect.stringContaining("is the beginning of several ids"),
+      message: expect.stringContaining("is a prefix of several ids"),
     });
     await expect(api(acknowledgeIncident, { id: "", author: "ann" })).rejects.toMatchObject({
       kind: "invalid",
-      message: "Give an id, or the beginning of one.",
+      message: "Give an id, or a prefix of one.",
     });
     await expect(api(acknowledgeIncident, { id: "nothing", author: "ann" })).rejects.toMatchObject({
       kind: "not_found",
@@ -135,7 +135,7 @@ describe("an explanation of a server", () => {
     const [id = ""] = world.serverIds;
     await expect(api(explainServer, { server: id.slice(0, 1) })).rejects.toMatchObject({
       kind: "conflict",
-      message: expect.stringMatching(/means several servers: .*us\/research/),
+      message: expect.stringMatching(/matches several servers: .*us\/research/),
     });
     await expect(api(explainServer, { server: "no-such-server" })).rejects.toMatchObject({
       kind: "not_found",

@@ -102,7 +102,7 @@ describe("servers", () => {
     [{ cursor: "W10" }, "cursor: next of the previous page"],
     [{ cursor: "%%%" }, "cursor: next of the previous page"],
     [{ limit: "0" }, "limit: a whole number from 1 to 1000"],
-    [{ sandbox: ["a", "b"] }, "sandbox: a sandbox's id, or the beginning of one"],
+    [{ sandbox: ["a", "b"] }, "sandbox: a sandbox's id, or a prefix of one"],
     [{ region: "us,," }, "Allowed: region: a text that is not empty"],
     [{ tag: "a,".repeat(100) + "a" }, "tag: at most 100 of them"],
   ])("are not listed for %j", async (query, allowed) => {

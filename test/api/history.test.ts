@@ -104,7 +104,7 @@ describe("changes", () => {
     const { changes, notes } = await api(listChanges, { region: "uss" });
     expect([changes, notes]).toEqual([
       [],
-      ['no region is called "uss", there are: us; did you mean "us"?'],
+      ['no region is called "uss"; known: us; did you mean "us"?'],
     ]);
   });
 });

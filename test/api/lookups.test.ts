@@ -172,10 +172,10 @@ describe("a look-up", () => {
     limits.pause(target, clock.now().monotonicMs + 1_000);
     const ask = () => request("user", { id: "u1" });
     const waiting = Promise.allSettled(Array.from({ length: 8 }, ask));
-    await expect(ask()).rejects.toThrow("8 look-ups are under way");
+    await expect(ask()).rejects.toThrow("8 look-ups are already in progress");
     stop.abort();
     await waiting;
-    await expect(ask()).rejects.toThrow("sandwatch is being stopped");
+    await expect(ask()).rejects.toThrow("sandwatch is stopping");
   });
 
   it("ends when sandwatch stops, whether it waits or not", async () => {
@@ -185,7 +185,7 @@ describe("a look-up", () => {
     const waiting = request("user", { id: "u1" });
     stop.abort();
     expect(await asked).toMatchObject({ reason: "network", detail: "stopped" });
-    await expect(waiting).rejects.toThrow("sandwatch is being stopped");
+    await expect(waiting).rejects.toThrow("sandwatch is stopping");
     expect(clock.armed).toBe(0);
   });
 
@@ -222,12 +222,12 @@ describe("a look-up", () => {
 
   it.each([
     ["users", {}, "operation: user, universes, universe-data, white-label, sandboxes"],
-    ["user", {}, "Say which user: give its id."],
+    ["user", {}, "user requires an id."],
     ["universes", { id: "x" }, "universes is looked up as a whole, without an id."],
-    ["user", { id: "" }, "other than an empty one"],
-    ["user", { id: ".." }, "other than an empty one"],
-    ["user", { id: "\ud800" }, "other than an empty one"],
-    ["user", { id: "x".repeat(1_001) }, "at most 1000 characters"],
+    ["user", { id: "" }, "other than . and .."],
+    ["user", { id: ".." }, "other than . and .."],
+    ["user", { id: "\ud800" }, "other than . and .."],
+    ["user", { id: "x".repeat(1_001) }, "1 to 1000 characters"],
     ["user", { id: "x", regions: "us" }, "regions: nothing: there is no such field"],
   ])("that makes no sense is refused and costs nothing: %s %j", async (word, query, says) => {
     const { request, limits, peer } = await start(answerUser);

@@ -75,7 +75,7 @@ it("tells of a listing without what it must have, of a missing operation and of 
     ["(answer)", "redirected"],
   ]);
   expect(lines(world, "target.lost")).toMatchObject([
-    { reason: "invalid_body", detail: "the body is not of the promised shape" },
+    { reason: "invalid_body", detail: "the body does not have the expected shape" },
   ]);
   expect(JSON.stringify(world.log)).not.toContain("T0PSECRET");
 });

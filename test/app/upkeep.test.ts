@@ -97,7 +97,7 @@ describe("upkeep", () => {
     await waits();
     await passMinute();
     await passMinute();
-    expect(said).toEqual([expect.stringMatching(/^upkeep\.failed: the old: the store failed;/)]);
+    expect(said).toEqual([expect.stringMatching(/^upkeep\.failed: the old failed;/)]);
     failing.step = () => Promise.resolve(false);
     await passMinute();
     failing.step = broken;

@@ -59,7 +59,7 @@ describe("the commands about alerts", () => {
     expect(added.err).toContain('note: no known server has the server_name "jira"');
     const [, silence = ""] = /^silence (\S+) until /.exec(added.out) ?? [];
     const misspelt = await run("silence", "add", "--rule", "server-eror", ...reason, "--for", "1m");
-    expect(misspelt.err).toMatch(/^note: no rule is called "server-eror", .*mean "server-error"\?/);
+    expect(misspelt.err).toMatch(/^note: no rule is called "server-eror"; .*mean "server-error"\?/);
     const wrong = await run("silence", "add", ...match, ...reason, "--for", "9 days");
     expect(wrong).toMatchObject({ code: 2, out: "" });
     expect(wrong.err).toContain("duration: a duration such as 30m");
@@ -95,7 +95,7 @@ describe("the commands about alerts", () => {
     expect(await runCommand(["changes", "--config", config])).toEqual({
       code: 1,
       out: "",
-      err: `There is no store ${store}: no sandwatch has run with this configuration here.\n`,
+      err: `There is no store ${store}: the daemon has not run with this configuration on this machine.\n`,
     });
     expect(existsSync(store)).toBe(false);
   });

@@ -31,8 +31,8 @@ it.each([
   ]) {
     const ended = await runCommand([...command, "--config", config]);
     expect(ended).toMatchObject({ code: 1, out: "" });
-    expect(ended.err).toContain(`The sandwatch at ${url} watches nothing that the configuration`);
-    expect(ended.err).toContain(`give --url ${url}. Otherwise`);
+    expect(ended.err).toContain(`The daemon at ${url} monitors none of the configured targets`);
+    expect(ended.err).toContain(`give --url ${url}. To use another`);
   }
   expect((await daemon.api(listSilences, {})).silences).toEqual([]);
 });

@@ -88,7 +88,7 @@ describe("check-config", () => {
     [
       {},
       { maintenance: [{ ...window, match: { region: "us-*", server_name: "git*" } }] },
-      ['maintenance window deploy: no region is called "us-*", there are: us, eu, ap'],
+      ['maintenance window deploy: no region is called "us-*"; known: us, eu, ap'],
     ],
     [
       { history: { "5m": "forever", "1h": "forever", "1d": "400d" } },
@@ -115,7 +115,7 @@ describe("test-receiver", () => {
 
   it("sends an alert and its end to receivers that keep alerts open", async () => {
     const pager = await startReceiverServer(status(202));
-    expect(await sendTo(pager, pagerduty)).toBe("oncall took the test message\n");
+    expect(await sendTo(pager, pagerduty)).toBe("oncall accepted the test message\n");
     const events = bodies(pager).map((body) => pagerdutyEventSchema.parse(body));
     expect(events.map((event) => event.event_action)).toEqual(["trigger", "resolve"]);
     expect(new Set(events.map((event) => event.dedup_key)).size).toBe(1);
@@ -136,7 +136,7 @@ describe("test-receiver", () => {
   it("fails with the reason of a refusal, and no secret", async () => {
     const server = await startReceiverServer(status(400));
     expect(await sendTo(server, pagerduty)).toBe(
-      "oncall did not take the test message: rejected (HTTP 400)\n",
+      "oncall did not accept the test message: rejected (HTTP 400)\n",
     );
     expect(await sendTo(server, { ...pagerduty, name: "pager" })).toContain("Configured: pager.");
     expect(server.requests).toHaveLength(1);
@@ -150,7 +150,7 @@ describe("demo", () => {
     await demo.line("lists ");
     const metrics = await fetch(/http:\S+/.exec(line)?.[0] ?? "");
     expect(await metrics.text()).toMatch(/sandwatch_target_up\{[^}]*\} 1/);
-    expect(await demo.line("probe suspended-brand")).toContain("the answer says no success");
+    expect(await demo.line("probe suspended-brand")).toContain("success is not true");
     demo.send("SIGINT");
     const ended = await demo.ended;
     expect(ended).toMatchObject({ code: 0, err: "" });

@@ -32,7 +32,7 @@ it("conformance finds no deviation of the simulator", async () => {
   const us = await runCommand(args);
   expect(us).toMatchObject({ code: 0, err: "" });
   expect(us.out).toMatch(/^ {2}agrees +local_sandboxes\[\]\.created_at +seen \d+ times$/m);
-  expect(us.out).toMatch(/\n\d+ agree, 0 outside, \d+ not seen\n$/);
+  expect(us.out).toMatch(/\n\d+ agree, 0 deviate, \d+ not seen\n$/);
   const region = `${origin}/eu`;
   const eu = await runCommand(["conformance", "--base-url", region, "--json"], environment);
   expect(eu).toMatchObject({ code: 0, err: "" });
@@ -51,8 +51,8 @@ it("conformance and drift find deviations, by the daemon and by the store", asyn
   const byConfig = ["--config", configOf(new URL(address).host)];
 
   const checked = await runCommand(["conformance", ...byConfig, "--region", "eu", ...ids]);
-  expect(checked).toMatchObject({ code: 1, err: "Found 2 places outside the interface.\n" });
-  expect(checked.out).toMatch(/^ {2}OUTSIDE +userId +missing once$/m);
+  expect(checked).toMatchObject({ code: 1, err: "Found 2 deviations from the interface.\n" });
+  expect(checked.out).toMatch(/^ {2}DEVIATES +userId +missing once$/m);
   const metrics = await (await fetch(`${address}/metrics`)).text();
   expect(metrics).toContain(
     'sandwatch_api_requests_total{region="eu",operation="get_user",code="200"} 1',
@@ -79,9 +79,9 @@ it("conformance and drift find deviations, by the daemon and by the store", asyn
 
 it.each([
   [["--config", "CONFIG"], "There are several regions. Choose one (--region): us, eu."],
-  [["--config", "CONFIG", "--region", "us", "--user", ".."], "Allowed: user: text of"],
+  [["--config", "CONFIG", "--region", "us", "--user", ".."], "Allowed: user: an id of"],
   [["--base-url", "https://127.0.0.1:1"], "SANDWATCH_API_KEY"],
-  [["--base-url", "http://example.com/"], "plain http would show the key"],
+  [["--base-url", "http://example.com/"], "with http the key would be sent unencrypted"],
   [["--base-url", "ftp://example.com/"], "--base-url must be an address"],
   [["--base-url", "https://127.0.0.1:1", "--region", "us"], "cannot be used with"],
   [[], "Give either --config FILE or --url ADDRESS"],

@@ -120,8 +120,8 @@ describe("changes --follow", () => {
       "from to",
       "absent idle",
       "idle occupied",
-      "! sandwatch does not answer; waiting.",
-      "! It answers again.",
+      "! sandwatch does not respond; waiting.",
+      "! sandwatch responds again.",
       "occupied error",
       "error idle",
     ]);
@@ -132,7 +132,7 @@ describe("changes --follow", () => {
     const { config } = writeConfig();
     const url = await world.address();
     for (const [args, message] of [
-      [["--url", "http://127.0.0.1:1"], "did not answer"],
+      [["--url", "http://127.0.0.1:1"], "did not respond"],
       [["--url", url, "--status", "busy"], "status"],
       [["--config", config], "give the address with --url"],
       [[], "either --config FILE or --url"],
@@ -168,7 +168,7 @@ it("--follow ends when another sandwatch comes to the configured address", async
   await openStore(store).close();
   const steps = [() => Promise.resolve(), () => serveUs(["research"], listen)];
   await expect(followed(addIncidents, ["--config", config], steps)).rejects.toThrow(
-    `The sandwatch at http://${listen} watches nothing`,
+    `The daemon at http://${listen} monitors none of the configured targets`,
   );
 });
 

@@ -79,7 +79,7 @@ it.each<[Partial<FailedView>, string]>([
   [{ problem: "operation_missing" }, "HTTP 404. Check the path in the region's base_url"],
   [{ reason: "rate_limited", status: 429, retry_after_seconds: 7 }, "Try again in 7 s."],
   [{ status: 302, problem: "redirected" }, "The key is sent to the configured address only"],
-  [{ reason: "timeout", status: null }, "give it longer with poll.timeout."],
+  [{ reason: "timeout", status: null }, "or increase poll.timeout."],
   [{ reason: "too_large", status: 200 }, "reads at most 8 MiB"],
   [{ status: 400 }, "Check the id if one was given"],
   [

@@ -71,7 +71,7 @@ describe("lookup without a daemon", () => {
     [["user", "u1", "--url", "x"], "--url must be an address"],
     [["user", "--config", "CONFIG"], "missing required argument 'id'"],
     [["universes", "x", "--config", "CONFIG"], "too many arguments"],
-    [["user", "..", "--config", "CONFIG"], "other than an empty one, . and .."],
+    [["user", "..", "--config", "CONFIG"], "other than . and .."],
     [
       ["user", "u1", "--region", "su", "--config", "CONFIG"],
       'There is no region "su". Configured: us. Did you mean "us"?',
@@ -108,6 +108,6 @@ describe("lookup with a daemon", () => {
     const { url } = await withDaemon(answering({ text: "x".repeat(9 * 2 ** 20) }));
     const ended = await lookup("universe-data", "n1", "--url", url);
     expect(ended).toMatchObject({ code: 1, out: "" });
-    expect(ended.err).toContain("A running sandwatch reads at most 8 MiB");
+    expect(ended.err).toContain("If the daemon makes the call, it reads at most 8 MiB");
   });
 });

@@ -122,7 +122,10 @@ describe("a query while no daemon runs", () => {
     const bytes = storeBytes(old);
     for (const command of [["incidents"], ["report", "--from", "1d"]]) {
       const { code, err } = await runCommand([...command, "--config", renamed(old)]);
-      expect([code, err]).toEqual([1, expect.stringMatching(/newer sandwatch.*store\.path/)]);
+      expect([code, err]).toEqual([
+        1,
+        expect.stringMatching(/newer version of sandwatch.*store\.path/),
+      ]);
     }
     expect(storeBytes(old)).toEqual(bytes);
   });
@@ -133,7 +136,10 @@ describe("a query while no daemon runs", () => {
       const { config, store } = writeConfig();
       writeFileSync(store, "not a database, but something dear to somebody");
       const { code, err } = await runCommand([...command, "--config", config]);
-      expect([code, err]).toEqual([1, expect.stringContaining("damaged or is no SQLite database")]);
+      expect([code, err]).toEqual([
+        1,
+        expect.stringContaining("damaged or is not an SQLite database"),
+      ]);
       expect(err).not.toContain("--url");
     },
   );

@@ -81,7 +81,7 @@ describe("poll", () => {
     [{ local_sandboxes: [sandbox] }, "total_count is missing"],
     [
       { local_sandboxes: [null, { ...sandbox, servers: [{}] }], total_count: 3 },
-      "total_count is 3, but 2 distinct sandboxes came; ",
+      "total_count is 3, but the listing has 2 distinct sandboxes; ",
     ],
   ])("reports why %j is partial", async (listing, why) => {
     const { baseUrl } = await startPeer(answer(200, listing));

@@ -90,12 +90,12 @@ describe("a report as a table", () => {
     const wide = await table(reportOf(["region", "key"], rows, "Europe/Berlin"));
     expect(wide.split("\n").slice(0, 3)).toEqual([
       "2026-11-01T01:00+01:00 to 2026-11-08T01:00+01:00, Europe/Berlin",
-      "region  key       occupied             error    idle  unseen    avg    peak  incid.   stays  median     p95  in error  unknown    mean  recover",
+      "region  key       occupied             error    idle  unobs.    avg    peak  incid.   stays  median     p95  in error  unknown    mean  recover",
       "us      research  ███████▌     75.0%   <0.1%   25.0%    0.0%   1.50      ≤2       1       0       -       -      3.6s     0.0%       -     1m5s",
     ]);
     const narrow = await table(reportOf(["region", "key"], rows), { columns: 80 });
     expect(narrow.split("\n")[1]).toBe(
-      "region  key       occupied             error    idle  unseen    avg    peak",
+      "region  key       occupied             error    idle  unobs.    avg    peak",
     );
   });
 

@@ -42,7 +42,7 @@ describe("report", () => {
   it("creates no store", async () => {
     const { config, store } = writeConfig();
     const ended = await runCommand(["report", "--from", "7d", "--config", config]);
-    const err = `There is no store ${store}: no sandwatch has run with this configuration here.\n`;
+    const err = `There is no store ${store}: the daemon has not run with this configuration on this machine.\n`;
     expect(ended).toEqual({ code: 1, out: "", err });
     expect(existsSync(store)).toBe(false);
   });

@@ -210,7 +210,7 @@ describe("a file of rule tests", () => {
   ])("is refused with %s", async (_, content, message) => {
     const ended = await runCommand(["test-rules", writeTests(content)]);
     expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
-    expect(ended.err).toContain("cannot be used: 1 fault\n");
+    expect(ended.err).toContain("cannot be used: 1 error\n");
   });
 
   it("is refused with a key in a region that it is not polled in", async () => {

@@ -89,13 +89,13 @@ describe("run", () => {
     onTestFinished(() => holder.close());
     expect(await runSandwatch(["run", "--config", inUse.config])).toMatchObject({
       code: 1,
-      err: `The store ${inUse.store} is in use by another sandwatch. Stop that one, or give this one another store.path.\n`,
+      err: `The store ${inUse.store} is in use by another sandwatch process. Stop that process, or set another store.path.\n`,
     });
     const noStore = writeConfig();
     writeFileSync(noStore.store, "not a database, but something dear to somebody");
     expect(await runSandwatch(["run", "--config", noStore.config])).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^.*is damaged or is no SQLite database.*\n$/),
+      err: expect.stringMatching(/^.*is damaged or is not an SQLite database.*\n$/),
     });
     const { address } = await startPeer(() => Promise.resolve(200));
     const { config } = writeConfig({ http: { listen: address } });

@@ -1,7 +1,7 @@
 import type { Faulty } from "./faulty.ts";
 
 const unseen = "a value that is not shown";
-const encrypted = "https, or a loopback address, or allow_http: true beside it";
+const encrypted = "https, a loopback address, or http with allow_http: true";
 const kept = "a duration such as 400d, from 1d to 36500d, or forever";
 const network = "a network such as 10.0.0.0/8 or fd00::/8, or one address";
 const cron =
@@ -30,7 +30,7 @@ export const onlyKnownToSandwatch: readonly Faulty[] = [
   [
     "alerts.receivers[0].url",
     "https://u:p@hooks.example.com/x",
-    `${unseen}; allowed: an https address without user and password, or url_file beside it`,
+    `${unseen}; allowed: an https address without user and password, or url_file instead`,
   ],
   ["history.5m", "23h", `"23h"; allowed: ${kept}`],
   ["poll.every", "999ms", '"999ms"; allowed: a duration such as 30s or 1h30m, from 1s to 7d'],
@@ -75,7 +75,7 @@ export const onlyKnownToSandwatch: readonly Faulty[] = [
   [
     "probes[0].expect",
     { status: 404, fields: { a: 1 } },
-    "a mapping; allowed: nothing beside a status other than 200",
+    "a mapping; allowed: no other expectation with a status other than 200",
     "probes[0].expect.fields",
   ],
   [
@@ -142,12 +142,12 @@ export const onlyKnownToSandwatch: readonly Faulty[] = [
   [
     `${rule}.match`,
     { region: "us", key: "b*" },
-    "no key in any region that fits; allowed: what fits at least one target",
+    "no configured target that matches; allowed: a match that applies to at least one target",
   ],
   [
     "alerts.rules[4].match.key",
     "b*",
-    "no probe with any key in any region that fits; allowed: what fits at least one probe",
+    "no configured probe that matches; allowed: a match that applies to at least one probe",
     "alerts.rules[4].match",
   ],
   [

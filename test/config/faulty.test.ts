@@ -28,7 +28,7 @@ describe("a fault names the setting, what was found and what is allowed", () => 
     const keys = [{ name: "research", api_key: "k1", regions: ["us"] }];
     const probes = [{ ...everyKind.probes[0], regions: ["eu"] }];
     expect(faultLines(parseConfig({ ...everyKind, regions, keys, probes }))).toEqual([
-      "probes[0]: found no key that is in any of its regions; allowed: regions and keys of which at least one has the other",
+      "probes[0]: found no key that is used in any of its regions; allowed: at least one key that is used in one of the regions",
     ]);
   });
 });

@@ -13,12 +13,12 @@ const hold = "a duration such as 30s or 1h30m, or { polls: 3 }";
 const kept = "a duration such as 400d, from 1d to 36500d, or forever";
 const network = "a network such as 10.0.0.0/8 or fd00::/8, or one address";
 const must = "a value to be equal to, { present: true } or { absent: true }";
-const status = "an HTTP status from 200 to 499 other than 429, which only asks to wait";
+const status = "an HTTP status from 200 to 499, except 429";
 const cron =
   "a cron expression, preferably of six fields with seconds first, such as */30 * * * * *";
 const start = "a cron expression of five fields, or six with seconds first, such as 0 2 * * SUN";
 const apiKey =
-  "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file beside it";
+  "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file instead";
 const placeholders =
   "text with placeholders among {count}, {rule}, {severity}, {condition}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}";
 const trouble =
@@ -27,7 +27,7 @@ const measure =
   "one of occupied_ratio, idle, error_ratio, servers, such as occupied_ratio: { above: 0.9 }";
 const rule = "alerts.rules[0]";
 const pool = { name: "x", on: "pool" };
-const signature = "whsec_ and 24 to 64 bytes in padded base64, or secret_file beside it";
+const signature = "whsec_ and 24 to 64 bytes in padded base64, or secret_file instead";
 
 /** What the JSON Schema knows, too. */
 export const faulty: readonly Faulty[] = [
@@ -77,7 +77,7 @@ export const faulty: readonly Faulty[] = [
   [
     "poll",
     { every: "30s", schedule: "*/30 * * * * *" },
-    "schedule beside it; allowed: one of the two",
+    "schedule as well; allowed: one of the two",
     "poll.every",
   ],
   ["poll.timeout", 10, "10; allowed: a duration such as 30s or 1h30m, from 100ms to 1h"],
@@ -216,7 +216,7 @@ export const faulty: readonly Faulty[] = [
   [
     "alerts.receivers[2].routing_key",
     "0123456789abcdef",
-    `${unseen}; allowed: an integration key of 32 characters without blanks, or routing_key_file beside it`,
+    `${unseen}; allowed: an integration key of 32 characters without blanks, or routing_key_file instead`,
   ],
   [
     "alerts.receivers[3].urls",
@@ -231,7 +231,7 @@ export const faulty: readonly Faulty[] = [
   [
     "alerts.receivers[3].bearer_token",
     "a b",
-    `${unseen}; allowed: a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file beside it`,
+    `${unseen}; allowed: a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file instead`,
   ],
   ["alerts.receivers[4].method", "PUT", '"PUT"; allowed: GET, POST'],
   ["alerts.maintenance[0].start", "sundays", `"sundays"; allowed: ${start}`],
@@ -239,7 +239,7 @@ export const faulty: readonly Faulty[] = [
   [
     "alerts.maintenance[0].match",
     {},
-    "an empty mapping; allowed: at least one field: it would silence everything",
+    "an empty mapping; allowed: at least one field; otherwise everything would be silenced",
   ],
   ["alerts.maintenance[0].match.severity", "fatal", '"fatal"; allowed: critical, warning, info'],
   [

@@ -165,7 +165,7 @@ describe("secret files", () => {
   it("stand instead of the secret, not beside it", () => {
     const both = `${region}keys: [{ name: research, api_key: k1, api_key_file: key }]`;
     expect(faultLines(loadConfig(writeFiles({ "sandwatch.yaml": both, key: "k2" }), {}))).toEqual([
-      "2:39 keys[0].api_key_file: found api_key beside it; allowed: one of the two",
+      "2:39 keys[0].api_key_file: found api_key as well; allowed: one of the two",
     ]);
   });
 });
@@ -176,12 +176,12 @@ describe("the file", () => {
     [
       "a quote left open",
       "a: 'x",
-      ["1:6: found a fault of syntax: Missing closing 'quote; allowed: YAML 1.2"],
+      ["1:6: found a syntax error: Missing closing 'quote; allowed: YAML 1.2"],
     ],
     [
       "a tab",
       `${region}keys:\n\t- a`,
-      [expect.stringContaining("3:1: found a fault of syntax: Tabs")],
+      [expect.stringContaining("3:1: found a syntax error: Tabs")],
     ],
     [
       "an alias for nothing",
@@ -224,7 +224,7 @@ describe("the file", () => {
     [
       "an alias for itself",
       `&a\n${region}keys: *a`,
-      ["3:7: found an alias for what it stands in; allowed: an alias for another part"],
+      ["3:7: found an alias of a part that contains it; allowed: an alias of another part"],
     ],
     [
       "an alias that repeats what is wrong",

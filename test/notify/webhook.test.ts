@@ -85,7 +85,7 @@ describe("a webhook", () => {
     "refuses a URL without showing it %#",
     (url) => {
       expect(() => open({ url: new Secret(url) })).toThrow(
-        /^The url of receiver oncall is no http or https address\.$/,
+        /^The url of receiver oncall is not an http or https address\.$/,
       );
     },
   );

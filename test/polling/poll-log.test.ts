@@ -12,7 +12,7 @@ import {
   watchFleet,
 } from "../support/fleet.ts";
 
-const outage = "no whole answer within 10 s";
+const outage = "no complete response within 10 s";
 
 function start(judge = judgeBy([serverError, targetBlind]), level: "debug" | "info" = "info") {
   const { log, lines } = captureLog(level);
@@ -150,8 +150,8 @@ describe("a target that goes down and comes up", () => {
           region: "us",
           key: "research",
           reason: "timeout",
-          detail: "no whole answer within 10 s",
-          msg: "polls of us/research fail: no whole answer within 10 s",
+          detail: "no complete response within 10 s",
+          msg: "polls of us/research fail: no complete response within 10 s",
         },
       ],
       [],

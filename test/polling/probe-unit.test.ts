@@ -90,7 +90,7 @@ describe("a run", () => {
     expect(told).toEqual(["commit 1", "outbox true"]);
     expect(last()).toMatchObject({
       reason: "http_error",
-      detail: "HTTP 404: nothing is known by this id",
+      detail: "HTTP 404: this id is unknown",
     });
   });
 

@@ -40,7 +40,7 @@ describe("a refused key", () => {
     const refusals = lines.filter(({ event }) => event === "target.refused");
     const line = { level: "warn", region: "us", key: "research", retry_seconds: 30 };
     expect(refusals).toMatchObject([line, line]);
-    expect(refusals[0]?.["msg"]).toContain("at least every 5 minutes");
+    expect(refusals[0]?.["msg"]).toContain("doubles up to 5 minutes");
   });
 
   it("keeps its target down while it is not asked, and no poll failed then", async () => {

@@ -146,7 +146,7 @@ describe("silence", () => {
     clock.advance(9_999);
     expect(ended).toEqual([]);
     clock.advance(1);
-    const detail = "no whole answer within 10 s";
+    const detail = "no complete response within 10 s";
     const result = await poll;
     expect(result).toMatchObject({ kind: "failed", reason: "timeout", detail });
     await closed;

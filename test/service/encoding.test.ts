@@ -151,7 +151,7 @@ test.for([
 ] as const)("a body %s is no body in the encoding %s", async ([, encoding, body]) => {
   const { baseUrl } = await startEncodedPeer(encoding, body);
   const { client, call, ended } = createTestClient(baseUrl);
-  const detail = "the body is not what its content-encoding says, or breaks off";
+  const detail = "the body does not match its content-encoding, or is incomplete";
   const failed = { kind: "failed", reason: "invalid_body", status: 200, detail };
   expect(await client.listSandboxes(call)).toMatchObject(failed);
   expect(ended.map(({ code }) => code)).toEqual(["invalid_body"]);
@@ -178,7 +178,7 @@ test("an empty body is empty, however it says to be encoded", async () => {
 const entry = { loc: ["path", "userId"], msg: "bad", type: "string_type" };
 test.for([
   [200, { userId: "u1", createdAt: "then" }, { kind: "ok" }],
-  [404, { detail: "User not found" }, { detail: "HTTP 404: nothing is known by this id" }],
+  [404, { detail: "User not found" }, { detail: "HTTP 404: this id is unknown" }],
   [422, { detail: [entry] }, { status: 422, validation: [entry] }],
 ] as const)("the body of a %i is decoded as well", async ([status, body, expected]) => {
   const { baseUrl } = await startEncodedPeer("gzip", gzipSync(json(body)), { status });

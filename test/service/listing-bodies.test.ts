@@ -49,9 +49,9 @@ describe("a body that is no listing", () => {
     ['{"local_sandboxes":[{},],"total_count":1}', "the body is not JSON (at byte 23)"],
     ['{"local_sandboxes":[],"total_count":T0P}', "the body is not JSON (beside its sandboxes)"],
     [`${whole} {}`, `the body is not JSON (at byte ${Buffer.byteLength(whole) + 1})`],
-    ["[1]", "the body is not of the promised shape"],
-    ['{"local_sandboxes":{},"total_count":0}', "the body is not of the promised shape"],
-    ['{"total_count":0}', "the body is not of the promised shape"],
+    ["[1]", "the body does not have the expected shape"],
+    ['{"local_sandboxes":{},"total_count":0}', "the body does not have the expected shape"],
+    ['{"total_count":0}', "the body does not have the expected shape"],
     [Buffer.from([0xff]), "the body is not UTF-8"],
   ])("%j is refused, in words that quote nothing of it", (body, detail) => {
     expect(outcomeOf(body)).toMatchObject({ kind: "refused", reason: "invalid_body", detail });

@@ -150,7 +150,7 @@ describe("a sandbox", () => {
       { local_sandbox_id: "a\ud800" },
       ".local_sandbox_id",
       "invalid_character",
-      "holds a character that cannot be kept (text of 2 characters)",
+      "contains a character that cannot be kept (text of 2 characters)",
     ],
     [{ servers: undefined }, ".servers", "missing", "is missing"],
     [{ servers: {} }, ".servers", "wrong_type", "has the wrong type (object of 0 fields)"],
@@ -190,8 +190,8 @@ describe("total_count", () => {
     ['"1"', "total_count is not a whole number (text of 1 character)", "total_count wrong_type 1"],
     ["1.5", "total_count is not a whole number (number)", "total_count wrong_type 1"],
     ["1e400", "total_count is not a whole number (number)", "total_count wrong_type 1"],
-    ["2", "total_count is 2, but 1 distinct sandbox came", "total_count mismatch 1"],
-    ["-1", "total_count is -1, but 1 distinct sandbox came", "total_count mismatch 1"],
+    ["2", "total_count is 2, but the listing has 1 distinct sandbox", "total_count mismatch 1"],
+    ["-1", "total_count is -1, but the listing has 1 distinct sandbox", "total_count mismatch 1"],
   ])("%s makes a listing partial, never failed", (written, partial, deviation) => {
     const body = `{"local_sandboxes":[${JSON.stringify(sandbox)}],"total_count":${written}}`;
     const outcome = read(body);

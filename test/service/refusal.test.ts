@@ -16,8 +16,8 @@ async function startDrift(handler: Handler, path = "") {
 
 describe("a 404", () => {
   const missing = "there is no such operation at this base address";
-  const unknown = "nothing is known by this id";
-  const unclear = "nothing is known by this id, or there is no such operation";
+  const unknown = "this id is unknown";
+  const unclear = "this id is unknown, or there is no such operation";
   const notFound = { detail: "Not Found" };
   const specific = { detail: "There is no such user" };
 

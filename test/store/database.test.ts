@@ -94,14 +94,14 @@ describe("a new store", () => {
 });
 
 describe("a file that cannot be used is left as it is, and the message says why", () => {
-  const damaged = /store\.db is damaged or is no SQLite database\. It was left as it is/;
+  const damaged = /store\.db is damaged or is not an SQLite database\. It was not changed/;
 
   it.each<readonly [what: string, spoil: (path: string) => void, message: RegExp]>([
     [
       "a store of a newer version",
       (path) => execute(path, `pragma user_version = ${schemaVersion + 1}`),
       new RegExp(
-        `was written by a newer sandwatch \\(store version ${schemaVersion + 1}, this one knows ${schemaVersion}\\)`,
+        `was written by a newer version of sandwatch \\(its schema version is ${schemaVersion + 1}; this version supports ${schemaVersion}\\)`,
       ),
     ],
     [

@@ -8,7 +8,7 @@ import { freshStoreFile } from "../support/fresh-store.ts";
 import { storeBytes } from "../support/store-dump.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const restore = /undo that change, put back a copy/i;
+const restore = /undo that change, restore a copy/i;
 
 /** How a store is spoilt, and what is said of it beside its path. */
 const spoilt: readonly (readonly [string, string, RegExp])[] = [
@@ -93,14 +93,14 @@ it("a store from before version 1 is refused and left as it is", () => {
   const path = spoil("drop table commit_sequence; pragma user_version = 21");
   const before = storeBytes(path);
   for (const error of refusals(path)) {
-    expect(String(error)).toMatch(/was written by a sandwatch from before version 1/);
+    expect(String(error)).toMatch(/was written by a version of sandwatch before 1/);
     expect(String(error)).toMatch(/Move it away to start with an empty one/);
   }
   expect(storeBytes(path)).toEqual(before);
 });
 
 it.each([
-  ["of a newer sandwatch", "pragma user_version = 1000", /written by a newer sandwatch/],
+  ["of a newer sandwatch", "pragma user_version = 1000", /written by a newer version of sandwatch/],
   ["of another program", "pragma application_id = 7", /a database of another program/],
 ])("a database %s is refused and left as it is", (_, statements, says) => {
   const path = spoil(statements);
@@ -112,9 +112,9 @@ it.each([
 it("what is no database, or an empty file, is refused in words by who only reads", () => {
   const path = join(tempFolder(), "store.db");
   writeFileSync(path, "something dear to somebody, which is long enough to be a header".repeat(20));
-  for (const error of refusals(path)) expect(String(error)).toMatch(/no SQLite database/);
+  for (const error of refusals(path)) expect(String(error)).toMatch(/not an SQLite database/);
   writeFileSync(path, "");
-  expect(() => openStoreReadOnly(path)).toThrow(/is empty: no sandwatch has run on it yet/);
+  expect(() => openStoreReadOnly(path)).toThrow(/is empty: the daemon has not run on it yet/);
 });
 
 it("layout, and what SQLite itself keeps, make no difference", async () => {

@@ -7,7 +7,7 @@ it("a disk that is full is said, and what to do", () => {
     errstr: "database or disk is full",
   });
   expect(String(asStoreError(error, "/data/s.db"))).toBe(
-    "StoreError: The store /data/s.db cannot be opened: its disk is full. Make room and start again.",
+    "StoreError: The store /data/s.db cannot be opened: its disk is full. Free space and start again.",
   );
 });
 
@@ -16,7 +16,7 @@ it.each(["EACCES", "EROFS"])(
   (code) => {
     const error = Object.assign(new Error(`${code}: not permitted, access '/data/s.db'`), { code });
     expect(String(asStoreError(error, "/data/s.db"))).toBe(
-      `StoreError: The store /data/s.db cannot be opened: this user may not read and write it (${code}). Give it to that user, or sandwatch another store.path.`,
+      `StoreError: The store /data/s.db cannot be opened: this user may not read and write it (${code}). Grant access to this user, or set another store.path.`,
     );
   },
 );

@@ -12,7 +12,7 @@ import { addTarget, newStorePath, openStore, refusal, regions } from "./support/
 
 describe("one process at a time", () => {
   const inUse =
-    /store\.db is in use by another sandwatch\. Stop that one, or give this one another/;
+    /store\.db is in use by another sandwatch process\. Stop that process, or set another/;
 
   it("a second opening is refused while the first one holds it, and not after", async () => {
     const path = newStorePath();

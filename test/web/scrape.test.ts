@@ -100,7 +100,7 @@ describe("/metrics", () => {
 
   it("answers 500 without details if the first piece fails", async () => {
     const { get, errors } = await serve(exposing(() => failing(0)));
-    const text = "internal error, see the log\n";
+    const text = "internal error; see the log\n";
     expect(await get("/metrics")).toMatchObject({ status: 500, text });
     expect(errors).toEqual(["broken while rendering"]);
   });
@@ -203,7 +203,7 @@ describe("scrapers past the eighth", () => {
     const sockets = await Promise.all(Array.from({ length: mostScrapes }, () => scraper(address)));
     const refused = await get("/metrics");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
-    expect(refused.text).toBe("8 scrapes are being answered already; try again later\n");
+    expect(refused.text).toBe("8 scrapes are already in progress; try again later\n");
 
     const end = ended();
     sockets[0]?.destroy();

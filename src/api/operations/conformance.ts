@@ -45,7 +45,10 @@ export const checkConformance = defineOperation({
     const chosen = chooseTarget(context, { region, key });
     // Responses are held in memory as a whole.
     if (inProgress.checks > 0) {
-      throw new RefusedError("conflict", "A check is under way already. Wait for it.");
+      throw new RefusedError(
+        "conflict",
+        "A check is already in progress. Wait until it has ended.",
+      );
     }
     inProgress.checks += 1;
     try {

@@ -123,7 +123,7 @@ export const acknowledgeIncident = defineOperation({
         throw new RefusedError("not_found", message);
       }
       case "not_firing": {
-        const why = outcome.phase === "resolved" ? "is over already" : "has not fired yet";
+        const why = outcome.phase === "resolved" ? "is already resolved" : "has not fired yet";
         const message = `Incident ${incidentId} ${why}: there is nothing to acknowledge.`;
         throw new RefusedError("conflict", message);
       }

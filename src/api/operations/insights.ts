@@ -71,7 +71,7 @@ export const computeInsights = defineOperation({
   method: "GET",
   path: "/insights",
   summary:
-    "The busiest hour, frequent and long errors, exhausted names, long stays, and a forecast",
+    "The busiest hour, frequent and long errors, names without an idle server, long dwell times, and a forecast",
   request: insightsRequest,
   response: insightsView,
   timeoutMs: 5 * 60_000,

@@ -81,7 +81,7 @@ export const lookUp = defineOperation({
     const chosen = chooseTarget(context, choice);
     const { service, budget, limits, clock, inProgress, pollIntervalMs = Infinity } = context;
     if (inProgress.lookups >= mostAtOnce) {
-      const message = `${mostAtOnce} look-ups are under way already. Try again in 1 s.`;
+      const message = `${mostAtOnce} look-ups are already in progress. Try again in 1 s.`;
       throw new BusyError(message, 1_000);
     }
     inProgress.lookups += 1;
@@ -95,7 +95,7 @@ export const lookUp = defineOperation({
       });
       const { target, apiKey } = chosen;
       if (result.kind === "stopped") {
-        throw new RefusedError("conflict", "sandwatch is being stopped.");
+        throw new RefusedError("conflict", "sandwatch is stopping.");
       }
       if (result.kind === "too_late") {
         const freeInMs = limits.nextFreeMs(target) - clock.now().monotonicMs;
@@ -139,7 +139,7 @@ function asLookup(word: LookupWord, id: string | undefined): Lookup {
     if (id === undefined) return { operation: operationOf(word) };
     throw wrongId(`${word} is looked up as a whole, without an id.`, "nothing");
   }
-  if (id === undefined) throw wrongId(`Say which ${word}: give its id.`, idAllowed);
+  if (id === undefined) throw wrongId(`${word} requires an id.`, idAllowed);
   return { operation: operationOf(word), id };
 }
 

@@ -83,13 +83,13 @@ export const showNotification = defineOperation({
   async handle({ store }: StoreContext, { id: seq }) {
     const record = await store.notifications.find(seq);
     if (!record) {
-      const message = `There is no notification ${seq}, or not any more. List them for their numbers.`;
+      const message = `There is no notification ${seq}, or it was deleted. List notifications to see their numbers.`;
       throw new RefusedError("not_found", message);
     }
     if (record === "unreadable") {
       throw new RefusedError(
         "conflict",
-        `Notification ${seq} cannot be read: its row in the store is damaged. Discard it by its number once it is dead.`,
+        `Notification ${seq} cannot be read: its row in the store is damaged. When it is a dead letter, discard it by its number.`,
       );
     }
     const attempts = await store.notifications.attempts([seq]);

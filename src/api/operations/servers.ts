@@ -24,8 +24,8 @@ export const serverView = z.object({
 export type ServerView = z.output<typeof serverView>;
 
 const filterFields = z.strictObject({
-  sandbox: sandboxText.optional().describe("A sandbox's id, or the beginning of one"),
-  server: serverText.optional().describe("A server's id, the beginning of one, or a server's name"),
+  sandbox: sandboxText.optional().describe("A sandbox's id, or a prefix of one"),
+  server: serverText.optional().describe("A server's id, a prefix of one, or a server's name"),
   server_name: names.describe("Names of servers"),
   status: listOfWords(statuses),
   tag: names.describe("Tags, of which a server has at least one"),

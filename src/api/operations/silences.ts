@@ -13,7 +13,7 @@ import { matchNotes, serverNotes } from "../notes.ts";
 import { defineOperation } from "../operation.ts";
 import { timeText, toView } from "../view.ts";
 
-const patternsAllowed = "a name or a list of names, * standing for any characters";
+const patternsAllowed = "a name or a list of names, with * for any characters";
 const pattern = z.string(patternsAllowed).min(1, patternsAllowed).max(1_000);
 const patterns = z
   .union(
@@ -38,7 +38,7 @@ const matchField = z
   })
   .refine(
     (match) => Object.keys(match).length > 0,
-    "at least one field: it would silence everything",
+    "at least one field; otherwise everything would be silenced",
   );
 
 /** A time without an offset could be in any zone. */
@@ -119,7 +119,7 @@ export const addSilence = defineOperation({
     const period = readPeriod(request, nowMs);
     const silence = { id: context.newId(), match, author, reason, createdAtMs: nowMs, ...period };
     if (interventions.openSilences(nowMs).length >= mostOpenSilences) {
-      const message = `There are ${mostOpenSilences} silences already. Expire some, or match more with one.`;
+      const message = `There are already ${mostOpenSilences} open silences. Expire some, or replace several by one that matches more.`;
       throw new RefusedError("conflict", message);
     }
     await store.silences.add(silence);
@@ -180,9 +180,12 @@ export const expireSilence = defineOperation({
       throw isWindow
         ? new RefusedError(
             "conflict",
-            `${id} is a maintenance window: it cannot be ended here, change alerts.maintenance in the configuration.`,
+            `${id} is a maintenance window: it can only be changed in the configuration (alerts.maintenance).`,
           )
-        : new RefusedError("not_found", `There is no silence ${id}. List them for their ids.`);
+        : new RefusedError(
+            "not_found",
+            `There is no silence ${id}. List silences to see their ids.`,
+          );
     }
     if (silence.endsAtMs <= nowMs) {
       const endedAt = timeText(silence.endsAtMs);

@@ -20,7 +20,7 @@ export const targetView = z.object({
     .describe("Whether the last poll succeeded and was stored; null: not polled since the start"),
   stale: z
     .boolean()
-    .describe("Down for so long that the last observed state is not shown as the present any more"),
+    .describe("Whether the last observed state is too old to be shown as the present one"),
   last_poll_at: nullableTime,
   last_success_at: nullableTime,
   last_failure_at: nullableTime.describe("Null: the last poll did not fail"),

@@ -49,7 +49,7 @@ const figures: readonly Figure[] = [
   ["", 6, (row) => shareText(row.occupied_share)],
   ["error", 6, (row) => shareText(row.error_share)],
   ["idle", 6, (row) => shareText(row.idle_share)],
-  ["unseen", 6, (row) => shareText(row.unobserved_share)],
+  ["unobs.", 6, (row) => shareText(row.unobserved_share)],
   ["avg", 5, (row) => averageText(row.occupied_average)],
   ["peak", 6, peakText],
   ["incid.", 6, (row) => countText(row.incidents)],

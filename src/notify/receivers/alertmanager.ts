@@ -65,7 +65,7 @@ export function createAlertmanagerReceiver(
       return alerts;
     } catch (error) {
       const fields = { event: "delivery.store_failed", receiver: name, error: String(error) };
-      if (!storeFailing) log.error(fields, `${name}: the store failed, alerts are posted later`);
+      if (!storeFailing) log.error(fields, `${name}: the store failed; alerts are sent later`);
       storeFailing = true;
       return null;
     }
@@ -164,7 +164,7 @@ function createInstance(
 ): Instance {
   const url = URL.parse(`${secretUrl.reveal().replace(/\/+$/, "")}/api/v2/alerts`);
   if (url?.protocol !== "https:" && url?.protocol !== "http:") {
-    throw new Error(`Address ${number} of receiver ${receiver} is no http or https address.`);
+    throw new Error(`Address ${number} of receiver ${receiver} is not an http or https address.`);
   }
   const headers = {
     "content-type": "application/json",
@@ -182,7 +182,7 @@ function createInstance(
       return log.info({ event: "alertmanager.recovered", ...fields }, text);
     }
     const { reason, detail } = failure;
-    const text = `${receiver}: Alertmanager ${number} does not accept alerts, they are posted again each minute`;
+    const text = `${receiver}: Alertmanager ${number} does not accept alerts; they are sent again every minute`;
     log.warn({ event: "alertmanager.failed", ...fields, reason, detail }, text);
   };
 

@@ -47,7 +47,7 @@ export function createHeartbeatReceiver(
       observe.attemptFailed(receiver, reason);
       const fields = { event: "heartbeat.failed", receiver, reason, detail };
       if (!failing)
-        log.warn(fields, `${receiver}: the heartbeat failed, the next is sent when due`);
+        log.warn(fields, `${receiver}: the heartbeat failed; the next one is sent when it is due`);
     } else if (failing) {
       log.info({ event: "heartbeat.recovered", receiver }, `${receiver}: heartbeats succeed again`);
     }

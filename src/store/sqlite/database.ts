@@ -208,7 +208,7 @@ function watchFiles(file: string, onReplaced?: (error: StoreError) => void): () 
     const other = watched.find(({ path, id }) => idOf(path) !== id);
     if (!other) return;
     replaced = new StoreError(
-      `${other.path} was deleted or replaced while sandwatch runs on it: nothing is stored any more. Stop sandwatch, put the store back or move it away to start with an empty one, and start sandwatch again.`,
+      `${other.path} was deleted or replaced while sandwatch runs on it: nothing is stored any more. Stop sandwatch, restore the store or move it away to start with an empty one, and start sandwatch again.`,
     );
     onReplaced?.(replaced);
     throw replaced;
@@ -223,6 +223,6 @@ function idOf(path: string): string | null {
 
 function missing(file: string): StoreError {
   return new StoreError(
-    `There is no store ${file}: no sandwatch has run with this configuration here.`,
+    `There is no store ${file}: the daemon has not run with this configuration on this machine.`,
   );
 }

@@ -20,7 +20,7 @@ export function lockFile(file: string): () => void {
   const release = hold(file, "begin exclusive", { timeout: timeoutMs });
   if (release) return release;
   throw new StoreError(
-    `The store ${file} is in use by another sandwatch. Stop that one, or give this one another store.path.`,
+    `The store ${file} is in use by another sandwatch process. Stop that process, or set another store.path.`,
   );
 }
 

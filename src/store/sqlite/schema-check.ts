@@ -32,20 +32,18 @@ export function isEmpty(database: DatabaseSync): boolean {
 export function checkOwnership(database: DatabaseSync, file: string): void {
   if (isEmpty(database)) return;
   if (read(database, "pragma application_id") !== applicationId) {
-    throw new StoreError(
-      `${file} is a database of another program. Give sandwatch a store.path of its own.`,
-    );
+    throw new StoreError(`${file} is a database of another program. Set another store.path.`);
   }
   // Stores from before the first release counted up from 1, too, but had no such table.
   if (read(database, "select count(*) from sqlite_schema where name = 'commit_sequence'") === 0) {
     throw new StoreError(
-      `The store ${file} was written by a sandwatch from before version 1, whose history this one cannot read. Move it away to start with an empty one.`,
+      `The store ${file} was written by a version of sandwatch before 1, which this version cannot read. Move it away to start with an empty one.`,
     );
   }
   const version = Number(read(database, "pragma user_version"));
   if (version > schemaVersion) {
     throw new StoreError(
-      `The store ${file} was written by a newer sandwatch (store version ${version}, this one knows ${schemaVersion}). Run that version, or give this one another store.path.`,
+      `The store ${file} was written by a newer version of sandwatch (its schema version is ${version}; this version supports ${schemaVersion}). Use the newer version, or set another store.path.`,
     );
   }
 }
@@ -54,7 +52,7 @@ export function checkOwnership(database: DatabaseSync, file: string): void {
 export function checkWritten(database: DatabaseSync, file: string): void {
   if (!isEmpty(database)) return;
   throw new StoreError(
-    `The store ${file} is empty: no sandwatch has run on it yet. Start one with \`sandwatch run\`.`,
+    `The store ${file} is empty: the daemon has not run on it yet. Start it with \`sandwatch run\`.`,
   );
 }
 
@@ -99,7 +97,7 @@ export function checkSchema(database: DatabaseSync, file: string): void {
 
 function wrongSchema(file: string, what: string): StoreError {
   return new StoreError(
-    `The store ${file} does not have the schema that its version says: ${what}. Something else has changed it, or it was restored in part. Undo that change, put back a copy, or move the store away to start with an empty one.`,
+    `The store ${file} does not have the schema that its version says: ${what}. Something else has changed it, or it was restored in part. Undo that change, restore a copy, or move the store away to start with an empty one.`,
   );
 }
 

@@ -32,11 +32,11 @@ export function checkSender(
   const name = address ?? named.toLowerCase();
   if (isIP(name) === 0 && name !== "localhost" && !allowedHosts.includes(name)) {
     const detail =
-      "This host name is not known here. Use an IP address or localhost, or add the name to http.allowed_hosts in the configuration.";
+      "Requests for this host name are refused. Use an IP address or localhost, or add the name to http.allowed_hosts in the configuration.";
     return { status: 403, detail };
   }
   if (isReading(request) || origin === undefined || isSameOrigin(origin, host)) return null;
-  const detail = "Pages of other addresses may not change anything here: the Origin is another.";
+  const detail = "Requests from pages of other origins that change something are refused.";
   return { status: 403, detail };
 }
 
@@ -44,7 +44,7 @@ export function checkSender(
 export function checkSite({ headers }: Pick<FastifyRequest, "headers">): Problem | null {
   const site = headers["sec-fetch-site"] ?? "none";
   if (site === "same-origin" || site === "none") return null;
-  return { status: 403, detail: "Pages of other addresses may not look anything up here." };
+  return { status: 403, detail: "Requests from pages of other origins are refused." };
 }
 
 function isReading({ method }: Pick<FastifyRequest, "method">): boolean {

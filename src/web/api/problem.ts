@@ -45,7 +45,7 @@ export function asProblem(error: unknown): Problem {
     return error instanceof BusyError ? { ...problem, retryAfterMs: error.retryAfterMs } : problem;
   }
   const status = clientStatus(error);
-  if (status === null) return { status: 500, detail: "Internal error, see the log." };
+  if (status === null) return { status: 500, detail: "Internal error; see the log." };
   if (status === 413) return { status, detail: `A body has at most ${bodyLimit} bytes.` };
   return { status, detail: "The body must be JSON." };
 }

@@ -6,7 +6,7 @@ import { violation } from "./violation.ts";
 import type { Violation } from "./violation.ts";
 
 const refusal =
-  /^The store \S+ is in use by another sandwatch\. Stop that one, or give this one another store\.path\.$/;
+  /^The store \S+ is in use by another sandwatch process\. Stop that process, or set another store\.path\.$/;
 
 /**
  * That queries are answered from what is stored and change nothing, and that another process is refused while one runs:

@@ -207,7 +207,7 @@ describe.each(engines)("on $name", (engine) => {
       const { store, everything } = await openPollStore(engine);
       const before = await everything();
       await expect(store.commitPoll(99, fullVerdict().first)).rejects.toThrow(
-        "Nothing of the poll was stored",
+        "The poll was not stored",
       );
       expect(await everything()).toEqual(before);
     });
