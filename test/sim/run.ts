@@ -1,11 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { account } from "./account.ts";
-import { catchControl } from "./catch-control.ts";
+import { accountOf, catchControl, negativeControls } from "./judged-worlds.ts";
 import { judgeRun } from "./oracle/judge-run.ts";
 import { simulate } from "./simulate.ts";
-import { negativeControls } from "./support/negative-controls.ts";
-import { timeText } from "./support/trace.ts";
+import { timeText } from "./support/world.ts";
 
 /**
  * npm run test:sim -- --seeds 200 --start 1 [--story] [--controls] [--report FILE]: exit code 1 when a
@@ -36,7 +34,7 @@ for (let seed = start; seed < end; seed += 1) {
   const violations = judgeRun(run.scenario, run.history);
   if (violations.length === 0) continue;
   failures += 1;
-  say(account(run, violations));
+  say(accountOf(run, violations));
   say("");
 }
 const seconds = ((performance.now() - beganMs) / 1_000).toFixed(1);

@@ -1,56 +1,14 @@
-import { drawSchedule } from "./poll-schedule.ts";
-import type { PollSchedule } from "./poll-schedule.ts";
-import { drawStages } from "./stages.ts";
-import type { Stage } from "./stages.ts";
-import { drawPoolRules } from "./pool-rules.ts";
-import type { ScenarioPoolRule } from "./pool-rules.ts";
-import { drawProbeRules, drawProbes } from "./probes.ts";
-import type { ScenarioProbe, ScenarioProbeRule } from "./probes.ts";
-import { asItsType, drawAlertmanager, heardByOthers, namesNoIds } from "./receiver-types.ts";
-import type { ScenarioAlertmanager } from "./receiver-types.ts";
-import { createDice } from "./support/dice.ts";
-import type { Dice } from "./support/dice.ts";
-
-/** How long a condition must hold, in milliseconds or in polls. */
-export type Hold = { readonly ms: number } | { readonly polls: number };
-
-interface AnyRule {
-  readonly name: string;
-  readonly hold: Hold;
-  readonly keepFiringMs: number;
-  readonly remindEveryMs: number | null;
-  readonly receivers: readonly string[];
-}
-
-export interface ScenarioServerRule extends AnyRule {
-  readonly on: "server";
-  readonly status: string;
-  /** More than so many times within so long it is told as flapping; null: every time is told. */
-  readonly flap: { readonly changes: number; readonly withinMs: number } | null;
-}
-
-export interface ScenarioTargetRule extends AnyRule {
-  readonly on: "target";
-}
-
-/** The rules of a scenario, as the oracle knows them. */
-export type ScenarioRule =
-  | ScenarioServerRule
-  | ScenarioTargetRule
-  | ScenarioPoolRule
-  | ScenarioProbeRule;
-
-export interface ScenarioReceiver {
-  readonly name: string;
-  readonly type: "webhook" | "pagerduty" | "slack";
-  readonly groupWaitMs: number;
-  readonly groupIntervalMs: number;
-  readonly groupBy: readonly string[];
-  readonly mergeAbove: number;
-  readonly giveUpAfterMs: number;
-  readonly sendResolved: boolean;
-  readonly sendAcknowledged: boolean;
-}
+import { createDice } from "./draw/dice.ts";
+import type { Dice } from "./draw/dice.ts";
+import { drawProbes } from "./draw/probes.ts";
+import type { ScenarioProbe } from "./draw/probes.ts";
+import { drawAlertmanager, drawReceivers, drawStages } from "./draw/receivers.ts";
+import { hasSlack, withNamedIds } from "./draw/receivers.ts";
+import type { ScenarioAlertmanager, ScenarioReceiver, Stages } from "./draw/receivers.ts";
+import { drawPoolRules, drawProbeRules, drawRules } from "./draw/rules.ts";
+import type { ScenarioRule } from "./draw/rules.ts";
+import { drawSchedule } from "./draw/schedule.ts";
+import type { PollSchedule } from "./draw/schedule.ts";
 
 export interface ScenarioTarget {
   readonly name: string;
@@ -69,24 +27,14 @@ export interface MaintenanceWindow {
   readonly rules: readonly string[];
 }
 
-/** What the service does that is unusual. */
-export interface ServiceTraits {
-  /** It encodes bodies as it is asked to. */
-  readonly encodes: boolean;
-  /** Servers get other names now and then. */
-  readonly renames: boolean;
-  /** One server goes from sandbox to sandbox. */
-  readonly moves: boolean;
-}
-
 /** What is the same from a run's beginning to its end. Milliseconds. */
 export interface Scenario {
   readonly seed: number;
   /** What the wall clock shows at first. */
   readonly startUtcMs: number;
-  /** How far apart polls usually are. */
+  /** The usual distance between two polls. */
   readonly intervalMs: number;
-  /** Null: they come once in each interval. */
+  /** Null: a poll once in each interval. */
   readonly schedule: PollSchedule | null;
   readonly timeoutMs: number;
   /** What the service allows each key. */
@@ -95,18 +43,23 @@ export interface Scenario {
   readonly targets: readonly ScenarioTarget[];
   readonly rules: readonly ScenarioRule[];
   readonly probes: readonly ScenarioProbe[];
-  /** What a process that starts after some time is configured with instead; null: the same. */
+  /** The rules of a process that starts later; null: the same. */
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
   /** Not one of `receivers`: it gets states rather than messages, and is always configured. */
   readonly alertmanager: ScenarioAlertmanager | null;
-  /** Which of them are configured, and whom rules name, from time to time. */
-  readonly stages: readonly [Stage, ...Stage[]];
+  readonly stages: Stages;
   readonly maintenance: readonly MaintenanceWindow[];
-  readonly service: ServiceTraits;
-  /** Null: nobody waits for pings. */
+  readonly service: {
+    /** It encodes bodies as the request accepts it. */
+    readonly encodes: boolean;
+    /** Servers get other names now and then. */
+    readonly renames: boolean;
+    /** One server moves from sandbox to sandbox. */
+    readonly moves: boolean;
+  };
   readonly heartbeat: { readonly everyMs: number } | null;
-  /** From here on nothing goes wrong any more. */
+  /** From here on no more faults. */
   readonly calmMs: number;
   readonly endMs: number;
 }
@@ -116,45 +69,38 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-const longestGroupWaitMs = 3 * minute;
-
-/** No message waits for longer for others, or after one of its group. */
-export const longestWaitMs = 30 * minute;
-
-/** A world that is polled rarely would take long. */
+/** An infrequently polled world would take long. */
 const longestScheduledMs = day;
 
-/** Longer than any receiver asks to be left alone, and than the longest wait between attempts. */
+/** Longer than any `Retry-After` of a receiver, and than the longest wait between attempts. */
 const calmForMs = 90 * minute;
+
+/** With a stepped wall clock still shorter than the day after which a notification is dead-lettered. */
+export const longestOutageMs = 4 * hour;
+
+export const listingPath = "/local-sandbox";
+export const serviceOrigin = (region: string): string => `https://${region}.service.test`;
+export const receiverOrigin = (receiver: string): string => `https://${receiver}.receiver.test`;
+export const apiKeyOf = (key: string): string => `simulated-${key}`;
 
 export function drawScenario(seed: number): Scenario {
   const dice = createDice(seed, "scenario");
-  const drawnMs = dice.pick([
-    30 * second,
-    minute,
-    2 * minute,
-    5 * minute,
-    10 * minute,
-    20 * minute,
-  ]);
+  const drawnMs = dice.pick([0.5, 1, 2, 5, 10, 20]) * minute;
   const scheduled = drawSchedule(dice.fork("schedule"), drawnMs);
   const intervalMs = scheduled?.schedule.intervalMs ?? drawnMs;
   const receivers = drawReceivers(dice.fork("receivers"), intervalMs);
+  const isSlack = hasSlack(receivers);
+  const names = receivers.map(({ name }) => name);
   const polls = dice.between(50, 160);
   const calmMs = Math.min(polls * intervalMs, scheduled ? longestScheduledMs : Infinity);
   const rateLimit = drawRateLimit(dice.fork("limit"));
-  const probes = scheduled ? [] : drawProbes(dice.fork("probes"), { intervalMs, rateLimit });
-  const ofMore = [
-    ...drawPoolRules(dice.fork("pool rules"), intervalMs, receivers),
-    ...drawProbeRules(dice.fork("probe rules"), probes, receivers),
+  const probes = scheduled ? [] : drawProbes(dice.fork("probes"), intervalMs, rateLimit);
+  const drawn: readonly ScenarioRule[] = [
+    ...drawRules(dice.fork("rules"), intervalMs, names),
+    ...(isSlack ? [] : drawPoolRules(dice.fork("pool rules"), intervalMs, names)),
+    ...(isSlack ? [] : drawProbeRules(dice.fork("probe rules"), probes, names)),
   ];
-  const rules = heardByOthers(
-    [
-      ...drawRules(dice.fork("rules"), intervalMs, receivers),
-      ...(namesNoIds({ receivers }) ? [] : ofMore),
-    ],
-    receivers,
-  );
+  const rules = withNamedIds(drawn, receivers);
   return {
     seed,
     startUtcMs: scheduled?.startUtcMs ?? Date.UTC(2026, 10, 20, 9, 30),
@@ -170,7 +116,7 @@ export function drawScenario(seed: number): Scenario {
     receivers,
     alertmanager: drawAlertmanager(dice.fork("alertmanager"), intervalMs, rules),
     stages: drawStages(dice.fork("stages"), receivers, rules, calmMs),
-    maintenance: namesNoIds({ receivers }) ? [] : drawMaintenance(dice.fork("maintenance"), rules),
+    maintenance: isSlack ? [] : drawMaintenance(dice.fork("maintenance"), rules),
     service: {
       encodes: dice.fork("encodes").chance(0.3),
       renames: dice.fork("renames").chance(0.3),
@@ -205,58 +151,28 @@ function drawMaintenance(dice: Dice, rules: readonly ScenarioRule[]): readonly M
   ];
 }
 
-/** A key whose turns come close upon those of `research`, so that polls are committed together. */
-const alikeInTurns = "agents-287263";
+/** A key whose polls follow closely on those of `research`, so that they are committed together. */
+const nearbyKey = "agents-287263";
 
-/** The server that goes from sandbox to sandbox. */
+/** The server that moves from sandbox to sandbox. */
 export const roamer = "roamer";
 
 function drawTargets(dice: Dice, moves: boolean): readonly ScenarioTarget[] {
   const regions = dice.pick([["us"], ["us"], ["us", "eu"]]);
-  const keys = dice.pick([["research"], ["research"], ["research", alikeInTurns]]);
+  const keys = dice.pick([["research"], ["research"], ["research", nearbyKey]]);
   return regions.flatMap((region) =>
     keys.map((key) => {
       const sandboxes = new Map<string, readonly string[]>();
       for (let box = dice.between(1, 2); box > 0; box--) {
         const servers = Array.from({ length: dice.between(1, 3) }, (_, at) => `${box}-${at}`);
-        sandboxes.set(`box-${box}`, servers);
-      }
-      if (moves) {
-        for (const [box, servers] of sandboxes) sandboxes.set(box, [...servers, roamer]);
+        sandboxes.set(`box-${box}`, moves ? [...servers, roamer] : servers);
       }
       return { name: `${region}/${key}`, region, key, sandboxes };
     }),
   );
 }
 
-function drawReceivers(dice: Dice, intervalMs: number): readonly ScenarioReceiver[] {
-  const names = ["oncall", "team", "board"].slice(0, dice.between(1, 3));
-  const types = dice.fork("service-types");
-  const mixed = types.pick([0, 0, 0, 0.5]);
-  const slack = dice.fork("slack").chance(0.2) ? names.slice(1).at(-1) : undefined;
-  return names.map((name) =>
-    asItsType({
-      name,
-      type: name === slack ? "slack" : types.chance(mixed) ? "pagerduty" : "webhook",
-      groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
-      groupIntervalMs: dice
-        .fork(`interval ${name}`)
-        .pick([0, minute, Math.min(5 * intervalMs, longestWaitMs)]),
-      mergeAbove: dice.fork(`merge ${name}`).pick([20, 20, 1, 2]),
-      giveUpAfterMs: dice.fork(`patience ${name}`).pick([day, day, day, 20 * minute]),
-      groupBy: dice.pick([
-        ["rule", "region", "key"],
-        ["rule"],
-        ["rule", "region", "sandbox_id"],
-        ["server_name"],
-      ]),
-      sendResolved: dice.chance(0.8),
-      sendAcknowledged: dice.fork(name).chance(0.5),
-    }),
-  );
-}
-
-/** One rule on servers is gone, or has become another. */
+/** One rule on servers is removed or changed. */
 function drawLater(dice: Dice, rules: readonly ScenarioRule[], calmMs: number): Scenario["later"] {
   if (dice.chance(0.6)) return null;
   const [first, ...others] = rules.filter((rule) => rule.on === "server");
@@ -270,80 +186,3 @@ function drawLater(dice: Dice, rules: readonly ScenarioRule[], calmMs: number): 
     rules: rules.flatMap((rule) => (rule === changed ? becomes : [rule])),
   };
 }
-
-function drawRules(
-  dice: Dice,
-  intervalMs: number,
-  receivers: readonly ScenarioReceiver[],
-): readonly ScenarioRule[] {
-  const drawAny = (name: string): Omit<AnyRule, "hold"> => ({
-    name,
-    keepFiringMs: dice.pick([0, 0, dice.between(1, 4) * intervalMs]),
-    remindEveryMs: dice.pick([null, null, dice.between(3, 20) * intervalMs]),
-    receivers: some(dice, receivers).map((receiver) => receiver.name),
-  });
-  const drawHold = (): Hold =>
-    dice.pick<Hold>([
-      { ms: 0 },
-      { ms: 0 },
-      { ms: dice.between(1, 5) * minute },
-      { ms: dice.between(1, 4) * intervalMs },
-      { polls: dice.between(1, 4) },
-    ]);
-  const flaps = dice.fork("flaps");
-  const drawFlap = (): ScenarioServerRule["flap"] =>
-    flaps.chance(0.4)
-      ? null
-      : { changes: flaps.pick([1, 1, 2, 3]), withinMs: flaps.between(10, 60) * intervalMs };
-  const rules: ScenarioRule[] = [
-    {
-      ...drawAny("server-error"),
-      on: "server",
-      status: "error",
-      hold: drawHold(),
-      flap: drawFlap(),
-    },
-    {
-      ...drawAny("target-down"),
-      keepFiringMs: 0,
-      on: "target",
-      hold: dice.pick<Hold>([{ polls: 3 }, { polls: 1 }, { ms: 3 * intervalMs }]),
-    },
-  ];
-  if (dice.chance(0.4)) {
-    rules.push({
-      ...drawAny("server-idle"),
-      on: "server",
-      status: "idle",
-      hold: drawHold(),
-      flap: null,
-    });
-  }
-  const unknown = dice.fork("unknown");
-  if (unknown.chance(0.3)) {
-    rules.push({
-      name: "server-unknown",
-      keepFiringMs: unknown.pick([0, 2 * intervalMs]),
-      remindEveryMs: null,
-      receivers: some(unknown, receivers).map((receiver) => receiver.name),
-      on: "server",
-      status: "unknown",
-      hold: unknown.pick<Hold>([{ ms: 0 }, { polls: 2 }]),
-      flap: null,
-    });
-  }
-  return rules;
-}
-
-/** At least one. */
-function some<T>(dice: Dice, all: readonly T[]): readonly T[] {
-  const chosen = all.filter(() => dice.chance(0.7));
-  return chosen.length > 0 ? chosen : all.slice(0, 1);
-}
-
-export const serviceOrigin = (region: string): string => `https://${region}.service.test`;
-export const receiverOrigin = (receiver: string): string => `https://${receiver}.receiver.test`;
-export const apiKeyOf = (key: string): string => `simulated-${key}`;
-
-/** Short enough, also with a stepped wall clock, of the day after which a notification is given up. */
-export const longestOutageMs = 4 * hour;

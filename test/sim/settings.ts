@@ -1,16 +1,9 @@
-import { poolCondition } from "./pool-rules.ts";
-import { cronExpression } from "./poll-schedule.ts";
-import { probeSetting } from "./probes.ts";
+import { probeSetting } from "./draw/probes.ts";
+import type { ScenarioReceiver, Stage } from "./draw/receivers.ts";
+import type { Hold, ScenarioRule } from "./draw/rules.ts";
+import { cronExpression } from "./draw/schedule.ts";
 import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
-import type { ScenarioAlertmanager } from "./receiver-types.ts";
-import type { Stage } from "./stages.ts";
-import type {
-  Hold,
-  MaintenanceWindow,
-  Scenario,
-  ScenarioReceiver,
-  ScenarioRule,
-} from "./scenario.ts";
+import type { MaintenanceWindow, Scenario } from "./scenario.ts";
 
 /** Of PagerDuty. */
 export const routingKey = "0123456789abcdef".repeat(2);
@@ -18,141 +11,135 @@ export const routingKey = "0123456789abcdef".repeat(2);
 /** What alerts link to. */
 export const generatorUrl = "https://dashboard.test/servers";
 
-const second = 1_000;
+export const signingSecret = `whsec_${Buffer.from("a secret of twenty-four bytes or more").toString("base64")}`;
 
-/** What of a scenario can be configured otherwise than it is. */
-export type Configured = { readonly stage: Stage } & Pick<
-  Scenario,
-  | "rules"
-  | "probes"
-  | "receivers"
-  | "rateLimit"
-  | "intervalMs"
-  | "schedule"
-  | "heartbeat"
-  | "maintenance"
->;
+/** A scenario as a process is configured with it, perhaps with other values. */
+export interface Configured extends Scenario {
+  readonly stage: Stage;
+}
 
-/** The scenario as a configuration file has it, with rules of its own or later ones. */
-export function settingsOf(
-  scenario: Scenario,
-  {
-    rules,
-    probes,
-    receivers,
-    stage,
-    rateLimit,
-    intervalMs,
-    schedule,
-    heartbeat,
-    maintenance,
-  }: Configured,
-  secret: string,
-): unknown {
-  const { alertmanager } = scenario;
-  const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
-  const ms = (value: number): string => `${value / second}s`;
-  const regions = unique(scenario.targets.map(({ region }) => region));
+/** As a configuration file has it. */
+export function settingsOf(configured: Configured): unknown {
+  const { targets, rules, probes, schedule, rateLimit, maintenance } = configured;
+  const { receivers, stage, alertmanager, heartbeat } = configured;
+  const regions = new Set(targets.map(({ region }) => region));
+  const keys = new Set(targets.map(({ key }) => key));
   return {
     regions: Object.fromEntries(
-      regions.map((region) => [region, { base_url: serviceOrigin(region) }]),
+      Array.from(regions, (region) => [region, { base_url: serviceOrigin(region) }]),
     ),
-    keys: unique(scenario.targets.map(({ key }) => key)).map((name) => ({
-      name,
-      api_key: apiKeyOf(name),
-    })),
+    keys: Array.from(keys, (name) => ({ name, api_key: apiKeyOf(name) })),
     poll: {
       ...(schedule === null
-        ? { every: ms(intervalMs) }
+        ? { every: duration(configured.intervalMs) }
         : { schedule: cronExpression(schedule), time_zone: schedule.timeZone }),
-      timeout: ms(scenario.timeoutMs),
-      gone_after: scenario.goneAfter,
-      rate_limit: { requests: rateLimit.requests, per: ms(rateLimit.perMs) },
+      timeout: duration(configured.timeoutMs),
+      gone_after: configured.goneAfter,
+      rate_limit: { requests: rateLimit.requests, per: duration(rateLimit.perMs) },
     },
     ...(probes.length === 0 ? {} : { probes: probes.map(probeSetting) }),
     store: { path: "replaced by the host's" },
     metrics: { per_server: false },
     alerts: {
-      maintenance: maintenance.flatMap(windowSetting),
-      rules: rules.map((rule) => ({
-        name: rule.name,
-        on: rule.on,
-        ...conditionSetting(rule),
-        keep_firing_for: ms(rule.keepFiringMs),
-        ...("flap" in rule && rule.flap !== null
-          ? { flap: { changes: rule.flap.changes, within: ms(rule.flap.withinMs) } }
-          : {}),
-        ...(rule.remindEveryMs === null ? {} : { remind_every: ms(rule.remindEveryMs) }),
-        receivers: [
-          ...(stage.routes.get(rule.name) ?? rule.receivers),
-          ...(alertmanager?.rules.includes(rule.name) ? [alertmanager.name] : []),
-        ],
-      })),
+      maintenance: maintenance.flatMap((window) => windowSetting(window, rules)),
+      rules: rules.map((rule) => ruleSetting(rule, configured)),
       receivers: [
-        ...(heartbeat === null ? [] : [heartbeatSetting(heartbeat)]),
-        ...(alertmanager === null ? [] : [alertmanagerSetting(alertmanager)]),
-        ...receivers
-          .filter(({ name }) => stage.receivers.has(name))
-          .map((receiver) => ({
-            name: receiver.name,
-            url: receiverOrigin(receiver.name),
-            ...(receiver.type === "pagerduty"
-              ? { type: "pagerduty", routing_key: routingKey }
-              : {
-                  ...(receiver.type === "slack"
-                    ? { type: "slack", max_incidents: 100 }
-                    : { type: "webhook", secret }),
-                  ...groupSettings(receiver),
-                }),
-            group_wait: ms(receiver.groupWaitMs),
-            give_up_after: ms(receiver.giveUpAfterMs),
-            send_resolved: receiver.sendResolved,
-            send_acknowledged: receiver.sendAcknowledged,
-          })),
+        ...(heartbeat === null
+          ? []
+          : [
+              {
+                name: "pulse",
+                type: "heartbeat",
+                url: receiverOrigin("pulse"),
+                every: duration(heartbeat.everyMs),
+              },
+            ]),
+        ...(alertmanager === null
+          ? []
+          : [
+              {
+                name: alertmanager.name,
+                type: "alertmanager",
+                urls: [receiverOrigin(alertmanager.name)],
+                generator_url: generatorUrl,
+              },
+            ]),
+        ...receivers.filter(({ name }) => stage.receivers.has(name)).map(receiverSetting),
       ],
     },
   };
+}
 
-  /** Of rules that there are. */
-  function windowSetting(window: MaintenanceWindow): readonly unknown[] {
-    const own = window.rules.filter((name) => rules.some((rule) => rule.name === name));
-    if (own.length === 0) return [];
-    const { name, start, durationMs, timeZone } = window;
-    const cron = `${start.minute} */${start.everyHours} * * *`;
-    const duration = ms(durationMs);
-    return [{ name, start: cron, duration, time_zone: timeZone, match: { rule: own } }];
-  }
+function duration(ms: number): string {
+  return `${ms / 1_000}s`;
+}
 
-  function groupSettings({ groupIntervalMs, groupBy, mergeAbove }: ScenarioReceiver): object {
-    return { group_interval: ms(groupIntervalMs), group_by: groupBy, merge_above: mergeAbove };
-  }
+function ruleSetting(rule: ScenarioRule, { stage, alertmanager }: Configured): object {
+  const { name, on, keepFiringMs, remindEveryMs } = rule;
+  const flap = "flap" in rule ? rule.flap : null;
+  return {
+    name,
+    on,
+    ...conditionSetting(rule),
+    keep_firing_for: duration(keepFiringMs),
+    ...(flap && { flap: { changes: flap.changes, within: duration(flap.withinMs) } }),
+    ...(remindEveryMs !== null && { remind_every: duration(remindEveryMs) }),
+    receivers: [
+      ...(stage.routes.get(name) ?? rule.receivers),
+      ...(alertmanager?.rules.includes(name) ? [alertmanager.name] : []),
+    ],
+  };
+}
 
-  function heartbeatSetting({ everyMs }: { readonly everyMs: number }): unknown {
-    return { name: "pulse", type: "heartbeat", url: receiverOrigin("pulse"), every: ms(everyMs) };
+function conditionSetting(rule: ScenarioRule): object {
+  switch (rule.on) {
+    case "server":
+      return { status: rule.status, for: holdSetting(rule.hold) };
+    case "target":
+    case "probe":
+      return { failing: holdSetting(rule.hold) };
+    case "pool":
+      return {
+        by: rule.by,
+        [rule.measure]: { [rule.side]: rule.limit },
+        for: holdSetting(rule.hold),
+      };
   }
+}
 
-  function alertmanagerSetting({ name }: ScenarioAlertmanager): unknown {
-    return {
-      name,
-      type: "alertmanager",
-      urls: [receiverOrigin(name)],
-      generator_url: generatorUrl,
-    };
-  }
+function holdSetting(hold: Hold): unknown {
+  return "ms" in hold ? duration(hold.ms) : hold;
+}
 
-  function conditionSetting(rule: ScenarioRule): object {
-    switch (rule.on) {
-      case "server":
-        return { status: rule.status, for: holdSetting(rule.hold) };
-      case "target":
-      case "probe":
-        return { failing: holdSetting(rule.hold) };
-      case "pool":
-        return poolCondition(rule);
-    }
-  }
+function receiverSetting(receiver: ScenarioReceiver): object {
+  const { name, type, groupBy, mergeAbove } = receiver;
+  const group_interval = duration(receiver.groupIntervalMs);
+  const groups = { group_interval, group_by: groupBy, merge_above: mergeAbove };
+  const byType = {
+    webhook: { secret: signingSecret, ...groups },
+    slack: { max_incidents: 100, ...groups },
+    pagerduty: { routing_key: routingKey },
+  };
+  return {
+    name,
+    type,
+    url: receiverOrigin(name),
+    ...byType[type],
+    group_wait: duration(receiver.groupWaitMs),
+    give_up_after: duration(receiver.giveUpAfterMs),
+    send_resolved: receiver.sendResolved,
+    send_acknowledged: receiver.sendAcknowledged,
+  };
+}
 
-  function holdSetting(hold: Hold): unknown {
-    return "ms" in hold ? ms(hold.ms) : hold;
-  }
+/** A window may only name rules that are configured. */
+function windowSetting(
+  { name, start, durationMs, timeZone, rules }: MaintenanceWindow,
+  configured: readonly ScenarioRule[],
+): readonly object[] {
+  const own = rules.filter((each) => configured.some((rule) => rule.name === each));
+  if (own.length === 0) return [];
+  const cron = `${start.minute} */${start.everyHours} * * *`;
+  const match = { rule: own };
+  return [{ name, start: cron, duration: duration(durationMs), time_zone: timeZone, match }];
 }

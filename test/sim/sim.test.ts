@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { catchControl, judgedWorld } from "./catch-control.ts";
+import { catchControl, judgedWorld, negativeControls } from "./judged-worlds.ts";
 import { simulate } from "./simulate.ts";
-import { negativeControls } from "./support/negative-controls.ts";
 
 /** Short worlds of different kinds; `npm run test:sim` runs any others. */
 const worlds = [
@@ -28,7 +27,7 @@ describe("the whole daemon, where everything goes wrong that can", () => {
 
 /** Caught in the first world or two; `npm run test:sim -- --controls` tries all of them. */
 const quick = new Set([
-  "acknowledges before it sends",
+  "marks messages as delivered before it sends them",
   "commits only the first poll of a group",
   "polls twice as often",
   "takes an unknown status for a recovery",

@@ -1,108 +1,80 @@
 import { resolutionMs, statuses } from "../history.ts";
-import type { ByStatus, Extent, Resolution, Status } from "../history.ts";
-import type { TrueChange, TrueServer, TrueStretch, Truth } from "./truth.ts";
+import type { Account, Bucket, ByStatus, Extent, Resolution, Status } from "../history.ts";
+import type { TrueChange, TrueStretch, Truth } from "./truth.ts";
 
-/** What a bucket should hold of the servers of one name. */
-export interface TrueAccount {
-  readonly ms: ByStatus<number>;
-  readonly unobservedMs: number;
-  readonly extent: Extent | null;
-  readonly exhaustedMs: number;
-  /** How long servers had been occupied that ceased to be in it. */
-  readonly dwellsMs: readonly number[];
-}
+/** A part of a stretch, within one bucket. */
+type Piece = Pick<TrueStretch, "observed" | "servers"> & { readonly ms: number };
 
-export interface TrueBucket {
-  readonly startMs: number;
-  readonly recordedMs: number;
-  readonly unobservedMs: number;
-  readonly extent: Extent | null;
-  readonly names: ReadonlyMap<string, TrueAccount>;
-}
-
-interface Piece {
-  readonly ms: number;
-  readonly observed: boolean;
-  readonly servers: readonly TrueServer[];
-}
-
-/** What of the truth falls into a bucket. */
-interface Share {
-  readonly pieces: Piece[];
-  readonly ended: TrueChange[];
-}
-
-/** The buckets in which anything happened: stretches of the calendar in UTC. */
-export function trueBuckets(truth: Truth, resolution: Resolution): readonly TrueBucket[] {
+/** The buckets in which anything happened: periods of the calendar in UTC. */
+export function trueBuckets(truth: Truth, resolution: Resolution): readonly Bucket[] {
   const size = resolutionMs[resolution];
   const startOf = (atMs: number): number => Math.floor(atMs / size) * size;
-  const shares = new Map<number, Share>();
-  const shareAt = (startMs: number): Share => {
-    const share = shares.get(startMs) ?? { pieces: [], ended: [] };
-    shares.set(startMs, share);
-    return share;
-  };
-  for (const stretch of truth.stretches) {
-    for (let startMs = startOf(stretch.fromMs); startMs < stretch.toMs; startMs += size) {
-      const ms = Math.min(stretch.toMs, startMs + size) - Math.max(stretch.fromMs, startMs);
-      if (ms > 0) shareAt(startMs).pieces.push(pieceOf(stretch, ms));
-    }
-  }
-  for (const change of truth.changes) {
-    if (change.dwellMs !== null) shareAt(startOf(change.atMs)).ended.push(change);
-  }
-  return [...shares]
-    .toSorted(([one], [other]) => one - other)
-    .map(([startMs, share]) => trueBucket(startMs, share));
-}
-
-function pieceOf({ observed, servers }: TrueStretch, ms: number): Piece {
-  return { ms, observed, servers };
-}
-
-function trueBucket(startMs: number, { pieces, ended }: Share): TrueBucket {
-  const servers = pieces.flatMap((piece) => piece.servers);
-  const names = new Set(
-    [...servers, ...ended.filter(({ from }) => from === "occupied")].map(({ name }) => name),
+  const pieces = truth.stretches.flatMap(({ fromMs, toMs, observed, servers }) => {
+    const count = Math.max(0, Math.ceil((toMs - startOf(fromMs)) / size));
+    return Array.from({ length: count }, (_, at) => {
+      const startMs = startOf(fromMs) + at * size;
+      const ms = Math.min(toMs, startMs + size) - Math.max(fromMs, startMs);
+      return { startMs, ms, observed, servers };
+    });
+  });
+  const inBuckets = Map.groupBy(
+    pieces.filter(({ ms }) => ms > 0),
+    ({ startMs }) => startMs,
   );
+  const dwells = Map.groupBy(
+    truth.changes.filter(({ dwellMs, from }) => dwellMs !== null && from === "occupied"),
+    ({ atMs }) => startOf(atMs),
+  );
+  const starts = [...new Set([...inBuckets.keys(), ...dwells.keys()])].toSorted((a, b) => a - b);
+  return starts.map((startMs) =>
+    trueBucket(startMs, inBuckets.get(startMs) ?? [], dwells.get(startMs) ?? []),
+  );
+}
+
+function trueBucket(
+  startMs: number,
+  pieces: readonly Piece[],
+  dwells: readonly TrueChange[],
+): Bucket {
+  const servers = [...pieces.flatMap((piece) => piece.servers), ...dwells];
+  const names = new Set(servers.map(({ name }) => name));
   return {
     startMs,
     recordedMs: sum(pieces.map(({ ms }) => ms)),
     unobservedMs: sum(pieces.map(({ ms, observed }) => (observed ? 0 : ms))),
     extent: extentOf(pieces),
-    names: new Map(
-      Array.from(names, (name) => {
-        const own = pieces.map((piece) => ({
-          ...piece,
-          servers: piece.servers.filter((server) => server.name === name),
-        }));
-        return [name, accountOf(own, dwells(ended, name))];
-      }),
-    ),
+    names: new Map(Array.from(names, (name) => [name, accountOf(name, pieces, dwells)])),
   };
 }
 
-function accountOf(pieces: readonly Piece[], dwellsMs: readonly number[]): TrueAccount {
-  const counted = pieces.map((piece) => ({ ...piece, counts: countOf(piece) }));
-  const isExhausted = ({ counts }: { readonly counts: ByStatus<number> }): boolean =>
-    counts.idle === 0 && statuses.some((each) => counts[each] > 0);
+function accountOf(name: string, all: readonly Piece[], dwells: readonly TrueChange[]): Account {
+  const pieces = all.map((piece) => {
+    const servers = piece.servers.filter((server) => server.name === name);
+    return { ...piece, servers, counts: countOf(servers) };
+  });
+  const exhausted = pieces.filter(
+    ({ counts }) => counts.idle === 0 && statuses.some((each) => counts[each] > 0),
+  );
+  const dwellsMs = dwells.filter((each) => each.name === name).map(({ dwellMs }) => dwellMs ?? 0);
   return {
-    ms: byStatus((status) => sum(counted.map(({ ms, counts }) => ms * counts[status]))),
+    ms: byStatus((status) => sum(pieces.map(({ ms, counts }) => ms * counts[status]))),
     unobservedMs: sum(
       pieces.map(({ ms, servers }) => ms * servers.filter(({ status }) => status === null).length),
     ),
     extent: extentOf(pieces),
-    exhaustedMs: sum(counted.filter(isExhausted).map(({ ms }) => ms)),
-    dwellsMs,
+    exhaustedMs: sum(exhausted.map(({ ms }) => ms)),
+    dwells: { counts: histogramOf(dwellsMs), sumMs: sum(dwellsMs) },
   };
 }
 
-function countOf({ servers }: Piece): ByStatus<number> {
-  return byStatus((wanted) => servers.filter(({ status }) => status === wanted).length);
+/** How many servers are in each status. */
+export function countOf(servers: Iterable<{ readonly status: Status | null }>): ByStatus<number> {
+  const all = [...servers];
+  return byStatus((wanted) => all.filter(({ status }) => status === wanted).length);
 }
 
 function extentOf(pieces: readonly Piece[]): Extent | null {
-  const counts = pieces.filter(({ observed }) => observed).map(countOf);
+  const counts = pieces.filter(({ observed }) => observed).map(({ servers }) => countOf(servers));
   if (counts.length === 0) return null;
   return {
     least: byStatus((status) => Math.min(...counts.map((each) => each[status]))),
@@ -110,19 +82,20 @@ function extentOf(pieces: readonly Piece[]): Extent | null {
   };
 }
 
-function dwells(ended: readonly TrueChange[], name: string): readonly number[] {
-  return ended
-    .filter((each) => each.name === name && each.from === "occupied")
-    .map(({ dwellMs }) => dwellMs ?? 0);
+export function byStatus(valueOf: (status: Status) => number): ByStatus<number> {
+  const [idle = 0, occupied = 0, error = 0, unknown = 0] = statuses.map(valueOf);
+  return { idle, occupied, error, unknown };
 }
 
-function byStatus<T>(valueOf: (status: Status) => T): ByStatus<T> {
-  return {
-    idle: valueOf("idle"),
-    occupied: valueOf("occupied"),
-    error: valueOf("error"),
-    unknown: valueOf("unknown"),
-  };
+/** The longest dwell time of each bucket of the histogram, in seconds; one more bucket has what is longer. */
+const dwellBounds = [
+  10, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800,
+];
+
+function histogramOf(dwellsMs: readonly number[]): readonly number[] {
+  const bounds = [...dwellBounds, Infinity];
+  const cumulative = bounds.map((bound) => dwellsMs.filter((ms) => ms <= bound * 1_000).length);
+  return cumulative.map((count, at) => count - (cumulative[at - 1] ?? 0));
 }
 
 export function sum(numbers: readonly number[]): number {

@@ -1,67 +1,51 @@
-import type { Attempt, History } from "../history.ts";
-import { longestOutageMs, longestWaitMs } from "../scenario.ts";
-import type { Scenario, ScenarioRule } from "../scenario.ts";
-import { lostMessages } from "./damages.ts";
-import { hasStages, isThereAtTheEnd, routeOf } from "./routes.ts";
-import { poolOf, probeOf, subjectOf } from "./told.ts";
-import type { ToldIncident } from "./told.ts";
-import { violation } from "./violation.ts";
-import type { Violation } from "./violation.ts";
+import type { ScenarioReceiver } from "../draw/receivers.ts";
+import { longestWaitMs } from "../draw/receivers.ts";
+import type { Attempt } from "../history.ts";
+import { longestOutageMs } from "../scenario.ts";
+import { hasFault, lostMessages, subjectOf, timesOf, violation } from "./evidence.ts";
+import type { Evidence, MessageIncident, NotifiedIncident, Violation } from "./evidence.ts";
+import { hasStages, isConfiguredAtEnd, routeOf, wasFiring } from "./routes.ts";
 
-/** That receivers are told once and in order, and the same under the same id. */
-export function checkDeliveries(
-  scenario: Scenario,
-  history: History,
-  told: readonly ToldIncident[],
-): readonly Violation[] {
-  return scenario.receivers.flatMap(({ name }) => {
-    const attempts = history.attempts.filter(({ receiver }) => receiver === name);
+/** Receivers are notified once and in order, with the same message under the same id, and only while they are configured. */
+export function checkDeliveries(evidence: Evidence): readonly Violation[] {
+  return evidence.scenario.receivers.flatMap((receiver) => {
+    const attempts = evidence.attempts.filter((each) => each.receiver === receiver.name);
     return [
-      ...checkRepeats(history, attempts),
-      ...checkOrder(
-        attempts,
-        new Set([...givenUp(scenario, attempts), ...lostSubjects(history, name)]),
-      ),
-      ...told.flatMap((incident) => checkTelling(scenario, history, { name, attempts }, incident)),
+      ...checkConfigured(evidence, attempts),
+      ...checkRepeats(evidence, attempts),
+      ...checkOrder(attempts, lateSubjects(evidence, receiver)),
+      ...evidence.incidents.flatMap((each) => checkNotified(evidence, receiver, attempts, each)),
+      ...checkReceiverIncidents(evidence, receiver, attempts),
     ];
   });
 }
 
-/** That nothing is sent to a receiver that is not configured. */
-export function checkAbsent({ attempts, lives }: History): readonly Violation[] {
-  return attempts.flatMap(({ receiver, life, webhookId, atMs }) =>
-    lives[life - 1]?.stage.receivers.has(receiver)
-      ? []
-      : [
-          violation(
-            `${receiver} was sent ${webhookId} at ${atMs} ms, though it was not configured`,
-          ),
-        ],
-  );
+function checkConfigured({ lives }: Evidence, attempts: readonly Attempt[]): readonly Violation[] {
+  return attempts
+    .filter(({ receiver, life }) => !lives[life - 1]?.stage.receivers.has(receiver))
+    .map(({ receiver, webhookId, atMs }) =>
+      violation(`${receiver} was sent ${webhookId} at ${atMs} ms, though it was not configured`),
+    );
 }
 
-/** A later attempt may differ in how late it is, and in nothing else. */
-function saysTheSame(earlier: Attempt, later: Attempt): boolean {
-  return earlier.body === later.body || timeless(earlier) === timeless(later);
-}
-
+/** What is the same in each attempt: a later one may say how late it is. */
 function timeless({ message }: Attempt): string {
   const { delayed_seconds: _, summary, ...data } = message.data;
   return JSON.stringify({ ...message, data, summary: summary.replace(/^Late by [0-9dhm]+: /, "") });
 }
 
-/** A message is sent again only while its sender cannot know that it was taken. */
-function checkRepeats(history: History, attempts: readonly Attempt[]): readonly Violation[] {
+/** A message is sent again only while its sender cannot know that it was accepted. */
+function checkRepeats(evidence: Evidence, attempts: readonly Attempt[]): readonly Violation[] {
   const found: Violation[] = [];
   const before = new Map<string, Attempt>();
   for (const attempt of attempts) {
-    const { webhookId, receiver } = attempt;
+    const { webhookId, receiver, body } = attempt;
     const earlier = before.get(webhookId);
-    if (earlier && !saysTheSame(earlier, attempt)) {
-      found.push(violation(`${receiver} was told two things under ${webhookId}`, webhookId));
+    if (earlier && earlier.body !== body && timeless(earlier) !== timeless(attempt)) {
+      found.push(violation(`${receiver} was sent two messages under ${webhookId}`, webhookId));
     }
-    if (earlier?.answered && !mayNotKnow(history, earlier, attempt)) {
-      const text = `${receiver} was sent ${webhookId} again after it had said yes`;
+    if (earlier?.answered && !mayNotKnow(evidence, earlier, attempt)) {
+      const text = `${receiver} was sent ${webhookId} again after it had accepted it`;
       found.push(violation(text, webhookId.slice(0, 10)));
     }
     if (!earlier?.answered) before.set(webhookId, attempt);
@@ -69,16 +53,13 @@ function checkRepeats(history: History, attempts: readonly Attempt[]): readonly 
   return found;
 }
 
-function mayNotKnow(history: History, earlier: Attempt, later: Attempt): boolean {
-  const { life, answered } = earlier;
+function mayNotKnow(evidence: Evidence, { life, answered }: Attempt, later: Attempt): boolean {
   if (!answered || later.life === life) return false;
-  if (history.lives[life - 1]?.endMoment === answered.moment) return true;
-  return Array.from(history.storeFaults).some(
-    ([moment, hit]) => hit === life && moment >= answered.moment,
-  );
+  const wasKilled = evidence.lives[life - 1]?.endMoment === answered.moment;
+  return wasKilled || hasFault(evidence, life, answered.moment);
 }
 
-/** What happens to a subject is told in the order in which it happened. */
+/** Notifications about a subject come in the order of what happened to it. */
 function checkOrder(attempts: readonly Attempt[], late: ReadonlySet<string>): readonly Violation[] {
   const found: Violation[] = [];
   const fired = new Set<string>();
@@ -91,100 +72,95 @@ function checkOrder(attempts: readonly Attempt[], late: ReadonlySet<string>): re
       const { id } = incident;
       const subject = subjectText(data.rule, incident);
       if (late.has(subject)) continue;
-      const tell = (what: string): void =>
-        void found.push(violation(`${receiver}: ${what} (${id} of ${subject})`, id, subject));
       const last = present.get(subject);
       if (last !== undefined && last !== id) past.add(last);
-      if (past.has(id)) tell("an earlier incident was told after a later one");
       present.set(subject, id);
-      if (type === "incident.resolved") {
-        if (!fired.has(id)) tell("a resolve overtook its fire");
-        resolved.add(id);
-      } else {
-        if (resolved.has(id)) tell(`${type} came after the resolve`);
-        if (type === "incident.reminder" && !fired.has(id)) tell("a reminder overtook its fire");
-        if (type === "incident.firing" && taken) fired.add(id);
+      const faults = [
+        past.has(id) && "an earlier incident came after a later one",
+        type === "incident.resolved" && !fired.has(id) && "a resolve overtook its fire",
+        type === "incident.reminder" && !fired.has(id) && "a reminder overtook its fire",
+        type !== "incident.resolved" && resolved.has(id) && `${type} came after the resolve`,
+      ].filter((fault) => fault !== false);
+      for (const fault of faults) {
+        found.push(violation(`${receiver}: ${fault} (${id} of ${subject})`, id, subject));
       }
+      if (type === "incident.resolved") resolved.add(id);
+      if (type === "incident.firing" && taken) fired.add(id);
     }
   }
   return found;
 }
 
-/** Of what something was given up: what is sent again later is told when it is. */
-function givenUp(scenario: Scenario, attempts: readonly Attempt[]): ReadonlySet<string> {
-  const subjects = attempts.flatMap(({ receiver, refused, message: { data } }) => {
-    const settings = scenario.receivers.find(({ name }) => name === receiver);
-    const isImpatient = (settings?.giveUpAfterMs ?? 0) < longestOutageMs;
-    return refused || isImpatient ? data.incidents.map((each) => subjectText(data.rule, each)) : [];
+function subjectText(rule: string, incident: MessageIncident): string {
+  return [rule, ...Object.values(subjectOf(incident))].join(" ");
+}
+
+/** The subjects of dead-lettered and unreadable messages: their order is not kept. */
+function lateSubjects(
+  evidence: Evidence,
+  { name, giveUpAfterMs }: ScenarioReceiver,
+): ReadonlySet<string> {
+  const lost = new Set(lostMessages(evidence, name).flatMap(({ incidents }) => incidents));
+  const mayBeDead = giveUpAfterMs < longestOutageMs;
+  const subjects = evidence.attempts.flatMap((attempt) => {
+    const isDead = attempt.receiver === name && (attempt.refused !== null || mayBeDead);
+    const { rule, incidents } = attempt.message.data;
+    return incidents
+      .filter(({ id }) => isDead || lost.has(id))
+      .map((incident) => subjectText(rule, incident));
   });
   return new Set(subjects);
 }
 
-/** Of what a message to a receiver cannot be read. */
-function lostSubjects(history: History, receiver: string): readonly string[] {
-  const lost = new Set(lostMessages(history, receiver).flatMap(({ incidents }) => incidents));
-  return history.attempts.flatMap(({ message: { data } }) =>
-    data.incidents.filter(({ id }) => lost.has(id)).map((each) => subjectText(data.rule, each)),
-  );
-}
-
-function isLost(history: History, receiver: string, incidentId: string, type: string): boolean {
-  return lostMessages(history, receiver).some(
-    (each) => each.type === type && each.incidents.includes(incidentId),
-  );
-}
-
-function subjectText(rule: string, incident: Attempt["message"]["data"]["incidents"][number]) {
-  const { target, server } = subjectOf(incident);
-  return `${rule} ${target} ${server} ${poolOf(incident) ?? probeOf(incident) ?? ""} ${incident.receiver ?? ""}`.trim();
-}
-
-function checkTelling(
-  scenario: Scenario,
-  history: History,
-  { name: receiver, attempts }: { readonly name: string; readonly attempts: readonly Attempt[] },
-  incident: ToldIncident,
+/** A receiver gets each message about an incident once. */
+function checkNotified(
+  evidence: Evidence,
+  { name, sendResolved, sendAcknowledged }: ScenarioReceiver,
+  attempts: readonly Attempt[],
+  incident: NotifiedIncident,
 ): readonly Violation[] {
+  const { scenario } = evidence;
   const { id, resolved } = incident;
-  const rule = scenario.rules.find(({ name }) => name === incident.rule);
-  const settings = scenario.receivers.find(({ name }) => name === receiver);
-  const isThere = isThereAtTheEnd(scenario, receiver);
-  const route = routeOf(scenario, history, receiver, incident);
-  const messages = (type: string): number => messagesOf(attempts, id, type).size;
-  const acknowledged = history.acknowledgements.filter((each) => each.incidentId === id);
-  const fires = Math.max(
-    route.must ? 1 : 0,
-    Math.min(messages("incident.firing"), route.may ? 1 : 0),
-  );
-  const expected = {
-    "incident.firing": fires,
-    "incident.resolved": fires === 1 && resolved && settings?.sendResolved ? 1 : 0,
-  };
-  const found: Violation[] = [];
-  for (const [type, count] of Object.entries(expected)) {
-    if (messages(type) === count) continue;
-    if (messages(type) < count && !isThere) continue;
-    if (messages(type) < count && isLost(history, receiver, id, type)) continue;
-    // A group that began to wait just before the end waits still.
-    if (messages(type) < count && isLate(history, id, type)) continue;
-    const what = `${receiver} was told ${type} of ${id} ${messages(type)} times`;
-    found.push(violation(`${what} instead of ${count}`, id));
+  const route = routeOf(evidence, name, incident);
+  const count = (type: string): number => messagesOf(attempts, id, type).size;
+  const fires = Math.max(route.must ? 1 : 0, Math.min(count("incident.firing"), route.may ? 1 : 0));
+  const resolves = fires === 1 && resolved && sendResolved ? 1 : 0;
+  const found: string[] = [];
+  for (const [type, expected] of [
+    ["incident.firing", fires],
+    ["incident.resolved", resolves],
+  ] as const) {
+    const isExcused =
+      count(type) < expected &&
+      (!isConfiguredAtEnd(scenario, name) ||
+        isLost(evidence, name, id, type) ||
+        isLate(evidence, id, type));
+    if (count(type) === expected || isExcused) continue;
+    found.push(`${name} was sent ${type} of ${id} ${count(type)} times instead of ${expected}`);
   }
-  const heard = messages("incident.acknowledged");
-  const isHeard = route.may && settings?.sendAcknowledged === true && acknowledged.length > 0;
-  const isSure = isHeard && !hasStages(scenario) && acknowledged.some(({ sure }) => sure);
-  if (heard > (isHeard ? 1 : 0) || heard < (isSure ? 1 : 0)) {
-    const what = `${receiver} was told ${heard} times that somebody acknowledged ${id}`;
-    found.push(violation(what, id));
+  const own = evidence.acknowledgements.filter(({ incidentId }) => incidentId === id);
+  const isPossible = route.may && sendAcknowledged && own.length > 0;
+  const isSure = isPossible && !hasStages(scenario) && own.some(({ sure }) => sure);
+  const acknowledged = count("incident.acknowledged");
+  if (acknowledged > (isPossible ? 1 : 0) || acknowledged < (isSure ? 1 : 0)) {
+    found.push(`${name} was sent ${acknowledged} times that ${id} was acknowledged`);
   }
-  if (messages("incident.reminder") > 0 && !mayRemind(rule)) {
-    found.push(violation(`${receiver} was reminded of ${id} for no rule`, id));
+  const rule = scenario.rules.find((each) => each.name === incident.rule);
+  const mayRemind = rule && (rule.remindEveryMs !== null || ("flap" in rule && rule.flap !== null));
+  if (count("incident.reminder") > 0 && !mayRemind) {
+    found.push(`${name} was reminded of ${id} by no rule`);
   }
-  return found;
+  return found.map((text) => violation(text, id));
 }
 
-/** Whether somebody first heard of it so late that others may not have by the end. */
-function isLate({ attempts, endMs }: History, incidentId: string, type: string): boolean {
+function isLost(evidence: Evidence, receiver: string, id: string, type: string): boolean {
+  return lostMessages(evidence, receiver).some(
+    (each) => each.type === type && each.incidents.includes(id),
+  );
+}
+
+/** Whether it was first sent so late that it may still wait for others of its group at the end. */
+function isLate({ attempts, endMs }: Evidence, incidentId: string, type: string): boolean {
   const first = attempts.find(
     ({ message }) =>
       message.type === type && message.data.incidents.some(({ id }) => id === incidentId),
@@ -192,12 +168,7 @@ function isLate({ attempts, endMs }: History, incidentId: string, type: string):
   return first !== undefined && first.atMs > endMs - longestWaitMs;
 }
 
-function mayRemind(rule: ScenarioRule | undefined): boolean {
-  if (!rule) return false;
-  return rule.remindEveryMs !== null || ("flap" in rule && rule.flap !== null);
-}
-
-/** The ids of the messages that told something of an incident, and were taken. */
+/** The ids of the accepted messages of a type about an incident. */
 export function messagesOf(
   attempts: readonly Attempt[],
   incidentId: string,
@@ -208,5 +179,91 @@ export function messagesOf(
       .filter(({ taken, message }) => taken && message.type === type)
       .filter(({ message }) => message.data.incidents.some(({ id }) => id === incidentId))
       .map(({ webhookId }) => webhookId),
+  );
+}
+
+/** The rule that every daemon has for its receivers. */
+export const receiverRule = "receiver-failing";
+
+/** An incident of a receiver that refuses now and then is notified once in this time at most. */
+const quietMs = 5 * 60_000;
+
+/** The others are notified of a receiver whose messages are dead-lettered, and of no other. */
+function checkReceiverIncidents(
+  evidence: Evidence,
+  { name, giveUpAfterMs }: ScenarioReceiver,
+  attempts: readonly Attempt[],
+): readonly Violation[] {
+  const own = evidence.incidents.filter(({ receiver }) => receiver === name);
+  const isDamaged = lostMessages(evidence, name).length > 0;
+  const isDead = ({ answered, refused }: Attempt): boolean =>
+    refused !== null || (answered === null && giveUpAfterMs < longestOutageMs);
+  const missing = attempts.filter((attempt) => {
+    const { receivers } = evidence.lives[attempt.life - 1]?.stage ?? {};
+    return (
+      (receivers?.size ?? 0) > 1 &&
+      isRefusalNoted(evidence, attempt) &&
+      !own.some((incident) => isOf(evidence, incident, attempt))
+    );
+  });
+  return [
+    ...missing.map(({ atMs, webhookId }) =>
+      violation(`nobody was notified that ${name} refused ${webhookId} at ${atMs} ms`, name),
+    ),
+    ...(isDamaged ? [] : own).flatMap((incident) => {
+      const isInvented = !attempts.some(
+        (attempt) => attempt.atMs <= incident.notifiedMs && isDead(attempt),
+      );
+      return checkReceiverIncident(evidence, incident, isInvented);
+    }),
+  ];
+}
+
+/** @param isInvented whether its receiver accepted everything before */
+export function checkReceiverIncident(
+  evidence: Evidence,
+  { id, receiver, resolved }: NotifiedIncident,
+  isInvented: boolean,
+): readonly Violation[] {
+  const { scenario } = evidence;
+  const mayGoOn = !scenario.receivers.some(
+    ({ name, sendResolved }) =>
+      name !== receiver &&
+      sendResolved &&
+      isConfiguredAtEnd(scenario, name) &&
+      wasFiring(evidence, name, id),
+  );
+  const wentOn = `${id} went on, though ${receiver} accepted what was replayed`;
+  return [
+    ...(isInvented ? [violation(`${id}: ${receiver} has refused nothing`, id)] : []),
+    ...(resolved || mayGoOn ? [] : [violation(wentOn, id)]),
+  ];
+}
+
+/** Whether the process has certainly stored that it was refused. */
+function isRefusalNoted(evidence: Evidence, { refused, life }: Attempt): boolean {
+  if (!refused) return false;
+  const { endMoment, lastPollMs } = evidence.lives[life - 1] ?? {};
+  const dueMs = evidence.dueMs[refused.moment] ?? Infinity;
+  return (
+    dueMs < (lastPollMs ?? Infinity) &&
+    endMoment !== refused.moment &&
+    !hasFault(evidence, life, refused.moment)
+  );
+}
+
+/** Whether an incident is about a refusal, or why no other incident is. */
+function isOf(
+  evidence: Evidence,
+  { startedUtcMs, resolved }: NotifiedIncident,
+  { refused }: Attempt,
+): boolean {
+  if (!refused) return false;
+  if (Math.abs(refused.utcMs - startedUtcMs) < quietMs) return true;
+  // In the world's time: where the wall clock was set back, an incident can end before it began.
+  const atMs = evidence.dueMs[refused.moment] ?? 0;
+  const endsMs = resolved ? timesOf(evidence, resolved.utcMs) : [Infinity];
+  return (
+    timesOf(evidence, startedUtcMs).some((ms) => ms <= atMs) && endsMs.some((ms) => ms >= atMs)
   );
 }

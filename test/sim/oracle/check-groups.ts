@@ -1,117 +1,87 @@
-import type { Attempt, History } from "../history.ts";
-import type { Scenario, ScenarioReceiver } from "../scenario.ts";
-import { violation } from "./violation.ts";
-import type { Violation } from "./violation.ts";
+import type { ScenarioReceiver } from "../draw/receivers.ts";
+import type { Attempt } from "../history.ts";
+import { subjectOf, violation } from "./evidence.ts";
+import type { Evidence, MessageIncident, Violation } from "./evidence.ts";
 
-/** A message with the groups that it tells of. */
-interface Telling {
-  readonly attempt: Attempt;
+/** A message with the groups that it is about. */
+interface Grouped {
+  readonly webhookId: string;
+  readonly rule: string;
   readonly createdUtcMs: number;
   readonly groups: ReadonlySet<string>;
-  readonly subjects: ReadonlySet<string>;
+  readonly subjects: readonly string[];
 }
 
-/** That messages tell of one group each, or of many subjects, and do not follow too soon. */
-export function checkGroups(scenario: Scenario, history: History): readonly Violation[] {
-  return scenario.receivers.flatMap((receiver) => {
+/** Messages are about one group each, or about many subjects, and come no sooner than the group's interval. */
+export function checkGroups(evidence: Evidence): readonly Violation[] {
+  return evidence.scenario.receivers.flatMap((receiver) => {
     const first = new Map<string, Attempt>();
-    for (const attempt of history.attempts) {
+    for (const attempt of evidence.attempts) {
       if (attempt.receiver !== receiver.name || first.has(attempt.webhookId)) continue;
       first.set(attempt.webhookId, attempt);
     }
-    const tellings = [...first.values()].map((attempt) => readTelling(attempt, receiver));
-    return [...checkMixed(receiver, tellings), ...checkIntervals(history, receiver, tellings)];
-  });
-}
-
-function readTelling(attempt: Attempt, { groupBy }: ScenarioReceiver): Telling {
-  const { timestamp, data } = attempt.message;
-  const valueOf = (incident: (typeof data.incidents)[number], field: string): string => {
-    switch (field) {
-      case "rule":
-        return data.rule;
-      case "region":
-        return incident.region ?? "";
-      case "key":
-        return incident.key ?? "";
-      case "sandbox_id":
-        return incident.sandbox_id ?? "";
-      default:
-        return incident.server_name ?? "";
-    }
-  };
-  const textOf = (incident: (typeof data.incidents)[number]): string =>
-    [data.rule, ...groupBy.map((field) => valueOf(incident, field))].join(" ");
-  const subjectOf = ({
-    region,
-    key,
-    sandbox_id: box,
-    server_id: id,
-    server_name: name,
-    subject,
-    probe,
-    receiver,
-  }: (typeof data.incidents)[number]): string =>
-    [region, key, box, id, subject === "pool" ? name : "", probe, receiver].join(" ");
-  return {
-    attempt,
-    createdUtcMs: Date.parse(timestamp),
-    groups: new Set(data.incidents.map(textOf)),
-    subjects: new Set(data.incidents.map(subjectOf)),
-  };
-}
-
-/** What was made into messages at once may have been merged, if it is about so many. */
-function mayBeMerged(
-  telling: Telling,
-  { mergeAbove }: ScenarioReceiver,
-  tellings: readonly Telling[],
-): boolean {
-  const { rule } = telling.attempt.message.data;
-  const together = tellings.filter(
-    ({ createdUtcMs, attempt }) =>
-      createdUtcMs === telling.createdUtcMs && attempt.message.data.rule === rule,
-  );
-  return new Set(together.flatMap((each) => [...each.subjects])).size > mergeAbove;
-}
-
-function checkMixed(
-  receiver: ScenarioReceiver,
-  tellings: readonly Telling[],
-): readonly Violation[] {
-  return tellings.flatMap((telling) => {
-    if (telling.groups.size <= 1 || mayBeMerged(telling, receiver, tellings)) return [];
+    const messages = Array.from(first.values(), (attempt) => readGroups(attempt, receiver));
+    const needless = messages.filter(
+      (message) => message.groups.size > 1 && !mayBeMerged(message, receiver, messages),
+    );
     const { name } = receiver;
-    const { webhookId } = telling.attempt;
-    return [violation(`${name}: ${webhookId} mixes groups without need`, webhookId)];
+    return [
+      ...needless.map(({ webhookId }) =>
+        violation(`${name}: ${webhookId} mixes groups without need`, webhookId),
+      ),
+      ...earlyMessages(evidence, receiver, messages).map(({ webhookId }) =>
+        violation(`${name}: ${webhookId} came too soon after one of its group`, webhookId),
+      ),
+    ];
   });
 }
 
-function checkIntervals(
-  { wallClocks }: History,
+function readGroups({ message, webhookId }: Attempt, { groupBy }: ScenarioReceiver): Grouped {
+  const { rule, incidents } = message.data;
+  const groupOf = ({ region, key, sandbox_id, server_name }: MessageIncident): string => {
+    const fields = new Map(Object.entries({ rule, region, key, sandbox_id, server_name }));
+    return [rule, ...groupBy.map((field) => fields.get(field) ?? "")].join(" ");
+  };
+  return {
+    webhookId,
+    rule,
+    createdUtcMs: Date.parse(message.timestamp),
+    groups: new Set(incidents.map(groupOf)),
+    subjects: incidents.map((incident) => JSON.stringify(subjectOf(incident))),
+  };
+}
+
+/** Messages that were created together may have been merged, if they have more subjects than the limit. */
+function mayBeMerged(
+  { rule, createdUtcMs }: Grouped,
+  { mergeAbove }: ScenarioReceiver,
+  messages: readonly Grouped[],
+): boolean {
+  const together = messages.filter(
+    (each) => each.createdUtcMs === createdUtcMs && each.rule === rule,
+  );
+  return new Set(together.flatMap(({ subjects }) => subjects)).size > mergeAbove;
+}
+
+function earlyMessages(
+  { wallClocks }: Evidence,
   receiver: ScenarioReceiver,
-  tellings: readonly Telling[],
-): readonly Violation[] {
-  const { name, groupWaitMs, groupIntervalMs } = receiver;
-  // A wall clock that is stepped must not have anything wait for longer.
+  messages: readonly Grouped[],
+): readonly Grouped[] {
+  const { groupWaitMs, groupIntervalMs } = receiver;
+  // A stepped wall clock makes no message wait for longer.
   if (groupIntervalMs <= groupWaitMs || wallClocks.length > 1) return [];
   const latest = new Map<string, number>();
-  const found: Violation[] = [];
-  const inOrder = tellings.toSorted((one, other) => one.createdUtcMs - other.createdUtcMs);
-  for (const telling of inOrder) {
-    const { attempt, createdUtcMs, groups } = telling;
-    for (const group of groups) {
-      const before = latest.get(group);
+  const inOrder = messages.toSorted((one, other) => one.createdUtcMs - other.createdUtcMs);
+  return inOrder.filter((message) => {
+    const { createdUtcMs, groups } = message;
+    const distancesMs = Array.from(groups, (group) => {
+      const before = latest.get(group) ?? -Infinity;
       latest.set(group, createdUtcMs);
-      // What is merged with others is told when the first of them is due.
-      if (before === undefined || createdUtcMs === before) continue;
-      if (createdUtcMs - before >= groupIntervalMs) continue;
-      if (mayBeMerged(telling, receiver, tellings)) continue;
-      const { webhookId } = attempt;
-      found.push(
-        violation(`${name}: ${webhookId} came too soon after one of its group`, webhookId),
-      );
-    }
-  }
-  return found;
+      return createdUtcMs - before;
+    });
+    const isEarly = distancesMs.some((ms) => ms > 0 && ms < groupIntervalMs);
+    // Merged groups are sent when the first of them is due.
+    return isEarly && !mayBeMerged(message, receiver, messages);
+  });
 }

@@ -1,204 +1,173 @@
 import { resolutionMs, resolutions, statuses } from "../history.ts";
-import type {
-  DamageEffect,
-  History,
-  KeptAccount,
-  KeptBucket,
-  KeptHistory,
-  Resolution,
-} from "../history.ts";
-import type { Scenario, ScenarioTarget } from "../scenario.ts";
+import type { Bucket, Period, Resolution, StoredChange } from "../history.ts";
 import { sum, trueBuckets } from "./buckets.ts";
-import type { TrueBucket } from "./buckets.ts";
-import { pollRecordsOf } from "./poll-records.ts";
-import { truthOf } from "./truth.ts";
-import type { PollRecord, Truth } from "./truth.ts";
-import { violation } from "./violation.ts";
-import type { Violation } from "./violation.ts";
+import { damagesOf, violation } from "./evidence.ts";
+import type { Evidence, Violation } from "./evidence.ts";
+import type { TargetHistory } from "./target-history.ts";
+import type { PollRecord, TrueChange } from "./truth.ts";
 
-/** What is kept of a target is what its polls showed, to the millisecond. */
+const mostViolations = 3;
+
+/** What is stored of a target is what its polls showed, to the millisecond. */
 export function checkHistory(
-  scenario: Scenario,
-  history: History,
-  { name }: ScenarioTarget,
+  evidence: Evidence,
+  target: string,
+  { polls, truth }: TargetHistory,
 ): readonly Violation[] {
-  const kept = history.kept.get(name);
-  if (!kept) return [violation(`${name}: nothing is kept`, name)];
-  const records = pollRecordsOf(history, name);
-  const servers = new Set(records.flatMap(({ shown }) => [...shown.keys()]));
-  const truth = truthOf(records, [...servers], scenario.goneAfter);
-  const unreadable = unreadableOf(history, name);
-  return [
-    ...differences(
-      `${name}: changes`,
-      changeLines(kept),
-      without(trueChangeLines(truth), unreadable.changes),
-      name,
-    ),
-    ...resolutions.flatMap((resolution) =>
-      checkBuckets(name, {
-        resolution,
-        isSteppedBack: isSteppedBack(records),
-        lost: unreadable.buckets,
-        found: kept.buckets.get(resolution) ?? [],
-        expected: trueBuckets(truth, resolution),
-      }),
-    ),
+  const stored = evidence.stored.get(target);
+  if (!stored) return [violation(`${target}: nothing is stored`, target)];
+  const damaged = damagesOf(evidence, "change").filter((each) => each.target === target);
+  const changes = without(
+    truth.changes.map(trueChangeLine),
+    damaged.map(({ line }) => line),
+  );
+  const isSteppedBack = steppedBackAt(polls) >= 0;
+  const faults = [
+    ...differences(stored.changes.map(changeLine), changes).map((fault) => `changes ${fault}`),
+    ...resolutions.flatMap((resolution) => {
+      const found = stored.buckets.get(resolution) ?? [];
+      const expected = trueBuckets(truth, resolution);
+      return bucketFaults(evidence, target, resolution, { isSteppedBack, found, expected });
+    }),
+    ...gapFaults(stored.gaps, polls).map((fault) => `gaps ${fault}`),
   ];
+  return faults.map((fault) => violation(`${target}: ${fault}`, target));
 }
 
-type LostBucket = Extract<DamageEffect, { kind: "bucket" }>;
-
-/** What is missing of a target, since its rows cannot be read. */
-function unreadableOf({ damages }: History, target: string) {
-  const effects = damages.map(({ effect }) => effect);
-  return {
-    changes: effects.flatMap((each) =>
-      each.kind === "change" && each.target === target ? [each.line] : [],
-    ),
-    buckets: effects.filter(
-      (each): each is LostBucket => each.kind === "bucket" && each.target === target,
-    ),
-  };
+/** The first poll before which the wall clock was set back, so that the calendar has some time twice. */
+function steppedBackAt(polls: readonly PollRecord[]): number {
+  return polls.findIndex(
+    ({ utcMs, elapsedMs }, at) => utcMs - elapsedMs < (polls[at - 1]?.utcMs ?? -Infinity),
+  );
 }
 
-function checkBuckets(
-  name: string,
-  {
-    resolution,
-    isSteppedBack: isUncertain,
-    lost,
-    found: all,
-    expected: allExpected,
-  }: {
-    readonly resolution: Resolution;
+function changeLine({ atMs, sandboxId, serverId, from, to, ...rest }: StoredChange): string {
+  const { dwellMs, observation } = rest;
+  return JSON.stringify([atMs, `${sandboxId} ${serverId}`, from, to, dwellMs, observation]);
+}
+
+function trueChangeLine({ atMs, server, from, to, dwellMs, observation }: TrueChange): string {
+  return JSON.stringify([atMs, server, from, to, dwellMs, observation]);
+}
+
+function bucketFaults(
+  evidence: Evidence,
+  target: string,
+  resolution: Resolution,
+  all: {
     readonly isSteppedBack: boolean;
-    readonly lost: readonly LostBucket[];
-    readonly found: readonly KeptBucket[];
-    readonly expected: readonly TrueBucket[];
+    readonly found: readonly Bucket[];
+    readonly expected: readonly Bucket[];
   },
-): readonly Violation[] {
-  // What was in a bucket that could not be read is missing from those that it would have become a part of.
+): readonly string[] {
+  // What was in an unreadable bucket is also missing from those that it would have been added to.
   const size = resolutionMs[resolution];
-  const isWhole = ({ startMs }: { readonly startMs: number }): boolean =>
-    !lost.some(
+  const damaged = damagesOf(evidence, "bucket").filter((each) => each.target === target);
+  const isWhole = ({ startMs }: Bucket): boolean =>
+    !damaged.some(
       (each) =>
         resolutionMs[each.resolution] <= size && Math.floor(each.startMs / size) * size === startMs,
     );
-  const [found, expected] = [all.filter(isWhole), allExpected.filter(isWhole)];
-  const [recorded, passed] = [found, expected].map((each) =>
-    sum(each.map(({ recordedMs }) => recordedMs)),
-  );
-  const text = `${name}: ${recorded} ms are recorded in ${resolution}, ${passed} ms passed`;
-  const isUnclear = isUncertain && lost.length > 0;
-  const total = recorded === passed || isUnclear ? [] : [violation(text, name)];
-  if (isUncertain) return total;
-  const [lines, trueLines] = [found.flatMap(bucketLines), expected.flatMap(trueBucketLines)];
-  return [...total, ...differences(`${name}: buckets of ${resolution}`, lines, trueLines, name)];
-}
-
-/** Time that the calendar has twice is recorded in the bucket that is open. */
-function isSteppedBack(records: readonly PollRecord[]): boolean {
-  return records.some(
-    ({ utcMs, elapsedMs }, at) => utcMs - elapsedMs < (records[at - 1]?.utcMs ?? -Infinity),
-  );
-}
-
-function bucketLines(bucket: KeptBucket): readonly string[] {
-  return linesOf(bucket, ({ dwells }) => [dwells.counts, dwells.sumMs]);
-}
-
-function trueBucketLines(bucket: TrueBucket): readonly string[] {
-  return linesOf(bucket, ({ dwellsMs }) => [histogramOf(dwellsMs), sum(dwellsMs)]);
-}
-
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
-
-/** How long a dwell time is at most that counts in each bucket of the histogram; there is one more for what is longer. */
-const dwellBoundsMs = [
-  10 * secondMs,
-  30 * secondMs,
-  minuteMs,
-  2 * minuteMs,
-  5 * minuteMs,
-  15 * minuteMs,
-  30 * minuteMs,
-  hourMs,
-  2 * hourMs,
-  4 * hourMs,
-  12 * hourMs,
-  dayMs,
-  7 * dayMs,
-];
-
-function histogramOf(dwellsMs: readonly number[]): readonly number[] {
-  const upTo = (boundMs: number): number => dwellsMs.filter((ms) => ms <= boundMs).length;
-  const cumulative = [...dwellBoundsMs, Infinity].map(upTo);
-  return cumulative.map((count, at) => count - (cumulative[at - 1] ?? 0));
-}
-
-function linesOf<Account extends Omit<KeptAccount, "dwells">>(
-  bucket: Omit<KeptBucket, "names"> & { readonly names: ReadonlyMap<string, Account> },
-  dwellsOf: (account: Account) => unknown,
-): readonly string[] {
-  const { startMs, recordedMs, unobservedMs, extent, names } = bucket;
-  if (recordedMs === 0 && names.size === 0) return [];
-  const extentLine = (each: KeptBucket["extent"]): unknown =>
-    each && statuses.map((status) => [each.least[status], each.most[status]]);
+  const [found, expected] = [all.found.filter(isWhole), all.expected.filter(isWhole)];
+  const recordedMs = sum(found.map((bucket) => bucket.recordedMs));
+  const passedMs = sum(expected.map((bucket) => bucket.recordedMs));
+  const isUnclear = recordedMs === passedMs || (all.isSteppedBack && damaged.length > 0);
+  const total = `${recordedMs} ms are recorded in ${resolution}, ${passedMs} ms passed`;
+  // After the wall clock was set back, time is recorded in the bucket that is open.
+  const lines = all.isSteppedBack
+    ? []
+    : differences(found.flatMap(bucketLines), expected.flatMap(bucketLines));
   return [
-    JSON.stringify([startMs, recordedMs, unobservedMs, extentLine(extent)]),
+    ...(isUnclear ? [] : [total]),
+    ...lines.map((line) => `buckets of ${resolution} ${line}`),
+  ];
+}
+
+function bucketLines(bucket: Bucket): readonly string[] {
+  const { startMs, recordedMs, unobservedMs, names } = bucket;
+  if (recordedMs === 0 && names.size === 0) return [];
+  const extentOf = ({ extent }: Pick<Bucket, "extent">): unknown =>
+    extent && statuses.map((status) => [extent.least[status], extent.most[status]]);
+  return [
+    JSON.stringify([startMs, recordedMs, unobservedMs, extentOf(bucket)]),
     ...Array.from(names, ([name, account]) => {
+      const { exhaustedMs, dwells } = account;
       const ms = statuses.map((status) => account.ms[status]);
-      const { unobservedMs: unseenMs, exhaustedMs } = account;
-      const parts = [ms, unseenMs, extentLine(account.extent), exhaustedMs, dwellsOf(account)];
-      return JSON.stringify([startMs, name, ...parts]);
+      const parts = [account.unobservedMs, extentOf(account), exhaustedMs];
+      return JSON.stringify([startMs, name, ms, ...parts, dwells.counts, dwells.sumMs]);
     }),
   ];
 }
 
-function changeLines({ changes }: KeptHistory): readonly string[] {
-  return changes.map(({ atMs, sandboxId, serverId, from, to, dwellMs, observation }) =>
-    JSON.stringify([atMs, `${sandboxId} ${serverId}`, from, to, dwellMs, observation]),
-  );
-}
-
-function trueChangeLines({ changes, gaps }: Truth): readonly string[] {
+function differences(found: readonly string[], expected: readonly string[]): readonly string[] {
   return [
-    ...changes.map(({ atMs, server, from, to, dwellMs }) =>
-      JSON.stringify([atMs, server, from, to, dwellMs, null]),
-    ),
-    ...gaps.map(({ atMs, server, status, kind }) =>
-      JSON.stringify([atMs, server, status, status, null, kind]),
-    ),
-  ];
-}
-
-const mostToTell = 3;
-
-function differences(
-  what: string,
-  found: readonly string[],
-  expected: readonly string[],
-  about: string,
-): readonly Violation[] {
-  const missing = without(expected, found);
-  const invented = without(found, expected);
-  return [
-    ...missing.slice(0, mostToTell).map((line) => violation(`${what} lack ${line}`, about)),
-    ...invented.slice(0, mostToTell).map((line) => violation(`${what} invent ${line}`, about)),
+    ...without(expected, found)
+      .slice(0, mostViolations)
+      .map((line) => `lack ${line}`),
+    ...without(found, expected)
+      .slice(0, mostViolations)
+      .map((line) => `invent ${line}`),
   ];
 }
 
 /** With repetitions. */
-function without(some: readonly string[], others: readonly string[]): readonly string[] {
+function without(lines: readonly string[], others: readonly string[]): readonly string[] {
   const left = new Map<string, number>();
   for (const line of others) left.set(line, (left.get(line) ?? 0) + 1);
-  return some.filter((line) => {
+  return lines.filter((line) => {
     const count = left.get(line) ?? 0;
     left.set(line, count - 1);
     return count <= 0;
   });
+}
+
+/** Between two observed polls the clocks may differ by less without one of them having been set. */
+const slackMs = 1_000;
+
+/**
+ * The stored gaps are the time of the calendar in which nobody observed the target. After a wall clock was
+ * set back, the calendar has some time twice: then no gap may be invented, and those before must be there.
+ */
+function gapFaults(stored: readonly Period[], polls: readonly PollRecord[]): readonly string[] {
+  const steppedAt = steppedBackAt(polls);
+  const possible = unobserved(polls);
+  const sure = steppedAt < 0 ? possible : unobserved(polls.slice(0, steppedAt));
+  const textOf = (what: string, { fromMs, toMs }: Period): string =>
+    `${what} from ${fromMs} to ${toMs} UTC`;
+  return [
+    ...stored
+      .filter((each, at) => each.fromMs < (stored[at - 1]?.toMs ?? -Infinity))
+      .map((each) => textOf("overlap", each)),
+    ...sure.filter((each) => !isCovered(each, stored)).map((each) => textOf("lack the time", each)),
+    ...stored
+      .filter((each) => !isCovered(each, possible))
+      .map((each) => textOf("invent the time", each)),
+  ].slice(0, mostViolations);
+}
+
+function unobserved(polls: readonly PollRecord[]): readonly Period[] {
+  const gaps = polls.flatMap(({ utcMs, elapsedMs, unbroken, complete }, at): Period[] => {
+    const before = polls[at - 1];
+    if (!before) return [];
+    const isObserved = unbroken && complete && before.complete;
+    const toMs = isObserved ? utcMs - elapsedMs : utcMs;
+    const leastMs = isObserved ? slackMs : 0;
+    return toMs - before.utcMs > leastMs ? [{ fromMs: before.utcMs, toMs }] : [];
+  });
+  return join(gaps);
+}
+
+/** Those that touch are one. */
+function join(gaps: readonly Period[]): readonly Period[] {
+  const joined: Period[] = [];
+  for (const gap of gaps.toSorted((one, other) => one.fromMs - other.fromMs)) {
+    const last = joined.at(-1);
+    if (!last || last.toMs < gap.fromMs) joined.push(gap);
+    else joined.splice(-1, 1, { fromMs: last.fromMs, toMs: Math.max(last.toMs, gap.toMs) });
+  }
+  return joined;
+}
+
+function isCovered({ fromMs, toMs }: Period, gaps: readonly Period[]): boolean {
+  return join(gaps).some((each) => each.fromMs <= fromMs && each.toMs >= toMs);
 }

@@ -1,42 +1,194 @@
-import type { History, Life } from "../history.ts";
-import { violation } from "./violation.ts";
-import type { Violation } from "./violation.ts";
+import type { Heartbeat, StoreOutage } from "../history.ts";
+import { listingPath } from "../scenario.ts";
+import { hasFault, requestsFor, stalledMs, violation } from "./evidence.ts";
+import type { Evidence, Violation } from "./evidence.ts";
+import { longestPollDistanceMs } from "./due-polls.ts";
 
 /** How long a process may take to stop: what is being sent gets five seconds. */
 const graceMs = 6_000;
 
-/** That each process starts and stops as it should, whatever else goes wrong. */
-export function checkLives(history: History): readonly Violation[] {
-  return history.lives.flatMap((life): readonly Violation[] => {
-    const { number, ended, lastPollMs, endMs } = life;
-    const about = `process ${number} `;
+/** Each process starts and stops in time, whatever else goes wrong. */
+export function checkLives(evidence: Evidence): readonly Violation[] {
+  return evidence.lives.flatMap(({ number, ended, lastPollMs, endMs }) => {
+    const says = (what: string): Violation =>
+      violation(`process ${number} ${what}`, `process ${number} `);
     if (ended?.how === "could not start") {
-      if (wasRefused(history, life)) return [];
-      return [violation(`process ${number} could not start: ${ended.error}`, about)];
+      return hasFault(evidence, number) ? [] : [says(`could not start: ${ended.error}`)];
     }
     if (ended?.how === "killed" || lastPollMs === null) return [];
-    const latestMs = lastPollMs + graceMs + stalledMs(history, lastPollMs);
-    const isLate = (endMs ?? Infinity) > latestMs;
+    const latestMs = lastPollMs + graceMs + stalledMs(evidence, lastPollMs);
     return [
-      ...(ended?.how === "stopped badly"
-        ? [violation(`process ${number} stopped badly: ${ended.error}`, about)]
-        : []),
-      ...(isLate ? [violation(`process ${number} did not stop in ${graceMs} ms`, about)] : []),
+      ...(ended?.how === "stopped badly" ? [says(`stopped badly: ${ended.error}`)] : []),
+      ...((endMs ?? Infinity) > latestMs ? [says(`did not stop in ${graceMs} ms`)] : []),
     ];
   });
 }
 
-/** Whether its store refused something: then it may end at its start. */
-function wasRefused({ storeFaults }: History, { number }: Life): boolean {
-  return Array.from(storeFaults.values()).includes(number);
+/** By then all that waited for receivers has been delivered: once each target was polled, too, nothing prevents a heartbeat. */
+const recoveryMs = 30 * 60_000;
+
+/** Longer than anything takes that is done once a poll has ended. */
+const settlingMs = 300;
+
+/** Heartbeats come while all is well, and not while a process has not polled or its store takes nothing. */
+export function checkHeartbeats(evidence: Evidence): readonly Violation[] {
+  const { scenario, heartbeats, lives, endMs } = evidence;
+  if (scenario.heartbeat === null) return [];
+  const roundMs = longestPollDistanceMs(scenario);
+  // The last process can start later.
+  const wellMs = Math.max(
+    scenario.calmMs + Math.max(recoveryMs, 2 * roundMs),
+    lives.at(-1)?.watchMs ?? 0,
+  );
+  const times = [...heartbeats.map(({ atMs }) => atMs), endMs].filter((atMs) => atMs >= wellMs);
+  const longestMs = 2 * scenario.heartbeat.everyMs + 15_000;
+  const late = times.findIndex((atMs, at) => atMs - (times[at - 1] ?? wellMs) > longestMs);
+  const early = heartbeats.map((heartbeat) => ({
+    heartbeat,
+    reasons: [
+      ...scenario.targets.flatMap(({ name }) => unwatched(evidence, heartbeat, name)),
+      ...outagesAt(evidence, heartbeat, 2.5 * roundMs + scenario.timeoutMs),
+    ],
+  }));
+  const found = early.find(({ reasons }) => reasons.length > 0);
+  const period = `from ${times[late - 1] ?? wellMs} to ${times[late]} ms`;
+  return [
+    ...(late < 0 ? [] : [violation(`no heartbeat came ${period}, though all was well`)]),
+    ...(found
+      ? [
+          violation(
+            `a heartbeat at ${found.heartbeat.sentMs} ms, though ${found.reasons.join(", ")}`,
+          ),
+        ]
+      : []),
+  ];
 }
 
-/** For how long processes were held up since then. */
-export function stalledMs({ stalls, dueMs }: History, sinceMs: number, untilMs = Infinity): number {
-  let total = 0;
-  for (const [moment, ms] of stalls) {
-    const atMs = dueMs[moment] ?? 0;
-    if (atMs >= sinceMs - ms && atMs <= untilMs) total += ms;
-  }
-  return total;
+/** A read-only disk still answers queries: that nothing is stored shows once each target had a poll. */
+function outagesAt(
+  { storeOutages, lives }: Evidence,
+  { life, sentMs }: Heartbeat,
+  roundMs: number,
+): readonly string[] {
+  return storeOutages
+    .filter(({ fromMs, toMs, what, ...outage }) => {
+      const sinceMs = Math.max(fromMs, lives[life - 1]?.startMs ?? 0);
+      const isOwn = outage.life === null || outage.life === life;
+      const beganMs = sinceMs + (what === "is read-only" ? roundMs : 0);
+      return isOwn && sentMs > beganMs && sentMs < toMs;
+    })
+    .map(({ what }) => `the store ${what}`);
+}
+
+/** Why a process certainly cannot say that it watches a target. */
+function unwatched(
+  evidence: Evidence,
+  { life, sentMs }: Heartbeat,
+  target: string,
+): readonly string[] {
+  const ends = requestsFor(evidence, target, life, listingPath).flatMap((request) => {
+    const { end } = request.exchange;
+    return end !== null && end.atMs <= sentMs ? [{ request, end }] : [];
+  });
+  const stored = evidence.storedPolls.filter(
+    (poll) => poll.life === life && poll.target === target && poll.atMs <= sentMs,
+  );
+  // A poll can end without a request, where the answer to a probe had a Retry-After.
+  if (ends.length === 0) return stored.length > 0 ? [] : [`${target} was not polled`];
+  const settled = ends
+    .filter(({ end }) => end.atMs + settlingMs + stalledMs(evidence, end.atMs, sentMs) <= sentMs)
+    .toSorted((one, other) => one.end.moment - other.end.moment);
+  const last = settled.at(-1);
+  const isListing = evidence.listings.some(
+    ({ request }) => evidence.requests[request] === last?.request,
+  );
+  if (!last || !isListing) return [];
+  const isStored = stored.some(({ moment }) => moment >= last.end.moment);
+  return isStored ? [] : [`the last poll of ${target} was not stored`];
+}
+
+/** What was sent before has come by then. */
+const travelMs = 1_000;
+
+/** Each receiver's outbox is read twice a minute, and the files are checked with it. */
+const noticedMs = 60_000;
+
+const mostViolations = 3;
+
+/** A process whose store was moved away logs it, stores nothing, and notifies nobody. */
+export function checkStoreFiles(evidence: Evidence): readonly Violation[] {
+  const replaced = evidence.storeOutages.filter(({ what }) => what === "was replaced");
+  const invented = evidence.storeLog.filter(
+    ({ event, life }) => event === "store.replaced" && !replaced.some((each) => each.life === life),
+  );
+  return [
+    ...replaced.flatMap((outage) => checkReplaced(evidence, outage)),
+    ...invented.map(({ life }) => violation(`process ${life} took its store for replaced`)),
+  ];
+}
+
+function checkReplaced(evidence: Evidence, { life, fromMs, toMs }: StoreOutage) {
+  const isThen = (each: { readonly life: number; readonly atMs: number }): boolean =>
+    each.life === life && each.atMs > fromMs && each.atMs < toMs;
+  const says = (atMs: number, what: string): Violation =>
+    violation(
+      `process ${life} ${what} at ${atMs} ms, though its store was replaced at ${fromMs} ms`,
+    );
+  const logged = evidence.storeLog.filter(
+    (each) => each.life === life && each.event === "store.replaced",
+  ).length;
+  // What is under way when they are replaced may still be written, to the files that are put back later.
+  const stored = new Set(evidence.storedPolls.filter(isThen).map(({ moment }) => moment));
+  return [
+    ...evidence.scrapes
+      .filter((scrape) => isThen(scrape) && scrape.ready === 200)
+      .map(({ atMs }) => says(atMs, "was ready")),
+    ...evidence.attempts
+      .filter((attempt) => isThen(attempt) && attempt.atMs > fromMs + travelMs)
+      .map(({ atMs, receiver }) => says(atMs, `notified ${receiver}`)),
+    ...(stored.size > 1 ? [says(toMs, "went on storing polls until it ended")] : []),
+    ...(logged > 1 || (logged === 0 && toMs - fromMs > noticedMs)
+      ? [violation(`process ${life} logged ${logged} times that its store was replaced`)]
+      : []),
+  ].slice(0, mostViolations);
+}
+
+/** Their rows are read when a process starts; others when somebody asks for them. */
+const readAtStart = new Set([
+  "silences",
+  "flap_records",
+  "incidents",
+  "servers",
+  "sandboxes",
+  "open_buckets",
+  "drift",
+]);
+
+/** The tables whose rows become unreadable with those of another. */
+const damagedWith = new Map([
+  ["servers", "sandboxes"],
+  ["notifications", "outbox_items"],
+]);
+
+/** A process logs that it cannot read a row, and none that can read all. What follows from it is for other checks. */
+export function checkDamages({ damages, lives, storeLog }: Evidence): readonly Violation[] {
+  const lines = storeLog.filter(({ event }) => event === "store.row_unreadable");
+  const concealed = damages.filter(
+    ({ life, table }) =>
+      readAtStart.has(table) &&
+      (lives[life - 1]?.watchMs ?? null) !== null &&
+      !lines.some((line) => line.life === life && line.table === table),
+  );
+  const invented = lines.filter(({ life, table }) => {
+    const sources = [table, damagedWith.get(table ?? "")];
+    return !damages.some((damage) => damage.life <= life && sources.includes(damage.table));
+  });
+  return [
+    ...concealed.map(({ life, table }) =>
+      violation(`process ${life} did not log that it cannot read a row of ${table}`),
+    ),
+    ...invented.map(({ life, table }) =>
+      violation(`process ${life} logged that it cannot read a row of ${table}, though it can`),
+    ),
+  ];
 }

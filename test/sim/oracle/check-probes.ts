@@ -1,120 +1,65 @@
-import type { History, KeptRun, ServiceRequest } from "../history.ts";
-import { leastUniverses, probeId } from "../probes.ts";
-import type { ScenarioProbe, ScenarioProbeRule } from "../probes.ts";
-import type { Hold, Scenario } from "../scenario.ts";
-import { stalledMs } from "./check-lives.ts";
-import { distinct, mostFollowed } from "./check-servers.ts";
-import { advance, noCourse } from "./course.ts";
-import type { Course, Look } from "./course.ts";
-import { expect } from "./expected.ts";
+import { leastUniverses, probeId } from "../draw/probes.ts";
+import type { ScenarioProbe } from "../draw/probes.ts";
+import type { ProbeRule } from "../draw/rules.ts";
+import type { Period, ServiceRequest, StoredRun } from "../history.ts";
+import { follow } from "./check-incidents.ts";
+import { hasFault, probeText, requestsFor, stalledMs, timesOf, violation } from "./evidence.ts";
+import type { Evidence, Violation } from "./evidence.ts";
+import { advance, initialState } from "./incident-model.ts";
+import type { Finding } from "./incident-model.ts";
+import type { Observation } from "./observations.ts";
 import { isObject, isRefusal, readJson } from "./read-answer.ts";
-import type { Seen } from "./seen.ts";
-import { probeText } from "./told.ts";
-import type { ToldIncident } from "./told.ts";
-import { violation } from "./violation.ts";
-import type { Violation } from "./violation.ts";
-import { timesOf } from "./wall-clocks.ts";
 
-/** A run that was kept, and what it says of the probe. */
-interface Run {
-  readonly seen: Seen;
+/** A stored run, and what it says of the probe. */
+interface Run extends Observation {
   /** False: nothing was sent, as the key had been refused. */
   readonly isCounted: boolean;
   readonly result: Result;
-  /** Before it a refusal was not kept. What is judged next, while nothing is sent, changes no count. */
+  /** Before it a refusal was not stored: which runs count until the next request is unknown. */
   readonly isAfterUnknown: boolean;
 }
 
-/** `failed_with_target`: for what keeps every call of the target from being answered. */
+/** `failed_with_target`: by a failure of every call of the target. */
 type Result = "succeeded" | "failed" | "failed_with_target";
 
-/** That what was told of probes is what came of their runs. */
-export function checkProbes(
-  scenario: Scenario,
-  history: History,
-  rule: ScenarioProbeRule,
-  allTold: readonly ToldIncident[],
-): readonly Violation[] {
-  const told = allTold.filter((each) => each.rule === rule.name);
+/** The notifications of probes are those that their runs call for. */
+export function checkProbes(evidence: Evidence, rule: ProbeRule): readonly Violation[] {
+  const { targets, probes } = evidence.scenario;
+  const notified = evidence.incidents.filter((each) => each.rule === rule.name);
   const known = new Set<string>();
-  const found = scenario.targets.flatMap(({ name: target }) => {
-    const outages = outagesOf(scenario, history, target, allTold);
-    return scenario.probes.flatMap((probe) => {
+  const found = targets.flatMap(({ name: target }) => {
+    const outages = outagesOf(evidence, target);
+    return probes.flatMap((probe) => {
       const subject = probeText(probe.name, target);
       known.add(subject);
-      const runs = runsOf(history, probe, target);
-      const own = told.filter((incident) => incident.probe === subject);
-      return checkProbe(scenario, history, { rule, subject, runs, outages, told: own });
+      const followed = {
+        name: `probe ${subject}`,
+        about: subject,
+        rule,
+        observations: runsOf(evidence, probe, target),
+        notified: notified.filter((incident) => incident.probe === subject),
+      };
+      return follow(evidence, followed, initialState, (states, step, run) => {
+        if (run.isAfterUnknown) return null;
+        const { isCounted } = run;
+        const common = { ...step, observation: run, isCounted, goneAfter: 1, silenced: [false] };
+        return findingsOf(run, outages).flatMap((finding) =>
+          states.flatMap((state) => advance(state, { ...common, finding })),
+        );
+      });
     });
   });
-  const invented = told.filter(({ probe }) => probe === null || !known.has(probe));
+  const invented = notified.filter(({ probe }) => probe === null || !known.has(probe));
   return [
     ...found,
     ...invented.map(({ id, probe }) => violation(`${rule.name}: ${id} of no probe (${probe})`, id)),
   ];
 }
 
-function checkProbe(
-  scenario: Scenario,
-  history: History,
-  {
-    rule,
-    subject,
-    runs,
-    outages,
-    told,
-  }: {
-    readonly rule: ScenarioProbeRule;
-    readonly subject: string;
-    readonly runs: readonly Run[];
-    readonly outages: readonly Outage[];
-    readonly told: readonly ToldIncident[];
-  },
-): readonly Violation[] {
-  const seen = runs.map((run) => run.seen);
-  const expected = expect(scenario, history, { rule, seen, told });
-  const stand = (atMs: number): readonly Violation[] =>
-    expected
-      .takeFaults()
-      .map((fault) =>
-        violation(
-          `probe ${subject}: ${fault} (run at ${atMs} ms)`,
-          subject,
-          ...told.map(({ id }) => id),
-        ),
-      );
-  let courses: readonly Course[] = [noCourse];
-  for (const [at, run] of runs.entries()) {
-    expected.takeFaults();
-    if (expected.isLate(run.seen)) break;
-    if (run.isAfterUnknown) return [];
-    const after = courses.flatMap((course) =>
-      looksAt(run, outages).flatMap((look) =>
-        advance(course, {
-          at,
-          seen: run.seen,
-          look,
-          isCounted: run.isCounted,
-          rule,
-          goneAfter: 1,
-          silenced: [false],
-          expected,
-        }),
-      ),
-    );
-    courses = distinct(after);
-    if (courses.length > mostFollowed) return [];
-    if (courses.length === 0) return stand(run.seen.fromMs);
-  }
-  expected.takeFaults();
-  return courses.some((course) => expected.isAll(course)) ? [] : stand(history.endMs);
-}
-
-/** While somebody was told that the target is down, what every call of it has is not told of its probes. */
-function looksAt({ seen, result }: Run, outages: readonly Outage[]): readonly Look[] {
+/** While an incident of the target is notified, failures of every call of it say nothing of its probes. */
+function findingsOf({ result, fromMs, toMs }: Run, outages: readonly Outage[]): readonly Finding[] {
   if (result === "succeeded") return ["clears"];
   if (result === "failed") return ["holds"];
-  const { fromMs, toMs } = seen;
   if (outages.some(({ surely }) => surely.fromMs < fromMs && surely.toMs > toMs)) {
     return ["unstated"];
   }
@@ -124,79 +69,60 @@ function looksAt({ seen, result }: Run, outages: readonly Outage[]): readonly Lo
   return isPossible ? ["holds", "unstated"] : ["holds"];
 }
 
-/** The time in which somebody was told that a target is down. */
+/** When an incident of a target was notified. */
 interface Outage {
-  readonly surely: { readonly fromMs: number; readonly toMs: number };
-  readonly possibly: { readonly fromMs: number; readonly toMs: number };
+  readonly surely: Period;
+  readonly possibly: Period;
 }
 
 /** Until a poll that ended an incident has been written. */
-const writingMs = 5_000;
+const longestWriteMs = 5_000;
 
-function outagesOf(
-  { rules }: Scenario,
-  history: History,
-  target: string,
-  told: readonly ToldIncident[],
-): readonly Outage[] {
-  const ofTargets = new Map(
-    rules.flatMap((rule) => (rule.on === "target" ? [[rule.name, rule.hold]] : [])),
-  );
-  return told
-    .filter((incident) => ofTargets.has(incident.rule) && incident.target === target)
-    .map(({ rule, startedUtcMs, heardMs, resolved }) => {
-      const startMs = Math.min(heardMs, ...timesOf(history, startedUtcMs));
-      const endsMs = resolved ? timesOf(history, resolved.utcMs) : [Infinity];
-      const observed = history.sightings.find(
-        (sighting) => sighting.target === target && sighting.atMs >= startMs,
-      );
-      return {
+function outagesOf(evidence: Evidence, target: string): readonly Outage[] {
+  const { scenario, listings, storedPolls } = evidence;
+  return evidence.incidents.flatMap((incident) => {
+    const rule = scenario.rules.find(({ name }) => name === incident.rule);
+    if (rule?.on !== "target" || incident.target !== target) return [];
+    const { startedUtcMs, notifiedMs, resolved } = incident;
+    const startMs = Math.min(notifiedMs, ...timesOf(evidence, startedUtcMs));
+    const endsMs = resolved ? timesOf(evidence, resolved.utcMs) : [Infinity];
+    const isSince = (each: { readonly target: string; readonly atMs: number }): boolean =>
+      each.target === target && each.atMs >= startMs;
+    const polls = storedPolls.filter(isSince);
+    const firedMs = "polls" in rule.hold ? polls[rule.hold.polls - 1]?.atMs : undefined;
+    const upMs = listings.find(isSince)?.atMs ?? Infinity;
+    return [
+      {
         surely: {
-          fromMs: Math.min(heardMs, firedMs(history, target, ofTargets.get(rule), startMs)),
-          toMs: Math.min(observed?.atMs ?? Infinity, ...endsMs),
+          fromMs: Math.min(notifiedMs, firedMs ?? Infinity),
+          toMs: Math.min(upMs, ...endsMs),
         },
-        possibly: { fromMs: startMs, toMs: Math.max(...endsMs) + writingMs },
-      };
-    });
+        possibly: { fromMs: startMs, toMs: Math.max(...endsMs) + longestWriteMs },
+      },
+    ];
+  });
 }
 
-/** When an incident that began at a time has fired, if only polls are counted. */
-function firedMs(
-  { keptPolls }: History,
-  target: string,
-  hold: Hold | undefined,
-  startMs: number,
-): number {
-  if (!hold || !("polls" in hold)) return Infinity;
-  const polls = keptPolls.filter((poll) => poll.target === target && poll.atMs >= startMs);
-  return polls[hold.polls - 1]?.atMs ?? Infinity;
-}
-
-/** The runs of a probe that were kept, in order. */
-function runsOf(history: History, probe: ScenarioProbe, target: string): readonly Run[] {
-  const requests = history.requests.filter(
-    (request) => request.target === target && request.path === probe.path,
-  );
+/** The stored runs of a probe, in order. */
+function runsOf(evidence: Evidence, probe: ScenarioProbe, target: string): readonly Run[] {
   const runs: Run[] = [];
-  let before: KeptRun | null = null;
-  for (const kept of history.keptRuns) {
-    if (kept.probe !== probe.name || kept.target !== target) continue;
+  let before: StoredRun | null = null;
+  for (const stored of evidence.storedRuns) {
+    if (stored.probe !== probe.name || stored.target !== target) continue;
+    const { life, moment, atMs, isCounted } = stored;
     const since = before?.moment ?? -1;
-    const ended = requests.filter(({ life, exchange: { end } }) => {
-      return life === kept.life && end !== null && end.moment > since && end.moment <= kept.moment;
-    });
-    const own = ended.at(-1);
-    const last = before?.life === kept.life ? runs.at(-1) : undefined;
-    const isBroken = Array.from(history.storeFaults).some(
-      ([moment, hit]) => hit === kept.life && moment >= since && moment <= kept.moment,
+    const ended = requestsFor(evidence, target, life, probe.path).filter(
+      ({ exchange: { end } }) => end !== null && end.moment > since && end.moment <= moment,
     );
-    runs.push({
-      seen: seenOf(history, kept, own, last?.seen, isBroken),
-      isCounted: kept.isCounted,
-      result: own ? resultOf(probe, own) : "failed_with_target",
-      isAfterUnknown: isBroken && ended.some((each) => each !== own && isRefusal(each)),
-    });
-    before = kept;
+    const own = ended.at(-1);
+    const last = before?.life === life ? runs.at(-1) : undefined;
+    const isBroken = hasFault(evidence, life, Math.max(0, since), atMs);
+    const isAfterUnknown = isBroken && ended.some((each) => each !== own && isRefusal(each));
+    const result = own ? resultOf(probe, own) : "failed_with_target";
+    const run = observationOf(evidence, stored, own, isBroken ? undefined : last);
+    const mostMs = last ? atMs - last.fromMs : 0;
+    runs.push({ ...run, mostMs, isCounted, result, isAfterUnknown });
+    before = stored;
   }
   return runs;
 }
@@ -204,58 +130,40 @@ function runsOf(history: History, probe: ScenarioProbe, target: string): readonl
 /** Until what a run decided is written. */
 const gatherMs = 200;
 
-function seenOf(
-  history: History,
-  kept: KeptRun,
+function observationOf(
+  evidence: Evidence,
+  { life, moment, atMs: toMs, utcMs }: StoredRun,
   own: ServiceRequest | undefined,
-  last: Seen | undefined,
-  isBroken: boolean,
-): Seen {
-  const { target, life, atMs: toMs } = kept;
-  const heldUpMs = stalledMs(history, toMs - 3_000, toMs);
-  const fromMs = own?.exchange.end?.atMs ?? toMs - gatherMs - heldUpMs;
-  const utcMs = own?.exchange.end?.utcMs ?? kept.utcMs - (toMs - fromMs);
-  const moment = own?.exchange.end?.moment ?? kept.moment;
-  const shown = new Map();
-  const at = { target, life, moment, atMs: fromMs, utcMs, complete: true, shown, request: -1 };
-  return {
-    sighting: at,
-    certain: true,
-    fromMs,
-    toMs,
-    leastMs: last && !isBroken ? Math.max(0, fromMs - last.toMs) : 0,
-    mostMs: last ? toMs - last.fromMs : 0,
-  };
+  last: Run | undefined,
+): Omit<Observation, "mostMs"> {
+  const waitedMs = gatherMs + stalledMs(evidence, toMs - 3_000, toMs);
+  const end = own?.exchange.end ?? { moment, atMs: toMs - waitedMs, utcMs: utcMs - waitedMs };
+  const leastMs = last ? Math.max(0, end.atMs - last.toMs) : 0;
+  return { life, moment: end.moment, utcMs: end.utcMs, fromMs: end.atMs, toMs, leastMs };
 }
 
 function resultOf(probe: ScenarioProbe, { answer, exchange }: ServiceRequest): Result {
   if (exchange.end?.how !== "whole" || answer === null) return "failed_with_target";
   const { status } = answer;
-  if (probe.expects === "refusal") {
-    if (status === 404) return "succeeded";
-    if (status === 200) return "failed";
-  }
+  if (probe.expects === "refusal" && status === 404) return "succeeded";
+  if (probe.expects === "refusal" && status === 200) return "failed";
   if (status === 200) return isUsual(probe, readJson(answer)) ? "succeeded" : "failed";
-  return status === 401 || status === 403 || status === 429 || status >= 500
-    ? "failed_with_target"
-    : "failed";
+  const isOfAll = status === 401 || status === 403 || status === 429 || status >= 500;
+  return isOfAll ? "failed_with_target" : "failed";
 }
 
 /** Whether an answer is what the probe expects. */
 function isUsual({ operation }: ScenarioProbe, body: unknown): boolean {
   if (!isObject(body)) return false;
+  const { userId, universes, git, success } = body;
   switch (operation) {
     case "user":
-      return body["userId"] === probeId;
-    case "universes": {
-      const { universes } = body;
+      return userId === probeId;
+    case "universes":
       return Array.isArray(universes) && universes.filter(isObject).length >= leastUniverses;
-    }
-    case "universe-data": {
-      const { git } = body;
+    case "universe-data":
       return isObject(git) && git["files"] !== undefined && git["files"] !== null;
-    }
     case "white-label":
-      return body["success"] === true;
+      return success === true;
   }
 }

@@ -1,214 +1,256 @@
-import type { History, Life, ServiceRequest } from "../history.ts";
+import type { Life, ServiceRequest } from "../history.ts";
+import { listingPath } from "../scenario.ts";
 import type { Scenario } from "../scenario.ts";
-import { stalledMs } from "./check-lives.ts";
-import { backOffMs, retryAfterMs } from "./check-polling.ts";
-import { longestGapMs, stepsBetween, turnsWithin } from "./due-polls.ts";
-import { isRefusal } from "./read-answer.ts";
-import { violation } from "./violation.ts";
-import type { Violation } from "./violation.ts";
+import {
+  countAfter,
+  duePolls,
+  indexAfter,
+  longestGapMs,
+  pollsWithin,
+  stepsBetween,
+} from "./due-polls.ts";
+import { stalledMs, violation } from "./evidence.ts";
+import type { Evidence, Violation } from "./evidence.ts";
+import { isRefusal, refusalsAfter, retryAfterMs } from "./read-answer.ts";
 
-/** That the service is asked no more often than it should be, and left alone when it asks for that. */
-export function checkRequests(scenario: Scenario, history: History): readonly Violation[] {
-  return history.lives.flatMap((life) => {
-    const own = history.requests
+/** The requests of one process for one path of a target, in the order in which they were sent. */
+interface Series {
+  readonly life: Life;
+  readonly target: string;
+  readonly path: string;
+  readonly own: readonly ServiceRequest[];
+  /** Those for other paths of the target, too. */
+  readonly all: readonly ServiceRequest[];
+  /** Null: once in each interval. */
+  readonly schedule: Scenario["schedule"];
+  readonly intervalMs: number;
+}
+
+/** How much later than due a request can be sent, as others wait for the limit too. */
+const slackMs = 15_000;
+
+/** The service is asked as often as it should be, no more often, and not before the end of a `Retry-After`. */
+export function checkRequests(evidence: Evidence): readonly Violation[] {
+  const { targets, schedule, intervalMs, probes } = evidence.scenario;
+  return evidence.lives.flatMap((life) => {
+    const requests = evidence.requests
       .filter((request) => request.life === life.number)
       .toSorted((one, other) => one.exchange.sentMs - other.exchange.sentMs);
+    const byKey = Map.groupBy(requests, ({ key }) => key);
     return [
-      ...checkRetries(scenario, history, life, own),
-      ...by(own, ({ key }) => key).flatMap((some) => checkLimit(scenario, some)),
-      ...by(own, ({ target }) => target).flatMap(checkPatience),
-      ...by(own, ({ target, path }) => `${target} ${path}`).flatMap((some) => [
-        ...checkOverlaps(some),
-        ...checkAbandoned(scenario, life, some),
-        ...checkTurns(history, life, some, timingOf(scenario, own, some)),
-        ...checkRefusals(history, some, timingOf(scenario, own, some)),
-      ]),
+      ...checkRetries(evidence, life, requests),
+      ...byKey.values().flatMap((own) => checkLimit(evidence.scenario, own)),
+      ...targets.flatMap(({ name: target }) => {
+        const all = requests.filter((request) => request.target === target);
+        const paths = [
+          { path: listingPath, schedule, intervalMs },
+          ...probes.map(({ path, everyMs }) => ({ path, schedule: null, intervalMs: everyMs })),
+        ];
+        const faults = paths.flatMap((timing) => {
+          const own = all.filter(({ path }) => path === timing.path);
+          const series = { life, target, own, all, ...timing };
+          return [
+            ...pauses(evidence, series),
+            ...excess(evidence, series),
+            ...refusals(evidence, series),
+            ...overlaps(series),
+            ...abandoned(evidence.scenario, series),
+          ];
+        });
+        return [...faults, ...earlyRequests(all)].map((text) => violation(text, target));
+      }),
     ];
   });
 }
 
 /** In no period are more requests sent with a key than its limit has. */
-function checkLimit(
-  { rateLimit: { requests, perMs } }: Scenario,
-  own: readonly ServiceRequest[],
-): readonly Violation[] {
-  for (const [at, { key, life, exchange }] of own.entries()) {
-    const first = own[at - requests];
-    if (!first || exchange.sentMs - first.exchange.sentMs >= perMs) continue;
-    const text = `process ${life} sent more than ${requests} requests with ${key} from ${first.exchange.sentMs} to ${exchange.sentMs} ms`;
-    return [violation(text, key)];
-  }
-  return [];
+function checkLimit({ rateLimit }: Scenario, own: readonly ServiceRequest[]) {
+  const { requests, perMs } = rateLimit;
+  return own
+    .flatMap(({ key, life, exchange: { sentMs } }, at): readonly Violation[] => {
+      const fromMs = own[at - requests]?.exchange.sentMs ?? -Infinity;
+      if (sentMs - fromMs >= perMs) return [];
+      const text = `process ${life} sent more than ${requests} requests with ${key} from ${fromMs} to ${sentMs} ms`;
+      return [violation(text, key)];
+    })
+    .slice(0, 1);
 }
 
-/** Nothing is asked for with a key in a region before the time that `Retry-After` named. */
-function checkPatience(own: readonly ServiceRequest[]): readonly Violation[] {
-  for (const request of own) {
-    const { target, exchange } = request;
-    const { end } = exchange;
-    const waitMs = retryAfterMs(request);
-    if (waitMs === 0 || end?.how !== "whole") continue;
-    const early = own.find(
-      ({ exchange: { sentMs } }) => sentMs > end.atMs && sentMs < end.atMs + waitMs,
-    );
-    if (!early) continue;
-    const text = `${target} was asked for at ${early.exchange.sentMs} ms, though the answer at ${end.atMs} ms asked for ${waitMs} ms of patience`;
-    return [violation(text, target)];
-  }
-  return [];
-}
-
-function checkOverlaps(own: readonly ServiceRequest[]): readonly Violation[] {
-  for (const [at, { target, exchange }] of own.entries()) {
-    const before = own[at - 1];
-    if (!before || (before.exchange.end?.atMs ?? Infinity) <= exchange.sentMs) continue;
-    const text = `${target} was asked for at ${exchange.sentMs} ms, though a request was under way`;
-    return [violation(text, target)];
-  }
-  return [];
-}
-
-/** An answer is waited for until the time-out; a request that repeats another only until the next turn. */
-function checkAbandoned(
-  { timeoutMs }: Scenario,
-  { lastPollMs }: Life,
-  own: readonly ServiceRequest[],
-): readonly Violation[] {
-  return own.flatMap(({ target, exchange: { sentMs, end } }, at) => {
-    if (
-      end?.how !== "abandoned" ||
-      end.atMs >= Math.min(sentMs + timeoutMs, lastPollMs ?? Infinity)
-    ) {
-      return [];
-    }
-    const before = own[at - 1];
-    if (before && isRetryable(before)) return [];
-    const text = `the answer for ${target} was given up at ${end.atMs} ms, asked for at ${sentMs} ms`;
-    return [violation(text, target)];
-  });
-}
-
-/** What may be asked for once more in the same turn. */
-function isRetryable({ answer, exchange: { end } }: ServiceRequest): boolean {
-  if (end?.how !== "whole" || answer === null) return true;
-  return answer.status === 429 || answer.status >= 500;
-}
-
-/** When turns began. Where nothing is retryable, a request begins one. */
-export function turnsOf(own: readonly ServiceRequest[]): readonly number[] {
-  return own.flatMap(({ exchange }, at) => {
-    const before = own[at - 1];
-    return before && isRetryable(before) ? [] : [exchange.sentMs];
-  });
-}
-
-/**
- * A turn comes once in each interval, at its own place in it, so that no more turns begin in a time than
- * it has intervals; the first turn of a process is beside them.
- */
-function checkTurns(
-  history: History,
-  { startMs }: Life,
-  own: readonly ServiceRequest[],
-  timing: Timing,
-): readonly Violation[] {
-  const { intervalMs, schedule } = timing;
-  if (schedule !== null) return [];
-  const turns = turnsOf(own).filter((sentMs) => !hadToWait(sentMs, timing));
-  for (const [from, fromMs] of turns.entries()) {
-    for (const [to, toMs] of turns.entries()) {
-      if (to <= from) continue;
-      const more = to - from - (from === 0 ? 1 : 0);
-      const slackMs = intervalMs / 2 + stalledMs(history, startMs, toMs);
-      if (more * intervalMs <= toMs - fromMs + slackMs) continue;
-      const text = `${askedFor(own[0])} had ${to - from + 1} turns from ${fromMs} to ${toMs} ms`;
-      return [violation(text, own[0]?.target ?? "")];
-    }
-  }
-  return [];
-}
-
-interface Timing {
-  /** Null: as often as `intervalMs` says. */
-  readonly schedule: Scenario["schedule"];
-  /** How often it is asked for. */
-  readonly intervalMs: number;
-  /** When the time was over that an answer with the same key and region asked to wait for. */
-  readonly resumptionsMs: readonly number[];
-}
-
-function timingOf(
-  { intervalMs, schedule, probes }: Scenario,
-  all: readonly ServiceRequest[],
-  [first]: readonly ServiceRequest[],
-): Timing {
-  const probe = probes.find(({ path }) => path === first?.path);
-  const resumptionsMs = all.flatMap((request) => {
-    const waitMs = retryAfterMs(request);
-    const { end } = request.exchange;
-    return request.target === first?.target && waitMs > 0 && end ? [end.atMs + waitMs] : [];
-  });
-  return probe
-    ? { schedule: null, intervalMs: probe.everyMs, resumptionsMs }
-    : { schedule, intervalMs, resumptionsMs };
-}
-
-/** Whether the turn of a request began earlier than it was sent. */
-function hadToWait(sentMs: number, { resumptionsMs }: Timing): boolean {
-  return resumptionsMs.some((ms) => sentMs >= ms && sentMs < ms + slackMs);
-}
-
-function askedFor(request: ServiceRequest | undefined): string {
-  if (request === undefined) return "";
-  const { target, path } = request;
-  return path === "/local-sandbox" ? target : `${path} of ${target}`;
-}
-
-/** A key that is refused again and again is asked about at ever longer distances. */
-function checkRefusals(
-  history: History,
-  own: readonly ServiceRequest[],
-  timing: Timing,
-): readonly Violation[] {
-  const { intervalMs, schedule } = timing;
-  let refusals = 0;
-  for (const [at, request] of own.entries()) {
-    const { target, exchange } = request;
-    refusals = isRefusal(request) ? refusals + 1 : 0;
-    const next = own[at + 1];
-    // The distance is one of turns, and this one began earlier.
-    if (refusals === 0 || !next || hadToWait(exchange.sentMs, timing)) continue;
-    const distanceMs = next.exchange.sentMs - exchange.sentMs;
-    if (distanceMs >= backOffMs(refusals, intervalMs) + intervalMs / 2 - slackMs) continue;
-    // A step of the wall clock can make the next poll due at once.
-    const { sentMs } = next.exchange;
-    if (schedule && stepsBetween(history, sentMs - longestGapMs(schedule), sentMs) > 0) continue;
-    const text = `${askedFor(request)} was asked for ${distanceMs} ms after it had refused the key ${refusals} times in a row`;
-    return [violation(text, target)];
-  }
-  return [];
-}
-
-/** How much later than its turn a request can be sent, as others wait for the limit too. */
-const slackMs = 15_000;
-
-/** Requests that begin no turn are retries, which are at most a tenth of all requests. */
+/** Retries are at most a tenth of all requests. */
 function checkRetries(
-  scenario: Scenario,
-  history: History,
+  evidence: Evidence,
   { number, watchMs, lastPollMs }: Life,
-  own: readonly ServiceRequest[],
+  requests: readonly ServiceRequest[],
 ): readonly Violation[] {
   if (watchMs === null) return [];
-  const lastMs = Math.min(own.at(-1)?.exchange.sentMs ?? watchMs, lastPollMs ?? Infinity);
-  const { most } = turnsWithin(scenario, history, watchMs, lastMs);
-  const turns = scenario.targets.length * (most + 2);
-  const polls = own.filter(({ path }) => path === "/local-sandbox").length;
-  if (polls - turns <= polls / 10) return [];
-  const text = `process ${number} sent ${polls} requests for listings, with at most ${turns} turns`;
+  const lastMs = Math.min(requests.at(-1)?.exchange.sentMs ?? watchMs, lastPollMs ?? Infinity);
+  const { most } = pollsWithin(evidence, watchMs, lastMs);
+  const polls = evidence.scenario.targets.length * (most + 2);
+  const sent = requests.filter(({ path }) => path === listingPath).length;
+  if (sent - polls <= sent / 10) return [];
+  const text = `process ${number} sent ${sent} requests for listings in at most ${polls} polls`;
   return [violation(text, `process ${number} `)];
 }
 
-function by<T>(all: readonly T[], keyOf: (each: T) => string): readonly (readonly T[])[] {
-  return [...Map.groupBy(all, keyOf).values()];
+/** Nothing is asked for with a key in a region before the time that `Retry-After` named. */
+function earlyRequests(all: readonly ServiceRequest[]): readonly string[] {
+  for (const request of all) {
+    const { target, exchange } = request;
+    const waitMs = retryAfterMs(request);
+    const { end } = exchange;
+    if (waitMs === 0 || end?.how !== "whole") continue;
+    const early = all.find(
+      ({ exchange: { sentMs } }) => sentMs > end.atMs && sentMs < end.atMs + waitMs,
+    );
+    if (!early) continue;
+    const { sentMs } = early.exchange;
+    return [
+      `${target} was asked for at ${sentMs} ms, ${sentMs - end.atMs} ms after a Retry-After of ${waitMs} ms`,
+    ];
+  }
+  return [];
+}
+
+/** A path is asked for when it is due, unless the key is refused or an answer asked to wait. */
+function pauses(evidence: Evidence, series: Series): readonly string[] {
+  const { life, path, all, schedule, intervalMs } = series;
+  if (life.watchMs === null) return [];
+  let fromMs = life.watchMs;
+  let latestMs = schedule ? fromMs + 2 * slackMs : latestAfter(evidence, series, fromMs);
+  let refused = 0;
+  for (const [at, request] of [...all, null].entries()) {
+    const isOwn = request === null || request.path === path;
+    const sentMs = request?.exchange.sentMs ?? life.lastPollMs ?? evidence.endMs;
+    const heldUpMs = schedule ? stalledMs(evidence, fromMs, latestMs) : 0;
+    if (isOwn && sentMs > latestMs + heldUpMs) {
+      const what = `process ${life.number} did not ask for ${textOf(series)}`;
+      return [`${what} from ${fromMs} to ${sentMs} ms, though a poll was due`];
+    }
+    if (!request) break;
+    // Every call with a key in a region waits for as long as an answer to one of them asked for.
+    const waitMs = retryAfterMs(request);
+    if (isOwn || waitMs > 0) {
+      fromMs = Math.max(fromMs, (request.exchange.end?.atMs ?? sentMs) + waitMs);
+    }
+    if (isOwn) {
+      refused = refusalsAfter(request, refused);
+      // By a schedule, the first poll of a process stands for the one that is due soon after it.
+      const firstMs = schedule && at === 0 ? intervalMs / 2 : 0;
+      fromMs = Math.max(fromMs, sentMs + backOffMs(refused, intervalMs), sentMs + firstMs);
+    }
+    latestMs = latestAfter(evidence, series, fromMs);
+  }
+  return [];
+}
+
+/** A poll that takes so long replaces the next one. */
+const longestPollMs = 60_000;
+
+/** When the next request comes at the latest after a time from which it may be sent. */
+function latestAfter(evidence: Evidence, { schedule, intervalMs }: Series, fromMs: number): number {
+  if (schedule === null) return fromMs + 2.5 * intervalMs + evidence.scenario.timeoutMs;
+  const due = duePolls(evidence, schedule);
+  // Right after a step of the wall clock, what was due by it before may come instead.
+  const isAfterStep = (ms: number): boolean =>
+    ms < Infinity && stepsBetween(evidence, ms - longestGapMs(schedule) - 61_000, ms) > 0;
+  let next = indexAfter(due, fromMs + longestPollMs);
+  while (isAfterStep(due[next] ?? Infinity)) next += 1;
+  return (due[next] ?? Infinity) + spreadMs(intervalMs) + 2 * slackMs;
+}
+
+/** A target has its own time in this period after a poll is due. */
+function spreadMs(intervalMs: number): number {
+  return Math.min(intervalMs, 60_000);
+}
+
+/** No more polls begin in a time than are due in it. The first poll of a process is not counted. */
+function excess(evidence: Evidence, series: Series): readonly string[] {
+  const { life, own, schedule, intervalMs } = series;
+  const due = schedule && duePolls(evidence, schedule);
+  const countDue = (fromMs: number, toMs: number): number => {
+    if (schedule === null || due === null) {
+      const heldUpMs = stalledMs(evidence, life.startMs, toMs);
+      return (toMs - fromMs + heldUpMs) / intervalMs + 0.5;
+    }
+    const steps = stepsBetween(evidence, fromMs - longestGapMs(schedule), toMs);
+    return countAfter(due, fromMs - spreadMs(intervalMs), toMs) + steps;
+  };
+  // Where nothing is retryable, a request begins a poll.
+  const begins = own.filter((_, at) => at === 0 || !isRetryable(own[at - 1]));
+  const polls = begins
+    .map(({ exchange }) => exchange.sentMs)
+    .filter((sentMs) => schedule !== null || !hadToWait(sentMs, series))
+    .slice(1);
+  for (const [from, fromMs] of polls.entries()) {
+    for (const [to, toMs] of polls.entries()) {
+      if (to <= from || to - from <= countDue(fromMs, toMs)) continue;
+      const times = `${to - from + 1} times from ${fromMs} to ${toMs} ms`;
+      return [`${textOf(series)} was polled ${times}, more often than it was due`];
+    }
+  }
+  return [];
+}
+
+/** What may be asked for once more in the same poll. */
+function isRetryable(request: ServiceRequest | undefined): boolean {
+  if (request?.exchange.end?.how !== "whole" || request.answer === null) return true;
+  return request.answer.status === 429 || request.answer.status >= 500;
+}
+
+/** Whether a request waited for the end of a `Retry-After`, so that its poll began earlier. */
+function hadToWait(sentMs: number, { all }: Series): boolean {
+  return all.some((request) => {
+    const resumedMs = (request.exchange.end?.atMs ?? Infinity) + retryAfterMs(request);
+    return retryAfterMs(request) > 0 && sentMs >= resumedMs && sentMs < resumedMs + slackMs;
+  });
+}
+
+function textOf({ target, path }: Series): string {
+  return path === listingPath ? target : `${path} of ${target}`;
+}
+
+const longestBackOffMs = 5 * 60_000;
+
+/** A refused key is tried at the next poll, and after each further refusal at twice the distance. */
+function backOffMs(refused: number, intervalMs: number): number {
+  if (refused < 2) return 0;
+  return Math.max(0, Math.min(longestBackOffMs, intervalMs * 2 ** (refused - 1)) - intervalMs);
+}
+
+function refusals(evidence: Evidence, series: Series): readonly string[] {
+  const { own, intervalMs, schedule } = series;
+  let refused = 0;
+  for (const [at, request] of own.entries()) {
+    refused = isRefusal(request) ? refused + 1 : 0;
+    const { sentMs } = request.exchange;
+    const nextMs = own[at + 1]?.exchange.sentMs;
+    // The distance is one of polls, and this one began earlier.
+    if (refused === 0 || nextMs === undefined || hadToWait(sentMs, series)) continue;
+    const leastMs = backOffMs(refused, intervalMs) + intervalMs / 2 - slackMs;
+    if (nextMs - sentMs >= leastMs) continue;
+    // A step of the wall clock can make the next poll due at once.
+    if (schedule && stepsBetween(evidence, nextMs - longestGapMs(schedule), nextMs) > 0) continue;
+    const times = `had refused the key ${refused} times in a row`;
+    return [`${textOf(series)} was asked for ${nextMs - sentMs} ms after it ${times}`];
+  }
+  return [];
+}
+
+function overlaps({ own, target }: Series): readonly string[] {
+  const at = own.findIndex(({ exchange: { sentMs } }, index) => {
+    const before = own[index - 1];
+    return before && (before.exchange.end?.atMs ?? Infinity) > sentMs;
+  });
+  const { sentMs } = own[at]?.exchange ?? {};
+  return at < 0 ? [] : [`${target} was asked for at ${sentMs} ms, though a request was under way`];
+}
+
+/** An answer is waited for until the timeout; a retried request only until the next poll. */
+function abandoned({ timeoutMs }: Scenario, { life, target, own }: Series): readonly string[] {
+  return own.flatMap(({ exchange: { sentMs, end } }, at) => {
+    const latestMs = Math.min(sentMs + timeoutMs, life.lastPollMs ?? Infinity);
+    if (end?.how !== "abandoned" || end.atMs >= latestMs) return [];
+    if (at > 0 && isRetryable(own[at - 1])) return [];
+    return [`the answer for ${target} was abandoned at ${end.atMs} ms, asked for at ${sentMs} ms`];
+  });
 }

@@ -1,292 +1,306 @@
 import { statuses } from "../history.ts";
-import type { History, KeptPoll, Scrape, Sighting } from "../history.ts";
-import { longestOutageMs, longestWaitMs } from "../scenario.ts";
-import type { Scenario, ScenarioTarget } from "../scenario.ts";
-import { damagesBetween, forgottenBetween, lostMessages } from "./damages.ts";
-import { readSamples } from "./samples.ts";
-import type { Sample } from "./samples.ts";
-import { violation } from "./violation.ts";
-import type { Violation } from "./violation.ts";
+import type { ByStatus, Scrape } from "../history.ts";
+import { longestOutageMs } from "../scenario.ts";
+import type { ScenarioTarget } from "../scenario.ts";
+import { countOf, sum } from "./buckets.ts";
+import type { FiringBounds } from "./check-incidents.ts";
+import {
+  damagesOf,
+  hasFault,
+  isTooLate,
+  lostMessages,
+  requestsFor,
+  violation,
+} from "./evidence.ts";
+import { writtenUntilMs } from "./evidence.ts";
+import type { Evidence, Violation } from "./evidence.ts";
+import { forgottenServers } from "./target-history.ts";
+import type { TargetHistory } from "./target-history.ts";
 
-/** How many servers a rule may have incidents of at a moment, by the courses that are possible. */
-export interface Standing {
-  readonly rule: string;
-  readonly target: string;
-  readonly server: string;
-  /** The process that saw it. */
-  readonly life: number;
-  /** From this moment on, until the next of the same. */
-  readonly moment: number;
-  readonly least: number;
-  readonly most: number;
+/** One sample of the Prometheus text format. */
+interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
 }
 
 /** What is known of a target at a scrape. */
 type Known =
-  /** The last request's answer was kept as a poll, and nothing has been sent since. */
-  | { readonly kind: "settled"; readonly poll: KeptPoll; readonly sighting: Sighting | null }
+  /** The last request's answer was stored as the poll of this index, and nothing has been sent since. */
+  | { readonly kind: "settled"; readonly poll: number; readonly isUp: boolean }
   /** A poll has certainly ended that the store did not take. */
   | { readonly kind: "lost" }
   /** No poll has ended since the process started. */
   | { readonly kind: "unpolled" }
   | { readonly kind: "uncertain" };
 
-/** Longer than anything takes that is done once a poll has ended. */
-const settlingMs = 300;
+/** Beyond the time that it takes to write, anything is done that follows from a poll. */
+const settlingMs = 200;
 
-/** That metrics and readiness agree with the record, wherever it is certain. */
+const mostViolations = 6;
+
+/** Metrics and readiness agree with the record wherever it is certain. */
 export function checkScrapes(
-  scenario: Scenario,
-  history: History,
-  standings: readonly Standing[],
+  evidence: Evidence,
+  histories: ReadonlyMap<string, TargetHistory>,
+  bounds: readonly FiringBounds[],
 ): readonly Violation[] {
-  const byRequest = new Map(history.sightings.map((each) => [each.request, each]));
-  const found = history.scrapes.flatMap((scrape) => {
+  const found = evidence.scrapes.flatMap((scrape) => {
     const known = new Map(
-      scenario.targets.map((target) => [target, knownOf(history, byRequest, scrape, target.name)]),
+      evidence.scenario.targets.map((target) => [
+        target,
+        knownAt(evidence, target.name, histories.get(target.name), scrape),
+      ]),
     );
+    const all = [...known.values()];
     const samples = scrape.metrics === null ? [] : readSamples(scrape.metrics);
-    const says = (text: string, ...about: readonly string[]): Violation =>
-      violation(`a scrape at ${scrape.atMs} ms: ${text}`, ...about);
-    const texts = [
-      ...checkReady(scrape, [...known.values()]),
+    const ofTargets = Array.from(known).flatMap(([target, each]) =>
+      targetFaults(target, each, histories.get(target.name), samples),
+    );
+    const isSettled = all.every(({ kind }) => kind === "settled");
+    const faults = [
+      ...readyFaults(scrape, all, isSettled),
       ...(samples.length === 0
         ? []
         : [
-            ...Array.from(known).flatMap(([target, each]) =>
-              checkTargetSamples(scenario, history, target, each, samples),
-            ),
-            ...checkIncidents(scenario, history, scrape, [...known.values()], samples, standings),
-            ...checkDead(scenario, history, scrape, samples),
-            ...checkCommitFailures(scenario, history, scrape, samples),
+            ...ofTargets,
+            ...(isSettled ? incidentFaults(evidence, scrape, samples, bounds) : []),
+            ...deadFaults(evidence, scrape, samples),
+            ...commitFaults(evidence, scrape, samples),
           ]),
     ];
-    return texts.map((text) => says(text));
+    return faults.map((fault) => violation(`a scrape at ${scrape.atMs} ms: ${fault}`));
   });
-  return found.slice(0, mostToTell);
+  return found.slice(0, mostViolations);
 }
 
-const mostToTell = 6;
+/** Label values here hold no escapes. */
+function readSamples(text: string): readonly Sample[] {
+  return text.split("\n").flatMap((line): readonly Sample[] => {
+    const match = /^([a-z_:][\w:]*)(?:\{(.*)\})? (\S+)$/i.exec(line);
+    if (!match) return [];
+    const [, name = "", labels = "", value] = match;
+    const pairs = labels.matchAll(/(\w+)="([^"]*)"/g).map(([, label, shown = ""]) => [label, shown]);
+    return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
+  });
+}
 
-function knownOf(
-  history: History,
-  byRequest: ReadonlyMap<number, Sighting>,
-  { life, moment, atMs }: Scrape,
+function valueOf(
+  samples: readonly Sample[],
+  name: string,
+  labels: Sample["labels"] = {},
+): number | undefined {
+  return samples.find(
+    (sample) =>
+      sample.name === name &&
+      Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+  )?.value;
+}
+
+function knownAt(
+  evidence: Evidence,
   target: string,
+  history: TargetHistory | undefined,
+  { life, moment, atMs }: Scrape,
 ): Known {
-  const own = Array.from(history.requests.entries()).filter(
-    ([, request]) =>
-      request.life === life &&
-      request.target === target &&
-      request.path === "/local-sandbox" &&
-      request.exchange.sentMs <= atMs,
+  const polls = history?.polls ?? [];
+  const requests = requestsFor(evidence, target, life).filter(
+    ({ exchange }) => exchange.sentMs <= atMs,
   );
-  const kept = history.keptPolls.filter(
-    (poll) => poll.life === life && poll.target === target && poll.moment < moment,
-  );
-  const [index, last] = own.at(-1) ?? [];
-  if (last === undefined || index === undefined) {
-    const watchMs = history.lives[life - 1]?.watchMs ?? null;
-    return kept.length === 0 && watchMs === null ? { kind: "unpolled" } : { kind: "uncertain" };
+  const isStoredBefore = polls.some(({ stored }) => stored.life === life && stored.moment < moment);
+  const last = requests.at(-1);
+  const uncertain: Known = { kind: "uncertain" };
+  if (!last) {
+    const isWatching = (evidence.lives[life - 1]?.watchMs ?? null) !== null;
+    return isStoredBefore || isWatching ? uncertain : { kind: "unpolled" };
   }
   const { end } = last.exchange;
   if (end === null || end.moment >= moment) {
-    return own.length === 1 && kept.length === 0 ? { kind: "unpolled" } : { kind: "uncertain" };
+    return requests.length === 1 && !isStoredBefore ? { kind: "unpolled" } : uncertain;
   }
-  const sighting = byRequest.get(index) ?? null;
-  if (atMs < end.atMs + settlingMs + (history.stalls.get(end.moment) ?? 0)) {
-    return { kind: "uncertain" };
-  }
-  const [poll, ...later] = kept.filter((each) => each.moment >= end.moment);
-  if (!poll) return sighting ? { kind: "lost" } : { kind: "uncertain" };
-  return later.length > 0 || hasFaults(history, life, end.moment)
-    ? { kind: "uncertain" }
-    : { kind: "settled", poll, sighting };
+  if (atMs < writtenUntilMs(evidence, end) + settlingMs) return uncertain;
+  const index = evidence.requests.indexOf(last);
+  const isUp = evidence.listings.some(({ request }) => request === index);
+  const [poll, ...later] = polls
+    .entries()
+    .filter(([, { stored }]) => stored.life === life && stored.moment < moment)
+    .filter(([, { stored }]) => stored.moment >= end.moment);
+  if (!poll) return isUp ? { kind: "lost" } : uncertain;
+  return later.length > 0 || hasFault(evidence, life, end.moment)
+    ? uncertain
+    : { kind: "settled", poll: poll[0], isUp };
 }
 
-function hasFaults({ storeFaults }: History, life: number, sinceMoment: number): boolean {
-  return Array.from(storeFaults).some(([moment, hit]) => hit === life && moment >= sinceMoment);
+function readyFaults({ ready }: Scrape, known: readonly Known[], isSettled: boolean) {
+  if (ready !== 200) return isSettled ? [`not ready (${ready}), though all polls were stored`] : [];
+  return known.flatMap(({ kind }) =>
+    kind === "lost" || kind === "unpolled" ? [`ready, though a target is ${kind}`] : [],
+  );
 }
 
-function checkReady({ ready }: Scrape, known: readonly Known[]): readonly string[] {
-  if (ready === 200) {
-    return known.flatMap(({ kind }) =>
-      kind === "lost" || kind === "unpolled" ? [`ready, though a target is ${kind}`] : [],
-    );
-  }
-  return known.every(({ kind }) => kind === "settled")
-    ? [`not ready (${ready}), though all polls were kept`]
-    : [];
-}
-
-function checkTargetSamples(
-  { goneAfter }: Scenario,
-  history: History,
+function targetFaults(
   { name, region, key }: ScenarioTarget,
   known: Known,
+  history: TargetHistory | undefined,
   samples: readonly Sample[],
 ): readonly string[] {
   if (known.kind === "unpolled" || known.kind === "uncertain") return [];
-  const own = samples.filter(({ labels }) => labels["region"] === region && labels["key"] === key);
-  const up = own.find((sample) => sample.name === "sandwatch_target_up")?.value;
+  const isUp = valueOf(samples, "sandwatch_target_up", { region, key }) === 1;
   if (known.kind === "lost") {
-    return up === 1 ? [`${name} is shown as up, though its last poll was not stored`] : [];
+    return isUp ? [`${name} is shown as up, though its last poll was not stored`] : [];
   }
-  const expected = known.sighting === null ? 0 : 1;
-  if (up !== expected) return [`${name} is shown as ${up === 1 ? "up" : "down"}, wrongly`];
-  if (known.sighting === null) return [];
-  const counts = countServers(history, name, known.poll, goneAfter);
-  return statuses.flatMap((status) => {
-    const shown = own
-      .filter((sample) => sample.name === "sandbox_servers" && sample.labels["status"] === status)
-      .reduce((total, { value }) => total + value, 0);
-    const count = counts.get(status) ?? 0;
-    return shown === count ? [] : [`${name} has ${count} servers ${status}, ${shown} are shown`];
-  });
-}
-
-/** How many servers of a target there are in each status, after a poll that was kept. */
-export function countServers(
-  history: History,
-  target: string,
-  until: KeptPoll,
-  goneAfter: number,
-  byLife = until.life,
-): ReadonlyMap<string, number> {
-  const { sightings, keptPolls } = history;
-  const known = new Map<string, { readonly status: string; readonly lacking: number }>();
-  const forget = (earlier: number, later: number): void => {
-    for (const server of forgottenBetween(history, target, earlier, later)) known.delete(server);
-  };
-  const kept = keptPolls.filter((poll) => poll.target === target && poll.moment <= until.moment);
-  const own = sightings.filter((each) => each.target === target);
-  for (const [at, poll] of kept.entries()) {
-    const before = kept[at - 1]?.moment ?? -1;
-    forget(kept[at - 1]?.life ?? 0, poll.life);
-    const sighting = own.findLast(
-      ({ moment, life }) => life === poll.life && moment <= poll.moment && moment >= before,
-    );
-    if (!sighting || (at > 0 && sighting.moment === before)) continue;
-    for (const [server, { status }] of sighting.shown) known.set(server, { status, lacking: 0 });
-    if (!sighting.complete) continue;
-    for (const [server, { status, lacking }] of known) {
-      if (sighting.shown.has(server)) continue;
-      if (lacking + 1 >= goneAfter) known.delete(server);
-      else known.set(server, { status, lacking: lacking + 1 });
-    }
-  }
-  forget(until.life, byLife);
-  const counts = new Map<string, number>();
-  for (const { status } of known.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return counts;
-}
-
-function checkIncidents(
-  { rules }: Scenario,
-  history: History,
-  { moment, atMs, life }: Scrape,
-  known: readonly Known[],
-  samples: readonly Sample[],
-  standings: readonly Standing[],
-): readonly string[] {
-  // Servers are followed until what is told of them may not come any more before the end.
-  if (atMs > history.endMs - 1.5 * longestWaitMs) return [];
-  if (!known.every(({ kind }) => kind === "settled")) return [];
-  return rules.flatMap(({ name, on }) => {
-    if (on !== "server") return [];
-    const shown = samples.find(
+  if (isUp !== known.isUp) return [`${name} is shown as ${isUp ? "up" : "down"}, wrongly`];
+  if (!known.isUp || !history) return [];
+  const counts = countOf(history.truth.known(known.poll).values());
+  return countFaults(name, counts, (status) => {
+    const own = samples.filter(
       (sample) =>
-        sample.name === "sandwatch_incidents" &&
-        sample.labels["rule"] === name &&
-        sample.labels["state"] === "firing",
-    )?.value;
-    // A process of another configuration may not have the rule.
-    if (shown === undefined) return [];
-    const latest = new Map<string, Standing>();
-    for (const each of standings) {
-      if (each.rule !== name || each.moment >= moment) continue;
-      latest.set(`${each.target} ${each.server}`, each);
-    }
-    // Another process may have the rule with another condition: then it ends incidents at its start.
-    const isSame = (each: Standing): boolean =>
-      hasSameRule(history, name, each.life, life) &&
-      !damagesBetween(history, each.life, life).some(({ kind }) => kind === "incident");
-    const least = [...latest.values()].reduce(
-      (total, each) => total + (isSame(each) ? each.least : 0),
-      0,
+        sample.name === "sandbox_servers" &&
+        sample.labels["region"] === region &&
+        sample.labels["key"] === key &&
+        sample.labels["status"] === status,
     );
-    const most = [...latest.values()].reduce((total, each) => total + each.most, 0);
-    return shown >= least && shown <= most
-      ? []
-      : [`${name} has ${least} to ${most} firing incidents, process ${life} shows ${shown}`];
+    return sum(own.map(({ value }) => value));
   });
 }
 
-function hasSameRule({ lives }: History, name: string, one: number, other: number): boolean {
-  const [first, second] = [one, other].map((life) =>
-    lives[life - 1]?.rules.find((rule) => rule.name === name),
-  );
-  return first === second;
+function countFaults(
+  target: string,
+  counts: ByStatus<number>,
+  shown: (status: string) => number,
+): readonly string[] {
+  return statuses
+    .filter((status) => shown(status) !== counts[status])
+    .map((status) => {
+      return `${target} has ${counts[status]} servers ${status}, ${shown(status)} are shown`;
+    });
+}
+
+function incidentFaults(
+  evidence: Evidence,
+  { moment, atMs, life }: Scrape,
+  samples: readonly Sample[],
+  bounds: readonly FiringBounds[],
+): readonly string[] {
+  if (isTooLate(evidence, atMs)) return [];
+  const { scenario, lives } = evidence;
+  return scenario.rules.flatMap(({ name, on }) => {
+    const shown = valueOf(samples, "sandwatch_incidents", { rule: name, state: "firing" });
+    // A process of another configuration may not have the rule.
+    if (on !== "server" || shown === undefined) return [];
+    const before = bounds.filter((each) => each.rule === name && each.moment < moment);
+    const latest = [...new Map(before.map((each) => [each.subject, each])).values()];
+    const ruleIn = (number: number) => lives[number - 1]?.rules.find((rule) => rule.name === name);
+    // A process with another condition for the rule ends its incidents at its start.
+    const same = latest.filter(
+      (each) =>
+        ruleIn(each.life) === ruleIn(life) &&
+        damagesOf(evidence, "incident", life, each.life).length === 0,
+    );
+    const [least, most] = [
+      sum(same.map((each) => each.least)),
+      sum(latest.map((each) => each.most)),
+    ];
+    if (shown >= least && shown <= most) return [];
+    return [`${name} has ${least} to ${most} firing incidents, process ${life} shows ${shown}`];
+  });
 }
 
 /** The polls that were certainly not stored are counted; where the store refused nothing, there are none. */
-function checkCommitFailures(
-  { targets }: Scenario,
-  history: History,
+function commitFaults(
+  evidence: Evidence,
   { life, moment, atMs }: Scrape,
   samples: readonly Sample[],
 ): readonly string[] {
-  const shown = samples.find(({ name }) => name === "sandwatch_store_commit_failures_total")?.value;
-  const least = targets.reduce((total, { name }) => {
-    const own = history.sightings.filter(
+  const shown = valueOf(samples, "sandwatch_store_commit_failures_total");
+  const lost = evidence.scenario.targets.flatMap(({ name: target }) => {
+    const own = evidence.listings.filter(
       (each) =>
         each.life === life &&
-        each.target === name &&
-        each.atMs + settlingMs + (history.stalls.get(each.moment) ?? 0) < atMs,
+        each.target === target &&
+        writtenUntilMs(evidence, each) + settlingMs < atMs,
     );
-    const lost = own.filter((each, at) => {
+    return own.filter((each, at) => {
       const nextMoment = own[at + 1]?.moment ?? moment;
-      return !history.keptPolls.some(
+      return !evidence.storedPolls.some(
         (poll) =>
           poll.life === life &&
-          poll.target === name &&
+          poll.target === target &&
           poll.moment >= each.moment &&
           poll.moment <= nextMoment,
       );
     });
-    return total + lost.length;
-  }, 0);
-  const isFaultless = !hasFaults(history, life, 0);
-  if (shown !== undefined && shown >= least && (shown === 0 || !isFaultless)) return [];
-  return [`at least ${least} polls were not stored, ${shown} are counted`];
+  });
+  const mayFail = shown === 0 || hasFault(evidence, life);
+  if (shown !== undefined && shown >= lost.length && mayFail) return [];
+  return [`at least ${lost.length} polls were not stored, ${shown} are counted`];
 }
 
-function checkDead(
-  { receivers, calmMs }: Scenario,
-  history: History,
+function deadFaults(
+  evidence: Evidence,
   { life, moment, atMs }: Scrape,
   samples: readonly Sample[],
 ): readonly string[] {
-  // Later, people have them sent again.
+  const { receivers, calmMs } = evidence.scenario;
+  // Later, dead letters are replayed.
   if (atMs >= calmMs) return [];
   return receivers.flatMap(({ name, giveUpAfterMs }) => {
-    const own = history.attempts.filter((each) => each.receiver === name && each.atMs <= atMs);
-    const refused = own.filter((each) => (each.refused?.moment ?? Infinity) < moment);
-    const ids = new Set(refused.map(({ webhookId }) => webhookId));
+    const refused = evidence.attempts.filter(
+      (each) =>
+        each.receiver === name && each.atMs <= atMs && (each.refused?.moment ?? Infinity) < moment,
+    );
     const sure = refused.filter(
       (each) =>
         each.life === life &&
-        atMs > each.atMs + settlingMs + 1_000 &&
-        !hasFaults(history, life, each.refused?.moment ?? 0),
+        atMs > each.atMs + 1_300 &&
+        !hasFault(evidence, life, each.refused?.moment ?? 0),
     );
-    const least = new Set(sure.map(({ webhookId }) => webhookId)).size;
-    const lost = lostMessages(history, name, life).length;
-    const most = giveUpAfterMs < longestOutageMs ? Infinity : ids.size + lost;
-    const shown = samples.find(
-      (sample) =>
-        sample.name === "sandwatch_notifications_dead" && sample.labels["receiver"] === name,
-    )?.value;
-    if (shown === undefined || (shown >= least && shown <= most)) return [];
+    const [least, possible] = [sure, refused].map(
+      (some) => new Set(some.map(({ webhookId }) => webhookId)).size,
+    );
+    const lost = lostMessages(evidence, name, life).length;
+    const most = giveUpAfterMs < longestOutageMs ? Infinity : (possible ?? 0) + lost;
+    const shown = valueOf(samples, "sandwatch_notifications_dead", { receiver: name });
+    if (shown === undefined || (shown >= (least ?? 0) && shown <= most)) return [];
     return [`${name} has ${least} to ${most} dead notifications, ${shown} are shown`];
+  });
+}
+
+const refusal =
+  /^The store \S+ is in use by another sandwatch\. Stop that one, or give this one another store\.path\.$/;
+
+/**
+ * Queries are answered from what is stored and change nothing, and a second process is refused while one runs. That the
+ * one that runs is not disturbed is for all other checks.
+ */
+export function checkAccesses(
+  evidence: Evidence,
+  histories: ReadonlyMap<string, TargetHistory>,
+): readonly Violation[] {
+  return evidence.accesses.flatMap((access) => {
+    const { what, moment, life, error, servers, atMs, isChanged } = access;
+    const isStored = evidence.storedPolls.some((poll) => poll.moment <= moment);
+    const faults: string[] = isChanged ? ["changed the store"] : [];
+    if (what === "a second process") {
+      if (error === null) faults.push("started, though a process ran");
+      else if (!refusal.test(error)) faults.push(`refused with other words: ${error}`);
+    } else if (error !== null) {
+      // The first process may have been killed before it had made its store.
+      if (isStored) faults.push(`not answered: ${error}`);
+    } else {
+      for (const [target, { polls, truth }] of histories) {
+        const last = polls.findLastIndex(({ stored }) => stored.moment <= moment);
+        const forgotten = forgottenServers(evidence, target, life, polls[last]?.life);
+        const known = truth
+          .known(last)
+          .entries()
+          .filter(([server]) => !forgotten.has(server));
+        const counts = countOf(known.map(([, server]) => server));
+        faults.push(
+          ...countFaults(target, counts, (status) => servers?.get(target)?.get(status) ?? 0),
+        );
+      }
+    }
+    return faults.map((fault) => violation(`${what} at ${atMs} ms: ${fault}`));
   });
 }

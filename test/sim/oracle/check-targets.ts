@@ -1,162 +1,130 @@
-import type { History } from "../history.ts";
-import type { Scenario, ScenarioRule } from "../scenario.ts";
-import { retryAfterMs } from "./check-polling.ts";
-import { longestTurnMs, turnsWithin } from "./due-polls.ts";
-import { isRefusal } from "./read-answer.ts";
-import { tellsEnd } from "./routes.ts";
-import { isAt, polledWithin } from "./seen.ts";
-import type { Seen } from "./seen.ts";
-import type { ToldIncident } from "./told.ts";
-import { violation } from "./violation.ts";
-import type { Violation } from "./violation.ts";
-import { timesOf } from "./wall-clocks.ts";
+import type { TargetRule } from "../draw/rules.ts";
+import { listingPath } from "../scenario.ts";
+import { requestsFor, timesOf, violation } from "./evidence.ts";
+import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
+import { longestPollDistanceMs, pollsWithin } from "./due-polls.ts";
+import { isRefusal, retryAfterMs } from "./read-answer.ts";
+import { notifiesEnd } from "./routes.ts";
+import { isAt } from "./observations.ts";
+import type { TargetObservation } from "./observations.ts";
+import type { Period } from "../history.ts";
 
-type TargetRule = Extract<ScenarioRule, { on: "target" }>;
-
-interface Stretch {
-  readonly fromMs: number;
-  readonly toMs: number;
+/** A target with a rule on it. */
+interface Subject {
+  readonly target: string;
+  readonly rule: TargetRule;
+  readonly observations: readonly TargetObservation[];
 }
 
-interface Placed {
-  readonly startMs: number;
-  /** When it was over; Infinity: it still goes on. */
-  readonly endMs: number;
-}
-
-/** That a target's blindness is told when it is due, ends when it is seen again, and is no invention. */
+/** An incident of a target fires when it is due, ends when the target is up again, and is not invented. */
 export function checkTarget(
-  scenario: Scenario,
-  history: History,
-  { target, seen }: { readonly target: string; readonly seen: readonly Seen[] },
-  rule: TargetRule,
-  told: readonly ToldIncident[],
+  evidence: Evidence,
+  subject: Subject,
+  notified: readonly NotifiedIncident[],
 ): readonly Violation[] {
+  const { target, rule, observations } = subject;
+  const name = `${rule.name} ${target}`;
   const found: Violation[] = [];
-  const placed = told.flatMap((incident): readonly Placed[] => {
-    const tellsResolved = tellsEnd(scenario, history, rule, incident.id);
-    const tries = timesOf(history, incident.startedUtcMs)
-      .filter((ms) => ms <= incident.heardMs)
-      .filter((ms) => mayHaveFired(scenario, history, { target, seen }, rule, ms))
-      .map((startMs) => place(seen, incident, startMs, tellsResolved));
-    // A stepped wall clock shows some times twice.
+  const placed = notified.flatMap((incident): readonly Period[] => {
+    const { id, startedUtcMs, notifiedMs } = incident;
+    const tries = timesOf(evidence, startedUtcMs)
+      .filter((ms) => ms <= notifiedMs && mayHaveFired(evidence, subject, ms))
+      .map((startMs) => place(evidence, subject, incident, startMs));
+    // A wall clock that is set back shows some times twice.
     const possible = tries.filter(({ fault }) => fault === null);
     if (possible.length > 0) return possible;
-    const fault = tries.at(-1)?.fault ?? "fired though the target was not blind for so long";
-    const { id } = incident;
-    found.push(violation(`${rule.name} ${target}: ${id} ${fault}`, id, target));
+    const fault = tries.at(-1)?.fault ?? "fired though the target was not down for so long";
+    found.push(violation(`${name}: ${id} ${fault}`, id, target));
     return tries;
   });
-  for (const stretch of blindStretches(history, seen)) {
-    const least = countFailed(scenario, history, target, stretch, "least");
-    const isDue = "polls" in rule.hold ? least.polls >= rule.hold.polls : least.ms >= rule.hold.ms;
-    if (!isDue) continue;
-    if (placed.some(({ startMs, endMs }) => startMs <= stretch.toMs && endMs >= stretch.toMs))
-      continue;
-    const text = `${rule.name} ${target}: nobody was told of the blindness from ${stretch.fromMs} to ${stretch.toMs} ms`;
+  // From each observation to the next.
+  for (const [at, observation] of [...observations, null].entries()) {
+    const fromMs = observations[at - 1]?.toMs ?? 0;
+    const toMs = observation?.fromMs ?? evidence.endMs;
+    const isDue = reaches(rule, countFailed(evidence, target, { fromMs, toMs }).least);
+    if (!isDue || placed.some((each) => each.fromMs <= toMs && each.toMs >= toMs)) continue;
+    const text = `${name}: nobody was notified that it was down from ${fromMs} to ${toMs} ms`;
     found.push(violation(text, target));
   }
   return found;
 }
 
+/** When an incident lasted, if it began at a time. */
 function place(
-  seen: readonly Seen[],
-  { resolved }: ToldIncident,
-  startMs: number,
-  tellsResolved: boolean,
-): Placed & { readonly fault: string | null } {
-  const first = seen.find(({ certain, fromMs }) => certain && fromMs > startMs);
+  evidence: Evidence,
+  { rule, observations }: Subject,
+  { id, resolved }: NotifiedIncident,
+  fromMs: number,
+): Period & { readonly fault: string | null } {
+  const first = observations.find((each) => each.certain && each.fromMs > fromMs);
   const latestMs = first?.fromMs ?? Infinity;
-  const wentOn = "went on after the target was seen";
-  if (!tellsResolved) return { startMs, endMs: latestMs, fault: null };
-  if (!resolved) return { startMs, endMs: Infinity, fault: first ? wentOn : null };
-  const end = seen.find((each) => each.toMs > startMs && isAt(each, resolved.utcMs));
-  if (!end) return { startMs, endMs: latestMs, fault: "was resolved when it was not seen" };
-  return { startMs, endMs: end.fromMs, fault: end.fromMs > latestMs ? wentOn : null };
-}
-
-/** From each sighting to the next. */
-function blindStretches({ endMs }: History, seen: readonly Seen[]): readonly Stretch[] {
-  return [...seen, null].map((each, at) => ({
-    fromMs: seen[at - 1]?.toMs ?? 0,
-    toMs: each?.fromMs ?? endMs,
-  }));
+  const wentOn = "went on after the target was up";
+  if (!notifiesEnd(evidence, rule, id)) return { fromMs, toMs: latestMs, fault: null };
+  if (!resolved) return { fromMs, toMs: Infinity, fault: first ? wentOn : null };
+  const end = observations.find((each) => each.toMs > fromMs && isAt(each, resolved.utcMs));
+  if (!end) return { fromMs, toMs: latestMs, fault: "was resolved when it was not up" };
+  return { fromMs, toMs: end.fromMs, fault: end.fromMs > latestMs ? wentOn : null };
 }
 
 function mayHaveFired(
-  scenario: Scenario,
-  history: History,
-  { target, seen }: { readonly target: string; readonly seen: readonly Seen[] },
-  { hold }: TargetRule,
+  evidence: Evidence,
+  { target, rule, observations }: Subject,
   startMs: number,
 ): boolean {
-  const before = seen.findLast(({ certain, toMs }) => certain && toMs <= startMs);
-  const after = seen.find(({ certain, fromMs }) => certain && fromMs > startMs);
-  const answered = new Set(seen.map(({ sighting }) => sighting.request));
-  const failed = history.requests.some(
-    (request, index) =>
+  const before = observations.findLast(({ certain, toMs }) => certain && toMs <= startMs);
+  const after = observations.find(({ certain, fromMs }) => certain && fromMs > startMs);
+  const answered = new Set(observations.map(({ listing }) => listing.request));
+  const isFailed = evidence.requests.some((request, index) => {
+    const waitMs = retryAfterMs(request);
+    return (
       request.target === target &&
       request.atMs <= startMs &&
-      // Polls that have to wait too long, as an answer to a probe asked for it, fail as well.
-      request.atMs + retryAfterMs(request) >= (before?.fromMs ?? 0) &&
-      (request.path === "/local-sandbox" ? !answered.has(index) : retryAfterMs(request) > 0),
-  );
-  if (!failed) return false;
-  const stretch = { fromMs: startMs, toMs: after?.fromMs ?? history.endMs };
-  const most = countFailed(scenario, history, target, stretch, "most");
-  return "polls" in hold ? most.polls >= hold.polls : most.ms >= hold.ms;
+      // A poll also fails if it has to wait too long for the Retry-After of a probe.
+      request.atMs + waitMs >= (before?.fromMs ?? 0) &&
+      (request.path === listingPath ? !answered.has(index) : waitMs > 0)
+    );
+  });
+  if (!isFailed) return false;
+  const period = { fromMs: startMs, toMs: after?.fromMs ?? evidence.endMs };
+  return reaches(rule, countFailed(evidence, target, period).most);
 }
 
-/** How many polls failed in a time without a sighting, and what passed between them. */
+interface Failed {
+  readonly polls: number;
+  readonly ms: number;
+}
+
+function reaches({ hold }: TargetRule, { polls, ms }: Failed): boolean {
+  return "polls" in hold ? polls >= hold.polls : ms >= hold.ms;
+}
+
+/** How many polls failed in a time without an observation, and what passed between them. */
 function countFailed(
-  scenario: Scenario,
-  history: History,
+  evidence: Evidence,
   target: string,
-  { fromMs, toMs }: Stretch,
-  bound: "least" | "most",
-): { readonly polls: number; readonly ms: number } {
-  let polls = 0;
-  let ms = 0;
-  for (const life of history.lives) {
-    const polled = polledWithin(life, fromMs, toMs);
-    if (!polled) continue;
-    const lengthMs = polled.toMs - polled.fromMs;
-    const turns = turnsWithin(scenario, history, polled.fromMs, polled.toMs);
-    if (bound === "most") {
-      polls += turns.most + 2;
-      ms += lengthMs;
-    } else {
-      const lost = faultsOf(history, life.number);
-      const usual = turns.least - 2;
-      const refused = refusalsWithin(history, target, life.number, polled);
-      // Polls that are not sent, as the key is refused, do not count.
-      polls += Math.max(0, (refused === 0 ? usual : Math.min(usual, refused - 1)) - lost);
-      ms += Math.max(0, lengthMs - (3 + 2 * lost) * longestTurnMs(scenario));
-    }
+  { fromMs, toMs }: Period,
+): { readonly least: Failed; readonly most: Failed } {
+  const least = { polls: 0, ms: 0 };
+  const most = { polls: 0, ms: 0 };
+  for (const { number, watchMs, lastPollMs } of evidence.lives) {
+    if (watchMs === null) continue;
+    const [from, to] = [Math.max(fromMs, watchMs), Math.min(toMs, lastPollMs ?? toMs)];
+    if (to < from) continue;
+    const due = pollsWithin(evidence, from, to);
+    most.polls += due.most + 2;
+    most.ms += to - from;
+    // A fault of the store may lose a poll.
+    const lost = evidence.storeFaults
+      .values()
+      .filter((hit) => hit === number)
+      .toArray().length;
+    const refused = requestsFor(evidence, target, number).filter(
+      (request) => isRefusal(request) && request.atMs >= from && request.atMs <= to,
+    ).length;
+    // Polls that are not sent, as the key is refused, do not count.
+    const failed = refused === 0 ? due.least - 2 : Math.min(due.least - 2, refused - 1);
+    least.polls += Math.max(0, failed - lost);
+    least.ms += Math.max(0, to - from - (3 + 2 * lost) * longestPollDistanceMs(evidence.scenario));
   }
-  return { polls, ms };
-}
-
-function refusalsWithin(
-  { requests }: History,
-  target: string,
-  life: number,
-  { fromMs, toMs }: Stretch,
-): number {
-  return requests.filter(
-    (request) =>
-      isRefusal(request) &&
-      request.path === "/local-sandbox" &&
-      request.life === life &&
-      request.target === target &&
-      request.atMs >= fromMs &&
-      request.atMs <= toMs,
-  ).length;
-}
-
-/** How many polls can have come to nothing for the store's sake. */
-function faultsOf({ storeFaults }: History, life: number): number {
-  let faults = 0;
-  for (const hit of storeFaults.values()) if (hit === life) faults += 1;
-  return faults;
+  return { least, most };
 }

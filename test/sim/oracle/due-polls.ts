@@ -1,43 +1,38 @@
-import type { History } from "../history.ts";
-import type { PollSchedule } from "../poll-schedule.ts";
+import type { PollSchedule } from "../draw/schedule.ts";
 import type { Scenario } from "../scenario.ts";
+import type { Evidence } from "./evidence.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const quarterMs = 15 * minuteMs;
 
-const duesOf = new WeakMap<History, readonly number[]>();
+const known = new WeakMap<Evidence, readonly number[]>();
 
 /**
  * When polls are due by a schedule, whatever the wall clock shows. World milliseconds, in order; a wall
  * clock that is set back makes some due again.
  */
-export function duePolls(schedule: PollSchedule, history: History): readonly number[] {
-  const known = duesOf.get(history);
-  if (known) return known;
-  const due = history.wallClocks.flatMap(({ fromMs, offsetMs }, at) => {
-    const untilMs = history.wallClocks[at + 1]?.fromMs ?? history.endMs;
-    return dueBetween(schedule, fromMs + offsetMs, untilMs + offsetMs).map((ms) => ms - offsetMs);
-  });
-  duesOf.set(history, due);
+export function duePolls(evidence: Evidence, schedule: PollSchedule): readonly number[] {
+  const { wallClocks, endMs } = evidence;
+  const due =
+    known.get(evidence) ??
+    wallClocks.flatMap(({ fromMs, offsetMs }, at) => {
+      const untilMs = wallClocks[at + 1]?.fromMs ?? endMs;
+      return dueBetween(schedule, fromMs + offsetMs, untilMs + offsetMs).map((ms) => ms - offsetMs);
+    });
+  known.set(evidence, due);
   return due;
 }
 
 /** Both in UTC, the first included. */
-export function dueBetween(
-  schedule: PollSchedule,
-  fromUtcMs: number,
-  untilUtcMs: number,
-): readonly number[] {
+function dueBetween(schedule: PollSchedule, fromUtcMs: number, untilUtcMs: number) {
   const offset = offsets(schedule.timeZone);
   const due: number[] = [];
   const firstMs = Math.floor(fromUtcMs / minuteMs) * minuteMs;
   for (let utcMs = firstMs; utcMs < untilUtcMs; utcMs += minuteMs) {
-    for (const each of dueInMinute(schedule, offset, utcMs)) {
-      if (each >= fromUtcMs && each < untilUtcMs) due.push(each);
-    }
+    due.push(...dueInMinute(schedule, offset, utcMs));
   }
-  return due;
+  return due.filter((ms) => ms >= fromUtcMs && ms < untilUtcMs);
 }
 
 type Offset = (utcMs: number) => number;
@@ -46,50 +41,36 @@ function dueInMinute(schedule: PollSchedule, offset: Offset, utcMs: number): rea
   const { seconds, hours, minutes } = schedule;
   const reading = utcMs + offset(utcMs);
   const isOnce = hours !== null && minutes.length * seconds.length === 1;
-  const isNamed =
-    fits(schedule, reading) && !(isOnce && [0.5, 1].some((h) => showedIt(offset, utcMs, h)));
-  if (isNamed) return seconds.map((second) => utcMs + second * 1_000);
-  // What lies in missing time comes when that is over, where it would else not come for hours.
+  /** Whether the clock showed the same some hours ago. */
+  const isRepeated = (agoMs: number): boolean => offset(utcMs - agoMs) - agoMs === offset(utcMs);
+  if (fits(schedule, reading) && !(isOnce && (isRepeated(hourMs / 2) || isRepeated(hourMs)))) {
+    return seconds.map((second) => utcMs + second * 1_000);
+  }
+  // What lies in skipped time comes when that is over, where it would not come for hours otherwise.
   if (hours === null) return [];
-  const before = utcMs + offset(utcMs - 1);
-  for (let missing = before; missing < reading; missing += minuteMs) {
-    if (fits(schedule, missing)) return [utcMs];
+  for (let skipped = utcMs + offset(utcMs - 1); skipped < reading; skipped += minuteMs) {
+    if (fits(schedule, skipped)) return [utcMs];
   }
   return [];
 }
 
 function fits({ minutes, hours }: PollSchedule, reading: number): boolean {
   const date = new Date(reading);
-  return (
-    minutes.includes(date.getUTCMinutes()) && (hours === null || hours.includes(date.getUTCHours()))
-  );
-}
-
-/** Whether the clock showed the same some hours ago. */
-function showedIt(offset: Offset, utcMs: number, hours: number): boolean {
-  const agoMs = hours * hourMs;
-  return offset(utcMs - agoMs) - agoMs === offset(utcMs);
+  return minutes.includes(date.getUTCMinutes()) && (hours?.includes(date.getUTCHours()) ?? true);
 }
 
 /** How far the clocks of a zone are ahead; they are changed at a quarter of an hour. */
 function offsets(timeZone: string): Offset {
-  const format = new Intl.DateTimeFormat("en-CA", {
-    timeZone,
-    dateStyle: "short",
-    timeStyle: "medium",
-    hourCycle: "h23",
-  });
-  const known = new Map<number, number>();
+  const options = { timeZone, dateStyle: "short", timeStyle: "medium", hourCycle: "h23" } as const;
+  const format = new Intl.DateTimeFormat("en-CA", options);
+  const read = new Map<number, number>();
   return (utcMs) => {
     const quarter = Math.floor(utcMs / quarterMs) * quarterMs;
-    const found = known.get(quarter) ?? readOffset(format, quarter);
-    known.set(quarter, found);
+    const shown = (): number => Date.parse(`${format.format(quarter).replace(", ", "T")}Z`);
+    const found = read.get(quarter) ?? shown() - quarter;
+    read.set(quarter, found);
     return found;
   };
-}
-
-function readOffset(format: Intl.DateTimeFormat, utcMs: number): number {
-  return Date.parse(`${format.format(utcMs).replace(", ", "T")}Z`) - utcMs;
 }
 
 /** How many are after a time, up to another. */
@@ -108,23 +89,19 @@ export function indexAfter(due: readonly number[], ms: number): number {
   return low;
 }
 
-/** How many turns a target has in a time, give or take: one more or less at each step of the clock. */
-export function turnsWithin(
-  { schedule, intervalMs }: Scenario,
-  history: History,
-  fromMs: number,
-  toMs: number,
-): { readonly least: number; readonly most: number } {
+/** How many polls of a target are due in a time: one more or less at each step of the clock. */
+export function pollsWithin(evidence: Evidence, fromMs: number, toMs: number) {
+  const { schedule, intervalMs } = evidence.scenario;
   if (schedule === null) {
-    const turns = Math.floor((toMs - fromMs) / intervalMs);
-    return { least: turns, most: turns };
+    const polls = Math.floor((toMs - fromMs) / intervalMs);
+    return { least: polls, most: polls };
   }
-  const due = countAfter(duePolls(schedule, history), fromMs, toMs);
-  const steps = stepsBetween(history, fromMs - longestGapMs(schedule), toMs);
+  const due = countAfter(duePolls(evidence, schedule), fromMs, toMs);
+  const steps = stepsBetween(evidence, fromMs - longestGapMs(schedule), toMs);
   return { least: due - steps, most: due + steps };
 }
 
-export function stepsBetween({ wallClocks }: History, fromMs: number, toMs: number): number {
+export function stepsBetween({ wallClocks }: Evidence, fromMs: number, toMs: number): number {
   return wallClocks.slice(1).filter((step) => step.fromMs > fromMs && step.fromMs <= toMs).length;
 }
 
@@ -133,7 +110,7 @@ export function longestGapMs({ longestMs }: PollSchedule): number {
   return longestMs + hourMs;
 }
 
-/** How far apart a target's turns can be, without anything going wrong. */
-export function longestTurnMs({ schedule, intervalMs }: Scenario): number {
-  return schedule === null ? intervalMs : schedule.longestMs;
+/** The longest distance between a target's polls while nothing goes wrong. */
+export function longestPollDistanceMs({ schedule, intervalMs }: Scenario): number {
+  return schedule?.longestMs ?? intervalMs;
 }

@@ -1,49 +1,57 @@
-import type { AddedSilence, History } from "../history.ts";
-import type { MaintenanceWindow, Scenario } from "../scenario.ts";
-import type { Seen } from "./seen.ts";
-import { isOpen } from "./windows.ts";
+import type { AddedSilence } from "../history.ts";
+import type { MaintenanceWindow } from "../scenario.ts";
+import { damagesOf } from "./evidence.ts";
+import type { Evidence } from "./evidence.ts";
+import type { Observation } from "./observations.ts";
 
-/** What a silence can be about. */
-export interface SilenceSubject {
+interface SilenceSubject {
   readonly rule: string;
   readonly target: string;
+  /** By sandbox and server id. */
   readonly server: string;
 }
 
-/** Whether a silence kept a sighting from being told: both where both can be. */
+/** Whether an observation was silenced: both where both are possible. */
 export function silencedAt(
-  scenario: Scenario,
-  history: History,
+  evidence: Evidence,
   subject: SilenceSubject,
-  seen: Seen,
+  observation: Observation,
 ): readonly boolean[] {
-  const open = scenario.maintenance
-    .filter(({ rules }) => rules.includes(subject.rule))
-    .map((window) => openAt(window, seen));
-  if (open.some(([isSure]) => isSure)) return [true];
-  let isPossible = open.some(([, mayBe]) => mayBe);
-  for (const silence of history.silences) {
-    if (!isAbout(silence, subject)) continue;
-    if (isUnread(history, silence, seen)) continue;
-    const inForce = inForceAt(history, silence, seen);
-    if (inForce === "yes") return [true];
-    if (inForce === "perhaps") isPossible = true;
+  const unreadable = damagesOf(evidence, "silence", observation.life).map(({ id }) => id);
+  const answers = [
+    ...evidence.scenario.maintenance
+      .filter(({ rules }) => rules.includes(subject.rule))
+      .map((window) => openAt(window, observation)),
+    ...evidence.silences
+      .filter((silence) => isAbout(silence, subject) && !unreadable.includes(silence.id ?? ""))
+      .map((silence) => inForceAt(evidence, silence, observation)),
+  ];
+  if (answers.includes("yes")) return [true];
+  return answers.includes("perhaps") ? [false, true] : [false];
+}
+
+type Answer = "yes" | "no" | "perhaps";
+
+function openAt(window: MaintenanceWindow, { utcMs, fromMs, toMs }: Observation): Answer {
+  const [first, last] = [isOpen(window, utcMs), isOpen(window, utcMs + toMs - fromMs)];
+  if (first && last) return "yes";
+  return first || last ? "perhaps" : "no";
+}
+
+const minuteMs = 60_000;
+
+/** By the clocks of its zone. */
+function isOpen({ start, timeZone, durationMs }: MaintenanceWindow, utcMs: number): boolean {
+  const options = { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  const format = new Intl.DateTimeFormat("en-GB", options);
+  const latestMs = Math.floor(utcMs / minuteMs) * minuteMs;
+  for (let atMs = latestMs; atMs > utcMs - durationMs; atMs -= minuteMs) {
+    // Zones differ by whole half hours.
+    if (new Date(atMs).getUTCMinutes() % 30 !== start.minute % 30) continue;
+    const [hour = "", minute = ""] = format.format(atMs).split(":");
+    if (Number(minute) === start.minute && Number(hour) % start.everyHours === 0) return true;
   }
-  return isPossible ? [false, true] : [false];
-}
-
-/** Whether the process that saw it could not read the silence. */
-function isUnread({ damages }: History, { id }: AddedSilence, { sighting }: Seen): boolean {
-  return damages.some(
-    ({ life, effect }) => effect.kind === "silence" && effect.id === id && life <= sighting.life,
-  );
-}
-
-/** Whether a window certainly was open, and whether it can have been. */
-function openAt(window: MaintenanceWindow, { sighting, fromMs, toMs }: Seen): readonly boolean[] {
-  const first = isOpen(window, sighting.utcMs);
-  const last = isOpen(window, sighting.utcMs + toMs - fromMs);
-  return [first && last, first || last];
+  return false;
 }
 
 function isAbout({ match }: AddedSilence, { rule, target, server }: SilenceSubject): boolean {
@@ -57,38 +65,37 @@ function isAbout({ match }: AddedSilence, { rule, target, server }: SilenceSubje
 }
 
 function inForceAt(
-  history: History,
-  { asked, endsUtcMs, expired }: AddedSilence,
-  { sighting, fromMs, toMs }: Seen,
-): "yes" | "no" | "perhaps" {
-  const { moment, utcMs } = sighting;
-  const latestUtc = utcMs + toMs - fromMs;
-  if (asked.moment >= moment || latestUtc < asked.utcMs) return "no";
+  evidence: Evidence,
+  { added, endsUtcMs, expired }: AddedSilence,
+  { moment, utcMs, fromMs, toMs }: Observation,
+): Answer {
+  const latestUtcMs = utcMs + toMs - fromMs;
+  if (added.moment >= moment || latestUtcMs < added.utcMs) return "no";
   const isExpired = expired !== null && expired.moment < moment;
   const endMs = isExpired ? Math.min(endsUtcMs, expired.utcMs) : endsUtcMs;
   if (utcMs >= (isExpired && !expired.sure ? endsUtcMs : endMs)) return "no";
-  // A wall clock that is stepped back does not bring back for certain what was over.
-  const wasOver = latestUtcMs(history, asked.atMs, fromMs) >= endMs;
-  const isSure = asked.sure && utcMs >= asked.utcMs && latestUtc < endMs && !wasOver;
+  // A wall clock that is set back does not certainly continue a silence that was over.
+  const wasOver = latestShownMs(evidence, added.atMs, fromMs) >= endMs;
+  const isSure = added.sure && utcMs >= added.utcMs && latestUtcMs < endMs && !wasOver;
   return isSure ? "yes" : "perhaps";
 }
 
-/** The latest that any wall clock showed between two times, a stepped one included. */
-function latestUtcMs({ wallClocks }: History, fromMs: number, toMs: number): number {
+/** The latest UTC time that the wall clock showed between two times. */
+function latestShownMs({ wallClocks }: Evidence, fromMs: number, toMs: number): number {
   return wallClocks.reduce((latest, { fromMs: sinceMs, offsetMs }, at) => {
     const untilMs = Math.min(wallClocks[at + 1]?.fromMs ?? Infinity, toMs);
     return untilMs >= Math.max(sinceMs, fromMs) ? Math.max(latest, untilMs + offsetMs) : latest;
   }, -Infinity);
 }
 
-/** Whether somebody had acknowledged an incident at a sighting: both where both can be. */
+/** Whether an incident was acknowledged before an observation: both where both are possible. */
 export function acknowledgedAt(
-  { acknowledgements }: History,
+  { acknowledgements }: Evidence,
   incidentId: string,
-  { sighting }: Seen,
+  { moment }: Observation,
 ): readonly boolean[] {
   const before = acknowledgements.filter(
-    (each) => each.incidentId === incidentId && each.moment < sighting.moment,
+    (each) => each.incidentId === incidentId && each.moment < moment,
   );
   if (before.length === 0) return [false];
   return before.some(({ sure }) => sure) ? [true] : [false, true];

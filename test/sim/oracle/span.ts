@@ -10,14 +10,8 @@ export function plus(one: Span, { leastMs, mostMs }: Span): Span {
   return { leastMs: one.leastMs + leastMs, mostMs: one.mostMs + mostMs };
 }
 
-export interface Reaching {
-  readonly reached: boolean;
-  /** What is known of it then. */
-  readonly span: Span;
-}
-
-/** Whether it is as long as that; both where both can be. */
-export function reach(span: Span, limitMs: number): readonly Reaching[] {
+/** Whether a span reaches a limit, and what is known of it then: both where both are possible. */
+export function reach(span: Span, limitMs: number) {
   const { leastMs, mostMs } = span;
   if (leastMs >= limitMs) return [{ reached: true, span }];
   if (mostMs < limitMs) return [{ reached: false, span }];

@@ -1,11 +1,12 @@
-import type { Presence, ShownServer, Status } from "../history.ts";
+import type { Presence, Status } from "../history.ts";
+import type { ShownServer } from "./evidence.ts";
 
-/** A poll that was kept, and what it saw. */
+/** A poll that was stored, and what it observed. */
 export interface PollRecord {
   readonly utcMs: number;
-  /** Since the one before that was kept: on the wall clock where nothing else knows. */
+  /** Since the stored poll before: on the wall clock after a restart. */
   readonly elapsedMs: number;
-  /** Whether one process watched all through, from the poll before that was kept. */
+  /** Whether one process observed all the time since the stored poll before. */
   readonly unbroken: boolean;
   readonly accepted: boolean;
   readonly complete: boolean;
@@ -15,56 +16,36 @@ export interface PollRecord {
   readonly shown: ReadonlyMap<string, ShownServer>;
 }
 
-/** A server in a stretch; null: nobody saw what it was in. */
-export interface TrueServer {
-  readonly server: string;
-  readonly name: string;
-  readonly status: Status | null;
-}
-
-/** A stretch from one kept poll to the next one. */
+/** The time from one stored poll to the next one. */
 export interface TrueStretch {
   readonly fromMs: number;
   readonly toMs: number;
   readonly observed: boolean;
-  /** The servers that were known throughout. */
-  readonly servers: readonly TrueServer[];
+  /** The servers that were known throughout; null: the status was not observed. */
+  readonly servers: readonly { readonly name: string; readonly status: Status | null }[];
 }
 
 export interface TrueChange {
   readonly atMs: number;
   readonly server: string;
-  /** Under which name what ended is accounted for: the one that it was listed with until then. */
+  /** The name that the ended status is accounted under: the last one that was listed before. */
   readonly name: string;
   readonly from: Presence;
   readonly to: Presence;
   readonly dwellMs: number | null;
+  /** Of a server that was missing from a listing, or listed again with the same status. */
+  readonly observation: "missing" | "seen" | null;
 }
 
-/** A server was missing from a listing, or came back just as it was. */
-export interface TrueGap {
-  readonly atMs: number;
-  readonly server: string;
-  readonly kind: "missing" | "seen";
-  readonly status: Status;
-}
-
-export interface Truth {
-  readonly stretches: readonly TrueStretch[];
-  readonly changes: readonly TrueChange[];
-  readonly gaps: readonly TrueGap[];
-}
+export type Truth = ReturnType<typeof truthOf>;
 
 /**
  * What can be known of a target from its polls, found the slow way: each question is answered from
  * all polls so far, and nothing is carried from one to the next.
  */
-export function truthOf(
-  records: readonly PollRecord[],
-  servers: readonly string[],
-  goneAfter: number,
-): Truth {
-  /** What was known after a poll; with the next one as `by`, what the process of that one knew of it. */
+export function truthOf(records: readonly PollRecord[], goneAfter: number) {
+  const servers = new Set(records.flatMap(({ shown }) => [...shown.keys()]));
+  /** The last poll that listed it, as the process of the poll `by` knew it; -1: it did not. */
   const lastShown = (server: string, poll: number, by = poll): number => {
     const shown = records.findLastIndex((each, at) => at <= poll && each.shown.has(server));
     const isForgotten = records.slice(shown + 1, by + 1).some((each) => each.forgotten.has(server));
@@ -85,52 +66,67 @@ export function truthOf(
     records[poll]?.unbroken === true &&
     records[poll].complete &&
     records[poll - 1]?.complete === true;
+  const nameOf = (server: string, poll: number): string => shownLast(server, poll)?.name ?? "";
 
   const isChange = (server: string, poll: number): boolean =>
     presence(server, poll) !== presence(server, poll - 1, poll);
-  const beganInSight = (server: string, poll: number): boolean =>
-    isObserved(poll) && (missing(server, poll - 1) ?? 0) === 0;
   const dwellUntil = (server: string, poll: number): number | null => {
     let began = poll - 1;
     while (began >= 0 && !isChange(server, began)) began--;
-    const endedInSight = isObserved(poll) && missing(server, poll - 1) === 0;
-    if (began < 0 || !endedInSight || !beganInSight(server, began)) return null;
+    const isBeginObserved = isObserved(began) && (missing(server, began - 1) ?? 0) === 0;
+    const isEndObserved = isObserved(poll) && missing(server, poll - 1) === 0;
+    if (began < 0 || !isEndObserved || !isBeginObserved) return null;
     return records.slice(began + 1, poll + 1).reduce((ms, each, at) => {
-      const inSight = each.unbroken && each.accepted && records[began + at]?.accepted === true;
-      return ms + (inSight ? each.elapsedMs : 0);
+      const isUp = each.unbroken && each.accepted && records[began + at]?.accepted === true;
+      return ms + (isUp ? each.elapsedMs : 0);
     }, 0);
   };
-  const nameOf = (server: string, poll: number): string => shownLast(server, poll)?.name ?? "";
+
+  const changeAt = (server: string, poll: number): Omit<TrueChange, "atMs"> | null => {
+    const [from, to] = [presence(server, poll - 1, poll), presence(server, poll)];
+    const name = nameOf(server, poll - 1);
+    if (from !== to) {
+      const dwellMs = from === "absent" ? null : dwellUntil(server, poll);
+      return { server, name, from, to, dwellMs, observation: null };
+    }
+    const wasMissing = (missing(server, poll - 1) ?? 0) > 0;
+    const isMissing = (missing(server, poll) ?? 0) > 0;
+    if (to === "absent" || wasMissing === isMissing) return null;
+    const observation = isMissing ? "missing" : "seen";
+    return { server, name, from, to, dwellMs: null, observation };
+  };
 
   const stretches: TrueStretch[] = [];
   const changes: TrueChange[] = [];
-  const gaps: TrueGap[] = [];
   for (const [poll, { utcMs, elapsedMs }] of records.entries()) {
-    const known = servers.filter((server) => missing(server, poll - 1, poll) !== null);
+    const observed = isObserved(poll);
+    const known = [...servers].filter((server) => missing(server, poll - 1, poll) !== null);
     stretches.push({
       fromMs: utcMs - elapsedMs,
       toMs: utcMs,
-      observed: isObserved(poll),
+      observed,
       servers: known.map((server) => {
         const status = presence(server, poll - 1);
-        const isSeen = isObserved(poll) && missing(server, poll - 1) === 0;
+        const isListed = observed && missing(server, poll - 1) === 0;
         const name = nameOf(server, poll - 1);
-        return { server, name, status: isSeen && status !== "absent" ? status : null };
+        return { name, status: isListed && status !== "absent" ? status : null };
       }),
     });
     for (const server of servers) {
-      const [from, to] = [presence(server, poll - 1, poll), presence(server, poll)];
-      if (from !== to) {
-        const dwellMs = from === "absent" ? null : dwellUntil(server, poll);
-        const name = nameOf(server, poll - 1);
-        changes.push({ atMs: utcMs, server, name, from, to, dwellMs });
-      } else if (to !== "absent") {
-        const [before, now] = [missing(server, poll - 1) ?? 0, missing(server, poll) ?? 0];
-        if (before === 0 && now > 0)
-          gaps.push({ atMs: utcMs, server, kind: "missing", status: to });
-        if (before > 0 && now === 0) gaps.push({ atMs: utcMs, server, kind: "seen", status: to });
-      }
+      const change = changeAt(server, poll);
+      if (change) changes.push({ atMs: utcMs, ...change });
     }
   }
-  return { stretches, changes, gaps };
+  return {
+    stretches,
+    changes,
+    /** The servers that are known after a poll; with the next one as `by`, those that its process knows. */
+    known: (poll: number, by = poll): ReadonlyMap<string, ShownServer> =>
+      new Map(
+        [...servers].flatMap((server) => {
+          const shown = shownLast(server, poll);
+          return shown && missing(server, poll, by) !== null ? [[server, shown]] : [];
+        }),
+      ),
+  };
 }

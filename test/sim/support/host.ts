@@ -1,168 +1,191 @@
-import { mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import type { Server } from "node:http";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { Writable } from "node:stream";
 import { createDaemon } from "../../../src/app/daemon.ts";
 import type { Daemon } from "../../../src/app/daemon.ts";
-import type { CallApi } from "../../../src/api/operation.ts";
+import type { Config } from "../../../src/config/config.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
-import type { OpenOptions } from "../../../src/store/sqlite/database.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import type { Logger } from "../../../src/lib/logger.ts";
 import { openStore } from "../../../src/store/store.ts";
-import type { Life, LifeEnd, Scrape } from "../history.ts";
-import type { HostDeps } from "./host-deps.ts";
-import { createDatabaseOwners } from "./database-owners.ts";
-import { watchDecoders } from "./decoders.ts";
-import { createProcessLog } from "./process-log.ts";
-import { copyStore, runSql } from "./store-files.ts";
+import type { Mutation } from "../controls/mutation.ts";
+import { stageAt } from "../draw/receivers.ts";
+import type { Stage } from "../draw/receivers.ts";
+import type { Life, LifeEnd, Scrape, StoreLogLine } from "../history.ts";
+import type { Configured } from "../settings.ts";
+import type { Disk } from "./disk.ts";
 import { hookStatements } from "./statement-hook.ts";
-import { openVirtualDoor } from "./virtual-door.ts";
+import { replaceListening, scrapeServer } from "./virtual-door.ts";
 import { VirtualDispatcher } from "./virtual-network.ts";
+import type { Peer } from "./virtual-network.ts";
+import { watchDecoders } from "./world-time.ts";
+import type { World } from "./world.ts";
 
-/** What a process wrote outlives it, on the disk or not; and a real disk takes a time of its own. */
-const withoutDisk: OpenOptions = { isTemporary: true };
-
-/** How long after a reload that could not be the next one is asked for. */
+/** How long after a reload that was not possible the next one is asked for. */
 const reloadAgainMs = 60_000;
 
-/** The machine that the daemon runs on: one process at a time, started again when it ends. */
-export interface Host extends Disposable {
-  readonly lives: readonly Life[];
-  start(): void;
-  /** Asks the process to end in good order, if one runs. */
-  stop(): void;
-  /** Has the process that runs read its configuration again and go on with it, as `SIGHUP` does. */
-  reload(): Promise<void>;
-  /** Of the process that runs, if it has come so far. */
-  readonly api: CallApi | null;
-  /** Asks the process that runs how it does. */
-  scrape(onScrape: (scrape: Scrape) => void): void;
-  /** Does something that is not the process's doing, while the process is at rest. */
-  beside(act: () => Promise<void>): Promise<void>;
-  /** From now on a process that ended is not started again. */
-  retire(): void;
-  /** The store as the last process left it, or has it. */
-  readonly storePath: string;
+export interface HostOptions {
+  readonly world: World;
+  readonly folder: string;
+  readonly peers: ReadonlyMap<string, Peer>;
+  readonly disk: Disk;
+  readonly mutation: Mutation;
+  /** What a process that starts now is configured with. */
+  readonly configure: () => { readonly configured: Configured; readonly config: Config };
+  readonly onStart: () => void;
+  readonly onCommit: (database: DatabaseSync, life: number) => void;
+  /** Called before a process starts that is not the first. */
+  readonly beforeRestart: (storePath: string, life: number) => void;
+  /** A process ends, and its files are still where it left them. */
+  readonly onEnding: () => void;
 }
 
-/** A reload makes a new one, too, within the same process of the machine. */
+/** A reload makes another one, too, within the same process of the machine. */
 interface Process {
   readonly life: Life;
   /** When the monotonic clock began. */
   readonly bornMs: number;
   readonly databases: Set<DatabaseSync>;
-  server: Server | null;
   readonly dispatchers: VirtualDispatcher[];
-  alive: boolean;
+  server: Server | null;
+  isAlive: boolean;
   daemon: Daemon | null;
 }
 
-export function createHost(deps: HostDeps): Host {
-  const { time, trace, dice } = deps;
+export type Host = ReturnType<typeof createHost>;
+
+/** The machine that the daemon runs on: one process at a time, started again when it ends. */
+export function createHost(options: HostOptions) {
+  const { world, folder, disk, mutation } = options;
+  const { time, scenario } = world;
+  const dice = world.dice.fork("daemon");
+  const restarts = world.dice.fork("restarts");
   const lives: Life[] = [];
+  const storeLog: StoreLogLine[] = [];
   let current: Process | null = null;
-  let storePath = join(deps.folder, "1", "sandwatch.db");
+  let storePath = join(folder, "1", "sandwatch.db");
   let incidents = 0;
   let silences = 0;
-  let retired = false;
-  const owners = createDatabaseOwners<Process>(
-    () => current,
-    ({ databases }, database) => databases.add(database),
+  let isRetired = false;
+
+  const ownerOf = new WeakMap<DatabaseSync, Process>();
+  const ofOthers = new WeakSet<DatabaseSync>();
+  /** Whether what happens is not the process's doing. */
+  let isApart = false;
+  /** How many others have the store open while the process is at rest. */
+  let others = 0;
+
+  /** The process that a database belongs to; null: the world. */
+  const findOwner = (database: DatabaseSync): Process | null => {
+    if (isApart || ofOthers.has(database)) return null;
+    const owner = ownerOf.get(database) ?? current;
+    if (owner === null || ownerOf.has(database)) return owner;
+    if (others > 0) {
+      ofOthers.add(database);
+      return null;
+    }
+    ownerOf.set(database, owner);
+    owner.databases.add(database);
+    return owner;
+  };
+
+  const apart = (act: () => void): void => {
+    isApart = true;
+    act();
+    isApart = false;
+  };
+
+  const runSql = (sql: string): void =>
+    apart(() => {
+      const database = new DatabaseSync(storePath);
+      database.exec(sql);
+      database.close();
+    });
+
+  const step = (process: Process, what: string): void => {
+    if (!process.isAlive) return;
+    world.note(what);
+    if (world.killSwitch.step()) kill(process, what);
+  };
+
+  const using = new DisposableStack();
+  using.use(
+    hookStatements((database, sql, run) => {
+      const process = findOwner(database);
+      if (!process || sql === "rollback") return run();
+      const pass = (what: string): void => {
+        step(process, what);
+        if (!process.isAlive) throw new Error("the process was killed");
+      };
+      pass(`before ${sql}`);
+      disk.beforeStatement(database, sql, lives.length);
+      const result = run();
+      if (sql === "commit") apart(() => options.onCommit(database, process.life.number));
+      pass(`after ${sql}`);
+      return result;
+    }),
+  );
+  using.use(watchDecoders());
+  using.use(
+    replaceListening((server) => {
+      if (current) current.server = server;
+    }),
   );
 
-  const pass = (process: Process, what: string): void => {
-    if (!process.alive) return;
-    trace.mark(what);
-    if (deps.onPassing()) kill(process, what);
-  };
+  const stageNow = (): Stage => stageAt(scenario.stages, time.nowMs);
 
-  const hook = hookStatements({
-    before(database, sql) {
-      const process = owners.ownerOf(database);
-      if (!process || sql === "rollback") return;
-      pass(process, `before ${sql}`);
-      if (!process.alive) throw new Error("the process was killed");
-      deps.onStatement(database, sql);
-    },
-    after(database, sql) {
-      const process = owners.ownerOf(database);
-      if (!process || sql === "rollback") return;
-      if (sql === "commit") {
-        owners.apart(() => deps.onCommit(database, process.life.number));
-      }
-      pass(process, `after ${sql}`);
-      if (!process.alive) throw new Error("the process was killed");
-    },
-  });
-
-  const decoders = watchDecoders();
-  const door = openVirtualDoor((server) => {
-    if (current) current.server = server;
-  });
-
-  /** `goesOnSinceMs`: the process of the machine goes on, with what is configured now. */
-  const end = (
-    process: Process,
-    ended: LifeEnd,
-    how: string,
-    goesOnSinceMs: number | null = null,
-  ): void => {
+  /** @param goesOnSinceMs the process of the machine goes on, with what is configured now */
+  const end = (process: Process, ended: LifeEnd, goesOnSinceMs: number | null = null): void => {
     const { life } = process;
-    deps.onEnding();
+    options.onEnding();
     life.ended = ended;
-    process.alive = false;
+    process.isAlive = false;
     if (current === process) current = null;
-    life.endMoment = time.moment;
+    life.endMoment = time.now().moment;
     life.endMs = time.nowMs;
     life.lastPollMs ??= time.nowMs;
-    trace.tell(`process ${life.number} ${how}`);
+    const why = "error" in ended ? `: ${ended.error}` : "";
+    world.log(`process ${life.number} ${ended.how}${why}`);
     if (goesOnSinceMs !== null) {
-      if (deps.reloading !== null) runBetween(deps.reloading(deps.reloads()));
+      if (mutation.reloading) runSql(mutation.reloading(stageNow()));
       start(goesOnSinceMs);
-    } else if (!retired) time.setTimer(deps.restartMs(), () => start(time.nowMs));
+    } else if (!isRetired) {
+      const waitMs = restarts.chance(0.7)
+        ? restarts.between(500, 20_000)
+        : restarts.between(0, 5 * scenario.intervalMs);
+      time.setTimer(waitMs, () => start(time.nowMs));
+    }
   };
 
-  const endBadly = (
-    process: Process,
-    how: "could not start" | "stopped badly",
-    error: unknown,
-  ): void => end(process, { how, error: String(error) }, `${how}: ${String(error)}`);
-
-  /** Leaves the files just as they are: nothing is rolled back, flushed or tidied up. */
+  /** Leaves the files just as they are: nothing is rolled back, flushed or cleaned up. */
   const kill = (process: Process, what: string): void => {
-    deps.onEnding();
-    const next = join(deps.folder, String(process.life.number + 1), "sandwatch.db");
-    copyStore(storePath, next);
+    options.onEnding();
+    const next = join(folder, String(process.life.number + 1), "sandwatch.db");
+    mkdirSync(dirname(next));
+    for (const ending of ["", "-wal", "-shm"]) {
+      if (existsSync(storePath + ending)) copyFileSync(storePath + ending, next + ending);
+    }
     storePath = next;
-    end(process, { how: "killed" }, `is killed: ${what}`);
+    world.log(`process ${process.life.number} is killed: ${what}`);
+    end(process, { how: "killed" });
     bury(process);
   };
 
-  /** Nothing of it is heard any more; what it waited for would be kept for ever. */
+  /** What it waits for never comes. */
   const bury = ({ databases, dispatchers }: Process): void => {
     for (const database of databases) if (database.isOpen) database.close();
     for (const dispatcher of dispatchers) void dispatcher.destroy();
   };
 
-  const clockOf = (process: Process): Clock => ({
-    // The monotonic clock of a process begins with it.
-    now: () => ({ utcMs: time.utcMs, monotonicMs: 1_000 + time.nowMs - process.bornMs }),
-    setTimer: (delayMs, callback) =>
-      time.setTimer(delayMs, () => {
-        if (process.alive) callback();
-      }),
-  });
-
-  const runBetween = (sql: string): void => owners.apart(() => runSql(storePath, sql));
-
   const start = (bornMs: number): void => {
-    const { nowMs: startMs, moment: startMoment } = time;
-    const { config, rules, stage } = deps.configure();
+    const { config, configured } = options.configure();
     const life: Life = {
-      rules,
-      stage,
       number: lives.length + 1,
-      startMs,
-      startMoment,
+      startMs: time.nowMs,
+      rules: configured.rules,
+      stage: configured.stage,
       watchMs: null,
       lastPollMs: null,
       ended: null,
@@ -173,135 +196,170 @@ export function createHost(deps: HostDeps): Host {
       life,
       bornMs,
       databases: new Set(),
-      server: null,
       dispatchers: [],
-      alive: true,
+      server: null,
+      isAlive: true,
       daemon: null,
     };
     lives.push(life);
     current = process;
-    trace.tell(`process ${life.number} starts`);
-    if (deps.between !== null && lives.length > 1 && bornMs === startMs) runBetween(deps.between);
-    if (lives.length > 1) owners.apart(() => deps.beforeStart(storePath, life.number));
-    deps.onStart();
-    const clock = clockOf(process);
+    world.log(`process ${life.number} starts`);
+    if (life.number > 1) {
+      if (mutation.between !== undefined && bornMs === time.nowMs) runSql(mutation.between);
+      apart(() => options.beforeRestart(storePath, life.number));
+    }
+    options.onStart();
+    const clock: Clock = {
+      now: () => ({ utcMs: time.utcMs, monotonicMs: 1_000 + time.nowMs - bornMs }),
+      setTimer: (delayMs, callback) =>
+        time.setTimer(delayMs, () => {
+          if (process.isAlive) callback();
+        }),
+    };
     const starting = createDaemon(config, {
       clock,
-      wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
+      wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - time.utcMs, onDue),
       random: dice.random,
       newIncidentId: () => `incident-${++incidents}`,
       // As long as one another, as ids are: none is the beginning of another.
       newSilenceId: () => `silence-${String(++silences).padStart(4, "0")}`,
-      log: createProcessLog(life.number, trace, {
-        isAlive: () => process.alive,
-        onStoreLine: (line) => deps.onStoreLog({ ...line, life: life.number, atMs: time.nowMs }),
-      }),
+      log: createLog(process),
       createDispatcher: () => {
         const dispatcher = new VirtualDispatcher({
           time,
-          peers: deps.peers,
+          peers: options.peers,
           sender: life.number,
           travelMs: () => dice.between(1, 120),
-          isAlive: () => process.alive,
-          onPassing: (what) => pass(process, what),
+          isAlive: () => process.isAlive,
+          onPassing: (what) => step(process, what),
         });
         process.dispatchers.push(dispatcher);
         return dispatcher;
       },
-      openStore: (_path, _clock, observers) =>
-        deps.mutate(
-          openStore(storePath, clock, { ...observers, ...withoutDisk }),
-          process.databases,
-        ),
+      openStore: (_path, _clock, observers) => {
+        const store = openStore(storePath, clock, { ...observers, isTemporary: true });
+        return mutation.store ? mutation.store(store, process.databases) : store;
+      },
     });
-    void watchOnce(process, starting);
+    void watch(process, starting);
   };
 
-  const watchOnce = async (process: Process, starting: Promise<Daemon>): Promise<void> => {
+  const createLog = (process: Process): Logger => {
+    const { number } = process.life;
+    const destination = new Writable({
+      write(chunk, _, done) {
+        for (const text of String(chunk).trimEnd().split("\n")) {
+          const line: { level: string; msg: string; event?: string; table?: string } =
+            JSON.parse(text);
+          if (!process.isAlive) continue;
+          const { event = "", table = null } = line;
+          if (event.startsWith("store.")) {
+            storeLog.push({ event, table, life: number, atMs: time.nowMs });
+          }
+          world.log(`process ${number} ${line.level}: ${line.msg}`);
+        }
+        done();
+      },
+    });
+    return createLogger({ level: "warn", format: "json" }, destination);
+  };
+
+  const endBadly = (process: Process, how: "could not start" | "stopped badly", error: unknown) => {
+    if (process.isAlive) end(process, { how, error: String(error) });
+  };
+
+  const watch = async (process: Process, starting: Promise<Daemon>): Promise<void> => {
     try {
       const daemon = await starting;
-      if (!process.alive) return;
+      if (!process.isAlive) return;
       await daemon.serve();
-      if (!process.alive) return;
+      if (!process.isAlive) return;
       process.daemon = daemon;
       process.life.watchMs = time.nowMs;
       daemon.watch();
-      if (deps.reloads() !== process.life.stage) void reload();
+      if (stageNow() !== process.life.stage) void reload();
     } catch (error) {
-      if (process.alive) endBadly(process, "could not start", error);
+      endBadly(process, "could not start", error);
     }
   };
 
-  const stop = async (
+  const stopDaemon = async (
     process: Process,
     daemon: Daemon,
     goesOnSinceMs: number | null = null,
   ): Promise<void> => {
     process.life.lastPollMs = time.nowMs;
-    trace.tell(`process ${process.life.number} is asked to stop`);
+    world.log(`process ${process.life.number} is asked to stop`);
     try {
       await daemon.stop();
-      if (deps.stopsLateMs > 0) {
-        await new Promise<void>((resolve) => void time.setTimer(deps.stopsLateMs, resolve));
+      const { stopsLateMs = 0 } = mutation;
+      if (stopsLateMs > 0) {
+        await new Promise<void>((resolve) => void time.setTimer(stopsLateMs, resolve));
       }
-      if (process.alive) end(process, { how: "stopped" }, "stopped", goesOnSinceMs);
+      if (process.isAlive) end(process, { how: "stopped" }, goesOnSinceMs);
     } catch (error) {
-      if (process.alive) endBadly(process, "stopped badly", error);
+      endBadly(process, "stopped badly", error);
     }
   };
 
-  /** As `run` does: what runs goes on while its store takes nothing, and is asked again. */
+  /** Has the running process read its configuration again, as `SIGHUP` does. It goes on while its store takes nothing. */
   const reload = async (): Promise<void> => {
     const process = current;
     if (!process?.daemon || process.life.lastPollMs !== null) return;
-    if (deps.reloads() === process.life.stage) return;
+    if (stageNow() === process.life.stage) return;
     const { daemon, life, bornMs } = process;
-    trace.tell(`process ${life.number} is asked to reload`);
+    world.log(`process ${life.number} is asked to reload`);
     const isUsable = await daemon.checkStore().then(
       () => true,
       () => false,
     );
     if (!isUsable) time.setTimer(reloadAgainMs, () => void reload());
-    else if (process.alive && life.lastPollMs === null) await stop(process, daemon, bornMs);
+    else if (process.isAlive && life.lastPollMs === null) await stopDaemon(process, daemon, bornMs);
   };
 
   return {
     lives,
-    start: () => {
+    storeLog,
+    start(): void {
       mkdirSync(dirname(storePath));
       start(time.nowMs);
     },
-    reload,
-    stop() {
+    /** Asks the process to stop, if one runs. */
+    stop(): void {
       if (!current?.daemon || current.life.lastPollMs !== null) return;
-      void stop(current, current.daemon);
+      void stopDaemon(current, current.daemon);
     },
+    reload,
+    /** From now on a process that ended is not started again. */
+    retire: (): void => void (isRetired = true),
+    /** The store as the last process left it, or has it. */
     get storePath() {
       return storePath;
     },
+    /** Of the process that polls. */
     get api() {
       return current?.daemon?.api ?? null;
     },
-    scrape(onScrape) {
+    scrape(onScrape: (scrape: Scrape) => void): void {
       const process = current;
       if (!process?.server || process.life.lastPollMs !== null) return;
-      const { life, server } = process;
-      const { moment, nowMs: atMs } = time;
-      const isStillAsked = (): boolean => process.alive && time.moment === moment;
-      door.scrape(server, (answers) => {
-        if (isStillAsked()) onScrape({ life: life.number, moment, atMs, ...answers });
+      const now = time.now();
+      scrapeServer(process.server, (answers) => {
+        if (!process.isAlive || time.now().moment !== now.moment) return;
+        onScrape({ life: process.life.number, ...now, ...answers });
       });
     },
-    beside: (act) => owners.beside(act),
-    retire: () => void (retired = true),
-    [Symbol.dispose]() {
-      hook[Symbol.dispose]();
-      door[Symbol.dispose]();
-      decoders[Symbol.dispose]();
-      if (current) {
-        current.alive = false;
-        bury(current);
-      }
+    /** Does something that is not the process's doing, while the process is at rest. */
+    async beside(act: () => Promise<void>): Promise<void> {
+      others += 1;
+      await act();
+      others -= 1;
+    },
+    [Symbol.dispose](): void {
+      using.dispose();
+      if (!current) return;
+      current.isAlive = false;
+      bury(current);
     },
   };
 }

@@ -1,87 +1,68 @@
 import { acknowledgeIncident } from "../../../src/api/operations/incidents.ts";
 import { replayNotifications } from "../../../src/api/operations/notifications.ts";
 import * as silenceOperations from "../../../src/api/operations/silences.ts";
-import { RefusedError } from "../../../src/lib/refusal.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
-import type { Acknowledged, AddedSilence, Asked, Attempt, History } from "../history.ts";
-import { namesNoIds } from "../receiver-types.ts";
-import type { Scenario } from "../scenario.ts";
-import type { Dice } from "./dice.ts";
+import { RefusedError } from "../../../src/lib/refusal.ts";
+import { hasSlack } from "../draw/receivers.ts";
+import type { Acknowledgement, AddedSilence, ApiCall, Attempt } from "../history.ts";
 import type { Host } from "./host.ts";
-import type { Trace } from "./trace.ts";
-import type { WorldTime } from "./world-time.ts";
+import { often } from "./world.ts";
+import type { World } from "./world.ts";
 
 const replayEveryMs = 10 * 60_000;
 const settlingMs = 15 * 60_000;
 
-export interface PeopleDeps {
-  readonly scenario: Scenario;
-  readonly time: WorldTime;
-  readonly dice: Dice;
-  readonly trace: Trace;
-  readonly host: Host;
-  readonly attempts: readonly Attempt[];
-}
-
 /**
- * Has people silence and acknowledge alerts, at any moment, until the world becomes calm. All that
- * the oracle learns of it is what they asked for and whether the process said yes.
+ * People silence and acknowledge alerts at any moment until the world becomes calm, and replay dead letters
+ * after that. The oracle learns what they asked for and whether the process accepted it.
  */
-export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "acknowledgements"> {
-  const { scenario, time, trace, host, attempts } = deps;
+export function beginPeople(world: World, host: Host, attempts: readonly Attempt[]) {
+  const { scenario, time } = world;
   const { intervalMs, calmMs } = scenario;
+  const dice = world.dice.fork("people");
   const silences: AddedSilence[] = [];
-  const ids = new Map<AddedSilence, string>();
-  const acknowledgements: Acknowledged[] = [];
+  const acknowledgements: Acknowledgement[] = [];
 
-  const asking = (): Asked => ({
-    moment: time.moment,
-    atMs: time.nowMs,
-    utcMs: time.utcMs,
-    sure: false,
-  });
-
-  /** Gives what was asked for if it was granted, and "refused" if certainly nothing was done. */
-  const ask = async <Granted>(
+  /** Gives null if certainly nothing was done; notes in the call whether it was accepted. */
+  const ask = async <Accepted>(
     what: string,
-    request: (api: CallApi) => Promise<Granted>,
-  ): Promise<Granted | "refused" | "unknown"> => {
+    call: ApiCall | null,
+    request: (api: CallApi) => Promise<Accepted>,
+  ): Promise<Accepted | "unknown" | null> => {
     const { api } = host;
-    if (!api) return "refused";
-    trace.tell(`somebody ${what}`);
+    if (!api) return null;
+    world.log(`somebody ${what}`);
     try {
-      return await request(api);
+      const accepted = await request(api);
+      if (call) call.sure = true;
+      return accepted;
     } catch (error) {
-      return error instanceof RefusedError ? "refused" : "unknown";
+      return error instanceof RefusedError ? null : "unknown";
     }
   };
 
-  const addSilence = async (dice: Dice): Promise<void> => {
-    const target = dice.pick([null, ...scenario.targets]);
+  const addSilence = async (): Promise<void> => {
+    const target = silencing.pick([null, ...scenario.targets]);
     const boxes = [...(target?.sandboxes ?? [])];
-    const [sandbox = null, servers = []] = boxes[dice.between(0, boxes.length)] ?? [];
+    const [sandbox = null, servers = []] = boxes[silencing.between(0, boxes.length)] ?? [];
     const names = scenario.rules.filter(({ on }) => on === "server").map(({ name }) => name);
     const match = {
-      rules: dice.chance(0.5) ? names : names.slice(0, 1),
+      rules: silencing.chance(0.5) ? names : names.slice(0, 1),
       target: target?.name ?? null,
       sandbox,
-      server: servers[dice.between(0, servers.length)] ?? null,
+      server: servers[silencing.between(0, servers.length)] ?? null,
     };
-    const asked = asking();
-    const lastsMs = Math.round((0.5 + dice.random() ** 2 * 25) * intervalMs);
-    const silence: AddedSilence = {
-      id: null,
-      match,
-      asked,
-      endsUtcMs: asked.utcMs + lastsMs,
-      expired: null,
-    };
+    const lastsMs = Math.round((0.5 + silencing.random() ** 2 * 25) * intervalMs);
+    const added = { ...time.now(), sure: false };
+    const endsUtcMs = added.utcMs + lastsMs;
+    const silence: AddedSilence = { id: null, match, added, endsUtcMs, expired: null };
     silences.push(silence);
-    const granted = await ask(`silences ${JSON.stringify(match)} for ${lastsMs} ms`, (api) =>
+    const what = `silences ${JSON.stringify(match)} for ${lastsMs} ms`;
+    const accepted = await ask(what, added, (api) =>
       api(silenceOperations.addSilence, {
         author: "somebody",
         reason: "simulated",
-        ends_at: new Date(silence.endsUtcMs).toISOString(),
+        ends_at: new Date(endsUtcMs).toISOString(),
         match: {
           rule: [...match.rules],
           ...(target && { region: target.region, key: target.key }),
@@ -90,57 +71,43 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
         },
       }),
     );
-    if (granted === "refused") silences.splice(silences.indexOf(silence), 1);
-    else if (granted !== "unknown") {
-      asked.sure = true;
-      silence.id = granted.id;
-      ids.set(silence, granted.id);
-    }
+    if (accepted === null) silences.splice(silences.indexOf(silence), 1);
+    else if (accepted !== "unknown") silence.id = accepted.id;
   };
 
-  const expire = async (dice: Dice): Promise<void> => {
-    const open = silences.filter((each) => ids.has(each) && each.expired === null);
-    const silence = open[dice.between(0, open.length - 1)];
+  const expire = async (): Promise<void> => {
+    const open = silences.filter(({ id, expired }) => id !== null && expired === null);
+    const silence = open[expiring.between(0, open.length - 1)];
     if (!silence) return;
-    const asked = asking();
-    silence.expired = asked;
-    const id = ids.get(silence) ?? "";
-    const granted = await ask(`expires ${id}`, (api) =>
+    const { id } = silence;
+    if (id === null) return;
+    const call = { ...time.now(), sure: false };
+    silence.expired = call;
+    const accepted = await ask(`expires ${id}`, call, (api) =>
       api(silenceOperations.expireSilence, { id }),
     );
-    if (granted === "refused") silence.expired = null;
-    else if (granted !== "unknown") asked.sure = true;
+    if (accepted === null) silence.expired = null;
   };
 
-  const acknowledge = async (dice: Dice): Promise<void> => {
-    const incident = attempts[attempts.length - 1 - dice.between(0, 4)]?.message.data.incidents[0];
+  const acknowledge = async (): Promise<void> => {
+    const attempt = attempts[attempts.length - 1 - acknowledging.between(0, 4)];
+    const incident = attempt?.message.data.incidents[0];
     if (!incident || !["server", "pool", "probe"].includes(incident.subject)) return;
-    const incidentId = incident.id;
-    const acknowledged = { ...asking(), incidentId };
-    acknowledgements.push(acknowledged);
-    const granted = await ask(`acknowledges ${incidentId}`, (api) =>
-      api(acknowledgeIncident, { id: incidentId, author: "somebody" }),
+    const { id } = incident;
+    const acknowledgement = { ...time.now(), sure: false, incidentId: id };
+    acknowledgements.push(acknowledgement);
+    const accepted = await ask(`acknowledges ${id}`, acknowledgement, (api) =>
+      api(acknowledgeIncident, { id, author: "somebody" }),
     );
-    if (granted === "refused") {
-      acknowledgements.splice(acknowledgements.indexOf(acknowledged), 1);
-    } else if (granted !== "unknown") acknowledged.sure = true;
+    if (accepted !== null) return;
+    acknowledgements.splice(acknowledgements.indexOf(acknowledgement), 1);
   };
 
-  const often = (timesInHundred: number, dice: Dice, act: (dice: Dice) => Promise<void>): void => {
-    if (timesInHundred === 0) return;
-    const waitMs = -Math.log(1 - dice.random()) * (100 / timesInHundred) * intervalMs;
-    if (time.nowMs + waitMs >= calmMs) return;
-    time.setTimer(waitMs, () => {
-      void act(dice);
-      often(timesInHundred, dice, act);
-    });
-  };
-
-  // Until the last moment in which what is sent again can still be taken before the end.
+  const { alertmanager, receivers } = scenario;
+  // Until the last moment in which what is replayed can still be accepted before the end.
   const replay = async (): Promise<void> => {
-    const alertmanagers = scenario.alertmanager === null ? [] : [scenario.alertmanager];
-    for (const { name: receiver } of [...scenario.receivers, ...alertmanagers]) {
-      await ask(`has ${receiver} sent again what was given up`, (api) =>
+    for (const { name: receiver } of [...receivers, ...(alertmanager ? [alertmanager] : [])]) {
+      await ask(`replays the dead letters of ${receiver}`, null, (api) =>
         api(replayNotifications, { receiver }),
       );
     }
@@ -150,12 +117,13 @@ export function beginPeople(deps: PeopleDeps): Pick<History, "silences" | "ackno
   };
   time.setTimer(calmMs + replayEveryMs, () => void replay());
 
-  const silencing = deps.dice.fork("silences");
+  const silencing = dice.fork("silences");
   const drawn = silencing.pick([0, 0, 2, 5, 12]);
-  const rate = namesNoIds(scenario) ? 0 : drawn;
-  often(rate, silencing, addSilence);
-  often(rate / 3, deps.dice.fork("expiries"), expire);
-  const acknowledging = deps.dice.fork("acknowledgements");
-  often(acknowledging.pick([0, 3, 10, 30]), acknowledging, acknowledge);
+  const rate = hasSlack(receivers) ? 0 : drawn;
+  often(world, silencing, rate, () => void addSilence());
+  const expiring = dice.fork("expiries");
+  often(world, expiring, rate / 3, () => void expire());
+  const acknowledging = dice.fork("acknowledgements");
+  often(world, acknowledging, acknowledging.pick([0, 3, 10, 30]), () => void acknowledge());
   return { silences, acknowledgements };
 }

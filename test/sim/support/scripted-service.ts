@@ -1,22 +1,21 @@
-import { apiKeyOf, roamer, serviceOrigin } from "../scenario.ts";
-import type { Scenario, ScenarioTarget } from "../scenario.ts";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import type { Dice } from "../draw/dice.ts";
 import type { ServiceRequest } from "../history.ts";
-import type { ProbedOperation } from "../probes.ts";
-import type { Dice } from "./dice.ts";
-import { encode, pieces } from "./encoded-answer.ts";
-import { createScriptedOperations } from "./scripted-operations.ts";
-import type { Trace } from "./trace.ts";
-import type { Peer, Reaction, VirtualRequest } from "./virtual-network.ts";
-import type { WorldTime } from "./world-time.ts";
+import { apiKeyOf, listingPath, roamer, serviceOrigin } from "../scenario.ts";
+import type { ScenarioTarget } from "../scenario.ts";
+import { createOperations } from "./scripted-operations.ts";
+import { bodyOf } from "./virtual-network.ts";
+import type { Answer, Peer, Reaction, VirtualRequest } from "./virtual-network.ts";
+import type { World } from "./world.ts";
 
 /** What can be wrong with the service in a region, each for a while. */
-export const serviceTroubles = [
+export const serviceFaults = [
   "refuses",
   "breaks",
   "breaks_in_the_body",
   "hangs",
   "fails",
-  "asks_for_patience",
+  "asks_to_wait",
   "limits",
   "rejects_the_key",
   "talks_nonsense",
@@ -26,105 +25,92 @@ export const serviceTroubles = [
   "lists_oddly",
   "is_slow",
 ] as const;
-export type ServiceTrouble = (typeof serviceTroubles)[number];
+type ServiceFault = (typeof serviceFaults)[number];
 
-/** Those of every operation. */
-const troublesOfAll: ReadonlySet<ServiceTrouble> = new Set<ServiceTrouble>([
-  "refuses",
-  "breaks",
-  "hangs",
-  "fails",
-  "asks_for_patience",
-  "limits",
-  "rejects_the_key",
-  "talks_nonsense",
-]);
-
-/** A service whose servers change by a script of their own. */
-export interface ScriptedService {
-  readonly peers: readonly Peer[];
-  readonly requests: readonly ServiceRequest[];
-  /** Lets the servers begin to change. */
-  begin(): void;
-  trouble(region: string, trouble: ServiceTrouble, chance: number): void;
-  heal(region: string): void;
-  /** Every server that is in error recovers, or stays so for good; nothing changes after that. */
-  calm(): void;
-}
-
-export interface ScriptedServiceDeps {
-  readonly scenario: Scenario;
-  readonly time: WorldTime;
-  readonly dice: Dice;
-  readonly trace: Trace;
-  /** A listing came that shows a server to be in error, or not to be any more. */
-  readonly onNews: () => void;
-}
+/** Those that other operations do not have. */
+const listingFaults: readonly (ServiceFault | null)[] = [
+  "breaks_in_the_body",
+  "forgets_a_field",
+  "lists_in_part",
+  "counts_oddly",
+  "lists_oddly",
+  "is_slow",
+];
 
 const absent = "absent";
 const choices = ["error", "error", "error", "error", "idle", "idle", "occupied", "odd", absent];
 
+/** How long a server keeps a status, in intervals. */
+const dwells = [
+  [0.1, 1.2],
+  [1, 4],
+  [4, 12],
+  [10, 40],
+] as const;
+
 type Oddity = "in_part" | "count" | "item";
 
 /** In place of a count that can be read. */
-const oddCounts: readonly [string, ...string[]] = [
+const oddCounts = [
   "}",
   ',"total_count":null}',
   ',"total_count":"2"}',
   ',"total_count":1.5}',
   ',"total_count":1e400}',
-];
+] as const;
 
-const createdAt = "2026-11-20T09:30:00Z";
-const sandbox = (id: string): unknown => ({
-  local_sandbox_id: id,
-  created_at: createdAt,
-  servers: [],
-});
-const tooLong = "x".repeat(513);
+const created_at = "2026-11-20T09:30:00Z";
+const sandbox = (id: string): unknown => ({ local_sandbox_id: id, created_at, servers: [] });
 
-/** What cannot be kept: an id that is too long, no id, or nothing of the kind. */
-const oddItems: readonly [unknown, ...unknown[]] = [
-  sandbox("x".repeat(2_000)),
-  { created_at: createdAt, servers: [] },
-  null,
-];
+/** What cannot be kept: an id that is too long, no id, or no sandbox. */
+const oddItems = [sandbox("x".repeat(2_000)), { created_at, servers: [] }, null] as const;
 
 /** Ids just beyond what can be kept, and with a NUL character. */
-const oddIds: readonly [string, ...string[]] = [tooLong, "box\0-1", "\0"];
+const oddIds = ["x".repeat(513), "box\0-1", "\0"] as const;
 
-export function createScriptedService(deps: ScriptedServiceDeps): ScriptedService {
-  const { scenario, time, dice, trace } = deps;
+const encoders = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync } as const;
+
+/**
+ * A service whose servers change by a script of their own.
+ *
+ * @param onNews called when a listing was received that shows a server enter or leave `error`
+ */
+export function createScriptedService(world: World, onNews: () => void) {
+  const { scenario, time } = world;
   const { intervalMs, targets } = scenario;
-  const requests: ServiceRequest[] = [];
-  const troubles = new Map<string, { readonly trouble: ServiceTrouble; readonly chance: number }>();
-  /** By target, sandbox and server. */
-  const statuses = new Map<string, string>();
-  const changed = new Set<string>();
+  const dice = world.dice.fork("service");
   const encoding = dice.fork("encoding");
   const oddities = dice.fork("oddities");
+  const renaming = dice.fork("renaming");
+  const operate = createOperations(dice.fork("operations"));
+  const requests: ServiceRequest[] = [];
+  const faults = new Map<string, { readonly fault: ServiceFault; readonly chance: number }>();
+  /** By target, sandbox and server. */
+  const statuses = new Map<string, string>();
+  const names = new Map<string, string>();
+  /** The targets with news. */
+  const changed = new Set<string>();
   let isCalm = false;
 
-  const nameOf = ({ name }: ScenarioTarget, box: string, server: string): string =>
-    `${name} ${box} ${server}`;
-
-  const change = (name: string, target: string, status: string): void => {
-    const before = statuses.get(name);
+  const change = (server: string, target: string, status: string): void => {
+    const before = statuses.get(server);
     if (before === status) return;
-    statuses.set(name, status);
+    statuses.set(server, status);
     if (before === "error" || status === "error") changed.add(target);
-    trace.tell(`${name} is ${status}`);
+    world.log(`${server} is ${status}`);
   };
 
-  const names = new Map<string, string>();
-  const renaming = dice.fork("renaming");
-  const rename = (name: string): void => {
+  const rename = (server: string): void => {
     if (!scenario.service.renames || !renaming.chance(0.15)) return;
-    names.set(name, `tool-${renaming.between(1, 3)}`);
-    trace.tell(`${name} is called ${names.get(name)}`);
+    const name = `tool-${renaming.between(1, 3)}`;
+    names.set(server, name);
+    world.log(`${server} is called ${name}`);
   };
 
-  /** One server of a target goes from sandbox to sandbox, or changes where it is. */
+  const serverOf = ({ name }: ScenarioTarget, box: string, id: string): string =>
+    `${name} ${box} ${id}`;
+
+  /** One server of a target moves from sandbox to sandbox, or changes where it is. */
   const roam = (target: ScenarioTarget, own: Dice): void => {
     time.setTimer((0.5 + own.random() * 8) * intervalMs, () => {
       if (isCalm) return;
@@ -132,55 +118,49 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       const to = boxes[own.between(0, boxes.length - 1)];
       const status = own.pick(["error", "error", "idle", "occupied"]);
       for (const box of boxes) {
-        change(nameOf(target, box, roamer), target.name, box === to ? status : absent);
+        change(serverOf(target, box, roamer), target.name, box === to ? status : absent);
       }
       roam(target, own);
     });
   };
 
-  const live = (name: string, target: string, own: Dice): void => {
-    const stay = own.pick([
-      [0.1, 1.2],
-      [1, 4],
-      [4, 12],
-      [10, 40],
-    ]);
-    const [least = 0, most = 0] = stay;
-    const stayMs = (least + own.random() * (most - least)) * intervalMs;
-    time.setTimer(stayMs, () => {
+  const live = (server: string, target: string, own: Dice): void => {
+    const [least, most] = own.pick<readonly [number, number]>(dwells);
+    time.setTimer((least + own.random() * (most - least)) * intervalMs, () => {
       if (isCalm) return;
-      change(name, target, own.pick(["idle", ...choices]));
-      rename(name);
-      live(name, target, own);
+      change(server, target, own.pick(["idle", ...choices]));
+      rename(server);
+      live(server, target, own);
     });
   };
 
-  const eachServer = (visit: (name: string, target: ScenarioTarget) => void): void => {
-    for (const target of targets) {
-      for (const [box, servers] of target.sandboxes) {
-        for (const server of servers) visit(nameOf(target, box, server), target);
-      }
-    }
-  };
+  /** Those that do not move. */
+  const servers = targets.flatMap((target) =>
+    Array.from(target.sandboxes).flatMap(([box, ids]) =>
+      ids
+        .filter((id) => id !== roamer)
+        .map((id) => ({ server: serverOf(target, box, id), target: target.name })),
+    ),
+  );
 
-  const listing = (target: ScenarioTarget, oddity: Oddity | null = null) => {
-    const inPart = oddity === "in_part";
+  const listing = (target: ScenarioTarget, oddity: Oddity | null = null): string => {
     const boxes = [...target.sandboxes];
-    const hidden = inPart ? dice.between(0, boxes.length - 1) : -1;
-    const listed = boxes.flatMap(([box, servers], at) => {
+    const hidden = oddity === "in_part" ? dice.between(0, boxes.length - 1) : -1;
+    const listed = boxes.flatMap(([box, ids], at) => {
       if (at === hidden) return [];
-      const items = servers.flatMap((id) => {
-        const status = statuses.get(nameOf(target, box, id)) ?? absent;
-        if (status === absent) return [];
-        const told = status === "odd" ? dice.pick([null, "resting"]) : status;
-        const name = names.get(nameOf(target, box, id)) ?? `tool-${id}`;
-        return [{ id, server_name: name, status: told, benchmark: null, tags: [] }];
+      const items = ids.flatMap((id) => {
+        const server = serverOf(target, box, id);
+        const real = statuses.get(server) ?? absent;
+        if (real === absent) return [];
+        const status = real === "odd" ? dice.pick([null, "resting"]) : real;
+        const server_name = names.get(server) ?? `tool-${id}`;
+        return [{ id, server_name, status, benchmark: null, tags: [] }];
       });
-      return [{ local_sandbox_id: box, created_at: createdAt, servers: items }];
+      return [{ local_sandbox_id: box, created_at, servers: items }];
     });
     const items: unknown[] = listed;
     if (oddity === "item") {
-      const [at, odd] = [dice.between(0, items.length), dice.pick(oddItems)];
+      const [at, odd] = [dice.between(0, items.length), dice.pick<unknown>(oddItems)];
       const id = oddities.pick(oddIds);
       const box = oddities.pick([null, null, ...listed]);
       if (oddities.chance(0.5)) items.splice(at, 0, odd);
@@ -192,11 +172,7 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     return text.replace(/,"total_count":\d+\}$/, dice.pick(oddCounts));
   };
 
-  const answer = (
-    status: number,
-    text: string,
-    more: Partial<Extract<Reaction, { kind: "answers" }>> = {},
-  ): Reaction => ({
+  const answer = (status: number, text: string, more: Partial<Answer> = {}): Reaction => ({
     kind: "answers",
     afterMs: dice.between(5, 400),
     status,
@@ -205,19 +181,22 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
     ...more,
   });
 
-  const list = (target: ScenarioTarget, oddity: Oddity | null, slow: boolean): Reaction => {
+  const list = (target: ScenarioTarget, oddity: Oddity | null = null, isSlow = false): Reaction => {
     const onWhole = (): void => {
-      if (changed.delete(target.name)) deps.onNews();
-      trace.mark(`${target.name} was seen`);
+      if (changed.delete(target.name)) onNews();
+      world.note(`the listing of ${target.name} was received`);
     };
     // Slow can be too slow.
-    const afterMs = slow ? dice.between(2_000, 12_000) : dice.between(5, 400);
+    const afterMs = isSlow ? dice.between(2_000, 12_000) : dice.between(5, 400);
     return answer(200, listing(target, oddity), { afterMs, onWhole });
   };
 
-  const spoil = (target: ScenarioTarget, trouble: ServiceTrouble): Reaction => {
+  const fail = (target: ScenarioTarget, fault: ServiceFault): Reaction => {
     const afterMs = dice.between(1, 800);
-    switch (trouble) {
+    const waiting = (longest: number) => ({
+      headers: { "retry-after": String(dice.between(1, longest)) },
+    });
+    switch (fault) {
       case "refuses":
         return { kind: "breaks", afterMs, code: "ECONNREFUSED" };
       case "breaks":
@@ -228,10 +207,10 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
         return { kind: "hangs" };
       case "fails":
         return answer(dice.pick([500, 502, 404]), "");
-      case "asks_for_patience":
-        return answer(503, "", { headers: { "retry-after": String(dice.between(1, 900)) } });
+      case "asks_to_wait":
+        return answer(503, "", waiting(900));
       case "limits":
-        return answer(429, "", { headers: { "retry-after": String(dice.between(1, 120)) } });
+        return answer(429, "", waiting(120));
       case "rejects_the_key":
         return answer(dice.pick([401, 401, 403]), "");
       case "talks_nonsense":
@@ -239,26 +218,14 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
       case "forgets_a_field":
         return answer(200, JSON.stringify({ total_count: 0 }));
       case "lists_in_part":
-        return list(target, "in_part", false);
+        return list(target, "in_part");
       case "counts_oddly":
-        return list(target, "count", false);
+        return list(target, "count");
       case "lists_oddly":
-        return list(target, "item", false);
+        return list(target, "item");
       case "is_slow":
         return list(target, null, true);
     }
-  };
-
-  const operate = createScriptedOperations(dice.fork("operations"));
-  /** What is wrong with listings alone leaves the other operations as they are. */
-  const perform = (
-    target: ScenarioTarget,
-    operation: ProbedOperation,
-    trouble: ServiceTrouble | null,
-  ): Reaction => {
-    if (trouble !== null && troublesOfAll.has(trouble)) return spoil(target, trouble);
-    const { status, text, headers } = operate(target.name, operation, isCalm);
-    return answer(status, text, { headers });
   };
 
   const receive = (region: string, request: VirtualRequest): Reaction => {
@@ -268,69 +235,81 @@ export function createScriptedService(deps: ScriptedServiceDeps): ScriptedServic
         request.headers["authorization"] === `Bearer ${apiKeyOf(each.key)}`,
     );
     const probe = scenario.probes.find(({ path }) => path === request.path);
-    if (!target || (!probe && request.path !== "/local-sandbox")) return answer(401, "");
-    const present = troubles.get(region);
-    const trouble = present && dice.chance(present.chance) ? present.trouble : null;
+    if (!target || (!probe && request.path !== listingPath)) return answer(401, "");
+    const present = faults.get(region);
+    const fault = present && dice.chance(present.chance) ? present.fault : null;
     const respond = (): Reaction => {
-      if (probe) return perform(target, probe.operation, trouble);
-      return trouble === null ? list(target, null, false) : spoil(target, trouble);
+      if (fault !== null && !(probe && listingFaults.includes(fault))) return fail(target, fault);
+      if (!probe) return list(target);
+      const { status, text, headers = {} } = operate(target.name, probe.operation, isCalm);
+      return answer(status, text, { headers });
     };
     const plain = respond();
     const reaction = scenario.service.encodes ? encode(plain, request, encoding) : plain;
-    requests.push({
-      target: target.name,
-      key: target.key,
-      path: request.path,
-      life: request.sender,
-      atMs: time.nowMs,
-      answer: sentAnswer(reaction),
-      exchange: request.exchange,
-    });
-    trace.mark(`${target.name} was asked for: ${trouble ?? "all is well"}`);
-    if (probe) trace.tell(`${probe.name} of ${target.name} is answered ${toldOf(reaction)}`);
+    const { sender: life, path, exchange } = request;
+    const { name, key } = target;
+    const sent = reaction.kind === "answers" ? sentAnswer(reaction) : null;
+    requests.push({ target: name, key, path, life, atMs: time.nowMs, answer: sent, exchange });
+    world.note(`${name} was asked for: ${fault ?? "no fault"}`);
+    if (probe) world.log(`${probe.name} of ${name} is answered ${sent?.status ?? reaction.kind}`);
     return reaction;
   };
 
+  const recover = (region: string): void => {
+    if (faults.delete(region)) world.log(`the service in ${region} is well again`);
+  };
+
+  const regions = new Set(targets.map(({ region }) => region));
   return {
     requests,
-    peers: [...new Set(targets.map(({ region }) => region))].map((region) => ({
+    peers: Array.from(regions, (region): Peer => ({
       origin: serviceOrigin(region),
       receive: (request) => receive(region, request),
     })),
-    begin() {
+    /** Lets the servers begin to change. */
+    begin(): void {
       for (const target of scenario.service.moves ? targets : []) {
         roam(target, dice.fork(`roam ${target.name}`));
       }
-      eachServer((name, target) => {
-        if (name.endsWith(roamer)) return;
-        statuses.set(name, dice.pick(["idle", "idle", "occupied", "error", absent]));
-        trace.tell(`${name} is ${statuses.get(name)}`);
-        live(name, target.name, dice.fork(name));
-      });
+      for (const { server, target } of servers) {
+        statuses.set(server, dice.pick(["idle", "idle", "occupied", "error", absent]));
+        world.log(`${server} is ${statuses.get(server)}`);
+        live(server, target, dice.fork(server));
+      }
     },
-    trouble(region, trouble, chance) {
-      troubles.set(region, { trouble, chance });
-      trace.tell(`the service in ${region} ${trouble} in ${Math.round(chance * 100)}% of answers`);
+    fail(region: string, fault: ServiceFault, chance: number): void {
+      faults.set(region, { fault, chance });
+      world.log(`the service in ${region} ${fault} in ${Math.round(chance * 100)}% of answers`);
     },
-    heal(region) {
-      if (troubles.delete(region)) trace.tell(`the service in ${region} is well again`);
-    },
-    calm() {
+    recover,
+    /** Most servers become occupied, the others stay as they are; nothing changes after that. */
+    calm(): void {
       isCalm = true;
-      for (const region of troubles.keys()) this.heal(region);
-      eachServer((name, { name: target }) => {
-        if (!name.endsWith(roamer) && dice.chance(0.8)) change(name, target, "occupied");
-      });
+      for (const region of faults.keys()) recover(region);
+      for (const { server, target } of servers) {
+        if (dice.chance(0.8)) change(server, target, "occupied");
+      }
     },
   };
 }
 
-function toldOf(reaction: Reaction): string {
-  return reaction.kind === "answers" ? String(reaction.status) : reaction.kind;
+function sentAnswer(answer: Answer): ServiceRequest["answer"] {
+  return { status: answer.status, headers: answer.headers ?? {}, body: bodyOf(answer) };
 }
 
-function sentAnswer(reaction: Reaction): ServiceRequest["answer"] {
-  if (reaction.kind !== "answers") return null;
-  const { status, headers = {}, chunks } = reaction;
-  return { status, headers, body: Buffer.concat(chunks.map((chunk) => Buffer.from(chunk))) };
+/** In one or two pieces, as a network delivers them. */
+function pieces(body: Uint8Array, dice: Dice): readonly Uint8Array[] {
+  if (body.length === 0) return [];
+  const cut = dice.between(1, body.length);
+  return [body.subarray(0, cut), body.subarray(cut)].filter((piece) => piece.length > 0);
+}
+
+/** The same answer, in an encoding that the request accepts. */
+function encode(reaction: Reaction, request: VirtualRequest, dice: Dice): Reaction {
+  if (reaction.kind !== "answers" || reaction.chunks.length === 0) return reaction;
+  const encoding = dice.pick(["gzip", "br", "deflate"] as const);
+  const accepted = request.headers["accept-encoding"] ?? "";
+  if (!accepted.split(/, */).includes(encoding) || dice.chance(0.2)) return reaction;
+  const headers = { ...reaction.headers, "content-encoding": encoding };
+  return { ...reaction, headers, chunks: pieces(encoders[encoding](bodyOf(reaction)), dice) };
 }

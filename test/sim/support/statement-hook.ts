@@ -1,24 +1,13 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import type { SQLInputValue } from "node:sqlite";
 
-export interface StatementHook {
-  /** May throw: then the statement is not run. */
-  before(database: DatabaseSync, sql: string): void;
-  /** May throw: then the statement was run, but nobody hears of it. */
-  after(database: DatabaseSync, sql: string): void;
-}
+/** Runs a statement, between whatever else is to happen; may throw instead, or afterwards. */
+export type StatementHook = <T>(database: DatabaseSync, sql: string, run: () => T) => T;
 
-/** Has every statement of every database go by the hook, until disposed of. */
+/** Passes every statement of every database to the hook, until disposed of. */
 export function hookStatements(hook: StatementHook): Disposable {
   const undo = new DisposableStack();
   const databaseOf = new WeakMap<StatementSync, DatabaseSync>();
-
-  const databaseOfStatement = (statement: StatementSync): DatabaseSync => {
-    const database = databaseOf.get(statement);
-    if (!database) throw new TypeError("a statement of an unknown database");
-    return database;
-  };
-
   replaceMethod(undo, DatabaseSync.prototype, "prepare", (original: DatabaseSync["prepare"]) => {
     return function (this: DatabaseSync, sql: string) {
       const statement = Reflect.apply(original, this, [sql]);
@@ -28,26 +17,18 @@ export function hookStatements(hook: StatementHook): Disposable {
   });
   replaceMethod(undo, DatabaseSync.prototype, "exec", (original: DatabaseSync["exec"]) => {
     return function (this: DatabaseSync, sql: string) {
-      hook.before(this, sql);
-      Reflect.apply(original, this, [sql]);
-      hook.after(this, sql);
+      hook(this, sql, () => Reflect.apply(original, this, [sql]));
     };
   });
+  type Run = (...parameters: SQLInputValue[]) => unknown;
   for (const method of ["run", "all", "get"] as const) {
-    replaceMethod(
-      undo,
-      StatementSync.prototype,
-      method,
-      (original: (...parameters: SQLInputValue[]) => unknown) => {
-        return function (this: StatementSync, ...parameters: SQLInputValue[]) {
-          const database = databaseOfStatement(this);
-          hook.before(database, this.sourceSQL);
-          const result = Reflect.apply(original, this, parameters);
-          hook.after(database, this.sourceSQL);
-          return result;
-        };
-      },
-    );
+    replaceMethod(undo, StatementSync.prototype, method, (original: Run) => {
+      return function (this: StatementSync, ...parameters: SQLInputValue[]) {
+        const database = databaseOf.get(this);
+        if (!database) throw new TypeError("a statement of an unknown database");
+        return hook(database, this.sourceSQL, () => Reflect.apply(original, this, parameters));
+      };
+    });
   }
   return undo;
 }

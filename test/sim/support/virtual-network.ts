@@ -1,22 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Dispatcher } from "undici";
+import type { ExchangeEnd, ExchangeRecord } from "../history.ts";
 import type { WorldTime } from "./world-time.ts";
-
-/** How an exchange ended for the process that began it. */
-export interface ExchangeEnd {
-  /** `abandoned`: the process gave it up, for example at its timeout. */
-  readonly how: "whole" | "broken" | "abandoned";
-  readonly moment: number;
-  readonly atMs: number;
-  readonly utcMs: number;
-}
-
-/** A request and its answer, as the network has them. */
-export interface ExchangeRecord {
-  readonly sentMs: number;
-  /** Null: it has not ended, or the process ended first. */
-  end: ExchangeEnd | null;
-}
 
 export interface VirtualRequest {
   /** The number of the process that sent it. */
@@ -31,22 +16,27 @@ export interface VirtualRequest {
 
 /** What a peer does with a request, from the moment it has come. */
 export type Reaction =
-  /** `after` says how long it takes. Milliseconds. */
   | { readonly kind: "breaks"; readonly afterMs: number; readonly code: string }
   | { readonly kind: "hangs" }
-  | {
-      readonly kind: "answers";
-      readonly afterMs: number;
-      readonly status: number;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly chunks: readonly (string | Uint8Array)[];
-      /** How long each further chunk takes. */
-      readonly chunkMs: number;
-      /** After how many chunks the connection breaks; left out: it does not. */
-      readonly breaksAfter?: number;
-      /** The last byte has come to whoever asked. */
-      readonly onWhole?: () => void;
-    };
+  | Answer;
+
+export interface Answer {
+  readonly kind: "answers";
+  readonly afterMs: number;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly chunks: readonly (string | Uint8Array)[];
+  /** How long each further chunk takes. */
+  readonly chunkMs: number;
+  /** After how many chunks the connection breaks. */
+  readonly breaksAfter?: number;
+  /** The client has received the last byte. */
+  readonly onWhole?: () => void;
+}
+
+export function bodyOf({ chunks }: Answer): Buffer {
+  return Buffer.concat(chunks.map((chunk) => Buffer.from(chunk)));
+}
 
 export interface Peer {
   readonly origin: string;
@@ -60,13 +50,10 @@ export interface NetworkOptions {
   readonly travelMs: () => number;
   /** The number of the process at this end of the network. */
   readonly sender: number;
-  /** Whether it still runs. */
   readonly isAlive: () => boolean;
-  /** Called before anything passes this end; the process may not live any more when it returns. */
+  /** Called before anything passes this end; the process may be dead when it returns. */
   readonly onPassing: (what: string) => void;
 }
-
-type Handler = Dispatcher.DispatchHandler;
 
 /** A network without connections: requests travel, and peers react, by the world's time. */
 export class VirtualDispatcher extends Dispatcher {
@@ -78,11 +65,24 @@ export class VirtualDispatcher extends Dispatcher {
     this.#options = options;
   }
 
-  override dispatch(request: Dispatcher.DispatchOptions, handler: Handler): boolean {
-    const { isAlive, onPassing } = this.#options;
-    const { sender, time } = this.#options;
-    const virtual = readRequest(request, sender, { sentMs: time.nowMs, end: null });
-    onPassing(`request ${virtual.method} ${virtual.origin}${virtual.path}`);
+  override dispatch(
+    request: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
+    const { isAlive, onPassing, sender, time } = this.#options;
+    const { origin, method, path, headers, body } = request;
+    const virtual: VirtualRequest = {
+      sender,
+      exchange: { sentMs: time.nowMs, end: null },
+      origin: String(origin),
+      method,
+      path,
+      headers: Object.fromEntries(
+        Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value)]),
+      ),
+      body: typeof body === "string" ? body : "",
+    };
+    onPassing(`request ${method} ${virtual.origin}${path}`);
     if (!isAlive()) return true;
     const exchange = new Exchange(virtual, handler, this.#options, () => {
       this.#open.delete(exchange);
@@ -115,7 +115,7 @@ class Exchange implements Dispatcher.DispatchController {
   paused = false;
   reason: Error | null = null;
   readonly #request: VirtualRequest;
-  readonly #handler: Handler;
+  readonly #handler: Dispatcher.DispatchHandler;
   readonly #options: NetworkOptions;
   readonly #onEnd: () => void;
   #ended = false;
@@ -124,7 +124,7 @@ class Exchange implements Dispatcher.DispatchController {
 
   constructor(
     request: VirtualRequest,
-    handler: Handler,
+    handler: Dispatcher.DispatchHandler,
     options: NetworkOptions,
     onEnd: () => void,
   ) {
@@ -139,7 +139,7 @@ class Exchange implements Dispatcher.DispatchController {
       if (!this.#ended) this.#handler.onRequestStart?.(this, null);
     });
     const { time, peers, travelMs } = this.#options;
-    // Not cancelled when the sender gives up or dies: what was sent arrives.
+    // Not cancelled when the sender aborts or dies: what was sent arrives.
     time.setTimer(travelMs(), () => {
       const peer = peers.get(this.#request.origin);
       const refused = { kind: "breaks", afterMs: 0, code: "ECONNREFUSED" } as const;
@@ -167,24 +167,19 @@ class Exchange implements Dispatcher.DispatchController {
   }
 
   #react(reaction: Reaction): void {
-    switch (reaction.kind) {
-      case "hangs":
-        return;
-      case "breaks":
-        return this.#later(reaction.afterMs, `broken ${reaction.code}`, () =>
-          this.#break(reaction.code),
-        );
-      case "answers": {
-        const { afterMs, status, headers = {} } = reaction;
-        return this.#later(afterMs, `answer ${status}`, () => {
-          this.#handler.onResponseStart?.(this, status, { ...headers }, "");
-          this.#sendChunk(reaction, 0);
-        });
-      }
+    if (reaction.kind === "hangs") return;
+    if (reaction.kind === "breaks") {
+      const { afterMs, code } = reaction;
+      return this.#later(afterMs, `broken ${code}`, () => this.#break(code));
     }
+    const { afterMs, status, headers = {} } = reaction;
+    this.#later(afterMs, `answer ${status}`, () => {
+      this.#handler.onResponseStart?.(this, status, { ...headers }, "");
+      this.#sendChunk(reaction, 0);
+    });
   }
 
-  #sendChunk(answer: Extract<Reaction, { kind: "answers" }>, index: number): void {
+  #sendChunk(answer: Answer, index: number): void {
     if (this.#ended) return;
     if (this.paused) {
       this.#held = () => this.#sendChunk(answer, index);
@@ -218,35 +213,11 @@ class Exchange implements Dispatcher.DispatchController {
 
   #end(how: ExchangeEnd["how"]): void {
     this.#ended = true;
-    const { moment, nowMs: atMs, utcMs } = this.#options.time;
-    if (this.#options.isAlive()) this.#request.exchange.end = { how, moment, atMs, utcMs };
+    const { isAlive, time } = this.#options;
+    if (isAlive()) this.#request.exchange.end = { how, ...time.now() };
     this.#cancel();
     this.#onEnd();
   }
-}
-
-function readRequest(
-  request: Dispatcher.DispatchOptions,
-  sender: number,
-  exchange: ExchangeRecord,
-): VirtualRequest {
-  const { origin, method, path, headers, body } = request;
-  return {
-    sender,
-    exchange,
-    origin: String(origin),
-    method,
-    path,
-    headers: readHeaders(headers),
-    body: typeof body === "string" ? body : "",
-  };
-}
-
-function readHeaders(headers: Dispatcher.DispatchOptions["headers"]): Record<string, string> {
-  const read: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers ?? {}))
-    read[name.toLowerCase()] = String(value);
-  return read;
 }
 
 function networkError(code: string): Error {

@@ -1,0 +1,162 @@
+import type { Dice } from "./dice.ts";
+import type { ScenarioRule } from "./rules.ts";
+
+export interface ScenarioReceiver {
+  readonly name: string;
+  readonly type: "webhook" | "pagerduty" | "slack";
+  readonly groupWaitMs: number;
+  readonly groupIntervalMs: number;
+  readonly groupBy: readonly string[];
+  readonly mergeAbove: number;
+  readonly giveUpAfterMs: number;
+  readonly sendResolved: boolean;
+  readonly sendAcknowledged: boolean;
+}
+
+/** An Alertmanager that some rules name besides their other receivers. */
+export interface ScenarioAlertmanager {
+  readonly name: string;
+  /** The names of the rules. */
+  readonly rules: readonly string[];
+}
+
+/** What the configuration says of receivers from a time on. The running process then reloads it. */
+export interface Stage {
+  readonly fromMs: number;
+  readonly receivers: ReadonlySet<string>;
+  /** The receivers that each rule names. */
+  readonly routes: ReadonlyMap<string, readonly string[]>;
+}
+
+export type Stages = readonly [Stage, ...Stage[]];
+
+const second = 1_000;
+const minute = 60 * second;
+const day = 24 * 60 * minute;
+
+const longestGroupWaitMs = 3 * minute;
+
+/** No message waits for longer for others, or after one of its group. */
+export const longestWaitMs = 30 * minute;
+
+export function drawReceivers(dice: Dice, intervalMs: number): readonly ScenarioReceiver[] {
+  const names = ["oncall", "team", "board"].slice(0, dice.between(1, 3));
+  const types = dice.fork("service-types");
+  const mixed = types.pick([0, 0, 0, 0.5]);
+  const slack = dice.fork("slack").chance(0.2) ? names.slice(1).at(-1) : undefined;
+  return names.map((name) =>
+    asItsType({
+      name,
+      type: name === slack ? "slack" : types.chance(mixed) ? "pagerduty" : "webhook",
+      groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
+      groupIntervalMs: dice
+        .fork(`interval ${name}`)
+        .pick([0, minute, Math.min(5 * intervalMs, longestWaitMs)]),
+      mergeAbove: dice.fork(`merge ${name}`).pick([20, 20, 1, 2]),
+      giveUpAfterMs: dice.fork(`patience ${name}`).pick([day, day, day, 20 * minute]),
+      groupBy: dice.pick([
+        ["rule", "region", "key"],
+        ["rule"],
+        ["rule", "region", "sandbox_id"],
+        ["server_name"],
+      ]),
+      sendResolved: dice.chance(0.8),
+      sendAcknowledged: dice.fork(name).chance(0.5),
+    }),
+  );
+}
+
+/** PagerDuty gets an event for each incident. A message for Slack does not say when it was made. */
+function asItsType(receiver: ScenarioReceiver): ScenarioReceiver {
+  if (receiver.type === "webhook") return receiver;
+  if (receiver.type === "slack") return { ...receiver, groupIntervalMs: 0, mergeAbove: 1_000 };
+  return { ...receiver, groupBy: ["incident"], groupIntervalMs: 0, mergeAbove: Infinity };
+}
+
+/**
+ * Whether some messages have no incident ids. The incident after a silence begins when the one before did, so they
+ * could not be told apart: nothing is silenced in such a world.
+ */
+export function hasSlack(receivers: readonly ScenarioReceiver[]): boolean {
+  return receivers.some(({ type }) => type === "slack");
+}
+
+/** A message for Slack names no ids: each rule also names a receiver whose messages do. */
+export function withNamedIds(
+  rules: readonly ScenarioRule[],
+  receivers: readonly ScenarioReceiver[],
+): readonly ScenarioRule[] {
+  const [first] = receivers;
+  const others = receivers.filter(({ type }) => type !== "slack").map(({ name }) => name);
+  return rules.map((rule) =>
+    first === undefined || rule.receivers.some((name) => others.includes(name))
+      ? rule
+      : { ...rule, receivers: [first.name, ...rule.receivers] },
+  );
+}
+
+/** Every minute of a world with an Alertmanager takes a request. */
+const longestPostedMs = 5 * minute;
+
+export function drawAlertmanager(
+  dice: Dice,
+  intervalMs: number,
+  rules: readonly ScenarioRule[],
+): ScenarioAlertmanager | null {
+  if (intervalMs > longestPostedMs || !dice.chance(0.3)) return null;
+  const names = rules.map(({ name }) => name);
+  const chosen = names.filter(() => dice.chance(0.7));
+  return { name: "alarms", rules: chosen.length > 0 ? chosen : names.slice(0, 1) };
+}
+
+/** One stage in most worlds; in the others receivers come and go, and rules name others. */
+export function drawStages(
+  dice: Dice,
+  receivers: readonly ScenarioReceiver[],
+  rules: readonly ScenarioRule[],
+  calmMs: number,
+): Stages {
+  const names = receivers.map(({ name }) => name);
+  let wanted = new Map(rules.map((rule) => [rule.name, rule.receivers]));
+  const first = { fromMs: 0, receivers: new Set(names), routes: wanted };
+  const [permanent = "", ...others] = names;
+  const [one] = others;
+  if (one === undefined || !dice.chance(0.4)) return [first];
+
+  // Another receiver also gets what is for a receiver that does not return.
+  const leaves = dice.chance(0.25) ? dice.pick([one, ...others]) : null;
+  const slack = receivers.find(({ type }) => type === "slack")?.name;
+  const routesIn = (present: ReadonlySet<string>): Stage["routes"] =>
+    new Map(
+      Array.from(wanted, ([rule, all]) => {
+        const named = all.filter((name) => present.has(name));
+        const isKnown = named.some((name) => name !== leaves && name !== slack);
+        return [rule, isKnown ? named : [permanent, ...named]];
+      }),
+    );
+  const stages: [Stage, ...Stage[]] = [{ ...first, routes: routesIn(first.receivers) }];
+  const times = Array.from({ length: dice.between(2, 6) }, () => dice.random());
+  let present: ReadonlySet<string> = first.receivers;
+  for (const [at, share] of times.toSorted((a, b) => a - b).entries()) {
+    if (at === times.length - 1) {
+      present = new Set(names.filter((name) => name !== leaves));
+    } else if (dice.chance(0.75)) {
+      present = present.symmetricDifference(new Set([dice.pick([one, ...others])]));
+    } else {
+      const changed = dice.between(0, rules.length - 1);
+      wanted = new Map(
+        rules.map(({ name }, index) => {
+          const drawn = names.filter(() => dice.chance(0.6));
+          return [name, index === changed ? drawn : (wanted.get(name) ?? [])];
+        }),
+      );
+    }
+    const fromMs = Math.round((0.05 + 0.85 * share) * calmMs);
+    stages.push({ fromMs, receivers: present, routes: routesIn(present) });
+  }
+  return stages;
+}
+
+export function stageAt(stages: Stages, atMs: number): Stage {
+  return stages.findLast(({ fromMs }) => fromMs <= atMs) ?? stages[0];
+}

@@ -1,0 +1,173 @@
+import type { Dice } from "./dice.ts";
+import type { ScenarioProbe } from "./probes.ts";
+
+/** How long a condition must hold. */
+export type Hold = { readonly ms: number } | { readonly polls: number };
+
+/** An incident that fires more than `changes` times within `withinMs` is flapping. */
+export type Flap = { readonly changes: number; readonly withinMs: number };
+
+interface CommonRule {
+  readonly name: string;
+  readonly hold: Hold;
+  readonly keepFiringMs: number;
+  readonly remindEveryMs: number | null;
+  readonly receivers: readonly string[];
+}
+
+export interface ServerRule extends CommonRule {
+  readonly on: "server";
+  readonly status: string;
+  readonly flap: Flap | null;
+}
+
+export interface TargetRule extends CommonRule {
+  readonly on: "target";
+}
+
+/** A condition on servers taken together. */
+export interface PoolRule extends CommonRule {
+  readonly on: "pool";
+  /** Servers that are alike in all of these are one pool. */
+  readonly by: readonly ("region" | "key" | "server_name")[];
+  readonly measure: (typeof poolMeasures)[number];
+  readonly side: "above" | "below";
+  readonly limit: number;
+  readonly hold: { readonly ms: number };
+}
+
+/** A condition on probes: that their runs fail. */
+export interface ProbeRule extends CommonRule {
+  readonly on: "probe";
+  readonly flap: Flap | null;
+}
+
+export type ScenarioRule = ServerRule | TargetRule | PoolRule | ProbeRule;
+
+const poolMeasures = ["occupied_ratio", "error_ratio", "idle", "servers"] as const;
+
+const minute = 60_000;
+
+export function drawRules(
+  dice: Dice,
+  intervalMs: number,
+  receivers: readonly string[],
+): readonly ScenarioRule[] {
+  const drawCommon = (name: string) => ({
+    name,
+    keepFiringMs: dice.pick([0, 0, dice.between(1, 4) * intervalMs]),
+    remindEveryMs: dice.pick([null, null, dice.between(3, 20) * intervalMs]),
+    receivers: some(dice, receivers),
+  });
+  const drawHold = (): Hold =>
+    dice.pick<Hold>([
+      { ms: 0 },
+      { ms: 0 },
+      { ms: dice.between(1, 5) * minute },
+      { ms: dice.between(1, 4) * intervalMs },
+      { polls: dice.between(1, 4) },
+    ]);
+  const flaps = dice.fork("flaps");
+  const rules: ScenarioRule[] = [
+    {
+      ...drawCommon("server-error"),
+      on: "server",
+      status: "error",
+      hold: drawHold(),
+      flap: flaps.chance(0.4)
+        ? null
+        : { changes: flaps.pick([1, 1, 2, 3]), withinMs: flaps.between(10, 60) * intervalMs },
+    },
+    {
+      ...drawCommon("target-down"),
+      keepFiringMs: 0,
+      on: "target",
+      hold: dice.pick<Hold>([{ polls: 3 }, { polls: 1 }, { ms: 3 * intervalMs }]),
+    },
+  ];
+  if (dice.chance(0.4)) {
+    const common = drawCommon("server-idle");
+    rules.push({ ...common, on: "server", status: "idle", hold: drawHold(), flap: null });
+  }
+  const unknown = dice.fork("unknown");
+  if (unknown.chance(0.3)) {
+    rules.push({
+      on: "server",
+      name: "server-unknown",
+      status: "unknown",
+      keepFiringMs: unknown.pick([0, 2 * intervalMs]),
+      remindEveryMs: null,
+      receivers: some(unknown, receivers),
+      hold: unknown.pick<Hold>([{ ms: 0 }, { polls: 2 }]),
+      flap: null,
+    });
+  }
+  return rules;
+}
+
+/** Some worlds have rules on pools. */
+export function drawPoolRules(
+  dice: Dice,
+  intervalMs: number,
+  receivers: readonly string[],
+): readonly PoolRule[] {
+  const names = dice.pick([[], [], ["pool-first"], ["pool-first", "pool-second"]]);
+  return names.map((name) => {
+    const measure = dice.pick(poolMeasures);
+    const side = dice.pick(["above", "below"] as const);
+    const isRatio = measure === "occupied_ratio" || measure === "error_ratio";
+    return {
+      on: "pool",
+      name,
+      measure,
+      side,
+      receivers: some(dice, receivers),
+      by: dice.pick<PoolRule["by"]>([
+        ["region", "key"],
+        ["region", "key"],
+        ["region"],
+        ["server_name"],
+        ["region", "server_name"],
+        [],
+      ]),
+      limit: isRatio ? dice.pick([0.25, 0.5, 0.6]) : dice.pick([1, 1, 2, 3]),
+      hold: { ms: dice.pick([0, 0, minute, dice.between(1, 4) * intervalMs]) },
+      keepFiringMs: dice.pick([0, 0, dice.between(1, 3) * intervalMs]),
+      remindEveryMs: dice.pick([null, null, dice.between(3, 20) * intervalMs]),
+    };
+  });
+}
+
+export function drawProbeRules(
+  dice: Dice,
+  [probe]: readonly ScenarioProbe[],
+  receivers: readonly string[],
+): readonly ProbeRule[] {
+  if (!probe) return [];
+  const { everyMs } = probe;
+  return [
+    {
+      on: "probe",
+      name: "probe-failing",
+      receivers: some(dice, receivers),
+      hold: dice.pick<Hold>([
+        { polls: 1 },
+        { polls: 2 },
+        { polls: 3 },
+        { ms: everyMs },
+        { ms: dice.between(0, 5) * minute },
+      ]),
+      flap: dice.chance(0.6)
+        ? null
+        : { changes: dice.between(1, 3), withinMs: dice.between(5, 30) * everyMs },
+      keepFiringMs: dice.pick([0, 0, dice.between(1, 2) * everyMs]),
+      remindEveryMs: dice.pick([null, null, dice.between(2, 10) * everyMs]),
+    },
+  ];
+}
+
+/** At least one. */
+function some(dice: Dice, names: readonly string[]): readonly string[] {
+  const chosen = names.filter(() => dice.chance(0.7));
+  return chosen.length > 0 ? chosen : names.slice(0, 1);
+}

@@ -1,0 +1,190 @@
+import { longestWaitMs } from "../draw/receivers.ts";
+import { listingPath } from "../scenario.ts";
+import type { Scenario } from "../scenario.ts";
+import type {
+  Attempt,
+  DamageEffect,
+  Message,
+  Moment,
+  Recorded,
+  ServiceRequest,
+  Status,
+} from "../history.ts";
+import { readListing } from "./read-answer.ts";
+
+/** A promise that was broken. */
+export interface Violation {
+  readonly text: string;
+  /** Names and ids that the account of it should hold. */
+  readonly about: readonly string[];
+}
+
+export function violation(text: string, ...about: readonly string[]): Violation {
+  return { text, about };
+}
+
+/** All that the oracle knows of a run. */
+export interface Evidence extends Recorded {
+  readonly scenario: Scenario;
+  /** The listings that processes received whole, in order. */
+  readonly listings: readonly Listing[];
+  readonly incidents: readonly NotifiedIncident[];
+}
+
+export interface Listing extends Moment {
+  readonly target: string;
+  readonly life: number;
+  readonly complete: boolean;
+  /** By sandbox and server id. */
+  readonly shown: ReadonlyMap<string, ShownServer>;
+  /** The index of the request that it answers. */
+  readonly request: number;
+}
+
+export interface ShownServer {
+  readonly status: Status;
+  readonly name: string;
+}
+
+/** An incident, as receivers were notified of it. */
+export interface NotifiedIncident extends ReturnType<typeof subjectOf> {
+  readonly id: string;
+  readonly rule: string;
+  readonly startedUtcMs: number;
+  /** When the first notification came. */
+  readonly notifiedMs: number;
+  readonly resolved: { readonly utcMs: number; readonly reason: string | null } | null;
+}
+
+export function evidenceOf(scenario: Scenario, recorded: Recorded): Evidence {
+  const incidents = notifiedIncidents(recorded.attempts);
+  return { ...recorded, scenario, listings: listingsOf(recorded), incidents };
+}
+
+function listingsOf({ requests }: Recorded): readonly Listing[] {
+  const listings = requests.flatMap(({ target, life, path, answer, exchange }, request) => {
+    if (path !== listingPath || answer === null || exchange.end?.how !== "whole") return [];
+    const read = readListing(answer);
+    return read ? [{ target, life, ...exchange.end, ...read, request }] : [];
+  });
+  return listings.toSorted((one, other) => one.moment - other.moment);
+}
+
+function notifiedIncidents(attempts: readonly Attempt[]): readonly NotifiedIncident[] {
+  const incidents = new Map<string, NotifiedIncident>();
+  for (const { message, atMs } of attempts) {
+    for (const incident of message.data.incidents) {
+      const { id, started_at: startedAt, resolved_at: resolvedAt } = incident;
+      const known = incidents.get(id);
+      if (known && (known.resolved !== null || resolvedAt === null)) continue;
+      incidents.set(id, {
+        id,
+        rule: message.data.rule,
+        ...subjectOf(incident),
+        startedUtcMs: Date.parse(startedAt),
+        notifiedMs: known?.notifiedMs ?? atMs,
+        resolved:
+          resolvedAt === null
+            ? null
+            : { utcMs: Date.parse(resolvedAt), reason: incident.resolved_reason },
+      });
+    }
+  }
+  return [...incidents.values()];
+}
+
+export type MessageIncident = Message["data"]["incidents"][number];
+
+/** What an incident is about. Of the last four, at most one is not null. */
+export function subjectOf(incident: MessageIncident) {
+  const { region, key, sandbox_id: box, probe, receiver = null } = incident;
+  const target = `${region}/${key}`;
+  return {
+    target,
+    /** By sandbox and server id. */
+    server: box === null ? null : `${box} ${incident.server_id}`,
+    pool: incident.subject === "pool" ? `${region} ${key} ${incident.server_name}` : null,
+    probe: probe === undefined ? null : probeText(probe, target),
+    receiver,
+  };
+}
+
+export function probeText(probe: string, target: string): string {
+  return `${probe} of ${target}`;
+}
+
+/** When the wall clock showed a time: never, or several times where it was stepped. */
+export function timesOf({ wallClocks }: Recorded, utcMs: number): readonly number[] {
+  return wallClocks.flatMap(({ fromMs, offsetMs }, at) => {
+    const ms = utcMs - offsetMs;
+    return ms >= fromMs && ms <= (wallClocks[at + 1]?.fromMs ?? Infinity) ? [ms] : [];
+  });
+}
+
+/** How long what a poll decided may wait to be written together with others. */
+const gatherMs = 100;
+
+/** Until when what was received in a moment has been written, unless the store failed. */
+export function writtenUntilMs({ stalls }: Recorded, { moment, atMs }: Omit<Moment, "utcMs">) {
+  return atMs + (stalls.get(moment) ?? 0) + gatherMs;
+}
+
+/** Whether the store of a process refused something in a time. */
+export function hasFault(
+  { storeFaults, dueMs }: Recorded,
+  life: number,
+  fromMoment = 0,
+  untilMs = Infinity,
+): boolean {
+  return storeFaults
+    .entries()
+    .some(
+      ([moment, hit]) =>
+        hit === life && moment >= fromMoment && (dueMs[moment] ?? Infinity) <= untilMs,
+    );
+}
+
+/** For how long processes were held up in a time. */
+export function stalledMs({ stalls, dueMs }: Recorded, fromMs: number, toMs = Infinity): number {
+  return stalls.entries().reduce((total, [moment, ms]) => {
+    const atMs = dueMs[moment] ?? 0;
+    return atMs >= fromMs - ms && atMs <= toMs ? total + ms : total;
+  }, 0);
+}
+
+type EffectOf<Kind> = Extract<DamageEffect, { readonly kind: Kind }>;
+
+/** What became unreadable after one process started and until another one did. */
+export function damagesOf<Kind extends DamageEffect["kind"]>(
+  { damages }: Recorded,
+  kind: Kind,
+  untilLife = Infinity,
+  afterLife = 0,
+): readonly EffectOf<Kind>[] {
+  return damages
+    .filter(({ life }) => life > afterLife && life <= untilLife)
+    .map(({ effect }) => effect)
+    .filter((effect): effect is EffectOf<Kind> => effect.kind === kind);
+}
+
+/** What a receiver was to be notified of, in unreadable rows. */
+export function lostMessages(evidence: Recorded, receiver: string, untilLife = Infinity) {
+  return damagesOf(evidence, "message", untilLife).filter((each) => each.receiver === receiver);
+}
+
+/** The requests for listings of a target, or for another path. */
+export function requestsFor(
+  { requests }: Recorded,
+  target: string,
+  life: number,
+  path = listingPath,
+): readonly ServiceRequest[] {
+  return requests.filter(
+    (each) => each.target === target && each.life === life && each.path === path,
+  );
+}
+
+/** Whether not all receivers may be notified by the end of what happens at a time. */
+export function isTooLate({ endMs }: Recorded, atMs: number): boolean {
+  return atMs > endMs - 1.5 * longestWaitMs;
+}

@@ -1,0 +1,99 @@
+import { listingPath } from "../scenario.ts";
+import type { Moment, StoredPoll } from "../history.ts";
+import { damagesOf, hasFault, writtenUntilMs } from "./evidence.ts";
+import type { Evidence, Listing } from "./evidence.ts";
+import { truthOf } from "./truth.ts";
+import type { PollRecord, Truth } from "./truth.ts";
+
+/** What is known of a target: its stored polls, in order, and what follows from them. */
+export interface TargetHistory {
+  readonly polls: readonly TargetPoll[];
+  readonly truth: Truth;
+}
+
+/** When its last answer came, or when it was stored if it sent nothing. */
+export interface TargetPoll extends Moment, PollRecord {
+  readonly life: number;
+  readonly stored: StoredPoll;
+  /** Null: it failed. */
+  readonly listing: Listing | null;
+  /** The polls before it that were not stored. */
+  readonly lost: readonly LostPoll[];
+}
+
+interface LostPoll extends Moment {
+  readonly life: number;
+  /** False: it may have been a request that was retried in the same poll. */
+  readonly certain: boolean;
+}
+
+export function targetHistoryOf(evidence: Evidence, target: string): TargetHistory {
+  const polls: TargetPoll[] = [];
+  for (const poll of storedPollsOf(evidence, target)) {
+    const { listing, life, utcMs } = poll;
+    const last = polls.at(-1);
+    const isBroken = last?.life !== life || poll.lost.length > 0;
+    const inUtcMs = last ? Math.max(0, utcMs - last.utcMs) : 0;
+    polls.push({
+      ...poll,
+      elapsedMs: isBroken ? inUtcMs : poll.atMs - last.atMs,
+      unbroken: !isBroken,
+      accepted: listing !== null,
+      complete: listing?.complete ?? false,
+      shown: listing?.shown ?? new Map(),
+      forgotten: forgottenServers(evidence, target, life, last?.life),
+    });
+  }
+  return { polls, truth: truthOf(polls, evidence.scenario.goneAfter) };
+}
+
+/** The servers of a target that one process cannot read, though an earlier one could. */
+export function forgottenServers(
+  evidence: Evidence,
+  target: string,
+  life: number,
+  afterLife = 0,
+): ReadonlySet<string> {
+  const damages = damagesOf(evidence, "servers", life, afterLife);
+  return new Set(damages.flatMap((each) => (each.target === target ? each.servers : [])));
+}
+
+function storedPollsOf(evidence: Evidence, target: string) {
+  const listings = new Map(evidence.listings.map((each) => [each.request, each]));
+  const answers = evidence.requests.flatMap((request, index) =>
+    request.target === target && request.path === listingPath && request.exchange.end !== null
+      ? [{ ...request.exchange.end, life: request.life, listing: listings.get(index) ?? null }]
+      : [],
+  );
+  answers.sort((one, other) => one.moment - other.moment);
+  let next = 0;
+  return evidence.storedPolls
+    .filter((stored) => stored.target === target)
+    .map((stored) => {
+      const since = answers.slice(next).filter(({ moment }) => moment <= stored.moment);
+      next += since.length;
+      const last = since.findLast(({ life }) => life === stored.life);
+      // One that ended long before was not stored: this is a poll that sent nothing.
+      const own = last && isWrittenSoon(evidence, last, stored) ? last : null;
+      const lost = since
+        .filter((each) => each !== own && (each.listing !== null || mayBeLost(evidence, each)))
+        .map((each) => ({ ...each, certain: each.listing !== null }));
+      const { moment, atMs, utcMs } = own ?? stored;
+      const { life } = stored;
+      return { life, moment, atMs, utcMs, listing: own?.listing ?? null, stored, lost };
+    });
+}
+
+function isWrittenSoon({ stalls }: Evidence, { moment, atMs }: Moment, stored: StoredPoll) {
+  let stalledMs = 0;
+  for (const [at, ms] of stalls) if (at >= moment && at <= stored.moment) stalledMs += ms;
+  return stored.atMs - stalledMs <= atMs + longestWriteMs;
+}
+
+/** Polls wait to be committed together. */
+const longestWriteMs = 200;
+
+/** Whether an answer that was not stored may have ended a poll: else its request was retried in the same poll. */
+function mayBeLost(evidence: Evidence, answer: Moment & { readonly life: number }): boolean {
+  return hasFault(evidence, answer.life, answer.moment, writtenUntilMs(evidence, answer));
+}

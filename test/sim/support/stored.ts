@@ -1,0 +1,127 @@
+import { DatabaseSync } from "node:sqlite";
+import { allTime } from "../../../src/store/change-history.ts";
+import { openStore } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { collect, collectSome } from "../../support/collect.ts";
+import { resolutions } from "../history.ts";
+import type { Bucket, Damage, Recorded, Resolution, StoredHistory } from "../history.ts";
+import type { StoredPoll, StoredRun } from "../history.ts";
+import type { Scenario, ScenarioTarget } from "../scenario.ts";
+import type { WorldTime } from "./world-time.ts";
+
+/** How the store counts the polls of targets, and the runs of probes with their time. */
+const countPolls = `select region || '/' || key as target, attempted_polls as count from targets`;
+const countRuns = `select probe, region || '/' || key as target, attempted_runs as count, attempted_ms as ms from probes`;
+
+/** Notes at each commit which polls and runs it wrote. */
+export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
+  const polls: StoredPoll[] = [];
+  const runs: StoredRun[] = [];
+  const faults: string[] = [];
+  const before = new Map<string, { readonly count: number; readonly ms: number }>();
+
+  /** The rows of a query whose counts are others than at the last commit. */
+  const changedRows = (database: DatabaseSync, query: string, table: string) => {
+    // A store that is just being made has no tables yet.
+    const made = database.prepare("select 1 from sqlite_schema where name = ?").get(table);
+    const rows = made ? database.prepare(query).all() : [];
+    return rows.flatMap((row) => {
+      const [probe, target] = [String(row["probe"]), String(row["target"])];
+      const [count, ms] = [Number(row["count"]), Number(row["ms"] ?? 0)];
+      const last = before.get(`${probe} ${target}`) ?? { count: 0, ms: 0 };
+      before.set(`${probe} ${target}`, { count, ms });
+      const added = count - last.count;
+      return added === 0 && ms === last.ms ? [] : [{ probe, target, added }];
+    });
+  };
+
+  return {
+    polls,
+    runs,
+    faults,
+    onCommit(database: DatabaseSync, life: number): void {
+      const now = time.now();
+      for (const { target, added } of changedRows(database, countPolls, "targets")) {
+        if (added === 1) polls.push({ target, life, ...now });
+        else faults.push(`${target}: one commit added ${added} polls`);
+      }
+      if (!hasProbes) return;
+      for (const { probe, target, added } of changedRows(database, countRuns, "probes")) {
+        runs.push({ probe, target, life, isCounted: added > 0, ...now });
+      }
+    },
+  };
+}
+
+const gapsOf = `select from_at_ms as fromMs, to_at_ms as toMs from gaps
+  join targets on targets.id = gaps.target_id where region = ? and key = ? order by from_at_ms`;
+
+/**
+ * What the last process left.
+ *
+ * @param waitingUtcMs what was caused later may still wait
+ */
+export async function readStored(
+  path: string,
+  { targets, stages, alertmanager }: Scenario,
+  damages: readonly Damage[],
+  waitingUtcMs: number,
+): Promise<Pick<Recorded, "left" | "stored">> {
+  try {
+    const store = openStore(path);
+    // What is due to a receiver that is not configured waits for it.
+    const receivers = new Set(stages.at(-1)?.receivers);
+    if (alertmanager !== null) receivers.add(alertmanager.name);
+    const left = await readLeft(store, receivers, damages, waitingUtcMs);
+    const stored = new Map<string, StoredHistory>();
+    for (const target of targets) stored.set(target.name, await readHistory(store, path, target));
+    await store.close();
+    return { left, stored };
+  } catch (error) {
+    return { left: [`a store that cannot be read: ${String(error)}`], stored: new Map() };
+  }
+}
+
+/** What the product says that it has of a target; the gaps of observation as they are stored. */
+async function readHistory(
+  store: Store,
+  path: string,
+  { region, key }: ScenarioTarget,
+): Promise<StoredHistory> {
+  const query = { ...allTime, region: [region], key: [key] };
+  const buckets = new Map<Resolution, readonly Bucket[]>();
+  for (const resolution of resolutions) {
+    const found = await collectSome(store.occupancy.buckets({ ...query, resolution }));
+    buckets.set(
+      resolution,
+      found.map(({ bucket }) => bucket),
+    );
+  }
+  const inOrder = { ...query, direction: "asc", observations: true } as const;
+  const changes = await collect(store.changes.between(inOrder));
+  using database = new DatabaseSync(path, { readOnly: true });
+  const rows = database.prepare(gapsOf).all(region, key);
+  const gaps = rows.map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));
+  return { gaps, buckets, changes };
+}
+
+async function readLeft(
+  store: Store,
+  receivers: ReadonlySet<string>,
+  damages: readonly Damage[],
+  waitingUtcMs: number,
+): Promise<readonly string[]> {
+  const figures = await store.outbox.figures();
+  return [...receivers].flatMap((receiver) => {
+    const own = figures.find((each) => each.receiver === receiver);
+    const { openItems = 0, pending = 0, dead = 0, oldestCausedAtMs = null } = own ?? {};
+    // Each stays as a dead letter until somebody discards it.
+    const unreadable = damages.filter(
+      ({ effect }) => effect.kind === "message" && effect.receiver === receiver,
+    ).length;
+    const isDone = pending === 0 && dead === unreadable;
+    if (isDone && (oldestCausedAtMs ?? Infinity) > waitingUtcMs) return [];
+    const text = `${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`;
+    return [`${text}, where ${unreadable} cannot be read`];
+  });
+}
