@@ -9,8 +9,12 @@ import { simulate } from "./simulate.ts";
 import type { Run } from "./simulate.ts";
 import { timeText } from "./support/world.ts";
 
-/** All broken daemons that the oracle must catch. */
-export const negativeControls = [...serviceControls, ...alertControls, ...storeControls];
+/** All broken daemons that the oracle must catch, by what they do. */
+export const negativeControls = Object.entries({
+  ...serviceControls,
+  ...alertControls,
+  ...storeControls,
+});
 
 const longestAccount = 120;
 
@@ -78,7 +82,7 @@ const worldsTried = 40;
  * finds something with the unbroken daemon in the same world: that would be a false alarm.
  */
 export async function catchControl(
-  { mutation, from, caughtAs = /./ }: NegativeControl,
+  { from, caughtAs = /./, ...mutation }: NegativeControl,
   unbroken: (seed: number) => Promise<Pick<JudgedWorld, "broken">> = judgedWorld,
 ): Promise<{ readonly isCaught: boolean; readonly text: string }> {
   for (let seed = from; seed < from + worldsTried; seed += 1) {

@@ -47,11 +47,11 @@ if (end > start) {
 
 const controls = values.controls ? negativeControls : [];
 let missed = 0;
-for (const control of controls) {
+for (const [name, control] of controls) {
   const { isCaught, text } = await catchControl(control);
   if (isCaught) continue;
   missed += 1;
-  say(`not caught: a daemon that ${control.name}: ${text}`);
+  say(`not caught: a daemon that ${name}: ${text}`);
 }
 if (controls.length > 0) {
   say(`${controls.length - missed} of ${controls.length} broken daemons were caught`);

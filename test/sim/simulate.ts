@@ -81,7 +81,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   ];
   const disk = createDisk(world);
   const writes = createStoredWrites(time, scenario.probes.length > 0);
-  const { damages, beforeRestart } = createDamages(world);
+  const damages = createDamages(world);
   const configure = () => {
     const configured = configuredNow(world, mutation);
     return { configured, config: testConfig(settingsOf(configured)) };
@@ -102,7 +102,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       commits.add(time.now().moment);
       writes.onCommit(database, life);
     },
-    beforeRestart,
+    beforeRestart: (path, life) => damages.beforeRestart(path, life),
     onEnding: () => diskFaults.onEnding(),
   });
 
@@ -140,7 +140,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
 
   // A group that began to wait just before the end still waits.
   const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
-  const { left, stored } = await readStored(host.storePath, scenario, damages, waitingUtcMs);
+  const { left, stored } = await readStored(host.storePath, scenario, damages.all, waitingUtcMs);
   const slack = scenario.receivers.find(({ type }) => type === "slack")?.name;
   return {
     scenario,
@@ -166,7 +166,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       commits,
       storedPolls: writes.polls,
       storedRuns: writes.runs,
-      damages,
+      damages: damages.all,
       left: [...left, ...writes.faults],
       stored,
     },

@@ -37,14 +37,12 @@ export interface Mutation {
   readonly pingsAtStart?: boolean;
 }
 
-export interface NegativeControl {
-  /** What the daemon does. */
-  readonly name: string;
+/** A broken daemon. */
+export interface NegativeControl extends Mutation {
   /** The first of some short worlds is one in which it shows. */
   readonly from: number;
   /** What the oracle must say of it; anything where this is absent. */
   readonly caughtAs?: RegExp;
-  readonly mutation: Mutation;
 }
 
 export const noIncidents: IncidentOutcome = {
@@ -55,24 +53,27 @@ export const noIncidents: IncidentOutcome = {
   outbox: [],
 };
 
-/** Commits other verdicts of polls than those that were decided. */
-export const ofVerdicts = (change: (verdict: Verdict, targetId: number) => Verdict): Mutation => ({
-  store: (store) => ({
-    ...store,
-    commitPoll: (targetId, verdict) => store.commitPoll(targetId, change(verdict, targetId)),
-  }),
+/** Replaces some functions of the store. */
+export const ofStore = (
+  change: (store: Store, databases: Iterable<DatabaseSync>) => Partial<Store>,
+): Mutation => ({
+  store: (store, databases) => ({ ...store, ...change(store, databases) }),
 });
 
+/** Commits other verdicts of polls than those that were decided. */
+export const ofVerdicts = (change: (verdict: Verdict, targetId: number) => Verdict): Mutation =>
+  ofStore((store) => ({
+    commitPoll: (targetId, verdict) => store.commitPoll(targetId, change(verdict, targetId)),
+  }));
+
 /** Replaces some functions of one part of the store. */
-export const ofPart = <Part extends keyof Store>(
+export const ofPart = <Part extends "outbox" | "notifications" | "notified" | "probes" | "targets">(
   part: Part,
   change: (own: Store[Part], databases: Iterable<DatabaseSync>) => Partial<Store[Part]>,
-): Mutation => ({
-  store: (store, databases) => ({
-    ...store,
+): Mutation =>
+  ofStore((store, databases) => ({
     [part]: { ...store[part], ...change(store[part], databases) },
-  }),
-});
+  }));
 
 export const ofRules = (change: (rule: ScenarioRule) => ScenarioRule): Mutation => ({
   configured: (configured) => ({ ...configured, rules: configured.rules.map(change) }),

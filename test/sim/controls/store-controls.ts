@@ -5,7 +5,7 @@ import { noOpenBuckets } from "../../../src/fleet/accounting.ts";
 import type { Bucket } from "../../../src/fleet/buckets.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot, restoreSnapshot } from "../../../src/fleet/snapshot.ts";
-import { ofMetrics, ofPart, ofVerdicts, showsBeforeItCommits } from "./mutation.ts";
+import { ofMetrics, ofPart, ofStore, ofVerdicts, showsBeforeItCommits } from "./mutation.ts";
 import type { Mutation, NegativeControl } from "./mutation.ts";
 
 type BucketWrite = Verdict["accounting"]["written"][number];
@@ -30,171 +30,140 @@ const ofNames = (change: (account: NameAccount) => NameAccount): Mutation =>
   );
 
 /** Daemons that break a promise about what they store or show, or about starting and stopping. */
-export const storeControls: readonly NegativeControl[] = [
-  {
-    name: "shows every target as up",
+export const storeControls: Readonly<Record<string, NegativeControl>> = {
+  "shows every target as up": {
     from: 1,
     caughtAs: /shown as up/,
-    mutation: ofMetrics(/^(sandwatch_target_up\{.*\}) 0$/gm, "$1 1"),
+    ...ofMetrics(/^(sandwatch_target_up\{.*\}) 0$/gm, "$1 1"),
   },
-  {
-    name: "shows errors as idle",
+  "shows errors as idle": {
     from: 27,
     caughtAs: /servers error/,
-    mutation: ofMetrics(/^(sandbox_servers\{.*status=")error(")/gm, "$1idle$2"),
+    ...ofMetrics(/^(sandbox_servers\{.*status=")error(")/gm, "$1idle$2"),
   },
-  {
-    name: "shows no incident",
+  "shows no incident": {
     from: 27,
     caughtAs: /firing incidents/,
-    mutation: ofMetrics(/^(sandwatch_incidents\{.*\}) \d+$/gm, "$1 0"),
+    ...ofMetrics(/^(sandwatch_incidents\{.*\}) \d+$/gm, "$1 0"),
   },
-  {
-    name: "shows no dead letter",
+  "shows no dead letter": {
     from: 6,
     caughtAs: /dead notif/,
-    mutation: ofMetrics(/^(sandwatch_notifications_dead\{.*\}) \d+$/gm, "$1 0"),
+    ...ofMetrics(/^(sandwatch_notifications_dead\{.*\}) \d+$/gm, "$1 0"),
   },
-  {
-    name: "is always ready",
+  "is always ready": {
     from: 1,
     caughtAs: /ready, though/,
-    mutation: { scraped: (scrape) => ({ ...scrape, ready: 200 }) },
+    scraped: (scrape) => ({ ...scrape, ready: 200 }),
   },
-  {
-    name: "sends few heartbeats",
+  "sends few heartbeats": {
     from: 1,
     caughtAs: /no heartbeat/,
-    mutation: {
-      configured: ({ heartbeat, ...configured }) => ({
-        ...configured,
-        heartbeat: heartbeat && { everyMs: 3_600_000 },
-      }),
-    },
+    configured: ({ heartbeat, ...configured }) => ({
+      ...configured,
+      heartbeat: heartbeat && { everyMs: 3_600_000 },
+    }),
   },
-  {
-    name: "sends a heartbeat before it has polled",
+  "sends a heartbeat before it has polled": {
     from: 1,
     caughtAs: /a heartbeat at .* was not polled/,
-    mutation: { pingsAtStart: true },
+    pingsAtStart: true,
   },
-  {
-    name: "sends heartbeats though its store does not answer",
+  "sends heartbeats though its store does not answer": {
     from: 1,
     caughtAs: /a heartbeat at .* though the store refuses everything/,
-    mutation: {
-      store: (store) => ({
-        ...store,
-        check: async () => {},
-        notified: { ...store.notified, waiting: () => store.notified.waiting().catch(() => []) },
-      }),
-    },
+    ...ofStore((store) => ({
+      check: async () => {},
+      notified: { ...store.notified, waiting: () => store.notified.waiting().catch(() => []) },
+    })),
   },
-  {
-    name: "sends heartbeats though its polls are not stored",
+  "sends heartbeats though its polls are not stored": {
     from: 1,
     caughtAs: /a heartbeat at .* though the last poll of/,
-    mutation: showsBeforeItCommits,
+    ...showsBeforeItCommits,
   },
-  { name: "shows a poll before it commits it", from: 1, mutation: showsBeforeItCommits },
-  {
-    name: "cannot start again",
+  "shows a poll before it commits it": { from: 1, ...showsBeforeItCommits },
+  "cannot start again": {
     from: 27,
     caughtAs: /could not start/,
-    mutation: { between: "pragma user_version = 1000000" },
+    between: "pragma user_version = 1000000",
   },
-  {
-    name: "takes too long to stop",
+  "takes too long to stop": {
     from: 1,
     caughtAs: /did not stop in/,
-    mutation: { stopsLateMs: 20_000 },
+    stopsLateMs: 20_000,
   },
-  {
-    name: "fails to stop",
+  "fails to stop": {
     from: 1,
     caughtAs: /stopped badly: .*simulated/,
-    mutation: {
-      store: (store) => ({
-        ...store,
-        async close() {
-          await store.close();
-          throw new Error("simulated");
-        },
-      }),
-    },
+    ...ofStore((store) => ({
+      async close() {
+        await store.close();
+        throw new Error("simulated");
+      },
+    })),
   },
-  {
-    name: "never stops",
+  "never stops": {
     from: 1,
     caughtAs: /did not stop in/,
-    mutation: { store: (store) => ({ ...store, close: () => new Promise<void>(() => {}) }) },
+    store: (store) => ({ ...store, close: () => new Promise<void>(() => {}) }),
   },
-  {
-    name: "commits only the first poll of a group",
+  "commits only the first poll of a group": {
     from: 27,
-    mutation: {
-      store(store) {
-        let underWay: Promise<void> | null = null;
-        return {
-          ...store,
-          commitPoll(targetId, verdict) {
-            underWay ??= store.commitPoll(targetId, verdict).finally(() => (underWay = null));
-            return underWay;
-          },
-        };
-      },
+    store(store) {
+      let underWay: Promise<void> | null = null;
+      return {
+        ...store,
+        commitPoll(targetId, verdict) {
+          underWay ??= store.commitPoll(targetId, verdict).finally(() => (underWay = null));
+          return underWay;
+        },
+      };
     },
   },
-  {
-    name: "forgets open buckets at a restart",
+  "forgets open buckets at a restart": {
     from: 27,
-    mutation: ofPart("targets", (targets) => ({
+    ...ofPart("targets", (targets) => ({
       all: async () =>
         (await targets.all()).map((target) => ({ ...target, buckets: noOpenBuckets })),
     })),
   },
-  {
-    name: "records nothing while it does not observe",
+  "records nothing while it does not observe": {
     from: 27,
-    mutation: ofNames((account) => ({ ...account, unobservedMs: 0 })),
+    ...ofNames((account) => ({ ...account, unobservedMs: 0 })),
   },
-  {
-    name: "writes no bucket that closes unchanged",
+  "writes no bucket that closes unchanged": {
     from: 32,
     caughtAs: /are recorded in 5m/,
-    mutation: {
-      store(store) {
-        const openOf = new Map<number, Bucket | null>();
-        return {
-          ...store,
-          commitPoll(targetId, verdict) {
-            const { accounting } = verdict;
-            const open = openOf.get(targetId);
-            openOf.set(targetId, accounting.open["5m"]);
-            const written = accounting.written.filter(({ bucket }) => bucket !== open);
-            return store.commitPoll(targetId, {
-              ...verdict,
-              accounting: { ...accounting, written },
-            });
-          },
-        };
-      },
+    store(store) {
+      const openOf = new Map<number, Bucket | null>();
+      return {
+        ...store,
+        commitPoll(targetId, verdict) {
+          const { accounting } = verdict;
+          const open = openOf.get(targetId);
+          openOf.set(targetId, accounting.open["5m"]);
+          const written = accounting.written.filter(({ bucket }) => bucket !== open);
+          return store.commitPoll(targetId, {
+            ...verdict,
+            accounting: { ...accounting, written },
+          });
+        },
+      };
     },
   },
-  {
-    name: "adds dwell times to the next bucket of the histogram",
+  "adds dwell times to the next bucket of the histogram": {
     from: 39,
     caughtAs: /buckets of/,
-    mutation: ofNames((account) => ({
+    ...ofNames((account) => ({
       ...account,
       dwells: { ...account.dwells, counts: [0, ...account.dwells.counts.slice(0, -1)] },
     })),
   },
-  {
-    name: "forgets at a restart what is missing",
+  "forgets at a restart what is missing": {
     from: 28,
     caughtAs: /changes (lack|invent)/,
-    mutation: ofPart("targets", (targets) => ({
+    ...ofPart("targets", (targets) => ({
       async snapshotOf(targetId) {
         const { sandboxes } = await targets.snapshotOf(targetId);
         const present = sandboxes.map((sandbox) => ({
@@ -206,152 +175,125 @@ export const storeControls: readonly NegativeControl[] = [
       },
     })),
   },
-  {
-    name: "writes only changes of status",
+  "writes only changes of status": {
     from: 28,
     caughtAs: /changes (lack|invent)/,
-    mutation: ofVerdicts((verdict) => {
+    ...ofVerdicts((verdict) => {
       const { diff } = verdict;
       return { ...verdict, diff: { ...diff, servers: diff.changes } };
     }),
   },
-  {
-    name: "does not record servers that are missing",
+  "does not record servers that are missing": {
     from: 28,
     caughtAs: /changes lack .*"missing"/,
-    mutation: ofVerdicts((verdict) => ({ ...verdict, diff: { ...verdict.diff, gaps: [] } })),
+    ...ofVerdicts((verdict) => ({ ...verdict, diff: { ...verdict.diff, gaps: [] } })),
   },
-  {
-    name: "stores no gap",
+  "stores no gap": {
     from: 28,
     caughtAs: /gaps lack the time/,
-    mutation: ofVerdicts((verdict) => ({ ...verdict, gap: null })),
+    ...ofVerdicts((verdict) => ({ ...verdict, gap: null })),
   },
-  {
-    name: "takes all time for a gap",
+  "takes all time for a gap": {
     from: 28,
     caughtAs: /gaps invent the time/,
-    mutation: {
-      store(store) {
-        const last = new Map<number, number>();
-        return {
-          ...store,
-          commitPoll(targetId, verdict) {
-            const { utcMs: toMs } = verdict.at;
-            const fromMs = last.get(targetId) ?? toMs;
-            last.set(targetId, toMs);
-            const gap = fromMs < toMs ? { fromMs, toMs } : null;
-            return store.commitPoll(targetId, { ...verdict, gap });
-          },
-        };
-      },
+    store(store) {
+      const last = new Map<number, number>();
+      return {
+        ...store,
+        commitPoll(targetId, verdict) {
+          const { utcMs: toMs } = verdict.at;
+          const fromMs = last.get(targetId) ?? toMs;
+          last.set(targetId, toMs);
+          const gap = fromMs < toMs ? { fromMs, toMs } : null;
+          return store.commitPoll(targetId, { ...verdict, gap });
+        },
+      };
     },
   },
-  {
-    name: "takes a read-only disk for a good one",
+  "takes a read-only disk for a good one": {
     from: 2,
     caughtAs: /shown as up, though its last poll was not stored/,
-    mutation: {
-      store: (store) => ({
+    ...ofStore((store) => ({
+      async commitPoll(targetId, verdict) {
+        try {
+          await store.commitPoll(targetId, verdict);
+        } catch (error) {
+          if (!(error instanceof Error && error.message.includes("readonly"))) throw error;
+        }
+      },
+    })),
+  },
+  "does not store again after a failure": {
+    from: 2,
+    caughtAs: /was not stored, though nothing prevented it/,
+    store(store) {
+      let failed: unknown = null;
+      return {
         ...store,
         async commitPoll(targetId, verdict) {
+          if (failed !== null) throw failed;
           try {
             await store.commitPoll(targetId, verdict);
           } catch (error) {
-            if (!(error instanceof Error && error.message.includes("readonly"))) throw error;
+            failed = error;
+            throw error;
           }
         },
-      }),
+      };
     },
   },
-  {
-    name: "does not store again after a failure",
-    from: 2,
-    caughtAs: /was not stored, though nothing prevented it/,
-    mutation: {
-      store(store) {
-        let failed: unknown = null;
-        return {
-          ...store,
-          async commitPoll(targetId, verdict) {
-            if (failed !== null) throw failed;
-            try {
-              await store.commitPoll(targetId, verdict);
-            } catch (error) {
-              failed = error;
-              throw error;
-            }
-          },
-        };
-      },
-    },
-  },
-  {
-    name: "overlooks that its store was replaced",
+  "overlooks that its store was replaced": {
     from: 9,
     caughtAs: /(was ready|notified|went on storing).* though its store was replaced/,
-    mutation: { overlooksItsFiles: true },
+    overlooksItsFiles: true,
   },
-  {
-    name: "changes its store when it is queried",
+  "changes its store when it is queried": {
     from: 1,
     caughtAs: /^queries at \d+ ms: changed the store/,
-    mutation: {
-      beforeQueries(storePath) {
-        using database = new DatabaseSync(storePath);
-        database.exec("update commit_sequence set value = value + 1");
-      },
+    beforeQueries(storePath) {
+      using database = new DatabaseSync(storePath);
+      database.exec("update commit_sequence set value = value + 1");
     },
   },
-  {
-    name: "lets a second process start",
+  "lets a second process start": {
     from: 1,
     caughtAs: /^a second process at \d+ ms: started/,
-    mutation: { beforeSecondProcess: (storePath) => rmSync(`${storePath}.lock`, { force: true }) },
+    beforeSecondProcess: (storePath) => rmSync(`${storePath}.lock`, { force: true }),
   },
-  {
-    name: "does not start with an unreadable row",
+  "does not start with an unreadable row": {
     from: 1,
     caughtAs: /could not start: Error: a row cannot be read/,
-    mutation: {
-      store: (store) => ({
-        ...store,
-        targets: {
-          ...store.targets,
-          async all() {
-            const all = await store.targets.all();
-            if (store.unreadable.size > 0) throw new Error("a row cannot be read");
-            return all;
-          },
+    ...ofStore((store) => ({
+      targets: {
+        ...store.targets,
+        async all() {
+          const all = await store.targets.all();
+          if (store.unreadable.size > 0) throw new Error("a row cannot be read");
+          return all;
         },
-      }),
-    },
+      },
+    })),
   },
-  {
-    name: "loses what is beside an unreadable row",
+  "loses what is beside an unreadable row": {
     from: 1,
     caughtAs: /changes (lack|invent)/,
-    mutation: {
-      store: (store) => ({
-        ...store,
-        targets: {
-          ...store.targets,
-          async snapshotOf(targetId) {
-            const snapshot = await store.targets.snapshotOf(targetId);
-            const isDamaged = store.unreadable.has("servers") || store.unreadable.has("sandboxes");
-            return isDamaged ? emptySnapshot : snapshot;
-          },
+    ...ofStore((store) => ({
+      targets: {
+        ...store.targets,
+        async snapshotOf(targetId) {
+          const snapshot = await store.targets.snapshotOf(targetId);
+          const isDamaged = store.unreadable.has("servers") || store.unreadable.has("sandboxes");
+          return isDamaged ? emptySnapshot : snapshot;
         },
-      }),
-    },
+      },
+    })),
   },
-  {
-    name: "takes unreadable messages for delivered",
+  "takes unreadable messages for delivered": {
     from: 16,
     caughtAs: /left at the end: .* 0 dead notifications, where [1-9]\d* cannot be read/,
-    mutation: ofPart("outbox", (outbox) => ({
+    ...ofPart("outbox", (outbox) => ({
       settleUnreadable: (receiver, itemSeqs, { settledAtMs }, judge) =>
         outbox.settleUnreadable(receiver, itemSeqs, { state: "delivered", settledAtMs }, judge),
     })),
   },
-];
+};

@@ -4,6 +4,7 @@ import type { Period, Post } from "../history.ts";
 import { checkReceiverIncident, receiverRule } from "./check-deliveries.ts";
 import { probeText, stalledMs, timesOf, violation } from "./evidence.ts";
 import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
+import { common, period, without } from "./periods.ts";
 import { hasStages, notifiesEnd } from "./routes.ts";
 
 /** An alert that the Alertmanager was sent. All times are the world's. */
@@ -144,27 +145,6 @@ function settledTimes(evidence: Evidence): readonly Period[] {
 
 function lasting(fromMs: number, ms: number): Period {
   return { fromMs, toMs: fromMs + ms };
-}
-
-/** Nothing if it is empty. */
-function period(fromMs: number, toMs: number): readonly Period[] {
-  return toMs > fromMs ? [{ fromMs, toMs }] : [];
-}
-
-/** What of a period lies outside others, which are in order. */
-function without({ fromMs, toMs }: Period, others: readonly Period[]): readonly Period[] {
-  const left: Period[] = [];
-  let sinceMs = fromMs;
-  for (const other of others) {
-    if (other.fromMs > toMs) break;
-    left.push(...period(sinceMs, other.fromMs));
-    sinceMs = Math.max(sinceMs, other.toMs);
-  }
-  return [...left, ...period(sinceMs, toMs)];
-}
-
-function common(one: Period, other: Period): readonly Period[] {
-  return period(Math.max(one.fromMs, other.fromMs), Math.min(one.toMs, other.toMs));
 }
 
 /** What happens later may not be notified by the end. */

@@ -3,6 +3,7 @@ import type { Bucket, Period, Resolution, StoredChange } from "../history.ts";
 import { sum, trueBuckets } from "./buckets.ts";
 import { damagesOf, violation } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
+import { without } from "./periods.ts";
 import type { TargetHistory } from "./target-history.ts";
 import type { PollRecord, TrueChange } from "./truth.ts";
 
@@ -17,7 +18,7 @@ export function checkHistory(
   const stored = evidence.stored.get(target);
   if (!stored) return [violation(`${target}: nothing is stored`, target)];
   const damaged = damagesOf(evidence, "change").filter((each) => each.target === target);
-  const changes = without(
+  const changes = linesWithout(
     truth.changes.map(trueChangeLine),
     damaged.map(({ line }) => line),
   );
@@ -101,17 +102,17 @@ function bucketLines(bucket: Bucket): readonly string[] {
 
 function differences(found: readonly string[], expected: readonly string[]): readonly string[] {
   return [
-    ...without(expected, found)
+    ...linesWithout(expected, found)
       .slice(0, mostViolations)
       .map((line) => `lack ${line}`),
-    ...without(found, expected)
+    ...linesWithout(found, expected)
       .slice(0, mostViolations)
       .map((line) => `invent ${line}`),
   ];
 }
 
 /** With repetitions. */
-function without(lines: readonly string[], others: readonly string[]): readonly string[] {
+function linesWithout(lines: readonly string[], others: readonly string[]): readonly string[] {
   const left = new Map<string, number>();
   for (const line of others) left.set(line, (left.get(line) ?? 0) + 1);
   return lines.filter((line) => {
@@ -134,40 +135,24 @@ function gapFaults(stored: readonly Period[], polls: readonly PollRecord[]): rea
   const sure = steppedAt < 0 ? possible : unobserved(polls.slice(0, steppedAt));
   const textOf = (what: string, { fromMs, toMs }: Period): string =>
     `${what} from ${fromMs} to ${toMs} UTC`;
+  const overlaps = stored.filter((each, at) => each.fromMs < (stored[at - 1]?.toMs ?? -Infinity));
+  const missing = sure.flatMap((each) => without(each, stored));
+  const invented = stored.flatMap((each) => without(each, possible));
   return [
-    ...stored
-      .filter((each, at) => each.fromMs < (stored[at - 1]?.toMs ?? -Infinity))
-      .map((each) => textOf("overlap", each)),
-    ...sure.filter((each) => !isCovered(each, stored)).map((each) => textOf("lack the time", each)),
-    ...stored
-      .filter((each) => !isCovered(each, possible))
-      .map((each) => textOf("invent the time", each)),
+    ...overlaps.map((each) => textOf("overlap", each)),
+    ...missing.map((each) => textOf("lack the time", each)),
+    ...invented.map((each) => textOf("invent the time", each)),
   ].slice(0, mostViolations);
 }
 
 function unobserved(polls: readonly PollRecord[]): readonly Period[] {
-  const gaps = polls.flatMap(({ utcMs, elapsedMs, unbroken, complete }, at): Period[] => {
+  const gaps = polls.flatMap(({ utcMs, elapsedMs, unbroken, complete }, at) => {
     const before = polls[at - 1];
     if (!before) return [];
     const isObserved = unbroken && complete && before.complete;
     const toMs = isObserved ? utcMs - elapsedMs : utcMs;
     const leastMs = isObserved ? slackMs : 0;
-    return toMs - before.utcMs > leastMs ? [{ fromMs: before.utcMs, toMs }] : [];
+    return toMs > before.utcMs + leastMs ? [{ fromMs: before.utcMs, toMs }] : [];
   });
-  return join(gaps);
-}
-
-/** Those that touch are one. */
-function join(gaps: readonly Period[]): readonly Period[] {
-  const joined: Period[] = [];
-  for (const gap of gaps.toSorted((one, other) => one.fromMs - other.fromMs)) {
-    const last = joined.at(-1);
-    if (!last || last.toMs < gap.fromMs) joined.push(gap);
-    else joined.splice(-1, 1, { fromMs: last.fromMs, toMs: Math.max(last.toMs, gap.toMs) });
-  }
-  return joined;
-}
-
-function isCovered({ fromMs, toMs }: Period, gaps: readonly Period[]): boolean {
-  return join(gaps).some((each) => each.fromMs <= fromMs && each.toMs >= toMs);
+  return gaps.toSorted((one, other) => one.fromMs - other.fromMs);
 }

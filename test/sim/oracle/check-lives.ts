@@ -1,8 +1,9 @@
 import type { Heartbeat, StoreOutage } from "../history.ts";
-import { listingPath } from "../scenario.ts";
-import { hasFault, requestsFor, stalledMs, violation } from "./evidence.ts";
+import { hasFault, stalledMs, violation } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
 import { longestPollDistanceMs } from "./due-polls.ts";
+import { knownAt } from "./known-target.ts";
+import type { TargetHistory } from "./target-history.ts";
 
 /** How long a process may take to stop: what is being sent gets five seconds. */
 const graceMs = 6_000;
@@ -27,11 +28,11 @@ export function checkLives(evidence: Evidence): readonly Violation[] {
 /** By then all that waited for receivers has been delivered: once each target was polled, too, nothing prevents a heartbeat. */
 const recoveryMs = 30 * 60_000;
 
-/** Longer than anything takes that is done once a poll has ended. */
-const settlingMs = 300;
-
 /** Heartbeats come while all is well, and not while a process has not polled or its store takes nothing. */
-export function checkHeartbeats(evidence: Evidence): readonly Violation[] {
+export function checkHeartbeats(
+  evidence: Evidence,
+  histories: ReadonlyMap<string, TargetHistory>,
+): readonly Violation[] {
   const { scenario, heartbeats, lives, endMs } = evidence;
   if (scenario.heartbeat === null) return [];
   const roundMs = longestPollDistanceMs(scenario);
@@ -43,23 +44,23 @@ export function checkHeartbeats(evidence: Evidence): readonly Violation[] {
   const times = [...heartbeats.map(({ atMs }) => atMs), endMs].filter((atMs) => atMs >= wellMs);
   const longestMs = 2 * scenario.heartbeat.everyMs + 15_000;
   const late = times.findIndex((atMs, at) => atMs - (times[at - 1] ?? wellMs) > longestMs);
-  const early = heartbeats.map((heartbeat) => ({
-    heartbeat,
-    reasons: [
-      ...scenario.targets.flatMap(({ name }) => unwatched(evidence, heartbeat, name)),
-      ...outagesAt(evidence, heartbeat, 2.5 * roundMs + scenario.timeoutMs),
-    ],
-  }));
+  const early = heartbeats.map((heartbeat) => {
+    const { life, sentMs: atMs } = heartbeat;
+    const moment = evidence.dueMs.findLastIndex((ms) => ms <= atMs) + 1;
+    const ofTargets = Array.from(histories).flatMap(([target, history]) => {
+      const { kind } = knownAt(evidence, target, history, { life, moment, atMs });
+      if (kind === "unpolled") return [`${target} was not polled`];
+      return kind === "lost" ? [`the last poll of ${target} was not stored`] : [];
+    });
+    const outages = outagesAt(evidence, heartbeat, 2.5 * roundMs + scenario.timeoutMs);
+    return { atMs, reasons: [...ofTargets, ...outages] };
+  });
   const found = early.find(({ reasons }) => reasons.length > 0);
   const period = `from ${times[late - 1] ?? wellMs} to ${times[late]} ms`;
   return [
     ...(late < 0 ? [] : [violation(`no heartbeat came ${period}, though all was well`)]),
     ...(found
-      ? [
-          violation(
-            `a heartbeat at ${found.heartbeat.sentMs} ms, though ${found.reasons.join(", ")}`,
-          ),
-        ]
+      ? [violation(`a heartbeat at ${found.atMs} ms, though ${found.reasons.join(", ")}`)]
       : []),
   ];
 }
@@ -78,33 +79,6 @@ function outagesAt(
       return isOwn && sentMs > beganMs && sentMs < toMs;
     })
     .map(({ what }) => `the store ${what}`);
-}
-
-/** Why a process certainly cannot say that it watches a target. */
-function unwatched(
-  evidence: Evidence,
-  { life, sentMs }: Heartbeat,
-  target: string,
-): readonly string[] {
-  const ends = requestsFor(evidence, target, life, listingPath).flatMap((request) => {
-    const { end } = request.exchange;
-    return end !== null && end.atMs <= sentMs ? [{ request, end }] : [];
-  });
-  const stored = evidence.storedPolls.filter(
-    (poll) => poll.life === life && poll.target === target && poll.atMs <= sentMs,
-  );
-  // A poll can end without a request, where the answer to a probe had a Retry-After.
-  if (ends.length === 0) return stored.length > 0 ? [] : [`${target} was not polled`];
-  const settled = ends
-    .filter(({ end }) => end.atMs + settlingMs + stalledMs(evidence, end.atMs, sentMs) <= sentMs)
-    .toSorted((one, other) => one.end.moment - other.end.moment);
-  const last = settled.at(-1);
-  const isListing = evidence.listings.some(
-    ({ request }) => evidence.requests[request] === last?.request,
-  );
-  if (!last || !isListing) return [];
-  const isStored = stored.some(({ moment }) => moment >= last.end.moment);
-  return isStored ? [] : [`the last poll of ${target} was not stored`];
 }
 
 /** What was sent before has come by then. */

@@ -4,16 +4,11 @@ import { longestOutageMs } from "../scenario.ts";
 import type { ScenarioTarget } from "../scenario.ts";
 import { countOf, sum } from "./buckets.ts";
 import type { FiringBounds } from "./check-incidents.ts";
-import {
-  damagesOf,
-  hasFault,
-  isTooLate,
-  lostMessages,
-  requestsFor,
-  violation,
-} from "./evidence.ts";
-import { writtenUntilMs } from "./evidence.ts";
+import { damagesOf, hasFault, isTooLate, lostMessages, violation } from "./evidence.ts";
+import { settlingMs, writtenUntilMs } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
+import { knownAt } from "./known-target.ts";
+import type { Known } from "./known-target.ts";
 import { forgottenServers } from "./target-history.ts";
 import type { TargetHistory } from "./target-history.ts";
 
@@ -23,19 +18,6 @@ interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
-
-/** What is known of a target at a scrape. */
-type Known =
-  /** The last request's answer was stored as the poll of this index, and nothing has been sent since. */
-  | { readonly kind: "settled"; readonly poll: number; readonly isUp: boolean }
-  /** A poll has certainly ended that the store did not take. */
-  | { readonly kind: "lost" }
-  /** No poll has ended since the process started. */
-  | { readonly kind: "unpolled" }
-  | { readonly kind: "uncertain" };
-
-/** Beyond the time that it takes to write, anything is done that follows from a poll. */
-const settlingMs = 200;
 
 const mostViolations = 6;
 
@@ -80,7 +62,9 @@ function readSamples(text: string): readonly Sample[] {
     const match = /^([a-z_:][\w:]*)(?:\{(.*)\})? (\S+)$/i.exec(line);
     if (!match) return [];
     const [, name = "", labels = "", value] = match;
-    const pairs = labels.matchAll(/(\w+)="([^"]*)"/g).map(([, label, shown = ""]) => [label, shown]);
+    const pairs = labels
+      .matchAll(/(\w+)="([^"]*)"/g)
+      .map(([, label, shown = ""]) => [label, shown]);
     return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
   });
 }
@@ -95,40 +79,6 @@ function valueOf(
       sample.name === name &&
       Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
   )?.value;
-}
-
-function knownAt(
-  evidence: Evidence,
-  target: string,
-  history: TargetHistory | undefined,
-  { life, moment, atMs }: Scrape,
-): Known {
-  const polls = history?.polls ?? [];
-  const requests = requestsFor(evidence, target, life).filter(
-    ({ exchange }) => exchange.sentMs <= atMs,
-  );
-  const isStoredBefore = polls.some(({ stored }) => stored.life === life && stored.moment < moment);
-  const last = requests.at(-1);
-  const uncertain: Known = { kind: "uncertain" };
-  if (!last) {
-    const isWatching = (evidence.lives[life - 1]?.watchMs ?? null) !== null;
-    return isStoredBefore || isWatching ? uncertain : { kind: "unpolled" };
-  }
-  const { end } = last.exchange;
-  if (end === null || end.moment >= moment) {
-    return requests.length === 1 && !isStoredBefore ? { kind: "unpolled" } : uncertain;
-  }
-  if (atMs < writtenUntilMs(evidence, end) + settlingMs) return uncertain;
-  const index = evidence.requests.indexOf(last);
-  const isUp = evidence.listings.some(({ request }) => request === index);
-  const [poll, ...later] = polls
-    .entries()
-    .filter(([, { stored }]) => stored.life === life && stored.moment < moment)
-    .filter(([, { stored }]) => stored.moment >= end.moment);
-  if (!poll) return isUp ? { kind: "lost" } : uncertain;
-  return later.length > 0 || hasFault(evidence, life, end.moment)
-    ? uncertain
-    : { kind: "settled", poll: poll[0], isUp };
 }
 
 function readyFaults({ ready }: Scrape, known: readonly Known[], isSettled: boolean) {

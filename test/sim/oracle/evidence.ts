@@ -129,6 +129,9 @@ export function writtenUntilMs({ stalls }: Recorded, { moment, atMs }: Omit<Mome
   return atMs + (stalls.get(moment) ?? 0) + gatherMs;
 }
 
+/** Beyond that, longer than anything takes that follows from a stored poll. */
+export const settlingMs = 200;
+
 /** Whether the store of a process refused something in a time. */
 export function hasFault(
   { storeFaults, dueMs }: Recorded,

@@ -64,7 +64,7 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
       return rule.on === "probe" ? checkProbes(evidence, rule) : [];
     }),
     ...checkScrapes(evidence, histories, bounds),
-    ...checkHeartbeats(evidence),
+    ...checkHeartbeats(evidence, histories),
     ...checkStoreFiles(evidence),
     ...checkDamages(evidence),
     ...checkAccesses(evidence, histories),

@@ -167,9 +167,10 @@ function unluckyReceiver({ receivers, rules, stages }: Scenario) {
 }
 
 /** Damages rows of the store before a process starts. */
-export function createDamages({ scenario, time, dice: all, log }: World) {
-  const dice = all.fork("damage");
-  const damages: Damage[] = [];
+export function createDamages(world: World) {
+  const { scenario, time } = world;
+  const dice = world.dice.fork("damage");
+  const all: Damage[] = [];
   const chance = dice.pick([0, 0, 0.3, 0.6]);
   const ofMessages = dice.fork("messages");
   const messageChance = ofMessages.pick([0, 0.5, 1]);
@@ -181,7 +182,7 @@ export function createDamages({ scenario, time, dice: all, log }: World) {
     ["incident.firing", "incident.resolved"].includes(text(type));
 
   return {
-    damages,
+    all,
     beforeRestart(storePath: string, life: number): void {
       if (time.nowMs >= scenario.calmMs) return;
       const [isDamaged, isMessageDamaged] = [dice.chance(chance), ofMessages.chance(messageChance)];
@@ -197,7 +198,7 @@ export function createDamages({ scenario, time, dice: all, log }: World) {
         const { id = null } = row;
         const { table, key = "id", effect } = kind;
         // The bucket that is open longest is a column of its target.
-        damages.push({
+        all.push({
           life,
           table: table === "targets" ? "open_buckets" : table,
           effect: effect(row),
@@ -207,7 +208,7 @@ export function createDamages({ scenario, time, dice: all, log }: World) {
           // Else one that is not listed again would be known again once its sandbox is stored again.
           database.prepare(`update servers set status = 'odd' where ${key} = ?`).run(id);
         }
-        log(`a row of ${table} is damaged: ${text(id)}`);
+        world.log(`a row of ${table} is damaged: ${text(id)}`);
       };
       if (isDamaged) {
         for (let left = dice.pick([1, 1, 3]); left > 0; left--) {

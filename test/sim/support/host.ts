@@ -70,35 +70,8 @@ export function createHost(options: HostOptions) {
   let silences = 0;
   let isRetired = false;
 
-  const ownerOf = new WeakMap<DatabaseSync, Process>();
-  const ofOthers = new WeakSet<DatabaseSync>();
-  /** Whether what happens is not the process's doing. */
-  let isApart = false;
-  /** How many others have the store open while the process is at rest. */
-  let others = 0;
-
-  /** The process that a database belongs to; null: the world. */
-  const findOwner = (database: DatabaseSync): Process | null => {
-    if (isApart || ofOthers.has(database)) return null;
-    const owner = ownerOf.get(database) ?? current;
-    if (owner === null || ownerOf.has(database)) return owner;
-    if (others > 0) {
-      ofOthers.add(database);
-      return null;
-    }
-    ownerOf.set(database, owner);
-    owner.databases.add(database);
-    return owner;
-  };
-
-  const apart = (act: () => void): void => {
-    isApart = true;
-    act();
-    isApart = false;
-  };
-
   const runSql = (sql: string): void =>
-    apart(() => {
+    statements.apart(() => {
       const database = new DatabaseSync(storePath);
       database.exec(sql);
       database.close();
@@ -111,21 +84,24 @@ export function createHost(options: HostOptions) {
   };
 
   const using = new DisposableStack();
-  using.use(
-    hookStatements((database, sql, run) => {
-      const process = findOwner(database);
-      if (!process || sql === "rollback") return run();
-      const pass = (what: string): void => {
-        step(process, what);
-        if (!process.isAlive) throw new Error("the process was killed");
-      };
-      pass(`before ${sql}`);
-      disk.beforeStatement(database, sql, lives.length);
-      const result = run();
-      if (sql === "commit") apart(() => options.onCommit(database, process.life.number));
-      pass(`after ${sql}`);
-      return result;
-    }),
+  const statements = using.use(
+    hookStatements<Process>(
+      () => current,
+      (process, database, sql, run) => {
+        const pass = (what: string): void => {
+          step(process, what);
+          if (!process.isAlive) throw new Error("the process was killed");
+        };
+        pass(`before ${sql}`);
+        disk.beforeStatement(database, sql, lives.length);
+        const result = run();
+        if (sql === "commit") {
+          statements.apart(() => options.onCommit(database, process.life.number));
+        }
+        pass(`after ${sql}`);
+        return result;
+      },
+    ),
   );
   using.use(watchDecoders());
   using.use(
@@ -206,7 +182,7 @@ export function createHost(options: HostOptions) {
     world.log(`process ${life.number} starts`);
     if (life.number > 1) {
       if (mutation.between !== undefined && bornMs === time.nowMs) runSql(mutation.between);
-      apart(() => options.beforeRestart(storePath, life.number));
+      statements.apart(() => options.beforeRestart(storePath, life.number));
     }
     options.onStart();
     const clock: Clock = {
@@ -264,10 +240,6 @@ export function createHost(options: HostOptions) {
     return createLogger({ level: "warn", format: "json" }, destination);
   };
 
-  const endBadly = (process: Process, how: "could not start" | "stopped badly", error: unknown) => {
-    if (process.isAlive) end(process, { how, error: String(error) });
-  };
-
   const watch = async (process: Process, starting: Promise<Daemon>): Promise<void> => {
     try {
       const daemon = await starting;
@@ -279,7 +251,7 @@ export function createHost(options: HostOptions) {
       daemon.watch();
       if (stageNow() !== process.life.stage) void reload();
     } catch (error) {
-      endBadly(process, "could not start", error);
+      if (process.isAlive) end(process, { how: "could not start", error: String(error) });
     }
   };
 
@@ -298,7 +270,7 @@ export function createHost(options: HostOptions) {
       }
       if (process.isAlive) end(process, { how: "stopped" }, goesOnSinceMs);
     } catch (error) {
-      endBadly(process, "stopped badly", error);
+      if (process.isAlive) end(process, { how: "stopped badly", error: String(error) });
     }
   };
 
@@ -349,12 +321,7 @@ export function createHost(options: HostOptions) {
         onScrape({ life: process.life.number, ...now, ...answers });
       });
     },
-    /** Does something that is not the process's doing, while the process is at rest. */
-    async beside(act: () => Promise<void>): Promise<void> {
-      others += 1;
-      await act();
-      others -= 1;
-    },
+    beside: (act: () => Promise<void>): Promise<void> => statements.beside(act),
     [Symbol.dispose](): void {
       using.dispose();
       if (!current) return;

@@ -1,11 +1,47 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import type { SQLInputValue } from "node:sqlite";
 
-/** Runs a statement, between whatever else is to happen; may throw instead, or afterwards. */
-export type StatementHook = <T>(database: DatabaseSync, sql: string, run: () => T) => T;
+interface HasDatabases {
+  readonly databases: Set<DatabaseSync>;
+}
 
-/** Passes every statement of every database to the hook, until disposed of. */
-export function hookStatements(hook: StatementHook): Disposable {
+/** Runs a statement of a process; may throw instead, or afterwards. */
+type StatementHook<Process> = <T>(
+  process: Process,
+  database: DatabaseSync,
+  sql: string,
+  run: () => T,
+) => T;
+
+/** Passes every statement of the current process's databases to a hook, until disposed of. */
+export function hookStatements<Process extends HasDatabases>(
+  current: () => Process | null,
+  hookOf: StatementHook<Process>,
+) {
+  const owners = new WeakMap<DatabaseSync, Process>();
+  const ofOthers = new WeakSet<DatabaseSync>();
+  let isApart = false;
+  /** How many others have the store open. */
+  let others = 0;
+
+  /** Null: the database or the statement is not the process's. */
+  const ownerOf = (database: DatabaseSync): Process | null => {
+    if (isApart || ofOthers.has(database)) return null;
+    const owner = owners.get(database) ?? current();
+    if (owner === null || owners.has(database)) return owner;
+    if (others > 0) {
+      ofOthers.add(database);
+      return null;
+    }
+    owners.set(database, owner);
+    owner.databases.add(database);
+    return owner;
+  };
+  const hook = <T>(database: DatabaseSync, sql: string, run: () => T): T => {
+    const owner = ownerOf(database);
+    return owner === null || sql === "rollback" ? run() : hookOf(owner, database, sql, run);
+  };
+
   const undo = new DisposableStack();
   const databaseOf = new WeakMap<StatementSync, DatabaseSync>();
   replaceMethod(undo, DatabaseSync.prototype, "prepare", (original: DatabaseSync["prepare"]) => {
@@ -30,7 +66,21 @@ export function hookStatements(hook: StatementHook): Disposable {
       };
     });
   }
-  return undo;
+  return {
+    /** Does something that is not the process's doing. */
+    apart(act: () => void): void {
+      isApart = true;
+      act();
+      isApart = false;
+    },
+    /** The same at length, while the process is at rest: databases that are opened meanwhile are not its own. */
+    async beside(act: () => Promise<void>): Promise<void> {
+      others += 1;
+      await act();
+      others -= 1;
+    },
+    [Symbol.dispose]: () => undo.dispose(),
+  };
 }
 
 /** Replaces a method until the stack is disposed of. */

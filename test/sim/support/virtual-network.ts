@@ -58,7 +58,7 @@ export interface NetworkOptions {
 /** A network without connections: requests travel, and peers react, by the world's time. */
 export class VirtualDispatcher extends Dispatcher {
   readonly #options: NetworkOptions;
-  readonly #open = new Set<Exchange>();
+  readonly #open = new Set<Dispatcher.DispatchController>();
 
   constructor(options: NetworkOptions) {
     super();
@@ -84,11 +84,10 @@ export class VirtualDispatcher extends Dispatcher {
     };
     onPassing(`request ${method} ${virtual.origin}${path}`);
     if (!isAlive()) return true;
-    const exchange = new Exchange(virtual, handler, this.#options, () => {
+    const exchange = startExchange(virtual, handler, this.#options, () => {
       this.#open.delete(exchange);
     });
     this.#open.add(exchange);
-    exchange.start();
     return true;
   }
 
@@ -110,114 +109,94 @@ export class VirtualDispatcher extends Dispatcher {
   }
 }
 
-class Exchange implements Dispatcher.DispatchController {
-  aborted = false;
-  paused = false;
-  reason: Error | null = null;
-  readonly #request: VirtualRequest;
-  readonly #handler: Dispatcher.DispatchHandler;
-  readonly #options: NetworkOptions;
-  readonly #onEnd: () => void;
-  #ended = false;
-  #held: (() => void) | null = null;
-  #cancel = (): void => {};
+/** Sends a request, and delivers what the peer does with it. */
+function startExchange(
+  request: VirtualRequest,
+  handler: Dispatcher.DispatchHandler,
+  { time, peers, travelMs, isAlive, onPassing }: NetworkOptions,
+  onEnd: () => void,
+): Dispatcher.DispatchController {
+  let isEnded = false;
+  let held: (() => void) | null = null;
+  let cancel = (): void => {};
 
-  constructor(
-    request: VirtualRequest,
-    handler: Dispatcher.DispatchHandler,
-    options: NetworkOptions,
-    onEnd: () => void,
-  ) {
-    this.#request = request;
-    this.#handler = handler;
-    this.#options = options;
-    this.#onEnd = onEnd;
-  }
-
-  start(): void {
-    queueMicrotask(() => {
-      if (!this.#ended) this.#handler.onRequestStart?.(this, null);
+  const end = (how: ExchangeEnd["how"]): void => {
+    isEnded = true;
+    if (isAlive()) request.exchange.end = { how, ...time.now() };
+    cancel();
+    onEnd();
+  };
+  const later = (ms: number, what: string, action: () => void): void => {
+    if (isEnded || !isAlive()) return;
+    cancel = time.setTimer(ms, () => {
+      onPassing(what);
+      if (isAlive()) action();
     });
-    const { time, peers, travelMs } = this.#options;
-    // Not cancelled when the sender aborts or dies: what was sent arrives.
-    time.setTimer(travelMs(), () => {
-      const peer = peers.get(this.#request.origin);
-      const refused = { kind: "breaks", afterMs: 0, code: "ECONNREFUSED" } as const;
-      this.#react(peer?.receive(this.#request) ?? refused);
-    });
-  }
-
-  abort(reason: Error): void {
-    if (this.#ended) return;
-    this.aborted = true;
-    this.reason = reason;
-    this.#end("abandoned");
-    queueMicrotask(() => this.#handler.onResponseError?.(this, reason));
-  }
-
-  pause(): void {
-    this.paused = true;
-  }
-
-  resume(): void {
-    this.paused = false;
-    const held = this.#held;
-    this.#held = null;
-    if (held) queueMicrotask(held);
-  }
-
-  #react(reaction: Reaction): void {
+  };
+  const breakOff = (code: string): void => {
+    if (isEnded) return;
+    end("broken");
+    handler.onResponseError?.(controller, networkError(code));
+  };
+  const sendChunk = (answer: Answer, index: number): void => {
+    if (isEnded) return;
+    if (controller.paused) {
+      held = () => sendChunk(answer, index);
+      return;
+    }
+    if (index === answer.breaksAfter) return breakOff("UND_ERR_SOCKET");
+    const chunk = answer.chunks[index];
+    if (chunk === undefined) {
+      end("whole");
+      answer.onWhole?.();
+      handler.onResponseEnd?.(controller, {});
+      return;
+    }
+    handler.onResponseData?.(controller, Buffer.from(chunk));
+    later(answer.chunkMs, "chunk", () => sendChunk(answer, index + 1));
+  };
+  const react = (reaction: Reaction): void => {
     if (reaction.kind === "hangs") return;
     if (reaction.kind === "breaks") {
       const { afterMs, code } = reaction;
-      return this.#later(afterMs, `broken ${code}`, () => this.#break(code));
+      return later(afterMs, `broken ${code}`, () => breakOff(code));
     }
     const { afterMs, status, headers = {} } = reaction;
-    this.#later(afterMs, `answer ${status}`, () => {
-      this.#handler.onResponseStart?.(this, status, { ...headers }, "");
-      this.#sendChunk(reaction, 0);
+    later(afterMs, `answer ${status}`, () => {
+      handler.onResponseStart?.(controller, status, { ...headers }, "");
+      sendChunk(reaction, 0);
     });
-  }
+  };
+  const controller = {
+    aborted: false,
+    paused: false,
+    reason: null as Error | null,
+    abort(reason: Error): void {
+      if (isEnded) return;
+      controller.aborted = true;
+      controller.reason = reason;
+      end("abandoned");
+      queueMicrotask(() => handler.onResponseError?.(controller, reason));
+    },
+    pause(): void {
+      controller.paused = true;
+    },
+    resume(): void {
+      controller.paused = false;
+      if (held) queueMicrotask(held);
+      held = null;
+    },
+  };
 
-  #sendChunk(answer: Answer, index: number): void {
-    if (this.#ended) return;
-    if (this.paused) {
-      this.#held = () => this.#sendChunk(answer, index);
-      return;
-    }
-    if (index === answer.breaksAfter) return this.#break("UND_ERR_SOCKET");
-    const chunk = answer.chunks[index];
-    if (chunk === undefined) {
-      this.#end("whole");
-      answer.onWhole?.();
-      this.#handler.onResponseEnd?.(this, {});
-      return;
-    }
-    this.#handler.onResponseData?.(this, Buffer.from(chunk));
-    this.#later(answer.chunkMs, "chunk", () => this.#sendChunk(answer, index + 1));
-  }
-
-  #break(code: string): void {
-    if (this.#ended) return;
-    this.#end("broken");
-    this.#handler.onResponseError?.(this, networkError(code));
-  }
-
-  #later(ms: number, what: string, action: () => void): void {
-    if (this.#ended || !this.#options.isAlive()) return;
-    this.#cancel = this.#options.time.setTimer(ms, () => {
-      this.#options.onPassing(what);
-      if (this.#options.isAlive()) action();
-    });
-  }
-
-  #end(how: ExchangeEnd["how"]): void {
-    this.#ended = true;
-    const { isAlive, time } = this.#options;
-    if (isAlive()) this.#request.exchange.end = { how, ...time.now() };
-    this.#cancel();
-    this.#onEnd();
-  }
+  queueMicrotask(() => {
+    if (!isEnded) handler.onRequestStart?.(controller, null);
+  });
+  // Not cancelled when the sender aborts or dies: what was sent arrives.
+  time.setTimer(travelMs(), () => {
+    const refused = { kind: "breaks", afterMs: 0, code: "ECONNREFUSED" } as const;
+    react(peers.get(request.origin)?.receive(request) ?? refused);
+  });
+  return controller;
 }
 
 function networkError(code: string): Error {
