@@ -74,7 +74,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     caughtAs: /a heartbeat at .* though the store refuses everything/,
     ...ofStore((store) => ({
       check: async () => {},
-      notified: { ...store.notified, waiting: () => store.notified.waiting().catch(() => []) },
+      outbox: { ...store.outbox, waiting: () => store.outbox.waiting().catch(() => []) },
     })),
   },
   "sends heartbeats though its polls are not stored": {

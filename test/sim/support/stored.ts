@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
-import { allTime } from "../../../src/store/change-history.ts";
+import { allTime } from "../../../src/store/changes.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { collect, collectSome } from "../../support/collect.ts";
+import { bucketsIn, collect } from "../../support/collect.ts";
 import { resolutions } from "../history.ts";
 import type { Bucket, Damage, Recorded, Resolution, StoredHistory } from "../history.ts";
 import type { StoredPoll, StoredRun } from "../history.ts";
@@ -91,7 +91,7 @@ async function readHistory(
   const query = { ...allTime, region: [region], key: [key] };
   const buckets = new Map<Resolution, readonly Bucket[]>();
   for (const resolution of resolutions) {
-    const found = await collectSome(store.occupancy.buckets({ ...query, resolution }));
+    const found = await bucketsIn(store.occupancy, { ...query, resolution });
     buckets.set(
       resolution,
       found.map(({ bucket }) => bucket),
