@@ -39,9 +39,9 @@ const serversOf = (row: Row): DamageEffect => ({
 });
 
 const bucketOf = (row: Row): DamageEffect => {
-  const bucket: { readonly start: number } = JSON.parse(text(row["bucket"]));
+  const bucket: { readonly startMs: number } = JSON.parse(text(row["bucket"]));
   const resolution = resolutions.find((each) => each === row["resolution"]) ?? "5m";
-  return { kind: "bucket", target: text(row["target"]), resolution, startMs: bucket.start };
+  return { kind: "bucket", target: text(row["target"]), resolution, startMs: bucket.startMs };
 };
 
 const messageOf = (row: Row): DamageEffect => ({
@@ -109,7 +109,7 @@ const kinds: readonly [Kind, ...Kind[]] = [
     rows: () =>
       `select id, region || '/' || key as target, '5m' as resolution, open_bucket as bucket
          from targets where json_valid(open_bucket)`,
-    set: [`open_bucket = '{'`, `open_bucket = '{"start":1'`],
+    set: [`open_bucket = '{'`, `open_bucket = '{"startMs":1'`],
     effect: bucketOf,
   },
   {
