@@ -1,0 +1,126 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+/**
+ * Fails for each word that the vocabulary has retired, with its file and line:
+ * node generate/check-words.ts [--counts]. Run by `npm run lint`.
+ */
+
+/** By what each is replaced. Whole words in prose, and parts of identifiers such as `toldIncidents`. */
+const retired: ReadonlyMap<string, string> = new Map([
+  ["told", "notified, said"],
+  ["tell", "notify, say, distinguish"],
+  ["tells", "notifies, says"],
+  ["telling", "notification"],
+  ["desk", "handler"],
+  ["lane", "worker"],
+  ["lanes", "workers"],
+  ["letters", "template"],
+  ["tails", "template"],
+  ["rehearsal", "rule test"],
+  ["ledger", "engine, registry"],
+  ["sighting", "observation, diff"],
+  ["sightings", "observations"],
+  ["lapse", "gap"],
+  ["lapses", "gaps"],
+  ["twin", "duplicate"],
+  ["twins", "duplicates"],
+  ["patience", "Retry-After"],
+  ["permit", "token, allow"],
+  ["permits", "tokens, allows"],
+  ["heed", "honour"],
+  ["heeds", "honours"],
+  ["ailment", "health"],
+  ["ailments", "health"],
+  ["vitals", "health"],
+  ["lull", "idle"],
+  ["booking", "accounting"],
+  ["legend", "string table"],
+  ["anew", "again"],
+  ["whoever", "anyone who"],
+  ["left out", "default, omitted"],
+  ["so many", "N"],
+  ["given up", "dead-lettered, discarded"],
+  ["gives up", "dead-letters, discards"],
+  ["blind", "down"],
+  ["sight", "up"],
+  ["unseen", "unobserved"],
+  ["spares", "saves"],
+  ["of late", "recently"],
+  ["marks", "(gone)"],
+  ["room", "space, (gone)"],
+  ["mishap", "fault"],
+  ["mishaps", "faults"],
+  ["onlooker", "query"],
+  ["onlookers", "queries"],
+]);
+
+/** Ordinary words that are retired only as parts of identifiers. */
+const retiredInNames: ReadonlyMap<string, string> = new Map([
+  ["stay", "dwell"],
+  ["stays", "dwells"],
+  ["seen", "observed"],
+]);
+
+/** What users have written down, the words of others, and ordinary English. */
+const allowed: readonly RegExp[] = [
+  /dead[ -]?letters/gi,
+  /(?:(?:lower|upper)[- ]case|capital|small) letters|letters(?:,| and| or) (?:digits|numbers)/gi,
+  /(?:question|quotation) marks/gi,
+  /(?:first|last)Seen/g,
+];
+
+/** Grafana's dashboards and charts have legends. */
+const chartFiles = /^(?:generate\/dashboards|config\/grafana|test\/support\/dashboards)/;
+
+/** These hold the list, or are generated from files that are checked. */
+const skipped = /^generate\/check-words\.ts$|\.json$|\.lock$|\.(?:png|svg|ico)$/;
+
+interface Finding {
+  readonly file: string;
+  readonly line: number;
+  readonly word: string;
+}
+
+const phrases = [...retired.keys()].filter((word) => word.includes(" "));
+
+function wordsIn(text: string): readonly string[] {
+  const line = allowed.reduce((rest, pattern) => rest.replaceAll(pattern, ""), text);
+  const lower = line.toLowerCase();
+  const found = phrases.filter((phrase) => new RegExp(`\\b${phrase}\\b`).test(lower));
+  // What has an underscore is a field, a setting or a metric.
+  for (const [name] of line.replaceAll(/\w*_\w*/g, "").matchAll(/[A-Za-z]+/g)) {
+    const parts = name
+      .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+      .toLowerCase()
+      .split(" ");
+    found.push(...parts.filter((part) => retired.has(part)));
+    if (parts.length > 1) found.push(...parts.filter((part) => retiredInNames.has(part)));
+  }
+  return found;
+}
+
+function findIn(file: string): readonly Finding[] {
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .flatMap((text, at) => wordsIn(text).map((word) => ({ file, line: at + 1, word })))
+    .filter(({ word }) => word !== "legend" || !chartFiles.test(file));
+}
+
+const folders = ["src", "test", "bench", "generate", "docs", "config", "README.md"];
+const files = execFileSync("git", ["ls-files", ...folders], { encoding: "utf8" }).split("\n");
+const findings = files.filter((file) => file !== "" && !skipped.test(file)).flatMap(findIn);
+
+const { values } = parseArgs({ options: { counts: { type: "boolean", default: false } } });
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+if (values.counts) {
+  const byFolder = Map.groupBy(findings, ({ file }) => file.split("/").slice(0, -1).join("/"));
+  for (const [folder, some] of byFolder) say(`${String(some.length).padStart(5)} ${folder}`);
+  say(`${String(findings.length).padStart(5)} in all`);
+} else {
+  for (const { file, line, word } of findings) {
+    say(`${file}:${line}: "${word}" (${retired.get(word) ?? retiredInNames.get(word)})`);
+  }
+}
+if (findings.length > 0) process.exitCode = 1;
