@@ -217,7 +217,7 @@ function deadFaults(
 }
 
 const refusal =
-  /^The store \S+ is in use by another sandwatch\. Stop that one, or give this one another store\.path\.$/;
+  /^The store \S+ is in use by another sandwatch process\. Stop that process, or set another store\.path\.$/;
 
 /**
  * Queries are answered from what is stored and change nothing, and a second process is refused while one runs. That the
