@@ -4,7 +4,6 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import type { ReceiverJudgeOptions } from "../alerts/judge-receivers.ts";
 import { createNotifier } from "../notify/notifier.ts";
-import type { Notifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import type { DeliveryObserver } from "../notify/receiver.ts";
 import { createReceiver } from "../notify/receivers/receivers.ts";
@@ -33,25 +32,13 @@ interface NotificationsDeps {
   readonly onReposted: (receiver: string) => void;
 }
 
-export interface OpenNotifications {
-  readonly notifier: Pick<Notifier, "wake" | "runOnce" | "freshTimes">;
-  /** Judges the receivers again, also while nothing is delivered to them. */
-  readonly review: Chore;
-  start(): void;
-}
-
 const deliveryGraceMs = 5_000;
 
 /** The receivers and the delivery to them. */
-export function openNotifications(deps: NotificationsDeps): OpenNotifications {
-  const { alerts, store, opening, clock, log, observe, judge, onIncidents } = deps;
-  const { createDispatcher } = deps;
-  const outbound = createOutbound({
-    clock,
-    userAgent,
-    networks: alerts.outbound,
-    createDispatcher,
-  });
+export function openNotifications(deps: NotificationsDeps) {
+  const { alerts, store, opening, clock, log, observe, judge, createDispatcher } = deps;
+  const networks = alerts.outbound;
+  const outbound = createOutbound({ clock, userAgent, networks, createDispatcher });
   opening.defer(() => outbound.close());
   const receivers = alerts.receivers.map((settings) => {
     const { healthProblem, onReposted } = deps;
@@ -68,23 +55,25 @@ export function openNotifications(deps: NotificationsDeps): OpenNotifications {
   });
   opening.defer(() => notifier.stop({ graceMs: deliveryGraceMs }));
 
+  /** Judges the receivers again, also while nothing is delivered to them. */
+  const review: Chore = {
+    what: "reviewing incidents of receivers",
+    // The configuration may have changed.
+    isDueAtStart: true,
+    async step() {
+      const atMs = clock.now().utcMs;
+      const outcomes = await store.untargeted.judgeReceivers((state) =>
+        judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
+      );
+      outcomes.forEach(deps.onIncidents);
+      if (outcomes.some(({ outbox }) => outbox.length > 0)) notifier.wake();
+      return false;
+    },
+  };
   return {
     notifier,
-    review: {
-      what: "reviewing incidents of receivers",
-      // The configuration may have changed.
-      isDueAtStart: true,
-      async step() {
-        const atMs = clock.now().utcMs;
-        const outcomes = await store.untargeted.judgeReceivers((state) =>
-          judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
-        );
-        outcomes.forEach(onIncidents);
-        if (outcomes.some(({ outbox }) => outbox.length > 0)) notifier.wake();
-        return false;
-      },
-    },
-    start() {
+    review,
+    start(): void {
       notifier.start();
       for (const { receiver } of receivers) receiver.start?.();
     },

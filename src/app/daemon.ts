@@ -32,11 +32,7 @@ import { createServiceClient } from "../service/client.ts";
 import { openStore } from "../store/store.ts";
 import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
-import { createDaemonStatus } from "./daemon-status.ts";
-import { observeStore } from "./observe-store.ts";
-import { observeWeb } from "./observe-web.ts";
-import { retentionChores } from "./retention.ts";
-import { createUpkeep } from "./upkeep.ts";
+import { createUpkeep, retentionChores } from "./upkeep.ts";
 import { checkReadiness, findHealthProblem } from "./health.ts";
 import { repostsOf, watchLoops } from "./watch-loops.ts";
 import { createWebServer } from "../web/server.ts";
@@ -51,12 +47,9 @@ export interface Daemon {
   watch(): void;
   /** Serves, polls and delivers from now on. Gives the address to open. */
   start(): Promise<string>;
-  /**
-   * Polls every target once, outside any schedule. Resolves when what was seen is committed, shown and logged;
-   * messages go out later.
-   */
+  /** Polls every target once, outside any schedule. Messages go out later. */
   pollOnce(): Promise<void>;
-  /** Does that, and all else that is due now: probes, upkeep, deliveries. */
+  /** Does that, and everything else that is due now: probes, upkeep, deliveries. */
   runOnce(): Promise<void>;
   /** Rejects when the store takes no commits at present: then a stop may lose what is under way. */
   checkStore(): Promise<void>;
@@ -68,8 +61,8 @@ export interface Daemon {
 const maxCalledBodyBytes = 8 * 2 ** 20;
 
 /**
- * Builds the daemon, in one straight line: what is opened registers on the next line how it is
- * closed, and closing runs backwards.
+ * Builds the daemon in one straight line: what is opened registers on the next line how it is closed, and closing runs
+ * backwards.
  *
  * @throws {StoreError} when the store cannot be used
  */
@@ -84,12 +77,18 @@ export async function createDaemon(
   const onUntargeted = (outcome: IncidentOutcome): void => void logIncidents(log, null, outcome);
   await using opening = new AsyncDisposableStack();
 
-  const store = (overrides.openStore ?? openStore)(config.store.path, clock, observeStore(log));
+  const store = (overrides.openStore ?? openStore)(config.store.path, clock, {
+    onReplaced: ({ message }) => log.error({ event: "store.replaced" }, message),
+    onUnreadableRow: ({ table, id }) =>
+      log.error(
+        { event: "store.row_unreadable", table, row: id },
+        `row ${id} of the table ${table} is damaged; sandwatch continues without it`,
+      ),
+  });
   opening.defer(() => store.close());
 
   const watchdog = opening.adopt(watchLoops(config, { clock, log }), (each) => each.stop());
 
-  /** Those that can be told of an incident. */
   const notifiedConfigs = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
   const receiverConfigs = new Map(notifiedConfigs.map((each) => [each.name, each]));
   const notifiedReceivers = [...receiverConfigs.keys()];
@@ -227,19 +226,32 @@ export async function createDaemon(
     metrics,
     readiness: () => checkReadiness(store, targets, watchdog),
     death: () => watchdog.death(),
-    status: createDaemonStatus({
-      store,
-      held,
-      targets,
-      probes,
-      receivers: notifiedReceivers,
-      clock,
-    }),
+    async status() {
+      const nowMs = clock.now().utcMs;
+      return {
+        targets,
+        probes,
+        receivers: notifiedReceivers,
+        version,
+        nowMs,
+        untargeted: await store.untargeted.open(),
+        silences: held.inForce(nowMs),
+        acknowledgedBy: (incidentId) => held.acknowledgedBy(incidentId),
+        waiting: await store.outbox.figures(),
+      };
+    },
     api: { call: api, events: (query) => readEvents(api, query) },
     requestReload: reloads && (() => reloads.request()),
     allowedHosts: config.http.allowedHosts,
     clock,
-    ...observeWeb(log),
+    onSlowScrape: () =>
+      log.warn({ event: "http.slow_scrape" }, "a scrape was read too slowly and was cut off"),
+    onFull: (connections) =>
+      log.warn(
+        { event: "http.full", connections },
+        "a connection was refused because all connections are in use",
+      ),
+    onError: (err) => log.error({ event: "http.failed", err }, "a request failed"),
   });
   opening.defer(() => web.close());
 

@@ -3,8 +3,7 @@ import type { HistoryContext, ServiceContext, StoreContext } from "../api/contex
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
-import { initialProbeProgress } from "../alerts/probe.ts";
-import { subjectName, subjectsOf } from "../alerts/probe.ts";
+import { initialProbeProgress, subjectName, subjectsOf } from "../alerts/probe.ts";
 import { nothingKnown } from "../alerts/target-state.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
 import { freshTimes } from "../notify/retry.ts";
@@ -52,8 +51,7 @@ export function openForChanges(
   config: Config,
   clock: Clock = systemClock,
 ): Promise<Offline<StoreContext>> {
-  const store = openStore(config.store.path, undefined, { mustExist: true });
-  return openOffline(config, store, clock);
+  return openOffline(config, openStore(config.store.path, undefined, { mustExist: true }), clock);
 }
 
 /**
@@ -74,13 +72,15 @@ export function openForReports(
   };
 }
 
-interface ServiceConfig extends Pick<Config, "regions" | "keys"> {
-  readonly poll: Pick<Config["poll"], "timeoutMs" | "maxBodyBytes" | "rateLimit">;
-}
-
 /** Calls the service itself, for operations that need no store. */
 export function openService(
-  { regions, keys, poll }: ServiceConfig,
+  {
+    regions,
+    keys,
+    poll,
+  }: Pick<Config, "regions" | "keys"> & {
+    readonly poll: Pick<Config["poll"], "timeoutMs" | "maxBodyBytes" | "rateLimit">;
+  },
   clock: Clock = systemClock,
 ): Offline<ServiceContext> {
   const { timeoutMs, maxBodyBytes, rateLimit } = poll;
@@ -150,30 +150,25 @@ async function readTargets(
 ): Promise<readonly WatchedView[]> {
   const { staleAfter, schedule } = config.poll;
   const options = { staleAfter, restoredForMs: staleAfter * intervalOf(schedule), nowUtcMs };
-  const stored = new Map(
-    (await store.targets.all()).map((each) => [targetName(each.target), each]),
-  );
+  const all = await store.targets.all();
+  const stored = new Map(all.map((each) => [targetName(each.target), each]));
   const targets: WatchedView[] = [];
   for (const target of configuredTargets(config)) {
     const known = stored.get(targetName(target));
-    targets.push(
-      known
-        ? watchTarget(known, await store.targets.snapshotOf(known.id), options)
-        : watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, options),
-    );
+    const snapshot = known ? await store.targets.snapshotOf(known.id) : emptySnapshot;
+    targets.push(watchTarget(known ?? { id: 0, target, ...nothingKnown }, snapshot, options));
   }
   return targets;
 }
 
 async function readProbes(config: Config, store: Store): Promise<readonly WatchedProbe[]> {
-  const stored = new Map(
-    (await store.probes.all()).map((known) => [subjectName(known.subject), known]),
-  );
+  const all = await store.probes.all();
+  const stored = new Map(all.map((known) => [subjectName(known.subject), known]));
   return config.probes.flatMap((probe) =>
     subjectsOf(probe).map((subject) => {
-      const known = stored.get(subjectName(subject));
       const never = { id: 0, subject, progress: initialProbeProgress, flaps: [] };
-      return watchProbe(probe, { ...(known ?? never), openIncidents: [] }, config.poll.staleAfter);
+      const known = stored.get(subjectName(subject)) ?? never;
+      return watchProbe(probe, { ...known, openIncidents: [] }, config.poll.staleAfter);
     }),
   );
 }

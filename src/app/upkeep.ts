@@ -1,11 +1,15 @@
 import { setImmediate } from "node:timers/promises";
+import type { Config } from "../config/config.ts";
+import { resolutions } from "../fleet/buckets.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Store } from "../store/store.ts";
 
-/** Something that is looked after now and then, a little at a time. */
+/** Something that is maintained from time to time, a little at a time. */
 export interface Chore {
   /** What it does, in words: "deleting old changes". */
   readonly what: string;
-  /** Whether the start is a turn of it too: it is short, and what it finds may not wait. */
+  /** Whether it is due at the start too: it is short, and what it finds may not wait. */
   readonly isDueAtStart?: boolean;
   /**
    * Does a little of it. Polls commit between the steps.
@@ -15,46 +19,31 @@ export interface Chore {
   step(): Promise<boolean>;
 }
 
-export interface UpkeepLog {
-  error(fields: Readonly<Record<string, string>>, message: string): void;
-}
-
 export interface UpkeepDeps {
   readonly chores: readonly Chore[];
   readonly clock: Clock;
-  readonly log: UpkeepLog;
-  /** A turn or a step of it began or ended. */
+  readonly log: Pick<Logger, "error">;
+  /** A run or a step of it began or ended. */
   readonly onTurn?: () => void;
-}
-
-/** What is done beside polling and delivering. */
-export interface Upkeep {
-  /** Does what is due: every minute some steps of each chore. Rejects when one of them failed. */
-  runOnce(): Promise<void>;
-  /**
-   * Does that by itself from now on. What is not due at the start has its first turn in a minute: a
-   * start is waited for with scrapes and polls.
-   */
-  start(): void;
-  stop(): Promise<void>;
 }
 
 export const upkeepEveryMs = 60_000;
 
-/** Not every turn has to get through. */
-const stepsPerTurn = 20;
+/** A run need not complete everything. */
+const stepsPerRun = 20;
 
-export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDeps): Upkeep {
+/** What is done beside polling and delivering: every minute some steps of each chore. */
+export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDeps) {
   const stopped = new AbortController();
-  let turn: Promise<void> | null = null;
+  let running: Promise<void> | null = null;
   let cancelTimer = (): void => {};
   /** On the monotonic clock. */
   let dueAtMs = -Infinity;
-  /** Those that failed the last time: it is said once. */
+  /** Those that failed the last time: it is logged once. */
   const failing = new Set<Chore>();
 
   const runChore = async (chore: Chore): Promise<void> => {
-    for (let step = 0; step < stepsPerTurn && !stopped.signal.aborted; step++) {
+    for (let step = 0; step < stepsPerRun && !stopped.signal.aborted; step++) {
       const hasMore = await chore.step();
       onTurn();
       if (!hasMore) return;
@@ -62,7 +51,7 @@ export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDe
     }
   };
 
-  /** What one chore fails at is no reason to leave the others. */
+  /** A chore that fails does not keep the others from running. */
   const runDue = async (
     due: readonly Chore[],
     onFailure: (chore: Chore, error: unknown) => void,
@@ -80,40 +69,78 @@ export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDe
     }
   };
 
-  const takeTurn = async (due: readonly Chore[]): Promise<void> => {
+  const runByItself = async (due: readonly Chore[]): Promise<void> => {
+    onTurn();
     await runDue(due, (chore, error) => {
       if (failing.has(chore)) return;
       failing.add(chore);
-      const fields = { event: "upkeep.failed", error: String(error) };
-      const message = `${chore.what} failed; it is retried every minute, and logged again only after it has succeeded`;
-      log.error(fields, message);
+      log.error(
+        { event: "upkeep.failed", error: String(error) },
+        `${chore.what} failed; it is retried every minute, and logged again only after it has succeeded`,
+      );
     });
     onTurn();
-    turn = null;
-    arm();
-  };
-
-  const arm = (): void => {
     if (stopped.signal.aborted) return;
-    cancelTimer = clock.setTimer(upkeepEveryMs, () => {
-      onTurn();
-      turn = takeTurn(chores);
-    });
+    cancelTimer = clock.setTimer(upkeepEveryMs, () => void (running = runByItself(chores)));
   };
 
   return {
-    async runOnce() {
+    /** Does what is due. Rejects when one of the chores failed. */
+    async runOnce(): Promise<void> {
       const errors: unknown[] = [];
       await runDue(chores, (_, error) => errors.push(error));
       if (errors.length > 0) throw errors[0];
     },
-    start() {
-      turn = takeTurn(chores.filter(({ isDueAtStart }) => isDueAtStart));
+    /** Does what is due at the start, and all a minute later and so on: scrapes and polls come first. */
+    start(): void {
+      running = runByItself(chores.filter(({ isDueAtStart }) => isDueAtStart));
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped.abort();
       cancelTimer();
-      await turn;
+      await running;
     },
   };
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/**
+ * Deletes what was kept for long enough.
+ *
+ * @param keep for how long the history is kept; null: for ever
+ * @param receivers the configured ones
+ */
+export function retentionChores(
+  { prune }: Pick<Store, "prune">,
+  keep: Config["history"],
+  clock: Pick<Clock, "now">,
+  receivers: readonly string[],
+): readonly Chore[] {
+  const nowMs = (): number => clock.now().utcMs;
+  const chore = (
+    what: string,
+    forMs: number | null,
+    step: (beforeMs: number) => Promise<boolean>,
+  ): readonly Chore[] =>
+    forMs === null ? [] : [{ what: `deleting old ${what}`, step: () => step(nowMs() - forMs) }];
+
+  return [
+    ...chore("notifications", 30 * dayMs, (deliveredBeforeMs) =>
+      prune.notifications({ deliveredBeforeMs, deadBeforeMs: nowMs() - 90 * dayMs }),
+    ),
+    ...chore("notifications for removed receivers", 90 * dayMs, (beforeMs) =>
+      prune.owedItems(beforeMs, receivers),
+    ),
+    ...chore("changes", keep.changes, (beforeMs) => prune.changes(beforeMs)),
+    // Without the changes nobody asks for the gaps between them: buckets have their own.
+    ...chore("gaps", keep.changes, (beforeMs) => prune.gaps(beforeMs)),
+    ...chore("incidents", keep.changes, prune.incidents),
+    ...chore("silences", 30 * dayMs, (beforeMs) => prune.silences(beforeMs)),
+    ...resolutions.flatMap((resolution) =>
+      chore(`buckets of ${resolution}`, keep.buckets[resolution], (beforeMs) =>
+        prune.buckets(resolution, beforeMs),
+      ),
+    ),
+  ];
 }

@@ -3,47 +3,8 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 
 /** The loops that must not fall silent. */
-export const loopNames = ["polls", "probes", "deliveries", "upkeep"] as const;
-export type LoopName = (typeof loopNames)[number];
-
-export interface LoopView {
-  readonly loop: LoopName;
-  /** UTC milliseconds. */
-  readonly lastTurnAtMs: number;
-  /** UTC milliseconds. */
-  readonly nextTurnAtMs: number;
-  readonly intervalMs: number;
-}
-
-/**
- * Notices that the next turn of a loop is late by more than the usual interval: of a loop with even turns, that there
- * was none for longer than twice that interval. It measures on the monotonic clock, and does not ask a loop when its
- * next turn is: that may be what is wrong with it.
- */
-export interface Watchdog {
-  /**
-   * @param name of what has the turns: a target, a probe, a receiver
-   * @param intervalMs how far apart its turns usually are
-   * @param dueInMs how long after a turn at a moment (UTC milliseconds) the next one is due; default: the usual interval
-   */
-  watch(
-    loop: LoopName,
-    name: string,
-    intervalMs: number,
-    dueInMs?: (turnAtMs: number) => number,
-  ): void;
-  /** To be called where a turn begins and where it ends. */
-  turn(loop: LoopName, name: string): void;
-  /** From now on turns are expected. */
-  start(): void;
-  stop(): void;
-  /** Which loop is silent, in a sentence; null: none. */
-  silence(): string | null;
-  /** Which loop has been silent for so long that a restart is the best that is left; null: none. */
-  death(): string | null;
-  /** Of each loop that is watched: of its parts the one whose turn is most overdue. */
-  loops(): readonly LoopView[];
-}
+const loopNames = ["polls", "probes", "deliveries", "upkeep"] as const;
+type LoopName = (typeof loopNames)[number];
 
 interface Watched {
   readonly loop: LoopName;
@@ -63,7 +24,14 @@ const deadAfter = { lateBy: 9, words: "ten times" };
 /** The timer may fire a moment early. */
 const leastWaitMs = 1_000;
 
-export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">): Watchdog {
+export type Watchdog = ReturnType<typeof createWatchdog>;
+
+/**
+ * Notices that the next turn of a loop is late by more than the usual interval: of a loop with even turns, that there
+ * was none for longer than twice that interval. It measures on the monotonic clock, and does not ask a loop when its
+ * next turn is: that may be what is wrong with it.
+ */
+export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">) {
   const watched = new Map<string, Watched>();
   const silent = new Set<LoopName>();
   let running = false;
@@ -86,13 +54,8 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     return `loop ${loop} is silent: no run${whose} for more than ${after.words} the usual interval of ${formatDuration(first.intervalMs)}`;
   };
 
-  const firstOf = (after: typeof silentAfter): string | null => {
-    for (const loop of loopNames) {
-      const sentence = describe(loop, after);
-      if (sentence !== null) return sentence;
-    }
-    return null;
-  };
+  const firstOf = (after: typeof silentAfter): string | null =>
+    loopNames.map((loop) => describe(loop, after)).find((sentence) => sentence !== null) ?? null;
 
   const check = (): void => {
     cancel();
@@ -107,14 +70,13 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     }
     const waiting = [...watched.values()].filter((each) => !isOverdue(each, silentAfter.lateBy));
     if (!running || waiting.length === 0) return;
-    const overdueAtMs = waiting.reduce(
-      (earliest, each) =>
-        Math.min(earliest, each.nextTurnMs + silentAfter.lateBy * each.intervalMs),
-      Infinity,
-    );
+    const overdueAtMs = waiting
+      .map(({ nextTurnMs, intervalMs }) => nextTurnMs + silentAfter.lateBy * intervalMs)
+      .reduce((earliest, each) => Math.min(earliest, each));
     cancel = clock.setTimer(Math.max(overdueAtMs - nowMs(), leastWaitMs), check);
   };
 
+  /** To be called where a turn begins and where it ends. */
   const turn = (loop: LoopName, name: string): void => {
     const each = watched.get(`${loop} ${name}`);
     if (!each) return;
@@ -125,12 +87,23 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
   };
 
   return {
-    watch(loop, name, intervalMs, dueInMs = () => intervalMs) {
+    /**
+     * @param name of what has the turns: a target, a probe, a receiver
+     * @param intervalMs how far apart its turns usually are
+     * @param dueInMs how long after a turn at a moment (UTC milliseconds) the next one is due; default: the usual interval
+     */
+    watch(
+      loop: LoopName,
+      name: string,
+      intervalMs: number,
+      dueInMs: (turnAtMs: number) => number = () => intervalMs,
+    ): void {
       const times = { lastTurnMs: nowMs(), nextTurnMs: nowMs() + intervalMs };
       watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
     },
     turn,
-    start() {
+    /** From now on turns are expected. */
+    start(): void {
       running = true;
       for (const each of watched.values()) {
         each.lastTurnMs = nowMs();
@@ -139,23 +112,26 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
       }
       check();
     },
-    stop() {
+    stop(): void {
       running = false;
       cancel();
     },
+    /** Which loop is silent, in a sentence; null: none. */
     silence: () => firstOf(silentAfter),
+    /** Which loop has been silent for so long that a restart is the best that is left; null: none. */
     death: () => firstOf(deadAfter),
+    /** Of each loop that is watched the part whose turn is most overdue. UTC milliseconds. */
     loops() {
       const { utcMs, monotonicMs } = clock.now();
+      const behindMs = utcMs - monotonicMs;
       const lateBy = (each: Watched): number => (monotonicMs - each.nextTurnMs) / each.intervalMs;
-      return loopNames.flatMap((loop): LoopView[] => {
+      return loopNames.flatMap((loop) => {
         const parts = partsOf(loop);
         if (!running || parts.length === 0) return [];
         const worst = parts.reduce((a, b) => (lateBy(b) > lateBy(a) ? b : a));
-        const { lastTurnMs, nextTurnMs, intervalMs } = worst;
-        const behindMs = utcMs - monotonicMs;
-        const lastTurnAtMs = lastTurnMs + behindMs;
-        return [{ loop, lastTurnAtMs, nextTurnAtMs: nextTurnMs + behindMs, intervalMs }];
+        const { intervalMs } = worst;
+        const lastTurnAtMs = worst.lastTurnMs + behindMs;
+        return { loop, lastTurnAtMs, nextTurnAtMs: worst.nextTurnMs + behindMs, intervalMs };
       });
     },
   };

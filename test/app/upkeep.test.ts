@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createUpkeep } from "../../src/app/upkeep.ts";
+import { createUpkeep, retentionChores } from "../../src/app/upkeep.ts";
+import type { Config } from "../../src/config/config.ts";
 import type { Chore } from "../../src/app/upkeep.ts";
+import { captureLog } from "../support/capture-log.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { testConfig } from "../support/test-config.ts";
 
 /** Has so many steps each minute. */
 function createChore(stepsEachTurn = 1) {
@@ -22,7 +25,7 @@ function createChore(stepsEachTurn = 1) {
 
 function createKept(...chores: readonly Chore[]) {
   const clock = createFakeClock();
-  const said: string[] = [];
+  const { log, lines } = captureLog();
   let waiting = Promise.withResolvers<void>();
   const upkeep = createUpkeep({
     chores,
@@ -33,14 +36,14 @@ function createKept(...chores: readonly Chore[]) {
         return clock.setTimer(delayMs, callback);
       },
     },
-    log: { error: (fields, message) => said.push(`${fields["event"]}: ${message}`) },
+    log,
   });
   /** Resolves when it waits for its next turn. */
   const waits = async (): Promise<void> => {
     await waiting.promise;
     waiting = Promise.withResolvers();
   };
-  return { clock, upkeep, said, waits };
+  return { clock, upkeep, lines, waits };
 }
 
 const broken = (): Promise<never> => Promise.reject(new Error("disk full"));
@@ -88,7 +91,7 @@ describe("upkeep", () => {
   it("says once what fails, does the rest meanwhile, and says it again after it was well", async () => {
     const chore = createChore();
     const failing: Chore = { what: "the old", step: broken };
-    const { upkeep, clock, waits, said } = createKept(failing, chore);
+    const { upkeep, clock, waits, lines } = createKept(failing, chore);
     const passMinute = async (): Promise<void> => {
       clock.advance(60_000);
       await waits();
@@ -97,12 +100,14 @@ describe("upkeep", () => {
     await waits();
     await passMinute();
     await passMinute();
-    expect(said).toEqual([expect.stringMatching(/^upkeep\.failed: the old failed;/)]);
+    expect(lines).toMatchObject([
+      { event: "upkeep.failed", msg: expect.stringMatching(/^the old failed;/) },
+    ]);
     failing.step = () => Promise.resolve(false);
     await passMinute();
     failing.step = broken;
     await passMinute();
-    expect(said).toHaveLength(2);
+    expect(lines).toHaveLength(2);
     expect(chore.steps).toBe(4);
     await upkeep.stop();
   });
@@ -113,4 +118,63 @@ describe("upkeep", () => {
     await expect(upkeep.runOnce()).rejects.toThrow("disk full");
     expect(chore.steps).toBe(1);
   });
+});
+
+const dayMs = 86_400_000;
+const nowMs = Date.UTC(2026, 10, 20);
+
+/** What is pruned, and how many days before now. */
+async function prunedBy(keep: Config["history"]): Promise<readonly unknown[]> {
+  const pruned: unknown[] = [];
+  const daysAgo = (ms: number): number => (nowMs - ms) / dayMs;
+  const note = (what: string) => (beforeMs: number) => {
+    pruned.push([what, daysAgo(beforeMs)]);
+    return Promise.resolve(false);
+  };
+  const prune = {
+    owedItems(beforeMs: number, configured: readonly string[]) {
+      pruned.push(["owed", daysAgo(beforeMs), ...configured]);
+      return Promise.resolve(false);
+    },
+    changes: note("changes"),
+    gaps: note("gaps"),
+    incidents: note("incidents"),
+    silences: note("silences"),
+    buckets: (resolution: string, beforeMs: number) => note(resolution)(beforeMs),
+    notifications(before: { readonly deliveredBeforeMs: number; readonly deadBeforeMs: number }) {
+      const { deliveredBeforeMs, deadBeforeMs } = before;
+      pruned.push(["notifications", daysAgo(deliveredBeforeMs), daysAgo(deadBeforeMs)]);
+      return Promise.resolve(false);
+    },
+  };
+  const clock = { now: () => ({ utcMs: nowMs, monotonicMs: 0 }) };
+  for (const chore of retentionChores({ prune }, keep, clock, ["oncall"])) await chore.step();
+  return pruned;
+}
+
+it("everything is kept for as long as the configuration says, or as it is by default", async () => {
+  const { history } = testConfig({
+    regions: { us: { base_url: "https://us.example" } },
+    keys: [{ name: "research", api_key: "a" }],
+  });
+  expect(await prunedBy(history)).toEqual([
+    ["notifications", 30, 90],
+    ["owed", 90, "oncall"],
+    ["changes", 400],
+    ["gaps", 400],
+    ["incidents", 400],
+    ["silences", 30],
+    ["5m", 30],
+    ["1h", 400],
+  ]);
+});
+
+it("what is kept for ever is never looked through", async () => {
+  const forever = { changes: null, buckets: { "5m": null, "1h": 2 * dayMs, "1d": null } };
+  expect(await prunedBy(forever)).toEqual([
+    ["notifications", 30, 90],
+    ["owed", 90, "oncall"],
+    ["silences", 30],
+    ["1h", 2],
+  ]);
 });
