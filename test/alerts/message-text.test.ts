@@ -13,7 +13,7 @@ import {
   placeholdersIn,
 } from "../../src/alerts/template.ts";
 import { isBlank } from "../../src/fleet/readable.ts";
-import { outboxItem, startMs, toldIncident } from "../notify/support/items.ts";
+import { outboxItem, startMs, incidentOf } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
 
 type Item = Parameters<typeof outboxItem>[0];
@@ -275,9 +275,7 @@ describe("a body's template", () => {
   });
 
   it("names a few values where incidents differ, and counts all", () => {
-    const incidents = ["a", "b", "c", "{key}", "a"].map((serverName) =>
-      toldIncident({ serverName }),
-    );
+    const incidents = ["a", "b", "c", "{key}", "a"].map((serverName) => incidentOf({ serverName }));
     const notification = notificationOf({ incidents, truncated: 10 });
     const template = "{count}: {server_name} in {region}";
     expect(fillBody(template, notification, startMs)).toBe("15: a, b, c and 1 more in us");

@@ -3,14 +3,14 @@ import { Secret } from "../../src/lib/secret.ts";
 import { about, accept, minuteMs, ofServers } from "./support/alertmanager.ts";
 import { openAlertmanager, posted } from "./support/alertmanager.ts";
 import { startMs } from "./support/items.ts";
+import { firing, resolved } from "./support/notified-store.ts";
 import { hang, status } from "./support/receiver-server.ts";
-import { firing, resolved } from "./support/told-store.ts";
 
-const never = new AbortController().signal;
+const many = (count: number) => Array.from({ length: count }, (_, index) => firing(`i${index}`));
 
 describe("an alert", () => {
   it("is posted as the API accepts it, below the URL, with the incident's labels", async () => {
-    const { receiver, clock, server, commitAs, acknowledge } = await openAlertmanager([accept], {
+    const { send, clock, server, commitAs, acknowledge } = await openAlertmanager([accept], {
       bearerToken: new Secret("token"),
       generatorUrl: "https://sandwatch.example.com/",
     });
@@ -21,48 +21,44 @@ describe("an alert", () => {
     await commitAs(templates, firing("a"));
     await acknowledge("a", "kim");
     clock.advance(minuteMs);
-    expect(await receiver.send(about("a"), never)).toEqual({ kind: "delivered" });
-
+    expect(await send(about("a"))).toEqual({ kind: "delivered" });
     expect(server.requests[0]).toMatchObject({
       path: "/T0PSECRET/api/v2/alerts",
       headers: { "content-type": "application/json", authorization: "Bearer token" },
     });
-    expect(posted(server)).toEqual([
-      [
-        {
-          labels: {
-            alertname: "server-error",
-            severity: "critical",
-            subject: "server",
-            region: "us",
-            key: "research",
-            sandbox_id: "sandbox-1",
-            server_id: "of-a",
-            server_name: "github",
-          },
-          annotations: {
-            summary: "github is broken",
-            runbook_url: "https://runbooks.example.com/github",
-            incident_id: "a",
-            status: "error",
-            previous_status: "occupied",
-            acknowledged_by: "kim",
-          },
-          startsAt: "2026-11-20T09:30:00.000Z",
-          endsAt: "2026-11-20T09:36:00.000Z",
-          generatorURL: "https://sandwatch.example.com/",
-        },
-      ],
-    ]);
+    const alert = {
+      labels: {
+        alertname: "server-error",
+        severity: "critical",
+        subject: "server",
+        region: "us",
+        key: "research",
+        sandbox_id: "sandbox-1",
+        server_id: "of-a",
+        server_name: "github",
+      },
+      annotations: {
+        summary: "github is broken",
+        runbook_url: "https://runbooks.example.com/github",
+        incident_id: "a",
+        status: "error",
+        previous_status: "occupied",
+        acknowledged_by: "kim",
+      },
+      startsAt: "2026-11-20T09:30:00.000Z",
+      endsAt: "2026-11-20T09:36:00.000Z",
+      generatorURL: "https://sandwatch.example.com/",
+    };
+    expect(posted(server)).toEqual([[alert]]);
   });
 
   it("ends when its incident was resolved, with the same labels", async () => {
-    const { receiver, clock, server, commit } = await openAlertmanager();
+    const { send, clock, server, commit } = await openAlertmanager();
     await commit(firing("a"));
-    await receiver.send(about("a"), never);
+    await send(about("a"));
     clock.advance(minuteMs);
     await commit(resolved("a", startMs + 30_000));
-    await receiver.send(about("a"), never);
+    await send(about("a"));
     const [started, ended] = posted(server).map(([alert]) => alert);
     expect(ended?.labels).toEqual(started?.labels);
     expect(ended).toMatchObject({
@@ -71,50 +67,50 @@ describe("an alert", () => {
     });
   });
 
-  it("is of a target, a pool or a receiver, too", async () => {
-    const { receiver, server, commit } = await openAlertmanager();
-    const place = { region: "us", key: "research" };
-    const common = (alertname: string, subject: string) => {
-      return { alertname, severity: "critical", subject };
-    };
-    const pool = { kind: "pool", region: "us", key: null, serverName: "github" } as const;
+  it("is of a target, a pool or a receiver, too, and has names that can be sent", async () => {
+    const { send, server, commit } = await openAlertmanager();
+    const named = (serverName: string, serverId: string) =>
+      ({ kind: "server", sandboxId: "s", serverId, serverName }) as const;
     await commit(
-      firing("a", { rule: "down", subject: { kind: "target" }, status: null }),
-      firing("b", { rule: "full", subject: pool, status: null }),
-      firing("c", { rule: "deaf", subject: { kind: "receiver", receiver: "x" }, status: null }),
+      firing("a", { subject: { kind: "target" }, status: null }),
+      firing("b", {
+        subject: { kind: "pool", region: "us", key: null, serverName: "github" },
+        status: null,
+      }),
+      firing("c", { subject: { kind: "receiver", receiver: "x" }, status: null }),
+      firing("d", { subject: named("\ud800x", "i") }),
+      firing("e", { subject: named("", "j") }),
     );
-    await receiver.send(about("a", "b", "c"), never);
-    const labels = new Map(posted(server)[0]?.map((each) => [each.labels["subject"], each.labels]));
-    expect(Object.fromEntries(labels)).toEqual({
-      pool: { ...common("full", "pool"), region: "us", server_name: "github" },
-      receiver: { ...common("deaf", "receiver"), receiver: "x", ...place },
-      target: { ...common("down", "target"), ...place },
-    });
+    await send(about("a", "b", "c", "d", "e"));
+    const common = { alertname: "server-error", severity: "critical" };
+    const place = { region: "us", key: "research" };
+    const server_ = { ...common, ...place, subject: "server", sandbox_id: "s" };
+    const labels = posted(server)[0]?.map((alert) => alert.labels) ?? [];
+    expect(labels).toHaveLength(5);
+    expect(labels).toEqual(
+      expect.arrayContaining([
+        { ...common, ...place, subject: "target" },
+        { ...common, subject: "pool", region: "us", server_name: "github" },
+        { ...common, ...place, subject: "receiver", receiver: "x" },
+        { ...server_, server_id: "i", server_name: "\ufffdx" },
+        { ...server_, server_id: "j" },
+      ]),
+    );
   });
 
-  it("has names that can be sent, whatever the service says", async () => {
-    const { receiver, server, commit } = await openAlertmanager();
-    const odd = { kind: "server", sandboxId: "s", serverId: "i", serverName: "\ud800x" } as const;
-    const none = { kind: "server", sandboxId: "s", serverId: "j", serverName: "" } as const;
-    await commit(firing("a", { subject: odd }), firing("b", { subject: none }));
-    await receiver.send(about("a", "b"), never);
-    const names = posted(server)[0]?.map(({ labels }) => labels["server_name"]);
-    expect(names?.toSorted()).toEqual(["\ufffdx", undefined]);
-  });
-
-  it("has the usual text when the text of its notifications is not kept any more", async () => {
-    const { receiver, server, commitAs, forgetItems } = await openAlertmanager();
+  it("has the default text when the text of its notifications is not kept any more", async () => {
+    const { send, server, commitAs, forgetItems } = await openAlertmanager();
     await commitAs({ condition: "in a bad way" }, firing("a"));
     await forgetItems();
-    await receiver.send(about("a"), never);
+    await send(about("a"));
     expect(posted(server)[0]?.[0]?.annotations["summary"]).toContain("in error");
   });
 
   it("neither starts nor ends in the future when the wall clock was set back", async () => {
-    const { receiver, clock, server, commit } = await openAlertmanager();
+    const { send, clock, server, commit } = await openAlertmanager();
     await commit(firing("a"), resolved("b", startMs + 1));
     clock.stepUtc(-60 * minuteMs);
-    await receiver.send(about("a", "b"), never);
+    await send(about("a", "b"));
     const times = posted(server)[0]?.map(({ startsAt, endsAt }) => [startsAt, endsAt]);
     expect(times?.toSorted()).toEqual([
       ["2026-11-20T08:30:00.000Z", "2026-11-20T08:30:00.000Z"],
@@ -124,37 +120,36 @@ describe("an alert", () => {
 });
 
 describe("a notification", () => {
-  it("posts only its own alerts, as they are now", async () => {
-    const { receiver, clock, server, commit } = await openAlertmanager();
+  it("posts only its own alerts, as they are now, or all if it only counts some", async () => {
+    const { send, clock, server, commit } = await openAlertmanager();
     await commit(firing("a"), firing("b"), firing("c", { receivers: ["other"] }));
     clock.advance(minuteMs);
     await commit(resolved("b", startMs + minuteMs));
-    await receiver.send(about("b", "c"), never);
-    expect(posted(server).map(ofServers)).toEqual([[["of-b", 1]]]);
+    await send(about("b", "c"));
+    await send({ ...about("a"), truncated: 1 });
+    expect(ofServers(posted(server)[0])).toEqual([["of-b", 1]]);
+    expect(posted(server)[1]).toHaveLength(2);
   });
 
-  it("that an incident resolved, sent late, does not end the next incident of that server", async () => {
-    const { receiver, clock, server, commit } = await openAlertmanager();
+  it("of a resolve that is sent late does not end the next incident of that server", async () => {
+    const { send, clock, server, commit } = await openAlertmanager();
     const { subject } = firing("a");
     clock.advance(minuteMs);
     await commit(resolved("a", startMs + 1), firing("b", { subject, startedAtMs: startMs + 2 }));
-    await receiver.send(about("a"), never);
-    expect(posted(server).map(ofServers)).toEqual([[["of-a", 6]]]);
+    await send(about("a"));
+    expect(ofServers(posted(server)[0])).toEqual([["of-a", 6]]);
     expect(posted(server)[0]?.[0]?.annotations["incident_id"]).toBe("b");
   });
 
-  it("that counts more incidents than it names posts all alerts", async () => {
-    const { receiver, server, commit } = await openAlertmanager();
-    await commit(firing("a"), firing("b"));
-    await receiver.send({ ...about("a"), truncated: 1 }, never);
-    expect(posted(server)[0]).toHaveLength(2);
-  });
-
-  it("is delivered when one instance accepted it, although another hangs", async () => {
-    const { receiver, servers, commit } = await openAlertmanager([hang, accept]);
+  it("is delivered when one instance accepted it, and another gets only a few at a time", async () => {
+    const { send, servers, commit } = await openAlertmanager([hang, accept]);
+    const [hanging, well] = servers;
     await commit(firing("a"));
-    expect(await receiver.send(about("a"), never)).toEqual({ kind: "delivered" });
-    expect(servers[1]?.requests).toHaveLength(1);
+    for (let count = 0; count < 20; count += 1) {
+      expect(await send(about("a"))).toEqual({ kind: "delivered" });
+    }
+    await hanging?.received(8);
+    expect([well?.requests.length, hanging?.mostOpen]).toEqual([20, 8]);
   });
 
   it.each([
@@ -163,23 +158,159 @@ describe("a notification", () => {
     [[400, 400], "rejected"],
     [[307, 429], "rate_limited"],
   ])("fails when no instance accepted it: %j means %s", async (codes, reason) => {
-    const { receiver, commit } = await openAlertmanager(codes.map((code) => status(code)));
+    const { send, commit } = await openAlertmanager(codes.map((code) => status(code)));
     await commit(firing("a"));
-    expect(await receiver.send(about("a"), never)).toMatchObject({ kind: "failed", reason });
+    expect(await send(about("a"))).toMatchObject({ kind: "failed", reason });
   });
 
   it("for a test is an alert for all instances, and all must accept it", async () => {
-    const { receiver, server, servers } = await openAlertmanager([accept, status(500)]);
-    expect(await receiver.send({ ...about(), type: "test" }, never)).toMatchObject({
-      kind: "failed",
-      detail: "Alertmanager 2: HTTP 500",
-    });
+    const { send, server, servers } = await openAlertmanager([accept, status(500)]);
+    const test = { ...about(), type: "test" } as const;
+    const detail = "Alertmanager 2: HTTP 500";
+    expect(await send(test)).toMatchObject({ kind: "failed", detail });
     servers[1]?.answerWith(accept);
-    const result = await receiver.send({ ...about(), type: "test" }, never);
-    expect(result).toEqual({ kind: "delivered" });
-    expect(posted(server)[0]?.[0]?.labels).toEqual({
-      alertname: "sandwatch-test",
-      severity: "info",
+    expect(await send(test)).toEqual({ kind: "delivered" });
+    const labels = { alertname: "sandwatch-test", severity: "info" };
+    expect(posted(server)[0]?.[0]?.labels).toEqual(labels);
+  });
+
+  it.each([
+    ["that accepts gets requests of 500", 200, [500, 500, 200]],
+    ["that rejects some gets the rest", 400, [500, 500, 200]],
+    ["that is down gets no more", 503, [500]],
+  ])("of many alerts: an instance %s", async (_, code, sizes) => {
+    const { send, server, commit } = await openAlertmanager([
+      (response, request, index) => status(index === 0 ? code : 200)(response, request, index),
+    ]);
+    await commit(...many(1_200));
+    expect(await send({ ...about(), truncated: 1_200 })).toMatchObject(
+      code === 200 ? { kind: "delivered" } : { kind: "failed", detail: `HTTP ${code}` },
+    );
+    expect(posted(server).map((alerts) => alerts.length)).toEqual(sizes);
+    const alerts = posted(server).flat();
+    expect(new Set(alerts.map(({ labels }) => labels["server_id"])).size).toBe(alerts.length);
+  });
+});
+
+describe("a receiver that was started", () => {
+  it("posts firing alerts at once and each minute, ending five minutes ahead; resolved ones for 15", async () => {
+    const { receiver, server, commit, ended } = await openAlertmanager();
+    await commit(resolved("a", startMs), firing("b"));
+    receiver.start?.();
+    for (let minute = 0; minute <= 16; minute++) await ended(minute + 1, minute && minuteMs);
+    const rounds = posted(server).map((alerts) => new Map(ofServers(alerts)));
+    expect(rounds.map((round) => round.get("of-b"))).toEqual(rounds.map((_, minute) => minute + 5));
+    const ofA = rounds.map((round) => round.get("of-a"));
+    expect(ofA).toEqual([...Array<number>(16).fill(0), undefined]);
+  });
+
+  it("posts the latest text, that of a reminder after that of the firing", async () => {
+    const { receiver, server, commitAs, ended } = await openAlertmanager();
+    const incident = firing("a", { rule: "target-down", subject: { kind: "target" } });
+    await commitAs({ condition: "down (timeout)" }, incident);
+    receiver.start?.();
+    await ended(1);
+    const runbookUrlTemplate = "https://runbooks.example.com/{key}";
+    await commitAs({ condition: "down (network)", runbookUrlTemplate }, incident);
+    await ended(2, minuteMs);
+    expect(posted(server).map(([alert]) => alert?.annotations)).toMatchObject([
+      { summary: "us (research) down (timeout)" },
+      {
+        summary: "us (research) down (network)",
+        runbook_url: "https://runbooks.example.com/research",
+      },
+    ]);
+  });
+
+  it("lets an instance that hangs delay no other", async () => {
+    const { receiver, servers, commit, observed, logged, ended } = await openAlertmanager([
+      hang,
+      accept,
+    ]);
+    const [hanging, well] = servers;
+    await commit(firing("a"));
+    receiver.start?.();
+    await ended(1);
+    await hanging?.received(1);
+    await ended(2, 15_000);
+    await ended(3, 45_000);
+    await hanging?.received(2);
+    expect([well?.requests.length, hanging?.mostOpen]).toEqual([2, 1]);
+    expect([observed, logged]).toEqual([["am timeout"], ["alertmanager.failed 1"]]);
+  });
+
+  it("begins no second round at an instance that is slow with the first", async () => {
+    const answers: (() => void)[] = [];
+    const secondRound = Promise.withResolvers<void>();
+    let rounds = 0;
+    const { receiver, clock, server, commit, ended } = await openAlertmanager(
+      [(response) => void answers.push(() => response.end())],
+      { onReposted: () => void (++rounds === 2 && secondRound.resolve()) },
+    );
+    await commit(...many(2_500));
+    receiver.start?.();
+    clock.advance(0);
+    for (const request of [1, 2, 3, 4, 5]) {
+      await server.received(request);
+      clock.advance(14_000);
+      // It has read its alerts while the first one is still under way.
+      if (request === 5) await secondRound.promise;
+      answers[request - 1]?.();
+      await ended(request);
+    }
+    clock.advance(50_000);
+    await server.received(6);
+    // It is of the third minute's round: the second one's would end earlier.
+    expect(ofServers(posted(server)[5])[0]?.[1]).toBe(7);
+    expect(server.mostOpen).toBe(1);
+  });
+
+  it("posts to an instance that comes back what it missed, and logs both once", async () => {
+    const { receiver, send, server, commit, observed, logged, ended } = await openAlertmanager([
+      status(503),
+    ]);
+    await commit(firing("a"));
+    receiver.start?.();
+    await ended(1);
+    await ended(2, minuteMs);
+    // There is nothing to post, which does not count as back.
+    await send(about("unknown"));
+    expect(logged).toEqual(["alertmanager.failed 1"]);
+    await commit(resolved("a", startMs + minuteMs));
+    server.answerWith(accept);
+    await ended(3, minuteMs);
+    await ended(4, minuteMs);
+    await receiver.close?.();
+    expect(observed).toEqual(["am server_error", "am server_error"]);
+    expect(logged).toEqual(["alertmanager.failed 1", "alertmanager.recovered 1"]);
+    expect(ofServers(posted(server).at(-1))).toEqual([["of-a", 1]]);
+  });
+
+  it("is cut short when it is closed, without a timer or a failure", async () => {
+    const { receiver, clock, server, commit, observed } = await openAlertmanager([hang]);
+    await commit(firing("a"));
+    receiver.start?.();
+    clock.advance(0);
+    await server.received(1);
+    await receiver.close?.();
+    expect([clock.armed, observed]).toEqual([0, []]);
+  });
+
+  it("logs once that the store failed, and continues when the store does", async () => {
+    let broken = true;
+    const { send, commit, logged } = await openAlertmanager([accept], {
+      notifiedAlerts: (stored) => ({
+        textsOf: (...query) => stored.textsOf(...query),
+        notifiedTo: (...query) =>
+          broken ? Promise.reject(new Error("broken")) : stored.notifiedTo(...query),
+      }),
     });
+    await commit(firing("a"));
+    for (let time = 0; time < 2; time++) {
+      expect(await send(about("a"))).toMatchObject({ kind: "failed" });
+    }
+    broken = false;
+    expect(await send(about("a"))).toEqual({ kind: "delivered" });
+    expect(logged).toEqual(["delivery.store_failed"]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openDelivery } from "./support/delivery.ts";
-import type { Delivery } from "./support/delivery.ts";
-import { fire, resolve, sentTo } from "./support/items.ts";
+import type { Delivery, DeliveryOptions } from "./support/delivery.ts";
+import { fire, fireMany, resolve, sentTo } from "./support/items.ts";
 import { startReceiverServer, status } from "./support/receiver-server.ts";
 import type { ReceiverServer } from "./support/receiver-server.ts";
 
@@ -16,34 +16,39 @@ function aboutReceivers(server: ReceiverServer): readonly string[] {
     .map(({ data }) => data.summary);
 }
 
-async function replay(
-  { store, notifier }: Delivery,
-  which: { readonly seqs: readonly number[] } | { readonly receiver: string },
-): Promise<number> {
+type Which = Parameters<Delivery["store"]["notifications"]["replay"]>[0];
+
+async function replay({ store, notifier }: Delivery, which: Which): Promise<number> {
   const count = await store.notifications.replay(which, notifier.freshTimes);
   await notifier.runOnce();
   return count;
 }
 
+/** Delivery to a receiver that answers 400, with these items dead-lettered. */
+async function deadLettered(items = [fire("a"), fire("b")], options: DeliveryOptions = {}) {
+  const server = await startReceiverServer(status(400));
+  const delivery = openDelivery(server, options);
+  await delivery.insert(...items);
+  await delivery.pass(0);
+  const { length } = server.requests;
+  return { ...delivery, delivery, server, since: () => sentTo(server).slice(length) };
+}
+
 describe("dead letters", () => {
   it("are logged, of very many one a minute, and the others counted", async () => {
-    const server = await startReceiverServer(status(400));
-    const { notifier, clock, insert, logged } = openDelivery(server);
-    await insert(...Array.from({ length: 40 }, (_, n) => fire(`incident-${n}`)));
-    await notifier.runOnce();
+    const { notifier, clock, insert, pass, logged } = await deadLettered(fireMany(40));
     const one = "notification.dead oncall";
     const more = "notification.more_dead oncall";
     expect(logged).toEqual([one]);
     clock.advance(minuteMs);
     expect(logged).toEqual([one, more]);
     await insert(fire("in the second minute"));
-    await notifier.runOnce();
-    expect(logged).toEqual([one, more]);
+    await pass(0);
     clock.advance(minuteMs);
     expect(logged).toEqual([one, more, more]);
     clock.advance(minuteMs);
     await insert(fire("later"), fire("last"));
-    await notifier.runOnce();
+    await pass(0);
     await notifier.stop({ graceMs: 0 });
     expect(logged).toEqual([one, more, more, one, more]);
     expect(clock.armed).toBe(0);
@@ -51,15 +56,13 @@ describe("dead letters", () => {
 
   it("have their attempts with what the receiver answered, the first and last ten", async () => {
     const server = await startReceiverServer(status(503));
-    const { notifier, clock, store, insert } = openDelivery(server);
+    const { pass, clock, store, insert } = openDelivery(server);
     await insert(fire("a"));
     const startMs = clock.now().utcMs;
-    for (let hour = 0; hour < 24; hour++) {
-      await notifier.runOnce();
-      clock.advance(hourMs);
-    }
+    await pass(0);
+    for (let hour = 1; hour < 24; hour++) await pass(hourMs);
     server.answerWith(status(404));
-    await notifier.runOnce();
+    await pass(hourMs);
     const attempts = await store.notifications.attempts([1]);
     expect(attempts.map(({ atMs }) => (atMs - startMs) / hourMs)).toEqual([
       0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
@@ -75,44 +78,34 @@ describe("dead letters", () => {
 describe("a receiver that does not accept its notifications", () => {
   it("is reported to the others once, and so is that it accepts them again", async () => {
     const [oncall, other] = [await startReceiverServer(status(400)), await startReceiverServer()];
-    const { notifier, insert } = openDelivery({ oncall, other });
+    const { notifier, insert, pass } = openDelivery({ oncall, other });
+    notifier.start();
     await insert(fire("a"), fire("b"), fire("c"));
-    await notifier.runOnce();
+    notifier.wake();
+    await other.received(1);
+    await pass(0);
     expect(aboutReceivers(other)).toHaveLength(1);
 
     oncall.answerWith(status(204));
     await insert(fire("d"), fire("e"));
-    await notifier.runOnce();
+    await pass(0);
     expect(aboutReceivers(other)).toEqual([
       "receiver oncall not accepting notifications (rejected)",
       "receiver oncall accepting notifications again",
     ]);
     expect(aboutReceivers(oncall)).toEqual([]);
-  });
-
-  it("is reported although the others have nothing else to do", async () => {
-    const [oncall, other] = [await startReceiverServer(status(410)), await startReceiverServer()];
-    const { notifier, insert } = openDelivery({ oncall, other });
-    notifier.start();
-    await insert(fire("a"));
-    notifier.wake();
-    await other.received(1);
     await notifier.stop({ graceMs: 5_000 });
-    expect(aboutReceivers(other)).toEqual(["receiver oncall not accepting notifications (gone)"]);
   });
 
-  it("may be one of two: each is reported to the other once, and that ends", async () => {
+  it("may be one of two: each is reported to the other once", async () => {
     const oncall = await startReceiverServer(status(400));
     const other = await startReceiverServer(status(404));
-    const { notifier, insert } = openDelivery({ oncall, other });
+    const { pass, insert } = openDelivery({ oncall, other });
     await insert(fire("a"));
-    await notifier.runOnce();
-    expect(aboutReceivers(other)).toEqual([
-      "receiver oncall not accepting notifications (rejected)",
-    ]);
-    expect(aboutReceivers(oncall)).toEqual([
-      "receiver other not accepting notifications (rejected)",
-    ]);
+    await pass(0);
+    const reason = "not accepting notifications (rejected)";
+    expect(aboutReceivers(other)).toEqual([`receiver oncall ${reason}`]);
+    expect(aboutReceivers(oncall)).toEqual([`receiver other ${reason}`]);
   });
 
   it.each(["before", "after"])(
@@ -137,7 +130,7 @@ describe("a receiver that does not accept its notifications", () => {
       const store = await before.store.reopen();
       const after = openDelivery({ oncall, other }, { store });
       await after.insert(fire("b"));
-      await after.notifier.runOnce();
+      await after.pass(0);
       expect(aboutReceivers(other)).toEqual([
         "receiver oncall not accepting notifications (rejected)",
       ]);
@@ -151,11 +144,7 @@ describe("a receiver that does not accept its notifications", () => {
 
 describe("a replay", () => {
   it("sends dead letters under the same id, with their attempts, and nothing else", async () => {
-    const server = await startReceiverServer(status(400));
-    const delivery = openDelivery(server);
-    const { notifier, store, insert } = delivery;
-    await insert(fire("a"), fire("b"));
-    await notifier.runOnce();
+    const { delivery, server, store } = await deadLettered();
     server.answerWith(status(204));
     expect(await replay(delivery, { receiver: "other" })).toBe(0);
     expect(await replay(delivery, { receiver: "oncall" })).toBe(2);
@@ -166,23 +155,16 @@ describe("a replay", () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it("has the whole time to give up again", async () => {
-    const server = await startReceiverServer(status(400));
-    const delivery = openDelivery(server, { settings: { giveUpAfterMs: hourMs } });
-    const { notifier, clock, store, insert } = delivery;
-    await insert(fire("a"));
-    await notifier.runOnce();
-    clock.advance(5 * hourMs);
+  it("has the whole `give_up_after` again", async () => {
+    const settings = { giveUpAfterMs: hourMs };
+    const { delivery, server, pass, store } = await deadLettered([fire("a")], { settings });
+    await pass(5 * hourMs);
     server.answerWith(status(503));
     await replay(delivery, { receiver: "oncall" });
-    for (const [passedMs, state] of [
-      [hourMs - 1, "pending"],
-      [1, "dead"],
-    ] as const) {
-      clock.advance(passedMs);
-      await notifier.runOnce();
-      expect(await store.states()).toEqual([state]);
-    }
+    await pass(hourMs - 1);
+    expect(await store.states()).toEqual(["pending"]);
+    await pass(1);
+    expect(await store.states()).toEqual(["dead"]);
   });
 
   it.each([
@@ -190,23 +172,18 @@ describe("a replay", () => {
     ["the firing first", [[1], [2]]],
     ["both at once", [[2, 1]]],
   ])("keeps the order of what happened to one server: %s", async (_, replays) => {
-    const server = await startReceiverServer(status(400));
-    const delivery = openDelivery(server);
-    const { notifier, clock, store, insert } = delivery;
-    await insert(fire("a"), resolve("a"));
-    await notifier.runOnce();
-    const { length } = server.requests;
+    const items = [fire("a"), resolve("a")];
+    const { delivery, server, store, notifier, pass, since } = await deadLettered(items);
     server.answerWith(status(503));
     for (const seqs of replays) {
-      await store.notifications.replay({ seqs }, notifier.freshTimes);
-      if (seqs.includes(1)) await notifier.runOnce();
+      if (seqs.includes(1)) await replay(delivery, { seqs });
+      else await store.notifications.replay({ seqs }, notifier.freshTimes);
     }
-    await notifier.runOnce();
-    expect(sentTo(server).slice(length)).toEqual(["firing a"]);
+    await pass(0);
+    expect(since()).toEqual(["firing a"]);
     server.answerWith(status(204));
-    clock.advance(10 * minuteMs);
-    await notifier.runOnce();
-    expect(sentTo(server).slice(length)).toEqual(["firing a", "firing a", "resolved a"]);
+    await pass(10 * minuteMs);
+    expect(since()).toEqual(["firing a", "firing a", "resolved a"]);
   });
 
   it("holds back what is still pending about the same server", async () => {
@@ -214,9 +191,9 @@ describe("a replay", () => {
       status(request.body.includes("incident.firing") ? 400 : 503)(response, request, 0),
     );
     const delivery = openDelivery(server);
-    const { notifier, clock, store, insert } = delivery;
+    const { insert, pass, store, clock } = delivery;
     await insert(fire("a"), resolve("a"));
-    await notifier.runOnce();
+    await pass(0);
     expect(await store.states()).toEqual(["dead", "pending"]);
     const { length } = server.requests;
     server.answerWith(status(503));
@@ -224,21 +201,16 @@ describe("a replay", () => {
     await replay(delivery, { receiver: "oncall" });
     expect(sentTo(server).slice(length)).toEqual(["firing a"]);
     server.answerWith(status(204));
-    clock.advance(10 * minuteMs);
-    await notifier.runOnce();
+    await pass(10 * minuteMs);
     expect(sentTo(server).slice(length)).toEqual(["firing a", "firing a", "resolved a"]);
   });
 
   it("of hundreds keeps their order", async () => {
-    const server = await startReceiverServer(status(400));
-    const delivery = openDelivery(server);
     const items = Array.from({ length: 130 }, (_, n) => [fire(`${n}`), resolve(`${n}`)]).flat();
-    await delivery.insert(...items);
-    await delivery.notifier.runOnce();
+    const { delivery, server, since } = await deadLettered(items);
     server.answerWith(status(204));
-    const { length } = server.requests;
     expect(await replay(delivery, { receiver: "oncall" })).toBe(260);
-    const order = sentTo(server).slice(length);
+    const order = since();
     expect(order).toHaveLength(260);
     for (let n = 0; n < 130; n++) {
       expect(order.indexOf(`firing ${n}`)).toBeLessThan(order.indexOf(`resolved ${n}`));
@@ -246,11 +218,7 @@ describe("a replay", () => {
   });
 
   it("does not send what was discarded", async () => {
-    const server = await startReceiverServer(status(400));
-    const delivery = openDelivery(server);
-    const { notifier, clock, store, insert } = delivery;
-    await insert(fire("a"), fire("b"));
-    await notifier.runOnce();
+    const { delivery, server, clock, store } = await deadLettered();
     const atMs = clock.now().utcMs;
     expect(await store.notifications.discard({ seqs: [1] }, atMs)).toBe(1);
     expect(await store.notifications.discard({ seqs: [1] }, atMs)).toBe(0);

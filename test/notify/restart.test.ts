@@ -1,7 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { openDelivery } from "./support/delivery.ts";
-import { fire, outboxItem, resolve, startMs } from "./support/items.ts";
+import { fire, fireMany, outboxItem, resolve, startMs } from "./support/items.ts";
 import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
 
 const minuteMs = 60_000;
@@ -17,11 +18,10 @@ describe("a restart", () => {
 
     const store = await before.store.reopen();
     server.answerWith(status(204));
-    await openDelivery(server, { store }).notifier.runOnce();
+    await openDelivery(server, { store }).pass(0);
     const [interrupted, repeated, next, ...more] = server.ids();
-    expect(repeated).toBe(interrupted);
+    expect([repeated, more]).toEqual([interrupted, []]);
     expect(next).not.toBe(interrupted);
-    expect(more).toEqual([]);
     expect(await store.states()).toEqual(["delivered", "delivered"]);
   });
 
@@ -40,28 +40,13 @@ describe("a restart", () => {
     before.notifier.start();
     await killed.promise;
 
-    const store = await before.store.reopen();
-    const after = openDelivery(server, { store });
-    await after.notifier.runOnce();
-    await after.notifier.runOnce();
-    expect(server.requests).toHaveLength(2);
-    expect(new Set(server.ids()).size).toBe(1);
+    const after = openDelivery(server, { store: await before.store.reopen() });
+    await after.pass(0);
+    await after.pass(0);
+    expect([server.requests.length, new Set(server.ids()).size]).toEqual([2, 1]);
   });
 
-  it("before a group is composed composes it once", async () => {
-    const server = await startReceiverServer();
-    const settings = { groupWaitMs: 5_000 };
-    const before = openDelivery(server, { settings });
-    await before.insert(outboxItem());
-    await before.notifier.runOnce();
-
-    const store = await before.store.reopen();
-    const clock = createFakeClock(startMs + 5_000);
-    await openDelivery(server, { settings, store, clock }).notifier.runOnce();
-    expect(server.requests).toHaveLength(1);
-  });
-
-  it("before what was composed is stored composes it again under the same id", async () => {
+  it("before a group is stored composes it once, under the same id", async () => {
     const server = await startReceiverServer();
     const composed: string[] = [];
     const before = openDelivery(server, {
@@ -79,7 +64,7 @@ describe("a restart", () => {
     await before.notifier.stop({ graceMs: 0 });
 
     const clock = createFakeClock(startMs + minuteMs);
-    await openDelivery(server, { store: before.store, clock }).notifier.runOnce();
+    await openDelivery(server, { store: before.store, clock }).pass(0);
     expect(server.ids()).toEqual(composed);
   });
 
@@ -93,52 +78,46 @@ describe("a restart", () => {
     const settings = { giveUpAfterMs };
     const before = openDelivery(server, { settings });
     await before.insert(outboxItem());
-    await before.notifier.runOnce();
+    await before.pass(0);
 
     const store = await before.store.reopen();
     server.answerWith(status(503));
     const clock = createFakeClock(startMs + movedMs);
-    const { notifier } = openDelivery(server, { settings, store, clock });
-    await notifier.runOnce();
-    clock.advance(leftMs - 1);
-    await notifier.runOnce();
+    const { pass } = openDelivery(server, { settings, store, clock });
+    await pass(0);
+    await pass(leftMs - 1);
     expect(await store.states()).toEqual(["pending"]);
-    clock.advance(1);
-    await notifier.runOnce();
+    await pass(1);
     expect(server.requests.length).toBeGreaterThanOrEqual(2);
-    clock.advance(24 * hourMs);
-    await notifier.runOnce();
+    await pass(24 * hourMs);
     expect(await store.states()).toEqual(["dead"]);
   });
 
-  it("does not count the time in which no process ran towards giving up", async () => {
+  it("does not count the time in which no process ran towards `give_up_after`", async () => {
     const server = await startReceiverServer(status(503));
     const before = openDelivery(server);
     await before.insert(outboxItem());
-    await before.notifier.runOnce();
-    before.clock.advance(10 * hourMs);
-    await before.notifier.runOnce();
+    await before.pass(0);
+    await before.pass(10 * hourMs);
 
     const store = await before.store.reopen();
     const clock = createFakeClock(startMs + 72 * hourMs);
-    const { notifier } = openDelivery(server, { store, clock });
-    await notifier.runOnce();
-    clock.advance(13 * hourMs);
-    await notifier.runOnce();
+    const { pass } = openDelivery(server, { store, clock });
+    await pass(0);
+    await pass(13 * hourMs);
     expect(await store.states()).toEqual(["pending"]);
-    clock.advance(hourMs);
-    await notifier.runOnce();
+    await pass(hourMs);
     expect(await store.states()).toEqual(["dead"]);
   });
 });
 
 describe("a store that fails", () => {
-  it("is asked again after a second, and delivery continues", async () => {
+  it("is asked again after a second, and that is logged once", async () => {
     const server = await startReceiverServer();
     let calls = 0;
     const { notifier, clock, insert, logged, nextLog } = openDelivery(server, {
-      outbox: (outbox) => ({
-        openItems: (...query) => (++calls <= 2 ? refuse() : outbox.openItems(...query)),
+      outbox: ({ openItems }) => ({
+        openItems: (...query) => (++calls <= 2 ? refuse() : openItems(...query)),
       }),
     });
     await insert(fire("a"));
@@ -150,7 +129,7 @@ describe("a store that fails", () => {
       [1, 2],
     ] as const) {
       clock.advance(passedMs);
-      await promisesRan();
+      await setImmediate();
       expect([calls, server.requests.length]).toEqual([count, 0]);
     }
     clock.advance(1_000);
@@ -159,37 +138,43 @@ describe("a store that fails", () => {
     expect(logged).toEqual(["delivery.store_failed oncall", "notification.delivered oncall"]);
   });
 
-  it("prevents nothing stored from being sent, once each, and is told how that ended later", async () => {
+  it("is asked for at most 50 notifications that were sent, each sent once", async () => {
     const server = await startReceiverServer();
+    const refused = new Set<number>();
     let isFull = true;
     const { notifier, clock, store, insert, observed, logged } = openDelivery(server, {
       outbox: ({ settle }) => ({
-        settle: (...settled) => (isFull ? refuse() : settle(...settled)),
+        settle(seq, ...settled) {
+          if (!isFull) return settle(seq, ...settled);
+          refused.add(seq);
+          return refuse();
+        },
       }),
     });
-    const items = Array.from({ length: 9 }, (_, index) => fire(`s${index}`));
-    await insert(...items);
+    await insert(...fireMany(80));
     const run = notifier.runOnce();
-    await server.received(items.length);
-    expect(await store.states()).toEqual(items.map(() => "pending"));
+    await server.received(50);
+    for (let times = 0; times < 20; times++) await setImmediate();
+    expect([server.requests.length, refused.size]).toEqual([50, 50]);
+    expect(new Set(await store.states())).toEqual(new Set(["pending"]));
     isFull = false;
     await passUntil(run, () => clock.advance(1_000));
-    expect(server.requests).toHaveLength(items.length);
-    expect(await store.states()).toEqual(items.map(() => "delivered"));
-    expect(observed).toHaveLength(items.length);
+    expect([server.requests.length, new Set(server.ids()).size, observed.length]).toEqual([
+      80, 80, 80,
+    ]);
     expect(logged.filter((line) => line === "delivery.store_failed oncall")).toHaveLength(1);
   });
 
   it("prevents nothing stored from being sent while it accepts nothing new", async () => {
     const server = await startReceiverServer(status(503));
     let isFull = false;
-    const { notifier, clock, insert } = openDelivery(server, {
+    const { notifier, clock, insert, pass } = openDelivery(server, {
       outbox: (outbox) => ({
         compose: (...composed) => (isFull ? refuse() : outbox.compose(...composed)),
       }),
     });
     await insert(fire("a"));
-    await notifier.runOnce();
+    await pass(0);
     isFull = true;
     server.answerWith(status(204));
     await insert(resolve("b"));
@@ -199,31 +184,7 @@ describe("a store that fails", () => {
     expect(new Set(server.ids()).size).toBe(1);
     isFull = false;
     await passUntil(run, () => clock.advance(1_000));
-    expect(new Set(server.ids()).size).toBe(2);
-    expect(server.requests).toHaveLength(3);
-  });
-
-  it("is asked at the same time for at most 50 notifications that were sent", async () => {
-    const server = await startReceiverServer();
-    const refused = new Set<number>();
-    let isFull = true;
-    const { notifier, clock, insert } = openDelivery(server, {
-      outbox: ({ settle }) => ({
-        settle(seq, ...settled) {
-          if (!isFull) return settle(seq, ...settled);
-          refused.add(seq);
-          return refuse();
-        },
-      }),
-    });
-    await insert(...Array.from({ length: 80 }, (_, index) => fire(`s${index}`)));
-    const run = notifier.runOnce();
-    await server.received(50);
-    for (let times = 0; times < 20; times++) await promisesRan();
-    expect([server.requests.length, refused.size]).toEqual([50, 50]);
-    isFull = false;
-    await passUntil(run, () => clock.advance(1_000));
-    expect(new Set(server.ids()).size).toBe(80);
+    expect([server.requests.length, new Set(server.ids()).size]).toEqual([3, 2]);
   });
 });
 
@@ -233,16 +194,9 @@ function refuse(): Promise<never> {
 
 async function passUntil(run: Promise<void>, pass: () => void): Promise<void> {
   const state = { ended: false };
-  const note = (): void => void (state.ended = true);
-  run.then(note, note);
+  void run.finally(() => (state.ended = true));
   while (!state.ended) {
-    await promisesRan();
+    await setImmediate();
     pass();
   }
-  await run;
-}
-
-/** A refusal that comes at once is over by then. */
-function promisesRan(): Promise<void> {
-  return new Promise((done) => setImmediate(done));
 }

@@ -1,40 +1,27 @@
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Notification } from "../../../src/alerts/notification.ts";
-import { requestTimeoutMs } from "../../../src/notify/outbound.ts";
-import { createAlertmanagerReceiver } from "../../../src/notify/receivers/alertmanager.ts";
-import type { AlertmanagerSettings } from "../../../src/notify/receivers/alertmanager.ts";
-import type { NotifiedAlerts } from "../../../src/notify/receivers/alertmanager-alerts.ts";
-import type { Receiver } from "../../../src/notify/receiver.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { Secret } from "../../../src/lib/secret.ts";
-import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { requestTimeoutMs } from "../../../src/notify/outbound.ts";
+import type { NotifiedAlerts } from "../../../src/notify/receivers/alertmanager-alerts.ts";
+import { createAlertmanagerReceiver } from "../../../src/notify/receivers/alertmanager.ts";
+import type { AlertmanagerSettings } from "../../../src/notify/receivers/alertmanager.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { postableAlertsSchema, type PostedAlert } from "../../support/postable-alerts.ts";
-import { startMs, toldIncident } from "./items.ts";
+import { keepLog } from "./delivery.ts";
+import { incidentOf, startMs } from "./items.ts";
 import { notificationOf } from "./notifications.ts";
+import { openNotifiedStore } from "./notified-store.ts";
 import { openOutbound } from "./outbound.ts";
 import { startReceiverServer, status } from "./receiver-server.ts";
 import type { Answer, ReceiverServer } from "./receiver-server.ts";
-import { openToldStore } from "./told-store.ts";
-import type { ToldStore } from "./told-store.ts";
 
 export const minuteMs = 60_000;
 export const accept = status(200);
 
 export function about(...ids: readonly string[]): Notification {
-  return notificationOf({ receiver: "am", incidents: ids.map((id) => toldIncident({ id })) });
-}
-
-export interface Opened extends ToldStore {
-  readonly receiver: Receiver;
-  readonly clock: FakeClock;
-  readonly servers: readonly ReceiverServer[];
-  /** The first of them. */
-  readonly server: ReceiverServer;
-  readonly observed: readonly string[];
-  readonly logged: readonly string[];
-  /** Resolves when this many requests have ended in all, and what follows from that was done. */
-  readonly ended: (count: number) => Promise<void>;
+  return notificationOf({ receiver: "am", incidents: ids.map((id) => incidentOf({ id })) });
 }
 
 interface Options extends Partial<AlertmanagerSettings> {
@@ -48,18 +35,24 @@ interface Options extends Partial<AlertmanagerSettings> {
 export async function openAlertmanager(
   answers: readonly Answer[] = [accept],
   { notifiedAlerts = (stored) => stored, onReposted = () => {}, ...settings }: Options = {},
-): Promise<Opened> {
-  const told = await openToldStore();
-  const servers: ReceiverServer[] = [];
-  for (const answer of answers) servers.push(await startReceiverServer(answer));
+) {
+  const notified = await openNotifiedStore();
+  const servers = await Promise.all(answers.map(startReceiverServer));
   const clock = createFakeClock();
-  const { watched, ended } = watchRequests(clock);
+  let requests = 0;
+  // Each request has a time-out of its own, which it cancels when it has ended.
+  const watched: Clock = {
+    now: () => clock.now(),
+    setTimer(delayMs, callback) {
+      const cancel = clock.setTimer(delayMs, callback);
+      return () => {
+        cancel();
+        if (delayMs === requestTimeoutMs) requests += 1;
+      };
+    },
+  };
   const observed: string[] = [];
   const logged: string[] = [];
-  const write = (fields: Readonly<Record<string, string | number>>, message: string): void => {
-    if (`${JSON.stringify(fields)}${message}`.includes("T0PSECRET")) throw new Error("a secret!");
-    logged.push(`${fields["event"]} ${fields["instance"] ?? ""}`.trimEnd());
-  };
   const receiver = createAlertmanagerReceiver(
     {
       name: "am",
@@ -71,42 +64,30 @@ export async function openAlertmanager(
     {
       clock: watched,
       outbound: openOutbound(watched),
-      notifiedAlerts: notifiedAlerts(told.store.notified),
+      notifiedAlerts: notifiedAlerts(notified.store.notified),
       onReposted,
-      log: { info: write, warn: write, error: write },
+      log: keepLog((event, { instance }) => logged.push([event, instance].join(" ").trimEnd())),
       observe: { attemptFailed: (name, reason) => void observed.push(`${name} ${reason}`) },
     },
   );
   onTestFinished(() => receiver.close?.());
   const [server] = servers;
   if (!server) throw new Error("no instance");
-  return { ...told, receiver, clock, servers, server, observed, logged, ended };
-}
-
-/** Each request has a time-out of its own, which it cancels when it has ended. */
-function watchRequests(clock: FakeClock): { watched: Clock; ended: Opened["ended"] } {
-  let requests = 0;
-  const news = new EventTarget();
-  const watched: Clock = {
-    now: () => clock.now(),
-    setTimer(delayMs, callback) {
-      const cancel = clock.setTimer(delayMs, callback);
-      return () => {
-        cancel();
-        if (delayMs !== requestTimeoutMs) return;
-        requests += 1;
-        news.dispatchEvent(new Event("news"));
-      };
-    },
-  };
   return {
-    watched,
-    async ended(count) {
-      const isEnough = (): boolean => requests >= count;
-      while (!isEnough()) {
-        await new Promise((resolve) => news.addEventListener("news", resolve, { once: true }));
-      }
-      await setImmediate();
+    ...notified,
+    receiver,
+    clock,
+    servers,
+    /** The first of them. */
+    server,
+    observed,
+    logged,
+    send: (notification: Notification) => receiver.send(notification, new AbortController().signal),
+    /** Lets time pass until this many requests have ended in all, and what follows from that was done. */
+    async ended(count: number, ms = 0): Promise<void> {
+      clock.advance(ms);
+      do await setImmediate();
+      while (requests < count);
     },
   };
 }

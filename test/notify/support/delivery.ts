@@ -1,22 +1,21 @@
-import { noInterventions } from "../../../src/alerts/silence.ts";
-import type { ReceiverJudgeOptions } from "../../../src/alerts/judge-receivers.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
-import type { ComposeSettings } from "../../../src/notify/compose.ts";
-import { createNotifier, type Notifier } from "../../../src/notify/notifier.ts";
-import type { Outbox } from "../../../src/notify/outbox.ts";
-import type { DeliveryReceiver } from "../../../src/notify/pipeline.ts";
-import type { DeliveryObserver, Log } from "../../../src/notify/receiver.ts";
-import { createWebhookReceiver } from "../../../src/notify/receivers/webhook.ts";
+import { noInterventions } from "../../../src/alerts/silence.ts";
 import { seededRandom } from "../../../src/lib/random.ts";
 import type { Random } from "../../../src/lib/random.ts";
-import { insertOutboxItems } from "../../../src/store/outbox.ts";
+import type { ComposeSettings } from "../../../src/notify/compose.ts";
+import { createNotifier } from "../../../src/notify/notifier.ts";
+import type { Outbox } from "../../../src/notify/outbox.ts";
+import type { DeliveryReceiver } from "../../../src/notify/pipeline.ts";
+import type { Log } from "../../../src/notify/receiver.ts";
+import { createWebhookReceiver } from "../../../src/notify/receivers/webhook.ts";
+import { insertOutboxItems } from "../../../src/store/outbox-items.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { openOutbound } from "./outbound.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 import { openTestStore } from "./test-store.ts";
 import type { TestStore } from "./test-store.ts";
 
-/** A webhook with the usual body, unsigned. */
+/** A webhook with the default body, unsigned. */
 export const plainWebhook = { secret: null, format: "sandwatch", bodyTemplate: null } as const;
 
 /** Every incident a notification of its own, at once, unless the test says otherwise. */
@@ -29,16 +28,13 @@ export const oneByOne: ComposeSettings = {
   giveUpAfterMs: 24 * 60 * 60 * 1_000,
 };
 
-export interface Delivery {
-  readonly notifier: Notifier;
-  readonly clock: FakeClock;
-  readonly store: TestStore;
-  readonly insert: (...items: readonly OutboxItem[]) => Promise<void>;
-  /** What was counted and logged, in order: "delivered oncall 0s", "notification.dead oncall". */
-  readonly observed: readonly string[];
-  readonly logged: readonly string[];
-  /** Resolves when this was logged, counted from now on. */
-  readonly nextLog: (line: string) => Promise<void>;
+/** A log that keeps its events, and refuses secrets. */
+export function keepLog(onLine: (line: string, fields: Parameters<Log["info"]>[0]) => void): Log {
+  const write: Log["info"] = (fields, message) => {
+    if (`${JSON.stringify(fields)}${message}`.includes("T0PSECRET")) throw new Error("a secret!");
+    onLine(String(fields["event"]), fields);
+  };
+  return { info: write, warn: write, error: write };
 }
 
 export interface DeliveryOptions {
@@ -51,6 +47,8 @@ export interface DeliveryOptions {
   readonly outbox?: (outbox: TestStore["outbox"]) => Partial<Outbox>;
 }
 
+export type Delivery = ReturnType<typeof openDelivery>;
+
 /**
  * Delivery to webhooks by their names, or to other receivers.
  *
@@ -62,50 +60,60 @@ export function openDelivery(
     | Readonly<Record<string, ReceiverServer>>
     | ((clock: FakeClock) => readonly DeliveryReceiver[]),
   options: DeliveryOptions = {},
-): Delivery {
+) {
   const { store = openTestStore(), clock = createFakeClock(), random = seededRandom(7) } = options;
+  const webhook = ([name, { url }]: [string, ReceiverServer]): DeliveryReceiver => ({
+    ...oneByOne,
+    ...options.settings,
+    receiver: createWebhookReceiver(
+      { ...plainWebhook, name, url },
+      { clock, outbound: openOutbound(clock) },
+    ),
+  });
   const receivers =
     typeof to === "function"
       ? to(clock)
-      : Object.entries(isServer(to) ? { oncall: to } : to).map(([name, server]) => ({
-          ...oneByOne,
-          ...options.settings,
-          receiver: createWebhookReceiver(
-            { ...plainWebhook, name, url: server.url },
-            { clock, outbound: openOutbound(clock) },
-          ),
-        }));
+      : Object.entries(isServer(to) ? { oncall: to } : to).map(webhook);
   const observed: string[] = [];
   const logged: string[] = [];
   const waiting: { line: string; resolve: () => void }[] = [];
-  const observe: DeliveryObserver = {
-    attemptFailed: (receiver, reason) => void observed.push(`failed ${receiver} ${reason}`),
-    delivered: (receiver, seconds) => void observed.push(`delivered ${receiver} ${seconds}s`),
-    dead: (receiver, reason) => void observed.push(`dead ${receiver} ${reason}`),
-  };
-  const write: Log["info"] = (fields, message) => {
-    const line = `${fields["event"]} ${fields["receiver"]}`;
-    logged.push(line);
-    if (`${JSON.stringify(fields)}${message}`.includes("T0PSECRET")) throw new Error("a secret!");
-    waiting.filter((waiter) => waiter.line === line).forEach(({ resolve }) => resolve());
-  };
+  let incidents = 0;
   const notifier = createNotifier({
     outbox: { ...store.outbox, ...options.outbox?.(store.outbox) },
     receivers,
-    judge: judging(...receivers.map(({ receiver }) => receiver.name)),
+    judge: {
+      receivers: receivers.map(({ receiver }) => receiver.name),
+      notifies: () => true,
+      interventions: noInterventions,
+      newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
+    },
     clock,
     random,
-    log: { info: write, warn: write, error: write },
-    observe,
+    log: keepLog((event, { receiver }) => {
+      logged.push(`${event} ${receiver}`);
+      waiting.filter(({ line }) => line === logged.at(-1)).forEach(({ resolve }) => resolve());
+    }),
+    observe: {
+      attemptFailed: (receiver, reason) => void observed.push(`failed ${receiver} ${reason}`),
+      delivered: (receiver, seconds) => void observed.push(`delivered ${receiver} ${seconds}s`),
+      dead: (receiver, reason) => void observed.push(`dead ${receiver} ${reason}`),
+    },
   });
   return {
     notifier,
     clock,
     store,
-    insert: (...items) => insertOutboxItems(store.kysely, items),
+    insert: (...items: readonly OutboxItem[]) => insertOutboxItems(store.kysely, items),
+    /** What was counted and logged, in order: "delivered oncall 0s", "notification.dead oncall". */
     observed,
     logged,
-    nextLog: (line) => new Promise((resolve) => waiting.push({ line, resolve })),
+    /** Resolves when this was logged, counted from now on. */
+    nextLog: (line: string) => new Promise<void>((resolve) => void waiting.push({ line, resolve })),
+    /** Lets time pass, and then does what is due. */
+    async pass(ms: number): Promise<void> {
+      clock.advance(ms);
+      await notifier.runOnce();
+    },
   };
 }
 
@@ -113,15 +121,4 @@ function isServer(
   to: ReceiverServer | Readonly<Record<string, ReceiverServer>>,
 ): to is ReceiverServer {
   return typeof to["origin"] === "string";
-}
-
-/** All receivers are notified of incidents of the others. */
-function judging(...receivers: readonly string[]): ReceiverJudgeOptions {
-  let incidents = 0;
-  return {
-    receivers,
-    notifies: () => true,
-    interventions: noInterventions,
-    newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
-  };
 }

@@ -1,14 +1,10 @@
-import type {
-  IncidentMessage,
-  OutboxItem,
-  NotifiedIncident,
-} from "../../../src/alerts/notification.ts";
+import type { NotifiedIncident, OutboxItem } from "../../../src/alerts/notification.ts";
+import { startMs } from "../../support/fleet.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
-/** The moment at which fake clocks start. */
-export const startMs = Date.UTC(2026, 10, 20, 9, 30);
+export { startMs };
 
-export function toldIncident(more: Partial<NotifiedIncident> = {}): NotifiedIncident {
+export function incidentOf(more: Partial<NotifiedIncident> = {}): NotifiedIncident {
   return {
     id: "incident-1",
     state: "firing",
@@ -37,14 +33,12 @@ type ItemFields = Partial<Omit<OutboxItem, "incident">> & {
 };
 
 export function outboxItem({ incident, ...more }: ItemFields = {}): OutboxItem {
-  const type: IncidentMessage = more.type ?? "incident.firing";
-  const resolved: Partial<NotifiedIncident> =
-    type === "incident.resolved"
-      ? { state: "resolved", resolvedAtMs: startMs + 60_000, resolvedReason: "recovered" }
-      : {};
+  const resolved =
+    more.type === "incident.resolved" &&
+    ({ state: "resolved", resolvedAtMs: startMs + 60_000, resolvedReason: "recovered" } as const);
   return {
     receiver: "oncall",
-    type,
+    type: "incident.firing",
     rule: "server-error",
     severity: "critical",
     condition: "in error",
@@ -52,7 +46,7 @@ export function outboxItem({ incident, ...more }: ItemFields = {}): OutboxItem {
     runbookUrlTemplate: null,
     causedAtMs: startMs,
     ...more,
-    incident: toldIncident({ ...resolved, ...incident }),
+    incident: incidentOf({ ...resolved, ...incident }),
   };
 }
 
@@ -60,6 +54,8 @@ export function outboxItem({ incident, ...more }: ItemFields = {}): OutboxItem {
 export const fire = (id: string): OutboxItem => outboxItem({ incident: { id, sandboxId: id } });
 export const resolve = (id: string): OutboxItem =>
   outboxItem({ type: "incident.resolved", incident: { id, sandboxId: id } });
+export const fireMany = (count: number): OutboxItem[] =>
+  Array.from({ length: count }, (_, n) => fire(`i${n}`));
 
 /** What was sent to a webhook, as "firing a", in order. */
 export function sentTo(server: ReceiverServer): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Notification, NotifiedIncident } from "../../../src/alerts/notification.ts";
-import { startMs, toldIncident } from "./items.ts";
+import { incidentOf, startMs } from "./items.ts";
 
 /** One message about one firing server, unless the test says otherwise. */
 export function notificationOf(more: Partial<Notification> = {}): Notification {
@@ -14,14 +14,14 @@ export function notificationOf(more: Partial<Notification> = {}): Notification {
     runbookUrl: null,
     createdAtMs: startMs,
     causedAtMs: startMs,
-    incidents: [toldIncident()],
+    incidents: [incidentOf()],
     truncated: 0,
     ...more,
   };
 }
 
 export function resolvedIncident(more: Partial<NotifiedIncident> = {}): NotifiedIncident {
-  return toldIncident({
+  return incidentOf({
     state: "resolved",
     status: "idle",
     previousStatus: "error",
@@ -33,11 +33,11 @@ export function resolvedIncident(more: Partial<NotifiedIncident> = {}): Notified
 
 /** Incidents of every kind of subject. */
 export const everySubject: readonly NotifiedIncident[] = [
-  toldIncident(),
-  toldIncident({ serverName: null, previousStatus: "absent" }),
+  incidentOf(),
+  incidentOf({ serverName: null, previousStatus: "absent" }),
   resolvedIncident(),
   ...(["target", "pool", "receiver"] as const).map((subject) =>
-    toldIncident({
+    incidentOf({
       subject,
       region: subject === "target" ? "us" : null,
       key: subject === "target" ? "research" : null,
@@ -51,7 +51,7 @@ export const everySubject: readonly NotifiedIncident[] = [
   ),
 ];
 
-/** What a service, or whoever may write to it, could call a server. */
+/** What a service could call a server. */
 export const hostileTexts: readonly (readonly [what: string, text: string])[] = [
   ["nothing", ""],
   ["a blank", " "],
@@ -61,22 +61,25 @@ export const hostileTexts: readonly (readonly [what: string, text: string])[] = 
   ["markup", "*bold* _italic_ ~gone~ `code` ```block``` > quote :smile: @here #general"],
   ["the end of a JSON text", '"}],"text":"injected","x":[{"\\'],
   ["text that runs backwards", "\u202Etxet desrever\u202C \u200B\uFEFF"],
-  ["half a surrogate pair", "\uD800"],
-  ["halves of surrogate pairs", "tail \uDC00 \uDBFF"],
+  ["halves of surrogate pairs", "\uD800 tail \uDC00 \uDBFF"],
   ["100,000 code units of emoji", "😀".repeat(50_000)],
   ["100,000 ampersands", "&".repeat(100_000)],
-  ["100,000 angle brackets", "<".repeat(100_000)],
   ["100,000 zeros", "\u0000".repeat(100_000)],
   ["placeholders", "{summary} ${HOME} {{id}}"],
   ["the name of a prototype", "__proto__"],
 ];
 
-/** Texts that nothing sent may hold: raw control characters, halves of surrogate pairs. */
-export const unsendable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+/** Texts that nothing sent may contain: raw control characters, halves of surrogate pairs. */
+const unsendable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** Every text in a JSON value, names of fields included. */
 export function textsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
+}
+
+/** Line breaks are meant. */
+export function unsendableIn(value: unknown): readonly string[] {
+  return textsIn(value).filter((text) => unsendable.test(text.replaceAll("\n", " ")));
 }

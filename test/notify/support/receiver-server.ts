@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { Secret } from "../../../src/lib/secret.ts";
 
@@ -13,28 +14,17 @@ export interface ReceivedRequest {
 /** Answers one request; one that does nothing leaves the request hanging. */
 export type Answer = (response: ServerResponse, request: ReceivedRequest, index: number) => void;
 
-export interface ReceiverServer {
-  readonly origin: string;
-  readonly url: Secret;
-  readonly requests: readonly ReceivedRequest[];
-  /** The most requests that were unanswered at the same time. */
-  readonly mostOpen: number;
-  answerWith(answer: Answer): void;
-  /** Resolves when so many requests have come in all. */
-  received(count: number): Promise<void>;
-  /** The `webhook-id` of every request, in order. */
-  ids(): readonly (string | string[] | undefined)[];
-}
-
 export const status =
-  (code: number, headers: Record<string, string> = {}): Answer =>
+  (code: number, headers: Record<string, string> = {}, body = ""): Answer =>
   (response) =>
-    void response.writeHead(code, headers).end();
+    void response.writeHead(code, headers).end(body);
 
 export const hang: Answer = () => {};
 
+export type ReceiverServer = Awaited<ReturnType<typeof startReceiverServer>>;
+
 /** A receiver on a port of its own, gone when the test ends. */
-export async function startReceiverServer(initial: Answer = status(204)): Promise<ReceiverServer> {
+export async function startReceiverServer(initial: Answer = status(204)) {
   const requests: ReceivedRequest[] = [];
   const waiting: { count: number; resolve: () => void }[] = [];
   let answer = initial;
@@ -42,11 +32,9 @@ export async function startReceiverServer(initial: Answer = status(204)): Promis
   let mostOpen = 0;
 
   const server = createServer((incoming, response) => {
-    const chunks: Buffer[] = [];
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-    incoming.on("end", () => {
+    void text(incoming).then((body) => {
       const { method = "", url = "", headers } = incoming;
-      const request = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
+      const request = { method, path: url, headers, body };
       requests.push(request);
       mostOpen = Math.max(mostOpen, ++open);
       response.on("close", () => open--);
@@ -54,33 +42,34 @@ export async function startReceiverServer(initial: Answer = status(204)): Promis
       waiting.filter(({ count }) => count <= requests.length).forEach(({ resolve }) => resolve());
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  const origin = `http://127.0.0.1:${portOf(server.address())}`;
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  const origin = `http://127.0.0.1:${port}`;
 
   return {
     origin,
     url: new Secret(`${origin}/hook/T0PSECRET?token=T0PSECRET`),
-    requests,
+    requests: requests as readonly ReceivedRequest[],
+    /** The most requests that were unanswered at the same time. */
     get mostOpen() {
       return mostOpen;
     },
-    answerWith: (next) => {
+    answerWith(next: Answer): void {
       answer = next;
     },
-    received: (count) =>
+    /** Resolves when this many requests have come in all. */
+    received: (count: number): Promise<void> =>
       new Promise((resolve) => {
         if (requests.length >= count) resolve();
         else waiting.push({ count, resolve });
       }),
+    /** The `webhook-id` of every request, in order. */
     ids: () => requests.map(({ headers }) => headers["webhook-id"]),
   };
-}
-
-function portOf(address: string | AddressInfo | null): number {
-  if (address === null || typeof address === "string") throw new TypeError("no port");
-  return address.port;
 }

@@ -4,7 +4,7 @@ import type { Incident } from "../../../src/alerts/incident.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { insertOutboxItems } from "../../../src/store/outbox.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
-import { firing, resolved } from "../../notify/support/told-store.ts";
+import { firing, resolved } from "../../notify/support/notified-store.ts";
 import { research } from "../../support/fleet.ts";
 import { settle } from "../../notify/support/test-store.ts";
 import { openOutboxStore } from "../support/outbox-store.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { startMs } from "../../notify/support/items.ts";
-import { firing, openToldStore, resolved } from "../../notify/support/told-store.ts";
+import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
 import { engines } from "../support/engines.ts";
 
 describe.each(engines)("on $name", (engine) => {
   it("gives the incidents told to a receiver that fire, and those resolved of late", async () => {
-    const { store, commit, acknowledge } = await openToldStore({}, engine);
+    const { store, commit, acknowledge } = await openNotifiedStore({}, engine);
     const pending = { name: "pending", heldSince: { ms: 0, polls: 0 } } as const;
     await commit(
       firing("fires"),
@@ -32,7 +32,7 @@ describe.each(engines)("on $name", (engine) => {
   });
 
   it("gives of some incidents only those, and others of the same subjects", async () => {
-    const { store, commit } = await openToldStore({}, engine);
+    const { store, commit } = await openNotifiedStore({}, engine);
     const subject = { kind: "server", sandboxId: "s", serverId: "x", serverName: "x" } as const;
     const target = { subject: { kind: "target" }, rule: "blind" } as const;
     const pool = { kind: "pool", region: null, key: null, serverName: "github" } as const;
@@ -61,7 +61,7 @@ describe.each(engines)("on $name", (engine) => {
   });
 
   it("gives what was said last of each incident to a receiver", async () => {
-    const { store, commit } = await openToldStore(
+    const { store, commit } = await openNotifiedStore(
       { condition: "in error", runbookUrlTemplate: "u" },
       engine,
     );
@@ -73,7 +73,7 @@ describe.each(engines)("on $name", (engine) => {
   });
 
   it("gives since when each receiver waits, for notifications and for what is in none", async () => {
-    const { store, commit } = await openToldStore({}, engine);
+    const { store, commit } = await openNotifiedStore({}, engine);
     expect(await store.outbox.waiting()).toEqual([]);
     await commit(firing("a", { receivers: ["am", "other"] }));
     const [item] = await store.outbox.openItems("other", 1);

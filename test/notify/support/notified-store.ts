@@ -1,66 +1,55 @@
 import type { Incident } from "../../../src/alerts/incident.ts";
-import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import { notifiedIncident } from "../../../src/alerts/incident.ts";
-import { createStore, type Store } from "../../../src/store/store.ts";
-import { research } from "../../support/fleet.ts";
-import { startMs } from "./items.ts";
+import { noTemplates } from "../../../src/alerts/notification.ts";
+import type { OutboxItem } from "../../../src/alerts/notification.ts";
+import { createStore } from "../../../src/store/store.ts";
 import { sqlite } from "../../store/support/engines.ts";
 import type { Engine } from "../../store/support/engines.ts";
 import { addTarget } from "../../support/add-target.ts";
+import { research, startMs } from "../../support/fleet.ts";
 
-export interface ToldStore {
-  readonly store: Store;
-  /** Writes incidents as a poll does, each with an item for each of its receivers. */
-  readonly commit: (...incidents: readonly Incident[]) => Promise<void>;
-  /** Does the same with items in other words. */
-  readonly commitAs: (
-    words: Partial<OutboxItem>,
-    ...incidents: readonly Incident[]
-  ) => Promise<void>;
-  readonly acknowledge: (incidentId: string, author: string) => Promise<void>;
-  /** Forgets every item, as a store does in which they have become too old. */
-  readonly forgetItems: () => Promise<void>;
-}
+type Words = Partial<OutboxItem>;
 
-export async function openToldStore(
-  more: Partial<OutboxItem> = {},
-  engine: Engine = sqlite,
-): Promise<ToldStore> {
+/** A store with incidents that receivers were notified of. */
+export async function openNotifiedStore(more: Words = {}, engine: Engine = sqlite) {
   const { kysely } = await engine.open();
   const store = createStore(kysely, () => Promise.resolve());
   const { id: targetId } = await addTarget(store, research);
-  const itemsOf = (incident: Incident, words: Partial<OutboxItem>): OutboxItem[] =>
+  const itemsOf = (incident: Incident, words: Words): OutboxItem[] =>
     incident.receivers.map((receiver) => ({
       receiver,
       type: incident.resolvedAtMs === null ? "incident.firing" : "incident.resolved",
       rule: incident.rule,
       severity: incident.severity,
       condition: "in error",
-      summaryTemplate: null,
-      runbookUrlTemplate: null,
+      ...noTemplates,
       causedAtMs: startMs,
       ...words,
       incident: notifiedIncident(research, incident, null),
     }));
-  const commitAs: ToldStore["commitAs"] = async (words, ...written) => {
+  const commitAs = async (words: Words, ...written: readonly Incident[]): Promise<void> => {
     const outbox = written.flatMap((incident) => itemsOf(incident, words));
     await store.commitIncidents(targetId, { written, dropped: [], flaps: [], steps: [], outbox });
   };
   return {
     store,
-    commit: (...written) => commitAs(more, ...written),
+    /** Writes incidents as a poll does, each with an item for each of its receivers. */
+    commit: (...written: readonly Incident[]) => commitAs(more, ...written),
+    /** The same with items in other words. */
     commitAs,
-    async acknowledge(incidentId, author) {
+    async acknowledge(incidentId: string, author: string): Promise<void> {
       const row = { incident_id: incidentId, author, note: null, at_ms: startMs, notified: 1 };
       await kysely.insertInto("acknowledgements").values(row).execute();
     },
-    async forgetItems() {
+    /** Deletes every item, as a store does when they have become too old. */
+    async forgetItems(): Promise<void> {
       await kysely.deleteFrom("outbox_items").execute();
     },
   };
 }
 
 export function firing(id: string, more: Partial<Incident> = {}): Incident {
+  const heldSince = { ms: 0, polls: 0 };
   return {
     id,
     rule: "server-error",
@@ -68,13 +57,7 @@ export function firing(id: string, more: Partial<Incident> = {}): Incident {
     severity: "critical",
     receivers: ["am"],
     subject: { kind: "server", sandboxId: "sandbox-1", serverId: `of-${id}`, serverName: "github" },
-    phase: {
-      name: "firing",
-      heldSince: { ms: 0, polls: 0 },
-      clearSinceMs: null,
-      notifiedAtMs: 0,
-      flapping: false,
-    },
+    phase: { name: "firing", heldSince, clearSinceMs: null, notifiedAtMs: 0, flapping: false },
     status: "error",
     previousStatus: "occupied",
     startedAtMs: startMs,

@@ -1,0 +1,312 @@
+import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
+import { describe, expect, it } from "vitest";
+import { composeDue } from "../../src/notify/compose.ts";
+import { requestTimeoutMs } from "../../src/notify/outbound.ts";
+import { insertOutboxItems } from "../../src/store/outbox-items.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { oneByOne, openDelivery } from "./support/delivery.ts";
+import { fire, fireMany, outboxItem, resolve, sentTo, startMs } from "./support/items.ts";
+import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
+import { openTestStore } from "./support/test-store.ts";
+
+const hourMs = 3_600_000;
+
+describe("delivery", () => {
+  it("sends a notification once, counts and logs it, and states that it is late", async () => {
+    const server = await startReceiverServer();
+    const settings = { groupBy: ["rule"] } as const;
+    const { pass, store, insert, observed, logged } = openDelivery(server, { settings });
+    await insert(fire("a"), { ...fire("b"), causedAtMs: startMs + 240_000 });
+    await pass(360_000);
+    await pass(0);
+    expect(sentTo(server)).toEqual(["firing a, firing b"]);
+    expect(await store.states()).toEqual(["delivered"]);
+    expect(observed).toEqual(["delivered oncall 360s"]);
+    expect(logged).toEqual(["notification.delivered oncall"]);
+    expect(server.requests.map(({ body }) => JSON.parse(body).data)).toMatchObject([
+      { summary: "Late by 6m: 2 servers in error in us (research)", delayed_seconds: 360 },
+    ]);
+  });
+
+  it("waits for the group, reads items once they can be due, and then sends by itself", async () => {
+    const server = await startReceiverServer();
+    const readsMs: number[] = [];
+    const { notifier, clock, insert } = openDelivery(server, {
+      settings: { groupWaitMs: 5_000, groupBy: ["rule"] },
+      outbox: ({ openItems }) => ({
+        openItems(...query) {
+          readsMs.push(clock.now().utcMs - startMs);
+          return openItems(...query);
+        },
+      }),
+    });
+    notifier.start();
+    await notifier.runOnce();
+    clock.advance(1_000);
+    await insert(fire("a"), { ...fire("b"), causedAtMs: startMs + 500 });
+    notifier.wake(startMs);
+    notifier.wake(startMs + 500);
+    while (clock.armed === 0) await setImmediate();
+    clock.advance(4_000);
+    await server.received(1);
+    expect(sentTo(server)).toEqual(["firing a, firing b"]);
+    expect(readsMs).toEqual([0, 5_000]);
+    await notifier.stop({ graceMs: 5_000 });
+    expect(clock.armed).toBe(0);
+  });
+
+  it("waits for the group of items that are stored while others are read", async () => {
+    const server = await startReceiverServer();
+    let isStored = false;
+    const { clock, insert, pass } = openDelivery(server, {
+      settings: { groupWaitMs: 5_000, groupBy: ["incident"] },
+      outbox: ({ openItems }) => ({
+        async openItems(...query) {
+          if (!isStored) {
+            isStored = true;
+            clock.advance(500);
+            await insert({ ...fire("b"), causedAtMs: clock.now().utcMs });
+          }
+          return openItems(...query);
+        },
+      }),
+    });
+    await insert(fire("a"));
+    await pass(0);
+    await pass(4_500);
+    expect(sentTo(server)).toEqual(["firing a"]);
+    await pass(500);
+    expect(sentTo(server)).toEqual(["firing a", "firing b"]);
+  });
+
+  it("sends what is stored while the rest is composed", async () => {
+    const server = await startReceiverServer();
+    let composed = 0;
+    const { pass, insert } = openDelivery(server, {
+      outbox: (outbox) => ({
+        async compose(...notifications) {
+          if (++composed === 2) await server.received(1);
+          return outbox.compose(...notifications);
+        },
+      }),
+    });
+    await insert(...fireMany(101));
+    await pass(0);
+    expect(server.requests).toHaveLength(101);
+  });
+
+  it("keeps the order of one server's notifications while the first is retried", async () => {
+    const server = await startReceiverServer(status(503));
+    const { pass, store, insert } = openDelivery(server);
+    await insert(fire("a"));
+    await pass(0);
+    await insert(resolve("a"), fire("b"));
+    await pass(0);
+    expect(sentTo(server)).toEqual(["firing a", "firing b"]);
+    server.answerWith(status(204));
+    await pass(10_000);
+    const order = sentTo(server);
+    expect(order).toHaveLength(5);
+    expect(order.indexOf("resolved a")).toBeGreaterThan(order.lastIndexOf("firing a"));
+    expect(new Set(await store.states())).toEqual(new Set(["delivered"]));
+  });
+
+  it("sends the resolve also after the firing was dead-lettered", async () => {
+    const server = await startReceiverServer((response, request) =>
+      status(request.body.includes("incident.firing") ? 410 : 204)(response, request, 0),
+    );
+    const { pass, insert, observed } = openDelivery(server);
+    await insert(fire("a"), resolve("a"));
+    await pass(0);
+    expect(sentTo(server)).toEqual(["firing a", "resolved a"]);
+    expect(observed).toEqual(["failed oncall gone", "dead oncall gone", "delivered oncall 0s"]);
+  });
+
+  it("has at most four attempts in flight at one receiver, and delays no other", async () => {
+    const [stuck, well] = [await startReceiverServer(hang), await startReceiverServer()];
+    let mostRead = 0;
+    const { notifier, clock, insert, observed } = openDelivery(
+      { stuck, well },
+      {
+        outbox: (outbox) => ({
+          async due(...query) {
+            const due = await outbox.due(...query);
+            mostRead = Math.max(mostRead, due.length);
+            return due;
+          },
+        }),
+      },
+    );
+    for (const receiver of ["stuck", "well"]) {
+      await insert(...fireMany(40).map((item) => ({ ...item, receiver })));
+    }
+    const run = notifier.runOnce();
+    await Promise.all([well.received(40), stuck.received(4)]);
+    expect([stuck.requests.length, stuck.mostOpen, mostRead]).toEqual([4, 4, 4]);
+    stuck.answerWith(status(204));
+    clock.advance(requestTimeoutMs);
+    await run;
+    expect(observed.filter((line) => line === "failed stuck timeout")).toHaveLength(4);
+  });
+
+  it("leaves items of a receiver that is not configured in the outbox", async () => {
+    const server = await startReceiverServer();
+    const { pass, store, insert } = openDelivery(server);
+    await insert(outboxItem({ receiver: "former" }));
+    await pass(0);
+    expect(await store.outbox.openItems("former", 10)).toHaveLength(1);
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it("composes what comes after very many items that wait for their group's interval", async () => {
+    const { kysely, outbox, notifications } = openTestStore();
+    await sql`pragma synchronous = off`.execute(kysely);
+    const settings = { ...oneByOne, groupIntervalMs: 24 * hourMs };
+    const insert = async (sandboxId: string, from: number, count: number): Promise<void> => {
+      const items = Array.from({ length: count }, (_, n) =>
+        outboxItem({ incident: { id: `${sandboxId} ${from + n}`, sandboxId } }),
+      );
+      await kysely.transaction().execute((trx) => insertOutboxItems(trx, items));
+    };
+    const nothing = () => Promise.resolve();
+    const compose = (nowMs: number): Promise<number | null> =>
+      composeDue("oncall", settings, {
+        outbox,
+        clock: createFakeClock(nowMs),
+        deliveryClock: () => nowMs,
+        onStored: nothing,
+        onUnreadable: nothing,
+      });
+    await insert("large", 0, 1);
+    await compose(startMs);
+    await insert("large", 1, 9_999);
+    expect(await compose(startMs + 1)).toBe(startMs + 24 * hourMs);
+    await insert("large", 10_000, 1);
+    await insert("other", 0, 1);
+    expect(await compose(startMs + 2)).toBeNull();
+    const composed = await notifications.list({ limit: 9 });
+    expect(composed.map(({ summary }) => summary)).toEqual([
+      "1 server in error in us (research): github",
+      "10000 servers in error in us (research)",
+      "1 server in error in us (research): github",
+    ]);
+  });
+});
+
+describe("stopping", () => {
+  it("lets an attempt in flight end within the grace, and begins no other", async () => {
+    const answer = Promise.withResolvers<void>();
+    const server = await startReceiverServer((response) => {
+      void answer.promise.then(() => response.writeHead(204).end());
+    });
+    const { notifier, clock, store, insert } = openDelivery(server);
+    await insert(fire("a"), resolve("a"));
+    notifier.start();
+    await server.received(1);
+    const stopped = notifier.stop({ graceMs: 5_000 });
+    clock.advance(4_999);
+    answer.resolve();
+    await stopped;
+    expect(await store.states()).toEqual(["delivered", "pending"]);
+    expect([server.requests.length, clock.armed]).toEqual([1, 0]);
+  });
+
+  it("begins no attempt of what the store returns only afterwards", async () => {
+    const server = await startReceiverServer();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const { notifier, store, insert } = openDelivery(server, {
+      outbox: (outbox) => ({
+        async due(...query) {
+          const due = await outbox.due(...query);
+          asked.resolve();
+          await answer.promise;
+          return due;
+        },
+      }),
+    });
+    await insert(fire("a"));
+    notifier.start();
+    await asked.promise;
+    const stopped = notifier.stop({ graceMs: 5_000 });
+    answer.resolve();
+    await stopped;
+    expect([server.requests.length, await store.states()]).toEqual([0, ["pending"]]);
+  });
+
+  it("aborts what outlasts the grace, which remains pending and uncounted", async () => {
+    const server = await startReceiverServer(hang);
+    const { notifier, clock, store, insert, observed } = openDelivery(server);
+    await insert(fire("a"));
+    notifier.start();
+    await server.received(1);
+    const stopped = notifier.stop({ graceMs: 5_000 });
+    clock.advance(5_000);
+    await stopped;
+    notifier.wake();
+    expect([await store.states(), observed]).toEqual([["pending"], []]);
+    expect([server.requests.length, clock.armed]).toEqual([1, 0]);
+  });
+});
+
+describe("a step of the wall clock", () => {
+  it.each([-48 * hourMs, 48 * hourMs])(
+    "by %i ms neither delays nor hastens a retry",
+    async (ms) => {
+      const server = await startReceiverServer(status(429, { "retry-after": "60" }));
+      const { clock, store, insert, pass } = openDelivery(server);
+      await insert(fire("a"));
+      await pass(0);
+      clock.stepUtc(ms);
+      await pass(59_999);
+      expect(server.requests).toHaveLength(1);
+      await pass(1);
+      expect(server.requests).toHaveLength(2);
+      server.answerWith(status(503));
+      await pass(24 * hourMs - 60_001);
+      expect(await store.states()).toEqual(["pending"]);
+      await pass(1);
+      expect(await store.states()).toEqual(["dead"]);
+    },
+  );
+
+  it.each([-10 * hourMs, 10 * hourMs])("by %i ms changes nothing for later items", async (ms) => {
+    const server = await startReceiverServer(status(503));
+    const settings = { groupWaitMs: 5_000, giveUpAfterMs: hourMs };
+    const { clock, store, insert, pass } = openDelivery(server, { settings });
+    await pass(0);
+    clock.stepUtc(ms);
+    await insert({ ...fire("a"), causedAtMs: clock.now().utcMs });
+    for (const [passedMs, requests, states] of [
+      [4_999, 0, []],
+      [1, 1, ["pending"]],
+      [hourMs - 1, 2, ["pending"]],
+      [1, 3, ["dead"]],
+    ] as const) {
+      await pass(passedMs);
+      expect([server.requests.length, await store.states()]).toEqual([requests, states]);
+    }
+  });
+
+  it.each<[what: string, causedAfterMs: number, stepMs: number]>([
+    ["back does not delay a waiting group", 0, -10 * hourMs],
+    ["back by less than the group's wait ends the wait", 0, -20_000],
+    ["makes items from the future due", 60_000, 0],
+  ])("%s", async (_, causedAfterMs, stepMs) => {
+    const server = await startReceiverServer();
+    const settings = { groupWaitMs: 30_000, groupBy: ["incident"] } as const;
+    const { notifier, clock, insert, observed } = openDelivery(server, { settings });
+    notifier.start();
+    await notifier.runOnce();
+    const causedAtMs = startMs + causedAfterMs;
+    await insert({ ...fire("a"), causedAtMs });
+    notifier.wake(causedAtMs);
+    clock.advance(1_000);
+    clock.stepUtc(stepMs);
+    notifier.wake(clock.now().utcMs);
+    await server.received(1);
+    await notifier.stop({ graceMs: 5_000 });
+    expect(observed).toEqual(["delivered oncall 0s"]);
+  });
+});
